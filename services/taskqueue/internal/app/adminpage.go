@@ -1,12 +1,9 @@
 package app
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
@@ -23,10 +20,7 @@ type AdminPageConfig struct {
 	ShowPayloads bool `env:"SHOW_PAYLOADS" envDefault:"false"`
 }
 
-const (
-	shortestToken = 16
-	announceEvery = 2 * time.Second
-)
+const shortestToken = 16
 
 // Validate refuses a token that can be guessed.
 func (c *AdminPageConfig) Validate() error {
@@ -38,19 +32,8 @@ func (c *AdminPageConfig) Validate() error {
 
 func (c *AdminPageConfig) enabled() bool { return c.Token.IsSet() || c.Open }
 
-// openTally is in front of the metrics, so that the page can tell how much the processes do.
-func (b *builder) openTally() error {
-	b.tally = operate.NewTally(b.metrics)
-	return nil
-}
-
-// openAdminPage adds the page of operators. Every process announces itself to it, whether it serves one or not.
+// openAdminPage adds the page of operators.
 func (b *builder) openAdminPage() error {
-	host, _ := os.Hostname()
-	health := operate.Health{Providers: b.providers.Health, Receivers: b.webhooks.PausedReceivers}
-	presence := operate.NewPresence(b.gate, b.Clock, b.tally, health, host+"-"+rand.Text()[:6])
-	b.Every("presence", announceEvery, presence.RunOnce)
-	b.Close("presence", presence.End)
 	if !b.cfg.AdminPage.enabled() {
 		return nil
 	}

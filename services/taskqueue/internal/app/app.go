@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
@@ -58,17 +59,17 @@ type builder struct {
 	handlers  map[job.Channel]worker.Handler
 	providers *route.Set
 	webhooks  *webhook.Sender
+	circuits  *circuit.Circuits
 	pacer     *pace.Pacer
 	secrets   provider.Directory
 	bytes     *quota.Bytes
-	tally     *operate.Tally
 	pauses    *operate.Pauses
 	senders   *sender.Senders // nil: any may be named
 	seals     *seal.Ring      // nil: payloads are stored as they are
 }
 
 func (b *builder) build() error {
-	for _, step := range []func() error{b.openSecrets, b.openStores, b.openDatabase, b.openEngine, b.openTally,
+	for _, step := range []func() error{b.openSecrets, b.openStores, b.openDatabase, b.openEngine,
 		b.openTargets, b.openMailbox, b.openHandlers, b.openDatabaseHandlers, b.openAdminPage, b.serve} {
 		if err := step(); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/ratelimit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
@@ -69,7 +70,8 @@ func (b *builder) openHandlers() error {
 		Patience: ratePatience,
 		Rest:     rateRest,
 		Failed:   func(err error) { b.Log.Warn("rates are counted in this process alone for a while", "error", err) },
-	}, ratelimit.New(b.client, "tq:rate:"), b.Clock), b.Clock)
+	}, ratelimit.New(b.client, "tq:rate:"), b.Clock))
+	b.circuits = circuit.New(b.gate)
 	webhooks, err := webhook.NewSigner(b.cfg.Delivery.WebhookSecret.Reveal())
 	if err != nil {
 		return fmt.Errorf("webhook secret: %w", err)
@@ -87,7 +89,7 @@ func (b *builder) openHandlers() error {
 	if err != nil {
 		return err
 	}
-	cfg.Pacer, cfg.Held = b.pacer, b.pauses.Receiver
+	cfg.Pacer, cfg.Circuits, cfg.Held = b.pacer, b.circuits, b.pauses.Receiver
 	cfg.Subscribers = b.subscribers()
 	cfg.Rate = func(origin string) float64 {
 		if own, ok := rates[origin]; ok {
@@ -109,7 +111,7 @@ func (b *builder) openProviders() error {
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
 	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
-	cfg := route.Config{Observer: observer, Log: b.Log, Pacer: b.pacer}
+	cfg := route.Config{Observer: observer, Log: b.Log, Pacer: b.pacer, Circuits: b.circuits}
 	if b.store != nil {
 		mailboxProvider := simulated.New(b.store, b.Clock)
 		deps.Outbox = mailboxProvider

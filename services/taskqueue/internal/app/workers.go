@@ -18,6 +18,7 @@ const (
 	maxRun       = 330 * time.Second // the longest webhook timeout and some
 	reapEvery    = time.Second
 	tidyEvery    = 2 * time.Second
+	holdsEvery   = time.Second
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 )
@@ -28,13 +29,19 @@ func (b *builder) work() {
 		b.Loop("mailbox recorder", b.recorder.Run)
 	}
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
-	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate, b.webhooks) })
+	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })
+	b.Every("destinations", holdsEvery, func(ctx context.Context) error {
+		err := b.circuits.RunOnce(ctx)
+		b.providers.Report()
+		return err
+	})
 	if b.db != nil {
 		b.watchDatabase(b.db)
 	}
 	j := b.janitor()
 	b.Loop("reaper", j.Run)
 	b.Every("janitor", tidyEvery, j.Tidy)
+	b.Every("parked jobs", janitor.WakeEvery, j.Wake)
 	auditor := audit.New(audit.Deps{Queue: b.gate, Leads: j.Leads, Observer: b.metrics, Clock: b.Clock, Log: b.Log})
 	b.Every("auditor", auditEvery, auditor.RunOnce)
 	b.Loop("pumps", b.pumps)
@@ -85,7 +92,7 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler, p
 			Idle:    engine.DefaultSettings().IdlePoll,
 		},
 		worker.Deps{Queue: operate.Pausing(b.gate, b.pauses), Pool: pool, Handler: worker.Traced(handler, b.Tracers()),
-			Observer: b.tally, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals,
+			Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals,
 			Bytes: b.bytes},
 	)
 }

@@ -12,13 +12,13 @@ import (
 func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 	k := &r.shards[q.Shard]
 	lane := job.Lane{Channel: q.Channel}
-	keys := make([]string, 0, 12)
+	keys := make([]string, 0, 13)
 	rings := make([]string, 0, 3)
 	for _, lane.Priority = range []job.Priority{job.High, job.Moderate, job.Low} {
 		keys, rings = append(keys, k.lanes[lane]), append(rings, k.rings[lane])
 	}
 	keys = append(keys, k.leases[q.Channel], k.counter, k.bells[q.Channel], k.claimer+q.Claimer, k.lost, k.ends)
-	keys = append(keys, rings...)
+	keys = append(append(keys, rings...), k.counts[q.Channel])
 	reply, err := r.run(ctx, "claim", keys, r.claimArgs(q))
 	if err != nil {
 		return Claim{}, err

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -17,11 +18,13 @@ func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
 	lanes := job.Lanes()
 	pipe := r.rdb.Pipeline()
 	waiting, running := make([]*redis.IntCmd, len(lanes)), make([]*redis.IntCmd, len(lanes))
+	counts := make([]*redis.MapStringStringCmd, len(lanes))
 	keys := make([]string, len(lanes))
 	for i, l := range lanes {
 		waiting[i] = pipe.ZCard(ctx, k.lanes[l])
 		keys[i] = k.lanes[l]
 		running[i] = pipe.ZCard(ctx, k.leases[l.Channel])
+		counts[i] = pipe.HGetAll(ctx, k.counts[l.Channel])
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("measure lanes: %w", err)
@@ -40,6 +43,9 @@ func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
 	list := make([]Depth, len(lanes))
 	for i, l := range lanes {
 		list[i] = Depth{Lane: l, Waiting: waiting[i].Val(), Ready: number(oldest[2+2*i]), Running: running[i].Val()}
+		count := counts[i].Val()
+		list[i].Begun = whole(count[strconv.Itoa(int(l.Priority))])
+		list[i].Attempts, list[i].Faults = whole(count["attempts"]), whole(count["faults"])
 		if due := number(oldest[1+2*i]); due >= 0 {
 			list[i].OldestMs = max(0, number(oldest[0])-due)
 		}

@@ -14,9 +14,10 @@ type shardKeys struct {
 	rings     map[job.Lane]string // per lane: its flows, by the earliest due time that each may have
 	leases    map[job.Channel]string
 	bells     map[job.Channel]string
-	counter   string // claim counter
-	claimer   string // prefix of the last claims of each claimer
-	lost      string // claims whose answers got lost
+	counts    map[job.Channel]string // jobs begun by priority, attempts and those that failed, ever
+	counter   string                 // claim counter
+	claimer   string                 // prefix of the last claims of each claimer
+	lost      string                 // claims whose answers got lost
 	crashes   string
 	renewals  string
 	cancels   string
@@ -32,6 +33,8 @@ type shardKeys struct {
 	windowKey string // prefix of windows
 	leader    string // who tidies the shard
 	paused    string // channels, laboratories and receivers that are left alone
+	groups    string // of parked jobs
+	group     string // prefix of their lists
 }
 
 func newShardKeys(shard int) shardKeys {
@@ -42,6 +45,7 @@ func newShardKeys(shard int) shardKeys {
 		rings:     map[job.Lane]string{},
 		leases:    map[job.Channel]string{},
 		bells:     map[job.Channel]string{},
+		counts:    map[job.Channel]string{},
 		counter:   p + "n",
 		claimer:   p + "claim:",
 		lost:      p + "lost",
@@ -60,6 +64,8 @@ func newShardKeys(shard int) shardKeys {
 		windowKey: p + "w:",
 		leader:    p + "lead:reaper",
 		paused:    p + "paused",
+		groups:    p + "groups",
+		group:     p + "g:",
 	}
 	for _, l := range job.Lanes() {
 		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)
@@ -68,6 +74,7 @@ func newShardKeys(shard int) shardKeys {
 	for _, c := range job.Channels() {
 		k.leases[c] = p + "act:" + c.String()
 		k.bells[c] = p + "bell:" + c.String()
+		k.counts[c] = p + "count:" + c.String()
 	}
 	return k
 }

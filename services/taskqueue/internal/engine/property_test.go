@@ -73,7 +73,8 @@ func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) 
 			tokens: map[job.ID][2]int64{}, keys: job.NewGenerator(clock.System{}, rand.Reader)}
 		rt.Repeat(map[string]func(*rapid.T){
 			"enqueue": p.enqueue, "claim": p.claim, "settle": p.settle, "cancel": p.cancel, "move": p.move,
-			"revive": p.revive, "reap": p.reap, "renew": p.renew, "resolve": p.resolve, "archive": p.archive, "": p.check,
+			"revive": p.revive, "reap": p.reap, "renew": p.renew, "resolve": p.resolve, "archive": p.archive,
+			"unpark": p.unpark, "hold": p.hold, "": p.check,
 		})
 	})
 }
@@ -164,6 +165,8 @@ func (p *pair) settle(t *rapid.T) {
 	s := engine.Settlement{ID: id, Op: op, Payload: []byte("result")}
 	if op == engine.OpRelease || op == engine.OpRetry {
 		s.Delay = time.Hour
+		s.To = rapid.SampledFrom([]job.Destination{"", "to:12 a", "to:12 b"}).Draw(t, "parked")
+		s.Flow = job.LabFlow(rapid.Int64Range(0, 1).Draw(t, "flow"))
 	}
 	p.tick(2 * time.Millisecond)
 	repeats := rapid.IntRange(1, 2).Draw(t, "sent")
@@ -234,6 +237,39 @@ func (p *pair) archive(t *rapid.T) {
 	p.equal("forget results", nil, nil, errA, errB)
 }
 
+func (p *pair) unpark(t *rapid.T) {
+	p.tick(2 * time.Millisecond)
+	a, errA := p.redis.Groups(p.base.Context(), 0)
+	b, errB := p.model.Groups(p.base.Context(), 0)
+	p.equal("groups", append([]engine.Group{}, a...), append([]engine.Group{}, b...), errA, errB)
+	if len(a) == 0 {
+		t.Skip("nothing is parked")
+	}
+	g, most := rapid.SampledFrom(a).Draw(t, "group"), rapid.IntRange(1, 3).Draw(t, "most")
+	x, errX := p.redis.Unpark(p.base.Context(), 0, g, most)
+	y, errY := p.model.Unpark(p.base.Context(), 0, g, most)
+	p.equal("unpark", x, y, errX, errY)
+}
+
+// hold leaves a destination alone, tries it or frees it.
+func (p *pair) hold(t *rapid.T) {
+	const to, long = job.Destination("to:12 a"), time.Hour
+	p.tick(2 * time.Millisecond)
+	switch rapid.IntRange(0, 2).Draw(t, "what") {
+	case 0:
+		p.equal("hold", nil, nil, p.redis.Hold(p.base.Context(), to, long), p.model.Hold(p.base.Context(), to, long))
+	case 1:
+		a, errA := p.redis.TryHeld(p.base.Context(), to, long)
+		b, errB := p.model.TryHeld(p.base.Context(), to, long)
+		p.equal("try", a > 0, b > 0, errA, errB)
+	case 2:
+		p.equal("free", nil, nil, p.redis.FreeHeld(p.base.Context(), to), p.model.FreeHeld(p.base.Context(), to))
+	}
+	a, errA := p.redis.Holds(p.base.Context())
+	b, errB := p.model.Holds(p.base.Context())
+	p.equal("held", len(a.Held), len(b.Held), errA, errB)
+}
+
 // reap waits until every lease has run out on both clocks; renewals may have pushed some far ahead.
 func (p *pair) reap(*rapid.T) {
 	p.tick(propertySettings().Lease + 3*time.Millisecond)
@@ -286,7 +322,20 @@ func (p *pair) check(*rapid.T) {
 	}
 	p.equal("places", places(a), places(b), errA, errB)
 	checkInvariants(p.base, a, deadSet(p.base, p.redis))
+	p.depths()
 	p.audit()
+}
+
+// depths compares what does not depend on the clocks.
+func (p *pair) depths() {
+	a, errA := p.redis.Depths(p.base.Context(), 0)
+	b, errB := p.model.Depths(p.base.Context(), 0)
+	for _, list := range [][]engine.Depth{a, b} {
+		for i := range list {
+			list[i].Ready, list[i].OldestMs = 0, 0
+		}
+	}
+	p.equal("depths", a, b, errA, errB)
 }
 
 // audit asks the auditor, which sees every key; a lease that was renewed far ahead is this test's own doing.

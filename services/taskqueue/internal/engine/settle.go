@@ -36,6 +36,7 @@ type common struct {
 	lane    job.Lane // of OpRetry and OpRelease, as the next; else zero, so that more of them are alike
 	delay   time.Duration
 	flow    job.Flow // of what stays: in a lane or among the dead
+	to      job.Destination
 }
 
 const hourMs = int64(time.Hour / time.Millisecond)
@@ -43,7 +44,7 @@ const hourMs = int64(time.Hour / time.Millisecond)
 func commonOf(s *Settlement) common {
 	c := common{token: s.Token, op: s.Op, hour: s.ID.CreatedMs() / hourMs, counter: s.Counter}
 	if c.again() {
-		c.lane, c.delay = s.ID.Lane(), s.Delay
+		c.lane, c.delay, c.to = s.ID.Lane(), s.Delay, s.To
 	}
 	if c.again() || c.op == OpFail || c.op == OpUnknown {
 		c.flow = s.Flow
@@ -55,7 +56,8 @@ func commonOf(s *Settlement) common {
 func (c common) again() bool { return c.op == OpRetry || c.op == OpRelease }
 
 func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Settlement) (keys []string, args []any) {
-	var lanes, rings, buckets index
+	var lanes, rings, buckets, lists index
+	var groups []any
 	var children, windows []string
 	var births, left []any
 	bodies := make([]string, 0, len(list))
@@ -71,9 +73,16 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 			lane = lanes.number(k.lanes[first.lane])
 			rings.number(k.rings[first.lane])
 		}
+		group := 0
+		if first.to != "" {
+			g := Group{Channel: c, Flow: first.flow, To: first.to}
+			if group = lists.number(k.listOf(g)); group > len(groups) {
+				groups = append(groups, g.String())
+			}
+		}
 		perRun = append(perRun, n, first.token, string(rune(first.op)), lane,
 			buckets.number(k.results+job.Hour(first.hour*hourMs)), first.delay.Milliseconds(), counterText(first.counter),
-			first.flow.Base())
+			group, first.flow.Base())
 		for ; n > 0; n-- {
 			s := &list[i]
 			i++
@@ -89,18 +98,18 @@ func (r *Redis) settleCall(k *shardKeys, mode string, c job.Channel, list []Sett
 			}
 		}
 	}
-	keys = slices.Concat(k.settleKeys(c), lanes.keys, rings.keys, buckets.keys, bodies, children, windows)
-	const fixed = 11
+	keys = slices.Concat(k.settleKeys(c), lanes.keys, rings.keys, lists.keys, buckets.keys, bodies, children, windows)
+	fixed := 12 + len(groups)
 	head := []any{mode, len(lanes.keys), len(buckets.keys), len(list), len(children), seconds(r.set.KeepResults),
-		flag(r.set.Archive), len(k.body), fixed + len(perRun) + 1, r.set.CallbackLimit(), job.UntoldMark}
-	return keys, slices.Concat(head, perRun, births, left)
+		flag(r.set.Archive), len(k.body), fixed + len(perRun) + 1, r.set.CallbackLimit(), job.UntoldMark, len(groups)}
+	return keys, slices.Concat(head, groups, perRun, births, left)
 }
 
 // settleKeys are those that every call of the script names.
 func (k *shardKeys) settleKeys(c job.Channel) []string {
 	return []string{k.leases[c], k.crashes, k.renewals, k.cancels, k.intents, k.dead, k.bells[c], k.bells[job.Callback],
 		k.lanes[CallbackLane()], k.deadInfo, k.ends, k.rings[CallbackLane()],
-		k.deadFlows}
+		k.deadFlows, k.groups, k.counts[c]}
 }
 
 // counterText is a crash counter; empty leaves the stored one.

@@ -44,9 +44,12 @@ type wholeQueue interface {
 	Pause(ctx context.Context, t engine.Target, at time.Time) error
 	Resume(ctx context.Context, t engine.Target) error
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
-	Announce(ctx context.Context, process string, state []byte) error
-	Processes(ctx context.Context) (map[string][]byte, error)
-	ForgetProcess(ctx context.Context, process string) error
+	Groups(ctx context.Context, shard int) ([]engine.Group, error)
+	Unpark(ctx context.Context, shard int, g engine.Group, most int) (int, error)
+	Holds(ctx context.Context) (engine.Holds, error)
+	Hold(ctx context.Context, to job.Destination, d time.Duration) error
+	TryHeld(ctx context.Context, to job.Destination, d time.Duration) (time.Duration, error)
+	FreeHeld(ctx context.Context, to job.Destination) error
 }
 
 // harness is one empty engine under test. Advance lets its clock pass by d.

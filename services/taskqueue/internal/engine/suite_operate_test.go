@@ -127,19 +127,3 @@ func pauses(b *bench) {
 		b.t.Errorf("%v are paused after the end, %v", got, err)
 	}
 }
-
-func processes(b *bench) {
-	q := b.Queue
-	for name, state := range map[string]string{"a": "1", "b": "2"} {
-		if err := q.Announce(b.t.Context(), name, []byte(state)); err != nil {
-			b.t.Fatal(err)
-		}
-	}
-	if err := q.ForgetProcess(b.t.Context(), "a"); err != nil {
-		b.t.Fatal(err)
-	}
-	got, err := q.Processes(b.t.Context())
-	if diff := cmp.Diff(map[string][]byte{"b": []byte("2")}, got); err != nil || diff != "" {
-		b.t.Error(err, diff)
-	}
-}

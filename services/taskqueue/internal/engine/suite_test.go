@@ -63,7 +63,9 @@ func runSuite(t *testing.T, open func(t *testing.T) harness) {
 		"running and dead jobs are listed":                                   browsingEnds,
 		"what waits is counted by hour":                                      ahead,
 		"a pause lasts until it is ended":                                    pauses,
-		"processes are known until they are forgotten":                       processes,
+		"one of all tries what is left alone":                                holding,
+		"parked jobs go when their group may, and nobody else":               parking,
+		"a parked job looks itself when its patience ends":                   parkedUntilItsPatienceEnds,
 	}
 	for name, part := range parts {
 		t.Run(name, func(t *testing.T) {

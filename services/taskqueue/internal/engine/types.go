@@ -115,6 +115,8 @@ type Settlement struct {
 	Counter   int64  // reaper: the crash counter to store; 0: leave
 	Window    string // OpRetry, OpRelease after a crash: nobody joins the job any more; empty: it has none
 	Callbacks []NewJob
+	// To, of OpRetry and OpRelease: the job is parked until Unpark lets its group go, at most for Delay.
+	To job.Destination
 }
 
 // Verdict answers a settlement.
@@ -233,6 +235,9 @@ type Depth struct {
 	Ready    int64 // of them those that are due; the others are scheduled
 	OldestMs int64 // age of the oldest ready job; 0: none is ready
 	Running  int64 // leases of the channel; the same for its three lanes
+	Begun    int64 // claimed ever
+	Attempts int64 // of the channel, ever; the same for its three lanes, as the next
+	Faults   int64 // of them those that did not succeed
 }
 
 // Backlog is what ended and is kept in Redis for somebody.

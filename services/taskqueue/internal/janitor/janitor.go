@@ -1,5 +1,5 @@
 // Package janitor owns what happens to jobs that nobody holds any more: leases whose worker went silent, ends that wait
-// for the archive, dead jobs that are too old or too many, and how many bytes wait. Any number of processes may run it:
+// for the archive, dead jobs that are too old or too many, parked jobs that may go, and how many bytes wait. Any number of processes may run it:
 // each shard has one that works at a time, and every step compares what it observed.
 package janitor
 
@@ -28,6 +28,11 @@ type Queue interface {
 	OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most int) ([]engine.Dead, error)
 	DeadParts(ctx context.Context, shard int) (map[job.Flow]engine.Part, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+	Groups(ctx context.Context, shard int) ([]engine.Group, error)
+	Unpark(ctx context.Context, shard int, g engine.Group, most int) (int, error)
+	Holds(ctx context.Context) (engine.Holds, error)
+	FreeHeld(ctx context.Context, to job.Destination) error
+	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 }
 
 // Observer counts decisions.
@@ -69,7 +74,7 @@ const (
 	weighEvery = 5 * time.Second
 )
 
-// Janitor works in two loops, so that a slow database delays no expired lease: Run, and Tidy.
+// Janitor works in three loops, so that a slow database delays no expired lease: Run, Wake, and Tidy.
 type Janitor struct {
 	Deps
 	cfg     Config
@@ -78,6 +83,7 @@ type Janitor struct {
 	ring    [job.Shards]engine.RingPlace
 	weighed time.Time
 	dead    int64 // of all shards, as weighed last
+	waker   waker
 }
 
 // New makes a janitor.

@@ -16,6 +16,7 @@ type Failure struct {
 	Repeatable bool          // Doubtful, and sending again does no harm: retried first, unknown after the last retry
 	Postponed  bool          // nothing was tried: run again after RetryAfter without counting an attempt
 	Recovers   bool          // Postponed until somebody recovers: who does not in time costs attempts after all
+	To         Destination   // it is left alone now: the job waits with the others until it may be asked; empty: by itself
 	cause      error
 }
 
@@ -52,6 +53,13 @@ func AwaitRecovery(reason, message string, d time.Duration) *Failure {
 func (f *Failure) After(d time.Duration) *Failure {
 	c := *f
 	c.RetryAfter = d
+	return &c
+}
+
+// For returns a copy of f whose job waits until d may be asked again.
+func (f *Failure) For(d Destination) *Failure {
+	c := *f
+	c.To = d
 	return &c
 }
 

@@ -13,15 +13,12 @@ type Depths interface {
 	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
 	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
+	Holds(ctx context.Context) (engine.Holds, error)
 	Memory(ctx context.Context) (float64, error)
 }
 
-// Paused counts what a sender leaves alone for a while.
-type Paused interface{ Paused() int }
-
 // Measure reads the depth of every lane and the backlogs once.
-func (m *Metrics) Measure(ctx context.Context, q Depths, receivers Paused) error {
-	m.paused.Set(float64(receivers.Paused()))
+func (m *Metrics) Measure(ctx context.Context, q Depths) error {
 	total := map[job.Lane]engine.Depth{}
 	var ended engine.Backlog
 	var pauses map[engine.Target]time.Time // the same on every shard
@@ -48,6 +45,17 @@ func (m *Metrics) Measure(ctx context.Context, q Depths, receivers Paused) error
 			return err
 		}
 	}
+	holds, err := q.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	receivers := 0
+	for to := range holds.Held {
+		if _, _, is := to.Path(); is {
+			receivers++
+		}
+	}
+	m.paused.Set(float64(receivers))
 	memory, err := q.Memory(ctx)
 	if err != nil {
 		return err

@@ -14,10 +14,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 )
 
-type two struct{}
-
-func (two) Paused() int { return 2 }
-
 func TestWhatIsDueIsMeasuredApartFromWhatIsScheduledAndWhatEnded(t *testing.T) {
 	t.Parallel()
 	set := engine.DefaultSettings()
@@ -48,7 +44,12 @@ func TestWhatIsDueIsMeasuredApartFromWhatIsScheduledAndWhatEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Measure(t.Context(), q, two{}); err != nil {
+	for _, to := range []job.Destination{job.ToPath(12, "https://a:443", "/x"), job.ToPath(12, "https://a:443", "/y"), "via:sms:a"} {
+		if err := q.Hold(t.Context(), to, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Measure(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
 	got := values(t, registry)

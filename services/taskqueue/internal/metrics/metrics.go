@@ -85,7 +85,7 @@ func New(registry prometheus.Registerer) (*Metrics, error) {
 		held:        gauges("taskqueue_pauses", "What operators have paused.", "kind"),
 		channelHeld: gauges("taskqueue_channel_paused", "1 while operators have the channel paused.", "channel"),
 		memory:      gauge("taskqueue_redis_memory_ratio", "How much of its maxmemory the fullest Redis uses; 0: it has none."),
-		paused:      gauge("taskqueue_receivers_paused", "Kinds of paths at receivers that this process leaves alone for a while."),
+		paused:      gauge("taskqueue_receivers_paused", "Kinds of paths at receivers that all processes leave alone for a while."),
 		lost:        counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", "channel"),
 		callbacks: prometheus.NewCounter(
 			prometheus.CounterOpts{Name: "taskqueue_callbacks_total", Help: "Callback jobs born."},

@@ -121,26 +121,16 @@ func (o *Operator) Apply(ctx context.Context, a Action, f Filter, cursor string)
 }
 
 func (o *Operator) act(ctx context.Context, a Action, found []match, out *Step) error {
+	if a == Delete {
+		return o.delete(ctx, found, out)
+	}
 	ids := make([]string, len(found))
 	for i := range found {
 		ids[i] = string(found[i].view.ID)
 	}
-	switch a {
-	case Cancel:
-		outcome, err := o.Jobs.Cancel(ctx, everybody, ids)
-		out.Done, out.Requested, out.Left = len(outcome.Cancelled), len(outcome.Requested), len(outcome.NotFound)
-		return err
-	case Retry:
-		revived, others, err := o.Jobs.RetryFailed(ctx, everybody, ids)
-		out.Done, out.Left = len(revived), len(others)
-		return err
-	case Sent, NotSent:
-		resolved, others, err := o.Jobs.Resolve(ctx, everybody, ids, a == Sent)
-		out.Done, out.Left = len(resolved), len(others)
-		return err
-	default:
-		return o.delete(ctx, found, out)
-	}
+	done, requested, others, err := o.change(ctx, a, ids)
+	out.Done, out.Requested, out.Left = len(done), len(requested), len(others)
+	return err
 }
 
 // delete forgets dead jobs that are still the same death, after the archive took how they ended.

@@ -9,16 +9,22 @@ import (
 // Change does something to single jobs: cancel, retry, sent or not_sent (of jobs in state unknown). It returns the ids
 // that it was done to and the others.
 func (o *Operator) Change(ctx context.Context, action string, ids []string) (done, others []string, err error) {
-	switch action {
-	case "cancel":
+	done, requested, others, err := o.change(ctx, Action(action), ids)
+	return append(done, requested...), others, err
+}
+
+// change is also what each step of an action on many jobs does; requested are running jobs that were asked to end.
+func (o *Operator) change(ctx context.Context, a Action, ids []string) (done, requested, others []string, err error) {
+	switch a {
+	case Cancel:
 		outcome, err := o.Jobs.Cancel(ctx, everybody, ids)
-		done = append(outcome.Cancelled, outcome.Requested...)
-		return done, outcome.NotFound, err
-	case "retry":
-		return o.Jobs.RetryFailed(ctx, everybody, ids)
-	case "sent", "not_sent":
-		return o.Jobs.Resolve(ctx, everybody, ids, action == "sent")
+		return outcome.Cancelled, outcome.Requested, outcome.NotFound, err
+	case Retry:
+		done, others, err = o.Jobs.RetryFailed(ctx, everybody, ids)
+	case Sent, NotSent:
+		done, others, err = o.Jobs.Resolve(ctx, everybody, ids, a == Sent)
 	default:
-		return nil, nil, apperr.InvalidField("action", "the action must be cancel, retry, sent or not_sent")
+		err = apperr.InvalidField("action", "the action must be cancel, retry, sent or not_sent")
 	}
+	return done, nil, others, err
 }

@@ -22,9 +22,7 @@ type Queue interface {
 	Pause(ctx context.Context, t engine.Target, at time.Time) error
 	Resume(ctx context.Context, t engine.Target) error
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
-	Announce(ctx context.Context, process string, state []byte) error
-	Processes(ctx context.Context) (map[string][]byte, error)
-	ForgetProcess(ctx context.Context, process string) error
+	Holds(ctx context.Context) (engine.Holds, error)
 }
 
 // Jobs is what is done to jobs one by one or by their ids.

@@ -10,11 +10,11 @@ import (
 
 // Overview is the queue at one glance.
 type Overview struct {
-	Now       time.Time
-	Lanes     []engine.Depth // summed over the shards; Running is of the channel
-	Backlog   engine.Backlog
-	Paused    map[engine.Target]time.Time
-	Processes []Process
+	Now     time.Time
+	Lanes   []engine.Depth // summed over the shards
+	Backlog engine.Backlog
+	Paused  map[engine.Target]time.Time
+	Holds   engine.Holds // destinations that fail or asked to be left alone
 }
 
 // Overview measures all lanes. It costs the same however many jobs wait.
@@ -27,7 +27,7 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 		}
 	}
 	var err error
-	if out.Processes, err = o.processes(ctx); err != nil {
+	if out.Holds, err = o.Queue.Holds(ctx); err != nil {
 		return Overview{}, unavailable(err)
 	}
 	return out, nil
@@ -42,6 +42,7 @@ func (o *Operator) measure(ctx context.Context, shard int, out *Overview) error 
 		sum := &out.Lanes[i]
 		sum.Lane = d.Lane
 		sum.Waiting, sum.Ready, sum.Running = sum.Waiting+d.Waiting, sum.Ready+d.Ready, sum.Running+d.Running
+		sum.Begun, sum.Attempts, sum.Faults = sum.Begun+d.Begun, sum.Attempts+d.Attempts, sum.Faults+d.Faults
 		sum.OldestMs = max(sum.OldestMs, d.OldestMs)
 	}
 	b, err := o.Queue.Backlog(ctx, shard)

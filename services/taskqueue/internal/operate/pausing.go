@@ -21,73 +21,61 @@ type Marks interface {
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 }
 
-// Pauses is what a process knows of the pauses. It asks once a second a shard, beside the claims. Safe for concurrent
-// use.
+// Pauses is what a process knows of the pauses. It asks once a second, beside the claims. Safe for concurrent use.
 type Pauses struct {
 	marks Marks
 	clock clock.Clock
 
-	mu     sync.Mutex // guards shards; held while Redis is asked, so that one of the pumps asks for all
-	shards map[int]*knownPauses
-
-	receivers atomic.Pointer[map[string]bool] // every shard has the same marks
+	asking sync.Mutex // held while Redis is asked, so that one of the pumps asks for all
+	known  atomic.Pointer[knownPauses]
 }
 
 type knownPauses struct {
-	read     time.Time
-	channels map[job.Channel]bool
-	flows    map[job.Flow]int // of paused laboratories
+	read  time.Time
+	marks map[engine.Target]time.Time
+	flows map[job.Flow]int // of paused laboratories
 }
 
 // NewPauses makes the pauses of a process.
-func NewPauses(marks Marks, clk clock.Clock) *Pauses {
-	return &Pauses{marks: marks, clock: clk, shards: map[int]*knownPauses{}}
-}
+func NewPauses(marks Marks, clk clock.Clock) *Pauses { return &Pauses{marks: marks, clock: clk} }
 
-// of returns the pauses of a shard. While Redis does not say, the last answer counts; without one there is an error.
-func (p *Pauses) of(ctx context.Context, shard int) (*knownPauses, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last, now := p.shards[shard], p.clock.Now()
+// ask returns the pauses as a shard tells them: all have the same. While it does not answer, the last answer counts;
+// without one there is an error.
+func (p *Pauses) ask(ctx context.Context, shard int) (*knownPauses, error) {
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	last, now := p.known.Load(), p.clock.Now()
 	if last != nil && now.Sub(last.read) < pausesEvery {
 		return last, nil
 	}
 	marks, err := p.marks.Paused(ctx, shard)
+	if err != nil && last != nil {
+		return last, nil
+	}
 	if err != nil {
-		if last != nil {
-			return last, nil
-		}
 		return nil, err
 	}
-	next, receivers := newKnownPauses(marks, now)
-	p.shards[shard] = next
-	p.receivers.Store(&receivers)
+	next := &knownPauses{read: now, marks: marks, flows: map[job.Flow]int{}}
+	for target := range marks {
+		if lab, is := target.Lab(); is {
+			next.flows[job.LabFlow(lab)], next.flows[job.OTPFlow(lab)] = engine.FlowPaused, engine.FlowPaused
+		}
+	}
+	p.known.Store(next)
 	return next, nil
 }
 
-func newKnownPauses(marks map[engine.Target]time.Time, now time.Time) (k *knownPauses, receivers map[string]bool) {
-	k = &knownPauses{read: now, channels: map[job.Channel]bool{}, flows: map[job.Flow]int{}}
-	receivers = map[string]bool{}
-	for _, c := range job.Channels() {
-		if _, is := marks[engine.ChannelTarget(c)]; is {
-			k.channels[c] = true
-		}
+func (k *knownPauses) has(t engine.Target) bool {
+	if k == nil {
+		return false
 	}
-	for target := range marks {
-		if lab, is := target.Lab(); is {
-			k.flows[job.LabFlow(lab)], k.flows[job.OTPFlow(lab)] = engine.FlowPaused, engine.FlowPaused
-		}
-		if origin, is := target.Receiver(); is {
-			receivers[origin] = true
-		}
-	}
-	return k, receivers
+	_, is := k.marks[t]
+	return is
 }
 
 // Receiver reports whether nothing is sent to an origin, as the last claims knew it.
 func (p *Pauses) Receiver(origin string) bool {
-	list := p.receivers.Load()
-	return list != nil && (*list)[origin]
+	return p.known.Load().has(engine.ReceiverTarget(origin))
 }
 
 // pausing is the queue of one pump, which claims nothing while its channel is paused, and nothing of paused
@@ -105,12 +93,12 @@ func Pausing(q worker.Queue, pauses *Pauses) worker.Queue {
 
 // Claim takes nothing that is paused.
 func (p *pausing) Claim(ctx context.Context, q engine.ClaimRequest) (engine.Claim, error) {
-	known, err := p.pauses.of(ctx, q.Shard)
+	known, err := p.pauses.ask(ctx, q.Shard)
 	if err != nil {
 		return engine.Claim{}, err
 	}
 	p.doubt = p.doubt || q.Doubt
-	if known.channels[q.Channel] {
+	if known.has(engine.ChannelTarget(q.Channel)) {
 		return engine.Claim{NowMs: p.pauses.clock.Now().UnixMilli(), NextDueMs: -1, After: q.After}, nil
 	}
 	q.Doubt = p.doubt

@@ -129,6 +129,11 @@ func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 	t.Parallel()
 	for shown, cfg := range map[bool]operatepage.Config{false: {}, true: {ShowPayloads: true}} {
 		s := open(t, cfg, 2)
+		for _, to := range []job.Destination{job.Via(job.SMS, "twilio"), job.ToPath(12, "https://left.example:443", "/secret-path")} {
+			if err := s.queue.Hold(t.Context(), to, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
 		all := ""
 		for _, path := range []string{"api/overview", "api/ahead", "api/jobs", "api/jobs?states=retrying,scheduled", "api/jobs/" + string(s.ids[0])} {
 			code, body, _ := s.call("GET", path, "")
@@ -139,6 +144,9 @@ func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 				t.Errorf("%s: null where the page reads a list or an object: %s", path, body)
 			}
 			all += body
+		}
+		if !strings.Contains(all, `"channel":"sms","provider":"twilio"`) || !strings.Contains(all, `"lab_id":12,"receiver":"https://left.example:443"`) {
+			t.Errorf("what is left alone: %s", all)
 		}
 		if !strings.Contains(all, "https://told.example") || !strings.Contains(all, "http_503") || strings.Contains(all, "secret-path") {
 			t.Errorf("origin and reason: %s", all)

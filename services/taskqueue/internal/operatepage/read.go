@@ -22,13 +22,8 @@ type laneJSON struct {
 	Scheduled int64  `json:"scheduled"`
 	OldestMs  int64  `json:"oldest_ms"`
 	Running   int64  `json:"running"` // of the channel
-	Started   int64  `json:"started"` // jobs begun by the processes of now, since they started
+	Started   int64  `json:"started"` // jobs begun, ever
 	Key       string `json:"key"`
-}
-
-type processJSON struct {
-	operate.Process
-	Silent bool `json:"silent"`
 }
 
 // heldJSON is a paused laboratory or receiver.
@@ -38,16 +33,43 @@ type heldJSON struct {
 	SinceMs  int64  `json:"since_ms"`
 }
 
+// leftJSON is a provider, or a kind of path at a receiver as a laboratory uses it, that is left alone because it fails.
+type leftJSON struct {
+	Channel  string `json:"channel,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	LabID    int64  `json:"lab_id,omitempty"`
+	Receiver string `json:"receiver,omitempty"`
+	SinceMs  int64  `json:"since_ms"`
+	UntilMs  int64  `json:"until_ms"` // afterwards one delivery tries
+}
+
+// mostLeft bounds the list: beyond that many, which ones matters no more.
+const mostLeft = 50
+
+func leftOf(h engine.Holds) []leftJSON {
+	list := []leftJSON{}
+	for to, one := range h.Held {
+		l := leftJSON{SinceMs: one.SinceMs, UntilMs: one.UntilMs}
+		l.Channel, l.Provider, _ = to.Provider()
+		l.LabID, l.Receiver, _ = to.Path()
+		list = append(list, l)
+	}
+	slices.SortFunc(list, func(a, b leftJSON) int {
+		return cmp.Or(cmp.Compare(b.Provider, a.Provider), cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
+	})
+	return list[:min(mostLeft, len(list))]
+}
+
 type overviewJSON struct {
-	NowMs     int64            `json:"now_ms"`
-	Lanes     []laneJSON       `json:"lanes"`
-	Dead      int64            `json:"dead"`
-	Unsaved   int64            `json:"unsaved"` // ended jobs that wait for the archive
-	Paused    map[string]int64 `json:"paused"`  // since when, by channel
-	Held      []heldJSON       `json:"held"`    // laboratories and receivers that are paused
-	Processes []processJSON    `json:"processes"`
-	Attempts  map[string]int64 `json:"attempts"`
-	Faults    map[string]int64 `json:"faults"`
+	NowMs    int64            `json:"now_ms"`
+	Lanes    []laneJSON       `json:"lanes"`
+	Dead     int64            `json:"dead"`
+	Unsaved  int64            `json:"unsaved"` // ended jobs that wait for the archive
+	Paused   map[string]int64 `json:"paused"`  // since when, by channel
+	Held     []heldJSON       `json:"held"`    // laboratories and receivers that are paused
+	Left     []leftJSON       `json:"left"`
+	Attempts map[string]int64 `json:"attempts"`
+	Faults   map[string]int64 `json:"faults"`
 }
 
 func (s *server) overview(r *http.Request) (any, error) {
@@ -56,21 +78,14 @@ func (s *server) overview(r *http.Request) (any, error) {
 		return nil, err
 	}
 	out := overviewJSON{
-		NowMs:     o.Now.UnixMilli(),
-		Dead:      o.Backlog.Dead,
-		Unsaved:   o.Backlog.Ends,
-		Paused:    map[string]int64{},
-		Held:      []heldJSON{},
-		Attempts:  map[string]int64{},
-		Faults:    map[string]int64{},
-		Processes: []processJSON{},
-	}
-	started := map[string]int64{}
-	for _, p := range o.Processes {
-		out.Processes = append(out.Processes, processJSON{p, p.Silent(o.Now)})
-		add(started, p.Started)
-		add(out.Attempts, p.Attempts)
-		add(out.Faults, p.Faults)
+		NowMs:    o.Now.UnixMilli(),
+		Dead:     o.Backlog.Dead,
+		Unsaved:  o.Backlog.Ends,
+		Paused:   map[string]int64{},
+		Held:     []heldJSON{},
+		Left:     leftOf(o.Holds),
+		Attempts: map[string]int64{},
+		Faults:   map[string]int64{},
 	}
 	for target, at := range o.Paused {
 		lab, isLab := target.Lab()
@@ -85,13 +100,13 @@ func (s *server) overview(r *http.Request) (any, error) {
 		return cmp.Or(cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
 	})
 	for _, d := range o.Lanes {
-		out.Lanes = append(out.Lanes, laneOf(d, started))
+		out.Lanes = append(out.Lanes, laneOf(d))
+		out.Attempts[d.Lane.Channel.String()], out.Faults[d.Lane.Channel.String()] = d.Attempts, d.Faults
 	}
 	return out, nil
 }
 
-func laneOf(d engine.Depth, started map[string]int64) laneJSON {
-	key := d.Lane.Channel.String() + ":" + strconv.Itoa(int(d.Lane.Priority))
+func laneOf(d engine.Depth) laneJSON {
 	return laneJSON{
 		Channel:   d.Lane.Channel.String(),
 		Priority:  d.Lane.Priority.String(),
@@ -100,14 +115,8 @@ func laneOf(d engine.Depth, started map[string]int64) laneJSON {
 		Scheduled: max(0, d.Waiting-d.Ready),
 		OldestMs:  d.OldestMs,
 		Running:   d.Running,
-		Started:   started[key],
-		Key:       key,
-	}
-}
-
-func add(sum, more map[string]int64) {
-	for name, n := range more {
-		sum[name] += n
+		Started:   d.Begun,
+		Key:       d.Lane.Channel.String() + ":" + strconv.Itoa(int(d.Lane.Priority)),
 	}
 }
 

@@ -27,8 +27,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 		return p.unknown(r), "unknown"
 	}
 	if failure.Postponed && result.Progress == nil && !p.outwaited(r, failure) {
-		delay := time.Duration(float64(p.patience(r, failure)) * (0.5 + p.Roll()))
-		return engine.Settlement{Op: engine.OpRelease, Delay: delay}, "postponed"
+		return p.postponed(r, failure), "postponed"
 	}
 	attempts := r.body.Attempts + 1
 	last := attempts > r.body.Retry
@@ -45,9 +44,39 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	if failure.Postponed {
 		asked = 0 // it waited long enough
 	}
-	delay := job.Backoff(r.id.Lane().Channel, attempts, p.Roll(), asked)
-	return engine.Settlement{Op: engine.OpRetry, Delay: delay, Payload: next.Encode(nil),
-		Window: next.Window(r.id.Lane().Priority)}, "retry"
+	retry := engine.Settlement{Op: engine.OpRetry, Payload: next.Encode(nil), Window: next.Window(r.id.Lane().Priority),
+		Delay: job.Backoff(r.id.Lane().Channel, attempts, p.Roll(), asked)}
+	if left := p.patienceLeft(r, attempts); failure.To != "" && left > retry.Delay {
+		retry.To, retry.Delay = failure.To, left
+	}
+	return retry, "retry"
+}
+
+// parkedLook is how long a job is parked at most where nothing counts attempts for it: when nobody lets it go, it looks
+// itself.
+const parkedLook = 30 * time.Minute
+
+// postponed gives the job back as it is. While its destination is left alone it is parked with the others, and claimed
+// again when it may go or when its patience ends.
+func (p *Pump) postponed(r *run, failure *job.Failure) engine.Settlement {
+	s := engine.Settlement{Op: engine.OpRelease, To: failure.To}
+	switch {
+	case s.To == "":
+		s.Delay = time.Duration(float64(p.patience(r, failure)) * (0.5 + p.Roll()))
+	case failure.Recovers:
+		s.Delay = p.patienceLeft(r, r.body.Attempts)
+	default:
+		s.Delay = parkedLook
+	}
+	if left := time.UnixMilli(r.body.ExpiresMs).Sub(p.Clock.Now()) + time.Millisecond; r.body.ExpiresMs > 0 && left > 0 {
+		s.Delay = min(s.Delay, left) // to be told in time that it is too late
+	}
+	return s
+}
+
+// patienceLeft is when a job that failed so often counts the pauses as attempts.
+func (p *Pump) patienceLeft(r *run, attempts int) time.Duration {
+	return job.RecoveryPatience(r.id.Lane().Channel, attempts) - p.waited(r) + time.Millisecond
 }
 
 // waited is how long ago the job was due.
@@ -55,8 +84,7 @@ func (p *Pump) waited(r *run) time.Duration {
 	return p.Clock.Now().Sub(time.UnixMilli(max(r.body.CreatedMs, r.body.ScheduledMs)))
 }
 
-// patience is when to look again: the longer a job waits for somebody to recover, the less often, so that a million
-// jobs to a dead receiver cost little.
+// patience is when to look again: the longer a job waits for somebody to recover, the less often.
 func (p *Pump) patience(r *run, failure *job.Failure) time.Duration {
 	const seldom, longest = 4, 3 * time.Minute // a quarter of the time that it waited
 	if !failure.Recovers {
@@ -67,7 +95,7 @@ func (p *Pump) patience(r *run, failure *job.Failure) time.Duration {
 
 // outwaited reports whether a job waited so long for somebody to recover that the pauses count as attempts now.
 func (p *Pump) outwaited(r *run, failure *job.Failure) bool {
-	return failure.Recovers && p.waited(r) > job.RecoveryPatience(r.id.Lane().Channel, r.body.Attempts)
+	return failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0
 }
 
 func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job.Failure, began time.Time) {

@@ -479,3 +479,20 @@ func (w *world) flood(p job.Priority, n int) {
 		w.t.Fatal(err)
 	}
 }
+
+// The provider of a one-time password is away for an hour: whoever asked for it is told when it is too late, not when the
+// provider is back.
+func TestAParkedPasswordEndsWhenItExpires(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, func(context.Context, worker.Delivery) (job.Result, error) {
+			return job.Result{}, job.AwaitRecovery("provider_paused", "away", time.Minute).For("via:sms")
+		})
+		id := w.enqueue(&job.Body{Retry: 3, CreatedMs: now().UnixMilli(), ExpiresMs: now().Add(5 * time.Minute).UnixMilli()})
+		pass(5*time.Minute + time.Second)
+		if r := w.record(id); r == nil || r.Reason != "expired" {
+			t.Errorf("%+v", r)
+		}
+		w.end()
+	})
+}

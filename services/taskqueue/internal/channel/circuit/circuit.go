@@ -1,71 +1,153 @@
-// Package circuit owns leaving a receiver or provider alone that fails again and again: after so many failures in a row
-// requests to it wait, then one of them tries whether it is back.
+// Package circuit owns leaving a receiver or provider alone that fails again and again, or that asked for it: after so
+// many failures in a row, deliveries to it wait, then one of them tries whether it is back. The mark of it is in Redis,
+// one number for all processes; each reads the marks once a second.
 package circuit
 
 import (
-	"sync/atomic"
+	"context"
+	"sync"
 	"time"
 
-	"github.com/sony/gobreaker/v2"
-
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Open is how long a circuit stays open before the next request tries.
+// Open is how long a destination is left alone at first.
 const Open = 30 * time.Second
 
-// probing is how long to wait while one request tries whether the receiver is back.
-const probing = 500 * time.Millisecond
+const (
+	longestAsked = 15 * time.Minute // a destination may ask for at most so much
+	maxCounted   = 4096             // destinations whose failures are counted
+)
 
-// Settings of a circuit.
-type Settings struct {
-	Failures uint32            // in a row, which open it
-	Healthy  func(error) bool  // nil: no error
-	Excluded func(error) bool  // errors that say nothing of the receiver; nil: none
-	Changed  func(isOpen bool) // it must not block; nil: nobody asks
+// Marks are what all processes know.
+type Marks interface {
+	Holds(ctx context.Context) (engine.Holds, error)
+	Hold(ctx context.Context, to job.Destination, d time.Duration) error
+	TryHeld(ctx context.Context, to job.Destination, d time.Duration) (time.Duration, error)
+	FreeHeld(ctx context.Context, to job.Destination) error
 }
 
-// Circuit guards one receiver. Safe for concurrent use.
-type Circuit struct {
-	breaker *gobreaker.CircuitBreaker[struct{}]
-	opened  atomic.Int64 // ms since 1970, by the machine's clock, as the breaker's own
+// Verdict is what an attempt says about its destination.
+type Verdict struct {
+	Ill, Well bool          // neither: nothing
+	Asked     time.Duration // it wants to be left alone so long
 }
 
-// New makes a closed circuit.
-func New(s Settings) *Circuit {
-	c := &Circuit{}
-	c.breaker = gobreaker.NewCircuitBreaker[struct{}](gobreaker.Settings{
-		MaxRequests: 1, Timeout: Open, IsSuccessful: s.Healthy, IsExcluded: s.Excluded,
-		ReadyToTrip: func(n gobreaker.Counts) bool { return n.ConsecutiveFailures >= s.Failures },
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			if to == gobreaker.StateOpen {
-				c.opened.Store(clock.System{}.Now().UnixMilli())
-			}
-			if s.Changed != nil {
-				s.Changed(to == gobreaker.StateOpen)
-			}
-		},
-	})
-	return c
+// Circuits knows what is left alone. Safe for concurrent use. When Redis does not answer, what this process saw counts.
+type Circuits struct {
+	marks Marks
+
+	mu       sync.Mutex // guards the fields below
+	failures map[job.Destination]int
+	until    map[job.Destination]time.Time // when each may be tried
 }
 
-// Do calls try, whose error counts for or against the receiver. When the circuit is open it does not, and wait, which
-// is never zero then, says how long it stays so.
-func (c *Circuit) Do(try func() error) (wait time.Duration) {
-	tried := false
-	_, _ = c.breaker.Execute(func() (struct{}, error) {
-		tried = true
-		return struct{}{}, try()
-	})
-	if tried {
+// New makes circuits that are all closed. Without marks they are those of one process.
+func New(marks Marks) *Circuits {
+	return &Circuits{marks: marks, failures: map[job.Destination]int{}, until: map[job.Destination]time.Time{}}
+}
+
+// RunOnce reads what all processes know.
+func (c *Circuits) RunOnce(ctx context.Context) error {
+	h, err := c.marks.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	until, now := make(map[job.Destination]time.Time, len(h.Held)), clock.System{}.Now()
+	for to, one := range h.Held {
+		until[to] = now.Add(time.Duration(one.UntilMs-h.NowMs) * time.Millisecond)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until = until
+	return nil
+}
+
+// Holds reports whether a destination is left alone.
+func (c *Circuits) Holds(to job.Destination) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, held := c.until[to]
+	return held
+}
+
+// Do calls try, unless the destination is left alone: then wait, which is never zero, says for how long yet. So many
+// failures in a row close it off, and so does one when it is tried again.
+func (c *Circuits) Do(ctx context.Context, to job.Destination, failures int, try func() Verdict) (wait time.Duration) {
+	if wait := c.enter(ctx, to); wait > 0 {
+		return wait
+	}
+	c.conclude(context.WithoutCancel(ctx), to, failures, try())
+	return 0
+}
+
+func (c *Circuits) enter(ctx context.Context, to job.Destination) time.Duration {
+	c.mu.Lock()
+	at, held := c.until[to]
+	left := at.Sub(clock.System{}.Now())
+	if held && left <= 0 {
+		c.set(to, Open) // the others here wait for the trial
+	}
+	c.mu.Unlock()
+	switch {
+	case held && left > 0:
+		return left
+	case !held || c.marks == nil:
 		return 0
 	}
-	left := time.UnixMilli(c.opened.Load()).Add(Open).Sub(clock.System{}.Now())
-	return max(probing, left)
+	wait, err := c.marks.TryHeld(ctx, to, Open)
+	if err != nil || wait == 0 { // when Redis does not say, each process tries
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set(to, wait)
+	return wait
 }
 
-// IsOpen reports whether requests wait.
-func (c *Circuit) IsOpen() bool { return c.breaker.State() == gobreaker.StateOpen }
+// set notes that a destination is left alone for d; the caller holds mu.
+func (c *Circuits) set(to job.Destination, d time.Duration) {
+	c.until[to] = clock.System{}.Now().Add(d)
+}
 
-// Failures is how many came in a row.
-func (c *Circuit) Failures() uint32 { return c.breaker.Counts().ConsecutiveFailures }
+func (c *Circuits) conclude(ctx context.Context, to job.Destination, failures int, v Verdict) {
+	hold, free := c.count(to, failures, v)
+	if c.marks == nil {
+		return
+	}
+	if hold > 0 {
+		_ = c.marks.Hold(ctx, to, hold) // without Redis the next failure says it again
+	}
+	if free {
+		_ = c.marks.FreeHeld(ctx, to) // without Redis the next success says it again
+	}
+}
+
+// count takes a verdict and returns how long all are to leave the destination alone, or that they need not any more.
+func (c *Circuits) count(to job.Destination, failures int, v Verdict) (hold time.Duration, free bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, held := c.until[to]
+	switch {
+	case v.Asked > 0:
+		hold = min(v.Asked, longestAsked)
+	case v.Well:
+		delete(c.failures, to)
+		delete(c.until, to)
+		return 0, held
+	case v.Ill:
+		if len(c.failures) >= maxCounted {
+			clear(c.failures)
+		}
+		if c.failures[to]++; c.failures[to] >= failures || held {
+			hold = Open
+		}
+	}
+	if hold > 0 {
+		delete(c.failures, to)
+		c.set(to, hold)
+	}
+	return hold, false
+}

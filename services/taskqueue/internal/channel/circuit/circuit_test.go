@@ -1,40 +1,91 @@
 package circuit_test
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-func TestAnOpenCircuitTriesNothingThenLetsOneTry(t *testing.T) {
+const to = job.Destination("to:12 https://a.example.com:443 1")
+
+func ill() circuit.Verdict  { return circuit.Verdict{Ill: true} }
+func well() circuit.Verdict { return circuit.Verdict{Well: true} }
+
+func TestWhatKeepsFailingIsLeftAloneByAllProcessesUntilOneOfThemTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var changes []bool
-		c := circuit.New(circuit.Settings{Failures: 2, Changed: func(isOpen bool) { changes = append(changes, isOpen) }})
-		down := func() error { return errors.New("down") }
+		marks := model.New(clock.System{}, engine.DefaultSettings())
+		one, other := circuit.New(marks), circuit.New(marks)
+		read := func() {
+			if err := other.RunOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for range 2 {
-			if wait := c.Do(down); wait != 0 {
+			if wait := one.Do(t.Context(), to, 2, ill); wait != 0 {
 				t.Fatalf("a closed circuit waits %v", wait)
 			}
 		}
+		read()
 		<-time.After(10 * time.Second)
-		if wait := c.Do(down); wait != circuit.Open-10*time.Second || !c.IsOpen() {
-			t.Errorf("ten seconds later it waits %v", wait)
+		for _, c := range []*circuit.Circuits{one, other} {
+			if wait := c.Do(t.Context(), to, 2, well); wait != circuit.Open-10*time.Second || !c.Holds(to) {
+				t.Errorf("ten seconds later it waits %v", wait)
+			}
 		}
-		<-time.After(circuit.Open - 10*time.Second + time.Millisecond)
-		var besides time.Duration
-		wait := c.Do(func() error {
-			besides = c.Do(down) // the one that tries has not ended yet
-			return nil
+		<-time.After(circuit.Open - 10*time.Second)
+		var here, there time.Duration
+		wait := one.Do(t.Context(), to, 2, func() circuit.Verdict {
+			here, there = one.Do(t.Context(), to, 2, ill), other.Do(t.Context(), to, 2, ill)
+			return circuit.Verdict{Well: true}
 		})
-		if wait != 0 || besides != 500*time.Millisecond || c.IsOpen() || c.Failures() != 0 {
-			t.Errorf("the trial waits %v, another one %v, open %t after it", wait, besides, c.IsOpen())
+		if wait != 0 || here != circuit.Open || there != circuit.Open {
+			t.Errorf("the trial waits %v, another one here %v, in another process %v", wait, here, there)
 		}
-		if len(changes) != 3 || !changes[0] || changes[2] {
-			t.Errorf("changes %v", changes)
+		if read(); one.Holds(to) || other.Holds(to) {
+			t.Error("it is left alone after it answered")
+		}
+	})
+}
+
+func TestATrialThatFailsWaitsLongerAndLonger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := circuit.New(model.New(clock.System{}, engine.DefaultSettings()))
+		tries := 0
+		begun := time.Now()
+		for time.Since(begun) < time.Hour {
+			if err := c.RunOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if c.Do(t.Context(), to, 1, ill) == 0 {
+				tries++
+			}
+			<-time.After(time.Second)
+		}
+		if tries < 20 || tries > 30 {
+			t.Errorf("%d tries in an hour", tries)
+		}
+	})
+}
+
+func TestWhoAsksToBeLeftAloneIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := circuit.New(nil)
+		c.Do(t.Context(), to, 9, func() circuit.Verdict { return circuit.Verdict{Asked: 7 * time.Minute} })
+		if wait := c.Do(t.Context(), to, 9, well); wait != 7*time.Minute {
+			t.Errorf("it waits %v", wait)
+		}
+		c.Do(t.Context(), "to:other", 9, func() circuit.Verdict { return circuit.Verdict{Asked: 24 * time.Hour} })
+		if wait := c.Do(t.Context(), "to:other", 9, well); wait != 15*time.Minute {
+			t.Errorf("who asks for a day gets %v", wait)
 		}
 	})
 }

@@ -1,7 +1,9 @@
 package pace_test
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,55 +12,62 @@ import (
 	"github.com/labplatform/labplatform/pkg/ratelimit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
-// flood sends n deliveries that come back when they were told to, for a minute; it returns how many passed in each
-// second and how often they asked in all.
-func flood(t *testing.T, p *pace.Pacer, n int, perSecond float64) (passed map[int]int, asked int) {
-	t.Helper()
-	begun := time.Now()
-	waiting := make([]time.Time, n)
-	for i := range waiting {
-		waiting[i] = begun
-	}
-	passed = map[int]int{}
-	for time.Since(begun) < time.Minute {
-		for i, at := range waiting {
-			if at.IsZero() || time.Now().Before(at) {
-				continue
-			}
-			asked++
-			err := p.Pass(t.Context(), "receiver", perSecond, job.LabFlow(12))
-			var f *job.Failure
-			switch {
-			case err == nil:
-				passed[int(time.Since(begun)/time.Second)]++
-				waiting[i] = time.Time{}
-			case errors.As(err, &f) && f.Postponed:
-				waiting[i] = time.Now().Add(f.RetryAfter)
-			default:
-				t.Fatal(err)
-			}
-		}
-		<-time.After(10 * time.Millisecond)
-	}
-	return passed, asked
+// passing counts the deliveries that pass, by second.
+type passing struct {
+	pacer     *pace.Pacer
+	perSecond float64
+	begun     time.Time
+
+	mu     sync.Mutex // guards passed and last
+	passed map[int]int
+	last   map[int64]time.Duration // of each laboratory
 }
 
-func TestADestinationGetsItsRateAndThePostponedComeBackInTurn(t *testing.T) {
+func (p *passing) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	if err := p.pacer.Pass(ctx, "gateway", p.perSecond, d.Body.Flow); err != nil {
+		return job.Result{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.passed[int(time.Since(p.begun)/time.Second)]++
+	p.last[d.Body.LabID] = time.Since(p.begun)
+	return job.Result{Sent: true}, nil
+}
+
+// flood lets n deliveries of laboratory 1 and then some of laboratory 2 wait for one gateway.
+func flood(t *testing.T, n, others int, perSecond float64, d time.Duration) (p *passing, ended, claims int) {
+	t.Helper()
+	p = &passing{pacer: pace.New(ratelimit.NewLocal(clock.System{})), perSecond: perSecond, begun: time.Now(),
+		passed: map[int]int{}, last: map[int64]time.Duration{}}
+	var jobs []*job.Body
+	for i := range n + others {
+		lab := int64(1)
+		if i >= n {
+			lab = 2
+		}
+		jobs = append(jobs, &job.Body{LabID: lab, Flow: job.LabFlow(lab), Data: []byte("{}")})
+	}
+	states, claims := workertest.Deliver(t, workertest.NewQueue(), p, job.SMS, jobs, d)
+	return p, states[job.Finished], claims
+}
+
+// A campaign waits for a gateway that takes twenty a second; what another laboratory sends meanwhile does not wait behind it.
+func TestADestinationGetsItsRateAndLaboratoriesTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := pace.New(ratelimit.NewLocal(clock.System{}), clock.System{})
-		passed, asked := flood(t, p, 400, 20)
-		total := 0
-		for second, n := range passed {
-			total += n
+		p, ended, claims := flood(t, 1000, 20, 20, 100*time.Second)
+		for second, n := range p.passed {
 			if n > 20 {
 				t.Errorf("%d deliveries in second %d", n, second)
 			}
 		}
-		if total != 400 || asked > 4*400 {
-			t.Errorf("%d passed, asked %d times", total, asked)
+		t.Logf("%d delivered in %v, the other laboratory's in %v, %.1f claims each", ended, p.last[1], p.last[2], float64(claims)/1020)
+		if ended != 1020 || p.last[1] > 70*time.Second || p.last[2] > 10*time.Second || claims > 4*1020 {
+			t.Errorf("%d delivered, %d claims", ended, claims)
 		}
 	})
 }
@@ -66,7 +75,7 @@ func TestADestinationGetsItsRateAndThePostponedComeBackInTurn(t *testing.T) {
 func TestOneTimePasswordsFindAPlaceBesideACampaign(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := pace.New(ratelimit.NewLocal(clock.System{}), clock.System{})
+		p := pace.New(ratelimit.NewLocal(clock.System{}))
 		for range 100 {
 			_ = p.Pass(t.Context(), "gateway", 20, job.LabFlow(12))
 		}
@@ -85,19 +94,14 @@ func TestOneTimePasswordsFindAPlaceBesideACampaign(t *testing.T) {
 func TestWithoutARateEverythingPassesAndASlowRateIsCountedInSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := pace.New(ratelimit.NewLocal(clock.System{}), clock.System{})
+		p := pace.New(ratelimit.NewLocal(clock.System{}))
 		for range 1000 {
 			if err := p.Pass(t.Context(), "a", 0, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
-		passed, _ := flood(t, p, 60, 0.2)
-		total := 0
-		for _, n := range passed {
-			total += n
-		}
-		if total < 11 || total > 13 {
-			t.Errorf("%d in a minute, want one in 5 s", total)
+		if p, ended, _ := flood(t, 60, 0, 0.2, time.Minute); ended < 10 || ended > 13 {
+			t.Errorf("%d in a minute, want one in 5 s; the last one after %v", ended, p.last[1])
 		}
 	})
 }

@@ -32,7 +32,8 @@ type account struct {
 	log      *slog.Logger
 	pacer    *pace.Pacer
 	rate     float64 // deliveries a second; 0: as many as come
-	circuit  *circuit.Circuit
+	to       job.Destination
+	circuits *circuit.Circuits
 
 	intend func(context.Context, worker.Delivery) error
 }
@@ -41,22 +42,26 @@ func (s *Set) build(c job.Channel, name string, settings json.RawMessage, sender
 	p := &account{channel: c, name: name, settings: settings, sender: sender, observer: s.cfg.Observer, log: s.cfg.Log}
 	p.pacer = s.cfg.Pacer
 	p.intend = func(ctx context.Context, d worker.Delivery) error { return d.Intend(ctx, name) }
-	p.circuit = circuit.New(circuit.Settings{Failures: breakerFailures, Healthy: healthy, Excluded: saysNothing,
-		Changed: func(isOpen bool) { p.observer.Paused(c, name, isOpen) }})
+	p.to, p.circuits = job.Via(c, name), s.cfg.Circuits
 	p.observer.Configured(c, name)
 	return p
 }
 
-// healthy: the message's own faults are no faults of the provider.
-func healthy(err error) bool {
+// judge says what the answer tells of the provider: the message's own faults are none of its. Nothing is said when it was
+// not asked, or we hung up ourselves.
+func judge(err error) circuit.Verdict {
 	f := job.AsFailure(err)
-	return err == nil || (f.Permanent && !provider.IsFailOver(err))
-}
-
-// saysNothing: the provider was not asked, slows us down as it may, or we hung up ourselves.
-func saysNothing(err error) bool {
-	f := job.AsFailure(err)
-	return err != nil && (f.Postponed || f.Reason == provider.RateLimited || errors.Is(err, context.Canceled))
+	switch {
+	case err == nil:
+		return circuit.Verdict{Well: true}
+	case f.Postponed || errors.Is(err, context.Canceled):
+		return circuit.Verdict{}
+	case f.Reason == provider.RateLimited:
+		return circuit.Verdict{Asked: f.RetryAfter}
+	case f.Permanent && !provider.IsFailOver(err):
+		return circuit.Verdict{Well: true}
+	}
+	return circuit.Verdict{Ill: true}
 }
 
 // send tries the provider once, unless it is paused or would get more than its rate.
@@ -67,13 +72,13 @@ func (p *account) send(ctx context.Context, d worker.Delivery) (job.Result, erro
 	}
 	var result job.Result
 	var err error
-	wait := p.circuit.Do(func() error {
+	wait := p.circuits.Do(ctx, p.to, breakerFailures, func() circuit.Verdict {
 		result, err = p.ask(ctx, d)
-		return err
+		return judge(err)
 	})
 	if wait > 0 {
 		p.observer.Attempt(p.channel, p.name, "paused")
-		return job.Result{}, job.AwaitRecovery(pausedReason, "The provider keeps failing; messages to it are paused", wait)
+		return job.Result{}, job.AwaitRecovery(pausedReason, "The provider keeps failing; messages to it are paused", wait).For(job.ViaAny(p.channel))
 	}
 	p.observer.Attempt(p.channel, p.name, outcome(err))
 	return result, err

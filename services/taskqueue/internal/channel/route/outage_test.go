@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
@@ -33,8 +34,12 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 				return job.Result{}, job.Retryable("http_503", "The provider answered 503")
 			}
 			b.use(t, Row{Channel: "email", Provider: "a"})
-			ended, _ := workertest.Deliver(t, b.set.Handler(job.Email), job.Email, mails(retry), 20*time.Minute)
+			ended, claims := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(retry), 20*time.Minute)
 			t.Logf("retry %d: %d requests during the outage; %d finished, %d failed", retry, asked, ended[job.Finished], ended[job.Failed])
+			t.Logf("%.1f claims each", float64(claims)/messages)
+			if claims > 3*messages { // one to learn of the pause, one to be sent, and the trials
+				t.Errorf("retry %d: %d claims", retry, claims)
+			}
 			mostFailed := 0
 			if retry == 0 {
 				mostFailed = asked
@@ -53,8 +58,32 @@ func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 		b := newBench(false)
 		b.says["a"] = says(job.Retryable("network", "The provider cannot be reached"))
 		b.use(t, Row{Channel: "email", Provider: "a"})
-		if ended, _ := workertest.Deliver(t, b.set.Handler(job.Email), job.Email, mails(3), 105*time.Second+15*time.Minute); ended[job.Failed] != messages {
+		if ended, _ := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(3), 105*time.Second+15*time.Minute); ended[job.Failed] != messages {
 			t.Errorf("%v", ended)
+		}
+	})
+}
+
+// A gateway asks for five minutes. Nobody asks it meanwhile, whoever waits is claimed once, and all arrive.
+func TestAProviderThatAsksForTimeGetsItFromAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, begun, early := newBench(false), time.Now(), 0
+		var mu sync.Mutex // guards early
+		b.says["a"] = func() (job.Result, error) {
+			left := 5*time.Minute - time.Since(begun)
+			if left <= 0 {
+				return job.Result{Sent: true}, nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			early++
+			return job.Result{}, job.Retryable(provider.RateLimited, "slow down").After(left)
+		}
+		b.use(t, Row{Channel: "email", Provider: "a"})
+		ended, claims := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(3), 6*time.Minute)
+		if ended[job.Finished] != messages || early > 32 || claims > 3*messages {
+			t.Errorf("%v, asked %d times too early, %d claims", ended, early, claims)
 		}
 	})
 }

@@ -17,7 +17,7 @@ func TestARowsRatePostponesWithoutAskingTheProviderOrTheNextOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(false)
-		b.set.cfg.Pacer = pace.New(ratelimit.NewLocal(clock.System{}), clock.System{})
+		b.set.cfg.Pacer = pace.New(ratelimit.NewLocal(clock.System{}))
 		b.use(t, Row{Provider: "vendor-a", Settings: json.RawMessage(`{"rate_per_second":2}`)}, Row{Provider: "vendor-b", Position: 1})
 		for i := range 5 {
 			if f := job.AsFailure(b.send(t, 1, india)); (i >= 2) != f.Postponed {

@@ -36,9 +36,10 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	var result job.Result
 	var failed error
-	asked := false
+	asked, held := false, true
 	for _, p := range list {
 		answer, err := p.send(ctx, d)
+		held = held && r.set.cfg.Circuits.Holds(p.to)
 		if err == nil || !movesOn(ctx, answer, err) {
 			return answer, err
 		}
@@ -49,6 +50,9 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	if f := job.AsFailure(failed); asked && f.Postponed { // one was asked, and another one is paused
 		failed = job.Retryable(f.Reason, f.Message).After(f.RetryAfter)
+	}
+	if held {
+		failed = job.AsFailure(failed).For(job.ViaAny(r.channel))
 	}
 	return result, failed
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -29,7 +30,7 @@ type Observer interface {
 	// Configured tells that a provider exists: its series start at zero.
 	Configured(c job.Channel, provider string)
 	Attempt(c job.Channel, provider, outcome string)
-	// Paused tells that the circuit breaker opened or closed.
+	// Paused tells whether the provider is left alone.
 	Paused(c job.Channel, provider string, paused bool)
 }
 
@@ -45,7 +46,8 @@ type Config struct {
 	Fallback *Fallback // nil: channels without rows are not served
 	Observer Observer
 	Log      *slog.Logger
-	Pacer    *pace.Pacer // nil: rows that name a rate get as many as come
+	Pacer    *pace.Pacer       // nil: rows that name a rate get as many as come
+	Circuits *circuit.Circuits // nil: of this set alone
 }
 
 // Set is the providers of all channels. Safe for concurrent use.
@@ -58,7 +60,25 @@ type Set struct {
 
 // NewSet makes a set that knows no rows yet: messages wait, so that none goes to the fallback by mistake.
 // Replace gives it rows, perhaps none.
-func NewSet(cfg Config) *Set { return &Set{cfg: cfg} }
+func NewSet(cfg Config) *Set {
+	if cfg.Circuits == nil {
+		cfg.Circuits = circuit.New(nil)
+	}
+	return &Set{cfg: cfg}
+}
+
+// Report tells the observer which providers are left alone.
+func (s *Set) Report() {
+	t := s.current.Load()
+	if t == nil {
+		return
+	}
+	for c, accounts := range t.providers {
+		for name, p := range accounts {
+			s.cfg.Observer.Paused(c, name, s.cfg.Circuits.Holds(p.to))
+		}
+	}
+}
 
 func newTable() *table {
 	return &table{

@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 )
 
 const (
@@ -16,18 +14,17 @@ const (
 
 // host is what we know about one receiver as one laboratory uses it.
 type host struct {
-	places   chan struct{} // one per request in flight
-	users    int           // deliveries that hold or wait for a place, guarded by hosts.mu
-	circuits map[string]*circuit.Circuit
+	places chan struct{} // one per request in flight
+	users  int           // deliveries that hold or wait for a place, guarded by hosts.mu
 }
 
-// hosts limits and protects receivers: one slow or dead host must not occupy the channel, and what one laboratory
-// does at a receiver must not keep another from it.
+// hosts limits requests: one slow host must not occupy the channel, and what one laboratory does at a receiver must not
+// keep another from it.
 type hosts struct {
 	limit    int
 	patience time.Duration // how long a delivery waits for a place
 
-	mu    sync.Mutex // guards known, every users and every circuits
+	mu    sync.Mutex // guards known and every users
 	known map[string]*host
 }
 
@@ -67,7 +64,7 @@ func (h *hosts) use(key string) *host {
 	one := h.known[key]
 	if one == nil {
 		h.forget()
-		one = &host{places: make(chan struct{}, h.limit), circuits: map[string]*circuit.Circuit{}}
+		one = &host{places: make(chan struct{}, h.limit)}
 		h.known[key] = one
 	}
 	one.users++
@@ -80,25 +77,14 @@ func (h *hosts) drop(one *host) {
 	one.users--
 }
 
-// forget drops idle hosts when too many are known: first those that answer, whose failure counts are all that is lost.
+// forget drops idle hosts when too many are known.
 func (h *hosts) forget() {
-	for _, alsoPaused := range []bool{false, true} {
-		if len(h.known) < maxKnownHosts {
-			return
-		}
-		for key, one := range h.known {
-			if one.users == 0 && (alsoPaused || !one.isPaused()) {
-				delete(h.known, key)
-			}
+	if len(h.known) < maxKnownHosts {
+		return
+	}
+	for key, one := range h.known {
+		if one.users == 0 {
+			delete(h.known, key)
 		}
 	}
-}
-
-func (one *host) isPaused() bool {
-	for _, c := range one.circuits {
-		if c.IsOpen() {
-			return true
-		}
-	}
-	return false
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
@@ -45,6 +46,7 @@ type Config struct {
 	Pacer           *pace.Pacer
 	Rate            func(origin string) float64 // requests a second to a public origin, 0: as many as come; nil: no limits
 	Held            func(origin string) bool    // receivers that operators paused; nil: none
+	Circuits        *circuit.Circuits           // nil: of this sender alone
 }
 
 // Sender delivers webhook and callback jobs. Safe for concurrent use.
@@ -55,17 +57,17 @@ type Sender struct {
 
 // New makes a sender.
 func New(cfg Config) *Sender {
+	if cfg.Circuits == nil {
+		cfg.Circuits = circuit.New(nil)
+	}
 	return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)}
 }
-
-// Paused counts the kinds of paths at receivers that are left alone for a while.
-func (s *Sender) Paused() int { return s.hosts.paused() }
 
 const (
 	gatewayAudience = "gateway"
 	excerptBytes    = 1 << 10
 	busyDelay       = 500 * time.Millisecond
-	heldDelay       = time.Minute
+	breakerFailures = 10
 )
 
 // Handle sends the request of one job once.
@@ -83,6 +85,9 @@ func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	answer, err := s.exchange(ctx, client, d, q)
 	result, err := conclude(d.ID, answer, err, s.Clock.Now())
+	if to := destination(d, q); err != nil && s.Circuits.Holds(to) {
+		err = job.AsFailure(err).For(to) // its retry waits with the others
+	}
 	s.record(d, q, result, err)
 	return result, err
 }
@@ -137,16 +142,30 @@ func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
 	return nil
 }
 
-var errUnhealthy = errors.New("receiver is failing")
+// destination is what is left alone when it fails: one kind of path at a receiver, as one laboratory uses it.
+func destination(d worker.Delivery, q netguard.Request) job.Destination {
+	return job.ToPath(d.Body.LabID, netguard.Origin(q.URL), pathClass(q.URL.Path))
+}
 
-// exchange sends through the limits of the laboratory at the host. Answers of 5xx count against the host, other
-// answers do not. What is paused is postponed and no attempt: no request was made.
+// pathClass is the path without what looks like the id of a thing: /bill/17/paid and /bill/18/paid fail together.
+func pathClass(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if strings.ContainsAny(part, "0123456789") {
+			parts[i] = "*"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// exchange sends through the limits of the laboratory at the host. What is paused is postponed and no attempt: no
+// request was made.
 func (s *Sender) exchange(
 	ctx context.Context, client *netguard.Client, d worker.Delivery, q netguard.Request,
 ) (*netguard.Response, error) {
 	origin := netguard.Origin(q.URL)
 	if s.Held != nil && s.Held(origin) {
-		return nil, job.Postpone("receiver_paused", heldDelay)
+		return nil, job.Postpone("receiver_paused", 0).For(job.ToReceiver(origin))
 	}
 	if s.Rate != nil && client == s.Targets.public {
 		if err := s.Pacer.Pass(ctx, "origin:"+origin, s.Rate(origin), d.Body.Flow); err != nil {
@@ -160,27 +179,35 @@ func (s *Sender) exchange(
 	defer s.hosts.leave(one)
 	var answer *netguard.Response
 	var failed error
-	wait := s.hosts.circuit(one, q.URL.Path).Do(func() error {
+	to := destination(d, q)
+	wait := s.Circuits.Do(ctx, to, breakerFailures, func() circuit.Verdict {
 		answer, failed = client.Do(ctx, q)
-		return blame(ctx, answer, failed)
+		return s.judge(ctx, answer, failed)
 	})
 	if wait > 0 {
-		return nil, job.AwaitRecovery("receiver_down", "The receiver keeps failing; requests to it are paused", wait)
+		return nil, job.AwaitRecovery("receiver_down", "The receiver keeps failing; requests to it are paused", wait).For(to)
 	}
 	return answer, failed
 }
 
-// blame is the error that counts against the host: none for refusals and our own cancellation.
-func blame(ctx context.Context, answer *netguard.Response, failed error) error {
-	innocent := errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil
+// judge says what an answer tells of the receiver: refusals and our own cancellation tell nothing.
+func (s *Sender) judge(ctx context.Context, answer *netguard.Response, failed error) circuit.Verdict {
 	switch {
-	case !innocent && failed != nil:
-		return failed
-	case !innocent && answer.Status >= http.StatusInternalServerError:
-		return errUnhealthy
+	case errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil:
+		return circuit.Verdict{}
+	case failed != nil:
+		return circuit.Verdict{Ill: true}
+	case slices.Contains(asking, answer.Status):
+		if asked := retryAfter(answer.Header.Get("Retry-After"), s.Clock.Now()); asked > 0 {
+			return circuit.Verdict{Asked: asked}
+		}
 	}
-	return nil
+	isIll := answer.Status >= http.StatusInternalServerError
+	return circuit.Verdict{Ill: isIll, Well: !isIll}
 }
+
+// asking are the answers whose Retry-After is for all requests of their kind.
+var asking = []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}
 
 // conclude turns an answer or a transport error into the result of the attempt.
 func conclude(id job.ID, answer *netguard.Response, err error, now time.Time) (job.Result, error) {

@@ -390,3 +390,33 @@ func TestAPausedReceiverPostponesAndNeverFailsAJobWithoutARequest(t *testing.T) 
 		t.Errorf("%d requests", len(b.seen))
 	}
 }
+
+// A receiver that asks for a minute gets it, from the laboratory and for the kind of path that asked.
+func TestWhatAsksForTimeIsLeftAloneAndNothingBesideIt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, false, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/bill/") && r.URL.Query().Get("lab") != "13" {
+			w.Header().Set("Retry-After", "60")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	})
+	send := func(lab int64, path string) *job.Failure {
+		_, err := b.send(task.WebhookPost, map[string]any{"url": b.URL + path}, func(body *job.Body) { body.LabID = lab })
+		if err == nil {
+			return nil
+		}
+		return job.AsFailure(err)
+	}
+	if f := send(12, "/bill/1/paid"); f == nil || f.Postponed || f.To == "" {
+		t.Fatalf("the first one: %+v", f)
+	}
+	if f := send(12, "/bill/2/paid"); f == nil || !f.Recovers || f.To == "" || f.RetryAfter.Round(time.Second) != time.Minute {
+		t.Errorf("the second one: %+v", f)
+	}
+	if len(b.requests()) != 1 {
+		t.Errorf("%d requests", len(b.requests()))
+	}
+	if other, lab := send(12, "/report"), send(13, "/bill/3/paid?lab=13"); other != nil || lab != nil {
+		t.Errorf("another path %+v, another laboratory %+v", other, lab)
+	}
+}

@@ -25,8 +25,10 @@ func failure(answer *netguard.Response, now time.Time) error {
 	message := fmt.Sprintf("The provider refused the message (error %d)", code)
 	reason := fmt.Sprintf("whatsapp_%d", code)
 	switch code {
-	case 4, 80007, 130429, 131048, 131056, 133016: // limits of application, account, number, pair
+	case 4, 80007, 130429, 131048, 133016: // limits of application, account, number
 		return job.Retryable(provider.RateLimited, message).After(netguard.RetryAfter(answer.Header, now))
+	case 131056: // limit of one recipient: no wait for the others
+		return job.Retryable(provider.RateLimited, message)
 	case 1, 2, 131000, 131016, 131057, 133004: // trouble on their side
 		return job.Retryable(reason, message).After(netguard.RetryAfter(answer.Header, now))
 	case 100, 130472, 131008, 131009, 131021, 131026, 131047, 131049, 131050, 131051, 131052, 131053,

@@ -62,6 +62,7 @@ func (m *Model) lease(c *engine.Claim, t *turn) {
 	for _, id := range t.ready[:t.take] {
 		delete(m.lanes[id.Lane()], id)
 		m.leases[id] = c.Token
+		m.begun[id.Lane()]++
 		c.Jobs = append(c.Jobs, engine.Leased{ID: id, Flow: t.flow, Raw: m.bodies[id]})
 	}
 }

@@ -189,7 +189,7 @@ func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
 	defer m.mu.Unlock()
 	var list []engine.Depth
 	for _, l := range job.Lanes() {
-		d := engine.Depth{Lane: l}
+		d := engine.Depth{Lane: l, Begun: m.begun[l], Attempts: m.attempts[l.Channel], Faults: m.faults[l.Channel]}
 		for id, due := range m.lanes[l] {
 			if id.Shard() == shard {
 				d.Waiting++

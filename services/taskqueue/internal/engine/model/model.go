@@ -36,9 +36,13 @@ type Model struct {
 	lost     map[int64]bool   // tokens of claims whose answers got lost
 	claims   int64
 	sizes    map[job.Flow]int64
+	begun    map[job.Lane]int64
+	attempts map[job.Channel]int64
+	faults   map[job.Channel]int64
 
-	paused    map[engine.Target]time.Time
-	processes map[string][]byte
+	paused map[engine.Target]time.Time
+	held   map[job.Destination]engine.Held
+	parked map[engine.Group]map[job.ID]int64 // with the due time that each was parked for
 }
 
 // window is the job that others join, until the time at which the window is forgotten.
@@ -72,10 +76,14 @@ func New(clk clock.Clock, set engine.Settings) *Model {
 		claimers: map[string]int64{},
 		lost:     map[int64]bool{},
 		flows:    map[job.ID]job.Flow{},
+		begun:    map[job.Lane]int64{},
+		attempts: map[job.Channel]int64{},
+		faults:   map[job.Channel]int64{},
 		ends:     map[int]*engine.Ends{},
 
-		paused:    map[engine.Target]time.Time{},
-		processes: map[string][]byte{},
+		paused: map[engine.Target]time.Time{},
+		held:   map[job.Destination]engine.Held{},
+		parked: map[engine.Group]map[job.ID]int64{},
 	}
 	for _, l := range job.Lanes() {
 		m.lanes[l] = map[job.ID]int64{}

@@ -93,28 +93,5 @@ func (m *Model) Paused(context.Context, int) (map[engine.Target]time.Time, error
 	return maps.Clone(m.paused), nil
 }
 
-// Announce stores what a process says of itself.
-func (m *Model) Announce(_ context.Context, process string, state []byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.processes[process] = state
-	return nil
-}
-
-// Processes returns what the processes said last.
-func (m *Model) Processes(context.Context) (map[string][]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.processes), nil
-}
-
-// ForgetProcess removes what a process said that is gone.
-func (m *Model) ForgetProcess(_ context.Context, process string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.processes, process)
-	return nil
-}
-
 // Memory implements what measures the queue: a process has no limit of its own.
 func (m *Model) Memory(context.Context) (float64, error) { return 0, nil }

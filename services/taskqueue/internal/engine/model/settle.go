@@ -42,6 +42,7 @@ func (m *Model) settleOne(s *engine.Settlement, reaping bool) engine.Verdict {
 	if waits && m.cancels[s.ID] {
 		return engine.VerdictCancelRequested
 	}
+	m.count(s)
 	delete(m.leases, s.ID)
 	delete(m.renewed, s.ID)
 	delete(m.intents, s.ID)
@@ -60,9 +61,26 @@ func (m *Model) settleOne(s *engine.Settlement, reaping bool) engine.Verdict {
 	return engine.VerdictDone
 }
 
+func (m *Model) count(s *engine.Settlement) {
+	switch s.Op {
+	case engine.OpRetry, engine.OpFail, engine.OpUnknown:
+		m.faults[s.ID.Lane().Channel]++
+		fallthrough
+	case engine.OpSucceed:
+		m.attempts[s.ID.Lane().Channel]++
+	}
+}
+
 func (m *Model) putBack(s *engine.Settlement) {
 	m.lanes[s.ID.Lane()][s.ID] = m.now() + s.Delay.Milliseconds()
 	m.flows[s.ID] = s.Flow
+	if s.To != "" {
+		g := engine.Group{Channel: s.ID.Lane().Channel, Flow: s.Flow, To: s.To}
+		if m.parked[g] == nil {
+			m.parked[g] = map[job.ID]int64{}
+		}
+		m.parked[g][s.ID] = m.lanes[s.ID.Lane()][s.ID]
+	}
 	if s.Op == engine.OpRetry {
 		m.bodies[s.ID] = s.Payload
 	}

@@ -6,7 +6,8 @@
 -- is it raised.
 -- While too many ends wait for the archive, ordinary flows are not served: what ended must not fill the memory.
 -- KEYS: 1 high lane, 2 moderate lane, 3 low lane, 4 leases, 5 claim counter, 6 bell, 7 token of the caller's last claim,
---       8 claims whose answers got lost, 9 ends for the archive, 10 to 12 rings of the lanes
+--       8 claims whose answers got lost, 9 ends for the archive, 10 to 12 rings of the lanes, 13 counts of the
+--       channel
 -- ARGV: 1 n, 2 lease ms, 3 ageing ms, 4 turn (how many jobs the caller claimed before), 5 low share %, 6 moderate share %,
 --       7 first ordinary flow, 8 most of all ordinary flows together, 9 most of one ordinary flow, 10 of one reserved,
 --       11 to 13 the flow served last in each lane, 14 the last token that the caller knows, when the answer of the claim
@@ -148,6 +149,7 @@ local text = string.format('%.0f', token) -- once: a number among the arguments 
 local reply, leases, jobs = {now, nextdue, token, 0, last[1], last[2], last[3]}, {}, 0
 local size = #reply
 for l = 1, 3 do
+  local before = jobs
   for _, f in ipairs(lanes[l]) do
     if f.take > 0 then
       local ids = redis.call('ZRANGE', KEYS[l], f.flow * SPAN, baseof(f.flow) + now, 'BYSCORE', 'LIMIT', 0, f.take)
@@ -170,6 +172,7 @@ for l = 1, 3 do
       held = true
     end
   end
+  if jobs > before then redis.call('HINCRBY', KEYS[13], 3 - l, jobs - before) end
 end
 redis.call('ZADD', KEYS[4], unpack(leases))
 redis.call('SET', KEYS[7], text, 'EX', 3600)

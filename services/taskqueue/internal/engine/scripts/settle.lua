@@ -3,14 +3,15 @@
 -- the fencing number of its leadership). Only the owner
 -- of the observed token settles; result, retry, dead letter and callback jobs appear with the state change.
 -- KEYS: 1 leases, 2 crash counters, 3 renewals, 4 cancel requests, 5 send intents, 6 dead, 7 bell of the channel,
---       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, 12 ring of callbacks, 13 dead by flow, then nl lanes,
---       their nl rings, nr result buckets, n bodies, nc callback bodies, windows;
+--       8 bell of callbacks, 9 callback lane, 10 records of the dead, 11 ends for the archive, 12 ring of callbacks, 13 dead by flow, 14 groups of
+--       parked jobs, 15 counts of the channel, then nl lanes, their nl rings, ng lists of groups, nr result buckets, n bodies, nc callback bodies, windows;
 --       mode r: at last the leadership of the reaper
 -- ARGV: 1 mode, 2 nl, 3 nr, 4 n, 5 nc, 6 result seconds, 7 keep ends for the archive, 8 how much of a body's key stands
 --       before the id, 9 where the callbacks begin, 10 most callbacks of one flow that may wait (the platform's own
---       excepted), 11 what is appended to the record of a job whose callbacks are dropped because there are too many
+--       excepted), 11 what is appended to the record of a job whose callbacks are dropped because there are too many,
+--       12 ng, then the names of the groups,
 --       then per run of jobs that are alike: how many, token, op, lane (r and l only), bucket, delay ms, crash counter
---       ('' = leave), what their flow adds to a due time, then their payloads;
+--       ('' = leave), group in which they are parked until their due time (0: none), what their flow adds to a due time, then their payloads;
 --       then per callback: job number, id, body, what its flow adds;
 --       then per window: number of the job that leaves it
 -- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
@@ -19,9 +20,11 @@
 -- dropped
 local reaping, fence = string.sub(ARGV[1], 1, 1) == 'r', tonumber(string.sub(ARGV[1], 2))
 local nl, nr, n, nc = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local lane0 = 13
+local ng = tonumber(ARGV[12])
+local lane0 = 15
 local ring0 = lane0 + nl
-local res0 = ring0 + nl
+local list0 = ring0 + nl
+local res0 = list0 + ng
 local body0 = res0 + nr
 local cb0 = body0 + n
 local now = clock()
@@ -34,7 +37,9 @@ local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or
 local verdict, gone, ended, unlink, retry, died, lanes, results = {}, {}, {}, {}, {}, {}, {}, {}
 local crashes, graves, ends, released, byflow = {}, {}, {}, false, {}
 local heads = {} -- earliest due times by lane and flow
+local parked, attempts, faults = {}, 0, 0
 for l = 1, nl do lanes[l], heads[l] = {}, {} end
+for g = 1, ng do parked[g] = {} end
 for r = 1, nr do results[r] = {} end
 -- Which jobs of a run hold a lease under its token. Jobs of one claim share it: to list those costs less than to have a
 -- score made text for each job, unless most of the claim is not in this batch.
@@ -74,16 +79,17 @@ local function bear(list) -- all callbacks of a job, or none when too many of it
   end
   return true
 end
-local a, i = 11, 0
+local a, i = 12 + ng, 0
 while i < n do
   local count, token, op, bucket = tonumber(ARGV[a + 1]), ARGV[a + 2], ARGV[a + 3], tonumber(ARGV[a + 5])
   local lane, crashed = lanes[tonumber(ARGV[a + 4])], ARGV[a + 7]
-  local again, base = op == 'r' or op == 'l', a + 8
-  local due = again and string.format('%.0f', now + tonumber(ARGV[a + 6]) + tonumber(ARGV[a + 8]))
+  local again, base, list = op == 'r' or op == 'l', a + 9, parked[tonumber(ARGV[a + 8])]
+  local at = again and now + tonumber(ARGV[a + 6])
+  local due = again and string.format('%.0f', at + tonumber(ARGV[base]))
   local held = holders(i + 1, count, token)
   for j = 1, count do
     i = i + 1
-    local id, payload = ids[i], ARGV[a + 8 + j]
+    local id, payload = ids[i], ARGV[base + j]
     if not held[id] then
       local known = redis.call('HEXISTS', KEYS[res0 + bucket], id) + redis.call('HEXISTS', KEYS[10], id)
       verdict[i] = known > 0 and 2 or 0
@@ -92,14 +98,21 @@ while i < n do
     else
       verdict[i] = 1
       gone[#gone + 1] = id
+      if op == 's' then attempts = attempts + 1 end
+      if op == 'r' or op == 'f' or op == 'u' then faults = faults + 1 end
       if again then
         lane[#lane + 1] = due
         lane[#lane + 1] = id
-        heads[tonumber(ARGV[a + 4])][ARGV[a + 8]] = math.min(due - ARGV[a + 8], heads[tonumber(ARGV[a + 4])][ARGV[a + 8]] or math.huge)
+        local earliest = heads[tonumber(ARGV[a + 4])]
+        earliest[ARGV[base]] = math.min(at, earliest[ARGV[base]] or math.huge)
+        if list then
+          list[#list + 1] = at
+          list[#list + 1] = id
+        end
         if op == 'r' then
           retry[#retry + 1] = KEYS[body0 + i]
           retry[#retry + 1] = payload
-        else
+        elseif not list then
           released = true
         end
         if crashed ~= '' then
@@ -130,16 +143,24 @@ while i < n do
       end
     end
   end
-  a = a + 8 + count
+  a = base + count
 end
 if #gone == 0 then return verdict end
 
 redis.call('ZREM', KEYS[1], unpack(gone))
+if attempts + faults > 0 then redis.call('HINCRBY', KEYS[15], 'attempts', attempts + faults) end
+if faults > 0 then redis.call('HINCRBY', KEYS[15], 'faults', faults) end
 if #unlink > 0 then redis.call('UNLINK', unpack(unlink)) end
 if #retry > 0 then redis.call('MSET', unpack(retry)) end
 for l = 1, nl do
   if #lanes[l] > 0 then redis.call('ZADD', KEYS[lane0 + l], unpack(lanes[l])) end
   for base, due in pairs(heads[l]) do redis.call('ZADD', KEYS[ring0 + l], 'LT', due, flowof(base)) end
+end
+for g = 1, ng do
+  if #parked[g] > 0 then
+    redis.call('ZADD', KEYS[list0 + g], unpack(parked[g]))
+    redis.call('ZADD', KEYS[14], 0, ARGV[12 + g])
+  end
 end
 if #died > 0 then
   redis.call('ZADD', KEYS[6], unpack(died))

@@ -5,7 +5,7 @@ import { held } from "./pauses.js";
 const KEPT = 60; // of two seconds each
 const HISTORY = "queue-admin-history";
 const history = recall(); // lane → ready jobs
-const answers = []; // the last ones: processes tell their counters every two seconds, so rates are of about ten
+const answers = []; // the last ones: rates are of about ten seconds
 let before;
 
 // recall reads what the tab drew before it was loaded again, unless that is too long ago to go on from.
@@ -39,7 +39,7 @@ function spark(key) {
   return svg;
 }
 
-// rate is how fast a counter grew since the answer before; a process that came or went makes it fall.
+// rate is how fast a counter grew since the answer before; another Redis makes it fall.
 function rate(now, read) {
   if (!before) return undefined;
   const grown = read(now) - read(before), seconds = (now.now_ms - before.now_ms) / 1000;
@@ -123,26 +123,12 @@ function health(o) {
     tr.cells[1].className = bad ? "bad" : "good";
     lines.push({ bad, tr });
   };
-  const providers = new Map();
-  for (const p of o.processes) {
-    for (const one of p.providers || []) {
-      const key = one.channel + " through " + one.provider, sum = providers.get(key) || { paused: 0, failures: 0 };
-      const failures = Math.max(sum.failures, one.failures);
-      providers.set(key, { paused: sum.paused + (one.paused ? 1 : 0), failures });
-    }
-    for (const one of p.receivers || []) {
-      note(true, one.origin + " for laboratory " + one.lab_id, "paused, " + one.kinds + " kinds of requests");
-    }
+  for (const one of o.left) {
+    const what = one.provider ? one.channel + " through " + one.provider : one.receiver + " for laboratory " + one.lab_id;
+    const wait = one.until_ms > o.now_ms ? "tried again in " + age(one.until_ms - o.now_ms) : "to be tried";
+    note(true, what, "fails for " + age(o.now_ms - one.since_ms) + ", " + wait);
   }
-  for (const [name, p] of providers) {
-    const working = p.failures ? p.failures + " failures in a row" : "works";
-    note(p.paused > 0, name, p.paused ? "paused in " + p.paused + " processes" : working);
-  }
-  for (const p of o.processes) {
-    const state = p.silent ? "silent for " + age(o.now_ms - p.at_ms) : "up for " + age(o.now_ms - p.since_ms);
-    note(p.silent, "process " + p.name, state);
-  }
-  if (!o.processes.some((p) => !p.silent)) note(true, "processes", "none announces itself: nothing is delivered");
+  if (!lines.length) note(false, "providers and receivers", "none is left alone");
   byId("health").tBodies[0].replaceChildren(...lines.sort((a, b) => b.bad - a.bad).map((line) => line.tr));
   return troubles;
 }

@@ -14,21 +14,26 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
+
+// NewQueue makes an empty engine in memory.
+func NewQueue() *model.Model { return model.New(clock.System{}, engine.DefaultSettings()) }
 
 // Deliver enqueues jobs of channel c, lets h deliver them for d, and counts how they ended; jobs that still wait are
 // not counted. It sets when the jobs were created.
 func Deliver(
 	t *testing.T,
+	queue *model.Model,
 	h worker.Handler,
 	c job.Channel,
 	jobs []*job.Body,
 	d time.Duration,
 ) (ended map[job.State]int, claims int) {
 	t.Helper()
-	queue, ids := model.New(clock.System{}, engine.DefaultSettings()), job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{}, rand.Reader)
 	var all []job.ID
 	for _, b := range jobs {
 		id, err := ids.Next(0, job.Lane{Channel: c, Priority: job.Moderate})
@@ -62,10 +67,28 @@ func Deliver(
 	)
 	var running sync.WaitGroup
 	running.Go(func() { _ = pump.Run(ctx) })
+	running.Go(func() { tidy(ctx, queue, ids) })
 	<-time.After(d)
 	stop()
 	running.Wait()
 	return states(t, queue, all), int(seen.jobs.Load())
+}
+
+// tidy lets parked jobs go.
+func tidy(ctx context.Context, queue *model.Model, ids *job.Generator) {
+	j := janitor.New(janitor.Config{}, janitor.Deps{Queue: queue, Observer: &claimed{}, Clock: clock.System{}, IDs: ids,
+		Log: slog.New(slog.DiscardHandler)})
+	ticks := time.NewTicker(janitor.WakeEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+			_ = j.Reap(ctx)
+			_ = j.Wake(ctx)
+		}
+	}
 }
 
 func states(t *testing.T, queue *model.Model, all []job.ID) map[job.State]int {
@@ -95,3 +118,4 @@ func (*claimed) Attempt(job.Channel, string, time.Duration)         {}
 func (*claimed) LeaseLost(job.Channel)                              {}
 func (*claimed) Waited(job.Lane, time.Duration)                     {}
 func (*claimed) Callbacks(int, bool)                                {}
+func (*claimed) Reaped(job.Channel, string)                         {}

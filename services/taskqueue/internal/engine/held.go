@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// heldKey holds what is left alone because it fails or asked for it: one number for all processes and shards.
+const heldKey = "tq:held"
+
+// longestHold is how long a destination that fails again and again is left alone at most, unless it asks for more.
+const longestHold = 3 * time.Minute
+
+// Held is how a destination is left alone, in ms of Redis's clock.
+type Held struct {
+	UntilMs int64 // afterwards one delivery may try
+	SinceMs int64
+}
+
+// Holds is what is left alone now.
+type Holds struct {
+	NowMs int64
+	Held  map[job.Destination]Held
+}
+
+// Holds tells what is left alone.
+func (r *Redis) Holds(ctx context.Context) (Holds, error) {
+	reply, err := r.run(ctx, "held", []string{heldKey}, nil)
+	if err != nil {
+		return Holds{}, err
+	}
+	parts, ok := reply.([]any)
+	if !ok || len(parts) != 2 {
+		return Holds{}, errReply("held", reply)
+	}
+	marks, _ := parts[1].([]any)
+	h := Holds{NowMs: number(parts[0]), Held: make(map[job.Destination]Held, len(marks)/2)}
+	for ; len(marks) > 1; marks = marks[2:] {
+		to, _ := marks[0].(string)
+		mark, _ := marks[1].(string)
+		until, since, _ := strings.Cut(mark, " ")
+		h.Held[job.Destination(to)] = Held{UntilMs: whole(until), SinceMs: whole(since)}
+	}
+	return h, nil
+}
+
+func whole(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// Hold leaves a destination alone for d, or longer when it has failed for a while.
+func (r *Redis) Hold(ctx context.Context, to job.Destination, d time.Duration) error {
+	_, err := r.hold(ctx, to, d, false)
+	return err
+}
+
+// TryHeld asks whether a destination may be tried now: no wait. Nobody else may try for d then.
+func (r *Redis) TryHeld(ctx context.Context, to job.Destination, d time.Duration) (wait time.Duration, err error) {
+	return r.hold(ctx, to, d, true)
+}
+
+func (r *Redis) hold(ctx context.Context, to job.Destination, d time.Duration, try bool) (time.Duration, error) {
+	reply, err := r.run(ctx, "hold", []string{heldKey},
+		[]any{string(to), d.Milliseconds(), longestHold.Milliseconds(), flag(try)})
+	return time.Duration(number(reply)) * time.Millisecond, err
+}
+
+// FreeHeld ends it.
+func (r *Redis) FreeHeld(ctx context.Context, to job.Destination) error {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	if err := r.rdb.HDel(ctx, heldKey, string(to)).Err(); err != nil {
+		return fmt.Errorf("free %s: %w", to, err)
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Group is what waits together for a destination: the jobs of one flow, of one channel. A parked job stays in its lane,
+// due when its patience ends; the list of its group lets it go before.
+type Group struct {
+	Channel job.Channel
+	Flow    job.Flow
+	To      job.Destination
+}
+
+// String is the name of the group in Redis.
+func (g Group) String() string { return fmt.Sprintf("%d %d %s", g.Channel, g.Flow, g.To) }
+
+func parseGroup(text string) (g Group, ok bool) {
+	parts := strings.SplitN(text, " ", 3)
+	if len(parts) != 3 {
+		return g, false
+	}
+	channel, errC := strconv.ParseUint(parts[0], 10, 8)
+	flow, errF := strconv.ParseUint(parts[1], 10, 16)
+	return Group{Channel: job.Channel(channel), Flow: job.Flow(flow), To: job.Destination(parts[2])}, errC == nil && errF == nil
+}
+
+// listOf is the key of a group's list. No text of a caller is in it.
+func (k *shardKeys) listOf(g Group) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(g.String()))
+	return fmt.Sprintf("%s%016x", k.group, h.Sum64())
+}
+
+// mostGroups bounds one look at the groups of a shard; the others get their turn when these went.
+const mostGroups = 2000
+
+// Groups lists the groups of a shard that have parked jobs.
+func (r *Redis) Groups(ctx context.Context, shard int) ([]Group, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	names, err := r.rdb.ZRange(ctx, r.shards[shard].groups, 0, mostGroups-1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("list the groups of parked jobs: %w", err)
+	}
+	list := make([]Group, 0, len(names))
+	for _, name := range names {
+		if g, ok := parseGroup(name); ok {
+			list = append(list, g)
+		}
+	}
+	return list, nil
+}
+
+// Unpark makes up to most parked jobs of a group due now, those that wait longest first. A call looks at some 250.
+func (r *Redis) Unpark(ctx context.Context, shard int, g Group, most int) (went int, err error) {
+	k := &r.shards[shard]
+	keys := []string{k.listOf(g), k.groups, k.bells[g.Channel]}
+	var rings []string
+	for _, p := range []job.Priority{job.High, job.Moderate, job.Low} {
+		l := job.Lane{Channel: g.Channel, Priority: p}
+		keys, rings = append(keys, k.lanes[l]), append(rings, k.rings[l])
+	}
+	reply, err := r.run(ctx, "unpark", append(keys, rings...), []any{g.String(), most})
+	return int(number(reply)), err
+}

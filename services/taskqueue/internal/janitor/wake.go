@@ -1,0 +1,142 @@
+package janitor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// WakeEvery is the time between two looks at the parked jobs: short, so that what a rate takes comes evenly.
+const WakeEvery = 250 * time.Millisecond
+
+const (
+	// wakePage is how many jobs of a group go at a time when their destination is back: some thousand a second in all.
+	wakePage = 250
+	// forgetHeld is how long after its end a mark is kept that nobody tried.
+	forgetHeld = 10 * time.Minute
+)
+
+// parked is a group on a shard.
+type parked struct {
+	engine.Group
+	shard int
+}
+
+// waker remembers what one look at the parked jobs leaves to the next.
+type waker struct {
+	looked  time.Time
+	held    map[job.Destination]engine.Held
+	credits map[job.Destination]float64 // deliveries that a rate has left
+	turn    int
+}
+
+// Wake lets parked jobs go: all of a destination that is not left alone any more, one where it may be tried again, and as
+// many as a rate takes. Who leads the first shard does it for all. Whatever it does not do, each job does itself when its
+// patience ends.
+func (j *Janitor) Wake(ctx context.Context) error {
+	if !j.Leads(0) {
+		return nil
+	}
+	holds, err := j.Queue.Holds(ctx)
+	if err != nil {
+		return err
+	}
+	paused, err := j.Queue.Paused(ctx, 0)
+	if err != nil {
+		return err
+	}
+	waiting := map[job.Destination][]parked{}
+	problems := eachShard(func(shard int) error {
+		groups, err := j.Queue.Groups(ctx, shard)
+		for _, g := range groups {
+			waiting[g.To] = append(waiting[g.To], parked{g, shard})
+		}
+		return err
+	})
+	w := &j.waker
+	now, last := j.Clock.Now(), *w
+	w.looked, w.held, w.credits = now, holds.Held, map[job.Destination]float64{}
+	w.turn++
+	for to, groups := range waiting {
+		most := 0
+		if rate, is := to.Rate(); is {
+			w.credits[to] = min(max(rate, 1), last.credits[to]+rate*now.Sub(last.looked).Seconds())
+			most = int(w.credits[to])
+		} else if _, is := paused[engine.Target(to)]; !is {
+			most = allowed(to, holds, last.held)
+		}
+		went, err := j.wake(ctx, groups, most)
+		if w.credits[to] > 0 {
+			w.credits[to] -= float64(went)
+		}
+		problems = errors.Join(problems, err)
+	}
+	return errors.Join(problems, j.forgetHolds(ctx, holds))
+}
+
+// allowed is how many of those that wait for a destination may go: all when nothing that they wait for is left alone, or
+// something is not any more; else one for each that may be tried.
+func allowed(to job.Destination, now engine.Holds, before map[job.Destination]engine.Held) int {
+	held, tries := 0, 0
+	for d, one := range now.Held {
+		if to.Waits(d) {
+			held++
+			tries += flag(one.UntilMs <= now.NowMs)
+		}
+	}
+	for d := range before {
+		if _, still := now.Held[d]; to.Waits(d) && !still {
+			return math.MaxInt
+		}
+	}
+	if held == 0 {
+		return math.MaxInt
+	}
+	return tries
+}
+
+func flag(on bool) int {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// wake lets up to most jobs of the groups go, the reserved flows first and the others in turn.
+func (j *Janitor) wake(ctx context.Context, groups []parked, most int) (went int, err error) {
+	slices.SortFunc(groups, func(a, b parked) int {
+		return cmp.Or(cmp.Compare(flag(!a.Flow.Reserved()), flag(!b.Flow.Reserved())), cmp.Compare(a.Flow, b.Flow),
+			cmp.Compare(a.shard, b.shard))
+	})
+	first := 0 // ordinary group
+	for first < len(groups) && groups[first].Flow.Reserved() {
+		first++
+	}
+	if others := groups[first:]; len(others) > 0 {
+		turn := j.waker.turn % len(others)
+		groups = slices.Concat(groups[:first], others[turn:], others[:turn])
+	}
+	each := min(wakePage, max(1, most/len(groups)))
+	for i := 0; i < len(groups) && went < most; i++ {
+		n, failed := j.Queue.Unpark(ctx, groups[i].shard, groups[i].Group, min(each, most-went))
+		went, err = went+n, errors.Join(err, failed)
+	}
+	return went, err
+}
+
+// forgetHolds forgets marks of what nobody sends to any more.
+func (j *Janitor) forgetHolds(ctx context.Context, h engine.Holds) error {
+	var problems error
+	for to, one := range h.Held {
+		if one.UntilMs < h.NowMs-forgetHeld.Milliseconds() {
+			problems = errors.Join(problems, j.Queue.FreeHeld(ctx, to))
+		}
+	}
+	return problems
+}

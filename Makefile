@@ -236,12 +236,17 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-long test-stores test-times chaos bench
+.PHONY: test test-long fuzz test-stores test-times chaos bench
 test: $(BIN)/gotestsum devstack $(if $(SERVICE),document) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
-test-long: ## The same with fresh seeds and the long forms of the crash tests; takes a while
+test-long: ## The same with fresh seeds, the long forms of the crash tests, and every parser fuzzed; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory fuzz
+
+fuzz: ## Feed every parser that meets the outside what nobody would write: make fuzz FUZZTIME=30s
+	@git grep -noE '^func Fuzz[A-Za-z]+' -- '*_test.go' | while IFS=: read -r file line f; do f=$${f#func }; \
+	  echo "== $$f"; (cd $$(dirname $$file) && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime "$(or $(FUZZTIME),30s)" .) || exit 1; done
 
 # The stores and the migrations are what differs between databases.
 STORES = $(foreach folder,$(wildcard services/*/internal/store/mysql services/*/migrations),./$(folder)/...)

@@ -69,7 +69,7 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // silences: callers speak to the gateway itself, so only what happens to its process leaves them without an answer.
-func silences(f fault) bool { return f.target == "gateway" || f.target == "everything" }
+func silences(f fault) bool { return f.target == "gateway" || f.target == everything }
 
 // take returns the refusals since the last call.
 func (a *answers) take() []refusal {

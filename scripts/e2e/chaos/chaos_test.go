@@ -19,8 +19,8 @@ func TestWhatWasAcknowledgedBecomesTrueWhateverBreaks(t *testing.T) {
 	lies := map[string]promise{
 		found:       {Deed: day.Deed{User: 1, Text: "5000000001"}},
 		announced:   {Deed: day.Deed{Bill: 1}},
-		answeredFor: {Deed: day.Deed{Report: 7001}},
-		recorded:    {Deed: day.Deed{Report: 7001}},
+		answeredFor: {Deed: day.Deed{Report: 1}},
+		recorded:    {Deed: day.Deed{Report: 1}},
 		replaced:    {Deed: day.Deed{Report: 7001, Text: "-1"}},
 		delivered:   {Deed: day.Deed{Jobs: []string{"01JD0V5Q8Z3W4X5Y6Z7A8B9C0D"}}},
 		arrived:     {Deed: day.Deed{Jobs: []string{"01JD0V5Q8Z3W4X5Y6Z7A8B9C0D"}}},

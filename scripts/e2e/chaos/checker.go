@@ -22,6 +22,8 @@ type checker struct {
 	notices map[int64][]int64 // of a critical result, not of what followed, by bill
 	inbox   map[int64]bool    // whether it was read
 
+	doubtful sync.Map // jobs of which nobody knows whether they were sent
+
 	mu         sync.Mutex
 	violations []string // guarded by mu
 }
@@ -122,7 +124,7 @@ func (c *checker) takeInbox(ctx context.Context) {
 
 // last waits until nothing is open that has time left, and looks at every promise once more: nothing may be lost later.
 func (c *checker) last(ctx context.Context) {
-	until(ctx, 2*time.Minute, "every promise kept", func(ctx context.Context) error { //nolint:errcheck // found below
+	_ = until(ctx, 2*time.Minute, "every promise", func(ctx context.Context) error { // what is left is found below
 		c.round(ctx, c.people.ledger.open())
 		if left := len(c.people.ledger.open()); left > 0 {
 			return fmt.Errorf("%d are left", left)

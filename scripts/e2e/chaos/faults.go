@@ -57,7 +57,10 @@ func (p *platform) allEngines() []string  { return p.engines }
 func (p *platform) linked() []string      { return slices.Sorted(maps.Keys(p.links)) }
 func (p *platform) smallDisks() []string  { return slices.Sorted(maps.Keys(p.disks)) }
 
-func whole(*platform) []string { return []string{"everything"} }
+// everything is the target of what happens to the whole platform.
+const everything = "everything"
+
+func whole(*platform) []string { return []string{everything} }
 
 // chosen are the classes that are named, with commas between, and have something to happen to.
 func (p *platform) chosen(names string) (list []class, err error) {
@@ -85,10 +88,10 @@ type draws struct {
 // next is one fault, or now and then two different ones at once.
 func (d *draws) next() []fault {
 	first := d.one()
-	if first.target == "everything" || d.IntN(4) != 0 {
+	if first.target == everything || d.IntN(4) != 0 {
 		return []fault{first}
 	}
-	if second := d.one(); second.target != "everything" && second.target != first.target {
+	if second := d.one(); second.target != everything && second.target != first.target {
 		return []fault{first, second}
 	}
 	return []fault{first}
@@ -129,8 +132,13 @@ func weather(worsen func(*link.Link)) func(*platform, string) (begin, end func(c
 
 func fullDisk(p *platform, name string) (begin, end func(context.Context) error) {
 	folder := p.disks[name]
-	return func(context.Context) error { return fill(folder) },
-		func(context.Context) error { return os.Remove(filepath.Join(folder, filler)) }
+	return func(context.Context) error { return fill(folder) }, func(context.Context) error {
+		err := os.Remove(filepath.Join(folder, filler))
+		if slices.Contains(p.engines, name) && syscall.Kill(p.PID(name), 0) != nil {
+			return errors.Join(err, p.Start(name, nil)) // it ended, as some do, and is started as a kubelet does
+		}
+		return err
+	}
 }
 
 func power(p *platform, _ string) (begin, end func(context.Context) error) {

@@ -52,20 +52,20 @@ func sortEvents(events []event) {
 
 // figures are what the page shows.
 type figures struct {
-	Seed                        uint64
-	Commit, Machine             string
-	Minutes                     float64
-	Faults, Happenings          int
-	Tally                       day.Tally
-	Promised, Kept, Late        int
-	Hooks, HooksTwice, Answered int
-	Slowest, Warm               time.Duration
-	Recovered, Violations       []string
-	Classes                     []classFigures
-	Kinds                       []kind
-	Answers                     []answerFigure
-	Processes                   []processFigure
-	Timelines                   []timeline
+	Seed                                  uint64
+	Commit, Machine                       string
+	Minutes                               float64
+	Faults, Happenings                    int
+	Tally                                 day.Tally
+	Promised, Kept, Late                  int
+	Hooks, HooksTwice, Answered, Doubtful int
+	Slowest, Warm                         time.Duration
+	Recovered, Violations                 []string
+	Classes                               []classFigures
+	Kinds                                 []kind
+	Answers                               []answerFigure
+	Processes                             []processFigure
+	Timelines                             []timeline
 }
 
 type classFigures struct {
@@ -115,6 +115,7 @@ func (r *run) figures() figures {
 	for _, k := range f.Kinds {
 		f.Promised, f.Kept, f.Late = f.Promised+k.Promised, f.Kept+k.Kept, f.Late+k.Late
 	}
+	r.check.doubtful.Range(func(any, any) bool { f.Doubtful++; return true })
 	f.Hooks, f.HooksTwice = r.people.receiver.doubled()
 	f.Classes, f.Timelines = r.classFigures()
 	for _, h := range r.happened {

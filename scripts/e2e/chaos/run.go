@@ -85,10 +85,12 @@ func perform(ctx context.Context, o options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, took := r.recovered(ctx); took > giveUpAfter {
-		return nil, fmt.Errorf("the platform is not whole after its start")
+	r.set([]fault{{class: "start", target: everything}})
+	if well, took := r.recovered(ctx); took >= giveUpAfter {
+		return nil, fmt.Errorf("the platform is not whole after its start: %w", well[len(well)-1].err)
 	}
-	r.begin, r.since = time.Now(), time.Now()
+	r.begin = time.Now()
+	r.set(nil)
 	r.live(ctx, kinds)
 	return r, nil
 }

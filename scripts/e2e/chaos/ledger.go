@@ -45,7 +45,7 @@ func openLedger(path string) (*ledger, error) {
 	return &ledger{file: file}, err
 }
 
-// promised writes a line, and returns its number. A ledger that cannot be written proves nothing, so that ends the program.
+// promised writes a line, and returns its number. A ledger that cannot be written proves nothing: the program ends.
 func (l *ledger) promised(must string, p promise) (number int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -47,6 +47,8 @@ var classes = []class{
 		weather(func(l *link.Link) { l.Slow(100*time.Millisecond, 64<<10) })},
 	{"cut", "connections are reset, and new ones too", (*platform).linked, 3 * time.Second, weather((*link.Link).Cut)},
 	{"full-disk", "no byte is free where it writes", (*platform).smallDisks, 4 * time.Second, fullDisk},
+	{"clock", "its clock goes a minute ahead (MySQL and Redis, where libfaketime is installed)", (*platform).skewable,
+		6 * time.Second, skew},
 	{"power", "kill -9 of everything at once, and a start of everything at once", whole, 2 * time.Second, power},
 	{"rolling", "SIGTERM and a new process, one service after the other", whole, 0, rolling},
 	{"rotation", "the secret of services is rotated and rotated back, each step service by service", whole, 0, rotation},
@@ -139,6 +141,25 @@ func fullDisk(p *platform, name string) (begin, end func(context.Context) error)
 		}
 		return err
 	}
+}
+
+// library tells a process another time; it is of the Debian package faketime.
+const library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+
+func (p *platform) skewable() []string {
+	if _, err := os.Stat(library); err != nil {
+		return nil
+	}
+	return []string{"mysql", "redis"}
+}
+
+// skew starts an engine anew with another clock, and again with the right one.
+func skew(p *platform, name string) (begin, end func(context.Context) error) {
+	again := func(change map[string]string) func(context.Context) error {
+		return func(context.Context) error { return errors.Join(p.Stop(name), p.Start(name, change)) }
+	}
+	ahead := map[string]string{"LD_PRELOAD": library, "FAKETIME": "+60", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+	return again(ahead), again(nil)
 }
 
 func power(p *platform, _ string) (begin, end func(context.Context) error) {

@@ -188,6 +188,7 @@ func (c *checker) isLinked(ctx context.Context, p *promise) error {
 		Scan(&path); err != nil {
 		return err
 	}
+	path = path[max(0, strings.Index(path, "labs/")):] // a report names its object by a URL
 	content, err := os.ReadFile(filepath.Join(c.objects, path))
 	if err != nil {
 		return err

@@ -14,7 +14,9 @@ import (
 
 const (
 	recoverWithin = 30 * time.Second
-	giveUpAfter   = 2 * time.Minute // on waiting for a recovery that is late already
+	// MariaDB looks once a minute whether there is room again.
+	recoverFromFullDatabase = 75 * time.Second
+	giveUpAfter             = 2 * time.Minute // on waiting for a recovery that is late already
 )
 
 // recovery is how long after the end of a fault each thing went well again.
@@ -58,12 +60,14 @@ func (r *run) hookArrives(ctx context.Context) error {
 	})
 }
 
-// patientIsFound registers a patient and looks for the same one until it is found.
+// patientIsFound registers a patient and looks for the same one until it is found. An attempt that was given up may
+// have registered one, too, so each has a telephone of its own.
 func (r *run) patientIsFound() func(context.Context) error {
-	contact := fmt.Sprintf("5%09d", time.Now().UnixNano()/1000%1_000_000_000)
+	var contact string
 	var id int64
 	return func(ctx context.Context) error {
 		if id == 0 {
+			contact = fmt.Sprintf("5%09d", time.Now().UnixNano()/1000%1_000_000_000)
 			inserted, err := r.check.store.ExecContext(ctx, "INSERT INTO userDetails (labId_id, branchId, orgId_id, fullName,"+
 				" firstName, contact, countryCode) VALUES (?, ?, 45, 'Probe', 'Probe', ?, '91')", day.Laboratory, day.Branch, contact)
 			if err != nil {

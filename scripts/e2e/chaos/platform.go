@@ -181,14 +181,18 @@ func until(ctx context.Context, limit time.Duration, what string, check func(con
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	var wrong error
 	for {
 		err := check(ctx)
 		if err == nil {
 			return nil
 		}
+		if wrong == nil || ctx.Err() == nil { // what was cut off at the end says nothing
+			wrong = err
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s not within %v: %w", what, limit, err)
+			return fmt.Errorf("%s not within %v: %w", what, limit, wrong)
 		case <-tick.C:
 		}
 	}

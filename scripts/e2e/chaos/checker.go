@@ -151,7 +151,7 @@ func (c *checker) compareStores(ctx context.Context) {
 		"bills split twice": "SELECT COUNT(*) FROM (SELECT 1 FROM bill_split_audit GROUP BY parent_bill_id HAVING COUNT(*) > 1) twice",
 		"messages in outboxes": strings.Join([]string{"SELECT (SELECT COUNT(*) FROM outbox_callout)",
 			"(SELECT COUNT(*) FROM outbox_rerun)", "(SELECT COUNT(*) FROM outbox_notifications)",
-			"(SELECT COUNT(*) FROM outbox_externaledit)", "(SELECT COUNT(*) FROM outbox_billsplit)"}, " + "),
+			"(SELECT COUNT(*) FROM outbox_externaledit)"}, " + "),
 	} {
 		err := until(ctx, 30*time.Second, what, func(ctx context.Context) (err error) {
 			var count int

@@ -142,8 +142,7 @@ func (c *checker) last(ctx context.Context) {
 	c.compareStores(ctx)
 }
 
-// compareStores: every patient of the laboratory has its row of the projection and is in the index, and nothing that
-// change capture read was set aside.
+// compareStores looks at everything in the stores, also at what nobody acknowledged.
 func (c *checker) compareStores(ctx context.Context) {
 	for what, statement := range map[string]string{
 		"patients without a row of the projection": "SELECT COUNT(*) FROM userDetails u LEFT JOIN user_meta m" +

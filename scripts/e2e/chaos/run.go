@@ -207,6 +207,9 @@ func (r *run) happen(ctx context.Context, faults []fault) happening {
 		}
 	}
 	r.set(nil)
+	if letters := r.deadLetters(ctx); letters > 0 {
+		r.check.violated("%s: change capture set %.0f changes aside", faults[0], letters)
+	}
 	r.summarize(&h, begin)
 	return h
 }

@@ -27,6 +27,15 @@ func (p *platform) vitals(ctx context.Context) (list []vitals) {
 	return list
 }
 
+// deadLetters is how many changes the running change capture could not process.
+func (p *platform) deadLetters(ctx context.Context) float64 {
+	text, err := p.fetch(ctx, p.adminURL("cdc")+"/metrics")
+	if err != nil {
+		return 0
+	}
+	return metric(text, "cdc_messages_dlq_total")
+}
+
 // metric is the sum of a metric's series.
 func metric(text, name string) (sum float64) {
 	for line := range strings.Lines(text) {

@@ -236,12 +236,17 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-long test-stores test-times bench
+.PHONY: test test-long fuzz test-stores test-times chaos bench
 test: $(BIN)/gotestsum devstack $(if $(SERVICE),document) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
-test-long: ## The same with fresh seeds and the long forms of the crash tests; takes a while
+test-long: ## The same with fresh seeds, the long forms of the crash tests, and every parser fuzzed; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory fuzz
+
+fuzz: ## Feed every parser that meets the outside what nobody would write: make fuzz FUZZTIME=30s
+	@git grep -noE '^func Fuzz[A-Za-z]+' -- '*_test.go' | while IFS=: read -r file line f; do f=$${f#func }; \
+	  echo "== $$f"; (cd $$(dirname $$file) && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime "$(or $(FUZZTIME),30s)" .) || exit 1; done
 
 # The stores and the migrations are what differs between databases.
 STORES = $(foreach folder,$(wildcard services/*/internal/store/mysql services/*/migrations),./$(folder)/...)
@@ -250,6 +255,10 @@ test-stores: $(BIN)/gotestsum devstack ## Run the suites of stores and migration
 
 test-times: ## The slowest packages of the last make test: make test-times TOP=30
 	@scripts/test-times.sh "$(LAB_DIR)/test-results" "$(or $(TOP),30)"
+
+chaos: ## Break a platform on purpose and judge it: make chaos MINUTES=10 SEED=1 FAULTS=kill-engine,silent PAGE=docs/reliability.md
+	@mkdir -p $(BIN) && go build -o $(BIN)/chaos ./scripts/e2e/chaos
+	@$(BIN)/chaos --minutes "$(or $(MINUTES),10)" --seed "$(or $(SEED),1)" --faults "$(or $(FAULTS),all)" --page "$(PAGE)"
 
 bench: devstack ## Measure: make bench NAME=taskqueue (gateway, labjson, …, all), QUICK=1 for a short run
 	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done

@@ -119,6 +119,9 @@ func checkHost(host string) error {
 		return refuse("the URL's host is too long or ends in a dot")
 	}
 	labels := strings.Split(host, ".")
+	if strings.EqualFold(labels[len(labels)-1], "localhost") {
+		return refuse("the URL's host is the machine itself")
+	}
 	for _, label := range labels {
 		if !hostLabel(label) {
 			return refuse("the URL's host is not a valid name; write international names in their xn-- form")

@@ -69,6 +69,7 @@ func (p *play) arrives(who patient) func(context.Context) error {
 			return err
 		}
 		p.count(func(t *Tally) { t.Patients++ })
+		p.done(Deed{What: Registered, User: v.user, Bill: v.bill, Report: v.report, Text: who.contact})
 		p.in(who.wait, func(ctx context.Context) error { return p.measured(ctx, v, who.value, true) })
 		if who.source == "Insurance" && who.splits {
 			p.in(who.wait/2, func(ctx context.Context) error { return p.splitBill(ctx, v) })
@@ -141,6 +142,9 @@ func (p *play) enters(ctx context.Context, v visit, value string) error {
 	_, err := p.core.ExecContext(ctx, enterValue, v.report, v.report, k.index, k.index, k.parameter, value)
 	if err != nil {
 		return fmt.Errorf("the core enters a value: %w", err)
+	}
+	if v.critical {
+		p.done(Deed{What: Critical, User: v.user, Bill: v.bill, Report: v.report, Text: value})
 	}
 	return p.judge(ctx, v.bill)
 }

@@ -21,8 +21,30 @@ type Config struct {
 	Token     func() (string, error) // for the internal listener
 	Pace      float64                // minutes of the laboratory in a minute; at 60 a day takes 24 minutes
 	Seed      uint64
-	Out       io.Writer // a line for each hour of the laboratory, and for each failure
+	Out       io.Writer         // a line for each hour of the laboratory, and for each failure
+	Transport http.RoundTripper // of the laboratory's people; nil: an ordinary one
+	Done      func(Deed)        // is told what was acknowledged; may be nil
 }
+
+// Deed is something that was acknowledged: by the database to the core, by the platform to a person.
+type Deed struct {
+	What       string // one of the constants below
+	User, Bill int64
+	Report     int64
+	Text       string   // the patient's contact, the value
+	Jobs       []string // of the task queue
+	NotBefore  time.Time
+}
+
+// What can be done.
+const (
+	Registered = "registered" // a patient, with a bill and two reports
+	Critical   = "critical"   // a value that endangers a life was entered
+	Confirmed  = "confirmed"  // the value of a second measurement
+	Called     = "called"     // with read-back
+	Sent       = "sent"       // jobs of the task queue
+	Split      = "split"
+)
 
 // patience is how long one thing that happens may take, with all its requests.
 const patience = 20 * time.Second
@@ -91,7 +113,7 @@ func Run(ctx context.Context, c Config) (Tally, error) {
 	}
 	defer core.Close()
 	core.SetMaxOpenConns(8)
-	p := &play{Config: c, core: core, client: &http.Client{},
+	p := &play{Config: c, core: core, client: &http.Client{Transport: c.Transport},
 		rand: rand.New(rand.NewPCG(c.Seed, c.Seed)), minute: opens * 60}
 	tick := time.NewTicker(time.Duration(float64(time.Minute) / c.Pace))
 	defer tick.Stop()
@@ -162,6 +184,12 @@ func (p *play) count(one func(*Tally)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one(&p.whole)
+}
+
+func (p *play) done(d Deed) {
+	if p.Done != nil {
+		p.Done(d)
+	}
 }
 
 // settle counts what failed before ctx ended: a platform that is broken on purpose must not end the day.

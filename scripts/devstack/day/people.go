@@ -101,13 +101,26 @@ func (p *play) measuredAgain(ctx context.Context, v visit, before string, try in
 	if err := p.ask(ctx, http.MethodPost, rerun(v, "confirm"), accepted, nil); err != nil {
 		return err
 	}
+	p.done(Deed{What: Confirmed, Bill: v.bill, Report: v.report, Text: text})
 	return p.judge(ctx, v.bill)
+}
+
+// enqueue gives the task queue a task, which is not due before a time.
+func (p *play) enqueue(ctx context.Context, path string, notBefore time.Time, task map[string]any) error {
+	var accepted struct {
+		Jobs []string `json:"job_ids"`
+	}
+	err := p.ask(ctx, http.MethodPost, path, []map[string]any{task}, &accepted)
+	if err == nil {
+		p.done(Deed{What: Sent, Jobs: accepted.Jobs, NotBefore: notBefore})
+	}
+	return err
 }
 
 // ready tells the patient.
 func (p *play) ready(ctx context.Context, v visit) error {
-	return p.ask(ctx, http.MethodPost, "/queue/", []map[string]any{{"task": 1, "task_type": 4, "data": map[string]any{
-		"contact": v.contact, "countryCode": 91, "message": "Your report is ready."}}}, nil)
+	return p.enqueue(ctx, "/queue/", time.Time{}, map[string]any{"task": 1, "task_type": 4, "data": map[string]any{
+		"contact": v.contact, "countryCode": 91, "message": "Your report is ready."}})
 }
 
 // callSomebody takes the result that waits longest, and calls; now and then nobody answers.
@@ -126,13 +139,18 @@ func (p *play) callSomebody(ctx context.Context) error {
 	one := board.Open[0]
 	call := map[string]any{"lab_report_ids": []int64{one.Report}, "recipients": []string{"Referral Doctor"},
 		"communication_methods": []string{"call"}}
+	path := fmt.Sprintf("/report/%d/critical/callout", one.Bill)
 	if p.nobodyAnswers() {
 		call["is_draft"], call["critical_callout_comment"] = true, "No answer."
-	} else {
-		call["read_back"], call["notified_person"] = true, cmp.Or(one.Person, "the ward")
-		p.count(func(t *Tally) { t.Called++ })
+		return p.ask(ctx, http.MethodPost, path, call, nil)
 	}
-	return p.ask(ctx, http.MethodPost, fmt.Sprintf("/report/%d/critical/callout", one.Bill), call, nil)
+	call["read_back"], call["notified_person"] = true, cmp.Or(one.Person, "the ward")
+	if err := p.ask(ctx, http.MethodPost, path, call, nil); err != nil {
+		return err
+	}
+	p.count(func(t *Tally) { t.Called++ })
+	p.done(Deed{What: Called, Bill: one.Bill, Report: one.Report})
+	return nil
 }
 
 // nobodyAnswers at every fifth look of the day.
@@ -170,6 +188,7 @@ func (p *play) splitBill(ctx context.Context, v visit) error {
 		map[string]any{"test_ids": []int64{billed}, "new_source": "Self Pay"}, nil)
 	if err == nil {
 		p.count(func(t *Tally) { t.Split++ })
+		p.done(Deed{What: Split, Bill: v.bill})
 	}
 	return err
 }
@@ -180,5 +199,5 @@ func (p *play) restock(ctx context.Context) error {
 	mail := map[string]any{"to": []string{"orders@supplier.example"}, "subject": "Tubes",
 		"message": "Please send 200 EDTA tubes."}
 	task := map[string]any{"sch_time": at.Format("2006-01-02T15:04:05"), "task": 2, "task_type": 1, "data": mail}
-	return p.ask(ctx, http.MethodPost, "/schedule/", []map[string]any{task}, nil)
+	return p.enqueue(ctx, "/schedule/", at, task)
 }

@@ -38,13 +38,27 @@ func TestPeople(t *testing.T) {
 	}
 	apply(t, append(objects, owners...))
 	prepare(t)
-	begin, failures := time.Now(), &failing{}
+	begin := time.Now()
+	failures := each(cells, func(c cell) string { return c.try(t) })
+	for _, line := range failures {
+		t.Error(line)
+	}
+	t.Logf("%d cells sent in %.0f s, %d not as the table says", len(cells), time.Since(begin).Seconds(), len(failures))
+}
+
+// each does something with every cell, eight at once, and collects what is wrong.
+func each(cells []cell, do func(cell) string) (lines []string) {
 	work := make(chan cell)
 	var all sync.WaitGroup
+	var mu sync.Mutex
 	for range 8 {
 		all.Go(func() {
 			for c := range work {
-				failures.add(c.try(t))
+				if line := do(c); line != "" {
+					mu.Lock()
+					lines = append(lines, line)
+					mu.Unlock()
+				}
 			}
 		})
 	}
@@ -53,24 +67,7 @@ func TestPeople(t *testing.T) {
 	}
 	close(work)
 	all.Wait()
-	for _, line := range failures.lines {
-		t.Error(line)
-	}
-	t.Logf("%d cells sent in %.0f s, %d not as the table says", len(cells), time.Since(begin).Seconds(), len(failures.lines))
-}
-
-// failing collects deviations from several goroutines.
-type failing struct {
-	mu    sync.Mutex
-	lines []string // guarded by mu
-}
-
-func (f *failing) add(line string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if line != "" {
-		f.lines = append(f.lines, line)
-	}
+	return lines
 }
 
 // cellsOf makes the requests of the table, and the objects that some of them use up.

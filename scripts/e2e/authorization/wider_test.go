@@ -1,0 +1,95 @@
+package authorization
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestNoCellBecomesWiderWhileThingsBreak sends what the table refuses, and the lists, while services die and engines
+// freeze: requests may fail in other ways than at rest, but nothing is answered that was refused, and nobody is shown more.
+func TestNoCellBecomesWiderWhileThingsBreak(t *testing.T) {
+	rows, columns, err := peopleTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, _ := cellsOf(rows, columns)
+	cells = slices.DeleteFunc(cells, func(c cell) bool {
+		r := requests[c.operation]
+		return r.kind&stream != 0 || c.owner >= 0 && !c.refused()
+	})
+	apply(t, owners)
+	ctx, mend := context.WithCancel(t.Context())
+	var faults, failed atomic.Int64
+	mended := make(chan error, 1)
+	go func() { mended <- breakInTurns(ctx, &faults) }()
+	wider := each(cells, func(c cell) string {
+		status, body := c.send(t)
+		if status == 0 || status >= http.StatusInternalServerError {
+			failed.Add(1)
+		}
+		return c.widerBy(status, body)
+	})
+	mend()
+	if err := <-mended; err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range wider {
+		t.Error(line)
+	}
+	t.Logf("%d cells sent during %d faults, of which %d failed; %d are wider", len(cells), faults.Load(), failed.Load(), len(wider))
+	if faults.Load() < 4 || failed.Load() == 0 {
+		t.Error("nothing broke")
+	}
+}
+
+// refused tells whether the table lets nobody have an answer of this cell.
+func (c cell) refused() bool { return strings.ContainsAny(c.letters[:1], "01349") }
+
+func (c cell) widerBy(status int, body string) string {
+	if status != http.StatusOK {
+		return ""
+	}
+	if c.refused() {
+		return fmt.Sprintf("%s as %s is answered: %.300s", c.operation, c.login, body)
+	}
+	for i, o := range owners {
+		if c.owner < 0 && c.letters[i] == '.' && strings.Contains(body, o.word) {
+			return fmt.Sprintf("%s as %s shows %s", c.operation, c.login, o.word)
+		}
+	}
+	return ""
+}
+
+// breakInTurns kills a service and freezes an engine again and again, each for a second or two, until ctx ends.
+func breakInTurns(ctx context.Context, faults *atomic.Int64) error {
+	names := slices.Sorted(maps.Keys(platform.Endpoints.Commands))
+	for n := 0; ctx.Err() == nil; n++ {
+		name := names[n%len(names)]
+		begin := func() error { return platform.Signal(name, syscall.SIGSTOP) }
+		end := func() error { return platform.Signal(name, syscall.SIGCONT) }
+		if slices.Contains(platform.Endpoints.Commands[name], "serve") {
+			begin = func() error { return platform.Kill(name) }
+			end = func() error { return platform.Start(name, nil) }
+		}
+		if err := begin(); err != nil {
+			return err
+		}
+		select { // mended also when it is over
+		case <-ctx.Done():
+		case <-time.After(1500 * time.Millisecond):
+		}
+		faults.Add(1)
+		if err := end(); err != nil {
+			return fmt.Errorf("mend %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/e2e/conformance"
+)
+
+// answerWithin is how long a caller waits at most: the ten seconds of a request, with room for a busy machine.
+const answerWithin = 15 * time.Second
+
+// answers is a transport that keeps what callers were answered.
+type answers struct {
+	*conformance.Recorder // compares with the API document
+	broken                func() []fault
+
+	mu         sync.Mutex
+	counts     map[answer]int // guarded by mu
+	since      []refusal      // those since the fault under way began; guarded by mu
+	violations []string       // guarded by mu
+}
+
+// answer is an outcome; Status 0 is none at all.
+type answer struct {
+	Status int
+	Broken bool // something was, or had been within the time to recover
+}
+
+// refusal is an answer that was no success.
+type refusal struct {
+	at     time.Time
+	status int
+	what   string
+}
+
+func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
+	begin := time.Now()
+	before := a.broken()
+	response, err := a.Recorder.RoundTrip(request)
+	status, took := 0, time.Since(begin)
+	if err == nil {
+		status = response.StatusCode
+	} else if request.Context().Err() != nil && took < answerWithin {
+		return response, err // the caller went away
+	}
+	faults := append(before, a.broken()...)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.counts[answer{status, len(faults) > 0}]++
+	if status == http.StatusOK {
+		return response, err
+	}
+	what := request.Method + " " + request.URL.Path
+	a.since = append(a.since, refusal{begin, status, what})
+	switch {
+	case status == 0 && !slices.ContainsFunc(faults, silences):
+		a.violations = append(a.violations, fmt.Sprintf("%s was not answered after %.1f s: %v", what, took.Seconds(), err))
+	case status != 0 && took > answerWithin:
+		a.violations = append(a.violations, fmt.Sprintf("%s was answered with %d after %.1f s", what, status, took.Seconds()))
+	case status >= http.StatusInternalServerError && len(faults) == 0:
+		a.violations = append(a.violations, fmt.Sprintf("%s was answered with %d while nothing was broken", what, status))
+	}
+	return response, err
+}
+
+// silences: callers speak to the gateway itself, so only what happens to its process leaves them without an answer.
+func silences(f fault) bool { return f.target == "gateway" || f.target == everything }
+
+// take returns the refusals since the last call.
+func (a *answers) take() []refusal {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	taken := a.since
+	a.since = nil
+	return taken
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// smallDisks are what writes to a file system of its own, and how large that is. They need the right to mount.
+var smallDisks = map[string]string{"objects": "64m", "redis": "96m", "mysql": "900m"}
+
+// shrinkDisks moves folders to file systems that can be filled. Without the right to mount nothing is moved, and no
+// disk is filled.
+func (p *platform) shrinkDisks() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	for name, size := range smallDisks {
+		folder := filepath.Join(p.Dir, "data", name)
+		move := p.shrink
+		if name == "objects" {
+			folder = strings.TrimPrefix(p.Endpoints.BlobURL, "file://")
+			folder, _, _ = strings.Cut(folder, "?")
+		} else {
+			move = func(folder, size string) error {
+				return errors.Join(p.Stop(name), p.shrink(folder, size), p.Start(name, nil))
+			}
+		}
+		if err := move(folder, size); err != nil {
+			return fmt.Errorf("a small disk for %s: %w", name, err)
+		}
+		p.disks[name] = folder
+	}
+	return nil
+}
+
+func (p *platform) shrink(folder, size string) error {
+	large := folder + ".large"
+	if err := errors.Join(os.Rename(folder, large), os.Mkdir(folder, 0o755)); err != nil {
+		return err
+	}
+	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size="+size); err != nil {
+		return err
+	}
+	return errors.Join(os.CopyFS(folder, os.DirFS(large)), os.RemoveAll(large))
+}
+
+func (p *platform) unmount() {
+	for _, folder := range p.disks {
+		_ = syscall.Unmount(folder, syscall.MNT_DETACH)
+	}
+	_ = os.RemoveAll(p.Dir)
+}
+
+const filler = "filler"
+
+// fill leaves no room on a disk.
+func fill(folder string) error {
+	file, err := os.Create(filepath.Join(folder, filler))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if _, err = io.Copy(file, zeros{}); !errors.Is(err, syscall.ENOSPC) {
+		return fmt.Errorf("%s did not become full: %w", folder, err)
+	}
+	return nil
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }

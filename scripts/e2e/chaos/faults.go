@@ -1,0 +1,206 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/link"
+)
+
+// fault is something that is broken on purpose for a while.
+type fault struct {
+	class, target string
+	hold          time.Duration
+	begin, end    func(context.Context) error
+}
+
+func (f fault) String() string {
+	return fmt.Sprintf("%s %s for %.1f s", f.class, f.target, f.hold.Seconds())
+}
+
+// class is a kind of fault: what it can happen to, and how it is done to one of these.
+type class struct {
+	name, says string
+	targets    func(*platform) []string
+	least      time.Duration // the hold is drawn between it and twice it
+	do         func(*platform, string) (begin, end func(context.Context) error)
+}
+
+var classes = []class{
+	{"kill-service", "kill -9; another process takes its place", (*platform).allServices, time.Second, kill},
+	{"freeze-service", "SIGSTOP: it holds its connections and says nothing; then SIGCONT", (*platform).allServices, 4 * time.Second, freeze},
+	{"kill-engine", "kill -9, and a start on the same data", (*platform).allEngines, 2 * time.Second, kill},
+	{"freeze-engine", "SIGSTOP, then SIGCONT", (*platform).allEngines, 4 * time.Second, freeze},
+	{"silent", "the network before an engine or a service carries nothing, and tells nobody", (*platform).linked, 5 * time.Second, weather((*link.Link).Silence)},
+	{"half-open", "requests arrive, answers do not", (*platform).linked, 5 * time.Second, weather((*link.Link).SilenceAnswers)},
+	{"slow", "each packet takes a tenth of a second, at 64 KiB/s", (*platform).linked, 5 * time.Second,
+		weather(func(l *link.Link) { l.Slow(100*time.Millisecond, 64<<10) })},
+	{"cut", "connections are reset, and new ones too", (*platform).linked, 3 * time.Second, weather((*link.Link).Cut)},
+	{"full-disk", "no byte is free where it writes", (*platform).smallDisks, 4 * time.Second, fullDisk},
+	{"clock", "its clock goes a minute ahead (MySQL and Redis, where libfaketime is installed)", (*platform).skewable,
+		6 * time.Second, skew},
+	{"power", "kill -9 of everything at once, and a start of everything at once", whole, 2 * time.Second, power},
+	{"rolling", "SIGTERM and a new process, one service after the other", whole, 0, rolling},
+	{"rotation", "the secret of services is rotated and rotated back, each step service by service", whole, 0, rotation},
+}
+
+func (p *platform) allServices() []string { return p.services }
+func (p *platform) allEngines() []string  { return p.engines }
+func (p *platform) linked() []string      { return slices.Sorted(maps.Keys(p.links)) }
+func (p *platform) smallDisks() []string  { return slices.Sorted(maps.Keys(p.disks)) }
+
+// everything is the target of what happens to the whole platform.
+const everything = "everything"
+
+func whole(*platform) []string { return []string{everything} }
+
+// chosen are the classes that are named, with commas between, and have something to happen to.
+func (p *platform) chosen(names string) (list []class, err error) {
+	wanted := strings.Split(cmp.Or(names, "all"), ",")
+	for _, c := range classes {
+		if (wanted[0] == "all" || slices.Contains(wanted, c.name)) && len(c.targets(p)) > 0 {
+			list = append(list, c)
+		}
+		wanted = slices.DeleteFunc(wanted, func(name string) bool { return name == c.name })
+	}
+	if len(wanted) > 0 && wanted[0] != "all" {
+		return nil, fmt.Errorf("there is no fault called %s", strings.Join(wanted, ", "))
+	}
+	return list, nil
+}
+
+// draws gives faults without end: every class once before any a second time.
+type draws struct {
+	*rand.Rand
+	p     *platform
+	all   []class
+	queue []class
+}
+
+// next is one fault, or now and then two different ones at once.
+func (d *draws) next() []fault {
+	first := d.one()
+	if first.target == everything || d.IntN(4) != 0 {
+		return []fault{first}
+	}
+	if second := d.one(); second.target != everything && second.target != first.target {
+		return []fault{first, second}
+	}
+	return []fault{first}
+}
+
+func (d *draws) one() fault {
+	if len(d.queue) == 0 {
+		d.queue = slices.Clone(d.all)
+		d.Shuffle(len(d.queue), func(i, j int) { d.queue[i], d.queue[j] = d.queue[j], d.queue[i] })
+	}
+	c := d.queue[0]
+	d.queue = d.queue[1:]
+	targets := c.targets(d.p)
+	f := fault{class: c.name, target: targets[d.IntN(len(targets))]}
+	f.hold = c.least + time.Duration(d.Float64()*float64(c.least)).Truncate(100*time.Millisecond)
+	f.begin, f.end = c.do(d.p, f.target)
+	return f
+}
+
+func kill(p *platform, name string) (begin, end func(context.Context) error) {
+	return func(context.Context) error { return p.Kill(name) },
+		func(context.Context) error { return p.Start(name, nil) }
+}
+
+func freeze(p *platform, name string) (begin, end func(context.Context) error) {
+	send := func(s syscall.Signal) func(context.Context) error {
+		return func(context.Context) error { return p.Signal(name, s) }
+	}
+	return send(syscall.SIGSTOP), send(syscall.SIGCONT)
+}
+
+func weather(worsen func(*link.Link)) func(*platform, string) (begin, end func(context.Context) error) {
+	return func(p *platform, name string) (begin, end func(context.Context) error) {
+		return func(context.Context) error { worsen(p.links[name]); return nil },
+			func(context.Context) error { p.links[name].Pass(); return nil }
+	}
+}
+
+func fullDisk(p *platform, name string) (begin, end func(context.Context) error) {
+	folder := p.disks[name]
+	return func(context.Context) error { return fill(folder) }, func(context.Context) error {
+		err := os.Remove(filepath.Join(folder, filler))
+		if slices.Contains(p.engines, name) && syscall.Kill(p.PID(name), 0) != nil {
+			return errors.Join(err, p.Start(name, nil)) // it ended, as some do, and is started as a kubelet does
+		}
+		return err
+	}
+}
+
+// library tells a process another time; it is of the Debian package faketime.
+const library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+
+func (p *platform) skewable() []string {
+	if _, err := os.Stat(library); err != nil {
+		return nil
+	}
+	return []string{"mysql", "redis"}
+}
+
+// skew starts an engine anew with another clock, and again with the right one.
+func skew(p *platform, name string) (begin, end func(context.Context) error) {
+	again := func(change map[string]string) func(context.Context) error {
+		return func(context.Context) error { return errors.Join(p.Stop(name), p.Start(name, change)) }
+	}
+	ahead := map[string]string{"LD_PRELOAD": library, "FAKETIME": "+60", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+	return again(ahead), again(nil)
+}
+
+func power(p *platform, _ string) (begin, end func(context.Context) error) {
+	all := slices.Concat(p.services, p.engines)
+	return func(ctx context.Context) error {
+			return p.each(ctx, all, func(_ context.Context, name string) error { return p.Kill(name) })
+		}, func(ctx context.Context) error {
+			return p.each(ctx, all, func(_ context.Context, name string) error { return p.Start(name, nil) })
+		}
+}
+
+func rolling(p *platform, _ string) (begin, end func(context.Context) error) {
+	return p.replaceAll, func(context.Context) error { return nil }
+}
+
+func (p *platform) replaceAll(ctx context.Context) error {
+	for _, service := range p.services {
+		if err := p.replace(ctx, service); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rotation goes to a new secret as far as the laboratory's core still signs with the old one, and back.
+func rotation(p *platform, _ string) (begin, end func(context.Context) error) {
+	const suffix = "_SERVICE_TOKEN_SECRET"
+	newer := strings.Repeat("another", 6)
+	set := func(ctx context.Context, change func(older string) string) error {
+		for _, environ := range p.Endpoints.Environ {
+			for key, value := range environ {
+				if strings.HasSuffix(key, suffix) {
+					environ[key] = change(strings.ReplaceAll(strings.ReplaceAll(value, newer, ""), ",", ""))
+				}
+			}
+		}
+		return p.replaceAll(ctx)
+	}
+	learn := func(older string) string { return older + "," + newer }
+	sign := func(older string) string { return newer + "," + older }
+	alone := func(older string) string { return older }
+	return func(ctx context.Context) error { return errors.Join(set(ctx, learn), set(ctx, sign)) },
+		func(ctx context.Context) error { return errors.Join(set(ctx, learn), set(ctx, alone)) }
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/devstack/day"
+)
+
+// promise is one line of the ledger: something that was acknowledged, and what must become true.
+type promise struct {
+	Number int       `json:"number"`
+	At     time.Time `json:"at"`
+	Must   string    `json:"must"`   // a key of duties
+	Within float64   `json:"within"` // seconds, from NotBefore and from the end of what was broken meanwhile
+	day.Deed
+	Save *save `json:"save,omitempty"`
+	Note int64 `json:"note,omitempty"` // the id of a notification
+
+	keptAt  time.Time // when it was seen to be true; guarded by the ledger's mutex
+	late    bool      // likewise
+	problem string    // why it was not true when looked at last; likewise
+}
+
+// from is when its time begins to run if nothing is broken.
+func (p *promise) from() time.Time {
+	if p.NotBefore.After(p.At) {
+		return p.NotBefore
+	}
+	return p.At
+}
+
+// ledger keeps promises outside the platform: a line is on the disk before anything else happens.
+type ledger struct {
+	mu       sync.Mutex
+	file     *os.File
+	promises []*promise // guarded by mu
+}
+
+func openLedger(path string) (*ledger, error) {
+	file, err := os.Create(path)
+	return &ledger{file: file}, err
+}
+
+// promised writes a line, and returns its number. A ledger that cannot be written proves nothing: the program ends.
+func (l *ledger) promised(must string, p promise) (number int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p.Number, p.At, p.Must, p.Within = len(l.promises)+1, time.Now(), must, duties[must].within.Seconds()
+	line, err := json.Marshal(p)
+	if err == nil {
+		_, err = l.file.Write(append(line, '\n'))
+	}
+	if err == nil {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		panic("the ledger: " + err.Error())
+	}
+	l.promises = append(l.promises, &p)
+	return p.Number
+}
+
+// open returns those that were not seen to be kept.
+func (l *ledger) open() []*promise {
+	return l.those(func(p *promise) bool { return p.keptAt.IsZero() })
+}
+
+func (l *ledger) those(match func(*promise) bool) []*promise {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []*promise
+	for _, p := range l.promises {
+		if match(p) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// settle notes what a look at a promise found: it is late when its deadline passed before it was kept.
+func (l *ledger) settle(p *promise, problem error, deadline time.Time) (newlyLate bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if problem == nil {
+		p.keptAt, p.problem = now, ""
+		return false
+	}
+	p.problem = problem.Error()
+	newlyLate = !p.late && !deadline.IsZero() && now.After(deadline)
+	p.late = p.late || newlyLate
+	return newlyLate
+}
+
+// kind sums up the promises of one kind.
+type kind struct {
+	Must, Says      string
+	Within          time.Duration
+	Promised, Kept  int
+	Late            int
+	Median, Longest time.Duration // until they were kept, with everything that was broken meanwhile
+}
+
+func (l *ledger) kinds() []kind {
+	var list []kind
+	for must, d := range duties {
+		k := kind{Must: must, Says: d.says, Within: d.within}
+		var took []time.Duration
+		for _, p := range l.those(func(p *promise) bool { return p.Must == must }) {
+			k.Promised++
+			if p.late {
+				k.Late++
+			}
+			if !p.keptAt.IsZero() {
+				k.Kept++
+				took = append(took, max(0, p.keptAt.Sub(p.from())))
+			}
+		}
+		if slices.Sort(took); len(took) > 0 {
+			k.Median, k.Longest = took[len(took)/2], took[len(took)-1]
+		}
+		list = append(list, k)
+	}
+	slices.SortFunc(list, func(a, b kind) int { return b.Promised - a.Promised })
+	return list
+}

@@ -1,0 +1,53 @@
+// Command chaos runs a platform of its own, has the demo laboratory work on it, breaks it on purpose, and proves that
+// what was acknowledged became true. make chaos MINUTES=10 SEED=1 FAULTS=kill-engine,silent
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+func main() { os.Exit(command()) }
+
+func command() int {
+	o := options{out: os.Stdout}
+	flag.Float64Var(&o.minutes, "minutes", 10, "how long things are broken")
+	flag.Uint64Var(&o.seed, "seed", 1, "of what is drawn: patients, faults and their targets")
+	flag.StringVar(&o.faults, "faults", "all", "names with commas between, or all")
+	page := flag.String("page", "", "write the figures to this page")
+	flag.Usage = usage
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer cancel()
+	r, err := perform(ctx, o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+		return 1
+	}
+	f := r.figures()
+	if *page != "" {
+		if err := writePage(*page, f); err != nil {
+			fmt.Fprintln(os.Stderr, "chaos:", err)
+			return 1
+		}
+	}
+	for _, v := range f.Violations {
+		fmt.Println("violated:", v)
+	}
+	fmt.Printf("%d faults; %d promises, %d kept, %d late; %d violations\n", f.Faults, f.Promised, f.Kept, f.Late, len(f.Violations))
+	return min(len(f.Violations), 1)
+}
+
+func usage() {
+	out := flag.CommandLine.Output()
+	fmt.Fprintln(out, "chaos breaks a platform of its own while a laboratory works on it, and judges what became of everything acknowledged.")
+	fmt.Fprintln(out, "It prints a line for each fault and for each violation, and ends with 1 if there was any.")
+	flag.PrintDefaults()
+	fmt.Fprintln(out, "faults:")
+	for _, c := range classes {
+		fmt.Fprintf(out, "  %-15s %s\n", c.name, c.says)
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
+)
+
+// The settings of the run: deadlines that come within it, and no limit on the searches of one person, who is everybody.
+var settings = []string{
+	"LAB_PIPELINE=on", "SEARCH_RATE_LIMIT_PER_MINUTE=1000000",
+	"CALLOUT_ESCALATE_AFTER=30s", "CALLOUT_ESCALATE_MOST=1", "CALLOUT_REAP_INTERVAL=5s",
+	"CALLOUT_SWEEP_INTERVAL=5s", "CALLOUT_SWEEP_SETTLED=20s",
+}
+
+// platform is a whole platform whose engines and services speak to each other over links.
+type platform struct {
+	*sandbox.Sandbox
+	links    map[string]*link.Link // by the engine or service that is behind
+	disks    map[string]string     // small file systems: the folder, by what writes there
+	services []string
+	engines  []string
+}
+
+// start runs a platform; remove ends it.
+func start(ctx context.Context) (*platform, error) {
+	broker, err := link.Listen()
+	if err != nil {
+		return nil, err
+	}
+	p := &platform{links: map[string]*link.Link{"kafka": broker}, disks: map[string]string{}}
+	if p.Sandbox, err = sandbox.Build(ctx, append(settings, "LAB_KAFKA_ADVERTISED="+broker.Addr())...); err != nil {
+		return nil, err
+	}
+	_ = mysql.SetLogger(&mysql.NopLogger{}) // engines are killed on purpose
+	broker.Serve(p.KafkaListener())
+	if _, err := p.Up(ctx); err != nil {
+		p.remove()
+		return nil, err
+	}
+	for name, argv := range p.Endpoints.Commands {
+		if slices.Contains(argv, "serve") {
+			p.services = append(p.services, name)
+		} else {
+			p.engines = append(p.engines, name)
+		}
+	}
+	slices.Sort(p.services)
+	slices.Sort(p.engines)
+	if err := errors.Join(p.linkAll(), p.shrinkDisks()); err != nil {
+		p.remove()
+		return nil, err
+	}
+	return p, p.each(ctx, p.services, p.replace)
+}
+
+func (p *platform) remove() {
+	p.Remove()
+	for _, l := range p.links {
+		l.Close()
+	}
+	p.unmount()
+}
+
+// linkAll puts a link before every engine, and before every service for those that call it, into the settings of all
+// services: they are used from the next start on.
+func (p *platform) linkAll() error {
+	behind := map[string]string{"redis": p.Endpoints.RedisAddr}
+	database, err := mysql.ParseDSN(p.Endpoints.MySQLDSN)
+	if err != nil {
+		return err
+	}
+	behind["mysql"] = database.Addr
+	for name, text := range map[string]string{"mongo": p.Endpoints.MongoURI, "connector": p.Endpoints.Connector,
+		"elasticsearch": p.Endpoints.Elasticsearch} {
+		at, err := url.Parse(text)
+		if err != nil {
+			return err
+		}
+		behind[name] = at.Host
+	}
+	for service, address := range p.Endpoints.GRPC {
+		behind[service] = address
+	}
+	for name, address := range behind {
+		l, err := link.Listen()
+		if err != nil {
+			return err
+		}
+		l.Serve(address)
+		p.links[name] = l
+		for _, environ := range p.Endpoints.Environ {
+			reroute(environ, address, l)
+		}
+	}
+	return nil
+}
+
+// reroute replaces an address in settings. A port alone is that of an engine, unless the service listens on it itself.
+func reroute(environ map[string]string, address string, l *link.Link) {
+	_, port, _ := net.SplitHostPort(address)
+	for key, value := range environ {
+		own := strings.HasSuffix(key, "_GRPC_PORT")
+		switch {
+		case strings.Contains(value, address):
+			environ[key] = strings.ReplaceAll(value, address, l.Addr())
+		case strings.HasSuffix(key, "_PORT") && !own && value == port:
+			environ[key] = fmt.Sprint(l.Port())
+		}
+	}
+}
+
+// each does something with all of them at once.
+func (p *platform) each(ctx context.Context, names []string, do func(context.Context, string) error) error {
+	failures := make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names {
+		all.Go(func() { failures[i] = do(ctx, name) })
+	}
+	all.Wait()
+	return errors.Join(failures...)
+}
+
+// replace ends a service as an operator does, starts it again and waits until it is ready.
+func (p *platform) replace(ctx context.Context, service string) error {
+	if err := errors.Join(p.Stop(service), p.Start(service, nil)); err != nil {
+		return err
+	}
+	return until(ctx, time.Minute, "readiness of "+service, func(ctx context.Context) error {
+		_, err := p.fetch(ctx, p.adminURL(service)+"/health/ready")
+		return err
+	})
+}
+
+// adminURL is where a service shows its health and figures.
+func (p *platform) adminURL(service string) string {
+	for key, value := range p.Endpoints.Environ[service] {
+		if strings.HasSuffix(key, "_ADMIN_PORT") || key == "SEARCH_PORT" {
+			return "http://127.0.0.1:" + value
+		}
+	}
+	return "http://" + service + ".has.no.admin.port"
+}
+
+// operator is the client of the parts of the platform that are not its API.
+var operator = &http.Client{Timeout: 3 * time.Second}
+
+func (p *platform) fetch(ctx context.Context, address string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := operator.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s %.200s", address, response.Status, text)
+	}
+	return string(text), err
+}
+
+// until repeats check until it succeeds; after limit it returns what was wrong.
+func until(ctx context.Context, limit time.Duration, what string, check func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	var wrong error
+	for {
+		err := check(ctx)
+		if err == nil {
+			return nil
+		}
+		if wrong == nil || ctx.Err() == nil { // what was cut off at the end says nothing
+			wrong = err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s not within %v: %w", what, limit, wrong)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,341 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/scripts/devstack/day"
+	"github.com/labplatform/labplatform/scripts/e2e/conformance"
+)
+
+// options say what to break, and for how long.
+type options struct {
+	minutes float64
+	seed    uint64
+	faults  string
+	out     io.Writer
+	living  func(*run) // is called when the laboratory works, before anything breaks; may be nil
+}
+
+const (
+	pace   = 60               // minutes of the laboratory in a minute
+	warmUp = 15 * time.Second // of life before the first fault
+	rest   = 6 * time.Second  // after each recovery
+)
+
+// happening is what was broken, and what came of it.
+type happening struct {
+	At       time.Duration
+	Faults   []fault
+	Events   []event
+	Recovery time.Duration
+	Refusals map[int]int // by status
+}
+
+// event is a line of a timeline, from the beginning of the fault on.
+type event struct {
+	At   time.Duration
+	What string
+}
+
+// run is one whole run.
+type run struct {
+	options
+	*platform
+	begin    time.Time
+	people   *people
+	answers  *answers
+	check    *checker
+	happened []happening
+	before   []vitals
+	after    []vitals
+	tally    day.Tally
+
+	mu     sync.Mutex
+	broken []fault   // guarded by mu
+	since  time.Time // when the platform recovered last; guarded by mu
+}
+
+// perform does a whole run.
+func perform(ctx context.Context, o options) (*run, error) {
+	r := &run{options: o}
+	fmt.Fprintln(o.out, "starting a platform")
+	var err error
+	if r.platform, err = start(ctx); err != nil {
+		return nil, err
+	}
+	defer r.remove()
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	defer r.people.receiver.Close()
+	kinds, err := r.chosen(o.faults)
+	if err != nil {
+		return nil, err
+	}
+	r.set([]fault{{class: "start", target: everything}})
+	if well, took := r.recovered(ctx); took >= giveUpAfter {
+		return nil, fmt.Errorf("the platform is not whole after its start: %w", well[len(well)-1].err)
+	}
+	r.begin = time.Now()
+	r.set(nil)
+	r.live(ctx, kinds)
+	return r, nil
+}
+
+// prepare makes everything that looks at the platform and works with it.
+func (r *run) prepare() error {
+	recorder, err := conformance.Wrap(&http.Transport{MaxIdleConnsPerHost: 32})
+	if err != nil {
+		return err
+	}
+	r.answers = &answers{Recorder: recorder, broken: r.whatIsBroken, counts: map[answer]int{}}
+	kept, err := openLedger(filepath.Join(os.TempDir(), fmt.Sprintf("chaos-%d.ledger", r.seed)))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(r.out, "the ledger is", kept.file.Name())
+	r.people = &people{gateway: r.Endpoints.Gateway, client: &http.Client{Transport: r.answers, Timeout: patience},
+		ledger: kept, receiver: receive(), editAt: make(chan day.Deed, 1)}
+	r.check = &checker{people: r.people, quiet: r.quiet, say: r.say}
+	r.check.objects, _, _ = strings.Cut(strings.TrimPrefix(r.Endpoints.BlobURL, "file://"), "?")
+	r.check.store, err = openStore(r.Endpoints.MySQLDSN)
+	return err
+}
+
+// openStore opens the database past all links.
+func openStore(dsn string) (*sql.DB, error) {
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.Timeout, config.ReadTimeout, config.WriteTimeout = 2*time.Second, patience, patience
+	connector, err := mysql.NewConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// live has the laboratory work and breaks things, and judges at the end.
+func (r *run) live(ctx context.Context, kinds []class) {
+	working, stop := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() { r.people.work(working) })
+	all.Go(func() { r.playDay(working) })
+	checking, stopChecking := context.WithCancel(ctx)
+	var checked sync.WaitGroup
+	checked.Go(func() { r.check.work(checking) })
+	pauseFor(ctx, warmUp)
+	r.before = r.vitals(ctx)
+	if r.living != nil {
+		r.living(r)
+	}
+	r.breakThings(ctx, kinds)
+	pauseFor(ctx, warmUp)
+	r.after = r.vitals(ctx)
+	stop()
+	all.Wait()
+	r.say("the laboratory closes: %+v", r.tally)
+	stopChecking()
+	checked.Wait()
+	r.check.last(ctx)
+}
+
+func pauseFor(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func (r *run) breakThings(ctx context.Context, kinds []class) {
+	draw := draws{rand.New(rand.NewPCG(r.seed, r.seed)), r.platform, kinds, nil}
+	end := r.begin.Add(time.Duration(r.minutes * float64(time.Minute)))
+	for ctx.Err() == nil && time.Until(end) > 0 {
+		h := r.happen(ctx, draw.next())
+		r.happened = append(r.happened, h)
+		r.tell(h)
+		pauseFor(ctx, rest)
+	}
+}
+
+// happen breaks something, mends it and waits until the platform has recovered.
+func (r *run) happen(ctx context.Context, faults []fault) happening {
+	h := happening{At: time.Since(r.begin), Faults: faults, Refusals: map[int]int{}}
+	begin := time.Now()
+	note := func(what string, args ...any) {
+		h.Events = append(h.Events, event{time.Since(begin), fmt.Sprintf(what, args...)})
+	}
+	r.answers.take()
+	r.set(faults)
+	var hold time.Duration
+	for _, f := range faults {
+		note("%s of %s begins", f.class, f.target)
+		if err := f.begin(ctx); err != nil {
+			r.check.violated("%s could not begin: %v", f, err)
+		}
+		hold = max(hold, f.hold)
+	}
+	pauseFor(ctx, hold)
+	for _, f := range faults {
+		if err := f.end(ctx); err != nil {
+			r.check.violated("%s could not end: %v", f, err)
+		}
+		note("%s of %s ends", f.class, f.target)
+	}
+	ended := time.Now()
+	var well []recovery
+	well, h.Recovery = r.recovered(ctx)
+	for _, one := range well {
+		h.Events = append(h.Events, event{ended.Sub(begin) + one.took, one.what})
+		if one.err != nil || one.took > limit(faults) {
+			r.check.violated("%s: %s only after %.1f s (%v)", faults[0], one.what, one.took.Seconds(), one.err)
+		}
+	}
+	r.set(nil)
+	if letters := r.deadLetters(ctx); letters > 0 {
+		r.check.violated("%s: change capture set %.0f changes aside", faults[0], letters)
+	}
+	r.summarize(&h, begin)
+	return h
+}
+
+func limit(faults []fault) time.Duration {
+	full := func(f fault) bool { return f.class == "full-disk" && f.target == "mysql" }
+	if slices.ContainsFunc(faults, full) {
+		return recoverFromFullDatabase
+	}
+	return recoverWithin
+}
+
+// summarize adds what callers saw.
+func (r *run) summarize(h *happening, begin time.Time) {
+	refusals := r.answers.take()
+	for _, one := range refusals {
+		h.Refusals[one.status]++
+	}
+	if len(refusals) > 0 {
+		first, last := refusals[0], refusals[0]
+		for _, one := range refusals {
+			if one.at.Before(first.at) {
+				first = one
+			}
+			if one.at.After(last.at) {
+				last = one
+			}
+		}
+		h.Events = append(h.Events, first.event("first", begin), last.event("last", begin))
+	}
+	sortEvents(h.Events)
+}
+
+func (f refusal) event(which string, begin time.Time) event {
+	what := fmt.Sprintf("the %s request that fails: %s (%s)", which, statusName(f.status), f.what)
+	return event{f.at.Sub(begin), what}
+}
+
+func (r *run) set(faults []fault) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.broken, r.since = faults, time.Now()
+}
+
+func (r *run) whatIsBroken() []fault {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken
+}
+
+// quiet says since when nothing is broken.
+func (r *run) quiet() (time.Time, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.since, len(r.broken) == 0
+}
+
+// playDay has the laboratory work, and writes what was acknowledged into the ledger.
+func (r *run) playDay(ctx context.Context) {
+	log, err := os.Create(filepath.Join(r.Dir, "logs", "day.log"))
+	if err != nil {
+		r.check.violated("no log of the day: %v", err)
+		return
+	}
+	defer log.Close()
+	r.tally, err = day.Run(ctx, day.Config{Endpoints: r.Endpoints, Pace: pace, Seed: r.seed, Out: log,
+		Transport: r.answers, Token: func() (string, error) { return r.InternalToken(ctx) }, Done: r.promise})
+	if err != nil {
+		r.check.violated("the day: %v", err)
+	}
+}
+
+// musts are what must become true of what the day did.
+var musts = map[string][]string{
+	day.Registered: {found}, day.Critical: {announced, answeredFor}, day.Confirmed: {replaced},
+	day.Called: {recorded}, day.Sent: {delivered}, day.Split: {sum},
+}
+
+func (r *run) promise(d day.Deed) {
+	for _, must := range musts[d.What] {
+		r.people.ledger.promised(must, promise{Deed: d})
+	}
+	if d.What == day.Registered {
+		select {
+		case r.people.editAt <- d:
+		default: // another one waits
+		}
+	}
+}
+
+// judge has a bill judged, as the core does.
+func (r *run) judge(ctx context.Context, bill int64) error {
+	token, err := r.InternalToken(ctx)
+	if err != nil {
+		return err
+	}
+	url := fmt.Sprintf("%s/report/%d/critical/evaluate", r.Endpoints.GatewayInternal, bill)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader([]byte(`{"lab_id":12}`)))
+	if err != nil {
+		return err
+	}
+	request.Header = http.Header{"Authorization": {"Bearer " + token}, "X-Is-Internal-Request": {"True"},
+		"Content-Type": {"application/json"}}
+	response, err := r.people.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("judge: %s", response.Status)
+	}
+	return nil
+}
+
+// say prints a line with the time of the run.
+func (r *run) say(format string, args ...any) {
+	var at time.Duration
+	if !r.begin.IsZero() {
+		at = time.Since(r.begin)
+	}
+	fmt.Fprintf(r.out, "%02d:%02d  %s\n", int(at.Minutes()), int(at.Seconds())%60, fmt.Sprintf(format, args...))
+}
+
+// tell prints a line about what happened.
+func (r *run) tell(h happening) {
+	promises := r.people.ledger.those(func(*promise) bool { return true })
+	r.say("%-58s recovered after %4.1f s  %-22s  %d promises, %d open", faultNames(h.Faults), h.Recovery.Seconds(),
+		refused(h.Refusals), len(promises), len(r.people.ledger.open()))
+}

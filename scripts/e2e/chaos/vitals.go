@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// vitals are a service's figures about its process.
+type vitals struct {
+	Service            string
+	Memory, Goroutines float64
+	Since              float64 // when the process began, in Unix seconds
+}
+
+func (p *platform) vitals(ctx context.Context) (list []vitals) {
+	for _, service := range p.services {
+		text, err := p.fetch(ctx, p.adminURL(service)+"/metrics")
+		if err != nil {
+			continue
+		}
+		list = append(list, vitals{service, metric(text, "process_resident_memory_bytes"), metric(text, "go_goroutines"),
+			metric(text, "process_start_time_seconds")})
+	}
+	slices.SortFunc(list, func(a, b vitals) int { return strings.Compare(a.Service, b.Service) })
+	return list
+}
+
+// deadLetters is how many changes the running change capture could not process.
+func (p *platform) deadLetters(ctx context.Context) float64 {
+	text, err := p.fetch(ctx, p.adminURL("cdc")+"/metrics")
+	if err != nil {
+		return 0
+	}
+	return metric(text, "cdc_messages_dlq_total")
+}
+
+// metric is the sum of a metric's series.
+func metric(text, name string) (sum float64) {
+	for line := range strings.Lines(text) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if series, _, _ = strings.Cut(series, "{"); series == name {
+			number, _ := strconv.ParseFloat(value, 64)
+			sum += number
+		}
+	}
+	return sum
+}

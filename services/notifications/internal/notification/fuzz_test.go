@@ -1,0 +1,41 @@
+package notification
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+)
+
+// What a trigger knows is read from what is stored as it was from what was sent, and an escalation shows nobody outside
+// the laboratory.
+func FuzzAContextIsReadAlikeFromTheStore(f *testing.F) {
+	f.Add([]byte(`{"lab_id":12,"org_id":"45","lrr_id":7001,"title":"t"}`))
+	f.Add([]byte(` {"lab_id":12, "lab_id":"13", "escalation":2, "org_id":45, "doctor_id":3} `))
+	f.Add([]byte(`{"lab_id":1e2}`))
+	f.Add([]byte(`{"lab_id":9223372036854775807,"corrected":true,"body":"\ud800"}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		c, err := ParseContext(raw)
+		if err != nil {
+			return
+		}
+		if again, err := ParseContext(c.Raw); err != nil || !reflect.DeepEqual(again, c) {
+			t.Errorf("%q is %+v, and from the store %+v, %v", raw, c, again, err)
+		}
+		var shown map[string]json.RawMessage
+		if err := json.Unmarshal(c.Data(), &shown); err != nil {
+			t.Errorf("%q shows %q", raw, c.Data())
+		}
+		hidden := []string{"title", "body"}
+		if c.Escalation > 0 {
+			hidden = append(hidden, "org_id", "doctor_id")
+		}
+		for _, name := range hidden {
+			if _, is := shown[name]; is {
+				t.Errorf("%q shows %s", raw, name)
+			}
+		}
+		if a := c.Addressed(); c.LabID <= 0 || c.Escalation > 0 && (a.OrgID != 0 || a.DoctorID != 0) {
+			t.Errorf("%q is for %+v", raw, a)
+		}
+	})
+}

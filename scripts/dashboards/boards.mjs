@@ -50,7 +50,7 @@ export const boards = [
       ["max(taskqueue_archive_limit_jobs)", "limit"])
       .because("At the limit ordinary jobs are held back until the archive has taken some."),
     graph("Paused receivers and providers", "short",
-      ["sum(taskqueue_receivers_paused)", "receivers"],
+      ["max(taskqueue_receivers_paused)", "receivers"],
       ["max by (provider) (taskqueue_provider_paused)", "{{provider}}"]),
     graph("Attempts by outcome", "ops",
       ["sum by (channel, outcome) (rate(taskqueue_attempts_total[5m]))", "{{channel}} {{outcome}}"]),

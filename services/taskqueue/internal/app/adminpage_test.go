@@ -63,9 +63,9 @@ func TestAPausedChannelWaitsOverARestartUntilItIsResumed(t *testing.T) {
 		t.Fatalf("%d %s", code, text)
 	}
 	await.True(t, "the webhook and its callback", func() bool { sent, told := r.distinct(); return sent == 1 && told == 1 })
-	await.True(t, "the process on the page", func() bool {
+	await.True(t, "the attempts on the page", func() bool {
 		_, text := p.adminPage("GET", "api/overview", adminToken, "")
-		return strings.Contains(text, `"webhook:1":1`) && strings.Contains(text, `"silent":false`)
+		return strings.Contains(text, `"attempts":{"callback":1,`) && strings.Contains(text, `"sms":1,"webhook":1,"whatsapp":0}`)
 	})
 	p.fsck()
 }

@@ -24,21 +24,31 @@ const benchBatch = 250
 // body, settled with a result record. It reports jobs per second and Redis CPU per job.
 func BenchmarkEnqueueClaimSettle(b *testing.B) {
 	for _, fsync := range []string{"no", "everysec", "always"} {
-		b.Run("appendfsync_"+fsync, func(b *testing.B) {
-			server := redistest.Start(b, "--appendfsync", fsync)
-			q := open(b, server.Addr, 0, engine.DefaultSettings())
-			if err := q.Load(b.Context()); err != nil {
-				b.Fatal(err)
-			}
-			before := redisCPU(b, server.Client())
-			b.ResetTimer()
-			runJobs(b, q, b.N)
-			b.StopTimer()
-			used := redisCPU(b, server.Client()) - before
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
-			b.ReportMetric(used*1e6/float64(b.N), "redis-µs/job")
-		})
+		b.Run("appendfsync_"+fsync, func(b *testing.B) { lives(b, fsync, 0) })
 	}
+}
+
+// BenchmarkBesideLaboratoriesOfTomorrow is the same while so many laboratories have a job that is due tomorrow.
+func BenchmarkBesideLaboratoriesOfTomorrow(b *testing.B) {
+	for _, labs := range []int{0, 200, 2000} {
+		b.Run(strconv.Itoa(labs), func(b *testing.B) { lives(b, "no", labs) })
+	}
+}
+
+func lives(b *testing.B, fsync string, labs int) {
+	server := redistest.Start(b, "--appendfsync", fsync)
+	q := open(b, server.Addr, 0, engine.DefaultSettings())
+	if err := q.Load(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	waiting(b, q, labs, clock.System{}.Now().Add(24*time.Hour))
+	before := redisCPU(b, server.Client())
+	b.ResetTimer()
+	runJobs(b, q, b.N)
+	b.StopTimer()
+	used := redisCPU(b, server.Client()) - before
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+	b.ReportMetric(used*1e6/float64(b.N), "redis-µs/job")
 }
 
 func runJobs(b *testing.B, q *engine.Redis, n int) {

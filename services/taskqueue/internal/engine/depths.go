@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -64,4 +65,51 @@ func (r *Redis) Backlog(ctx context.Context, shard int) (Backlog, error) {
 		return Backlog{}, fmt.Errorf("measure what ended: %w", err)
 	}
 	return Backlog{Dead: dead.Val(), Ends: ends.Val()}, nil
+}
+
+// Measured is what Total asks.
+type Measured interface {
+	Depths(ctx context.Context, shard int) ([]Depth, error)
+	Backlog(ctx context.Context, shard int) (Backlog, error)
+	Paused(ctx context.Context, shard int) (map[Target]time.Time, error)
+	Holds(ctx context.Context) (Holds, error)
+}
+
+// Totals are those of all shards.
+type Totals struct {
+	Lanes   []Depth // in the order of job.Lanes
+	Backlog Backlog
+	Paused  map[Target]time.Time // every shard has the same
+	Holds   Holds
+}
+
+// Total measures all shards. It costs the same however many jobs wait.
+func Total(ctx context.Context, q Measured) (t Totals, err error) {
+	t.Lanes = make([]Depth, len(job.Lanes()))
+	for shard := range job.Shards {
+		list, err := q.Depths(ctx, shard)
+		if err != nil {
+			return t, err
+		}
+		for i, d := range list {
+			t.Lanes[i].add(d)
+		}
+		b, err := q.Backlog(ctx, shard)
+		if err != nil {
+			return t, err
+		}
+		t.Backlog.Dead, t.Backlog.Ends = t.Backlog.Dead+b.Dead, t.Backlog.Ends+b.Ends
+	}
+	if t.Paused, err = q.Paused(ctx, 0); err != nil {
+		return t, err
+	}
+	t.Holds, err = q.Holds(ctx)
+	return t, err
+}
+
+func (d *Depth) add(more Depth) {
+	d.Lane = more.Lane
+	d.Waiting, d.Ready, d.Running = d.Waiting+more.Waiting, d.Ready+more.Ready, d.Running+more.Running
+	d.Begun, d.Attempts, d.Faults = d.Begun+more.Begun, d.Attempts+more.Attempts, d.Faults+more.Faults
+	d.OldestMs = max(d.OldestMs, more.OldestMs)
 }

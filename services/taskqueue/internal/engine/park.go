@@ -28,7 +28,8 @@ func parseGroup(text string) (g Group, ok bool) {
 	}
 	channel, errC := strconv.ParseUint(parts[0], 10, 8)
 	flow, errF := strconv.ParseUint(parts[1], 10, 16)
-	return Group{Channel: job.Channel(channel), Flow: job.Flow(flow), To: job.Destination(parts[2])}, errC == nil && errF == nil
+	g = Group{Channel: job.Channel(channel), Flow: job.Flow(flow), To: job.Destination(parts[2])}
+	return g, errC == nil && errF == nil
 }
 
 // listOf is the key of a group's list. No text of a caller is in it.

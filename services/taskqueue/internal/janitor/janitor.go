@@ -1,6 +1,6 @@
 // Package janitor owns what happens to jobs that nobody holds any more: leases whose worker went silent, ends that wait
-// for the archive, dead jobs that are too old or too many, parked jobs that may go, and how many bytes wait. Any number of processes may run it:
-// each shard has one that works at a time, and every step compares what it observed.
+// for the archive, dead jobs that are too old or too many, parked jobs that may go, and how many bytes wait. Any number
+// of processes may run it: each shard has one that works at a time, and every step compares what it observed.
 package janitor
 
 import (

@@ -36,9 +36,9 @@ type waker struct {
 	turn    int
 }
 
-// Wake lets parked jobs go: all of a destination that is not left alone any more, one where it may be tried again, and as
-// many as a rate takes. Who leads the first shard does it for all. Whatever it does not do, each job does itself when its
-// patience ends.
+// Wake lets parked jobs go: all of a destination that is not left alone any more, one where it may be tried again, and
+// as many as a rate takes. Who leads the first shard does it for all. Whatever it does not do, each job does itself when
+// its patience ends.
 func (j *Janitor) Wake(ctx context.Context) error {
 	if !j.Leads(0) {
 		return nil
@@ -80,8 +80,8 @@ func (j *Janitor) Wake(ctx context.Context) error {
 	return errors.Join(problems, j.forgetHolds(ctx, holds))
 }
 
-// allowed is how many of those that wait for a destination may go: all when nothing that they wait for is left alone, or
-// something is not any more; else one for each that may be tried.
+// allowed is how many of those that wait for a destination may go: all when nothing that they wait for is left alone,
+// or something is not any more; else one for each that may be tried.
 func allowed(to job.Destination, now engine.Holds, before map[job.Destination]engine.Held) int {
 	held, tries := 0, 0
 	for d, one := range now.Held {

@@ -45,9 +45,10 @@ func Via(c Channel, provider string) Destination { return ViaAny(c) + Destinatio
 
 // Provider reads what Via made.
 func (d Destination) Provider() (channel, provider string, ok bool) {
-	text, is := strings.CutPrefix(string(d), viaWhom)
-	channel, provider, ok = strings.Cut(text, ":")
-	return channel, provider, is && ok
+	if text, is := strings.CutPrefix(string(d), viaWhom); is {
+		return strings.Cut(text, ":")
+	}
+	return "", "", false
 }
 
 // AtRate is what takes so many deliveries a second.

@@ -21,6 +21,9 @@ func TestDestinationsAreReadAsTheyWereMade(t *testing.T) {
 	if c, p, ok := job.Via(job.SMS, "twilio:in").Provider(); c != "sms" || p != "twilio:in" || !ok {
 		t.Errorf("%s through %s, %t", c, p, ok)
 	}
+	if c, p, ok := path.Provider(); c != "" || p != "" || ok {
+		t.Errorf("a path is a provider: %q through %q, %t", c, p, ok)
+	}
 	if rate, ok := job.AtRate(0.5, "sms:twilio").Rate(); rate != 0.5 || !ok {
 		t.Errorf("%v a second, %t", rate, ok)
 	}

@@ -8,64 +8,35 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Depths measures lanes; for the gauge loop.
+// Depths is what the gauge loop asks.
 type Depths interface {
-	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
-	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
-	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
-	Holds(ctx context.Context) (engine.Holds, error)
+	engine.Measured
 	Memory(ctx context.Context) (float64, error)
 }
 
 // Measure reads the depth of every lane and the backlogs once.
 func (m *Metrics) Measure(ctx context.Context, q Depths) error {
-	total := map[job.Lane]engine.Depth{}
-	var ended engine.Backlog
-	var pauses map[engine.Target]time.Time // the same on every shard
-	for shard := range job.Shards {
-		list, err := q.Depths(ctx, shard)
-		if err != nil {
-			return err
-		}
-		for _, d := range list {
-			sum := total[d.Lane]
-			sum.Waiting += d.Waiting
-			sum.Ready += d.Ready
-			sum.Running += d.Running
-			sum.OldestMs = max(sum.OldestMs, d.OldestMs)
-			total[d.Lane] = sum
-		}
-		b, err := q.Backlog(ctx, shard)
-		if err != nil {
-			return err
-		}
-		ended.Dead += b.Dead
-		ended.Ends += b.Ends
-		if pauses, err = q.Paused(ctx, shard); err != nil {
-			return err
-		}
+	t, err := engine.Total(ctx, q)
+	if err != nil {
+		return err
 	}
-	holds, err := q.Holds(ctx)
+	memory, err := q.Memory(ctx)
 	if err != nil {
 		return err
 	}
 	receivers := 0
-	for to := range holds.Held {
+	for to := range t.Holds.Held {
 		if _, _, is := to.Path(); is {
 			receivers++
 		}
 	}
 	m.paused.Set(float64(receivers))
-	memory, err := q.Memory(ctx)
-	if err != nil {
-		return err
-	}
 	m.memory.Set(memory)
-	m.pauses(pauses)
-	m.dead.Set(float64(ended.Dead))
-	m.backlog.Set(float64(ended.Ends))
-	for l, d := range total {
-		m.lane(l, d)
+	m.pauses(t.Paused)
+	m.dead.Set(float64(t.Backlog.Dead))
+	m.backlog.Set(float64(t.Backlog.Ends))
+	for _, d := range t.Lanes {
+		m.lane(d.Lane, d)
 	}
 	return nil
 }

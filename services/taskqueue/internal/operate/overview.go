@@ -10,56 +10,17 @@ import (
 
 // Overview is the queue at one glance.
 type Overview struct {
-	Now     time.Time
-	Lanes   []engine.Depth // summed over the shards
-	Backlog engine.Backlog
-	Paused  map[engine.Target]time.Time
-	Holds   engine.Holds // destinations that fail or asked to be left alone
+	engine.Totals
+	Now time.Time
 }
 
-// Overview measures all lanes. It costs the same however many jobs wait.
+// Overview measures the queue.
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
-	lanes := make([]engine.Depth, len(job.Lanes()))
-	out := Overview{Now: o.Clock.Now(), Lanes: lanes, Paused: map[engine.Target]time.Time{}}
-	for shard := range job.Shards {
-		if err := o.measure(ctx, shard, &out); err != nil {
-			return Overview{}, unavailable(err)
-		}
-	}
-	var err error
-	if out.Holds, err = o.Queue.Holds(ctx); err != nil {
+	t, err := engine.Total(ctx, o.Queue)
+	if err != nil {
 		return Overview{}, unavailable(err)
 	}
-	return out, nil
-}
-
-func (o *Operator) measure(ctx context.Context, shard int, out *Overview) error {
-	list, err := o.Queue.Depths(ctx, shard)
-	if err != nil {
-		return err
-	}
-	for i, d := range list { // in the order of job.Lanes
-		sum := &out.Lanes[i]
-		sum.Lane = d.Lane
-		sum.Waiting, sum.Ready, sum.Running = sum.Waiting+d.Waiting, sum.Ready+d.Ready, sum.Running+d.Running
-		sum.Begun, sum.Attempts, sum.Faults = sum.Begun+d.Begun, sum.Attempts+d.Attempts, sum.Faults+d.Faults
-		sum.OldestMs = max(sum.OldestMs, d.OldestMs)
-	}
-	b, err := o.Queue.Backlog(ctx, shard)
-	if err != nil {
-		return err
-	}
-	out.Backlog.Dead, out.Backlog.Ends = out.Backlog.Dead+b.Dead, out.Backlog.Ends+b.Ends
-	paused, err := o.Queue.Paused(ctx, shard)
-	if err != nil {
-		return err
-	}
-	for target, at := range paused {
-		if first, known := out.Paused[target]; !known || at.Before(first) {
-			out.Paused[target] = at
-		}
-	}
-	return nil
+	return Overview{Totals: t, Now: o.Clock.Now()}, nil
 }
 
 // AheadHours is how far the schedule is told hour by hour.

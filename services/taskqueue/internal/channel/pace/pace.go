@@ -25,8 +25,9 @@ type Pacer struct{ limiter ratelimit.Limiter }
 // New makes a pacer.
 func New(limiter ratelimit.Limiter) *Pacer { return &Pacer{limiter: limiter} }
 
-// Pass returns nil when a delivery of flow to the destination key may go now, else a postponement: it is parked, and the
-// janitor lets as many go as the rate takes, laboratories in turn. perSecond 0 is no limit; a rate below one is one delivery in so many seconds.
+// Pass returns nil when a delivery of flow to the destination key may go now, else a postponement: it is parked, and
+// the janitor lets as many go as the rate takes, laboratories in turn. perSecond 0 is no limit; a rate below one is one
+// delivery in so many seconds.
 func (p *Pacer) Pass(ctx context.Context, key string, perSecond float64, flow job.Flow) error {
 	if p == nil || perSecond <= 0 {
 		return nil

@@ -47,8 +47,8 @@ func (s *Set) build(c job.Channel, name string, settings json.RawMessage, sender
 	return p
 }
 
-// judge says what the answer tells of the provider: the message's own faults are none of its. Nothing is said when it was
-// not asked, or we hung up ourselves.
+// judge says what the answer tells of the provider: the message's own faults are none of its. Nothing is said when it
+// was not asked, or we hung up ourselves.
 func judge(err error) circuit.Verdict {
 	f := job.AsFailure(err)
 	switch {

@@ -1,0 +1,70 @@
+package app_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+)
+
+// number sums the series of the processes' metrics that begin with a text.
+func number(list []*process, series string) (sum int) {
+	pattern := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\d+)$`)
+	for _, p := range list {
+		_, body := p.get("/metrics")
+		if found := pattern.FindStringSubmatch(body); found != nil {
+			n, _ := strconv.Atoi(found[1])
+			sum += n
+		}
+	}
+	return sum
+}
+
+// A receiver is down while two processes have three hundred jobs for it. Both leave it alone, no job comes back by itself,
+// and when it is up again all are delivered after one of them tried.
+func TestAReceiverThatIsDownIsLeftAloneByEveryProcess(t *testing.T) {
+	t.Parallel()
+	const jobs = 300
+	var up atomic.Bool
+	var asked, sent atomic.Int64
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !up.Load() {
+			asked.Add(1)
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		sent.Add(1)
+	}))
+	t.Cleanup(receiver.Close)
+	server := redistest.Start(t)
+	both := []*process{newProcessOn(t, server, "TASKQUEUE_DB_ENABLED=false"), newProcessOn(t, server, "TASKQUEUE_DB_ENABLED=false")}
+	for _, p := range both {
+		p.ready()
+	}
+	both[0].flood(floodLab, jobs, receiver.URL+"/bill/17/paid")
+	claims := func() int { return number(both, `taskqueue_claimed_total{channel="webhook"}`) }
+	await.True(t, "the pause in both processes", func() bool { return number(both, "taskqueue_receivers_paused") == 2 })
+	await.True(t, "every job's claim", func() bool { return claims() >= jobs })
+	before := asked.Load()
+	if held, err := server.Client().HGetAll(t.Context(), "tq:held").Result(); err != nil || len(held) != 1 {
+		t.Errorf("%v, %v", held, err)
+	}
+	up.Store(true)
+	await.True(t, "the deliveries", func() bool { return sent.Load() == jobs })
+	t.Logf("asked %d times while it was down, %d claims for %d jobs", before, claims(), jobs)
+	if n := claims(); n > 3*jobs || before > 2*jobs/3 { // what was under way in both when the pause began
+		t.Errorf("%d claims of %d jobs, asked %d times while it was down", n, jobs, before)
+	}
+	await.True(t, "the end of the pause", func() bool { return number(both, "taskqueue_receivers_paused") == 0 })
+	for _, p := range both {
+		if strings.Contains(p.log.String(), "level=ERROR") {
+			t.Error(p.log.String())
+		}
+	}
+}

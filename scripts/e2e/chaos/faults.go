@@ -85,18 +85,26 @@ type draws struct {
 	p     *platform
 	all   []class
 	queue []class
+	spare []fault // drawn, and put off
 }
 
 // next is one fault, or now and then two different ones at once.
 func (d *draws) next() []fault {
+	if len(d.spare) > 0 {
+		put := d.spare[0]
+		d.spare = d.spare[1:]
+		return []fault{put}
+	}
 	first := d.one()
 	if first.target == everything || d.IntN(4) != 0 {
 		return []fault{first}
 	}
-	if second := d.one(); second.target != everything && second.target != first.target {
-		return []fault{first, second}
+	second := d.one()
+	if second.target == everything || second.target == first.target {
+		d.spare = append(d.spare, second)
+		return []fault{first}
 	}
-	return []fault{first}
+	return []fault{first, second}
 }
 
 func (d *draws) one() fault {

@@ -163,7 +163,7 @@ func pauseFor(ctx context.Context, d time.Duration) {
 }
 
 func (r *run) breakThings(ctx context.Context, kinds []class) {
-	draw := draws{rand.New(rand.NewPCG(r.seed, r.seed)), r.platform, kinds, nil}
+	draw := draws{rand.New(rand.NewPCG(r.seed, r.seed)), r.platform, kinds, nil, nil}
 	end := r.begin.Add(time.Duration(r.minutes * float64(time.Minute)))
 	for ctx.Err() == nil && time.Until(end) > 0 {
 		h := r.happen(ctx, draw.next())

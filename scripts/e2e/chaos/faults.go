@@ -25,6 +25,9 @@ type fault struct {
 }
 
 func (f fault) String() string {
+	if f.hold == 0 {
+		return f.class + " " + f.target
+	}
 	return fmt.Sprintf("%s %s for %.1f s", f.class, f.target, f.hold.Seconds())
 }
 
@@ -154,6 +157,9 @@ func fullDisk(p *platform, name string) (begin, end func(context.Context) error)
 // library tells a process another time; it is of the Debian package faketime.
 const library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
+// ahead is by how much a clock is wrong.
+const ahead = time.Minute
+
 func (p *platform) skewable() []string {
 	if _, err := os.Stat(library); err != nil {
 		return nil
@@ -166,8 +172,9 @@ func skew(p *platform, name string) (begin, end func(context.Context) error) {
 	again := func(change map[string]string) func(context.Context) error {
 		return func(context.Context) error { return errors.Join(p.Stop(name), p.Start(name, change)) }
 	}
-	ahead := map[string]string{"LD_PRELOAD": library, "FAKETIME": "+60", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-	return again(ahead), again(nil)
+	change := map[string]string{"LD_PRELOAD": library, "FAKETIME": fmt.Sprintf("+%.0f", ahead.Seconds()),
+		"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+	return again(change), again(nil)
 }
 
 func power(p *platform, _ string) (begin, end func(context.Context) error) {

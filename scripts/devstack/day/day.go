@@ -1,6 +1,7 @@
 package day
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"database/sql"
@@ -21,6 +22,7 @@ type Config struct {
 	Token     func() (string, error) // for the internal listener
 	Pace      float64                // minutes of the laboratory in a minute; at 60 a day takes 24 minutes
 	Seed      uint64
+	Critical  float64           // the part of patients with a value that endangers a life; 0: as in life
 	Out       io.Writer         // a line for each hour of the laboratory, and for each failure
 	Transport http.RoundTripper // of the laboratory's people; nil: an ordinary one
 	Done      func(Deed)        // is told what was acknowledged; may be nil
@@ -149,7 +151,7 @@ func (p *play) next() []func(context.Context) error {
 	}
 	var all []func(context.Context) error
 	for range p.poisson(arrivals[p.minute/60%24] / 60) {
-		all = append(all, p.arrives(drawPatient(p.rand)))
+		all = append(all, p.arrives(drawPatient(p.rand, cmp.Or(p.Critical, criticalPart))))
 	}
 	if p.minute%4 == 0 {
 		all = append(all, p.callSomebody)

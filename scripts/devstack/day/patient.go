@@ -57,7 +57,7 @@ const (
 	criticalPart, wrongPart, insuredPart, splitPart, editPart = 0.04, 0.25, 0.2, 0.3, 0.02
 )
 
-func drawPatient(r *rand.Rand) patient {
+func drawPatient(r *rand.Rand, critical float64) patient {
 	one := patient{title: "Ms", given: women[r.IntN(len(women))], gender: "Female"}
 	if r.IntN(2) == 0 {
 		one.title, one.given, one.gender = "Mr", men[r.IntN(len(men))], "Male"
@@ -70,7 +70,7 @@ func drawPatient(r *rand.Rand) patient {
 		one.source = "Insurance"
 	}
 	one.kind = kinds[r.IntN(len(kinds))]
-	one.critical, one.wrong = r.Float64() < criticalPart, r.Float64() < wrongPart
+	one.critical, one.wrong = r.Float64() < critical, r.Float64() < wrongPart
 	one.splits, one.edits = r.Float64() < splitPart, r.Float64() < editPart
 	one.value = one.kind.healthy(r)
 	if one.critical {

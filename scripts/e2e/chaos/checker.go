@@ -14,8 +14,8 @@ import (
 type checker struct {
 	people  *people
 	store   *sql.DB
-	objects string // the folder of the object store
-	quiet   func() (since time.Time, ok bool)
+	objects string                              // the folder of the object store
+	quiet   func(since time.Time) time.Duration // how long nothing was broken
 	say     func(string, ...any)
 
 	// Of the round under way.
@@ -74,24 +74,13 @@ func (c *checker) round(ctx context.Context, promises []*promise) {
 	all.Wait()
 }
 
+// look notes whether a promise is kept. Its time runs while nothing is broken.
 func (c *checker) look(ctx context.Context, p *promise) {
-	problem := duties[p.Must].check(c, ctx, p)
-	if c.people.ledger.settle(p, problem, c.deadline(p)) {
+	duty := duties[p.Must]
+	problem := duty.check(c, ctx, p)
+	if c.people.ledger.settle(p, problem, c.quiet(p.from()) > duty.within) {
 		c.violated("promise %d (%s) is late: %s", p.Number, p.Must, p.problem)
 	}
-}
-
-// deadline is zero while something is broken: the time begins to run when the platform has recovered.
-func (c *checker) deadline(p *promise) time.Time {
-	since, ok := c.quiet()
-	if !ok {
-		return time.Time{}
-	}
-	from := p.from()
-	if since.After(from) {
-		from = since
-	}
-	return from.Add(duties[p.Must].within)
 }
 
 func (c *checker) takeInbox(ctx context.Context) {

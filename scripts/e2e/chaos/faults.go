@@ -25,6 +25,9 @@ type fault struct {
 }
 
 func (f fault) String() string {
+	if f.hold == 0 {
+		return f.class + " " + f.target
+	}
 	return fmt.Sprintf("%s %s for %.1f s", f.class, f.target, f.hold.Seconds())
 }
 
@@ -85,18 +88,26 @@ type draws struct {
 	p     *platform
 	all   []class
 	queue []class
+	spare []fault // drawn, and put off
 }
 
 // next is one fault, or now and then two different ones at once.
 func (d *draws) next() []fault {
+	if len(d.spare) > 0 {
+		put := d.spare[0]
+		d.spare = d.spare[1:]
+		return []fault{put}
+	}
 	first := d.one()
 	if first.target == everything || d.IntN(4) != 0 {
 		return []fault{first}
 	}
-	if second := d.one(); second.target != everything && second.target != first.target {
-		return []fault{first, second}
+	second := d.one()
+	if second.target == everything || second.target == first.target {
+		d.spare = append(d.spare, second)
+		return []fault{first}
 	}
-	return []fault{first}
+	return []fault{first, second}
 }
 
 func (d *draws) one() fault {
@@ -146,6 +157,9 @@ func fullDisk(p *platform, name string) (begin, end func(context.Context) error)
 // library tells a process another time; it is of the Debian package faketime.
 const library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
+// ahead is by how much a clock is wrong.
+const ahead = time.Minute
+
 func (p *platform) skewable() []string {
 	if _, err := os.Stat(library); err != nil {
 		return nil
@@ -158,8 +172,9 @@ func skew(p *platform, name string) (begin, end func(context.Context) error) {
 	again := func(change map[string]string) func(context.Context) error {
 		return func(context.Context) error { return errors.Join(p.Stop(name), p.Start(name, change)) }
 	}
-	ahead := map[string]string{"LD_PRELOAD": library, "FAKETIME": "+60", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-	return again(ahead), again(nil)
+	change := map[string]string{"LD_PRELOAD": library, "FAKETIME": fmt.Sprintf("+%.0f", ahead.Seconds()),
+		"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+	return again(change), again(nil)
 }
 
 func power(p *platform, _ string) (begin, end func(context.Context) error) {

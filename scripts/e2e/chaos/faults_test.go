@@ -18,7 +18,7 @@ func TestTheSameSeedBreaksTheSameThings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := draws{rand.New(rand.NewPCG(seed, seed)), p, all, nil}
+		d := draws{rand.New(rand.NewPCG(seed, seed)), p, all, nil, nil}
 		for range 100 {
 			told = append(told, faultNames(d.next()))
 		}

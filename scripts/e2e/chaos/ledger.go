@@ -15,7 +15,7 @@ type promise struct {
 	Number int       `json:"number"`
 	At     time.Time `json:"at"`
 	Must   string    `json:"must"`   // a key of duties
-	Within float64   `json:"within"` // seconds, from NotBefore and from the end of what was broken meanwhile
+	Within float64   `json:"within"` // seconds in which nothing is broken
 	day.Deed
 	Save *save `json:"save,omitempty"`
 	Note int64 `json:"note,omitempty"` // the id of a notification
@@ -81,18 +81,17 @@ func (l *ledger) those(match func(*promise) bool) []*promise {
 	return list
 }
 
-// settle notes what a look at a promise found: it is late when its deadline passed before it was kept.
-func (l *ledger) settle(p *promise, problem error, deadline time.Time) (newlyLate bool) {
+// settle notes what a look at a promise found: it is late when its time is over and it is not kept.
+func (l *ledger) settle(p *promise, problem error, over bool) (newlyLate bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
 	if problem == nil {
-		p.keptAt, p.problem = now, ""
+		p.keptAt, p.problem = time.Now(), ""
 		return false
 	}
 	p.problem = problem.Error()
-	newlyLate = !p.late && !deadline.IsZero() && now.After(deadline)
-	p.late = p.late || newlyLate
+	newlyLate = !p.late && over
+	p.late = p.late || over
 	return newlyLate
 }
 

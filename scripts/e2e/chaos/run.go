@@ -34,6 +34,8 @@ const (
 	pace   = 60               // minutes of the laboratory in a minute
 	warmUp = 15 * time.Second // of life before the first fault
 	rest   = 6 * time.Second  // after each recovery
+	// critical is the part of patients with such a value: more than in life, so that there is something to lose.
+	critical = 0.2
 )
 
 // happening is what was broken, and what came of it.
@@ -66,8 +68,12 @@ type run struct {
 
 	mu     sync.Mutex
 	broken []fault   // guarded by mu
-	since  time.Time // when the platform recovered last; guarded by mu
+	spans  []span    // in which nothing was broken, the last one without an end; guarded by mu
+	clocks time.Time // when a clock was set last; guarded by mu
 }
+
+// span is from when to when nothing was broken.
+type span struct{ from, to time.Time }
 
 // perform does a whole run.
 func perform(ctx context.Context, o options) (*run, error) {
@@ -110,7 +116,7 @@ func (r *run) prepare() error {
 	fmt.Fprintln(r.out, "the ledger is", kept.file.Name())
 	r.people = &people{gateway: r.Endpoints.Gateway, client: &http.Client{Transport: r.answers, Timeout: patience},
 		ledger: kept, receiver: receive(), editAt: make(chan day.Deed, 1)}
-	r.check = &checker{people: r.people, quiet: r.quiet, say: r.say}
+	r.check = &checker{people: r.people, quiet: r.quietSince, say: r.say}
 	r.check.objects, _, _ = strings.Cut(strings.TrimPrefix(r.Endpoints.BlobURL, "file://"), "?")
 	r.check.store, err = openStore(r.Endpoints.MySQLDSN)
 	return err
@@ -163,7 +169,7 @@ func pauseFor(ctx context.Context, d time.Duration) {
 }
 
 func (r *run) breakThings(ctx context.Context, kinds []class) {
-	draw := draws{rand.New(rand.NewPCG(r.seed, r.seed)), r.platform, kinds, nil}
+	draw := draws{rand.New(rand.NewPCG(r.seed, r.seed)), r.platform, kinds, nil, nil}
 	end := r.begin.Add(time.Duration(r.minutes * float64(time.Minute)))
 	for ctx.Err() == nil && time.Until(end) > 0 {
 		h := r.happen(ctx, draw.next())
@@ -202,8 +208,10 @@ func (r *run) happen(ctx context.Context, faults []fault) happening {
 	well, h.Recovery = r.recovered(ctx)
 	for _, one := range well {
 		h.Events = append(h.Events, event{ended.Sub(begin) + one.took, one.what})
-		if one.err != nil || one.took > limit(faults) {
-			r.check.violated("%s: %s only after %.1f s (%v)", faults[0], one.what, one.took.Seconds(), one.err)
+		if one.err != nil {
+			r.check.violated("%s: %v", faultNames(faults), one.err)
+		} else if one.took > limit(faults) {
+			r.check.violated("%s: %s only after %.1f s", faultNames(faults), one.what, one.took.Seconds())
 		}
 	}
 	r.set(nil)
@@ -251,7 +259,16 @@ func (f refusal) event(which string, begin time.Time) event {
 func (r *run) set(faults []fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.broken, r.since = faults, time.Now()
+	now := time.Now()
+	if len(faults) == 0 {
+		r.spans = append(r.spans, span{from: now})
+	} else if n := len(r.spans); n > 0 {
+		r.spans[n-1].to = now
+	}
+	if slices.ContainsFunc(r.broken, func(f fault) bool { return f.class == "clock" }) {
+		r.clocks = now
+	}
+	r.broken = faults
 }
 
 func (r *run) whatIsBroken() []fault {
@@ -260,11 +277,25 @@ func (r *run) whatIsBroken() []fault {
 	return r.broken
 }
 
-// quiet says since when nothing is broken.
-func (r *run) quiet() (time.Time, bool) {
+// quietSince is for how long nothing was broken since then. What was under way when a clock went back waits as much
+// longer as the clock was wrong.
+func (r *run) quietSince(from time.Time) (quiet time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.since, len(r.broken) == 0
+	for _, s := range r.spans {
+		begin, end := s.from, s.to
+		if end.IsZero() {
+			end = time.Now()
+		}
+		if begin.Before(from) {
+			begin = from
+		}
+		quiet += max(0, end.Sub(begin))
+	}
+	if r.clocks.After(from) {
+		quiet -= ahead
+	}
+	return quiet
 }
 
 // playDay has the laboratory work, and writes what was acknowledged into the ledger.
@@ -275,7 +306,7 @@ func (r *run) playDay(ctx context.Context) {
 		return
 	}
 	defer log.Close()
-	r.tally, err = day.Run(ctx, day.Config{Endpoints: r.Endpoints, Pace: pace, Seed: r.seed, Out: log,
+	r.tally, err = day.Run(ctx, day.Config{Endpoints: r.Endpoints, Pace: pace, Seed: r.seed, Out: log, Critical: critical,
 		Transport: r.answers, Token: func() (string, error) { return r.InternalToken(ctx) }, Done: r.promise})
 	if err != nil {
 		r.check.violated("the day: %v", err)

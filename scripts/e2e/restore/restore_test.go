@@ -29,7 +29,7 @@ func TestABackupByTheHandbookBringsEverythingBack(t *testing.T) {
 	before := settled(t, db, func() { follow(t, block(t, "Back up, while everything runs:"), environment, tools) })
 	scheduled := p.MustAsk(t, "POST", "/jobInfo/", job)
 
-	services := p.Services()
+	lost, services := time.Now(), p.Services()
 	for _, service := range services {
 		must(t, p.Stop(service))
 	}
@@ -52,7 +52,7 @@ func TestABackupByTheHandbookBringsEverythingBack(t *testing.T) {
 	for _, n := range before {
 		rows += n
 	}
-	t.Logf("%d rows of %d tables, a rerun with its values and a scheduled job are back", rows, len(before))
+	t.Logf("%d rows of %d tables, a rerun with its values and a scheduled job are back %.1f s after the loss", rows, len(before), time.Since(lost).Seconds())
 }
 
 func same(t *testing.T, what, before string, ask func() (string, error)) {

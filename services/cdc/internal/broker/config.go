@@ -32,8 +32,8 @@ type Config struct {
 
 	// Group must be cdc-unified: anything else has no access and would read everything again.
 	Group string `env:"CONSUMER_GROUP" envDefault:"cdc-unified"`
-	// SessionTimeout is how long the brokers wait for a silent member.
-	SessionTimeout time.Duration `env:"SESSION_TIMEOUT" envDefault:"30s"`
+	// SessionTimeout is how long the brokers wait for a silent member: so long the one that replaces it reads nothing.
+	SessionTimeout time.Duration `env:"SESSION_TIMEOUT" envDefault:"10s"`
 }
 
 // Validate refuses what the brokers would refuse later or, worse, accept.
@@ -74,6 +74,7 @@ const (
 	metadataRefresh = time.Minute
 	dialTimeout     = 5 * time.Second
 	requestTimeout  = 10 * time.Second
+	memberTimeout   = 5 * time.Second // of a member's requests; see Retry.Max below
 )
 
 // client returns the settings that every kind of client shares.
@@ -122,6 +123,7 @@ func (c Config) consumer() (*sarama.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Net.ReadTimeout = memberTimeout
 	s.ChannelBufferSize = claimBuffer
 	s.Consumer.Return.Errors = true
 	s.Consumer.Fetch.Default, s.Consumer.Fetch.Max, s.Consumer.Fetch.MaxBytes = fetchBytes, requestBytes, fetchAllBytes

@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN   := $(CURDIR)/.bin
+CLUSTER := $(BIN)/cluster
 BUF   := $(CURDIR)/scripts/tools/node_modules/.bin/buf
 LAB_DIR ?= $(CURDIR)/.lab
 export LAB_DIR
@@ -198,6 +199,16 @@ $(DASHBOARD_TOOLS): scripts/dashboards/package-lock.json
 dashboards: $(DASHBOARD_TOOLS) ## Write the Grafana dashboards of the charts anew
 	@node scripts/dashboards/dashboards.mjs charts
 
+# A release's version is that of the charts, of the charts in lab, and of the images that they name. KEY signs (KEYRING holds it).
+PACKAGED = $(LAB_DIR)/charts
+.PHONY: charts-package
+charts-package: $(CLUSTER)/helm ## Package every chart: make charts-package VERSION=1.2.0 KEY=name KEYRING=file CHARTS=oci://ghcr.io/labplatform/charts
+	@rm -rf $(PACKAGED) && mkdir -p $(PACKAGED) && cp -rL charts $(PACKAGED)/source
+	@find $(PACKAGED)/source -name Chart.yaml -exec sed -i -E 's/^( *)(v|appV)ersion: "?0\.1\.0"?$$/\1\2ersion: "$(VERSION)"/' {} +
+	@$(CLUSTER)/helm package $(patsubst %,$(PACKAGED)/source/%,lab $(SERVICES)) -d $(PACKAGED) \
+	  $(if $(KEY),--sign --key "$(KEY)" --keyring "$(KEYRING)") >/dev/null
+	@$(if $(CHARTS),for chart in $(PACKAGED)/*.tgz; do $(CLUSTER)/helm push $$chart $(CHARTS) $(PUSH) || exit 1; done,ls $(PACKAGED)/*.tgz)
+
 # ---- images -----------------------------------------------------------------------------------------------
 
 # make images REGISTRY=ghcr.io/labplatform VERSION=1.2.0 pushes an image and its bill of materials for each deployable.
@@ -220,7 +231,6 @@ images-test: $(BIN)/ko ## Build every image for a registry of the test: contents
 
 # ---- a cluster --------------------------------------------------------------------------------------------
 
-CLUSTER    := $(BIN)/cluster
 KUBERNETES := $(CLUSTER)/kubernetes
 KUBE_NAMES  = etcd kube-apiserver kube-controller-manager kube-proxy kube-scheduler kubectl kubelet
 KUBE_BUILD  = k8s.io/component-base/version

@@ -45,7 +45,11 @@ func (c cluster) startEngines(ctx context.Context) error {
 		return err
 	}
 	for _, chart := range charts {
-		if err := end(running.PIDs[chart]); err != nil {
+		id := running.PIDs[chart]
+		if program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", id)); err != nil || filepath.Base(program) != chart {
+			continue // it has ended before; the number may be another's by now
+		}
+		if err := end(id); err != nil {
 			return fmt.Errorf("%s of the stack: %w", chart, err)
 		}
 	}

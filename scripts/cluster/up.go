@@ -21,11 +21,8 @@ import (
 //go:embed coredns.yaml
 var nameServer string
 
-// up goes from nothing to the whole platform.
+// up goes from nothing, or from where an earlier one stopped, to the whole platform.
 func (c cluster) up(ctx context.Context) error {
-	if c.running() {
-		return fmt.Errorf("it runs already: make cluster-down ends it")
-	}
 	if c.own {
 		if err := errors.Join(requireRoot(), requirePrograms()); err != nil {
 			return err
@@ -64,8 +61,11 @@ func (c cluster) running() bool {
 	return err == nil && syscall.Kill(id, 0) == nil
 }
 
-// startServing starts serve in the background and waits for the node.
+// startServing starts serve in the background, unless it runs, and waits for the node.
 func (c cluster) startServing(ctx context.Context) error {
+	if c.running() {
+		return nil
+	}
 	log, err := os.Create(filepath.Join(c.dir, "serve.log"))
 	if err != nil {
 		return err
@@ -112,7 +112,9 @@ func (c cluster) serveBeside(ctx context.Context) error {
 		to := "127.0.0.1:" + strconv.Itoa(c.portBase+offset)
 		go func() { ended <- beside.Forward(ctx, c.host+":"+strconv.Itoa(port), to) }()
 	}
-	go func() { ended <- beside.Objects(ctx, c.host+":"+strconv.Itoa(objectsPort), filepath.Join(c.stackDir(), "objects")) }()
+	go func() {
+		ended <- beside.Objects(ctx, c.host+":"+strconv.Itoa(objectsPort), filepath.Join(c.stackDir(), "objects"))
+	}()
 	return <-ended
 }
 

@@ -76,7 +76,7 @@ func checkUmbrella(ctx context.Context, c cluster) error {
 	if err := c.helmTest(space, "lab"); err != nil {
 		return err
 	}
-	if err := checkRequests(ctx, c); err != nil {
+	if err := c.ask(ctx, reads); err != nil {
 		return err
 	}
 	return errors.Join(c.uninstall("lab"), c.nothingLeft(ctx))

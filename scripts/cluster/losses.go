@@ -57,7 +57,7 @@ func (c cluster) allReady(ctx context.Context, names ...string) error {
 // the other, and the drain gives up. One cdc goes altogether: searches go on without it.
 func checkDrain(ctx context.Context, c cluster) error {
 	counts, err := c.underLoad(ctx, reads, func() error {
-		_, drained := c.kubectl("drain", "--all", "--pod-selector=app.kubernetes.io/part-of=lab", "--timeout=40s")
+		_, drained := c.kubectl("drain", "--selector=kubernetes.io/os=linux", "--pod-selector=app.kubernetes.io/part-of=lab", "--timeout=40s")
 		var waiting []string
 		for _, name := range charts {
 			out, err := c.kubectl("-n", space, "get", "deployment", name, "-o", "jsonpath={.status.readyReplicas}")
@@ -68,7 +68,7 @@ func checkDrain(ctx context.Context, c cluster) error {
 				waiting = append(waiting, fmt.Sprintf("%s has %q ready pods", name, out))
 			}
 		}
-		if _, err := c.kubectl("uncordon", "--all"); err != nil {
+		if _, err := c.kubectl("uncordon", "-l", "kubernetes.io/os=linux"); err != nil {
 			return err
 		}
 		if drained == nil || len(waiting) > 0 {

@@ -63,7 +63,7 @@ func (c cluster) matrix() (matrix, error) {
 		}
 		m.columns = append(m.columns, d.Name+":"+strconv.Itoa(d.Admin))
 	}
-	m.rows = append(m.rows, "rerun-migrate", "rerun-test")
+	m.rows = append(m.rows, migrating, "rerun-test")
 	for _, store := range slices.Sorted(maps.Keys(storePorts)) {
 		m.columns = append(m.columns, store+":"+strconv.Itoa(storePorts[store]))
 	}
@@ -107,8 +107,8 @@ func checkPolicies(ctx context.Context, c cluster) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _, _ = c.kubectl("delete", "namespace", "monitoring", "--ignore-not-found") }()
-	if err := c.startDialling(m); err != nil {
+	defer c.stopDialling()
+	if err := errors.Join(c.migrationPolicy(), c.startDialling(m)); err != nil {
 		return err
 	}
 	found := map[string]map[string]string{}
@@ -117,8 +117,33 @@ func checkPolicies(ctx context.Context, c cluster) error {
 			return err
 		}
 	}
-	_, _ = c.kubectl("-n", space, "delete", "pod", "-l", "lab/dials", "--grace-period=0", "--force")
 	return m.judge(found)
+}
+
+// migrating is the Job whose policy is tried.
+const migrating = "rerun-migrate"
+
+// migrationPolicy applies a migration's policy again: Helm takes it away with the Job.
+func (c cluster) migrationPolicy() error {
+	hooks, err := c.helm("-n", space, "get", "hooks", strings.TrimSuffix(migrating, "-migrate"))
+	if err != nil {
+		return err
+	}
+	for manifest := range strings.SplitSeq(hooks, "\n---\n") {
+		if strings.Contains(manifest, "kind: NetworkPolicy") {
+			return c.apply(manifest)
+		}
+	}
+	return fmt.Errorf("%s has no NetworkPolicy", migrating)
+}
+
+func (c cluster) stopDialling() {
+	for _, what := range [][]string{{"namespace/monitoring"}, {"-n", space, "networkpolicy/" + migrating, "service/" + stranger},
+		{"-n", space, "pod", "-l", "lab/dials", "--grace-period=0", "--force"}} {
+		if _, err := c.kubectl(append([]string{"delete"}, what...)...); err != nil {
+			fmt.Println(err)
+		}
+	}
 }
 
 func (c cluster) startDialling(m matrix) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,7 +14,7 @@ import (
 // request is one of the demo laboratory's.
 type request struct{ service, method, path, body string }
 
-// reads change nothing, so that a load may repeat them.
+// reads change nothing, so that a load may repeat them. Of the queue there is none: a job's number is told to who made it.
 var reads = []request{
 	{"cellcounter", "GET", "/api-v3/cell-counter-mappings/cells", ""},
 	{"billsplit", "GET", "/api-v3/finance/bill/split/9011/family", ""},
@@ -21,7 +22,6 @@ var reads = []request{
 	{"rerun", "GET", "/api-v3/sample-rerun/7001", ""},
 	{"externaledit", "GET", "/api-v3/report/external-edit/7001/revisions", ""},
 	{"notifications", "GET", "/api-v3/notifications/all", ""},
-	{"taskqueue", "GET", "/queue/", ""},
 	{"search", "POST", "/api/v1/users/search", `{"query":"rahul sha"}`},
 }
 
@@ -71,13 +71,23 @@ func (r request) session() string {
 	return "demo-lab-user"
 }
 
+// checkRequests changes the demo laboratory, so it is asked once.
 func checkRequests(ctx context.Context, c cluster) error {
 	base, err := c.gateway()
 	if err != nil {
 		return err
 	}
+	return errors.Join(c.ask(ctx, slices.Concat(writes, reads)), rerunArrives(ctx, base))
+}
+
+// ask sends each of the requests once and prints how long it took.
+func (c cluster) ask(ctx context.Context, requests []request) error {
+	base, err := c.gateway()
+	if err != nil {
+		return err
+	}
 	var problems []error
-	for _, r := range append(writes, reads...) {
+	for _, r := range requests {
 		begin := time.Now()
 		body, err := r.send(ctx, http.DefaultClient, base)
 		if err != nil {
@@ -86,7 +96,7 @@ func checkRequests(ctx context.Context, c cluster) error {
 		}
 		fmt.Printf("           %-14s %-4s %-48s 200 in %4d ms, %d bytes\n", r.service, r.method, r.path, time.Since(begin).Milliseconds(), len(body))
 	}
-	return errors.Join(append(problems, rerunArrives(ctx, base))...)
+	return errors.Join(problems...)
 }
 
 // rerunArrives follows a story through four deployables: the request is saved, the queue posts it back to the gateway.
@@ -94,7 +104,7 @@ func rerunArrives(ctx context.Context, base string) error {
 	read := request{"rerun", "GET", "/api-v3/sample-rerun/7001", ""}
 	return await(ctx, 20*time.Second, func() error {
 		body, err := read.send(ctx, http.DefaultClient, base)
-		if err == nil && !strings.Contains(body, `"7001"`) && !strings.Contains(body, "7001") {
+		if err == nil && !strings.Contains(body, `"pending_requests":[{`) {
 			err = errors.New("the rerun of report 7001 is not open: " + body)
 		}
 		return err

@@ -58,11 +58,22 @@ func (c cluster) buildBefore() (checkout string, err error) {
 	if _, err := os.Stat(checkout); err == nil {
 		return checkout, nil // of an earlier run of this check
 	}
-	if err := (command{dir: c.root, args: []string{"git", "worktree", "add", "--force", "--detach", checkout, commit}}).run(); err != nil {
+	if err := c.export(commit, checkout); err != nil {
 		return "", err
 	}
 	fmt.Printf("           the release before is %s\n", commit)
 	return checkout, c.images(checkout, beforeTag, upgraded)
+}
+
+// export writes the files of a commit into a folder.
+func (c cluster) export(commit, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	archive := folder + ".tar"
+	defer os.Remove(archive)
+	return errors.Join(command{dir: c.root, args: []string{"git", "archive", "--output", archive, commit}}.run(),
+		command{args: []string{"tar", "-xf", archive, "-C", folder}}.run())
 }
 
 // lastRelease is the newest tag before this commit, or where there is none a commit of some time ago.

@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 BIN   := $(CURDIR)/.bin
+CLUSTER := $(BIN)/cluster
 BUF   := $(CURDIR)/scripts/tools/node_modules/.bin/buf
 LAB_DIR ?= $(CURDIR)/.lab
 export LAB_DIR
@@ -157,15 +158,17 @@ suppressions:
 	 out=$$(git grep -noE 'nolint:[a-z,]+' -- '*.go' | tr ',' '\n' | sed 's/.*nolint://' | sort -u | grep -vxF "$$runs"); \
 	 test -z "$$out" || { echo "suppressed, and not enabled in .golangci.yml:"; echo "$$out"; exit 1; }
 
+# Modules outside the workspace: what they require must not choose the versions of the product.
+APART = scripts/charts scripts/cluster scripts/cluster/node scripts/images scripts/mongotools scripts/tools
 tidy: ## Tidy every module to a fixpoint
-	@for d in $(MODULES) scripts/charts scripts/images scripts/mongotools scripts/tools; do GOWORK=off go -C $$d mod tidy || exit 1; done
+	@for d in $(MODULES) $(APART); do GOWORK=off go -C $$d mod tidy || exit 1; done
 	@go work sync
 	@for d in $(MODULES); do GOWORK=off go -C $$d mod tidy || exit 1; done
 	@rm -f go.work.sum && go work sync && go list -m all >/dev/null
 
 tidy-check:
 	@echo "check: modules are tidy"
-	@for d in $(MODULES) scripts/charts scripts/images scripts/mongotools scripts/tools; do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
+	@for d in $(MODULES) $(APART); do GOWORK=off go -C $$d mod tidy -diff || { echo "run make tidy"; exit 1; }; done
 
 # ---- charts -----------------------------------------------------------------------------------------------
 
@@ -196,6 +199,16 @@ $(DASHBOARD_TOOLS): scripts/dashboards/package-lock.json
 dashboards: $(DASHBOARD_TOOLS) ## Write the Grafana dashboards of the charts anew
 	@node scripts/dashboards/dashboards.mjs charts
 
+# A release's version is that of the charts, of the charts in lab, and of the images that they name. KEY signs (KEYRING holds it).
+PACKAGED = $(LAB_DIR)/charts
+.PHONY: charts-package
+charts-package: $(CLUSTER)/helm ## Package every chart: make charts-package VERSION=1.2.0 KEY=name KEYRING=file CHARTS=oci://ghcr.io/labplatform/charts
+	@rm -rf $(PACKAGED) && mkdir -p $(PACKAGED) && cp -rL charts $(PACKAGED)/source
+	@find $(PACKAGED)/source -name Chart.yaml -exec sed -i -E 's/^( *)(v|appV)ersion: "?0\.1\.0"?$$/\1\2ersion: "$(VERSION)"/' {} +
+	@$(CLUSTER)/helm package $(patsubst %,$(PACKAGED)/source/%,lab $(SERVICES)) -d $(PACKAGED) \
+	  $(if $(KEY),--sign --key "$(KEY)" --keyring "$(KEYRING)") >/dev/null
+	@$(if $(CHARTS),for chart in $(PACKAGED)/*.tgz; do $(CLUSTER)/helm push $$chart $(CHARTS) $(PUSH) || exit 1; done,ls $(PACKAGED)/*.tgz)
+
 # ---- images -----------------------------------------------------------------------------------------------
 
 # make images REGISTRY=ghcr.io/labplatform VERSION=1.2.0 pushes an image and its bill of materials for each deployable.
@@ -215,6 +228,39 @@ images: $(BIN)/ko ## Build and push an image of every deployable: make images RE
 
 images-test: $(BIN)/ko ## Build every image for a registry of the test: contents, size, two builds one digest
 	@GOWORK=off go -C scripts/images test -count=1 -v ./...
+
+# ---- a cluster --------------------------------------------------------------------------------------------
+
+KUBERNETES := $(CLUSTER)/kubernetes
+KUBE_NAMES  = etcd kube-apiserver kube-controller-manager kube-proxy kube-scheduler kubectl kubelet
+KUBE_BUILD  = k8s.io/component-base/version
+$(KUBERNETES): scripts/cluster/node/go.mod scripts/cluster/node/main.go
+	@echo "building Kubernetes (the first time on a machine ten to fifteen minutes)"
+	@mkdir -p $(CLUSTER)
+	@version=$$(GOWORK=off go -C scripts/cluster/node list -m -f '{{.Version}}' k8s.io/kubernetes) && minor=$${version#v1.} && \
+	 CGO_ENABLED=0 GOWORK=off go -C scripts/cluster/node build -o $@ -ldflags="-s -w -X $(KUBE_BUILD).gitVersion=$$version \
+	   -X $(KUBE_BUILD).gitMajor=1 -X $(KUBE_BUILD).gitMinor=$${minor%%.*} -X $(KUBE_BUILD).gitTreeState=clean" . $(quiet)
+	@for name in $(KUBE_NAMES); do ln -sf kubernetes $(CLUSTER)/$$name; done
+
+$(CLUSTER)/helm: scripts/cluster/go.mod
+	@echo "building Helm and CoreDNS"
+	@mkdir -p $(CLUSTER)
+	@CGO_ENABLED=0 GOWORK=off GOBIN=$(CLUSTER) go -C scripts/cluster install -ldflags='-s -w' helm.sh/helm/v4/cmd/helm ./coredns $(quiet)
+	@touch $@
+
+.PHONY: cluster cluster-test cluster-down cluster-tool
+cluster-tool:
+	@[ "$$(id -u)" = 0 ] || [ -n "$$KUBECONFIG" ] || { echo "a Kubernetes on this machine needs root: run make as root, or name a cluster by KUBECONFIG"; exit 1; }
+	@CGO_ENABLED=0 GOWORK=off GOBIN=$(CLUSTER) go -C scripts/cluster install -ldflags='-s -w' . ./pod $(quiet)
+
+cluster: cluster-tool $(KUBERNETES) $(CLUSTER)/helm $(BIN)/ko devstack ## Start Kubernetes here, without Docker, and install every chart one by one
+	@$(CLUSTER)/cluster up
+
+cluster-test: cluster-tool $(KUBERNETES) $(CLUSTER)/helm $(BIN)/ko devstack ## From nothing: the same, upgrades under load, policies, kills. STEPS=upgrade,kill: these, on the one that runs
+	@$(CLUSTER)/cluster test
+
+cluster-down: cluster-tool ## End it; nothing is left
+	@$(CLUSTER)/cluster down
 
 # ---- tests ------------------------------------------------------------------------------------------------
 

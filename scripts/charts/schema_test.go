@@ -30,6 +30,7 @@ var special = map[string]schema{
 	"connect.url":              {"type": "string", "pattern": "^https?://[^/]+"},
 	"objectStore.url":          {"type": "string", "pattern": "^s3://[^/]+$"},
 	"telemetry.otlpEndpoint":   {"type": "string", "pattern": "^$|:[0-9]+$"},
+	"telemetry.sampleRate":     {"type": "number", "minimum": 0, "maximum": 1},
 	"kafka.brokers":            {"type": "array", "minItems": 1, "items": schema{"type": "string", "pattern": "^[^/]+:[0-9]+$"}},
 	"autoscaling.metricTarget": {"type": "string", "pattern": "^$|^[0-9]+m?$"},
 	"autoscaling.minReplicas":  {"type": "integer", "minimum": 1}, "autoscaling.maxReplicas": {"type": "integer", "minimum": 1},

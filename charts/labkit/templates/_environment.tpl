@@ -4,7 +4,9 @@
 {{- $plain := dict "ENVIRONMENT" $values.environment "DEPLOYMENT_REGION" $values.region "LOG_LEVEL" $values.logLevel -}}
 {{- $_ := set $plain "DRAIN_DELAY_SECONDS" $values.shutdown.drainDelaySeconds -}}
 {{- $_ := set $plain "STOP_TIMEOUT_SECONDS" $values.shutdown.stopTimeoutSeconds -}}
-{{- with $values.telemetry.otlpEndpoint }}{{ $_ := set $plain "OPENTELEMETRY_ENDPOINT" . }}{{ end -}}
+{{- with $values.telemetry.otlpEndpoint -}}
+{{- $_ := set $plain "OPENTELEMETRY_ENDPOINT" . }}{{ $_ := set $plain "ERROR_REPORTING_SAMPLE_RATE" $values.telemetry.sampleRate -}}
+{{- end -}}
 {{- range .facts.ports }}{{ $_ := set $plain .variable .port }}{{ end -}}
 {{- with $values.database -}}
 {{- $_ := set $plain "DB_HOST" .host }}{{ $_ := set $plain "DB_PORT" .port }}{{ $_ := set $plain "DB_USER" .user -}}

@@ -40,8 +40,7 @@ func (s *Store) StaleReports(
 func (s *Store) Laboratories(ctx context.Context) ([]int64, error) {
 	var all []int64
 	for _, collection := range []*mongo.Collection{s.records, s.values} {
-		var ids []int64
-		err := collection.Distinct(ctx, "lab_id", bson.D{{Key: "written_by", Value: ours}}).Decode(&ids)
+		ids, err := laboratories(ctx, collection)
 		if err != nil {
 			return nil, translate("find laboratories", err)
 		}
@@ -49,6 +48,24 @@ func (s *Store) Laboratories(ctx context.Context) ([]int64, error) {
 	}
 	slices.Sort(all)
 	return slices.Compact(all), nil
+}
+
+// laboratories groups, because FerretDB refuses `distinct` with the deadline that the driver sends along.
+func laboratories(ctx context.Context, collection *mongo.Collection) (ids []int64, err error) {
+	match := bson.D{{Key: "$match", Value: bson.D{{Key: "written_by", Value: ours}}}}
+	group := bson.D{{Key: "$group", Value: bson.D{{Key: "_id", Value: "$lab_id"}}}}
+	cursor, err := collection.Aggregate(ctx, mongo.Pipeline{match, group})
+	if err != nil {
+		return nil, err
+	}
+	var found []struct {
+		ID int64 `bson:"_id"`
+	}
+	err = cursor.All(ctx, &found)
+	for _, laboratory := range found {
+		ids = append(ids, laboratory.ID)
+	}
+	return ids, err
 }
 
 // reportIDs returns the lowest report ids, each once: a report has several documents.

@@ -186,3 +186,28 @@ func TestTheIndexesOfAnOlderVersionAreReplaced(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestTheLaboratoriesAreFoundByTheServicesOwnClient: its deadlines go to the server, which may not know them for each command.
+func TestTheLaboratoriesAreFoundByTheServicesOwnClient(t *testing.T) {
+	t.Parallel()
+	db, err := mongo.Open(mongo.Config{URI: config.Secret(mongotest.URI(t)), Database: mongotest.Database(t).Name()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = mongo.Close(t.Context(), db) }()
+	store := mongo.New(db)
+	for _, want := range [][]int64{nil, {12}} {
+		got, err := store.Laboratories(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("laboratories %v, want %v", got, want)
+		}
+		if want == nil {
+			if err := store.Insert(t.Context(), storetest.Record("12-a", 7001, rerun.Auto, 1, true)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

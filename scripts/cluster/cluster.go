@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/scripts/cluster/internal/node"
+)
+
+// space is the namespace of the platform.
+const space = "lab"
+
+// cluster is one Kubernetes, this machine's own or another, and what runs beside it.
+type cluster struct {
+	node       node.Node
+	root       string // the repository
+	dir        string // everything that it writes
+	kubeconfig string
+	own        bool   // the node of this machine
+	registry   string // where the project's images are pushed to
+	host       string // this machine, as pods reach it
+	portBase   int    // of the engines
+	before     string // the commit that an upgrade begins from
+}
+
+func newCluster(getenv func(string) string) (cluster, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return cluster{}, err
+	}
+	bin := filepath.Dir(self)
+	root := filepath.Dir(filepath.Dir(bin)) // of .bin/cluster
+	dir, err := filepath.Abs(or(getenv("LAB_DIR"), filepath.Join(root, ".lab")))
+	if err != nil {
+		return cluster{}, err
+	}
+	c := cluster{root: root, dir: filepath.Join(dir, "cluster"), kubeconfig: getenv("KUBECONFIG"),
+		registry: getenv("REGISTRY"), host: getenv("HOST"), before: getenv("BEFORE")}
+	c.node = node.Node{Bin: bin, Dir: filepath.Join(c.dir, "node")}
+	if c.portBase, err = strconv.Atoi(or(getenv("LAB_PORT_BASE"), "21000")); err != nil {
+		return cluster{}, fmt.Errorf("LAB_PORT_BASE: %w", err)
+	}
+	if c.own = c.kubeconfig == ""; c.own {
+		c.kubeconfig, c.registry, c.host = c.node.Kubeconfig(), node.Registry+"/labplatform", node.Host
+	}
+	if c.registry == "" || c.host == "" {
+		return cluster{}, errors.New("with KUBECONFIG say REGISTRY, from which that cluster pulls, and HOST, this machine for its pods")
+	}
+	return c, nil
+}
+
+func or(value, fallback string) string {
+	if value != "" {
+		return value
+	}
+	return fallback
+}
+
+// requireRoot: namespaces, cables and control groups are root's to make.
+func requireRoot() error {
+	if os.Geteuid() != 0 {
+		return errors.New("a Kubernetes on this machine needs root: run it as root, or name another cluster by KUBECONFIG")
+	}
+	return nil
+}
+
+// packages are those of Debian that have the programs which cannot be built here.
+var packages = map[string]string{"containerd": "containerd", "runc": "runc", "nft": "nftables", "ip": "iproute2",
+	"/usr/lib/cni/ptp": "containernetworking-plugins"}
+
+// requirePrograms installs what is missing where apt-get is, as devstack does; none of it starts a service that we use.
+func requirePrograms() error {
+	var missing []string
+	for program, of := range packages {
+		if _, err := exec.LookPath(program); err != nil {
+			missing = append(missing, of)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	install := append([]string{"apt-get", "install", "-y", "--no-install-recommends"}, missing...)
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return fmt.Errorf("install %s; on Debian: %s", strings.Join(missing, ", "), strings.Join(install, " "))
+	}
+	return command{args: install}.run()
+}

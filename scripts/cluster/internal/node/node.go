@@ -1,0 +1,40 @@
+// Package node runs a whole Kubernetes on this machine without Docker: etcd, API server, controllers, scheduler, kubelet,
+// proxy, containerd and a registry in namespaces of their own. All of it ends with the first process of the namespaces, and
+// no setting of the machine is changed.
+package node
+
+import "path/filepath"
+
+// The addresses. The node and this machine are the two ends of a cable; nothing of the node reaches further.
+const (
+	Name     = "labnode"
+	Host     = "10.99.0.1" // of this machine, as pods reach it
+	Address  = "10.99.0.2"
+	Registry = Address + ":5000"
+	DNS      = "10.96.0.10"
+
+	pods     = "10.244.0.0/24"
+	services = "10.96.0.0/16"
+	firstIP  = "10.96.0.1" // of services: the API server's
+)
+
+// Node is one cluster of one node.
+type Node struct {
+	Bin string // folder of the programs
+	Dir string // data, certificates, logs; deleted with the cluster
+}
+
+// Kubeconfig is the administrator's.
+func (n Node) Kubeconfig() string { return n.pki("admin.kubeconfig") }
+
+// Log is the file of what one part says.
+func (n Node) Log(part string) string { return filepath.Join(n.Dir, "log", part+".log") }
+
+// Program is the path of one of the programs; those of Kubernetes are one file under several names.
+func (n Node) Program(name string) string { return filepath.Join(n.Bin, name) }
+
+// BaseFile has the reference of the image that the project's images are built on.
+func (n Node) BaseFile() string { return filepath.Join(n.Dir, "base.txt") }
+
+func (n Node) pki(name string) string      { return filepath.Join(n.Dir, "pki", name) }
+func (n Node) settings(name string) string { return filepath.Join(n.Dir, "settings", name) }

@@ -1,0 +1,54 @@
+package node
+
+import (
+	"embed"
+	"os"
+	"path/filepath"
+	"text/template"
+)
+
+//go:embed files
+var files embed.FS
+
+var templates = template.Must(template.New("").ParseFS(files, "files/*"))
+
+// writeSettings fills in the files of settings in files/, each under its own name.
+func (n Node) writeSettings() error {
+	values := map[string]string{"Name": Name, "Address": Address, "Registry": Registry, "DNS": DNS, "Pods": pods,
+		"Dir": n.Dir, "PKI": n.pki(""), "Settings": n.settings("")}
+	for _, t := range templates.Templates() {
+		if t.Name() == "" {
+			continue
+		}
+		file := n.settings(t.Name())
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		out, err := os.Create(file)
+		if err != nil {
+			return err
+		}
+		if err := t.Execute(out, values); err != nil {
+			return err
+		}
+		if err := out.Close(); err != nil {
+			return err
+		}
+	}
+	return n.writeMirrors()
+}
+
+// writeMirrors has containerd ask the node's registry for every image, so that charts keep the names of theirs.
+func (n Node) writeMirrors() error {
+	text := "server = \"http://" + Registry + "\"\n[host.\"http://" + Registry + "\"]\n  capabilities = [\"pull\", \"resolve\"]\n"
+	for _, of := range []string{"_default", "ghcr.io", "registry.k8s.io"} {
+		folder := filepath.Join(n.settings("hosts"), of)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, "hosts.toml"), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	_ "embed" // values
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// charts in the order in which they are installed.
+var charts = []string{"cellcounter", "billsplit", "notifications", "taskqueue", "callout", "externaledit", "rerun", "cdc", "search", "gateway"}
+
+// appVersion of the charts is the tag of their images.
+const appVersion = "0.1.0"
+
+// stores are the names under which the charts' values know what is beside the cluster.
+var stores = []string{"mysql", "redis", "queue-redis", "mongo", "kafka", "kafka-connect", "elasticsearch", "objects"}
+
+type object map[string]any
+
+// prepareNamespace makes the namespace as strict as Kubernetes has them, the stores' names in it, and the Secrets.
+func (c cluster) prepareNamespace() error { return c.prepare(space) }
+
+func (c cluster) prepare(namespace string) error {
+	objects := []object{{"apiVersion": "v1", "kind": "Namespace",
+		"metadata": object{"name": namespace, "labels": object{"pod-security.kubernetes.io/enforce": "restricted"}}}}
+	for _, name := range stores {
+		objects = append(objects,
+			object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name, "namespace": namespace},
+				"spec": object{"clusterIP": "None", "ports": []object{{"port": 1}}}}, // pods ask for the address alone
+			object{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
+				"metadata": object{"name": name, "namespace": namespace, "labels": object{"kubernetes.io/service-name": name}},
+				"ports":    []object{{"port": 1}}, "endpoints": []object{{"addresses": []string{c.host}}}})
+	}
+	secrets, err := c.secrets(namespace)
+	if err != nil {
+		return err
+	}
+	list, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": append(objects, secrets...)})
+	if err != nil {
+		return err
+	}
+	return c.apply(string(list))
+}
+
+// secret reports which variables of a service are keys of its Secret.
+var secret = regexp.MustCompile(`(SECRET|PASSWORD|PASS|MONGO_URI)$`)
+
+// secrets are one for each chart, with what the stack of the engines has made up, and those of the database's users.
+func (c cluster) secrets(namespace string) ([]object, error) {
+	running, err := c.readStack()
+	if err != nil {
+		return nil, err
+	}
+	keyed := func(name string, keys map[string]string) object {
+		return object{"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": name, "namespace": namespace}, "stringData": keys}
+	}
+	all := []object{keyed("database-owner", map[string]string{"DB_PASSWORD": ownerPassword})}
+	for _, chart := range charts {
+		keys := map[string]string{}
+		for name, value := range running.Environ[chart] {
+			if secret.MatchString(name) {
+				keys[strings.TrimPrefix(name, prefix(running.Environ[chart]))] = value
+			}
+		}
+		keys["DB_PASSWORD"] = servingPassword
+		keys["MONGO_URI"] = "mongodb://mongo:27017/"
+		keys["AWS_ACCESS_KEY_ID"], keys["AWS_SECRET_ACCESS_KEY"] = "lab", "lab" // the store beside the cluster takes any
+		all = append(all, keyed(chart+"-secrets", keys))
+	}
+	return all, nil
+}
+
+// prefix of a service's variables, by the one that every service has.
+func prefix(environ map[string]string) string {
+	for name := range environ {
+		if before, found := strings.CutSuffix(name, "SERVICE_TOKEN_SECRET"); found {
+			return before
+		}
+	}
+	return ""
+}
+
+//go:embed values.yaml
+var valuesTemplate string
+
+// writeValues writes a file of values for each chart and one for lab, and returns their folder.
+func (c cluster) writeValues() (string, error) {
+	text := strings.NewReplacer("${HOST}", c.host, "${DATABASE_PORT}", strconv.Itoa(c.portBase+enginePorts[3306])).Replace(valuesTemplate)
+	var values map[string]any
+	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
+		return "", fmt.Errorf("values.yaml: %w", err)
+	}
+	delete(values, "x-shared")
+	of := map[string]any{"lab": values}
+	maps.Copy(of, values)
+	folder := filepath.Join(c.dir, "values")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	for chart, own := range of {
+		out, err := yaml.Marshal(own)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(folder, chart+".yaml"), out, 0o644); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// request is one of the demo laboratory's.
+type request struct{ service, method, path, body string }
+
+// reads change nothing, so that a load may repeat them. Of the queue there is none: a job's number is told to who made it.
+var reads = []request{
+	{"cellcounter", "GET", "/api-v3/cell-counter-mappings/cells", ""},
+	{"billsplit", "GET", "/api-v3/finance/bill/split/9011/family", ""},
+	{"callout", "GET", "/operation/critical-callout/open", ""},
+	{"rerun", "GET", "/api-v3/sample-rerun/7001", ""},
+	{"externaledit", "GET", "/api-v3/report/external-edit/7001/revisions", ""},
+	{"notifications", "GET", "/api-v3/notifications/all", ""},
+	{"search", "POST", "/api/v1/users/search", `{"query":"rahul sha"}`},
+}
+
+// writes go on into other services, queues and stores.
+var writes = []request{
+	{"rerun", "POST", "/api-v3/sample-rerun/7001/auto",
+		`{"device_data":[{"index":1,"value":"6.1"},{"index":3,"value":"31.5"},{"index":12,"value":"18"}]}`},
+	{"taskqueue", "POST", "/queue/",
+		`[{"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"Your report is ready."}}]`},
+	{"billsplit", "POST", "/api-v3/finance/bill/split/9011", `{"test_ids":[8032],"new_source":"Self Pay"}`},
+	{"callout", "POST", "/report/9005/critical/callout",
+		`{"lab_report_ids":[7009],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Arvind Rao"}`},
+	{"cellcounter", "POST", "/api-v3/cell-counter-mappings/55",
+		`{"lab_id":12,"mappings":[{"key":"n","cell_id":1,"report_format_index":9,"report_format_order":9}]}`},
+	{"externaledit", "POST", "/api-v3/report/external-edit/7001", `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`},
+}
+
+// send asks the platform as a user of the demo laboratory. Too many requests of one user were not lost.
+func (r request) send(ctx context.Context, client *http.Client, base string) (body string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	asked, err := http.NewRequestWithContext(ctx, r.method, base+r.path, strings.NewReader(r.body))
+	if err != nil {
+		return "", err
+	}
+	asked.Header.Set("Cookie", "sessionid="+r.session())
+	asked.Header.Set("Content-Type", "application/json")
+	answer, err := client.Do(asked)
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return "", err
+	}
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusTooManyRequests {
+		return "", fmt.Errorf("%s %s answers %d %s", r.method, r.path, answer.StatusCode, text)
+	}
+	return string(text), nil
+}
+
+func (r request) session() string {
+	if r.service == "notifications" {
+		return "demo-organization"
+	}
+	return "demo-lab-user"
+}
+
+// checkRequests changes the demo laboratory, so it is asked once.
+func checkRequests(ctx context.Context, c cluster) error {
+	base, err := c.gateway()
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.ask(ctx, slices.Concat(writes, reads)), rerunArrives(ctx, base))
+}
+
+// ask sends each of the requests once and prints how long it took.
+func (c cluster) ask(ctx context.Context, requests []request) error {
+	base, err := c.gateway()
+	if err != nil {
+		return err
+	}
+	var problems []error
+	for _, r := range requests {
+		begin := time.Now()
+		body, err := r.send(ctx, http.DefaultClient, base)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", r.service, err))
+			continue
+		}
+		fmt.Printf("           %-14s %-4s %-48s 200 in %4d ms, %d bytes\n", r.service, r.method, r.path, time.Since(begin).Milliseconds(), len(body))
+	}
+	return errors.Join(problems...)
+}
+
+// rerunArrives follows a story through four deployables: the request is saved, the queue posts it back to the gateway.
+func rerunArrives(ctx context.Context, base string) error {
+	read := request{"rerun", "GET", "/api-v3/sample-rerun/7001", ""}
+	return await(ctx, 20*time.Second, func() error {
+		body, err := read.send(ctx, http.DefaultClient, base)
+		if err == nil && !strings.Contains(body, `"pending_requests":[{`) {
+			err = errors.New("the rerun of report 7001 is not open: " + body)
+		}
+		return err
+	})
+}

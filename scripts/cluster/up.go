@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	_ "embed" // manifests
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/cluster/internal/beside"
+	"github.com/labplatform/labplatform/scripts/cluster/internal/node"
+)
+
+//go:embed coredns.yaml
+var nameServer string
+
+// up goes from nothing, or from where an earlier one stopped, to the whole platform.
+func (c cluster) up(ctx context.Context) error {
+	if c.own {
+		if err := errors.Join(requireRoot(), requirePrograms()); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(c.dir, 0o755); err != nil {
+		return err
+	}
+	steps := []struct {
+		what string
+		do   func() error
+	}{
+		{"Kubernetes is ready", func() error { return c.startServing(ctx) }},
+		{"names are answered", c.startNameServer},
+		{"engines, with the demo laboratory", func() error { return c.startEngines(ctx) }},
+		{"images", func() error { return c.images(c.root, appVersion, nil) }},
+		{"namespace, addresses of the stores, Secrets", c.prepareNamespace},
+		{"every chart alone, one by one", c.installAll},
+	}
+	for _, s := range steps {
+		if err := step(s.what, s.do); err != nil {
+			return err
+		}
+	}
+	return c.printAddresses()
+}
+
+func (c cluster) pidFile() string { return filepath.Join(c.dir, "pid") }
+
+func (c cluster) running() bool {
+	text, err := os.ReadFile(c.pidFile())
+	if err != nil {
+		return false
+	}
+	id, err := strconv.Atoi(string(text))
+	return err == nil && syscall.Kill(id, 0) == nil
+}
+
+// startServing starts serve in the background, unless it runs, and waits for the node.
+func (c cluster) startServing(ctx context.Context) error {
+	if c.running() {
+		return nil
+	}
+	log, err := os.Create(filepath.Join(c.dir, "serve.log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(c.node.Program("cluster"), "serve")
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.pidFile(), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
+		return err
+	}
+	alive, died := context.WithCancelCause(ctx)
+	go func() {
+		_ = cmd.Wait()
+		text, _ := os.ReadFile(log.Name())
+		died(fmt.Errorf("it has ended: %s", text))
+	}()
+	return await(alive, 3*time.Minute, func() error {
+		_, err := c.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=5s")
+		return err
+	})
+}
+
+// serve is the process in the background: the node, and what is beside it.
+func (c cluster) serve(ctx context.Context) error {
+	if c.own {
+		return c.node.Serve(ctx, c.serveBeside)
+	}
+	return c.serveBeside(ctx)
+}
+
+// enginePorts are of the engines for pods, and their places in a stack with LAB_PORT_BASE.
+var enginePorts = map[int]int{3306: 30, 6379: 31, 27017: 32, 9092: 33, 8083: 35, 9200: 36}
+
+const objectsPort = 9000
+
+// serveBeside ends with ctx, or with the first of its parts that cannot go on.
+func (c cluster) serveBeside(ctx context.Context) error {
+	ended := make(chan error, len(enginePorts)+1)
+	for port, offset := range enginePorts {
+		to := "127.0.0.1:" + strconv.Itoa(c.portBase+offset)
+		go func() { ended <- beside.Forward(ctx, c.host+":"+strconv.Itoa(port), to) }()
+	}
+	go func() {
+		ended <- beside.Objects(ctx, c.host+":"+strconv.Itoa(objectsPort), filepath.Join(c.stackDir(), "objects"))
+	}()
+	return <-ended
+}
+
+func (c cluster) startNameServer() error {
+	if !c.own {
+		return nil
+	}
+	if err := c.apply(strings.ReplaceAll(nameServer, "${DNS}", node.DNS)); err != nil {
+		return err
+	}
+	_, err := c.kubectl("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s")
+	return err
+}
+
+// down ends everything and deletes what it wrote.
+func (c cluster) down() error {
+	if c.own {
+		if err := requireRoot(); err != nil {
+			return err
+		}
+	}
+	var problems []error
+	if _, err := os.Stat(c.stackDir()); err == nil {
+		problems = append(problems, c.devstack("down").run())
+	}
+	if text, err := os.ReadFile(c.pidFile()); err == nil {
+		if id, err := strconv.Atoi(string(text)); err == nil {
+			problems = append(problems, end(id))
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		problems = append(problems, err)
+	}
+	return errors.Join(append(problems, os.RemoveAll(c.dir))...)
+}
+
+// end asks a process to end and waits until it has.
+func end(id int) error {
+	if err := syscall.Kill(id, syscall.SIGTERM); err != nil {
+		return nil // it has ended already
+	}
+	return await(context.Background(), time.Minute, func() error {
+		if syscall.Kill(id, 0) == nil {
+			return fmt.Errorf("process %d goes on", id)
+		}
+		return nil
+	})
+}

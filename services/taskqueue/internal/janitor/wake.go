@@ -37,8 +37,8 @@ type waker struct {
 }
 
 // Wake lets parked jobs go: all of a destination that is not left alone any more, one where it may be tried again, and
-// as many as a rate takes. Who leads the first shard does it for all. Whatever it does not do, each job does itself when
-// its patience ends.
+// as many as a rate takes. Who leads the first shard does it for all. Whatever it does not do, each job does itself
+// when its patience ends.
 func (j *Janitor) Wake(ctx context.Context) error {
 	if !j.Leads(0) {
 		return nil

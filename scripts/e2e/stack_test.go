@@ -79,7 +79,16 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "e2e:", err)
 		return 1
 	}
-	return max(m.Run(), recorder.Report(os.Stdout))
+	if err := haveOwnUsers(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		return 1
+	}
+	result := max(m.Run(), recorder.Report(os.Stdout))
+	for _, line := range deniedAccess() {
+		fmt.Println("docs/database-users.sql lacks a right:", line)
+		result = max(result, 1)
+	}
+	return result
 }
 
 // encrypt makes the certificates of the services and returns the settings that name them.

@@ -1,0 +1,102 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// databasePassword is that of the services' own users. Its spelling tests the quoting of settings.
+const databasePassword = "p@ss w/o:root"
+
+// haveOwnUsers makes the database users of the handbook and starts the services again as these: what a service may not do,
+// no test sees it do.
+func haveOwnUsers(ctx context.Context) error {
+	if err := makeUsers(ctx); err != nil {
+		return err
+	}
+	var again []string
+	for name, environment := range stack.Endpoints.Environ {
+		for key := range environment {
+			if prefix, is := strings.CutSuffix(key, "_DB_USER"); is && !strings.HasSuffix(prefix, "CONNECTOR") {
+				environment[key], environment[prefix+"_DB_PASSWORD"] = name, databasePassword
+				again = append(again, name)
+			}
+		}
+	}
+	for _, name := range again {
+		if err := errors.Join(stack.Stop(name), stack.Start(name, nil)); err != nil {
+			return err
+		}
+	}
+	for _, name := range again {
+		if err := awaitReady(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func makeUsers(ctx context.Context) error {
+	config, err := mysql.ParseDSN(stack.Endpoints.MySQLDSN)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile("../../docs/database-users.sql")
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("mysql", config.FormatDSN())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	statements := strings.NewReplacer("<password>", databasePassword, "ON lab.", "ON `"+config.DBName+"`.").Replace(string(text))
+	for _, statement := range strings.Split(strings.TrimSpace(statements), ";\n") {
+		if _, err := db.ExecContext(ctx, strings.TrimSuffix(statement, ";")); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+func awaitReady(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		body, err := send(ctx, adminURL(name), "", http.MethodGet, "/health/ready", "")
+		if err == nil && body.status == http.StatusOK {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready as its own database user: %s %w; denied: %q", name, body.body, err, deniedAccess())
+		case <-tick.C:
+		}
+	}
+}
+
+// deniedAccess lists what the services logged of statements that their users may not send.
+func deniedAccess() (lines []string) {
+	files, _ := filepath.Glob(filepath.Join(stack.Dir, "logs", "*.log"))
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		for line := range bytes.Lines(text) {
+			if bytes.Contains(line, []byte("command denied")) {
+				lines = append(lines, filepath.Base(file)+": "+strings.TrimSpace(string(line)))
+			}
+		}
+	}
+	return lines
+}

@@ -79,8 +79,8 @@ func (p Probe) Run(ctx context.Context, admin httpserver.Config) error {
 // rounds of requests reach every replica behind one name, also one that takes turns: each has one request more.
 const rounds = 6
 
-// measured wants the series among the metrics. Behind the name are several replicas, and one that has not answered a request
-// yet has none to count: so the request is sent again as well.
+// measured wants the series among the metrics. Behind the name are several replicas, and one that has not answered a
+// request yet has none to count: so the request is sent again as well.
 func (p Probe) measured(ctx context.Context, url string) error {
 	err := p.expect(ctx, url, p.Series)
 	for round := 1; err != nil && p.Get != "" && round <= rounds; round++ {

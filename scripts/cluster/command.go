@@ -65,7 +65,10 @@ func (c cluster) read(into any, args ...string) error {
 }
 
 func (c cluster) helm(args ...string) (string, error) {
-	return command{args: append([]string{c.node.Program("helm"), "--kubeconfig", c.kubeconfig}, args...), dir: c.root}.output()
+	return command{
+		args: append([]string{c.node.Program("helm"), "--kubeconfig", c.kubeconfig}, args...),
+		dir:  c.root,
+	}.output()
 }
 
 // step says what is done, and how long it took.

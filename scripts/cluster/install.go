@@ -11,8 +11,11 @@ import (
 // images builds and pushes the images of a checkout with its own make images, on the base of the node's registry.
 func (c cluster) images(checkout, version string, deployables []string) error {
 	bin := filepath.Dir(c.node.Bin)
-	make := command{dir: checkout, args: []string{"make", "--no-print-directory", "images", "REGISTRY=" + c.registry, "VERSION=" + version,
-		"BIN=" + bin, "--old-file=" + filepath.Join(bin, "ko")}} // another checkout has no reason to build ko anew
+	make := command{
+		dir: checkout,
+		args: []string{"make", "--no-print-directory", "images", "REGISTRY=" + c.registry, "VERSION=" + version,
+			"BIN=" + bin, "--old-file=" + filepath.Join(bin, "ko")},
+	} // another checkout has no reason to build ko anew
 	if deployables != nil {
 		make.args = append(make.args, "SERVICES="+strings.Join(deployables, " "))
 	}
@@ -27,45 +30,47 @@ func (c cluster) images(checkout, version string, deployables []string) error {
 }
 
 // install installs a chart as its README says.
-func (c cluster) install(namespace, name, chart string, more ...string) error {
+func (c cluster) install(name, chart string, more ...string) error {
 	values, err := c.writeValues()
 	if err != nil {
 		return err
 	}
-	args := append([]string{"-n", namespace, "upgrade", "--install", name, chart, "-f", filepath.Join(values, name+".yaml"),
-		"--wait", "--timeout", "5m"}, more...)
+	args := append(
+		[]string{"-n", space, "upgrade", "--install", name, chart, "-f", filepath.Join(values, name+".yaml"),
+			"--wait", "--timeout", "5m"},
+		more...)
 	if !c.own {
 		args = append(args, "--set", "global.image.registry="+c.registry)
 	}
 	if _, err := c.helm(args...); err != nil {
-		return errors.Join(err, c.whyNot(namespace, name))
+		return errors.Join(err, c.whyNot(name))
 	}
 	return nil
 }
 
 // whyNot shows what the pods of a release say.
-func (c cluster) whyNot(namespace, name string) error {
+func (c cluster) whyNot(name string) error {
 	selector := fmt.Sprintf("app.kubernetes.io/name in (%s, %s-migrate, %s-test)", name, name, name)
-	pods, _ := c.kubectl("-n", namespace, "get", "pods", "-l", selector, "-o", "wide")
-	logs, _ := c.kubectl("-n", namespace, "logs", "--prefix", "--tail=8", "-l", selector)
+	pods, _ := c.kubectl("-n", space, "get", "pods", "-l", selector, "-o", "wide")
+	logs, _ := c.kubectl("-n", space, "logs", "--prefix", "--tail=8", "-l", selector)
 	return fmt.Errorf("its pods:\n%s\n%s", pods, logs)
 }
 
 func (c cluster) installAll() error {
 	for _, name := range charts {
-		if err := step("  helm install "+name, func() error { return c.install(space, name, "charts/"+name) }); err != nil {
+		if err := step("  helm install "+name, func() error { return c.install(name, "charts/"+name) }); err != nil {
 			return err
 		}
-		if err := step("  helm test "+name, func() error { return c.helmTest(space, name) }); err != nil {
+		if err := step("  helm test "+name, func() error { return c.helmTest(name) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c cluster) helmTest(namespace, name string) error {
-	if _, err := c.helm("-n", namespace, "test", name, "--timeout", "60s"); err != nil {
-		return errors.Join(err, c.whyNot(namespace, name))
+func (c cluster) helmTest(name string) error {
+	if _, err := c.helm("-n", space, "test", name, "--timeout", "60s"); err != nil {
+		return errors.Join(err, c.whyNot(name))
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func (c cluster) nothingLeft(ctx context.Context) error {
 func checkAlone(ctx context.Context, c cluster) error {
 	for _, name := range charts {
 		err := step("  "+name+" alone", func() error {
-			if err := errors.Join(c.install(space, name, "charts/"+name), c.helmTest(space, name)); err != nil {
+			if err := errors.Join(c.install(name, "charts/"+name), c.helmTest(name)); err != nil {
 				return err
 			}
 			return errors.Join(c.uninstall(name), c.nothingLeft(ctx))
@@ -70,10 +70,10 @@ func checkAlone(ctx context.Context, c cluster) error {
 
 // checkUmbrella installs lab, asks the example requests again, and uninstalls it.
 func checkUmbrella(ctx context.Context, c cluster) error {
-	if err := c.install(space, "lab", "charts/lab"); err != nil {
+	if err := c.install("lab", "charts/lab"); err != nil {
 		return err
 	}
-	if err := c.helmTest(space, "lab"); err != nil {
+	if err := c.helmTest("lab"); err != nil {
 		return err
 	}
 	if err := c.ask(ctx, reads); err != nil {

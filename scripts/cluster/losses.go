@@ -27,7 +27,16 @@ func checkKill(ctx context.Context, c cluster) error {
 }
 
 func (c cluster) killOne(ctx context.Context, name string) error {
-	pod, err := c.kubectl("-n", space, "get", "pods", "-l", "app.kubernetes.io/name="+name, "-o", "jsonpath={.items[0].metadata.name}")
+	pod, err := c.kubectl(
+		"-n",
+		space,
+		"get",
+		"pods",
+		"-l",
+		"app.kubernetes.io/name="+name,
+		"-o",
+		"jsonpath={.items[0].metadata.name}",
+	)
 	if err != nil {
 		return err
 	}
@@ -41,7 +50,15 @@ func (c cluster) killOne(ctx context.Context, name string) error {
 func (c cluster) allReady(ctx context.Context, names ...string) error {
 	return await(ctx, 2*time.Minute, func() error {
 		for _, name := range names {
-			out, err := c.kubectl("-n", space, "get", "deployment", name, "-o", "jsonpath={.spec.replicas} {.status.readyReplicas}")
+			out, err := c.kubectl(
+				"-n",
+				space,
+				"get",
+				"deployment",
+				name,
+				"-o",
+				"jsonpath={.spec.replicas} {.status.readyReplicas}",
+			)
 			if err != nil {
 				return err
 			}
@@ -53,11 +70,16 @@ func (c cluster) allReady(ctx context.Context, names ...string) error {
 	})
 }
 
-// checkDrain drains the only node. A pod of each service goes; its replacement finds no node, so the disruption budget keeps
-// the other, and the drain gives up. One cdc goes altogether: searches go on without it.
+// checkDrain drains the only node. A pod of each service goes; its replacement finds no node, so the disruption budget
+// keeps the other, and the drain gives up. One cdc goes altogether: searches go on without it.
 func checkDrain(ctx context.Context, c cluster) error {
 	counts, err := c.underLoad(ctx, reads, func() error {
-		_, drained := c.kubectl("drain", "--selector=kubernetes.io/os=linux", "--pod-selector=app.kubernetes.io/part-of=lab", "--timeout=40s")
+		_, drained := c.kubectl(
+			"drain",
+			"--selector=kubernetes.io/os=linux",
+			"--pod-selector=app.kubernetes.io/part-of=lab",
+			"--timeout=40s",
+		)
 		var waiting []string
 		for _, name := range charts {
 			out, err := c.kubectl("-n", space, "get", "deployment", name, "-o", "jsonpath={.status.readyReplicas}")
@@ -72,7 +94,7 @@ func checkDrain(ctx context.Context, c cluster) error {
 			return err
 		}
 		if drained == nil || len(waiting) > 0 {
-			return fmt.Errorf("the drain did not stop at one pod of each: %v; %s", drained, strings.Join(waiting, ", "))
+			return fmt.Errorf("the drain did not stop at one pod of each: %w; %s", drained, strings.Join(waiting, ", "))
 		}
 		return c.allReady(ctx, charts...)
 	})

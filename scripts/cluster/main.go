@@ -16,15 +16,17 @@ import (
 
 const help = `cluster runs the platform in a Kubernetes of this machine.
 
-  cluster up      a Kubernetes without Docker, engines beside it, the project's images, every chart one by one with its helm test
-  cluster test    everything from nothing, and what only a cluster shows; then down. STEPS=upgrade,policies: of a running one these alone
+  cluster up      a Kubernetes without Docker, engines beside it, the project's images, every chart one by one with its
+                  helm test; goes on where it stopped
+  cluster test    everything from nothing, what only a cluster shows, and down; with STEPS=upgrade,policies these alone,
+                  on the one that runs (requests, policies, upgrade, kill, drain, uninstall, alone, umbrella)
   cluster down    ends all of it and leaves nothing
 
-up, test and down need root: the node is a tree of processes in namespaces of its own. With KUBECONFIG another cluster is used:
-then REGISTRY is one that it pulls from and HOST this machine's address as its pods reach it.
+They need root: the node is a tree of processes in namespaces of its own. With KUBECONFIG another cluster is used: then
+REGISTRY is one that it pulls from and HOST this machine's address as its pods reach it.
 
-Environment: LAB_DIR (data; .lab), LAB_PORT_BASE (of the engines; 21000), BEFORE (the release that the upgrade begins from, a
-commit), LAB_DISTRIBUTIONS (as for devstack).
+Environment: LAB_DIR (data; .lab), LAB_PORT_BASE (of the engines; 21000), BEFORE (the commit that the upgrade begins
+from; the newest tag, or a hundred commits back), LAB_DISTRIBUTIONS (as for devstack).
 `
 
 func main() {

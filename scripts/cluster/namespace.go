@@ -15,7 +15,18 @@ import (
 )
 
 // charts in the order in which they are installed.
-var charts = []string{"cellcounter", "billsplit", "notifications", "taskqueue", "callout", "externaledit", "rerun", "cdc", "search", "gateway"}
+var charts = []string{
+	"cellcounter",
+	"billsplit",
+	"notifications",
+	"taskqueue",
+	"callout",
+	"externaledit",
+	"rerun",
+	"cdc",
+	"search",
+	"gateway",
+}
 
 // appVersion of the charts is the tag of their images.
 const appVersion = "0.1.0"
@@ -26,20 +37,18 @@ var stores = []string{"mysql", "redis", "queue-redis", "mongo", "kafka", "kafka-
 type object map[string]any
 
 // prepareNamespace makes the namespace as strict as Kubernetes has them, the stores' names in it, and the Secrets.
-func (c cluster) prepareNamespace() error { return c.prepare(space) }
-
-func (c cluster) prepare(namespace string) error {
+func (c cluster) prepareNamespace() error {
 	objects := []object{{"apiVersion": "v1", "kind": "Namespace",
-		"metadata": object{"name": namespace, "labels": object{"pod-security.kubernetes.io/enforce": "restricted"}}}}
+		"metadata": object{"name": space, "labels": object{"pod-security.kubernetes.io/enforce": "restricted"}}}}
 	for _, name := range stores {
 		objects = append(objects,
-			object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name, "namespace": namespace},
+			object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name, "namespace": space},
 				"spec": object{"clusterIP": "None", "ports": []object{{"port": 1}}}}, // pods ask for the address alone
 			object{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
-				"metadata": object{"name": name, "namespace": namespace, "labels": object{"kubernetes.io/service-name": name}},
+				"metadata": object{"name": name, "namespace": space, "labels": object{"kubernetes.io/service-name": name}},
 				"ports":    []object{{"port": 1}}, "endpoints": []object{{"addresses": []string{c.host}}}})
 	}
-	secrets, err := c.secrets(namespace)
+	secrets, err := c.secrets()
 	if err != nil {
 		return err
 	}
@@ -54,13 +63,18 @@ func (c cluster) prepare(namespace string) error {
 var secret = regexp.MustCompile(`(SECRET|PASSWORD|PASS|MONGO_URI)$`)
 
 // secrets are one for each chart, with what the stack of the engines has made up, and those of the database's users.
-func (c cluster) secrets(namespace string) ([]object, error) {
+func (c cluster) secrets() ([]object, error) {
 	running, err := c.readStack()
 	if err != nil {
 		return nil, err
 	}
 	keyed := func(name string, keys map[string]string) object {
-		return object{"apiVersion": "v1", "kind": "Secret", "metadata": object{"name": name, "namespace": namespace}, "stringData": keys}
+		return object{
+			"apiVersion": "v1",
+			"kind":       "Secret",
+			"metadata":   object{"name": name, "namespace": space},
+			"stringData": keys,
+		}
 	}
 	all := []object{keyed("database-owner", map[string]string{"DB_PASSWORD": ownerPassword})}
 	for _, chart := range charts {
@@ -93,7 +107,8 @@ var valuesTemplate string
 
 // writeValues writes a file of values for each chart and one for lab, and returns their folder.
 func (c cluster) writeValues() (string, error) {
-	text := strings.NewReplacer("${HOST}", c.host, "${DATABASE_PORT}", strconv.Itoa(c.portBase+enginePorts[3306])).Replace(valuesTemplate)
+	text := strings.NewReplacer("${HOST}", c.host, "${DATABASE_PORT}", strconv.Itoa(c.portBase+enginePorts[3306])).
+		Replace(valuesTemplate)
 	var values map[string]any
 	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
 		return "", fmt.Errorf("values.yaml: %w", err)

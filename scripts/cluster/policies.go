@@ -27,8 +27,15 @@ type deployable struct {
 }
 
 // storePorts are the ports of the stores by their names in services.yaml.
-var storePorts = map[string]int{"mysql": 3306, "redis": 6379, "mongo": 27017, "objects": objectsPort, "kafka": 9092, "kafka-connect": 8083,
-	"elasticsearch": 9200}
+var storePorts = map[string]int{
+	"mysql":         3306,
+	"redis":         6379,
+	"mongo":         27017,
+	"objects":       objectsPort,
+	"kafka":         9092,
+	"kafka-connect": 8083,
+	"elasticsearch": 9200,
+}
 
 // stranger is a pod that no policy selects.
 const stranger = "stranger"
@@ -138,7 +145,9 @@ func (c cluster) migrationPolicy() error {
 }
 
 func (c cluster) stopDialling() {
-	for _, what := range [][]string{{"namespace/monitoring"}, {"-n", space, "networkpolicy/" + migrating, "service/" + stranger},
+	for _, what := range [][]string{
+		{"namespace/monitoring"},
+		{"-n", space, "networkpolicy/" + migrating, "service/" + stranger},
 		{"-n", space, "pod", "-l", "lab/dials", "--grace-period=0", "--force"}} {
 		if _, err := c.kubectl(append([]string{"delete"}, what...)...); err != nil {
 			fmt.Println(err)
@@ -149,9 +158,12 @@ func (c cluster) stopDialling() {
 func (c cluster) startDialling(m matrix) error {
 	items := []object{{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": "monitoring",
 		"labels": object{"pod-security.kubernetes.io/enforce": "restricted"}}}}
-	items = append(items, object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": stranger, "namespace": space},
-		"spec": object{"clusterIP": "None", "publishNotReadyAddresses": true, "ports": []object{{"port": strangersPort}},
-			"selector": object{"app.kubernetes.io/name": stranger}}})
+	items = append(
+		items,
+		object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": stranger, "namespace": space},
+			"spec": object{"clusterIP": "None", "publishNotReadyAddresses": true, "ports": []object{{"port": strangersPort}},
+				"selector": object{"app.kubernetes.io/name": stranger}}},
+	)
 	for _, row := range m.rows {
 		items = append(items, dialler(row, m.columns))
 	}
@@ -179,11 +191,19 @@ func dialler(row string, columns []string) object {
 	return object{"apiVersion": "v1", "kind": "Pod",
 		"metadata": object{"name": "dials-" + row, "namespace": namespace,
 			"labels": object{"app.kubernetes.io/name": row, "lab/dials": "true"}},
-		"spec": object{"restartPolicy": "Never", "automountServiceAccountToken": false, "terminationGracePeriodSeconds": 0,
-			"securityContext": object{"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": object{"type": "RuntimeDefault"}},
+		"spec": object{
+			"restartPolicy":                 "Never",
+			"automountServiceAccountToken":  false,
+			"terminationGracePeriodSeconds": 0,
+			"securityContext": object{
+				"runAsNonRoot":   true,
+				"runAsUser":      65532,
+				"seccompProfile": object{"type": "RuntimeDefault"},
+			},
 			"containers": []object{{"name": "dials", "image": "registry.k8s.io/pod:local", "args": args,
 				"readinessProbe":  object{"tcpSocket": object{"port": 1}},
-				"securityContext": object{"allowPrivilegeEscalation": false, "capabilities": object{"drop": []string{"ALL"}}}}}}}
+				"securityContext": object{"allowPrivilegeEscalation": false, "capabilities": object{"drop": []string{"ALL"}}}}},
+		}}
 }
 
 // dialled reads what a pod found, address by address.

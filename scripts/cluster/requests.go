@@ -14,7 +14,8 @@ import (
 // request is one of the demo laboratory's.
 type request struct{ service, method, path, body string }
 
-// reads change nothing, so that a load may repeat them. Of the queue there is none: a job's number is told to who made it.
+// reads change nothing, so that a load may repeat them. Of the queue there is none: a job's number is told to who made
+// it.
 var reads = []request{
 	{"cellcounter", "GET", "/api-v3/cell-counter-mappings/cells", ""},
 	{"billsplit", "GET", "/api-v3/finance/bill/split/9011/family", ""},
@@ -77,7 +78,8 @@ func checkRequests(ctx context.Context, c cluster) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.ask(ctx, slices.Concat(writes, reads)), rerunArrives(ctx, base))
+	return errors.Join(c.ask(ctx, slices.Concat(writes, reads)), arrives(ctx, base, rerunOpen, `"pending_requests":[{`),
+		arrives(ctx, base, searched, `"full_name":"Rahul`))
 }
 
 // ask sends each of the requests once and prints how long it took.
@@ -99,13 +101,19 @@ func (c cluster) ask(ctx context.Context, requests []request) error {
 	return errors.Join(problems...)
 }
 
-// rerunArrives follows a story through four deployables: the request is saved, the queue posts it back to the gateway.
-func rerunArrives(ctx context.Context, base string) error {
-	read := request{"rerun", "GET", "/api-v3/sample-rerun/7001", ""}
-	return await(ctx, 20*time.Second, func() error {
-		body, err := read.send(ctx, http.DefaultClient, base)
-		if err == nil && !strings.Contains(body, `"pending_requests":[{`) {
-			err = errors.New("the rerun of report 7001 is not open: " + body)
+// Stories that go on after the answer: the queue posts a rerun back to the gateway, and a patient comes by Kafka to
+// the index.
+var (
+	rerunOpen = request{"rerun", "GET", "/api-v3/sample-rerun/7001", ""}
+	searched  = request{"search", "POST", "/api/v1/users/search", `{"query":"rahul sha"}`}
+)
+
+// arrives waits until the answer has the words.
+func arrives(ctx context.Context, base string, r request, words string) error {
+	return await(ctx, 30*time.Second, func() error {
+		body, err := r.send(ctx, http.DefaultClient, base)
+		if err == nil && !strings.Contains(body, words) {
+			err = fmt.Errorf("%s %s answers without %s: %s", r.method, r.path, words, body)
 		}
 		return err
 	})

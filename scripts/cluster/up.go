@@ -152,9 +152,7 @@ func (c cluster) down() error {
 
 // end asks a process to end and waits until it has.
 func end(id int) error {
-	if err := syscall.Kill(id, syscall.SIGTERM); err != nil {
-		return nil // it has ended already
-	}
+	_ = syscall.Kill(id, syscall.SIGTERM) // it may have ended already
 	return await(context.Background(), time.Minute, func() error {
 		if syscall.Kill(id, 0) == nil {
 			return fmt.Errorf("process %d goes on", id)

@@ -88,14 +88,24 @@ func (c cluster) lastRelease() string {
 // installBefore installs the charts of then with what they needed then: the one user of the database.
 func (c cluster) installBefore(checkout string) error {
 	for _, name := range upgraded {
-		args := []string{"-n", space, "upgrade", "--install", name, filepath.Join(checkout, "charts", name), "--reset-values", "--wait",
-			"--set", "image.tag=" + beforeTag}
+		args := []string{
+			"-n",
+			space,
+			"upgrade",
+			"--install",
+			name,
+			filepath.Join(checkout, "charts", name),
+			"--reset-values",
+			"--wait",
+			"--set",
+			"image.tag=" + beforeTag,
+		}
 		if name != "gateway" {
 			args = append(args, "--set", "cache.connectionType=standalone,database.user=lab_owner",
 				"--set", "secretKeys.DB_PASSWORD.name=database-owner,secretKeys.DB_PASSWORD.key=DB_PASSWORD")
 		}
 		if _, err := c.helm(args...); err != nil {
-			return errors.Join(err, c.whyNot(space, name))
+			return errors.Join(err, c.whyNot(name))
 		}
 	}
 	return nil
@@ -103,7 +113,7 @@ func (c cluster) installBefore(checkout string) error {
 
 func (c cluster) upgradeInTurn() error {
 	for _, name := range upgraded {
-		if err := c.install(space, name, "charts/"+name, "--reset-values"); err != nil {
+		if err := c.install(name, "charts/"+name, "--reset-values"); err != nil {
 			return err
 		}
 	}
@@ -111,11 +121,14 @@ func (c cluster) upgradeInTurn() error {
 }
 
 func (c cluster) upgradeAtOnce() error {
-	return atOnce(upgraded, func(name string) error { return c.install(space, name, "charts/"+name, "--reset-values") })
+	return atOnce(upgraded, func(name string) error { return c.install(name, "charts/"+name, "--reset-values") })
 }
 
 func (c cluster) rollbackAtOnce() error {
-	return atOnce(upgraded, func(name string) error { _, err := c.helm("-n", space, "rollback", name, "--wait"); return err })
+	return atOnce(
+		upgraded,
+		func(name string) error { _, err := c.helm("-n", space, "rollback", name, "--wait"); return err },
+	)
 }
 
 func atOnce(names []string, do func(name string) error) error {

@@ -1,4 +1,5 @@
-// Command coredns is CoreDNS with the few plugins that the cluster's Corefile names: every cloud's would be compiled else.
+// Command coredns is CoreDNS with the few plugins that the cluster's Corefile names: every cloud's would be compiled
+// else.
 package main
 
 import (

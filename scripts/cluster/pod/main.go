@@ -1,5 +1,5 @@
-// Command pod holds a pod's namespaces and buries its orphans. Told to dial it says what becomes of a connection to each of
-// the addresses: the tests of NetworkPolicies run it.
+// Command pod holds a pod's namespaces and buries its orphans. Told to dial it says what becomes of a connection to
+// each of the addresses: the tests of NetworkPolicies run it.
 package main
 
 import (

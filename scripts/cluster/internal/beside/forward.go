@@ -1,5 +1,5 @@
-// Package beside runs what the platform needs beside the cluster: ways from the pods to this machine's engines, which listen
-// on 127.0.0.1 alone, and an object store.
+// Package beside runs what the platform needs beside the cluster: ways from the pods to this machine's engines, which
+// listen on 127.0.0.1 alone, and an object store.
 package beside
 
 import (

@@ -20,8 +20,9 @@ type World struct {
 	Policies   []*networkingv1.NetworkPolicy
 }
 
-// Table is the input of nft. A pod that a policy selects gets a chain for each direction: a rule that allows returns, and
-// what comes to the end is dropped. Connections from the node itself are not forwarded, so its probes always arrive.
+// Table is the input of nft. A pod that a policy selects gets a chain for each direction: a rule that allows returns,
+// and what comes to the end is dropped. Connections from the node itself are not forwarded, so its probes always
+// arrive.
 func (w World) Table() string {
 	w.Pods = slices.DeleteFunc(slices.Clone(w.Pods), func(p *corev1.Pod) bool { return p.Spec.HostNetwork || ended(p) })
 	slices.SortFunc(w.Pods, func(a, b *corev1.Pod) int { return strings.Compare(a.Status.PodIP, b.Status.PodIP) })
@@ -65,7 +66,11 @@ func (w World) rules(pod *corev1.Pod, direction networkingv1.PolicyType) (rules 
 	return out.String(), isolated
 }
 
-func (w World) matches(policy *networkingv1.NetworkPolicy, pod *corev1.Pod, direction networkingv1.PolicyType) (all []string) {
+func (w World) matches(
+	policy *networkingv1.NetworkPolicy,
+	pod *corev1.Pod,
+	direction networkingv1.PolicyType,
+) (all []string) {
 	if direction == networkingv1.PolicyTypeIngress {
 		for _, rule := range policy.Spec.Ingress {
 			for _, peer := range w.peers("saddr", policy.Namespace, rule.From) {

@@ -72,8 +72,17 @@ func (n Node) newAuthority(now time.Time) (authority, error) {
 	if err != nil {
 		return authority{}, err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: Name}, NotBefore: now.Add(-time.Hour),
-		NotAfter: now.Add(lifetime), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1),
+		Subject:      pkix.Name{CommonName: Name},
+		NotBefore:    now.Add(-time.Hour),
+		NotAfter: now.Add(
+			lifetime,
+		),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		return authority{}, err
@@ -87,9 +96,17 @@ func (n Node) issue(ca authority, who identity, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: who.name},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(lifetime), DNSNames: who.names, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()),
+		Subject:      pkix.Name{CommonName: who.name},
+		NotBefore: now.Add(
+			-time.Hour,
+		),
+		NotAfter:    now.Add(lifetime),
+		DNSNames:    who.names,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
 	if who.group != "" {
 		template.Subject.Organization = []string{who.group}
 	}

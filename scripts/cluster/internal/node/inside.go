@@ -68,7 +68,10 @@ func (n Node) apiServes() error {
 	}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
-	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	client := &http.Client{
+		Timeout:   2 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}},
+	}
 	return waitFor(func() error {
 		response, err := client.Get("https://127.0.0.1:6443/readyz")
 		if err != nil {

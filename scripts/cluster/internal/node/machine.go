@@ -45,7 +45,7 @@ func connect(id int) error {
 
 // disconnect takes the cable away now: by itself it goes some time after the namespaces.
 func disconnect() error {
-	if _, err := net.InterfaceByName(Name); err != nil {
+	if cable, _ := net.InterfaceByName(Name); cable == nil {
 		return nil // it is gone
 	}
 	return exec.Command("ip", "link", "del", Name).Run()

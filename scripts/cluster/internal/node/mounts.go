@@ -13,12 +13,25 @@ import (
 )
 
 // The parts write to these fixed places: inside the node each is an empty folder in memory.
-var mountPoints = []string{"/run/netns", "/run/containerd", "/var/lib/cni", "/var/lib/kubelet", "/var/log/pods", "/var/log/containers",
-	"/usr/libexec/kubernetes"}
+var mountPoints = []string{
+	"/run/netns",
+	"/run/containerd",
+	"/var/lib/cni",
+	"/var/lib/kubelet",
+	"/var/log/pods",
+	"/var/log/containers",
+	"/usr/libexec/kubernetes",
+}
 
 // The kubelet sets these, and they are the whole machine's: inside the node it finds them set.
-var sysctls = map[string]string{"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
-	"kernel/keys/root_maxkeys": "1000000", "kernel/keys/root_maxbytes": "25000000"}
+var sysctls = map[string]string{
+	"vm/overcommit_memory":      "1",
+	"vm/panic_on_oom":           "0",
+	"kernel/panic":              "10",
+	"kernel/panic_on_oops":      "1",
+	"kernel/keys/root_maxkeys":  "1000000",
+	"kernel/keys/root_maxbytes": "25000000",
+}
 
 // makeMountPoints makes the folders that are missing, and returns those.
 func makeMountPoints() (made []string) {

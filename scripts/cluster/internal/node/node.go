@@ -1,6 +1,6 @@
-// Package node runs a whole Kubernetes on this machine without Docker: etcd, API server, controllers, scheduler, kubelet,
-// proxy, containerd and a registry in namespaces of their own. All of it ends with the first process of the namespaces, and
-// no setting of the machine is changed.
+// Package node runs a whole Kubernetes on this machine without Docker: etcd, API server, controllers, scheduler,
+// kubelet, proxy, containerd and a registry in namespaces of their own. All of it ends with the first process of the
+// namespaces, and no setting of the machine is changed.
 package node
 
 import "path/filepath"

@@ -30,14 +30,43 @@ func (n Node) etcd() []string {
 }
 
 func (n Node) apiServer() []string {
-	return []string{n.Program("kube-apiserver"), "--etcd-servers", "http://127.0.0.1:2379",
-		"--advertise-address", Address, "--secure-port", "6443", "--cert-dir", n.Dir + "/apiserver",
-		"--tls-cert-file", n.pki("apiserver.crt"), "--tls-private-key-file", n.pki("apiserver.key"), "--client-ca-file", n.pki("ca.crt"),
-		"--kubelet-client-certificate", n.pki("apiserver-kubelet.crt"), "--kubelet-client-key", n.pki("apiserver-kubelet.key"),
-		"--kubelet-certificate-authority", n.pki("ca.crt"), "--kubelet-preferred-address-types", "InternalIP",
-		"--service-account-issuer", "https://kubernetes.default.svc.cluster.local", "--service-cluster-ip-range", services,
-		"--service-account-key-file", n.pki("service-accounts.key"), "--service-account-signing-key-file", n.pki("service-accounts.key"),
-		"--authorization-mode", "Node,RBAC", "--enable-admission-plugins", "NodeRestriction"}
+	return []string{
+		n.Program("kube-apiserver"),
+		"--etcd-servers",
+		"http://127.0.0.1:2379",
+		"--advertise-address",
+		Address,
+		"--secure-port",
+		"6443",
+		"--cert-dir",
+		n.Dir + "/apiserver",
+		"--tls-cert-file",
+		n.pki("apiserver.crt"),
+		"--tls-private-key-file",
+		n.pki("apiserver.key"),
+		"--client-ca-file",
+		n.pki("ca.crt"),
+		"--kubelet-client-certificate",
+		n.pki("apiserver-kubelet.crt"),
+		"--kubelet-client-key",
+		n.pki("apiserver-kubelet.key"),
+		"--kubelet-certificate-authority",
+		n.pki("ca.crt"),
+		"--kubelet-preferred-address-types",
+		"InternalIP",
+		"--service-account-issuer",
+		"https://kubernetes.default.svc.cluster.local",
+		"--service-cluster-ip-range",
+		services,
+		"--service-account-key-file",
+		n.pki("service-accounts.key"),
+		"--service-account-signing-key-file",
+		n.pki("service-accounts.key"),
+		"--authorization-mode",
+		"Node,RBAC",
+		"--enable-admission-plugins",
+		"NodeRestriction",
+	}
 }
 
 func (n Node) controllers() []string {
@@ -49,11 +78,34 @@ func (n Node) controllers() []string {
 // withIdentity is a program that asks the API server as who.
 func (n Node) withIdentity(program, who string) []string {
 	kubeconfig := n.pki(who + ".kubeconfig")
-	return []string{n.Program(program), "--kubeconfig", kubeconfig, "--authentication-kubeconfig", kubeconfig,
-		"--authorization-kubeconfig", kubeconfig, "--leader-elect=false", "--bind-address", "127.0.0.1", "--cert-dir", n.Dir + "/" + who}
+	return []string{
+		n.Program(program),
+		"--kubeconfig",
+		kubeconfig,
+		"--authentication-kubeconfig",
+		kubeconfig,
+		"--authorization-kubeconfig",
+		kubeconfig,
+		"--leader-elect=false",
+		"--bind-address",
+		"127.0.0.1",
+		"--cert-dir",
+		n.Dir + "/" + who,
+	}
 }
 
 func (n Node) kubelet() []string {
-	return []string{n.Program("kubelet"), "--config", n.settings("kubelet.yaml"), "--kubeconfig", n.pki("kubelet.kubeconfig"),
-		"--hostname-override", Name, "--node-ip", Address, "--cert-dir", n.Dir + "/kubelet"}
+	return []string{
+		n.Program("kubelet"),
+		"--config",
+		n.settings("kubelet.yaml"),
+		"--kubeconfig",
+		n.pki("kubelet.kubeconfig"),
+		"--hostname-override",
+		Name,
+		"--node-ip",
+		Address,
+		"--cert-dir",
+		n.Dir + "/kubelet",
+	}
 }

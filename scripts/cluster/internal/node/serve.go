@@ -15,9 +15,11 @@ import (
 const Inside = "inside"
 
 // namespaces are the node's own. Its users are this machine's: a container needs its root.
-const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS | syscall.CLONE_NEWIPC
+const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS |
+	syscall.CLONE_NEWIPC
 
-// Serve runs the node, and beside it what uses its network, until ctx or one of them ends. Nothing stays but its folder.
+// Serve runs the node, and beside it what uses its network, until ctx or one of them ends. Nothing stays but its
+// folder.
 func (n Node) Serve(ctx context.Context, beside func(context.Context) error) (err error) {
 	if err := n.prepare(); err != nil {
 		return err
@@ -48,8 +50,7 @@ func (n Node) Serve(ctx context.Context, beside func(context.Context) error) (er
 		return fmt.Errorf("the node has ended (%w); see %s", err, n.Log("node"))
 	case err := <-helpers: // nil when ctx has ended
 		_ = first.Process.Kill()
-		<-ended
-		return err
+		return errors.Join(err, killed(<-ended))
 	}
 }
 
@@ -83,4 +84,13 @@ func (n Node) start() (*exec.Cmd, *os.File, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = wait, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
 	return cmd, begin, cmd.Start()
+}
+
+// killed is nil for the end of a process that was told to end.
+func killed(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return nil
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"embed"
+	"fmt"
 	"os"
 	"path/filepath"
 	"text/template"
@@ -40,7 +41,8 @@ func (n Node) writeSettings() error {
 
 // writeMirrors has containerd ask the node's registry for every image, so that charts keep the names of theirs.
 func (n Node) writeMirrors() error {
-	text := "server = \"http://" + Registry + "\"\n[host.\"http://" + Registry + "\"]\n  capabilities = [\"pull\", \"resolve\"]\n"
+	const url = "http://" + Registry
+	text := fmt.Sprintf("server = %q\n[host.%q]\n  capabilities = [\"pull\", \"resolve\"]\n", url, url)
 	for _, of := range []string{"_default", "ghcr.io", "registry.k8s.io"} {
 		folder := filepath.Join(n.settings("hosts"), of)
 		if err := os.MkdirAll(folder, 0o755); err != nil {

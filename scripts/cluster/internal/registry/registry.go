@@ -1,5 +1,5 @@
-// Package registry serves images to the cluster from a folder: what make images pushes, the image that it builds on, and
-// those of the node itself.
+// Package registry serves images to the cluster from a folder: what make images pushes, the image that it builds on,
+// and those of the node itself.
 package registry
 
 import (
@@ -65,7 +65,8 @@ func pushProgram(address, program string) error {
 	return err
 }
 
-// pushBase makes a base as distroless/static is, which is not to be had everywhere: a user, authorities, nothing to run.
+// pushBase makes a base as distroless/static is, which is not to be had everywhere: a user, authorities, nothing to
+// run.
 func pushBase(address string) (reference string, err error) {
 	authorities, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
 	if err != nil {
@@ -100,7 +101,9 @@ func image(entrypoint []string, files map[string][]byte) (v1.Image, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
 	for path, content := range files {
-		if err := w.WriteHeader(&tar.Header{Name: path, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+		if err := w.WriteHeader(
+			&tar.Header{Name: path, Mode: 0o755, Size: int64(len(content)), Typeflag: tar.TypeReg},
+		); err != nil {
 			return nil, err
 		}
 		if _, err := w.Write(content); err != nil {
@@ -110,7 +113,9 @@ func image(entrypoint []string, files map[string][]byte) (v1.Image, error) {
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil })
+	layer, err := tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +127,7 @@ func image(entrypoint []string, files map[string][]byte) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.OS, config.Architecture, config.Config.User, config.Config.Entrypoint = "linux", runtime.GOARCH, nonroot, entrypoint
+	config.OS, config.Architecture = "linux", runtime.GOARCH
+	config.Config.User, config.Config.Entrypoint = nonroot, entrypoint
 	return mutate.ConfigFile(made, config)
 }

@@ -69,15 +69,16 @@ func whole(*platform) []string { return []string{everything} }
 
 // chosen are the classes that are named, with commas between, and have something to happen to.
 func (p *platform) chosen(names string) (list []class, err error) {
-	wanted := strings.Split(cmp.Or(names, "all"), ",")
+	unknown := strings.Split(cmp.Or(names, "all"), ",")
+	all := slices.Contains(unknown, "all")
 	for _, c := range classes {
-		if (wanted[0] == "all" || slices.Contains(wanted, c.name)) && len(c.targets(p)) > 0 {
+		if (all || slices.Contains(unknown, c.name)) && len(c.targets(p)) > 0 {
 			list = append(list, c)
 		}
-		wanted = slices.DeleteFunc(wanted, func(name string) bool { return name == c.name })
+		unknown = slices.DeleteFunc(unknown, func(name string) bool { return name == c.name || name == "all" })
 	}
-	if len(wanted) > 0 && wanted[0] != "all" {
-		return nil, fmt.Errorf("there is no fault called %s", strings.Join(wanted, ", "))
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("there is no fault called %s", strings.Join(unknown, ", "))
 	}
 	return list, nil
 }

@@ -27,6 +27,9 @@ func TestTheSameSeedBreaksTheSameThings(t *testing.T) {
 	if first := play(7); !slices.Equal(first, play(7)) || slices.Equal(first, play(8)) {
 		t.Errorf("seed 7 draws %v, and then others, or seed 8 the same", first)
 	}
+	if list, err := p.chosen("silent,power"); len(list) != 2 || err != nil {
+		t.Errorf("%d faults are chosen: %v", len(list), err)
+	}
 	if _, err := p.chosen("silent,flood"); fmt.Sprint(err) != "there is no fault called flood" {
 		t.Error(err)
 	}

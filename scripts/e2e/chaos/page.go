@@ -109,7 +109,7 @@ func (r *run) violations() []string {
 }
 
 func (r *run) figures() figures {
-	f := figures{Seed: r.seed, Commit: commit(), Machine: machine(), Minutes: r.minutes,
+	f := figures{Seed: r.seed, Commit: r.commit, Machine: machine(), Minutes: r.minutes,
 		Kinds: r.people.ledger.kinds(), Tally: r.tally, Happenings: len(r.happened),
 		Warm: warmUp, Recovered: slices.Sorted(maps.Keys(r.probes())), Violations: r.violations()}
 	for _, k := range f.Kinds {

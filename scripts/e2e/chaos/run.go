@@ -58,6 +58,7 @@ type run struct {
 	options
 	*platform
 	begin    time.Time
+	commit   string // of the code that runs
 	people   *people
 	answers  *answers
 	check    *checker
@@ -77,7 +78,7 @@ type span struct{ from, to time.Time }
 
 // perform does a whole run.
 func perform(ctx context.Context, o options) (*run, error) {
-	r := &run{options: o}
+	r := &run{options: o, commit: commit()}
 	fmt.Fprintln(o.out, "starting a platform")
 	var err error
 	if r.platform, err = start(ctx); err != nil {

@@ -338,8 +338,9 @@ func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	if !b.set.Serves(job.SMS) || !b.set.Known(job.SMS, "any") || b.set.Loaded() {
 		t.Error("tasks are refused although the rows are not known yet")
 	}
-	if f := job.AsFailure(b.send(t, 1, india)); !f.Postponed || len(b.calls.take()) != 0 {
-		t.Errorf("rows unknown: %+v", f)
+	f := job.AsFailure(b.send(t, 1, india))
+	if !f.Postponed || len(b.calls.take()) != 0 || f.RetryAfter > 5*time.Second {
+		t.Errorf("rows unknown, as after a start while the database is away: %+v", f)
 	}
 	b.use(t)
 	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"outbox"}) || !b.set.Loaded() {

@@ -11,8 +11,12 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// unservedDelay is how long messages of a channel without providers wait before they are looked at again.
-const unservedDelay = time.Minute
+const (
+	// unservedDelay is how long messages of a channel without providers wait before they are looked at again.
+	unservedDelay = time.Minute
+	// unknownDelay is the same while the providers were not read yet: a database that comes back is asked soon.
+	unknownDelay = 2 * time.Second
+)
 
 // router is the handler of one channel.
 type router struct {
@@ -27,7 +31,10 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
 	known := r.set.current.Load()
-	if known == nil || len(known.rules[r.channel]) == 0 { // accepted when there were providers, or before we knew
+	if known == nil { // the database did not answer since our start
+		return job.Result{}, job.Postpone("no_provider", unknownDelay)
+	}
+	if len(known.rules[r.channel]) == 0 { // accepted when there were providers, or before we knew
 		return job.Result{}, job.Postpone("no_provider", unservedDelay)
 	}
 	list := known.choose(r.channel, to)

@@ -158,8 +158,7 @@ func gatewayEnv(stack Stack) (fixed, defaults Env) {
 	return fixed, Env{"GATEWAY_DEMO_SIGN_IN": stack.DemoFile}
 }
 
-// cdcEnv: on one machine there is one copy of everything. The one consumer has a name in its group, so that after a
-// crash nobody waits for its session to end.
+// cdcEnv: on one machine there is one copy of everything.
 func cdcEnv(stack Stack) (fixed, defaults Env) {
 	return Env{
 			"CDC_KAFKA_BROKERS": stack.KafkaBrokers,

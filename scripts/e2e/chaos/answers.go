@@ -19,15 +19,22 @@ type answers struct {
 	broken                func() []fault
 
 	mu         sync.Mutex
-	counts     map[answer]int // guarded by mu
-	since      []refusal      // those since the fault under way began; guarded by mu
-	violations []string       // guarded by mu
+	counts     map[answer]int     // guarded by mu
+	took       map[string][]timed // of answers 200, by operation; guarded by mu
+	since      []refusal          // those since the fault under way began; guarded by mu
+	violations []string           // guarded by mu
 }
 
 // answer is an outcome; Status 0 is none at all.
 type answer struct {
 	Status int
 	Broken bool // something was, or had been within the time to recover
+}
+
+// timed is how long an answer took, and when it was asked for.
+type timed struct {
+	at   time.Time
+	took time.Duration
 }
 
 // refusal is an answer that was no success.
@@ -52,6 +59,8 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	defer a.mu.Unlock()
 	a.counts[answer{status, len(faults) > 0}]++
 	if status == http.StatusOK {
+		name := operation(request.Method, request.URL.Path)
+		a.took[name] = append(a.took[name], timed{begin, took})
 		return response, err
 	}
 	what := request.Method + " " + request.URL.Path

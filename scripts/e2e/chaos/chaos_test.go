@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/labplatform/labplatform/scripts/devstack/day"
+	"github.com/labplatform/labplatform/scripts/e2e/page"
 )
 
 // TestWhatWasAcknowledgedBecomesTrueWhateverBreaks breaks a platform for a minute, for ten in the long form. Promises that
@@ -55,7 +57,11 @@ func TestWhatWasAcknowledgedBecomesTrueWhateverBreaks(t *testing.T) {
 	if f.Faults == 0 || f.Kept < 30 || f.Tally.Patients == 0 {
 		t.Errorf("next to nothing happened: %d faults, %d promises kept, %+v", f.Faults, f.Kept, f.Tally)
 	}
-	if err := writePage(t.TempDir()+"/page.md", f); err != nil {
+	path := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(path, []byte("<!-- chaos -->\n<!-- end of chaos -->\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := page.Write(path, "chaos", pageText, f); err != nil {
 		t.Error(err)
 	}
 }

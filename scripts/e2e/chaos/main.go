@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+
+	"github.com/labplatform/labplatform/scripts/e2e/page"
 )
 
 func main() { os.Exit(command()) }
@@ -17,7 +19,8 @@ func command() int {
 	flag.Float64Var(&o.minutes, "minutes", 10, "how long things are broken")
 	flag.Uint64Var(&o.seed, "seed", 1, "of what is drawn: patients, faults and their targets")
 	flag.StringVar(&o.faults, "faults", "all", "names with commas between, or all")
-	page := flag.String("page", "", "write the figures to this page")
+	flag.IntVar(&o.patients, "patients", 0, "of former days: nothing is broken then, and what grows is measured")
+	pageFile := flag.String("page", "", "write the figures to their part of this page")
 	flag.Usage = usage
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -27,9 +30,13 @@ func command() int {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		return 1
 	}
-	f := r.figures()
-	if *page != "" {
-		if err := writePage(*page, f); err != nil {
+	part, text, f, shown := "chaos", pageText, r.figures(), any(nil)
+	if shown = f; o.patients > 0 {
+		of := r.soakFigures()
+		part, text, f, shown = "soak", soakText, of.figures, of
+	}
+	if *pageFile != "" {
+		if err := page.Write(*pageFile, part, text, shown); err != nil {
 			fmt.Fprintln(os.Stderr, "chaos:", err)
 			return 1
 		}

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/template"
 	"time"
 
 	_ "embed"
@@ -200,21 +199,4 @@ func machine() string {
 	load, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(load), " ")
 	return fmt.Sprintf("%d cores, %d GiB of memory, a load of %s at the end", runtime.NumCPU(), kib/(1<<20), first)
-}
-
-// writePage writes the page with the figures of a run.
-func writePage(path string, f figures) error {
-	page, err := template.New("page").Funcs(template.FuncMap{
-		"s":  func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) },
-		"mb": func(b float64) string { return fmt.Sprintf("%.0f", b/(1<<20)) },
-	}).Parse(pageText)
-	if err != nil {
-		return err
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return page.Execute(file, f)
 }

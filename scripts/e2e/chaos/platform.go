@@ -35,8 +35,8 @@ type platform struct {
 	engines  []string
 }
 
-// start runs a platform; remove ends it.
-func start(ctx context.Context) (*platform, error) {
+// start runs a platform; remove ends it. One that nothing will break has no links and no small disks.
+func start(ctx context.Context, breakable bool) (*platform, error) {
 	broker, err := link.Listen()
 	if err != nil {
 		return nil, err
@@ -60,6 +60,9 @@ func start(ctx context.Context) (*platform, error) {
 	}
 	slices.Sort(p.services)
 	slices.Sort(p.engines)
+	if !breakable {
+		return p, nil
+	}
 	if err := errors.Join(p.linkAll(), p.shrinkDisks()); err != nil {
 		p.remove()
 		return nil, err

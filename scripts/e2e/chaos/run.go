@@ -26,8 +26,10 @@ type options struct {
 	minutes float64
 	seed    uint64
 	faults  string
-	out     io.Writer
-	living  func(*run) // is called when the laboratory works, before anything breaks; may be nil
+	// patients of former days; above 0 nothing is broken, and what grows is measured.
+	patients int
+	out      io.Writer
+	living   func(*run) // is called when the laboratory works, before anything breaks; may be nil
 }
 
 const (
@@ -66,6 +68,7 @@ type run struct {
 	before   []vitals
 	after    []vitals
 	tally    day.Tally
+	soak     soak
 
 	mu     sync.Mutex
 	broken []fault   // guarded by mu
@@ -81,7 +84,7 @@ func perform(ctx context.Context, o options) (*run, error) {
 	r := &run{options: o, commit: commit()}
 	fmt.Fprintln(o.out, "starting a platform")
 	var err error
-	if r.platform, err = start(ctx); err != nil {
+	if r.platform, err = start(ctx, o.patients == 0); err != nil {
 		return nil, err
 	}
 	defer r.remove()
@@ -92,6 +95,11 @@ func perform(ctx context.Context, o options) (*run, error) {
 	kinds, err := r.chosen(o.faults)
 	if err != nil {
 		return nil, err
+	}
+	if o.patients > 0 {
+		if err := r.crowd(ctx); err != nil {
+			return nil, err
+		}
 	}
 	r.set([]fault{{class: "start", target: everything}})
 	if well, took := r.recovered(ctx); took >= giveUpAfter {
@@ -109,7 +117,8 @@ func (r *run) prepare() error {
 	if err != nil {
 		return err
 	}
-	r.answers = &answers{Recorder: recorder, broken: r.whatIsBroken, counts: map[answer]int{}}
+	r.answers = &answers{Recorder: recorder, broken: r.whatIsBroken, counts: map[answer]int{},
+		took: map[string][]timed{}}
 	kept, err := openLedger(filepath.Join(os.TempDir(), fmt.Sprintf("chaos-%d.ledger", r.seed)))
 	if err != nil {
 		return err
@@ -151,8 +160,12 @@ func (r *run) live(ctx context.Context, kinds []class) {
 	if r.living != nil {
 		r.living(r)
 	}
-	r.breakThings(ctx, kinds)
-	pauseFor(ctx, warmUp)
+	if r.patients > 0 {
+		r.measure(ctx)
+	} else {
+		r.breakThings(ctx, kinds)
+		pauseFor(ctx, warmUp)
+	}
 	r.after = r.vitals(ctx)
 	stop()
 	all.Wait()

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The growth that is none, beside its part of what was there.
+const (
+	mostPart, mostMemory, mostCount         = 0.05, 6 << 20, 10
+	mostFaster, mostKept, mostBytes         = 1.25, 100, 2 << 20
+	// Engines write their data anew now and then, and reserve what they will need.
+	mostData           = 32 << 20
+	mostMedian float64 = 1.5
+	moreMedian         = 5 * time.Millisecond
+)
+
+// soakFigures are what the page shows of a soak.
+type soakFigures struct {
+	figures
+	Patients, Samples int
+	Window            float64 // minutes
+	Floors            string
+	Levels, Grown     []growth
+	Operations        []operationFigures
+}
+
+// growth is something at the end, or its mean in the first and the last window, or what it grew by in each.
+type growth struct {
+	Name                   string
+	First, Last, Hour, End float64
+}
+
+// Show writes one of the figures.
+func (g growth) Show(value float64) string {
+	if strings.Contains(g.Name, "memory") || strings.HasPrefix(g.Name, "bytes") {
+		return fmt.Sprintf("%.1f MiB", value/(1<<20))
+	}
+	return fmt.Sprintf("%.0f", value)
+}
+
+type operationFigures struct {
+	Name                                 string
+	Count                                int
+	P50First, P50Last, P99First, P99Last time.Duration
+}
+
+func (r *run) soakFigures() soakFigures {
+	f := soakFigures{Patients: r.patients, Window: window * r.minutes,
+		Floors: fmt.Sprintf("%d MiB or %d", mostMemory>>20, mostCount)}
+	f.Levels, f.Grown, f.Operations = r.levelFigures(), r.grown(), r.operations()
+	for _, samples := range r.soak.levels[0] {
+		f.Samples = max(f.Samples, len(samples))
+	}
+	f.figures = r.figures()
+	return f
+}
+
+func (r *run) levelFigures() (list []growth) {
+	for _, name := range slices.Sorted(maps.Keys(r.soak.levels[1])) {
+		g := growth{Name: name, First: mean(r.soak.levels[0][name]), Last: mean(r.soak.levels[1][name])}
+		g.Hour = (g.Last - g.First) * 60 / (window * r.minutes)
+		floor := float64(mostCount)
+		if strings.HasPrefix(name, "memory") {
+			floor = mostMemory
+		}
+		if grew := g.Last - g.First; grew > mostPart*g.First+floor && !strings.HasPrefix(name, "engine") {
+			r.check.violated("%s grew from %s to %s", name, g.Show(g.First), g.Show(g.Last))
+		}
+		list = append(list, g)
+	}
+	return list
+}
+
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v / float64(len(values))
+	}
+	return sum
+}
+
+func (r *run) grown() (list []growth) {
+	at := r.soak.kept
+	for _, name := range slices.Sorted(maps.Keys(at[2])) {
+		g := growth{Name: name, First: at[1][name] - at[0][name], Last: at[2][name] - at[1][name], End: at[2][name]}
+		floor := float64(mostKept)
+		switch {
+		case strings.HasPrefix(name, "bytes of the data"):
+			floor = mostData
+		case strings.HasPrefix(name, "bytes"):
+			floor = mostBytes
+		}
+		if g.Last > mostFaster*max(0, g.First)+floor {
+			r.check.violated("%s grew by %s in the last day, by %s in the one before", name, g.Show(g.Last), g.Show(g.First))
+		}
+		if g.First > 0 || g.Last > 0 {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// operations compares the answers 200 of both windows.
+func (r *run) operations() (list []operationFigures) {
+	r.answers.mu.Lock()
+	defer r.answers.mu.Unlock()
+	for name, all := range r.answers.took {
+		var windows [2][]time.Duration
+		for _, one := range all {
+			switch {
+			case one.at.Before(r.soak.first):
+			case one.at.Before(r.soak.second):
+				windows[0] = append(windows[0], one.took)
+			default:
+				windows[1] = append(windows[1], one.took)
+			}
+		}
+		if len(windows[0]) == 0 || len(windows[1]) == 0 {
+			continue
+		}
+		f := operationFigures{Name: name, Count: len(windows[0]) + len(windows[1])}
+		f.P50First, f.P99First = percentiles(windows[0])
+		f.P50Last, f.P99Last = percentiles(windows[1])
+		if float64(f.P50Last) > mostMedian*float64(f.P50First)+float64(moreMedian) {
+			r.check.violated("%s became slower: its median was %v and is %v", name, f.P50First, f.P50Last)
+		}
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b operationFigures) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Name, b.Name)) })
+	return list
+}
+
+func percentiles(all []time.Duration) (median, most time.Duration) {
+	slices.Sort(all)
+	return all[len(all)/2], all[len(all)*99/100]
+}

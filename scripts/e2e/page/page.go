@@ -1,0 +1,38 @@
+// Package page writes docs/reliability.md: every program that measures writes its own part, and leaves the others.
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"text/template"
+	"time"
+)
+
+// Write replaces a part of the page at path: what stands between the comments of its name.
+func Write(path, part, text string, figures any) error {
+	t, err := template.New(part).Funcs(template.FuncMap{
+		"s":  func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) },
+		"ms": func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1000) },
+		"mb": func(b float64) string { return fmt.Sprintf("%.0f", b/(1<<20)) },
+	}).Parse(text)
+	if err != nil {
+		return err
+	}
+	var written bytes.Buffer
+	if err := t.Execute(&written, figures); err != nil {
+		return err
+	}
+	page, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	begin, end := "<!-- "+part+" -->\n", "<!-- end of "+part+" -->\n"
+	head, rest, found := strings.Cut(string(page), begin)
+	_, tail, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no part %s", path, part)
+	}
+	return os.WriteFile(path, []byte(head+begin+"\n"+strings.TrimSpace(written.String())+"\n\n"+end+tail), 0o644)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/elastic"
@@ -102,7 +103,12 @@ func (b *builder) openConsumer() error {
 		Sinks: map[string]consume.Sink{change.UserDetails: rows, change.Billing: rows, change.LabReportRelation: rows,
 			change.UserMeta: b.syncer(), change.Heartbeat: beats},
 	})
+	host, err := os.Hostname() // a pod's name
+	if err != nil {
+		return fmt.Errorf("name of this process: %w", err)
+	}
 	b.members = broker.NewGroup(broker.GroupDeps{Config: b.cfg.Kafka, Topics: b.cfg.Topics.Consumed(),
+		Name:     fmt.Sprintf("%s-%d", host, b.cfg.Admin.AdminPort),
 		Consumer: b.consumer, Lost: b.recordsLost, Clock: b.Clock, Log: b.Log})
 	if err := b.Registry.Register(newGauges(b.members, b.consumer.Status(), b.Clock)); err != nil {
 		return fmt.Errorf("register metrics: %w", err)

@@ -32,7 +32,7 @@ type Config struct {
 
 	// Group must be cdc-unified: anything else has no access and would read everything again.
 	Group string `env:"CONSUMER_GROUP" envDefault:"cdc-unified"`
-	// SessionTimeout is how long the brokers wait for a silent member: so long the one that replaces it reads nothing.
+	// SessionTimeout is how long the brokers wait for a silent member: so long one that replaces it elsewhere reads nothing.
 	SessionTimeout time.Duration `env:"SESSION_TIMEOUT" envDefault:"10s"`
 }
 
@@ -117,9 +117,9 @@ func (c Config) admin(name string) (sarama.ClusterAdmin, error) {
 	return admin, nil
 }
 
-// consumer returns the settings of the group's members.
-func (c Config) consumer() (*sarama.Config, error) {
-	s, err := c.client("cdc-consumer")
+// consumer returns the settings of the group's member of that name.
+func (c Config) consumer(name string) (*sarama.Config, error) {
+	s, err := c.client("cdc-consumer-" + name)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ func TestASilentCoordinatorIsLeftWithinASession(t *testing.T) {
 	if err := config.Load("CDC_", &cfg, nil); err != nil {
 		t.Fatal(err)
 	}
-	s, err := cfg.consumer()
+	s, err := cfg.consumer("pod")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,9 @@ type Consumer interface {
 
 // GroupDeps are what a Group works with.
 type GroupDeps struct {
-	Config   Config
+	Config Config
+	// Name is the place where this process runs: the next one there has the same, and no other.
+	Name     string
 	Topics   []string
 	Consumer Consumer
 	// Lost makes up for records that were deleted before they were read, durably: then the group goes on behind them.
@@ -70,7 +72,15 @@ func (g *Group) Run(ctx context.Context) error {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
 	go g.sample(sampling)
-	for ctx.Err() == nil {
+	for retired := false; ctx.Err() == nil; {
+		if !retired {
+			if err := g.retireFormer(); err != nil {
+				g.failed(err)
+				_ = lifecycle.Pause(ctx, rejoinPause)
+				continue
+			}
+			retired = true
+		}
 		lost, err := g.join(ctx)
 		g.jump = false
 		if lost && ctx.Err() == nil {
@@ -97,7 +107,7 @@ func (g *Group) makeUp(ctx context.Context) error {
 
 // join joins, and returns when the membership ends, and whether a partition lacks the records that are to be read next.
 func (g *Group) join(ctx context.Context) (lost bool, err error) {
-	settings, err := g.Config.consumer()
+	settings, err := g.Config.consumer(g.Name)
 	if err != nil {
 		return false, err
 	}

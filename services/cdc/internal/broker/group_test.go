@@ -2,6 +2,7 @@ package broker_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -100,7 +101,12 @@ func (l *ledger) count() int { l.mu.Lock(); defer l.mu.Unlock(); return len(l.se
 // join starts a member; stop ends it and waits.
 func join(t *testing.T, brokers []string, l *ledger) (*broker.Group, func()) {
 	t.Helper()
-	g := broker.NewGroup(broker.GroupDeps{Config: config(brokers), Topics: []string{topic}, Consumer: l, Lost: l.makeUp, Clock: clock.System{},
+	return joinAs(t, rand.Text(), brokers, l)
+}
+
+func joinAs(t *testing.T, name string, brokers []string, l *ledger) (*broker.Group, func()) {
+	t.Helper()
+	g := broker.NewGroup(broker.GroupDeps{Config: config(brokers), Name: name, Topics: []string{topic}, Consumer: l, Lost: l.makeUp, Clock: clock.System{},
 		Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -152,6 +158,49 @@ func TestMembersShareThePartitionsAndLoseNothingWhenTheyComeAndGo(t *testing.T) 
 		if times != 1 {
 			t.Errorf("record %s came %d times although every stop was orderly", key, times)
 		}
+	}
+}
+
+// A process that dies says nothing to the group: the next one in its place does not wait for the session to end, and
+// one in another place does.
+func TestAProcessIsReadForByTheNextOneInItsPlace(t *testing.T) {
+	t.Parallel()
+	c := cluster(t, kfake.SeedTopics(6, topic))
+	produce(t, c.ListenAddrs(), 0, 50)
+	die(t, "pod-a", c.ListenAddrs())
+	other, next := newLedger(), newLedger()
+	_, stop := joinAs(t, "pod-b", c.ListenAddrs(), other)
+	joinAs(t, "pod-a", c.ListenAddrs(), next)
+	await.True(t, "the records", func() bool { return other.count()+next.count() == 50 })
+	stop()
+}
+
+// die joins the group and takes the partitions, and never says anything again. Its session outlives every test.
+func die(t *testing.T, name string, brokers []string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...), kgo.ClientID("cdc-consumer-"+name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	join := kmsg.NewPtrJoinGroupRequest()
+	join.Group, join.ProtocolType, join.SessionTimeoutMillis, join.RebalanceTimeoutMillis = broker.GroupID, "consumer", 300_000, 300_000
+	protocol := kmsg.NewJoinGroupRequestProtocol()
+	protocol.Name = "cooperative-sticky"
+	subscription := kmsg.NewConsumerMemberMetadata()
+	subscription.Topics = []string{topic}
+	protocol.Metadata = subscription.AppendTo(nil)
+	join.Protocols = append(join.Protocols, protocol)
+	answer, err := join.RequestWith(t.Context(), client)
+	if err == nil && answer.ErrorCode == kerr.MemberIDRequired.Code {
+		join.MemberID = answer.MemberID
+		answer, err = join.RequestWith(t.Context(), client)
+	}
+	if err == nil {
+		err = kerr.ErrorForCode(answer.ErrorCode)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

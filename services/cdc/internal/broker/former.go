@@ -1,0 +1,55 @@
+package broker
+
+import (
+	"fmt"
+
+	"github.com/IBM/sarama"
+)
+
+// retireFormer has the group forget the process that had this one's name. A container that died is started again in its
+// place and under its name; until the session of the one before ends, nobody would be given what that one read.
+func (g *Group) retireFormer() error {
+	settings, err := g.Config.consumer(g.Name)
+	if err != nil {
+		return err
+	}
+	admin, err := sarama.NewClusterAdmin(g.Config.Brokers, settings)
+	if err != nil {
+		return fmt.Errorf("reach the brokers: %w", err)
+	}
+	defer admin.Close()
+	groups, err := admin.DescribeConsumerGroups([]string{g.Config.Group})
+	if err != nil {
+		return fmt.Errorf("ask who is in the group: %w", err)
+	}
+	leave := &sarama.LeaveGroupRequest{Version: leaveVersion, GroupId: g.Config.Group}
+	for _, group := range groups {
+		if group.Err != sarama.ErrNoError && group.Err != sarama.ErrGroupIDNotFound {
+			return fmt.Errorf("ask who is in the group: %w", group.Err)
+		}
+		for id, member := range group.Members {
+			if member.ClientId == settings.ClientID {
+				leave.Members = append(leave.Members, sarama.MemberIdentity{MemberId: id})
+			}
+		}
+	}
+	if len(leave.Members) == 0 {
+		return nil
+	}
+	coordinator, err := admin.Coordinator(g.Config.Group)
+	if err != nil {
+		return fmt.Errorf("find the group's coordinator: %w", err)
+	}
+	answer, err := coordinator.LeaveGroup(leave)
+	if err != nil {
+		return fmt.Errorf("retire the former process: %w", err)
+	}
+	if answer.Err != sarama.ErrNoError {
+		return fmt.Errorf("retire the former process: %w", answer.Err)
+	}
+	g.Log.Info("the process before this one is retired from the group", "members", len(leave.Members))
+	return nil
+}
+
+// leaveVersion is the first in which one process speaks for another.
+const leaveVersion = 4

@@ -17,10 +17,10 @@ import (
 // the connections that exist and for new ones.
 type Link struct {
 	listener net.Listener
-	target   string
 	running  sync.WaitGroup
 
 	mu      sync.Mutex
+	target  string             // guarded by mu
 	now     weather            // guarded by mu
 	changed chan struct{}      // guarded by mu; closed and replaced at every change of now
 	pairs   map[*pair]struct{} // guarded by mu
@@ -64,7 +64,7 @@ func Listen() (*Link, error) {
 
 // Serve carries connections to target. It is called once.
 func (l *Link) Serve(target string) {
-	l.target = target
+	l.lead(target)
 	l.running.Go(func() {
 		for {
 			near, err := l.listener.Accept()
@@ -74,6 +74,18 @@ func (l *Link) Serve(target string) {
 			l.running.Go(func() { l.carry(near) })
 		}
 	})
+}
+
+// Move leads to another engine from now on, as an address that moves to another machine. Connections are reset.
+func (l *Link) Move(target string) {
+	l.lead(target)
+	l.resetAll()
+}
+
+func (l *Link) lead(target string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.target = target
 }
 
 // Addr is the address that the program is given instead of the engine's.

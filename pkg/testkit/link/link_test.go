@@ -269,3 +269,19 @@ func TestACallerOfAnEngineThatIsAwayIsHungUpOn(t *testing.T) {
 	_ = listener.Close()
 	call(t, link.New(t, listener.Addr().String())).expect(late, "end")
 }
+
+func TestAnAddressMovesToAnotherEngine(t *testing.T) {
+	t.Parallel()
+	former, next := startEngine(t), startEngine(t)
+	l := link.New(t, former.address)
+	c := call(t, l)
+	c.say("one")
+	c.expect(late, "you said: one")
+	former.expect(t, late, "one")
+	l.Move(next.address)
+	c.expect(late, "end")
+	c = call(t, l)
+	c.say("two")
+	c.expect(late, "you said: two")
+	next.expect(t, late, "two")
+}

@@ -41,7 +41,10 @@ func (l *Link) carry(near net.Conn) {
 	if _, ok := l.await(p, requests); !ok {
 		return
 	}
-	far, err := (&net.Dialer{}).DialContext(p.ended, "tcp", l.target)
+	l.mu.Lock()
+	target := l.target
+	l.mu.Unlock()
+	far, err := (&net.Dialer{}).DialContext(p.ended, "tcp", target)
 	if err != nil || !p.reached(far.(*net.TCPConn)) {
 		return
 	}

@@ -212,3 +212,13 @@ func (s *Sandbox) StartProgram(name string, argv []string, change map[string]str
 	s.restarts[name] = child
 	return nil
 }
+
+// TakeOver gives a part that StartProgram started the name of one that is gone: that is how it is found, ended and
+// started from now on.
+func (s *Sandbox) TakeOver(name, by string, argv []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restarts[name] = s.restarts[by]
+	delete(s.restarts, by)
+	s.Endpoints.Commands[name] = argv
+}

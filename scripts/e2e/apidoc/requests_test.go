@@ -1,6 +1,7 @@
 package apidoc
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ func TestRequestsMadeFromTheDocument(t *testing.T) {
 		t.Log("seed", seed)
 		args = append(args, "--max-time", "300", "--seed", seed)
 	} else {
-		args = append(args, "--max-time", "35")
+		args = append(args, "--max-time", cmp.Or(os.Getenv("LAB_REQUESTS_SECONDS"), "35"))
 	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = copied(t, "schemathesis.toml", "demo_ids.py")

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -50,7 +52,11 @@ func (p *platform) shrink(folder, size string) error {
 }
 
 func (p *platform) unmount() {
-	for _, folder := range p.disks {
+	folders := slices.Collect(maps.Values(p.disks))
+	if p.replica != nil {
+		folders = append(folders, p.replica.folder)
+	}
+	for _, folder := range folders {
 		_ = syscall.Unmount(folder, syscall.MNT_DETACH)
 	}
 	_ = os.RemoveAll(p.Dir)

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,6 +22,7 @@ import (
 type fault struct {
 	class, target string
 	hold          time.Duration
+	ready         func(context.Context) error // what must be there before it begins; may be nil
 	begin, end    func(context.Context) error
 }
 
@@ -53,8 +55,10 @@ var classes = []class{
 	{"clock", "its clock goes a minute ahead (MySQL and Redis, where libfaketime is installed)", (*platform).skewable,
 		6 * time.Second, skew},
 	{"power", "kill -9 of everything at once, and a start of everything at once", whole, 2 * time.Second, power},
+	{"failover", "kill -9 of the database's primary; its semi-synchronous replica becomes the primary (MariaDB)",
+		(*platform).withReplicas, time.Second, failover},
 	{"rolling", "SIGTERM and a new process, one service after the other", whole, 0, rolling},
-	{"rotation", "the secret of services is rotated and rotated back, each step service by service", whole, 0, rotation},
+	{"rotation", "every secret and the password of the database are rotated and rotated back, each step service by service", whole, 0, rotation},
 }
 
 func (p *platform) allServices() []string { return p.services }
@@ -122,6 +126,9 @@ func (d *draws) one() fault {
 	f := fault{class: c.name, target: targets[d.IntN(len(targets))]}
 	f.hold = c.least + time.Duration(d.Float64()*float64(c.least)).Truncate(100*time.Millisecond)
 	f.begin, f.end = c.do(d.p, f.target)
+	if c.name == "failover" {
+		f.ready = d.p.follow
+	}
 	return f
 }
 
@@ -200,23 +207,45 @@ func (p *platform) replaceAll(ctx context.Context) error {
 	return nil
 }
 
-// rotation goes to a new secret as far as the laboratory's core still signs with the old one, and back.
+// rotation goes to new secrets as far as the laboratory's core still signs with the old ones, and back. The database gets
+// a second user, since there one password cannot be old and new.
 func rotation(p *platform, _ string) (begin, end func(context.Context) error) {
-	const suffix = "_SERVICE_TOKEN_SECRET"
-	newer := strings.Repeat("another", 6)
-	set := func(ctx context.Context, change func(older string) string) error {
-		for _, environ := range p.Endpoints.Environ {
-			for key, value := range environ {
-				if strings.HasSuffix(key, suffix) {
-					environ[key] = change(strings.ReplaceAll(strings.ReplaceAll(value, newer, ""), ",", ""))
+	before := map[string]map[string]string{}
+	for service, environ := range p.Endpoints.Environ {
+		before[service] = maps.Clone(environ)
+	}
+	set := func(ctx context.Context, change func(older, newer string) string, user, password string) error {
+		for service, environ := range p.Endpoints.Environ {
+			for key, older := range before[service] {
+				switch {
+				case strings.HasSuffix(key, "_SECRET") && older != "":
+					environ[key] = change(older, fmt.Sprintf("%x", sha256.Sum256([]byte(older))))
+				case strings.HasSuffix(key, "_DB_USER") && older == "root":
+					environ[key] = user
+					environ[strings.TrimSuffix(key, "USER")+"PASSWORD"] = password
 				}
 			}
 		}
 		return p.replaceAll(ctx)
 	}
-	learn := func(older string) string { return older + "," + newer }
-	sign := func(older string) string { return newer + "," + older }
-	alone := func(older string) string { return older }
-	return func(ctx context.Context) error { return errors.Join(set(ctx, learn), set(ctx, sign)) },
-		func(ctx context.Context) error { return errors.Join(set(ctx, learn), set(ctx, alone)) }
+	learn := func(older, newer string) string { return older + "," + newer }
+	sign := func(older, newer string) string { return newer + "," + older }
+	alone := func(older, _ string) string { return older }
+	const second, password = "second", "of the second"
+	return func(ctx context.Context) error {
+			return errors.Join(p.execute(ctx, "CREATE USER IF NOT EXISTS second IDENTIFIED BY '"+password+"'", "GRANT ALL ON *.* TO second"),
+				set(ctx, learn, "root", ""), set(ctx, sign, second, password))
+		}, func(ctx context.Context) error {
+			return errors.Join(set(ctx, learn, second, password), set(ctx, alone, "root", ""), p.execute(ctx, "DROP USER second"))
+		}
+}
+
+// execute does something to the database as its administrator.
+func (p *platform) execute(ctx context.Context, statements ...string) error {
+	db, err := openStore("root@tcp(" + p.primary + ")/")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return inOrder(ctx, db, statements...)
 }

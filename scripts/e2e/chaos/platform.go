@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -33,6 +34,11 @@ type platform struct {
 	disks    map[string]string     // small file systems: the folder, by what writes there
 	services []string
 	engines  []string
+
+	primary    string     // of the database
+	core       *link.Link // leads the laboratory's core and the checker there, and is never broken
+	replica    *replica   // the last one
+	generation int        // how many there were
 }
 
 // start runs a platform; remove ends it. One that nothing will break has no links and no small disks.
@@ -75,6 +81,9 @@ func (p *platform) remove() {
 	for _, l := range p.links {
 		l.Close()
 	}
+	if p.core != nil {
+		p.core.Close()
+	}
 	p.unmount()
 }
 
@@ -86,7 +95,7 @@ func (p *platform) linkAll() error {
 	if err != nil {
 		return err
 	}
-	behind["mysql"] = database.Addr
+	behind["mysql"], p.primary = database.Addr, database.Addr
 	for name, text := range map[string]string{"mongo": p.Endpoints.MongoURI, "connector": p.Endpoints.Connector,
 		"elasticsearch": p.Endpoints.Elasticsearch} {
 		at, err := url.Parse(text)
@@ -109,6 +118,11 @@ func (p *platform) linkAll() error {
 			reroute(environ, address, l)
 		}
 	}
+	if p.core, err = link.Listen(); err != nil {
+		return err
+	}
+	p.core.Serve(database.Addr)
+	p.Endpoints.MySQLDSN = strings.Replace(p.Endpoints.MySQLDSN, database.Addr, p.core.Addr(), 1)
 	return nil
 }
 
@@ -135,6 +149,22 @@ func (p *platform) each(ctx context.Context, names []string, do func(context.Con
 	}
 	all.Wait()
 	return errors.Join(failures...)
+}
+
+// revive starts what ended by itself, as a kubelet does: a worker of Kafka Connect gives up when it finds no broker.
+func (p *platform) revive(ctx context.Context) (revived []string) {
+	for {
+		select {
+		case <-ctx.Done():
+			return revived
+		case <-time.After(time.Second):
+		}
+		for _, name := range slices.Concat(p.services, p.engines) {
+			if syscall.Kill(p.PID(name), 0) != nil && p.Start(name, nil) == nil {
+				revived = append(revived, name)
+			}
+		}
+	}
 }
 
 // replace ends a service as an operator does, starts it again and waits until it is ready.

@@ -102,7 +102,12 @@ func (r *run) recovered(ctx context.Context) (all []recovery, took time.Duration
 			all = append(all, recovery{what, time.Since(begin), err})
 		})
 	}
+	watching, stop := context.WithCancel(ctx)
+	var watched sync.WaitGroup
+	watched.Go(func() { r.revived = r.revive(watching) })
 	running.Wait()
+	stop()
+	watched.Wait()
 	slices.SortFunc(all, func(a, b recovery) int { return int(a.took - b.took) })
 	return all, all[len(all)-1].took
 }

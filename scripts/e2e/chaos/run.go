@@ -68,6 +68,7 @@ type run struct {
 	before   []vitals
 	after    []vitals
 	tally    day.Tally
+	revived  []string // what ended by itself in the recovery under way
 	soak     soak
 
 	mu     sync.Mutex
@@ -195,6 +196,13 @@ func (r *run) breakThings(ctx context.Context, kinds []class) {
 
 // happen breaks something, mends it and waits until the platform has recovered.
 func (r *run) happen(ctx context.Context, faults []fault) happening {
+	for _, f := range faults {
+		if f.ready != nil {
+			if err := f.ready(ctx); err != nil {
+				r.check.violated("%s is not ready to begin: %v", f, err)
+			}
+		}
+	}
 	h := happening{At: time.Since(r.begin), Faults: faults, Refusals: map[int]int{}}
 	begin := time.Now()
 	note := func(what string, args ...any) {
@@ -220,6 +228,9 @@ func (r *run) happen(ctx context.Context, faults []fault) happening {
 	ended := time.Now()
 	var well []recovery
 	well, h.Recovery = r.recovered(ctx)
+	for _, name := range r.revived {
+		note("%s, which had ended by itself, is up again", name)
+	}
 	for _, one := range well {
 		h.Events = append(h.Events, event{ended.Sub(begin) + one.took, one.what})
 		if one.err != nil {

@@ -11,8 +11,8 @@ import (
 
 // The growth that is none, beside its part of what was there.
 const (
-	mostPart, mostMemory, mostCount         = 0.05, 6 << 20, 10
-	mostFaster, mostKept, mostBytes         = 1.25, 100, 2 << 20
+	mostPart, mostMemory, mostCount = 0.05, 6 << 20, 10
+	mostFaster, mostKept, mostBytes = 1.25, 100, 2 << 20
 	// Engines write their data anew now and then, and reserve what they will need.
 	mostData           = 32 << 20
 	mostMedian float64 = 1.5

@@ -284,7 +284,7 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-long fuzz test-stores test-times chaos soak bench
+.PHONY: test test-long fuzz test-stores test-times chaos soak drills bench
 test: $(BIN)/gotestsum devstack $(if $(SERVICE),document) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
@@ -311,6 +311,9 @@ chaos: ## Break a platform on purpose and judge it: make chaos MINUTES=10 SEED=1
 soak: ## Have a laboratory live for long, and measure what grows: make soak MINUTES=60 PATIENTS=200000 PAGE=docs/reliability.md
 	@mkdir -p $(BIN) && go build -o $(BIN)/chaos ./scripts/e2e/chaos
 	@$(BIN)/chaos --minutes "$(or $(MINUTES),60)" --seed "$(or $(SEED),1)" --patients "$(or $(PATIENTS),200000)" --page "$(PAGE)"
+
+drills: ## Lose every store, bring it back by the handbook, and take the time: make drills PAGE=docs/reliability.md
+	@LAB_PAGE="$(abspath $(PAGE))" go test ./scripts/e2e/restore -v -count=1 -run TestEveryStoreIsLostAloneAndComesBack -timeout 30m
 
 bench: devstack ## Measure: make bench NAME=taskqueue (gateway, labjson, …, all), QUICK=1 for a short run
 	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done

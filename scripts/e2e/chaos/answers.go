@@ -16,6 +16,7 @@ const answerWithin = 15 * time.Second
 // answers is a transport that keeps what callers were answered.
 type answers struct {
 	*conformance.Recorder // compares with the API document
+	plain                 http.RoundTripper
 	broken                func() []fault
 
 	mu         sync.Mutex
@@ -47,7 +48,11 @@ type refusal struct {
 func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	begin := time.Now()
 	before := a.broken()
-	response, err := a.Recorder.RoundTrip(request)
+	next := http.RoundTripper(a.Recorder)
+	if former(before) {
+		next = a.plain
+	}
+	response, err := next.RoundTrip(request)
 	status, took := 0, time.Since(begin)
 	if err == nil {
 		status = response.StatusCode

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 )
 
@@ -25,8 +24,7 @@ func (p *platform) shrinkDisks() error {
 		folder := filepath.Join(p.Dir, "data", name)
 		move := p.shrink
 		if name == "objects" {
-			folder = strings.TrimPrefix(p.Endpoints.BlobURL, "file://")
-			folder, _, _ = strings.Cut(folder, "?")
+			folder = p.objectsFolder()
 		} else {
 			move = func(folder, size string) error {
 				return errors.Join(p.Stop(name), p.shrink(folder, size), p.Start(name, nil))

@@ -58,6 +58,7 @@ var classes = []class{
 	{"failover", "kill -9 of the database's primary; its semi-synchronous replica becomes the primary (MariaDB)",
 		(*platform).withReplicas, time.Second, failover},
 	{"rolling", "SIGTERM and a new process, one service after the other", whole, 0, rolling},
+	{"upgrade", "back to the programs of the release before, service by service, and to the present ones again", whole, 2 * time.Second, upgrade},
 	{"rotation", "every secret and the password of the database are rotated and rotated back, each step service by service", whole, 0, rotation},
 }
 
@@ -126,8 +127,11 @@ func (d *draws) one() fault {
 	f := fault{class: c.name, target: targets[d.IntN(len(targets))]}
 	f.hold = c.least + time.Duration(d.Float64()*float64(c.least)).Truncate(100*time.Millisecond)
 	f.begin, f.end = c.do(d.p, f.target)
-	if c.name == "failover" {
+	switch c.name {
+	case "failover":
 		f.ready = d.p.follow
+	case "upgrade":
+		f.ready = d.p.buildFormer
 	}
 	return f
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,7 +36,8 @@ type platform struct {
 	services []string
 	engines  []string
 
-	primary    string     // of the database
+	primary    string // of the database
+	objects    *httptest.Server
 	core       *link.Link // leads the laboratory's core and the checker there, and is never broken
 	replica    *replica   // the last one
 	generation int        // how many there were
@@ -69,7 +71,7 @@ func start(ctx context.Context, breakable bool) (*platform, error) {
 	if !breakable {
 		return p, nil
 	}
-	if err := errors.Join(p.linkAll(), p.shrinkDisks()); err != nil {
+	if err := errors.Join(p.linkAll(), p.shrinkDisks(), p.serveObjects()); err != nil {
 		p.remove()
 		return nil, err
 	}
@@ -83,6 +85,9 @@ func (p *platform) remove() {
 	}
 	if p.core != nil {
 		p.core.Close()
+	}
+	if p.objects != nil {
+		p.objects.Close()
 	}
 	p.unmount()
 }
@@ -172,10 +177,7 @@ func (p *platform) replace(ctx context.Context, service string) error {
 	if err := errors.Join(p.Stop(service), p.Start(service, nil)); err != nil {
 		return err
 	}
-	return until(ctx, time.Minute, "readiness of "+service, func(ctx context.Context) error {
-		_, err := p.fetch(ctx, p.adminURL(service)+"/health/ready")
-		return err
-	})
+	return p.ready(ctx, service)
 }
 
 // adminURL is where a service shows its health and figures.

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -114,11 +113,12 @@ func perform(ctx context.Context, o options) (*run, error) {
 
 // prepare makes everything that looks at the platform and works with it.
 func (r *run) prepare() error {
-	recorder, err := conformance.Wrap(&http.Transport{MaxIdleConnsPerHost: 32})
+	plain := &http.Transport{MaxIdleConnsPerHost: 32}
+	recorder, err := conformance.Wrap(plain)
 	if err != nil {
 		return err
 	}
-	r.answers = &answers{Recorder: recorder, broken: r.whatIsBroken, counts: map[answer]int{},
+	r.answers = &answers{Recorder: recorder, plain: plain, broken: r.whatIsBroken, counts: map[answer]int{},
 		took: map[string][]timed{}}
 	kept, err := openLedger(filepath.Join(os.TempDir(), fmt.Sprintf("chaos-%d.ledger", r.seed)))
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *run) prepare() error {
 	r.people = &people{gateway: r.Endpoints.Gateway, client: &http.Client{Transport: r.answers, Timeout: patience},
 		ledger: kept, receiver: receive(), editAt: make(chan day.Deed, 1)}
 	r.check = &checker{people: r.people, quiet: r.quietSince, say: r.say}
-	r.check.objects, _, _ = strings.Cut(strings.TrimPrefix(r.Endpoints.BlobURL, "file://"), "?")
+	r.check.objects = r.objectsFolder()
 	r.check.store, err = openStore(r.Endpoints.MySQLDSN)
 	return err
 }

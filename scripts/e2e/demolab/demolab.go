@@ -20,10 +20,10 @@ import (
 // Platform is a running platform.
 type Platform struct{ *sandbox.Sandbox }
 
-// Start runs a platform until the test ends.
-func Start(t *testing.T) Platform {
+// Start runs a platform until the test ends, with other settings than usual.
+func Start(t *testing.T, others ...string) Platform {
 	t.Helper()
-	p, err := sandbox.Build(t.Context(), "LAB_PIPELINE=off")
+	p, err := sandbox.Build(t.Context(), append([]string{"LAB_PIPELINE=off"}, others...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

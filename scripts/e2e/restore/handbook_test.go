@@ -60,12 +60,19 @@ func data(p demolab.Platform, engine string) string { return filepath.Join(p.Dir
 // follow runs commands of the handbook.
 func follow(t *testing.T, commands string, environment []string, tools string) {
 	t.Helper()
+	must(t, try(t, commands, environment, tools))
+}
+
+// try is follow for what may fail.
+func try(t *testing.T, commands string, environment []string, tools string) error {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
-	cmd.Env = append(os.Environ(), environment...)
-	cmd.Env = append(cmd.Env, fmt.Sprintf("PATH=%s:%s:%s", tools, databaseTools(), os.Getenv("PATH")))
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v of\n%s\nsays\n%s", err, commands, out)
+	cmd.Env = append(append(os.Environ(), environment...), fmt.Sprintf("PATH=%s:%s:%s", tools, databaseTools(), os.Getenv("PATH")))
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w of\n%s\nsays\n%s", err, commands, out)
 	}
+	return nil
 }
 
 // databaseTools returns the folder of the database's own clients, where the machine's are those of another server.

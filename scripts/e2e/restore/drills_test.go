@@ -1,0 +1,289 @@
+package restore
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/scripts/devstack/day"
+	"github.com/labplatform/labplatform/scripts/devstack/fixtures"
+	"github.com/labplatform/labplatform/scripts/devstack/seed"
+	"github.com/labplatform/labplatform/scripts/e2e/demolab"
+	"github.com/labplatform/labplatform/scripts/e2e/page"
+)
+
+//go:embed drills.md
+var drillsText string
+
+// drill is a store that was lost, and what came back.
+type drill struct {
+	Store, By, Point string
+	Took             time.Duration
+}
+
+// drills are what one platform goes through.
+type drills struct {
+	demolab.Platform
+	t        *testing.T
+	db       *sql.DB
+	tools    string
+	backup   string
+	patients int64 // telephones given so far
+	list     []drill
+}
+
+// TestEveryStoreIsLostAloneAndComesBack goes through the handbook for one store after the other and takes the time. With
+// LAB_PAGE it writes what it found to that page.
+func TestEveryStoreIsLostAloneAndComesBack(t *testing.T) {
+	d := &drills{Platform: demolab.Start(t, "LAB_PIPELINE=on", "SEARCH_RATE_LIMIT_PER_MINUTE=1000000"), t: t, tools: mongoTools(t),
+		backup: t.TempDir()}
+	var err error
+	d.db, err = sql.Open("mysql", d.Endpoints.MySQLDSN)
+	must(t, err)
+	t.Cleanup(func() { _ = d.db.Close() })
+	t.Cleanup(func() { t.Log("until then:", d.list) })
+	d.found(d.registers())
+	d.search()
+	d.kafka()
+	d.queue()
+	d.objects()
+	d.documents()
+	d.database()
+	for _, one := range d.list {
+		t.Logf("%s: %s; %s; %.1f s", one.Store, one.By, one.Point, one.Took.Seconds())
+	}
+	if path := os.Getenv("LAB_PAGE"); path != "" {
+		var patients int
+		must(t, d.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM userDetails").Scan(&patients))
+		must(t, page.Write(path, "drills", drillsText, map[string]any{"Drills": d.list, "Patients": patients,
+			"Machine": fmt.Sprintf("a machine of %d cores", runtime.NumCPU())}))
+	}
+}
+
+func (d *drills) took(began time.Time, store, by, point string) {
+	d.list = append(d.list, drill{store, by, point, time.Since(began)})
+}
+
+// wipe kills engines and takes their data away, but for files that say who they are.
+func (d *drills) wipe(engines ...string) (lost time.Time) {
+	d.t.Helper()
+	for _, engine := range engines {
+		must(d.t, d.Kill(engine))
+	}
+	for _, engine := range engines {
+		entries, err := os.ReadDir(data(d.Platform, engine))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		must(d.t, err)
+		for _, entry := range entries {
+			if name := entry.Name(); name != "meta.properties" && name != "bootstrap.checkpoint" {
+				must(d.t, os.RemoveAll(filepath.Join(data(d.Platform, engine), name)))
+			}
+		}
+	}
+	return time.Now()
+}
+
+func (d *drills) start(names ...string) {
+	d.t.Helper()
+	for _, name := range names {
+		must(d.t, d.Start(name, nil))
+	}
+}
+
+// registers writes a patient as the core does, and returns the telephone.
+func (d *drills) registers() string {
+	d.t.Helper()
+	d.patients++
+	contact := fmt.Sprintf("59%08d", d.patients)
+	_, err := d.db.ExecContext(d.t.Context(), "INSERT INTO userDetails (labId_id, branchId, orgId_id, fullName, firstName, contact, countryCode)"+
+		" VALUES (?, ?, 45, 'Drill', 'Drill', ?, '91')", day.Laboratory, day.Branch, contact)
+	must(d.t, err)
+	return contact
+}
+
+// found waits until a search shows the patient.
+func (d *drills) found(contact string) {
+	d.t.Helper()
+	await.Nil(d.t, "the patient in search", func() error {
+		answer, err := d.Ask(d.t.Context(), "POST", "/api/v1/users/search", fmt.Sprintf(`{"query":%q}`, contact))
+		if err == nil && !strings.Contains(answer, contact) {
+			err = errors.New("nobody is found: " + answer)
+		}
+		return err
+	})
+}
+
+// equal proves that the index says what the tables do.
+func (d *drills) equal() {
+	d.t.Helper()
+	must(d.t, d.Run(d.t.Context(), "exec", "cdc", "reconcile", "--wait", "2m"))
+}
+
+func (d *drills) search() {
+	before := d.registers()
+	d.found(before)
+	lost := d.wipe("elasticsearch")
+	d.start("elasticsearch")
+	await.Nil(d.t, "cdc rebuild", func() error { return d.Run(d.t.Context(), "exec", "cdc", "rebuild") })
+	d.found(before)
+	d.took(lost, "Elasticsearch", "`cdc rebuild`, from the tables", "nothing is lost")
+	d.found(d.registers())
+	d.equal()
+}
+
+func (d *drills) kafka() {
+	before := d.registers()
+	lost := d.wipe("kafka", "connector")
+	d.start("kafka")
+	await.Nil(d.t, "cdc migrate", func() error { return d.Run(d.t.Context(), "exec", "cdc", "migrate") })
+	d.start("connector")
+	must(d.t, d.Stop("cdc"))
+	d.start("cdc")
+	d.found(d.registers())
+	d.found(before)
+	d.took(lost, "Kafka, with the connectors' offsets and history", "`cdc migrate`, a restart of cdc; connectors begin anew and all patients are computed again",
+		"nothing is lost")
+	d.equal()
+}
+
+// queue: what waits in an outbox comes back, what the queue alone had does not, and people sign in again.
+func (d *drills) queue() {
+	job := schedule(d.t, d.Platform)
+	must(d.t, d.Stop("taskqueue"))
+	d.MustAsk(d.t, "POST", "/api-v3/sample-rerun/7001/auto", `{"device_data":[{"index":1,"value":"6.1"},{"index":3,"value":"31.5"},{"index":12,"value":"18"}]}`)
+	var waiting int
+	must(d.t, d.db.QueryRowContext(d.t.Context(), "SELECT COUNT(*) FROM outbox_rerun").Scan(&waiting))
+	if waiting == 0 {
+		d.t.Fatal("no message waits in the outbox of rerun")
+	}
+	before := count(d.t, d.db)
+	lost := d.wipe("redis")
+	d.start("redis", "taskqueue")
+	await.Nil(d.t, "the login", func() error { return signIn(d.t.Context(), d.Platform) })
+	await.Nil(d.t, "the automatic rerun", func() error {
+		reruns, err := d.Reruns(d.t.Context())
+		if err == nil && !strings.Contains(reruns, `"type":"Auto"`) {
+			err = errors.New("there is only " + reruns)
+		}
+		return err
+	})
+	d.took(lost, "Redis of the queue and of sessions, without a copy", "a start; outboxes fill the queue again, people sign in",
+		fmt.Sprintf("jobs that the queue had accepted and not sent; %d that waited in an outbox came back", waiting))
+	if answer := d.MustAsk(d.t, "POST", "/jobInfo/", job); !strings.Contains(answer, "Job not found") {
+		d.t.Errorf("a job that was lost is %s", answer)
+	}
+	after := count(d.t, d.db)
+	for table, rows := range before {
+		if after[table] < rows && !ofTheInstallation.MatchString(table) {
+			d.t.Errorf("with Redis, %s lost %d rows", table, rows-after[table])
+		}
+	}
+	lost = d.wipe("redis")
+	d.start("redis")
+	await.Nil(d.t, "a request that is counted", func() error {
+		return errors.Join(signIn(d.t.Context(), d.Platform), d.answers("/api-v3/notifications/all?limit=1"))
+	})
+	d.took(lost, "Redis of limits", "a start", "what was counted; every limit begins at zero")
+}
+
+func (d *drills) answers(path string) error {
+	_, err := d.Ask(d.t.Context(), "GET", path, "")
+	return err
+}
+
+// signIn makes the demo's sessions anew.
+func signIn(ctx context.Context, p demolab.Platform) error {
+	fixture, err := fixtures.Demo()
+	if err != nil {
+		return err
+	}
+	target := seed.Target{MySQLDSN: p.Endpoints.MySQLDSN, RedisAddr: p.Endpoints.RedisAddr, Now: time.Now}
+	return target.ApplySessions(ctx, fixture)
+}
+
+// objects are copied as buckets replicate, and copied back.
+func (d *drills) objects() {
+	at, err := url.Parse(d.Endpoints.BlobURL)
+	must(d.t, err)
+	copied := filepath.Join(d.backup, "objects")
+	const path = "/api-v3/report/external-edit/"
+	open := d.MustAsk(d.t, "POST", path+"7001", `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`)
+	must(d.t, os.CopyFS(copied, os.DirFS(at.Path)))
+	must(d.t, os.RemoveAll(at.Path))
+	lost := time.Now()
+	must(d.t, os.CopyFS(at.Path, os.DirFS(copied)))
+	must(d.t, d.answers(path+"7001/revisions?limit=1"))
+	if open == "" {
+		d.t.Error("no session was opened")
+	}
+	d.took(lost, "objects", "a copy of the bucket, back", "the copy; a versioned bucket loses nothing")
+}
+
+// part returns those lines of commands of the handbook that name a program.
+func part(t *testing.T, title, program string) string {
+	t.Helper()
+	var lines []string
+	whole := strings.ReplaceAll(block(t, title), "\\\n", "")
+	for line := range strings.Lines(whole) {
+		if strings.HasPrefix(line, program) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		t.Fatalf("the handbook's commands below %q do not use %s", title, program)
+	}
+	return strings.Join(lines, "")
+}
+
+const (
+	backingUp = "Back up, while everything runs:"
+	restoring = "Restore, while the services and the queue's Redis are stopped:"
+)
+
+func (d *drills) documents() {
+	environment := variables(d.t, d.Platform, d.backup)
+	before := d.MustAsk(d.t, "GET", "/api-v3/sample-rerun/7001", "")
+	follow(d.t, part(d.t, backingUp, "mongodump"), environment, d.tools)
+	lost := d.wipe("mongo")
+	d.start("mongo")
+	await.Nil(d.t, "mongorestore", func() error { return try(d.t, part(d.t, restoring, "mongorestore"), environment, d.tools) })
+	must(d.t, d.Run(d.t.Context(), "exec", "rerun", "migrate"))
+	same(d.t, "the reruns", before, func() (string, error) { return d.Reruns(d.t.Context()) })
+	d.took(lost, "MongoDB", "`mongorestore`, `rerun migrate`", "the last dump")
+}
+
+func (d *drills) database() {
+	environment := variables(d.t, d.Platform, d.backup)
+	before := d.registers()
+	follow(d.t, part(d.t, backingUp, "mysqldump"), environment, d.tools)
+	services := d.Services()
+	lost := time.Now()
+	_, err := d.db.ExecContext(d.t.Context(), "DROP DATABASE lab")
+	must(d.t, err)
+	for _, service := range services {
+		must(d.t, d.Stop(service))
+	}
+	follow(d.t, part(d.t, restoring, "mysql "), environment, d.tools)
+	_ = d.db.Close() // its connections are to a database that is no more
+	d.db, err = sql.Open("mysql", d.Endpoints.MySQLDSN)
+	must(d.t, err)
+	d.start(services...)
+	d.found(before)
+	await.Nil(d.t, "the board", func() error { return d.answers("/operation/critical-callout/open") })
+	d.took(lost, "MySQL", "the dump, and the start of all services", "the last dump; with the binary log any second")
+	d.found(d.registers())
+	must(d.t, d.Run(d.t.Context(), "exec", "cdc", "walk"))
+	d.equal()
+}

@@ -34,9 +34,7 @@ func (b *builder) openEngine() error {
 	b.pauses = operate.NewPauses(b.gate, b.Clock)
 	b.bytes = quota.New(b.gate, b.cfg.Queue.LabBytes)
 	b.ids = job.NewGenerator(b.Clock, rand.Reader)
-	if b.metrics, err = metrics.New(b.Registry); err != nil {
-		return err
-	}
+	b.metrics = metrics.New(b.Registry)
 	b.metrics.ArchiveLimit(settings.EndsLimit * job.Shards)
 	return nil
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 )
 
 // Metrics implements the observers of the service.
@@ -43,7 +43,7 @@ func New(registry prometheus.Registerer) *Metrics {
 		runTime: r.histograms("taskqueue_attempt_seconds", "Time of one attempt.", runs(), channel),
 		wait:    r.histograms("taskqueue_wait_seconds", "Time from when a job was due to its first attempt.", waits(), lane),
 		refused: r.counters("taskqueue_refused_total", "Requests whose tasks were not accepted.",
-			label("reason", submit.Refusals()...)),
+			label("reason", api.Refusals()...)),
 		ready:       r.gauges("taskqueue_ready_jobs", "Jobs in a lane that are due.", lane),
 		scheduled:   r.gauges("taskqueue_scheduled_jobs", "Jobs in a lane that are not due yet.", lane),
 		dead:        r.gauge("taskqueue_dead_jobs", "Failed and unknown jobs kept for retryTask and for operators."),

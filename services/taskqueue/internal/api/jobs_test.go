@@ -1,4 +1,4 @@
-package manage_test
+package api_test
 
 import (
 	"bytes"
@@ -11,35 +11,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // desk is the use cases on the in-memory engine.
 type desk struct {
-	*manage.Manager
+	*api.Jobs
 	t     *testing.T
 	queue *model.Model
 	ids   *job.Generator
 }
 
-var everybody = manage.Viewer{All: true}
+var everybody = task.Caller{Internal: true}
 
 func newDesk(t *testing.T) *desk {
 	set := engine.DefaultSettings()
 	d := &desk{t: t, queue: model.New(clock.System{}, set), ids: job.NewGenerator(clock.System{}, rand.Reader)}
-	d.Manager = manage.New(manage.Deps{Queue: d.queue, Lease: set.Lease, Clock: clock.System{},
+	d.Jobs = &api.Jobs{Queue: d.queue, Lease: set.Lease, Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(d.ids, id, b, r)
-		}})
+		}}
 	return d
 }
-
-func now() time.Time { return clock.System{}.Now() }
 
 func (d *desk) enqueue(b *job.Body, due time.Time) job.ID {
 	d.t.Helper()
@@ -104,8 +102,8 @@ func TestAMoveHasTheHorizonOfASchedule(t *testing.T) {
 		body    job.Body
 		horizon time.Duration
 	}{
-		"a message":           {job.Body{Task: 1}, task.Horizon},
-		"a one-time password": {job.Body{Task: 1, ExpiresMs: now().Add(2 * time.Hour).UnixMilli()}, task.PasswordHorizon},
+		"a message":           {job.Body{Task: 1}, api.Horizon},
+		"a one-time password": {job.Body{Task: 1, ExpiresMs: now().Add(2 * time.Hour).UnixMilli()}, api.PasswordHorizon},
 	} {
 		id := d.enqueue(&c.body, now().Add(time.Hour))
 		before := d.info(id)
@@ -136,7 +134,7 @@ func TestAMoveThatLosesAgainstAnOverrideLooksAgain(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[int]bool{3: true, 1000: false} {
 		d := newDesk(t)
-		d.Queue = &overriding{Model: d.queue, left: left}
+		d.Jobs.Queue = &overriding{Model: d.queue, left: left}
 		id := d.enqueue(&job.Body{Task: 1}, now().Add(time.Hour))
 		if moved, err := d.Reschedule(t.Context(), everybody, string(id), now().Add(2*time.Hour)); moved != want || (err == nil) != want {
 			t.Errorf("after %d overrides: %v, %v", left, moved, err)
@@ -150,9 +148,9 @@ func TestRetryTaskSaysTheSameWhenItIsRepeated(t *testing.T) {
 	failed, alive := d.end(engine.OpFail, job.Failed, &job.Body{Attempts: 2}), d.enqueue(&job.Body{Task: 1}, now().Add(time.Hour))
 	ids := []string{string(failed), string(alive)}
 	for range 2 {
-		revived, others, err := d.RetryFailed(t.Context(), everybody, ids)
-		if err != nil || !cmp.Equal(revived, ids[:1]) || !cmp.Equal(others, ids[1:]) {
-			t.Errorf("revived %v, others %v, %v", revived, others, err)
+		got, err := d.RetryFailed(t.Context(), everybody, ids)
+		if err != nil || !cmp.Equal(got.Done, ids[:1]) || !cmp.Equal(got.Others, ids[1:]) {
+			t.Errorf("%+v, %v", got, err)
 		}
 	}
 	if b, err := job.DecodeBody(d.info(failed).Body); err != nil || b.Nonce != 1 || b.Attempts != 0 {
@@ -169,9 +167,9 @@ func TestAnOperatorEndsUnknownJobs(t *testing.T) {
 		id := d.end(engine.OpUnknown, job.Unknown, b)
 		failed := d.end(engine.OpFail, job.Failed, &job.Body{})
 		ids := []string{string(id), string(failed), "nothing"}
-		resolved, others, err := d.Resolve(t.Context(), everybody, ids, sent)
-		if err != nil || !cmp.Equal(resolved, ids[:1]) || !cmp.Equal(others, ids[1:]) {
-			t.Fatalf("resolved %v, others %v, %v", resolved, others, err)
+		resolved, err := d.Resolve(t.Context(), everybody, ids, sent)
+		if err != nil || !cmp.Equal(resolved.Done, ids[:1]) || !cmp.Equal(resolved.Others, ids[1:]) {
+			t.Fatalf("%+v, %v", resolved, err)
 		}
 		r, err := job.DecodeRecord(d.info(id).Record)
 		if err != nil {
@@ -181,11 +179,11 @@ func TestAnOperatorEndsUnknownJobs(t *testing.T) {
 		if got := fmt.Sprintf("%s %d %d callbacks %d", r.State, r.Attempts, len(r.History), len(c.Jobs)); got != want || err != nil {
 			t.Errorf("sent %v: %s, want %s, %v", sent, got, want, err)
 		}
-		if again, _, err := d.Resolve(t.Context(), everybody, ids[:1], !sent); len(again) != 0 || err != nil {
+		if again, err := d.Resolve(t.Context(), everybody, ids[:1], !sent); len(again.Done) != 0 || err != nil {
 			t.Errorf("resolved twice: %v, %v", again, err)
 		}
-		revived, _, err := d.RetryFailed(t.Context(), everybody, ids[:1])
-		if (len(revived) == 1) == sent || err != nil {
+		revived, err := d.RetryFailed(t.Context(), everybody, ids[:1])
+		if (len(revived.Done) == 1) == sent || err != nil {
 			t.Errorf("sent %v: revived %v, %v", sent, revived, err)
 		}
 	}

@@ -1,38 +1,34 @@
-package task_test
+package api_test
 
 import (
-	"errors"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-type targets struct{}
-
-func (targets) CheckPublic(raw string) error {
-	if strings.Contains(raw, "bad") {
-		return errors.New("refused")
-	}
-	return nil
-}
-
-func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
-
-func validator() *task.Validator {
-	return &task.Validator{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping },
+func checks() *api.Checks {
+	return &api.Checks{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping },
 		Clock: clock.Fixed(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC))}
 }
 
 func user() task.Caller { return task.Caller{LabID: 12, Name: "user:77"} }
 
-func ptr[T any](v T) *T { return &v }
+// never is the time of a task that names none, where none must be named.
+const never = "never"
+
+// check checks a task of a user.
+func check(index int, s *taskqueuev1.ScheduledTask) (api.Planned, []apperr.Field) {
+	return checks().Check(index, s, s.GetSchTime() == never, user())
+}
 
 // The documented table, written a second time.
 func TestEveryDocumentedPairHasItsDefaultPriority(t *testing.T) {
@@ -55,8 +51,7 @@ func TestEveryDocumentedPairHasItsDefaultPriority(t *testing.T) {
 	for number := -1; number < 8; number++ {
 		for taskType := 0; taskType < 9; taskType++ {
 			row := want[number]
-			s := task.Submission{Task: number, TaskType: taskType, Data: []byte(row.data)}
-			p, fields := validator().Check(0, s, user())
+			p, fields := check(0, &taskqueuev1.ScheduledTask{SchTime: never, Task: int32(number), TaskType: int32(taskType), Data: raw(row.data)})
 			exists := taskType >= 1 && taskType <= len(row.priorities)
 			if exists != (len(fields) == 0) {
 				t.Errorf("task %d type %d: %v", number, taskType, fields)
@@ -70,43 +65,43 @@ func TestEveryDocumentedPairHasItsDefaultPriority(t *testing.T) {
 
 func TestWrongFieldsAreNamed(t *testing.T) {
 	t.Parallel()
-	hook := func(extra string) task.Submission {
-		return task.Submission{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"` + extra + `}`)}
+	hook := func(extra string) *taskqueuev1.ScheduledTask {
+		return &taskqueuev1.ScheduledTask{SchTime: never, Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/"` + extra + `}`)}
 	}
-	with := func(edit func(*task.Submission)) task.Submission {
+	with := func(edit func(*taskqueuev1.ScheduledTask)) *taskqueuev1.ScheduledTask {
 		s := hook("")
-		edit(&s)
+		edit(s)
 		return s
 	}
-	data := func(number, taskType int, data string) task.Submission {
-		return task.Submission{Task: number, TaskType: taskType, Data: []byte(data)}
+	data := func(number, taskType int32, data string) *taskqueuev1.ScheduledTask {
+		return &taskqueuev1.ScheduledTask{SchTime: never, Task: number, TaskType: taskType, Data: raw(data)}
 	}
-	at := func(s task.Submission, due string) task.Submission {
-		s.Time = &due
+	at := func(s *taskqueuev1.ScheduledTask, due string) *taskqueuev1.ScheduledTask {
+		s.SchTime = due
 		return s
 	}
 	for name, c := range map[string]struct {
-		s     task.Submission
+		s     *taskqueuev1.ScheduledTask
 		wrong []string
 	}{
 		"good":                      {hook(`,"args":{"a":1},"timeout":300,"callback":1,"callback_url":"https://a.example/cb"`), nil},
-		"retry 10 is allowed":       {with(func(s *task.Submission) { s.Retry = ptr(10) }), nil},
-		"retry 11 is not":           {with(func(s *task.Submission) { s.Retry = ptr(11) }), []string{"retry"}},
-		"retry -1 is not":           {with(func(s *task.Submission) { s.Retry = ptr(-1) }), []string{"retry"}},
-		"priority 3":                {with(func(s *task.Submission) { s.Priority = ptr(3) }), []string{"override_priority"}},
-		"a long tag":                {with(func(s *task.Submission) { s.LogTag = strings.Repeat("x", 129) }), []string{"log_tag"}},
-		"a bad subscriber":          {with(func(s *task.Submission) { s.Subscribe, s.OnFailure = "bad", "bad" }), []string{"subscribe", "failed_task_handler"}},
-		"a time with a zone":        {with(func(s *task.Submission) { s.Time = ptr("2026-11-20T10:00:00+05:30") }), []string{"sch_time"}},
-		"a time with a Z":           {with(func(s *task.Submission) { s.Time = ptr("2026-11-20T10:00:00Z") }), nil},
-		"a time too far ahead":      {with(func(s *task.Submission) { s.Time = ptr("2027-11-22T10:00:00") }), []string{"sch_time"}},
-		"a missing time":            {with(func(s *task.Submission) { s.Time = ptr("") }), []string{"sch_time"}},
-		"an impossible date":        {with(func(s *task.Submission) { s.Time = ptr("2026-02-30T10:00:00") }), []string{"sch_time"}},
-		"a header with a newline":   {with(func(s *task.Submission) { s.Headers = map[string]string{"X": "a\r\nY: b"} }), []string{"headers"}},
+		"retry 10 is allowed":       {with(func(s *taskqueuev1.ScheduledTask) { s.Retry = ptr(int32(10)) }), nil},
+		"retry 11 is not":           {with(func(s *taskqueuev1.ScheduledTask) { s.Retry = ptr(int32(11)) }), []string{"retry"}},
+		"retry -1 is not":           {with(func(s *taskqueuev1.ScheduledTask) { s.Retry = ptr(int32(-1)) }), []string{"retry"}},
+		"priority 3":                {with(func(s *taskqueuev1.ScheduledTask) { s.OverridePriority = ptr(int32(3)) }), []string{"override_priority"}},
+		"a long tag":                {with(func(s *taskqueuev1.ScheduledTask) { s.LogTag = ptr(strings.Repeat("x", 129)) }), []string{"log_tag"}},
+		"a bad subscriber":          {with(func(s *taskqueuev1.ScheduledTask) { s.Subscribe, s.FailedTaskHandler = ptr("bad"), ptr("bad") }), []string{"subscribe", "failed_task_handler"}},
+		"a time with a zone":        {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-11-20T10:00:00+05:30" }), []string{"sch_time"}},
+		"a time with a Z":           {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-11-20T10:00:00Z" }), nil},
+		"a time too far ahead":      {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2027-11-22T10:00:00" }), []string{"sch_time"}},
+		"a missing time":            {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "" }), []string{"sch_time"}},
+		"an impossible date":        {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-02-30T10:00:00" }), []string{"sch_time"}},
+		"a header with a newline":   {with(func(s *taskqueuev1.ScheduledTask) { s.Headers = map[string]string{"X": "a\r\nY: b"} }), []string{"headers"}},
 		"a header with a colon":     {hook(`,"headers":{"X:":"a"}`), []string{"headers"}},
 		"no url":                    {data(4, 1, `{}`), []string{"data.url"}},
 		"a bad url":                 {data(4, 1, `{"url":"https://bad/"}`), []string{"data.url"}},
 		"an internal url":           {data(4, 1, `{"url":"http://gateway:8091/x"}`), []string{"data.url"}},
-		"an internal callback":      {with(func(s *task.Submission) { s.OnSuccess = "http://gateway:8091/x" }), []string{"success_task_handler"}},
+		"an internal callback":      {with(func(s *taskqueuev1.ScheduledTask) { s.SuccessTaskHandler = ptr("http://gateway:8091/x") }), []string{"success_task_handler"}},
 		"timeout 0":                 {hook(`,"timeout":0`), []string{"data.timeout"}},
 		"timeout 301":               {hook(`,"timeout":301`), []string{"data.timeout"}},
 		"args is a list":            {hook(`,"args":[1]`), []string{"data.args"}},
@@ -136,7 +131,7 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, fields := validator().Check(3, c.s, user())
+			_, fields := check(3, c.s)
 			var got []string
 			for _, f := range fields {
 				got = append(got, f.Name)
@@ -153,8 +148,8 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 
 func TestServicesMayNameInternalOrigins(t *testing.T) {
 	t.Parallel()
-	s := task.Submission{Task: 4, TaskType: 2, Data: []byte(`{"url":"http://gateway:8091/x"}`), Headers: map[string]string{"a": "1"}}
-	p, fields := validator().Check(0, s, task.Caller{Name: "service:rerun", Internal: true})
+	s := &taskqueuev1.ScheduledTask{Task: 4, TaskType: 2, Data: raw(`{"url":"http://gateway:8091/x"}`), Headers: map[string]string{"a": "1"}}
+	p, fields := checks().Check(0, s, true, task.Caller{Name: "service:rerun", Internal: true})
 	if len(fields) > 0 || !p.Body.Internal || string(p.Body.Headers) != `{"a":"1"}` || p.Body.Retry != 3 {
 		t.Errorf("%+v, %v", p, fields)
 	}

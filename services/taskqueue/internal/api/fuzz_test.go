@@ -1,11 +1,12 @@
-package task_test
+package api_test
 
 import (
 	"encoding/json"
 	"net/url"
 	"testing"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
 // The stub of targets takes what is no URL. What a user may send is JSON of a bounded size that names no address of the platform itself, whatever was written.
@@ -16,12 +17,12 @@ func FuzzAUsersTaskIsBoundedAndLeadsOutside(f *testing.F) {
 	f.Add(2, 5, []byte(`{"to":["a@b.example"],"is_template":1,"template":"<p>"}`), "http://GATEWAY:8091")
 	f.Add(6, 1, []byte(`{"contact":9812345678,"template":"welcome","countryCode":null}`), "//gateway:8091/")
 	f.Fuzz(func(t *testing.T, number, kind int, data []byte, subscribe string) {
-		s := task.Submission{Task: number, TaskType: kind, Data: data, Subscribe: subscribe}
-		p, fields := validator().Check(0, s, user())
+		p, fields := check(0, &taskqueuev1.ScheduledTask{SchTime: never, Task: int32(number), TaskType: int32(kind),
+			Data: &typev1.RawJSON{Json: data}, Subscribe: &subscribe})
 		if len(fields) > 0 {
 			return
 		}
-		if !json.Valid(p.Body.Data) || len(data) > task.MaxTaskBytes {
+		if !json.Valid(p.Body.Data) || len(data) > 64<<10 {
 			t.Errorf("accepted %d bytes, stored %q", len(data), p.Body.Data)
 		}
 		var hook struct {

@@ -1,4 +1,4 @@
-package submit_test
+package api_test
 
 import (
 	"context"
@@ -15,9 +15,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -31,7 +32,7 @@ func serves(job.Channel) bool             { return true }
 func moment(d time.Duration) time.Time    { return clock.System{}.Now().Add(d) }
 func generator() *job.Generator           { return job.NewGenerator(clock.System{}, rand.Reader) }
 
-func open(t *testing.T) (*submit.Submitter, *engine.Redis) {
+func accepting(t *testing.T) (*api.Acceptor, *engine.Redis) {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t, "--appendfsync", "everysec").Addr, MaxRetries: -1, PoolSize: 32})
 	t.Cleanup(func() { _ = client.Close() })
@@ -39,14 +40,14 @@ func open(t *testing.T) (*submit.Submitter, *engine.Redis) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &task.Validator{Targets: anywhere{}, Serves: serves, Clock: clock.System{}}
-	return submit.New(submit.Deps{Queue: q, Validator: v, IDs: generator(), Clock: clock.System{}, Observer: anywhere{}}), q
+	checks := api.Checks{Targets: anywhere{}, Serves: serves, Clock: clock.System{}}
+	return &api.Acceptor{Queue: q, Checks: checks, IDs: generator(), Observer: anywhere{}}, q
 }
 
 // Joins race with the moment at which the window fires: whatever id a caller got was delivered exactly once.
 func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 	t.Parallel()
-	s, q := open(t)
+	s, q := accepting(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	var mu sync.Mutex
@@ -58,14 +59,17 @@ func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 		joins.Go(func() {
 			for n := range 125 {
 				at := moment(0).Format(task.TimeLayout) // due at once: every join races with the claim
-				ids, err := s.Submit(ctx, submit.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, Tasks: []task.Submission{
-					{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"}`), Time: &at, WindowKey: "k", Override: n%5 == 0}}})
+				one := toWindow(at, "k")
+				if n%5 == 0 {
+					one.OverrideWindow = ptr(int32(1))
+				}
+				ids, err := s.Accept(ctx, ofUser(""), []*taskqueuev1.ScheduledTask{one}, false)
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				mu.Lock()
-				returned[ids[0]] = true
+				returned[job.ID(ids[0])] = true
 				mu.Unlock()
 			}
 		})
@@ -84,6 +88,16 @@ func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 	if len(delivered) != len(returned) {
 		t.Errorf("%d delivered, %d returned", len(delivered), len(returned))
 	}
+}
+
+// toWindow is a webhook of a window; empty: of none.
+func toWindow(at, window string) *taskqueuev1.ScheduledTask {
+	return &taskqueuev1.ScheduledTask{Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/"}`), SchTime: at,
+		WindowDelay: &window, LogTag: &window}
+}
+
+func ofUser(key string) api.Request {
+	return api.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, IdempotencyKey: key}
 }
 
 func isClosed(stop <-chan struct{}) bool {
@@ -125,22 +139,22 @@ func drain(ctx context.Context, t *testing.T, q *engine.Redis, stop <-chan struc
 
 func TestAWindowStaysOnItsShardAndABatchOverShardsKeepsItsOrder(t *testing.T) {
 	t.Parallel()
-	s, q := open(t)
+	s, q := accepting(t)
 	at := moment(time.Hour).Format(task.TimeLayout)
-	hook := func(window string) task.Submission {
-		return task.Submission{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"}`), Time: &at, WindowKey: window, LogTag: window}
+	var tasks []*taskqueuev1.ScheduledTask
+	for _, window := range []string{"a", "", "b", "c", "a"} {
+		tasks = append(tasks, toWindow(at, window))
 	}
-	request := submit.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, Tasks: []task.Submission{hook("a"), hook(""), hook("b"), hook("c"), hook("a")}}
-	first, err := s.Submit(t.Context(), request)
+	first, err := s.Accept(t.Context(), ofUser(""), tasks, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := s.Submit(t.Context(), request)
+	again, err := s.Accept(t.Context(), ofUser(""), tasks, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, tag := range []string{"a", "", "b", "c", "a"} {
-		snapshot, err := q.Info(t.Context(), []job.ID{first[i]})
+		snapshot, err := q.Info(t.Context(), []job.ID{job.ID(first[i])})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,13 +174,10 @@ func TestAWindowStaysOnItsShardAndABatchOverShardsKeepsItsOrder(t *testing.T) {
 // a mistake of the caller that both must show, whichever comes first.
 func TestAKeyNamesOneRequestWithWindowsOrWithout(t *testing.T) {
 	t.Parallel()
-	s, _ := open(t)
+	s, _ := accepting(t)
 	at := moment(time.Hour).Format(task.TimeLayout)
-	hook := func(window string) []task.Submission {
-		return []task.Submission{{Task: 4, TaskType: 2, Data: []byte(`{"url":"https://a.example/"}`), Time: &at, WindowKey: window}}
-	}
-	send := func(key, window string) ([]job.ID, error) {
-		return s.Submit(t.Context(), submit.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, IdempotencyKey: key, Tasks: hook(window)})
+	send := func(key, window string) ([]string, error) {
+		return s.Accept(t.Context(), ofUser(key), []*taskqueuev1.ScheduledTask{toWindow(at, window)}, false)
 	}
 	for i := range 20 {
 		key := fmt.Sprint("key-", i)

@@ -1,10 +1,11 @@
-package task
+package api
 
 import (
 	"net/mail"
 	"slices"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 const (
@@ -15,9 +16,8 @@ const (
 )
 
 func (c *checker) sms(data []byte) {
-	var d SMS
-	if field, message := decode(data, &d); field != "" {
-		c.wrong(field, "%s", message)
+	var d task.SMS
+	if !c.decode(data, &d) {
 		return
 	}
 	c.contact(d.Contact, d.CountryCode)
@@ -30,7 +30,7 @@ func (c *checker) sms(data []byte) {
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
-func (c *checker) contact(number, country Digits) {
+func (c *checker) contact(number, country task.Digits) {
 	if number == "" {
 		c.wrong("data.contact", "data.contact is missing")
 		return
@@ -43,24 +43,23 @@ func (c *checker) contact(number, country Digits) {
 	}
 }
 
-func (c *checker) provider(channel job.Channel, p Provider) {
-	if p.Provider != "" && !c.v.Known(channel, p.Provider) {
+func (c *checker) provider(channel job.Channel, p task.Provider) {
+	if p.Provider != "" && !c.Known(channel, p.Provider) {
 		c.wrong("data.config.provider", "data.config.provider is not configured here; leave it out for the default")
 	}
 }
 
 // sender refuses a sender that is not the laboratory's. What the platform sends for no laboratory is its own business.
 func (c *checker) sender(field string, channel job.Channel, name string) {
-	if name == "" || c.v.Sender == nil || c.caller.LabID == 0 || c.v.Sender(channel, c.caller.LabID, name) {
+	if name == "" || c.Sender == nil || c.caller.LabID == 0 || c.Sender(channel, c.caller.LabID, name) {
 		return
 	}
 	c.wrong(field, "%s is not a sender of this laboratory; leave it out for the default, or ask the platform to allow it", field)
 }
 
 func (c *checker) email(data []byte) {
-	var d Email
-	if field, message := decode(data, &d); field != "" {
-		c.wrong(field, "%s", message)
+	var d task.Email
+	if !c.decode(data, &d) {
 		return
 	}
 	if len(d.To) == 0 {
@@ -100,9 +99,8 @@ func (c *checker) addresses(field string, list []string) {
 }
 
 func (c *checker) push(data []byte) {
-	var d Push
-	if field, message := decode(data, &d); field != "" {
-		c.wrong(field, "%s", message)
+	var d task.Push
+	if !c.decode(data, &d) {
 		return
 	}
 	if (len(d.Tokens) == 0) == (d.Topic == "") {
@@ -121,9 +119,8 @@ func (c *checker) push(data []byte) {
 }
 
 func (c *checker) whatsApp(data []byte) {
-	var d WhatsApp
-	if field, message := decode(data, &d); field != "" {
-		c.wrong(field, "%s", message)
+	var d task.WhatsApp
+	if !c.decode(data, &d) {
 		return
 	}
 	c.contact(d.Contact, d.CountryCode)

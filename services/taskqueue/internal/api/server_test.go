@@ -1,4 +1,4 @@
-package grpcapi_test
+package api_test
 
 import (
 	"bytes"
@@ -20,20 +20,18 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// api is the whole service below the transport, on the in-memory engine.
-type api struct {
-	*grpcapi.Server
+// site is the whole service below the transport, on the in-memory engine.
+type site struct {
+	*api.Server
 	t       *testing.T
 	queue   *model.Model
 	ledger  *ledger
@@ -72,35 +70,30 @@ func (targets) CheckPublic(raw string) error {
 
 func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
 
-type silent struct{}
-
-func (silent) Enqueued(job.Lane) {}
-func (silent) Refused(string)    {}
-
-func open(t *testing.T, access grpcapi.Access) *api {
+func open(t *testing.T, access api.Access) *site {
 	t.Helper()
 	return openFor(t, access, "")
 }
 
 // openFor opens the queue to users with a permission.
-func openFor(t *testing.T, access grpcapi.Access, permission string) *api {
+func openFor(t *testing.T, access api.Access, permission string) *site {
 	t.Helper()
 	q := model.New(clock.System{}, engine.DefaultSettings())
 	ids := job.NewGenerator(clock.System{}, rand.Reader)
-	v := &task.Validator{Targets: targets{}, Serves: func(job.Channel) bool { return true },
+	checks := api.Checks{Targets: targets{}, Serves: func(job.Channel) bool { return true },
 		Known: func(job.Channel, string) bool { return true },
 		Sender: func(c job.Channel, lab int64, name string) bool {
 			return lab != 12 || name == c.String()+"-of-12@lab.example"
 		},
 		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC))} // the times below are within a year of it
-	s := submit.New(submit.Deps{Queue: q, Validator: v, IDs: ids, Clock: clock.System{}, Observer: silent{}})
 	ledger, stored := &ledger{}, &shelf{}
-	m := manage.New(manage.Deps{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{},
-		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(ids, id, b, r)
-		}})
-	return &api{Server: grpcapi.New(s, m, consent.NewRecorder(ledger, clock.System{}), access, permission),
-		t: t, queue: q, ledger: ledger, archive: stored}
+	s := &api.Server{Tasks: &api.Acceptor{Queue: q, Checks: checks, IDs: ids, Observer: anywhere{}},
+		Jobs: &api.Jobs{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{},
+			Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
+				return worker.Callbacks(ids, id, b, r)
+			}},
+		Consents: consent.NewRecorder(ledger, clock.System{}), Access: access, Send: permission}
+	return &site{Server: s, t: t, queue: q, ledger: ledger, archive: stored}
 }
 
 func asUser(t *testing.T, lab int64) context.Context {
@@ -117,7 +110,7 @@ func hook() *taskqueuev1.Task {
 	return &taskqueuev1.Task{Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/x"}`)}
 }
 
-func (a *api) enqueue(ctx context.Context, tasks ...*taskqueuev1.Task) []string {
+func (a *site) enqueue(ctx context.Context, tasks ...*taskqueuev1.Task) []string {
 	a.t.Helper()
 	out, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: tasks})
 	if err != nil || out.GetCode() != 200 {
@@ -126,7 +119,7 @@ func (a *api) enqueue(ctx context.Context, tasks ...*taskqueuev1.Task) []string 
 	return out.GetJobIds()
 }
 
-func (a *api) info(ctx context.Context, id string) *taskqueuev1.JobInfoResponse {
+func (a *site) info(ctx context.Context, id string) *taskqueuev1.JobInfoResponse {
 	a.t.Helper()
 	quoted, err := json.Marshal(id)
 	if err != nil {
@@ -146,7 +139,7 @@ type claimed struct {
 }
 
 // claim takes everything of the webhook channel.
-func (a *api) claim() (jobs []claimed) {
+func (a *site) claim() (jobs []claimed) {
 	a.t.Helper()
 	for shard := range job.Shards {
 		c, err := a.queue.Claim(a.t.Context(), engine.ClaimRequest{Shard: shard, Channel: job.Webhook, Max: 100, Turn: 1})
@@ -161,7 +154,7 @@ func (a *api) claim() (jobs []claimed) {
 }
 
 // settle claims everything of the webhook channel and ends it with op.
-func (a *api) settle(op engine.Op, state job.State) {
+func (a *site) settle(op engine.Op, state job.State) {
 	a.t.Helper()
 	for _, j := range a.claim() {
 		b, err := job.DecodeBody(j.Raw)
@@ -179,7 +172,7 @@ func (a *api) settle(op engine.Op, state job.State) {
 
 func TestIDsComeInRequestOrderAndTheLifeOfAJobIsTold(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
 	high := hook()
 	high.OverridePriority = ptr(int32(2))
 	high.LogTag = ptr("tag")
@@ -203,7 +196,7 @@ func ptr[T any](v T) *T { return &v }
 
 func TestAnInvalidBatchIsRefusedAsAWholeAndNamesEveryFault(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
 	_, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook(), {Task: 5, TaskType: 1, Data: raw(`{}`)}, {Task: 4, TaskType: 2, Data: raw(`{}`), Retry: ptr(int32(11))}}})
 	e, ok := apperr.From(err)
 	if !ok || e.Kind != apperr.Invalid {
@@ -228,7 +221,7 @@ func TestAnInvalidBatchIsRefusedAsAWholeAndNamesEveryFault(t *testing.T) {
 
 func TestAnIdempotencyKeyReturnsTheSameIDsPerCaller(t *testing.T) {
 	t.Parallel()
-	a := open(t, grpcapi.AccessAuthenticated)
+	a := open(t, api.AccessAuthenticated)
 	keyed := func(ctx context.Context) context.Context {
 		return metadata.NewIncomingContext(ctx, metadata.Pairs("idempotency-key", "k1"))
 	}
@@ -246,7 +239,7 @@ func TestAnIdempotencyKeyReturnsTheSameIDsPerCaller(t *testing.T) {
 
 func TestAUserSeesOnlyJobsOfTheOwnLaboratory(t *testing.T) {
 	t.Parallel()
-	a := open(t, grpcapi.AccessAuthenticated)
+	a := open(t, api.AccessAuthenticated)
 	id := a.enqueue(asUser(t, 12), hook())[0]
 	service := a.enqueue(asService(t), hook())[0]
 	stranger := asUser(t, 13)
@@ -281,8 +274,8 @@ func TestAUserSeesOnlyJobsOfTheOwnLaboratory(t *testing.T) {
 func TestAccessSettings(t *testing.T) {
 	t.Parallel()
 	in := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook()}}
-	for access, want := range map[grpcapi.Access][3]string{ // anonymous, user, service
-		grpcapi.AccessAuthenticated: {"unauthenticated", "ok", "ok"}, grpcapi.AccessOpen: {"ok", "ok", "ok"}, grpcapi.AccessOff: {"forbidden", "forbidden", "ok"},
+	for access, want := range map[api.Access][3]string{ // anonymous, user, service
+		api.AccessAuthenticated: {"unauthenticated", "ok", "ok"}, api.AccessOpen: {"ok", "ok", "ok"}, api.AccessOff: {"forbidden", "forbidden", "ok"},
 	} {
 		a := open(t, access)
 		for i, ctx := range []context.Context{t.Context(), asUser(t, 12), asService(t)} {
@@ -299,14 +292,14 @@ func TestAccessSettings(t *testing.T) {
 			}
 		}
 	}
-	if len(grpcapi.AnonymousMethods(grpcapi.AccessOpen)) != 8 || grpcapi.AnonymousMethods(grpcapi.AccessAuthenticated) != nil {
+	if len(api.AnonymousMethods(api.AccessOpen)) != 8 || api.AnonymousMethods(api.AccessAuthenticated) != nil {
 		t.Error("methods without a credential")
 	}
 }
 
 func TestScheduleMoveCancelAndRetryAnswerWithTheDocumentedCodes(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
 	scheduled := &taskqueuev1.ScheduledTask{SchTime: "2030-01-01T00:00:00", Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/x"}`)}
 	out, err := a.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{scheduled}})
 	if err != nil {
@@ -339,7 +332,7 @@ func TestScheduleMoveCancelAndRetryAnswerWithTheDocumentedCodes(t *testing.T) {
 		t.Errorf("retry %v, %v", retried, err)
 	}
 	j := a.info(ctx, failed).GetJob()
-	at, err := task.ParseTime(j.GetScheduledAt())
+	at, err := time.Parse(task.TimeLayout, j.GetScheduledAt())
 	if err != nil || j.GetStatus() != "scheduled" || j.GetAttempts() != 0 || at.Before(before.Add(119*time.Second)) || at.After(now().Add(121*time.Second)) {
 		t.Errorf("job %v, %v", j, err)
 	}
@@ -349,7 +342,7 @@ func now() time.Time { return clock.System{}.Now() }
 
 func TestWindowsJoinOverrideAndBelongToALaboratory(t *testing.T) {
 	t.Parallel()
-	a := open(t, grpcapi.AccessAuthenticated)
+	a := open(t, api.AccessAuthenticated)
 	schedule := func(lab int64, at, url string, override bool, n int) []string {
 		t.Helper()
 		in := &taskqueuev1.ScheduleRequest{}
@@ -394,7 +387,7 @@ func TestWindowsJoinOverrideAndBelongToALaboratory(t *testing.T) {
 
 func TestInfoAcceptsAListAndItsAlias(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
 	ids := a.enqueue(ctx, hook(), hook())
 	out, err := a.JobInfo(ctx, &taskqueuev1.JobInfoRequest{JobId: raw(`["` + ids[1] + `","nope","` + ids[0] + `"]`)})
 	if err != nil || out.GetCode() != 401 || len(out.GetJobs()) != 2 || out.GetJobs()[0].GetId() != ids[1] || out.GetNotFound()[0] != "nope" {
@@ -409,7 +402,7 @@ func TestInfoAcceptsAListAndItsAlias(t *testing.T) {
 
 func TestAJobThatRedisForgotComesFromTheArchiveForItsLaboratoryOnly(t *testing.T) {
 	t.Parallel()
-	a := open(t, grpcapi.AccessAuthenticated)
+	a := open(t, api.AccessAuthenticated)
 	ids := a.enqueue(asUser(t, 12), hook())
 	const id = "00a01BX5ZZKBKACTAV9WEVGEMMVRZ"
 	a.archive.records = map[job.ID]*job.Record{id: {State: job.Finished, LabID: 12, Task: 4, Attempts: 1, EndedMs: 1_790_000_000_000}}
@@ -436,7 +429,7 @@ func TestAJobThatRedisForgotComesFromTheArchiveForItsLaboratoryOnly(t *testing.T
 
 func TestMappingsAreOneJobEachAndWrongOnesAreNamed(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
 	out, err := a.Mapping(ctx, &taskqueuev1.MappingRequest{Mappings: []*taskqueuev1.DictionaryMapping{
 		{Keyword: "hb", Data: raw(`{"a":1}`)}, {Keyword: "wbc", Data: raw(`{}`)}, {Keyword: "hb", Data: raw(`{"a":2}`)}}})
 	if err != nil || out.GetCode() != 200 || len(out.GetJobIds()) != 3 {
@@ -462,7 +455,7 @@ func TestMappingsAreOneJobEachAndWrongOnesAreNamed(t *testing.T) {
 
 func TestAConsentIsRecordedAsSentForTheCallersLaboratory(t *testing.T) {
 	t.Parallel()
-	a := open(t, grpcapi.AccessAuthenticated)
+	a := open(t, api.AccessAuthenticated)
 	kind, key := "optin", "wa:1"
 	in := &taskqueuev1.UpdateConsentRequest{Type: &kind, CacheKey: &key, DetailsObj: raw(`{"source":"desk","contact":9812345678,"countryCode":"91","ip":7}`)}
 	out, err := a.UpdateConsent(asUser(t, 12), in)

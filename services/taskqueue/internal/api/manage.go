@@ -1,11 +1,10 @@
-package grpcapi
+package api
 
 import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // The documented codes of the body.
@@ -18,7 +17,7 @@ const jobNotFound = "Job not found"
 
 // JobInfo tells the state of one job or of a list.
 func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*taskqueuev1.JobInfoResponse, error) {
-	viewer, err := s.viewer(ctx)
+	caller, err := s.caller(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +25,7 @@ func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	views, err := s.manager.Info(ctx, viewer, ids)
+	views, err := s.Jobs.Info(ctx, caller, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +54,7 @@ func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*
 func (s *Server) CancelJob(
 	ctx context.Context, in *taskqueuev1.CancelJobRequest,
 ) (*taskqueuev1.CancelJobResponse, error) {
-	viewer, err := s.viewer(ctx)
+	caller, err := s.caller(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -63,17 +62,17 @@ func (s *Server) CancelJob(
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.manager.Cancel(ctx, viewer, unique(ids))
+	done, err := s.Jobs.Cancel(ctx, caller, unique(ids))
 	if err != nil {
 		return nil, err
 	}
 	out := &taskqueuev1.CancelJobResponse{
 		Code:            codeOK,
-		Cancelled:       done.Cancelled,
+		Cancelled:       done.Done,
 		CancelRequested: done.Requested,
-		NotFound:        done.NotFound,
+		NotFound:        done.Others,
 	}
-	if len(done.NotFound) > 0 {
+	if len(done.Others) > 0 {
 		out.Code, out.Message = codeNotFound, jobNotFound
 	}
 	return out, nil
@@ -83,7 +82,7 @@ func (s *Server) CancelJob(
 func (s *Server) RescheduleJob(
 	ctx context.Context, in *taskqueuev1.RescheduleJobRequest,
 ) (*taskqueuev1.RescheduleJobResponse, error) {
-	viewer, err := s.viewer(ctx)
+	caller, err := s.caller(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -94,11 +93,11 @@ func (s *Server) RescheduleJob(
 	if id == "" {
 		return nil, apperr.InvalidField("job_id", "job_id is missing")
 	}
-	at, err := task.ParseTime(in.GetRescAt())
+	at, err := parseTime(in.GetRescAt())
 	if err != nil {
 		return nil, apperr.InvalidField("resc_at", "resc_at must be written YYYY-MM-DDTHH:MM:SS in UTC")
 	}
-	moved, err := s.manager.Reschedule(ctx, viewer, id, at)
+	moved, err := s.Jobs.Reschedule(ctx, caller, id, at)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +115,6 @@ func (s *Server) RetryTask(
 	if err != nil {
 		return nil, err
 	}
-	viewer := viewerOf(caller)
 	ids := make([]string, 0, len(in.GetJobs()))
 	for i, j := range in.GetJobs() {
 		if j.GetJobId() == "" {
@@ -124,12 +122,12 @@ func (s *Server) RetryTask(
 		}
 		ids = append(ids, j.GetJobId())
 	}
-	revived, notFound, err := s.manager.RetryFailed(ctx, viewer, unique(ids))
+	done, err := s.Jobs.RetryFailed(ctx, caller, unique(ids))
 	if err != nil {
 		return nil, err
 	}
-	out := &taskqueuev1.RetryTaskResponse{Code: codeOK, JobIds: revived, NotFound: notFound}
-	if len(revived) == 0 {
+	out := &taskqueuev1.RetryTaskResponse{Code: codeOK, JobIds: done.Done, NotFound: done.Others}
+	if len(done.Done) == 0 {
 		out.Code, out.Message = codeNotFound, jobNotFound
 	}
 	return out, nil

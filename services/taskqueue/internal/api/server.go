@@ -1,10 +1,11 @@
-package grpcapi
+// Package api owns what callers ask of the queue: to accept tasks, all of a request or none, and to look at jobs, cancel,
+// move and revive them.
+package api
 
 import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/grpc/metadata"
@@ -14,29 +15,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
-
-// Submitter accepts tasks.
-type Submitter interface {
-	Submit(ctx context.Context, r submit.Request) ([]job.ID, error)
-	Map(ctx context.Context, r submit.Request, list []task.Mapping) ([]job.ID, error)
-}
 
 // Consents records what recipients agreed to.
 type Consents interface {
 	Update(ctx context.Context, caller task.Caller, u consent.Update) error
-}
-
-// Manager looks after jobs that exist.
-type Manager interface {
-	Info(ctx context.Context, v manage.Viewer, ids []string) ([]*manage.View, error)
-	Cancel(ctx context.Context, v manage.Viewer, ids []string) (manage.CancelOutcome, error)
-	Reschedule(ctx context.Context, v manage.Viewer, id string, at time.Time) (bool, error)
-	RetryFailed(ctx context.Context, v manage.Viewer, ids []string) (revived, notFound []string, err error)
 }
 
 // Access says who may use the queue besides the services of the platform.
@@ -49,23 +33,14 @@ const (
 	AccessOff           Access = "off"           // services only
 )
 
-// Server implements lab.taskqueue.v1.
+// Server implements lab.taskqueue.v1: who may call, decoding, calling, encoding.
 type Server struct {
 	taskqueuev1.UnimplementedTaskQueueServiceServer
-	submitter Submitter
-	manager   Manager
-	consents  Consents
-	access    Access
-	send      string // the permission that users need; empty: none
-}
-
-// New makes a server. consents is nil when the queue runs without its database. send is the permission that users
-// need; empty: none.
-func New(
-	submitter Submitter, manager Manager, consents Consents, access Access, send string,
-) *Server {
-	return &Server{submitter: submitter, manager: manager, consents: consents, access: access,
-		send: send}
+	Tasks    *Acceptor
+	Jobs     *Jobs
+	Consents Consents // nil: the queue runs without its database
+	Access   Access
+	Send     string // the permission that users need; empty: none
 }
 
 // AnonymousMethods are the methods that need no credential under the given access: those that users may call.
@@ -111,18 +86,18 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 		return task.Caller{LabID: max(named, 0), Name: "service:" + p.Caller, Internal: true}, nil
 	}
 	switch {
-	case s.access == AccessOff:
+	case s.Access == AccessOff:
 		return task.Caller{}, apperr.New(apperr.Forbidden, "ACCESS_OFF",
 			"The task queue takes requests from services of the platform only")
-	case p.Kind == authn.Anonymous && s.access == AccessOpen && s.send == "":
+	case p.Kind == authn.Anonymous && s.Access == AccessOpen && s.Send == "":
 		return task.Caller{LabID: anonymousLab, Name: "anonymous"}, nil
 	case p.Kind == authn.Anonymous:
 		return task.Caller{}, apperr.New(apperr.Unauthenticated, "UNAUTHENTICATED", "Log in to use the task queue")
 	case refers(p):
 		return task.Caller{}, errReferrer
-	case s.send != "" && !p.Has(s.send):
+	case s.Send != "" && !p.Has(s.Send):
 		return task.Caller{}, apperr.New(apperr.Forbidden, "SENDING_NOT_ALLOWED",
-			"Your account may not use the task queue; ask an administrator of the laboratory for the permission "+s.send)
+			"Your account may not use the task queue; ask an administrator of the laboratory for the permission "+s.Send)
 	}
 	scope, err := p.Scope(named)
 	if err != nil {
@@ -130,13 +105,6 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	}
 	return task.Caller{LabID: scope.LabID(), Name: userName(p.Actor())}, nil
 }
-
-func (s *Server) viewer(ctx context.Context) (manage.Viewer, error) {
-	c, err := s.caller(ctx, 0)
-	return viewerOf(c), err
-}
-
-func viewerOf(c task.Caller) manage.Viewer { return manage.Viewer{LabID: c.LabID, All: c.Internal} }
 
 // idempotencyKey is the request's field, else the header of REST clients.
 func idempotencyKey(ctx context.Context, field string) string {

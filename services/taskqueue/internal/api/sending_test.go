@@ -1,4 +1,4 @@
-package grpcapi_test
+package api_test
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // waiting counts the jobs that wait.
-func (a *api) waiting() (n int64) {
+func (a *site) waiting() (n int64) {
 	a.t.Helper()
 	list, err := a.queue.Depths(a.t.Context(), 0)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestASenderThatIsNotTheLaboratorysIsRefusedAndNothingIsWritten(t *testing.T
 		"data.senderId":        {Task: 1, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"hi","senderId":"%s"}`)},
 		"data.config.provider": {Task: 6, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"hi","config":{"provider":"%s"}}`)},
 	} {
-		a := open(t, grpcapi.AccessAuthenticated)
+		a := open(t, api.AccessAuthenticated)
 		with := func(name string) *taskqueuev1.Task {
 			text := strings.ReplaceAll(string(task.GetData().GetJson()), "%s", name)
 			return &taskqueuev1.Task{Task: task.GetTask(), TaskType: task.GetTaskType(), Data: raw(text)}
@@ -54,7 +54,7 @@ func TestASenderThatIsNotTheLaboratorysIsRefusedAndNothingIsWritten(t *testing.T
 }
 
 // verbs are everything that users do with jobs, mappings and consent.
-func (a *api) verbs(id string) map[string]func(context.Context) error {
+func (a *site) verbs(id string) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"enqueue": func(ctx context.Context) error {
 			_, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook()}})
@@ -94,7 +94,7 @@ func (a *api) verbs(id string) map[string]func(context.Context) error {
 
 func TestEveryVerbNeedsThePermissionWhereOneIsSet(t *testing.T) {
 	t.Parallel()
-	a := openFor(t, grpcapi.AccessAuthenticated, "task_send")
+	a := openFor(t, api.AccessAuthenticated, "task_send")
 	allowed := authn.NewContext(t.Context(), authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77,
 		Permissions: []string{"task_send"}})
 	id := a.enqueue(allowed, hook())[0]
@@ -116,7 +116,7 @@ func TestEveryVerbNeedsThePermissionWhereOneIsSet(t *testing.T) {
 
 func TestWhoRefersPatientsHasNothingToDoWithMessages(t *testing.T) {
 	t.Parallel()
-	a := open(t, grpcapi.AccessAuthenticated)
+	a := open(t, api.AccessAuthenticated)
 	id := a.enqueue(asUser(t, 12), hook())[0]
 	referring, department := 2, 0
 	login := func(p authn.Principal) context.Context {

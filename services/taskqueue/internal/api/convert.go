@@ -1,4 +1,4 @@
-package grpcapi
+package api
 
 import (
 	"encoding/json"
@@ -9,75 +9,8 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
-
-// documented are the fields that tasks and scheduled tasks share.
-type documented interface {
-	GetTask() int32
-	GetTaskType() int32
-	GetData() *typev1.RawJSON
-	GetHeaders() map[string]string
-	GetLogTag() string
-	GetSubscribe() string
-	GetSuccessTaskHandler() string
-	GetFailedTaskHandler() string
-}
-
-func submission(t documented, priority, retry *int32) task.Submission {
-	return task.Submission{
-		Task:      int(t.GetTask()),
-		TaskType:  int(t.GetTaskType()),
-		Data:      t.GetData().GetJson(),
-		Headers:   t.GetHeaders(),
-		LogTag:    t.GetLogTag(),
-		Subscribe: t.GetSubscribe(),
-		OnSuccess: t.GetSuccessTaskHandler(),
-		OnFailure: t.GetFailedTaskHandler(),
-		Priority:  number(priority),
-		Retry:     number(retry),
-	}
-}
-
-func submissions(tasks []*taskqueuev1.Task) []task.Submission {
-	list := make([]task.Submission, len(tasks))
-	for i, t := range tasks {
-		if t != nil { // a null element is refused like an empty one
-			list[i] = submission(t, t.OverridePriority, t.Retry)
-		}
-	}
-	return list
-}
-
-func scheduled(tasks []*taskqueuev1.ScheduledTask) []task.Submission {
-	list := make([]task.Submission, len(tasks))
-	for i, t := range tasks {
-		if t == nil {
-			continue
-		}
-		at := t.GetSchTime()
-		list[i] = submission(t, t.OverridePriority, t.Retry)
-		list[i].Time, list[i].WindowKey, list[i].Override = &at, t.GetWindowDelay(), t.GetOverrideWindow() == 1
-	}
-	return list
-}
-
-func number(v *int32) *int {
-	if v == nil {
-		return nil
-	}
-	n := int(*v)
-	return &n
-}
-
-func texts(ids []job.ID) []string {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = string(id)
-	}
-	return list
-}
 
 // jobIDs reads a documented field that holds one id or a list of them, or its alias.
 func jobIDs(field string, value, alias *typev1.RawJSON) (ids []string, list bool, err error) {
@@ -98,21 +31,21 @@ func jobIDs(field string, value, alias *typev1.RawJSON) (ids []string, list bool
 }
 
 func unique(ids []string) []string {
-	if len(ids) > manage.MaxIDs {
+	if len(ids) > MaxIDs {
 		return ids // refused for their number; nothing else is done with them
 	}
 	return distinct.Of(ids)
 }
 
-func jobOf(v *manage.View) *taskqueuev1.Job {
+func jobOf(v *Job) *taskqueuev1.Job {
 	r := &v.Record
 	created := clockText(r.CreatedMs)
-	out := &taskqueuev1.Job{
+	return &taskqueuev1.Job{
 		Id:             string(v.ID),
 		JobId:          string(v.ID),
 		Task:           int32(r.Task),
 		TaskType:       int32(r.TaskType),
-		Priority:       int32(v.Priority),
+		Priority:       int32(v.ID.Lane().Priority),
 		Status:         r.State.String(),
 		LogTag:         optional(r.LogTag),
 		Retry:          int32(r.Retry),
@@ -128,7 +61,6 @@ func jobOf(v *manage.View) *taskqueuev1.Job {
 		AttemptsDetail: attempts(r),
 		Result:         result(r),
 	}
-	return out
 }
 
 func optional(s string) *string {
@@ -153,16 +85,8 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 		first--
 	}
 	for i, a := range r.History {
-		list = append(
-			list,
-			&taskqueuev1.Attempt{
-				Number:  int32(first + i + 1),
-				EndedAt: clockText(a.EndedMs),
-				Outcome: "retry",
-				Error:   optional(a.Error),
-				Reason:  optional(a.Reason),
-			},
-		)
+		list = append(list, &taskqueuev1.Attempt{Number: int32(first + i + 1), EndedAt: clockText(a.EndedMs),
+			Outcome: "retry", Error: optional(a.Error), Reason: optional(a.Reason)})
 	}
 	switch {
 	case r.State == job.Finished:

@@ -1,4 +1,4 @@
-package beside
+package engines
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"github.com/spf13/afero"
 )
 
-// Bucket is the one that the object store has.
+// Bucket is the only one of that object store.
 const Bucket = "lab-reports"
 
-// Objects serves the files of a folder by S3 at the address until ctx ends.
-func Objects(ctx context.Context, address, folder string) error {
+// ServeObjects serves the files of a folder by S3 at the address until ctx ends.
+func ServeObjects(ctx context.Context, address, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}

@@ -5,14 +5,17 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
@@ -21,40 +24,38 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// openCluster makes a cluster of three masters and an engine on it.
-func openCluster(t *testing.T) (q *engine.Redis, masters []*redis.Client) {
+const masters = 3
+
+// openCluster makes a cluster of three masters, each with so many replicas, and an engine on it. The masters come first.
+func openCluster(t *testing.T, replicas int, set engine.Settings) (q *engine.Redis, nodes []*redistest.Server) {
 	t.Helper()
-	addrs := make([]string, 3)
-	nodes := make([]*redis.Client, 3)
-	var buses []string
-	for i := range nodes {
+	var addrs, buses, names []string
+	for range masters * (1 + replicas) {
 		bus := strconv.Itoa(servicetest.FreePort(t))
-		server := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000")
-		addrs[i], nodes[i], buses = server.Addr, server.Client(), append(buses, bus)
+		node := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000",
+			"--repl-diskless-sync-delay", "0", "--cluster-require-full-coverage", "no")
+		nodes, addrs, buses = append(nodes, node), append(addrs, node.Addr), append(buses, bus)
+		names = append(names, node.Client().ClusterMyID(t.Context()).Val())
 	}
 	const slots = 16384
 	for i, node := range nodes {
-		if err := node.ClusterAddSlotsRange(t.Context(), i*slots/3, (i+1)*slots/3-1).Err(); err != nil {
-			t.Fatal(err)
+		ask(t, node, "CLUSTER", "SET-CONFIG-EPOCH", i+1)
+		if i < masters {
+			ask(t, node, "CLUSTER", "ADDSLOTSRANGE", i*slots/masters, (i+1)*slots/masters-1)
 		}
-		if err := node.Do(t.Context(), "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range nodes[1:] {
-		host, port, err := net.SplitHostPort(addrs[i+1])
+		host, port, err := net.SplitHostPort(addrs[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := nodes[0].Do(t.Context(), "CLUSTER", "MEET", host, port, buses[i+1]).Err(); err != nil {
-			t.Fatal(err)
-		}
+		ask(t, nodes[0], "CLUSTER", "MEET", host, port, buses[i])
 	}
 	await.Nil(t, "the cluster", func() error { return whole(t.Context(), nodes) })
-	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, MaxRetries: -1})
+	for i, node := range nodes[masters:] {
+		ask(t, node, "CLUSTER", "REPLICATE", names[i%masters])
+	}
+	await.Nil(t, "replicas in step", func() error { return copied(t.Context(), nodes[:masters], replicas) })
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, MaxRetries: -1, DialTimeout: time.Second})
 	t.Cleanup(func() { _ = client.Close() })
-	set := engine.DefaultSettings()
-	set.Archive = true
 	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
 	if err != nil {
 		t.Fatal(err)
@@ -62,26 +63,44 @@ func openCluster(t *testing.T) (q *engine.Redis, masters []*redis.Client) {
 	return q, nodes
 }
 
-// whole returns what is missing until every node knows all three and all slots are served.
-func whole(ctx context.Context, nodes []*redis.Client) error {
+func ask(t *testing.T, node *redistest.Server, command ...any) {
+	t.Helper()
+	if err := node.Client().Do(t.Context(), command...).Err(); err != nil {
+		t.Fatal(command, err)
+	}
+}
+
+// whole returns what is missing until every node knows all others and all slots are served.
+func whole(ctx context.Context, nodes []*redistest.Server) error {
 	for i, node := range nodes {
-		text, err := node.ClusterInfo(ctx).Result()
+		text, err := node.Client().ClusterInfo(ctx).Result()
 		if err != nil {
 			return fmt.Errorf("node %d: %w", i, err)
 		}
-		if !strings.Contains(text, "cluster_state:ok") || !strings.Contains(text, "cluster_known_nodes:3") {
+		if !strings.Contains(text, "cluster_state:ok") || !strings.Contains(text, fmt.Sprintf("cluster_known_nodes:%d", len(nodes))) {
 			return fmt.Errorf("node %d says %s", i, text)
 		}
 	}
 	return nil
 }
 
+// copied returns what is missing until each master has so many replicas that have all of its data.
+func copied(ctx context.Context, nodes []*redistest.Server, replicas int) error {
+	for i, node := range nodes {
+		text, err := node.Client().Info(ctx, "replication").Result()
+		if err != nil || strings.Count(text, "state=online") != replicas {
+			return fmt.Errorf("node %d: %w %s", i, err, text)
+		}
+	}
+	return nil
+}
+
 // checkSlots makes sure that the keys of a shard are on one slot and that the nodes share the shards evenly.
-func checkSlots(t *testing.T, nodes []*redis.Client) {
+func checkSlots(t *testing.T, nodes []*redistest.Server) {
 	t.Helper()
 	slots := map[string]int64{}
 	for n, node := range nodes {
-		before := len(slots)
+		before, node := len(slots), node.Client()
 		keys, err := node.Keys(t.Context(), "tq:{*").Result()
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +124,9 @@ func checkSlots(t *testing.T, nodes []*redis.Client) {
 
 func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 	t.Parallel()
-	q, nodes := openCluster(t)
+	set := engine.DefaultSettings()
+	set.Archive = true
+	q, nodes := openCluster(t, 0, set)
 	g := engine.NewGate(q, engine.Durable, func([]string) {})
 	if err := g.Check(t.Context()); err != nil {
 		t.Fatal(err)
@@ -210,4 +231,70 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		t.Errorf("%+v, %v", report, err)
 	}
 	checkSlots(t, nodes)
+}
+
+// Three masters of a cluster with a replica each carry the queue, and one dies under load: its shards wait for the replica,
+// the others go on, and whatever was acknowledged is there.
+func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
+	t.Parallel()
+	set := engine.DefaultSettings()
+	set.WaitReplicas = 1
+	q, nodes := openCluster(t, 1, set)
+	var mu sync.Mutex // guards what follows
+	var accepted []job.ID
+	later := map[int]bool{} // shards that accepted something after the death
+	dead := make(chan struct{})
+	var all sync.WaitGroup
+	load, stop := context.WithCancel(t.Context())
+	defer stop()
+	for shard := range job.Shards {
+		all.Go(func() {
+			for load.Err() == nil {
+				batch, err := someJobsOn(shard)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got, err := q.Enqueue(load, batch)
+				if err != nil { // nothing was promised
+					_ = lifecycle.Pause(load, 20*time.Millisecond)
+					continue
+				}
+				mu.Lock()
+				accepted = append(accepted, got.IDs...)
+				select {
+				case <-dead:
+					later[shard] = true
+				default:
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	count := func() (jobs, shards int) { mu.Lock(); defer mu.Unlock(); return len(accepted), len(later) }
+	await.True(t, "load", func() bool { jobs, _ := count(); return jobs > 2000 })
+	nodes[0].Kill()
+	close(dead)
+	await.True(t, "the shards of the other masters go on", func() bool { _, shards := count(); return shards >= job.Shards-job.Shards/masters-1 })
+	stop()
+	all.Wait()
+	await.Nil(t, "the replica is the master", func() error { return findAll(t.Context(), q, accepted) })
+	jobs, shards := count()
+	t.Logf("%d jobs acknowledged and found, %d of %d shards went on", jobs, shards, job.Shards)
+}
+
+// findAll returns which of the jobs is not in its lane.
+func findAll(ctx context.Context, q *engine.Redis, ids []job.ID) error {
+	for part := range slices.Chunk(ids, 500) {
+		list, err := q.Info(ctx, part)
+		if err != nil {
+			return err
+		}
+		for _, s := range list {
+			if s.Place != engine.PlaceLane || len(s.Body) == 0 {
+				return fmt.Errorf("an accepted job is lost: %+v", s)
+			}
+		}
+	}
+	return nil
 }

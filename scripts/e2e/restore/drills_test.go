@@ -222,21 +222,21 @@ func (d *drills) objects() {
 	must(d.t, err)
 	const path = "/api-v3/report/external-edit/7001"
 	var session struct {
-		Word string `json:"word_url"`
+		Template string `json:"template_path"`
 	}
 	opened := d.MustAsk(d.t, "POST", path, `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`)
 	must(d.t, json.Unmarshal([]byte(opened), &session))
-	before, err := fetch(d.t.Context(), session.Word)
+	before, err := fetch(d.t.Context(), session.Template)
 	must(d.t, err)
 	copied := filepath.Join(d.backup, "objects")
 	must(d.t, os.CopyFS(copied, os.DirFS(at.Path)))
 	must(d.t, os.RemoveAll(at.Path))
 	lost := time.Now()
-	if _, err := fetch(d.t.Context(), session.Word); err == nil {
+	if _, err := fetch(d.t.Context(), session.Template); err == nil {
 		d.t.Error("the document is still there")
 	}
 	must(d.t, os.CopyFS(at.Path, os.DirFS(copied)))
-	same(d.t, "the document", before, func() (string, error) { return fetch(d.t.Context(), session.Word) })
+	same(d.t, "the document", before, func() (string, error) { return fetch(d.t.Context(), session.Template) })
 	d.took(lost, "objects", "a copy of the bucket, back", "the copy; a versioned bucket loses nothing")
 }
 

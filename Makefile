@@ -213,9 +213,10 @@ charts-package: $(CLUSTER)/helm ## Package every chart: make charts-package VERS
 
 # ---- images -----------------------------------------------------------------------------------------------
 
-# make images REGISTRY=ghcr.io/labplatform VERSION=1.2.0 pushes an image and its bill of materials for each deployable.
+# make images REGISTRY=ghcr.io/labplatform VERSION=1.2.0 pushes an image and its bill of materials for each deployable, and of devstack
+# for trials.
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
-DEPLOYABLES = ./gateway/cmd/gateway $(foreach s,$(filter-out gateway,$(SERVICES)),./services/$(s)/cmd/$(s))
+DEPLOYABLES = ./gateway/cmd/gateway $(foreach s,$(filter-out gateway,$(SERVICES)),./services/$(s)/cmd/$(s)) ./scripts/devstack
 
 $(BIN)/ko: scripts/images/go.mod
 	@echo "building the builder of images (the first time on a machine this takes some minutes)"

@@ -63,3 +63,20 @@ func TestMainExitsAsItShould(t *testing.T) {
 		}
 	}
 }
+
+func TestAMigrationWaitsForItsDatabaseWhenTold(t *testing.T) {
+	for _, c := range []struct{ args, tries, code int }{{args: 1, tries: 1, code: 1}, {args: 2, tries: 2, code: 0}} {
+		tries := 0
+		program := cli.Service{Name: "rerun", Migrate: func(context.Context) error {
+			if tries++; tries == 1 {
+				return errors.New("no database yet")
+			}
+			return nil
+		}}.Program()
+		var out bytes.Buffer
+		code := program.Main([]string{"migrate", "--wait=1m"}[:c.args], &out, &out)
+		if code != c.code || tries != c.tries {
+			t.Errorf("%d arguments: code %d after %d tries: %s", c.args, code, tries, out.String())
+		}
+	}
+}

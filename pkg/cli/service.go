@@ -2,8 +2,15 @@ package cli
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"os"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
+
+const migratePause = time.Second
 
 // Service is a binary of the platform with the verbs that all of them have. A nil function leaves its verb out.
 type Service struct {
@@ -22,7 +29,10 @@ type Service struct {
 }
 
 // Main runs the verb that the process's arguments name and ends the process.
-func (s Service) Main() {
+func (s Service) Main() { os.Exit(s.Program().Main(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// Program is the binary with its verbs.
+func (s Service) Program() Program {
 	program := Program{Name: s.Name, Summary: s.Summary}
 	add := func(name, summary string, run func(context.Context) error) {
 		if run == nil {
@@ -32,11 +42,33 @@ func (s Service) Main() {
 			Run: func(ctx context.Context, _ []string) error { return run(ctx) }})
 	}
 	add("serve", "Run the service until SIGTERM.", s.Serve)
-	add("migrate", "Create or update the service's own tables.", s.Migrate)
+	if s.Migrate != nil {
+		program.Verbs = append(program.Verbs, migrate(s.Migrate))
+	}
 	add("print-config", "Show every setting and its value; secrets are masked.", s.PrintConfig)
 	add("leader", "Show which connection leads each loop, and how to end it.", s.Leader)
 	program.Verbs = append(program.Verbs, s.More...)
-	os.Exit(program.Main(os.Args[1:], os.Stdout, os.Stderr))
+	return program
+}
+
+// migrate tries again for as long as it is told to: where a database is installed together with the service, the
+// platform's tables come later than this process.
+func migrate(run func(context.Context) error) Verb {
+	var wait time.Duration
+	return Verb{Name: "migrate", Summary: "Create or update the service's own tables.",
+		Flags: func(f *flag.FlagSet) { f.DurationVar(&wait, "wait", 0, "try again for this `time` when it fails") },
+		Run: func(ctx context.Context, _ []string) error {
+			for begin := time.Now(); ; {
+				err := run(ctx)
+				if err == nil || ctx.Err() != nil || time.Since(begin) > wait {
+					return err
+				}
+				fmt.Fprintln(os.Stderr, "not yet:", err)
+				if err := lifecycle.Pause(ctx, migratePause); err != nil {
+					return err
+				}
+			}
+		}}
 }
 
 // With adapts run to a Service: the settings are loaded from the environment first.

@@ -9,7 +9,7 @@ func (c cluster) gateway() (string, error) {
 			ClusterIP string `json:"clusterIP"`
 		} `json:"spec"`
 	}
-	if err := c.read(&service, "-n", space, "service", "gateway"); err != nil {
+	if err := c.read(&service, "-n", c.space, "service", "gateway"); err != nil {
 		return "", err
 	}
 	return "http://" + service.Spec.ClusterIP + ":8090", nil
@@ -29,6 +29,6 @@ The platform runs in Kubernetes.
   what it says  %s
 
 make cluster-test tests it, make cluster-down ends all of it.
-`, gateway, c.kubeconfig, c.node.Program("kubectl"), space, c.node.Program("helm"), c.node.Log("*"))
+`, gateway, c.kubeconfig, c.node.Program("kubectl"), c.space, c.node.Program("helm"), c.node.Log("*"))
 	return nil
 }

@@ -12,12 +12,10 @@ import (
 	"github.com/labplatform/labplatform/scripts/cluster/internal/node"
 )
 
-// space is the namespace of the platform.
-const space = "lab"
-
 // cluster is one Kubernetes, this machine's own or another, and what runs beside it.
 type cluster struct {
 	node       node.Node
+	space      string // the namespace of the platform
 	root       string // the repository
 	dir        string // everything that it writes
 	kubeconfig string
@@ -39,7 +37,7 @@ func newCluster(getenv func(string) string) (cluster, error) {
 	if err != nil {
 		return cluster{}, err
 	}
-	c := cluster{root: root, dir: filepath.Join(dir, "cluster"), kubeconfig: getenv("KUBECONFIG"),
+	c := cluster{space: "lab", root: root, dir: filepath.Join(dir, "cluster"), kubeconfig: getenv("KUBECONFIG"),
 		registry: getenv("REGISTRY"), host: getenv("HOST"), before: getenv("BEFORE")}
 	c.node = node.Node{Bin: bin, Dir: filepath.Join(c.dir, "node")}
 	if c.portBase, err = strconv.Atoi(or(getenv("LAB_PORT_BASE"), "21000")); err != nil {

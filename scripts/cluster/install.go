@@ -36,7 +36,7 @@ func (c cluster) install(name, chart string, more ...string) error {
 		return err
 	}
 	args := append(
-		[]string{"-n", space, "upgrade", "--install", name, chart, "-f", filepath.Join(values, name+".yaml"),
+		[]string{"-n", c.space, "upgrade", "--install", name, chart, "-f", filepath.Join(values, name+".yaml"),
 			"--wait", "--timeout", "5m"},
 		more...)
 	if !c.own {
@@ -51,8 +51,8 @@ func (c cluster) install(name, chart string, more ...string) error {
 // whyNot shows what the pods of a release say.
 func (c cluster) whyNot(name string) error {
 	selector := fmt.Sprintf("app.kubernetes.io/name in (%s, %s-migrate, %s-test)", name, name, name)
-	pods, _ := c.kubectl("-n", space, "get", "pods", "-l", selector, "-o", "wide")
-	logs, _ := c.kubectl("-n", space, "logs", "--prefix", "--tail=8", "-l", selector)
+	pods, _ := c.kubectl("-n", c.space, "get", "pods", "-l", selector, "-o", "wide")
+	logs, _ := c.kubectl("-n", c.space, "logs", "--prefix", "--tail=8", "-l", selector)
 	return fmt.Errorf("its pods:\n%s\n%s", pods, logs)
 }
 
@@ -69,7 +69,7 @@ func (c cluster) installAll() error {
 }
 
 func (c cluster) helmTest(name string) error {
-	if _, err := c.helm("-n", space, "test", name, "--timeout", "60s"); err != nil {
+	if _, err := c.helm("-n", c.space, "test", name, "--timeout", "60s"); err != nil {
 		return errors.Join(err, c.whyNot(name))
 	}
 	return nil

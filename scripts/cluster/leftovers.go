@@ -19,7 +19,7 @@ func checkUninstall(ctx context.Context, c cluster) error {
 }
 
 func (c cluster) uninstall(name string) error {
-	_, err := c.helm("-n", space, "uninstall", name, "--wait", "--timeout", "2m")
+	_, err := c.helm("-n", c.space, "uninstall", name, "--wait", "--timeout", "2m")
 	return err
 }
 
@@ -30,12 +30,9 @@ func (c cluster) nothingLeft(ctx context.Context) error {
 		return err
 	}
 	list := slices.DeleteFunc(strings.Fields(kinds), func(kind string) bool { return strings.HasPrefix(kind, "events") })
-	ours := append([]string{"default", "kube-root-ca.crt", "database-owner", stranger}, stores...)
-	for _, chart := range charts {
-		ours = append(ours, chart+"-secrets")
-	}
+	ours := c.ours()
 	return await(ctx, time.Minute, func() error {
-		out, err := c.kubectl("-n", space, "get", strings.Join(list, ","), "-o", "name")
+		out, err := c.kubectl("-n", c.space, "get", strings.Join(list, ","), "-o", "name")
 		if err != nil {
 			return err
 		}
@@ -50,6 +47,19 @@ func (c cluster) nothingLeft(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// ours are the names of what stays: Kubernetes' own, and what was made before an install.
+func (c cluster) ours() []string {
+	names := []string{"default", "kube-root-ca.crt"}
+	if c.space == trial {
+		return names
+	}
+	names = append(append(names, "database-owner", stranger), stores...)
+	for _, chart := range charts {
+		names = append(names, chart+"-secrets")
+	}
+	return names
 }
 
 // checkAlone installs each chart where no other service is.

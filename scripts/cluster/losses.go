@@ -29,7 +29,7 @@ func checkKill(ctx context.Context, c cluster) error {
 func (c cluster) killOne(ctx context.Context, name string) error {
 	pod, err := c.kubectl(
 		"-n",
-		space,
+		c.space,
 		"get",
 		"pods",
 		"-l",
@@ -40,7 +40,7 @@ func (c cluster) killOne(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.kubectl("-n", space, "delete", "pod", pod, "--grace-period=0", "--force"); err != nil {
+	if _, err := c.kubectl("-n", c.space, "delete", "pod", pod, "--grace-period=0", "--force"); err != nil {
 		return err
 	}
 	return c.allReady(ctx, name)
@@ -52,7 +52,7 @@ func (c cluster) allReady(ctx context.Context, names ...string) error {
 		for _, name := range names {
 			out, err := c.kubectl(
 				"-n",
-				space,
+				c.space,
 				"get",
 				"deployment",
 				name,
@@ -82,7 +82,7 @@ func checkDrain(ctx context.Context, c cluster) error {
 		)
 		var waiting []string
 		for _, name := range charts {
-			out, err := c.kubectl("-n", space, "get", "deployment", name, "-o", "jsonpath={.status.readyReplicas}")
+			out, err := c.kubectl("-n", c.space, "get", "deployment", name, "-o", "jsonpath={.status.readyReplicas}")
 			if err != nil {
 				return err
 			}

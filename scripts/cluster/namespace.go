@@ -36,16 +36,21 @@ var stores = []string{"mysql", "redis", "queue-redis", "mongo", "kafka", "kafka-
 
 type object map[string]any
 
-// prepareNamespace makes the namespace as strict as Kubernetes has them, the stores' names in it, and the Secrets.
+// namespace is as strict as Kubernetes has them.
+func (c cluster) namespace() object {
+	return object{"apiVersion": "v1", "kind": "Namespace",
+		"metadata": object{"name": c.space, "labels": object{"pod-security.kubernetes.io/enforce": "restricted"}}}
+}
+
+// prepareNamespace makes the namespace, the stores' names in it, and the Secrets.
 func (c cluster) prepareNamespace() error {
-	objects := []object{{"apiVersion": "v1", "kind": "Namespace",
-		"metadata": object{"name": space, "labels": object{"pod-security.kubernetes.io/enforce": "restricted"}}}}
+	objects := []object{c.namespace()}
 	for _, name := range stores {
 		objects = append(objects,
-			object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name, "namespace": space},
+			object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name, "namespace": c.space},
 				"spec": object{"clusterIP": "None", "ports": []object{{"port": 1}}}}, // pods ask for the address alone
 			object{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
-				"metadata": object{"name": name, "namespace": space, "labels": object{"kubernetes.io/service-name": name}},
+				"metadata": object{"name": name, "namespace": c.space, "labels": object{"kubernetes.io/service-name": name}},
 				"ports":    []object{{"port": 1}}, "endpoints": []object{{"addresses": []string{c.host}}}})
 	}
 	secrets, err := c.secrets()
@@ -72,7 +77,7 @@ func (c cluster) secrets() ([]object, error) {
 		return object{
 			"apiVersion": "v1",
 			"kind":       "Secret",
-			"metadata":   object{"name": name, "namespace": space},
+			"metadata":   object{"name": name, "namespace": c.space},
 			"stringData": keys,
 		}
 	}

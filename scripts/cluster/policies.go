@@ -132,7 +132,7 @@ const migrating = "rerun-migrate"
 
 // migrationPolicy applies a migration's policy again: Helm takes it away with the Job.
 func (c cluster) migrationPolicy() error {
-	hooks, err := c.helm("-n", space, "get", "hooks", strings.TrimSuffix(migrating, "-migrate"))
+	hooks, err := c.helm("-n", c.space, "get", "hooks", strings.TrimSuffix(migrating, "-migrate"))
 	if err != nil {
 		return err
 	}
@@ -147,8 +147,8 @@ func (c cluster) migrationPolicy() error {
 func (c cluster) stopDialling() {
 	for _, what := range [][]string{
 		{"namespace/monitoring"},
-		{"-n", space, "networkpolicy/" + migrating, "service/" + stranger},
-		{"-n", space, "pod", "-l", "lab/dials", "--grace-period=0", "--force"}} {
+		{"-n", c.space, "networkpolicy/" + migrating, "service/" + stranger},
+		{"-n", c.space, "pod", "-l", "lab/dials", "--grace-period=0", "--force"}} {
 		if _, err := c.kubectl(append([]string{"delete"}, what...)...); err != nil {
 			fmt.Println(err)
 		}
@@ -160,12 +160,12 @@ func (c cluster) startDialling(m matrix) error {
 		"labels": object{"pod-security.kubernetes.io/enforce": "restricted"}}}}
 	items = append(
 		items,
-		object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": stranger, "namespace": space},
+		object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": stranger, "namespace": c.space},
 			"spec": object{"clusterIP": "None", "publishNotReadyAddresses": true, "ports": []object{{"port": strangersPort}},
 				"selector": object{"app.kubernetes.io/name": stranger}}},
 	)
 	for _, row := range m.rows {
-		items = append(items, dialler(row, m.columns))
+		items = append(items, c.dialler(row, m.columns))
 	}
 	list, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": items})
 	if err != nil {
@@ -175,8 +175,8 @@ func (c cluster) startDialling(m matrix) error {
 }
 
 // dialler is a pod that dials. It is never ready, so that no Service sends anybody to it.
-func dialler(row string, columns []string) object {
-	namespace := space
+func (c cluster) dialler(row string, columns []string) object {
+	namespace := c.space
 	if row == "monitoring" {
 		namespace = row
 	}
@@ -184,7 +184,7 @@ func dialler(row string, columns []string) object {
 	for _, column := range columns {
 		host, port, _ := strings.Cut(column, ":")
 		if !strings.Contains(host, ".") {
-			host += "." + space
+			host += "." + c.space
 		}
 		args = append(args, host+".svc.cluster.local:"+port)
 	}
@@ -208,7 +208,7 @@ func dialler(row string, columns []string) object {
 
 // dialled reads what a pod found, address by address.
 func (c cluster) dialled(ctx context.Context, row string) (map[string]string, error) {
-	namespace := space
+	namespace := c.space
 	if row == "monitoring" {
 		namespace = row
 	}
@@ -221,7 +221,7 @@ func (c cluster) dialled(ctx context.Context, row string) (map[string]string, er
 		for line := range strings.Lines(out) {
 			if address, state, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
 				host, port, _ := strings.Cut(address, ":")
-				host = strings.TrimSuffix(strings.TrimSuffix(host, ".svc.cluster.local"), "."+space)
+				host = strings.TrimSuffix(strings.TrimSuffix(host, ".svc.cluster.local"), "."+c.space)
 				found[host+":"+port] = state
 			}
 		}

@@ -25,6 +25,7 @@ var checks = []check{
 	{"uninstall", "uninstalling leaves nothing", checkUninstall},
 	{"alone", "each service is installed where no other is", checkAlone},
 	{"umbrella", "all in one install", checkUmbrella},
+	{"trial", "all with engines of its own in the cluster", checkTrial},
 }
 
 // test goes from nothing through every check to nothing; with STEPS it runs those on the platform that is there.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -112,10 +113,19 @@ func (c cluster) serveBeside(ctx context.Context) error {
 		to := "127.0.0.1:" + strconv.Itoa(c.portBase+offset)
 		go func() { ended <- beside.Forward(ctx, c.host+":"+strconv.Itoa(port), to) }()
 	}
-	go func() {
-		ended <- beside.Objects(ctx, c.host+":"+strconv.Itoa(objectsPort), filepath.Join(c.stackDir(), "objects"))
-	}()
+	go func() { ended <- c.serveObjects(ctx) }()
 	return <-ended
+}
+
+// serveObjects has devstack serve the folder of the stack's objects; it ends with this process.
+func (c cluster) serveObjects(ctx context.Context) error {
+	runtime.LockOSThread() // the kernel watches the thread, not the process
+	defer runtime.UnlockOSThread()
+	args := c.devstack("objects", "--listen="+c.host+":"+strconv.Itoa(objectsPort), "--data="+filepath.Join(c.stackDir(), "objects")).args
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	return cmd.Run()
 }
 
 func (c cluster) startNameServer() error {

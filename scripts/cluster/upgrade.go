@@ -90,7 +90,7 @@ func (c cluster) installBefore(checkout string) error {
 	for _, name := range upgraded {
 		args := []string{
 			"-n",
-			space,
+			c.space,
 			"upgrade",
 			"--install",
 			name,
@@ -127,7 +127,7 @@ func (c cluster) upgradeAtOnce() error {
 func (c cluster) rollbackAtOnce() error {
 	return atOnce(
 		upgraded,
-		func(name string) error { _, err := c.helm("-n", space, "rollback", name, "--wait"); return err },
+		func(name string) error { _, err := c.helm("-n", c.space, "rollback", name, "--wait"); return err },
 	)
 }
 

@@ -37,6 +37,13 @@ spec:
       {{ $key }}: {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- end }}
+      {{- if and .facts.migrate .root.Values.migration.enabled .root.Values.migration.inPods }}
+      {{- $first := merge (dict "migration" true) . }}
+      initContainers:
+        - {{ include "labkit.container" $first | nindent 10 | replace (printf "name: %s\n" (include "labkit.name" .)) "name: migrate\n" | trim }}
+          args: [migrate, --wait=10m]
+          resources: {{- toYaml $values.resources | nindent 12 }}
+      {{- end }}
       containers:
         - {{ include "labkit.container" . | nindent 10 | trim }}
           args: [serve]

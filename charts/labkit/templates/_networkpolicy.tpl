@@ -14,7 +14,7 @@ spec:
     - to: [{podSelector: {matchLabels: {app.kubernetes.io/name: {{ .service }}}}}]
       ports: [{protocol: TCP, port: {{ .port }}}]
     {{- end }}
-{{- if and .facts.migrate .root.Values.migration.enabled }}
+{{- if and .facts.migrate .root.Values.migration.enabled (not .root.Values.migration.inPods) }}
 ---
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy

@@ -28,6 +28,7 @@ func TestUpgrade(t *testing.T) {
 	services := p.Services()
 	programs := buildPrevious(t, commit, services)
 	t.Run("the programs of the release before answer on this schema", func(t *testing.T) { previousOnPresent(t, p, programs, services) })
+	t.Run("a queue full of jobs of the release before is worked off by this one", func(t *testing.T) { fullQueue(t, p) })
 	t.Run("the programs of this release say what an older schema needs", func(t *testing.T) { presentOnPrevious(t, p, programs) })
 }
 

@@ -1,5 +1,4 @@
-// Package beside runs what the platform needs beside the cluster: ways from the pods to this machine's engines, which
-// listen on 127.0.0.1 alone, and an object store.
+// Package beside has ways from the pods to this machine's engines, which listen on 127.0.0.1 alone.
 package beside
 
 import (

@@ -119,6 +119,11 @@ func image(entrypoint []string, files map[string][]byte) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+	return imageOf(layer, entrypoint)
+}
+
+// imageOf is an image of one layer for this machine's kind, of the user that is nobody special.
+func imageOf(layer v1.Layer, entrypoint []string) (v1.Image, error) {
 	made, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1), layer)
 	if err != nil {
 		return nil, err
@@ -128,6 +133,7 @@ func image(entrypoint []string, files map[string][]byte) (v1.Image, error) {
 		return nil, err
 	}
 	config.OS, config.Architecture = "linux", runtime.GOARCH
+	config.Config.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 	config.Config.User, config.Config.Entrypoint = nonroot, entrypoint
 	return mutate.ConfigFile(made, config)
 }

@@ -62,10 +62,10 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// dispatch runs the verb that is a child process, and reads the switches for the others.
+// dispatch runs the verbs that are processes beside others, and reads the switches for the others.
 func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stderr io.Writer) (int, error) {
-	if verb == "document-store" {
-		return 0, serveDocumentStore(ctx, args, stderr)
+	if serve, found := parts[verb]; found {
+		return 0, serve(ctx, args, stderr)
 	}
 	s, err := settings.Load(dir, os.Getenv)
 	if err != nil {

@@ -37,7 +37,7 @@ func (b *builder) openAdminPage() error {
 	if !b.cfg.AdminPage.enabled() {
 		return nil
 	}
-	deps := operate.Deps{Queue: b.gate, Jobs: b.manager(), Clock: b.Clock}
+	deps := operate.Deps{Queue: b.gate, Jobs: b.jobs(), Clock: b.Clock}
 	if a := b.keeper(); a != nil {
 		deps.Keeper = a
 	}

@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
@@ -94,13 +94,13 @@ func (b *builder) openStores() (err error) {
 }
 
 func (b *builder) serve() error {
-	access := grpcapi.Access(b.cfg.Access)
-	server, err := b.GRPC(b.Authenticator(b.sessions), grpcapi.AnonymousMethods(access)...)
+	access := api.Access(b.cfg.Access)
+	server, err := b.GRPC(b.Authenticator(b.sessions), api.AnonymousMethods(access)...)
 	if err != nil {
 		return err
 	}
-	api := grpcapi.New(b.submitter(), b.manager(), b.consents(), access, b.cfg.SendPermission)
-	taskqueuev1.RegisterTaskQueueServiceServer(server, api)
+	taskqueuev1.RegisterTaskQueueServiceServer(server, &api.Server{Tasks: b.acceptor(), Jobs: b.jobs(),
+		Consents: b.consents(), Access: access, Send: b.cfg.SendPermission})
 	b.Check("queue", b.gate.Check)
 	b.Check("cache", service.Ping(b.sessions))
 	if b.store == nil {

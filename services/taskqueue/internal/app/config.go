@@ -17,9 +17,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -134,7 +134,7 @@ func (c *Config) OutboxEnabled() bool {
 
 // Validate refuses unknown words.
 func (c *Config) Validate() error {
-	known := []string{string(grpcapi.AccessAuthenticated), string(grpcapi.AccessOpen), string(grpcapi.AccessOff)}
+	known := []string{string(api.AccessAuthenticated), string(api.AccessOpen), string(api.AccessOff)}
 	if !slices.Contains(known, c.Access) {
 		return fmt.Errorf("TASKQUEUE_ACCESS is %q: use %s", c.Access, strings.Join(known, ", "))
 	}

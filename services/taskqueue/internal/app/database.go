@@ -9,13 +9,12 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mapping"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
@@ -73,14 +72,14 @@ func (b *builder) openDatabaseHandlers() error {
 }
 
 // consents is nil without a database.
-func (b *builder) consents() grpcapi.Consents {
+func (b *builder) consents() api.Consents {
 	if b.db == nil {
 		return nil
 	}
 	return consent.NewRecorder(mysql.NewConsents(b.db), b.Clock)
 }
 
-func (b *builder) archive() manage.Archive {
+func (b *builder) archive() api.Archive {
 	if b.db == nil {
 		return nil
 	}

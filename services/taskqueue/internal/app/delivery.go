@@ -99,15 +99,13 @@ func (b *builder) openHandlers() error {
 	}
 	b.webhooks = webhook.New(cfg)
 	b.handlers = map[job.Channel]worker.Handler{job.Webhook: b.webhooks, job.Callback: b.webhooks}
-	return b.openProviders()
+	b.openProviders()
+	return nil
 }
 
 // openProviders makes the handlers of the channels with providers. Their rows are read by whoever has the tables.
-func (b *builder) openProviders() error {
-	observer, err := metrics.NewProviders(b.Registry)
-	if err != nil {
-		return err
-	}
+func (b *builder) openProviders() {
+	observer := metrics.NewProviders(b.Registry)
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
 	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
@@ -122,7 +120,6 @@ func (b *builder) openProviders() error {
 	for _, c := range route.Channels() {
 		b.handlers[c] = b.providers.Handler(c)
 	}
-	return nil
 }
 
 // guarded makes a client for addresses that rows and tasks name.

@@ -13,13 +13,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // desk is where the verbs of operators work, beside running services.
@@ -29,7 +28,7 @@ type desk struct {
 	journal operate.Journal
 
 	queue    *engine.Redis
-	jobs     *manage.Manager
+	jobs     *api.Jobs
 	operator *operate.Operator
 }
 
@@ -66,11 +65,7 @@ func (d *desk) open(do func() error) error {
 	if d.queue, err = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()}); err != nil {
 		return err
 	}
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
-	jobs := manage.Deps{Queue: d.queue, Lease: d.queue.Lease(), Clock: clock.System{},
-		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(ids, id, b, r)
-		}}
+	var archive api.Archive
 	deps := operate.Deps{Queue: d.queue, Clock: clock.System{}}
 	if cfg.DatabaseEnabled {
 		db, err := mysqldb.Open(cfg.DB, nil)
@@ -79,11 +74,11 @@ func (d *desk) open(do func() error) error {
 		}
 		defer func() { _ = db.Close() }()
 		store := mysql.NewArchive(db)
-		jobs.Archive = store
+		archive = store
 		deps.Keeper = janitor.NewArchive(janitor.ArchiveDeps{Queue: d.queue, Store: store, Observer: uncounted{},
 			Clock: clock.System{}, Log: d.journal.Log})
 	}
-	d.jobs = manage.New(jobs)
+	d.jobs = jobsOf(d.queue, archive, d.queue.Lease(), job.NewGenerator(clock.System{}, rand.Reader))
 	deps.Jobs = d.jobs
 	d.operator = operate.New(deps)
 	return do()

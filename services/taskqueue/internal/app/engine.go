@@ -3,17 +3,17 @@ package app
 import (
 	"context"
 	"crypto/rand"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -34,31 +34,25 @@ func (b *builder) openEngine() error {
 	b.pauses = operate.NewPauses(b.gate, b.Clock)
 	b.bytes = quota.New(b.gate, b.cfg.Queue.LabBytes)
 	b.ids = job.NewGenerator(b.Clock, rand.Reader)
-	if b.metrics, err = metrics.New(b.Registry); err != nil {
-		return err
-	}
+	b.metrics = metrics.New(b.Registry)
 	b.metrics.ArchiveLimit(settings.EndsLimit * job.Shards)
 	return nil
 }
 
-func (b *builder) submitter() *submit.Submitter {
-	return submit.New(submit.Deps{Queue: b.gate, Validator: b.validator(), IDs: b.ids, Clock: b.Clock, Observer: b.metrics,
-		Seals: b.seals, Bytes: b.bytes})
-}
-
-func (b *builder) validator() *task.Validator {
-	v := &task.Validator{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
+func (b *builder) acceptor() *api.Acceptor {
+	checks := api.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
 	if b.senders != nil {
-		v.Sender = b.senders.Allows
+		checks.Sender = b.senders.Allows
 	}
-	return v
+	return &api.Acceptor{Checks: checks, Queue: b.gate, IDs: b.ids, Observer: b.metrics, Seals: b.seals, Bytes: b.bytes}
 }
 
-func (b *builder) manager() *manage.Manager {
-	return manage.New(
-		manage.Deps{Queue: b.gate, Archive: b.archive(), Lease: b.gate.Lease(), Clock: b.Clock,
-			Callbacks: func(id job.ID, body *job.Body, r *job.Record) ([]engine.NewJob, error) {
-				return worker.Callbacks(b.ids, id, body, r)
-			}},
-	)
+func (b *builder) jobs() *api.Jobs { return jobsOf(b.gate, b.archive(), b.gate.Lease(), b.ids) }
+
+// jobsOf are the jobs of a queue; archive is nil where there is none.
+func jobsOf(q api.Managing, archive api.Archive, lease time.Duration, ids *job.Generator) *api.Jobs {
+	return &api.Jobs{Queue: q, Archive: archive, Lease: lease, Clock: clock.System{},
+		Callbacks: func(id job.ID, body *job.Body, r *job.Record) ([]engine.NewJob, error) {
+			return worker.Callbacks(ids, id, body, r)
+		}}
 }

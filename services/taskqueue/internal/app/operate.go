@@ -14,10 +14,11 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // ErrViolations makes fsck exit with 1.
@@ -168,8 +169,8 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATUS\tCHANNEL\tPRIORITY\tTASK\tLABORATORY\tATTEMPTS\tCREATED\tDUE\tSTARTED\tENDED\tERROR")
 	missing := 0
-	for chunk := range slices.Chunk(ids, manage.MaxIDs) {
-		views, err := d.jobs.Info(ctx, manage.Viewer{All: true}, chunk)
+	for chunk := range slices.Chunk(ids, api.MaxIDs) {
+		views, err := d.jobs.Info(ctx, task.Caller{Internal: true}, chunk)
 		if err != nil {
 			return err
 		}
@@ -181,7 +182,7 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 			}
 			r := &v.Record
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d/%d\t%d\t%d of %d\t%s\t%s\t%s\t%s\t%s\n", v.ID, status(v), v.ID.Lane().Channel,
-				v.Priority, r.Task, r.TaskType, r.LabID, r.Attempts, r.Retry+1, moment(r.CreatedMs), moment(r.ScheduledMs),
+				v.ID.Lane().Priority, r.Task, r.TaskType, r.LabID, r.Attempts, r.Retry+1, moment(r.CreatedMs), moment(r.ScheduledMs),
 				moment(r.StartedMs), moment(r.EndedMs), r.Error)
 		}
 	}
@@ -194,7 +195,7 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 	return nil
 }
 
-func status(v *manage.View) string {
+func status(v *api.Job) string {
 	if v.CancelRequested {
 		return v.Record.State.String() + " (cancel requested)"
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/cli"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
@@ -41,7 +41,7 @@ func (d *desk) resolveVerb() cli.Verb {
 
 func (d *desk) resolve(ctx context.Context, a operate.Action, ids []string) error {
 	left := 0
-	for chunk := range slices.Chunk(ids, manage.MaxIDs) {
+	for chunk := range slices.Chunk(ids, api.MaxIDs) {
 		resolved, others, err := d.operator.Change(ctx, string(a), chunk)
 		d.journal.Jobs(ctx, string(a), resolved, len(others))
 		for _, id := range resolved {

@@ -53,11 +53,8 @@ func (m *Metrics) pauses(list map[engine.Target]time.Time) {
 		m.held.WithLabelValues(kind).Set(float64(count[kind]))
 	}
 	for _, channel := range job.Channels() {
-		paused := 0.0
-		if _, is := list[engine.ChannelTarget(channel)]; is {
-			paused = 1
-		}
-		m.channelHeld.WithLabelValues(channel.String()).Set(paused)
+		_, paused := list[engine.ChannelTarget(channel)]
+		m.channelHeld.WithLabelValues(channel.String()).Set(number(paused))
 	}
 }
 

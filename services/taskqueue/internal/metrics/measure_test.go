@@ -40,10 +40,7 @@ func TestWhatIsDueIsMeasuredApartFromWhatIsScheduledAndWhatEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry := prometheus.NewRegistry()
-	m, err := metrics.New(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := metrics.New(registry)
 	for _, to := range []job.Destination{job.ToPath(12, "https://a:443", "/x"), job.ToPath(12, "https://a:443", "/y"), "via:sms:a"} {
 		if err := q.Hold(t.Context(), to, time.Minute); err != nil {
 			t.Fatal(err)

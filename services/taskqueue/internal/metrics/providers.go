@@ -1,9 +1,8 @@
 package metrics
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -15,20 +14,15 @@ type Providers struct {
 	paused   *prometheus.GaugeVec
 }
 
-// NewProviders registers the metrics of the providers.
-func NewProviders(registry prometheus.Registerer) (*Providers, error) {
-	p := &Providers{
-		attempts: counters("taskqueue_provider_attempts_total", "Messages given to a provider, by outcome.", "channel",
-			"provider", "outcome"),
-		paused: gauges("taskqueue_provider_paused", "1 while a provider that keeps failing is left alone.", "channel",
-			"provider"),
+// NewProviders registers the metrics of the providers, whose series exist once they are configured.
+func NewProviders(registry prometheus.Registerer) *Providers {
+	r := register{promauto.With(registry)}
+	names := labels{names: []string{"channel", "provider"}}
+	return &Providers{
+		attempts: r.counters("taskqueue_provider_attempts_total", "Messages given to a provider, by outcome.",
+			labels{names: append(names.names, "outcome")}),
+		paused: r.gauges("taskqueue_provider_paused", "1 while a provider that keeps failing is left alone.", names),
 	}
-	for _, c := range []prometheus.Collector{p.attempts, p.paused} {
-		if err := registry.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return p, nil
 }
 
 // Configured makes the series of a provider exist.
@@ -46,9 +40,5 @@ func (p *Providers) Attempt(c job.Channel, provider, outcome string) {
 
 // Paused tells whether the circuit breaker is open.
 func (p *Providers) Paused(c job.Channel, provider string, paused bool) {
-	value := 0.0
-	if paused {
-		value = 1
-	}
-	p.paused.WithLabelValues(c.String(), provider).Set(value)
+	p.paused.WithLabelValues(c.String(), provider).Set(number(paused))
 }

@@ -14,10 +14,7 @@ import (
 func TestSeriesOfAProviderExistAtZeroFromTheStart(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	p, err := metrics.NewProviders(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := metrics.NewProviders(registry)
 	p.Configured(job.SMS, "twilio")
 	p.Attempt(job.SMS, "twilio", "sent")
 	p.Paused(job.SMS, "twilio", true)

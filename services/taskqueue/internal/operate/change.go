@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 )
 
 // Change does something to single jobs: cancel, retry, sent or not_sent (of jobs in state unknown). It returns the ids
@@ -15,16 +16,16 @@ func (o *Operator) Change(ctx context.Context, action string, ids []string) (don
 
 // change is also what each step of an action on many jobs does; requested are running jobs that were asked to end.
 func (o *Operator) change(ctx context.Context, a Action, ids []string) (done, requested, others []string, err error) {
+	var c api.Changed
 	switch a {
 	case Cancel:
-		outcome, err := o.Jobs.Cancel(ctx, everybody, ids)
-		return outcome.Cancelled, outcome.Requested, outcome.NotFound, err
+		c, err = o.Jobs.Cancel(ctx, everybody, ids)
 	case Retry:
-		done, others, err = o.Jobs.RetryFailed(ctx, everybody, ids)
+		c, err = o.Jobs.RetryFailed(ctx, everybody, ids)
 	case Sent, NotSent:
-		done, others, err = o.Jobs.Resolve(ctx, everybody, ids, a == Sent)
+		c, err = o.Jobs.Resolve(ctx, everybody, ids, a == Sent)
 	default:
 		err = apperr.InvalidField("action", "the action must be cancel, retry, sent or not_sent")
 	}
-	return done, nil, others, err
+	return c.Done, c.Requested, c.Others, err
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 )
 
 // Filter selects jobs that wait, run or are kept dead. Empty fields select all.
@@ -61,7 +61,7 @@ func ParseFilter(lab int64, channel, states, reason string, createdBeforeMs int6
 }
 
 // Selects reports whether the filter wants a job.
-func (f Filter) Selects(v *manage.View) bool {
+func (f Filter) Selects(v *api.Job) bool {
 	r := &v.Record
 	switch {
 	case f.LabID != 0 && r.LabID != f.LabID:

@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
@@ -19,11 +19,11 @@ func TestWhatAFilterSelects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	failed := &manage.View{ID: id, Record: job.Record{State: job.Failed, LabID: 12, Reason: "http_503"}}
-	finished := &manage.View{ID: id, Record: job.Record{State: job.Finished, LabID: 12}}
+	failed := &api.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Failed, LabID: 12, Reason: "http_503"}}
+	finished := &api.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Finished, LabID: 12}}
 	for name, c := range map[string]struct {
 		filter operate.Filter
-		view   *manage.View
+		view   *api.Job
 		want   bool
 	}{
 		"everything":          {operate.Filter{}, failed, true},

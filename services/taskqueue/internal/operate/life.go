@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 )
 
 // Callback is who is told how a job ended: the origin of the address alone.
@@ -19,7 +19,7 @@ type Callback struct {
 
 // Life is one job as operators see it.
 type Life struct {
-	View       *manage.View
+	View       *api.Job
 	DueMs      int64 // while it waits
 	DeadlineMs int64 // while it runs: the end of its lease
 	ExpiresMs  int64

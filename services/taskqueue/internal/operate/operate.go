@@ -6,9 +6,10 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // Queue is the part of the engine that operators need.
@@ -27,10 +28,10 @@ type Queue interface {
 
 // Jobs is what is done to jobs one by one or by their ids.
 type Jobs interface {
-	Info(ctx context.Context, v manage.Viewer, ids []string) ([]*manage.View, error)
-	Cancel(ctx context.Context, v manage.Viewer, ids []string) (manage.CancelOutcome, error)
-	RetryFailed(ctx context.Context, v manage.Viewer, ids []string) (revived, notFound []string, err error)
-	Resolve(ctx context.Context, v manage.Viewer, ids []string, sent bool) (resolved, others []string, err error)
+	Info(ctx context.Context, c task.Caller, ids []string) ([]*api.Job, error)
+	Cancel(ctx context.Context, c task.Caller, ids []string) (api.Changed, error)
+	RetryFailed(ctx context.Context, c task.Caller, ids []string) (api.Changed, error)
+	Resolve(ctx context.Context, c task.Caller, ids []string, sent bool) (api.Changed, error)
 }
 
 // Keeper archives dead jobs before they are deleted.
@@ -39,7 +40,7 @@ type Keeper interface {
 }
 
 // everybody is who an operator may look at: the jobs of all laboratories.
-var everybody = manage.Viewer{All: true}
+var everybody = task.Caller{Internal: true}
 
 // Deps are what the use cases work with.
 type Deps struct {

@@ -14,10 +14,10 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -25,7 +25,7 @@ import (
 // queue is an engine that can be operated.
 type queue interface {
 	operate.Queue
-	manage.Queue
+	api.Managing
 	worker.Queue
 	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
 	Lease() time.Duration
@@ -60,10 +60,10 @@ func onEveryEngine(t *testing.T, test func(d *desk)) {
 
 func newDesk(t *testing.T, q queue) *desk {
 	d := &desk{t: t, queue: q, ids: job.NewGenerator(clock.System{}, rand.Reader)}
-	jobs := manage.New(manage.Deps{Queue: q, Lease: q.Lease(), Clock: clock.System{},
+	jobs := &api.Jobs{Queue: q, Lease: q.Lease(), Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(d.ids, id, b, r)
-		}})
+		}}
 	d.Operator = operate.New(operate.Deps{Queue: q, Jobs: jobs, Clock: clock.System{}})
 	return d
 }

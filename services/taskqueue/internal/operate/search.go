@@ -2,8 +2,7 @@ package operate
 
 import (
 	"context"
-
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 )
 
 const (
@@ -14,7 +13,7 @@ const (
 
 // Found is one answer of a search.
 type Found struct {
-	Jobs   []*manage.View
+	Jobs   []*api.Job
 	Looked int
 	Next   string // the cursor to go on from; empty: that was all
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 )
 
 // StepSize is how many jobs one step looks at.
@@ -77,7 +77,7 @@ func parsePlace(text string) (p place, err error) {
 
 // match is a job that a filter selects, and where it was found.
 type match struct {
-	view  *manage.View
+	view  *api.Job
 	entry engine.Member
 }
 
@@ -122,7 +122,7 @@ func (o *Operator) step(
 }
 
 // look reads the jobs of a page; nil for those that are gone.
-func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*manage.View, error) {
+func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*api.Job, error) {
 	if len(page) == 0 {
 		return nil, nil
 	}

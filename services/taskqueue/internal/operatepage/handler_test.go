@@ -15,10 +15,10 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operatepage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -56,10 +56,10 @@ func open(t *testing.T, cfg operatepage.Config, n int) *site {
 		}
 		s.ids = append(s.ids, id)
 	}
-	jobs := manage.New(manage.Deps{Queue: queue, Lease: time.Second, Clock: clock.System{},
+	jobs := &api.Jobs{Queue: queue, Lease: time.Second, Clock: clock.System{},
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(ids, id, b, r)
-		}})
+		}}
 	cfg.Log = slog.New(slog.NewTextHandler(s.log, nil))
 	cfg.Audit = cfg.Log
 	h, err := operatepage.Handler(operate.New(operate.Deps{Queue: queue, Jobs: jobs, Clock: clock.System{}}), cfg)

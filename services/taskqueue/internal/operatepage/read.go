@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
@@ -147,13 +147,13 @@ type jobJSON struct {
 	CancelRequested bool   `json:"cancel_requested"`
 }
 
-func jobOf(v *manage.View) jobJSON {
+func jobOf(v *api.Job) jobJSON {
 	r := &v.Record
 	return jobJSON{
 		ID:              v.ID,
 		State:           r.State.String(),
 		Channel:         v.ID.Lane().Channel.String(),
-		Priority:        v.Priority.String(),
+		Priority:        v.ID.Lane().Priority.String(),
 		Task:            r.Task,
 		TaskType:        r.TaskType,
 		LabID:           r.LabID,

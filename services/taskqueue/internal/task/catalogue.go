@@ -1,6 +1,12 @@
+// Package task owns the catalogue of tasks (task, task_type, default priority), the shape of each payload, and who
+// submits. It knows no store.
 package task
 
-import "github.com/labplatform/labplatform/services/taskqueue/internal/job"
+import (
+	"encoding/json"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
 
 // The documented task numbers. 5 does not exist.
 const (
@@ -11,16 +17,29 @@ const (
 	numberWhatsApp = 6
 )
 
-// kind is one row of the documented table.
-type kind struct {
-	task, taskType int
-	channel        job.Channel
-	priority       job.Priority
-	name           string
+// TimeLayout is how every time of the interface is written, in UTC.
+const TimeLayout = "2006-01-02T15:04:05"
+
+// Caller is who submits.
+type Caller struct {
+	LabID    int64  // 0: an internal service that acts for none
+	Name     string // "user:77" is a lab user, "doctor:77", "service:rerun"
+	Internal bool   // a service of the platform: internal origins are allowed, and the jobs of all laboratories
 }
 
-func kinds() []kind {
-	return []kind{
+// Sees reports whether the jobs of a laboratory exist for the caller.
+func (c Caller) Sees(lab int64) bool { return c.Internal || lab == c.LabID }
+
+// Kind is one row of the documented table.
+type Kind struct {
+	Task, Type int
+	Channel    job.Channel
+	Priority   job.Priority
+	name       string
+}
+
+func kinds() []Kind {
+	return []Kind{
 		{numberSMS, 1, job.SMS, job.High, "OTP"},
 		{numberSMS, 2, job.SMS, job.Low, "App Links"},
 		{numberSMS, 3, job.SMS, job.Moderate, "Welcome"},
@@ -57,29 +76,30 @@ const (
 	WebhookDelete = 4
 )
 
-// typeOTP is the sub-type of one-time passwords: worthless when late.
-const typeOTP = 1
+// OneTimePassword reports whether the messages are worthless when late.
+func (k Kind) OneTimePassword() bool { return k.Task == numberSMS && k.Type == 1 }
 
 // Name is the documented name of a sub-type, for the outbox; empty when there is none.
 func Name(taskNumber, taskType int) string {
-	for _, k := range kinds() {
-		if k.task == taskNumber && k.taskType == taskType {
-			return k.name
-		}
-	}
-	return ""
+	row, _, _ := Find(taskNumber, taskType)
+	return row.name
 }
 
-// find returns the row of a pair; known tells whether the task number exists at all.
-func find(taskNumber, taskType int) (row kind, found, known bool) {
+// Find returns the row of a pair; known tells whether the task number exists at all.
+func Find(taskNumber, taskType int) (row Kind, found, known bool) {
 	for _, k := range kinds() {
-		if k.task != taskNumber {
-			continue
-		}
-		known = true
-		if k.taskType == taskType {
+		known = known || k.Task == taskNumber
+		if k.Task == taskNumber && k.Type == taskType {
 			return k, true, true
 		}
 	}
-	return kind{}, false, known
+	return Kind{}, false, known
+}
+
+// Mapping is the payload of a dictionary mapping, a task of its own kind: number 0, which /queue/ does not take.
+type Mapping struct {
+	Keyword string          `json:"keyword"`
+	Data    json.RawMessage `json:"data"`
+	// Position is among the mappings of the same keyword in one request: the last one wins.
+	Position int64 `json:"position,omitempty"`
 }

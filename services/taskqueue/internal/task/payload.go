@@ -114,8 +114,8 @@ type WhatsApp struct {
 	CallbackURL string   `json:"callback_url"`
 }
 
-// decode reads data into dst; the returned field is the payload field at fault.
-func decode(data []byte, dst any) (field, message string) {
+// Decode reads data into dst; the returned field is the payload field at fault.
+func Decode(data []byte, dst any) (field, message string) {
 	err := json.Unmarshal(data, dst)
 	if err == nil {
 		return "", ""
@@ -130,8 +130,8 @@ func decode(data []byte, dst any) (field, message string) {
 	return "data", "data is not valid JSON for this task"
 }
 
-// isObject reports whether raw is a JSON object.
-func isObject(raw []byte) bool {
+// IsObject reports whether raw is a JSON object.
+func IsObject(raw []byte) bool {
 	trimmed := bytes.TrimLeft(raw, " \t\r\n")
 	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(raw)
 }

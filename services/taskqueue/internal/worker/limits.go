@@ -12,7 +12,8 @@ const reservedPart = 8
 // however many flows hold places, the next one finds some.
 const greed = 2
 
-// limits says what each flow may take of the free places; the caller holds mu.
+// limits says what each flow may take of the free places; the caller holds mu. Each flow that holds some may be getting
+// all places that are asked for.
 func (s *Pool) limits() *engine.Limits {
 	ordinary := s.total - s.total/reservedPart
 	for flow, n := range s.held {
@@ -30,7 +31,7 @@ func (s *Pool) limits() *engine.Limits {
 		if flow.Reserved() {
 			free = s.free
 		}
-		l.Flows[flow] = fairPart(free, n)
+		l.Flows[flow] = fairPart(free, n+s.asked)
 	}
 	return l
 }

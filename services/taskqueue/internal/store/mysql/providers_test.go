@@ -77,10 +77,7 @@ func TestTheDocumentedRowsAreTaken(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), strings.TrimSuffix(strings.TrimSpace(statement), ";")); err != nil {
 		t.Fatal(err)
 	}
-	registry, err := metrics.NewProviders(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	registry := metrics.NewProviders(prometheus.NewRegistry())
 	secrets := provider.Directory{Root: fstest.MapFS{"sms_in": {Data: []byte("x")}, "twilio_token": {Data: []byte("x")}}}
 	set := route.NewSet(route.Config{Observer: registry, Log: slog.New(slog.DiscardHandler), Factory: kinds.Factory(kinds.Deps{Secrets: secrets})})
 	if err := route.NewWatch(mysql.NewProviders(db), set).RunOnce(t.Context()); err != nil {

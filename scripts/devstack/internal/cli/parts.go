@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/stack"
+)
+
+// parts are the verbs that are one part alone: the process behind the engine "mongo", and what a cluster for trial runs
+// of this program.
+var parts = map[string]func(ctx context.Context, args []string, stderr io.Writer) error{
+	"document-store": withData(engines.ServeDocumentStore),
+	"objects":        withData(engines.ServeObjects),
+	"demo":           serveDemo,
+}
+
+func withData(serve func(ctx context.Context, listen, data string) error) func(context.Context, []string, io.Writer) error {
+	return func(ctx context.Context, args []string, stderr io.Writer) error {
+		flags := flag.NewFlagSet("store", flag.ContinueOnError)
+		flags.SetOutput(stderr)
+		listen := flags.String("listen", "", "address, host:port")
+		data := flags.String("data", "", "directory of what is stored")
+		if err := flags.Parse(args); err != nil {
+			return err
+		}
+		if *listen == "" || *data == "" {
+			return errors.New("a store needs --listen and --data")
+		}
+		return serve(ctx, *listen, *data)
+	}
+}
+
+// serveDemo: the engines are those of the environment, as in settings, and no repository is needed.
+func serveDemo(ctx context.Context, args []string, stderr io.Writer) error {
+	flags := flag.NewFlagSet("demo", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	listen := flags.String("listen", "", "address that is open once the demo laboratory is loaded, host:port")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	s := settings.Settings{
+		Dir:      os.TempDir(),
+		Seed:     settings.SeedDemo,
+		Pipeline: true,
+		MySQLDSN: os.Getenv("LAB_MYSQL_DSN"), RedisAddr: os.Getenv("LAB_REDIS_ADDR"),
+		MongoURI: os.Getenv("LAB_MONGO_URI"), BlobURL: os.Getenv("LAB_BLOB_URL"),
+	}
+	return stack.ServeDemo(ctx, stack.Config{Settings: s, Out: stderr, Now: time.Now}, *listen)
+}

@@ -1,0 +1,51 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
+)
+
+const (
+	trialPause   = 2 * time.Second
+	trialRenewal = time.Hour // logins live for eight
+)
+
+// ServeDemo loads the demo laboratory into engines that others start, as soon as these and the services' tables are
+// there; then it listens, and renews the logins until ctx ends. The services may wait for the platform's tables, which it
+// makes.
+func ServeDemo(ctx context.Context, c Config, listen string) error {
+	r := &running{Config: c}
+	if err := r.describe(secrets.Secrets{}); err != nil {
+		return err
+	}
+	err := r.loadDemo(ctx)
+	for ; err != nil; err = r.loadDemo(ctx) {
+		fmt.Fprintln(c.Out, "not yet:", err)
+		if err := lifecycle.Pause(ctx, trialPause); err != nil {
+			return err
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	for lifecycle.Pause(ctx, trialRenewal) == nil {
+		if err := r.seed(ctx); err != nil {
+			fmt.Fprintln(c.Out, err)
+		}
+	}
+	return nil
+}
+
+func (r *running) loadDemo(ctx context.Context) error {
+	if err := r.createDatabase(ctx); err != nil {
+		return err
+	}
+	return r.seed(ctx)
+}

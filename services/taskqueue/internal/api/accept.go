@@ -1,0 +1,244 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+// Accepting is the part of the engine that accepts jobs.
+type Accepting interface {
+	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
+	ReserveKey(ctx context.Context, shard int, key, hash string, keep time.Duration) error
+	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
+}
+
+// Observer counts accepted jobs by lane, and refused requests.
+type Observer interface {
+	Enqueued(l job.Lane)
+	Refused(reason string)
+}
+
+const (
+	keepClientKey = 24 * time.Hour
+	keepServerKey = time.Minute // longer than any resend after a lost reply
+	// windowTries bounds how often a window may change between an override's look and its batch. Each loss means that
+	// somebody else got on, so losing this often in a row takes a broken store.
+	windowTries  = 200
+	maxKeyLength = 255
+)
+
+// Acceptor accepts tasks: it checks a whole request, plans its jobs and hands them to the engine as one batch, so that
+// a repeat of the request returns the same ids. Safe for concurrent use.
+type Acceptor struct {
+	Checks
+	Queue    Accepting
+	IDs      *job.Generator
+	Observer Observer
+	Bytes    *quota.Bytes // nil: as many bytes as come
+	Seals    *seal.Ring   // nil: payloads are stored as they are
+
+	turn atomic.Uint64 // spreads requests over the shards
+}
+
+// Request is one call.
+type Request struct {
+	task.Caller
+	IdempotencyKey string // of the caller; may be empty
+	Traceparent    string
+	RequestID      string
+}
+
+// Accept accepts all tasks or none. The ids are in the order of the tasks. It is safe to repeat with the same
+// IdempotencyKey; without one only this very call repeats safely inside. now: they have no times of their own.
+func (a *Acceptor) Accept(ctx context.Context, r Request, tasks []*taskqueuev1.ScheduledTask, now bool) ([]string, error) {
+	planned, err := a.plan(r.Caller, tasks, now)
+	if err != nil {
+		a.Observer.Refused(refusedInvalid)
+		return nil, err
+	}
+	return a.enqueue(ctx, r, planned)
+}
+
+// Map accepts dictionary mappings, one job each, all or none.
+func (a *Acceptor) Map(ctx context.Context, r Request, list []*taskqueuev1.DictionaryMapping) ([]string, error) {
+	planned, err := a.planMappings(r.Caller, list)
+	if err != nil {
+		return nil, err
+	}
+	return a.enqueue(ctx, r, planned)
+}
+
+func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned) ([]string, error) {
+	if len(r.IdempotencyKey) > maxKeyLength {
+		return nil, apperr.InvalidField("idempotency_key",
+			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
+	}
+	g := a.group(r, planned)
+	accepted, err := a.hand(ctx, g)
+	for try := 1; try < windowTries && errors.Is(err, engine.ErrWindowChanged); try++ {
+		accepted, err = a.hand(ctx, g)
+	}
+	if err != nil {
+		reason, answer := refusal(err)
+		a.Observer.Refused(reason)
+		return nil, answer
+	}
+	ids := make([]string, len(planned))
+	for i, slot := range g.slot {
+		ids[i] = string(accepted.IDs[slot])
+		if !accepted.Replay {
+			a.Observer.Enqueued(planned[i].Lane)
+		}
+	}
+	return ids, nil
+}
+
+// group is a request as one script accepts it, on one shard.
+type group struct {
+	Request
+	key    string
+	hash   string
+	slot   []int // position among the jobs of each task: tasks of one window share it
+	tasks  []Planned
+	window []string // window identity per job, "" for none
+	shard  int      // where it is accepted
+	keyAt  int      // where its key is looked for
+}
+
+func (a *Acceptor) group(r Request, planned []Planned) *group {
+	g := &group{Request: r}
+	known := map[string]int{}
+	for i := range planned {
+		g.add(planned[i], known)
+	}
+	g.identify()
+	a.place(g)
+	return g
+}
+
+// place chooses the shard of a request by what it must find again: the windows of an owner live on one shard, so that a
+// request over several is one script; a key lives where its hash says; the others go round.
+func (a *Acceptor) place(g *group) {
+	g.shard = int(a.turn.Add(1) % job.Shards)
+	if g.IdempotencyKey != "" {
+		g.shard = engine.ShardOf(g.Name + "\x00" + g.IdempotencyKey)
+	}
+	g.keyAt = g.shard
+	for i := range g.tasks {
+		if g.window[i] != "" {
+			g.shard = engine.ShardOf("window\x00" + g.tasks[i].Body.Owner())
+			return
+		}
+	}
+}
+
+// add puts a task into the group. A second task of the same window joins or overrides the first at once; known tells
+// the positions of the windows.
+func (g *group) add(p Planned, known map[string]int) {
+	body := p.Body
+	body.WindowKey = p.WindowKey
+	window := body.Window(p.Lane.Priority)
+	if at, joined := known[window]; joined && window != "" {
+		if p.Override {
+			g.tasks[at] = p
+		}
+		g.slot = append(g.slot, at)
+		return
+	}
+	known[window] = len(g.tasks)
+	g.slot = append(g.slot, len(g.tasks))
+	g.tasks = append(g.tasks, p)
+	g.window = append(g.window, window)
+}
+
+// identify computes what identifies the request. The times of acceptance are not in it.
+func (g *group) identify() {
+	h := sha256.New()
+	var buffer []byte
+	for i := range g.tasks {
+		p := &g.tasks[i]
+		buffer = p.Body.Encode(buffer[:0])
+		_, _ = fmt.Fprintf(h, "%d/%d/%d/%s/%t:", len(buffer), p.DueMs, p.Lane.Priority, g.window[i], p.Override)
+		_, _ = h.Write(buffer)
+	}
+	g.hash = hex.EncodeToString(h.Sum(nil)[:16])
+	if g.IdempotencyKey != "" {
+		g.key = job.Digest(g.Name, strconv.FormatInt(g.LabID, 10), g.IdempotencyKey)
+	}
+}
+
+// hand gives a group to the engine, after a look at the windows that it overrides.
+func (a *Acceptor) hand(ctx context.Context, g *group) (engine.Accepted, error) {
+	batch, err := a.batch(g)
+	if err == nil && g.key != "" && g.keyAt != g.shard {
+		err = a.Queue.ReserveKey(ctx, g.keyAt, g.key, g.hash, keepClientKey)
+	}
+	for i := 0; err == nil && i < len(batch.Jobs); i++ {
+		if w := batch.Jobs[i].Window; w != nil && w.Override {
+			w.Seen, err = a.Queue.LookupWindow(ctx, g.shard, w.Key)
+		}
+	}
+	if err != nil {
+		return engine.Accepted{}, err
+	}
+	accepted, err := a.Queue.Enqueue(ctx, batch)
+	if err == nil && !accepted.Replay {
+		for flow, n := range bytesOf(batch.Jobs) {
+			a.Bytes.Add(flow, n)
+		}
+	}
+	return accepted, err
+}
+
+func (a *Acceptor) batch(g *group) (engine.Batch, error) {
+	now := a.Clock.Now().UnixMilli()
+	b := engine.Batch{IdempotencyKey: g.key, KeepKey: keepClientKey, RequestHash: g.hash,
+		Jobs: make([]engine.NewJob, len(g.tasks))}
+	for i := range g.tasks {
+		p := &g.tasks[i]
+		id, err := a.IDs.Next(g.shard, p.Lane)
+		if err != nil {
+			return b, fmt.Errorf("make a job id: %w", err)
+		}
+		body := p.Body
+		body.CreatedMs, body.Traceparent, body.RequestID, body.WindowKey = now, g.Traceparent, g.RequestID, p.WindowKey
+		if body.ExpiresMs > 0 {
+			body.ExpiresMs += max(now, p.DueMs)
+		}
+		a.Seals.Seal(&body, p.Lane.Channel)
+		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Flow: body.Flow, Body: body.Encode(nil)}
+		if g.window[i] != "" {
+			b.Jobs[i].Window = &engine.Window{Key: g.window[i], Override: p.Override}
+		}
+	}
+	if b.IdempotencyKey == "" {
+		b.IdempotencyKey, b.KeepKey, b.OwnKey = "auto:"+string(b.Jobs[0].ID), keepServerKey, true
+	}
+	for flow, n := range bytesOf(b.Jobs) {
+		b.Full = b.Full || !a.Bytes.Fits(flow, n)
+	}
+	return b, nil
+}
+
+// bytesOf counts what jobs take in Redis, by flow.
+func bytesOf(jobs []engine.NewJob) map[job.Flow]int64 {
+	sizes := map[job.Flow]int64{}
+	for i := range jobs {
+		sizes[jobs[i].Flow] += int64(len(jobs[i].Body))
+	}
+	return sizes
+}

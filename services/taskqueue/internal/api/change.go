@@ -1,0 +1,194 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+// Changed sorts the ids of a request that changes jobs.
+type Changed struct {
+	Done      []string
+	Requested []string // running jobs that were asked to end
+	Others    []string // not found, or not in the state for it
+}
+
+func sorted(ids []string, done []bool) (c Changed) {
+	for i, id := range ids {
+		if done[i] {
+			c.Done = append(c.Done, id)
+		} else {
+			c.Others = append(c.Others, id)
+		}
+	}
+	return c
+}
+
+// Cancel ends waiting jobs and asks running ones to stop. A finished job counts as not found.
+func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Changed, err error) {
+	list, err := m.find(ctx, c, ids)
+	if err != nil {
+		return out, err
+	}
+	var asked []engine.Cancellation
+	for i, j := range list {
+		if j == nil || j.ended() {
+			out.Others = append(out.Others, ids[i])
+			continue
+		}
+		one, err := m.cancellation(j)
+		if err != nil {
+			return out, err
+		}
+		asked = append(asked, one)
+	}
+	answers, err := m.Queue.Cancel(ctx, asked)
+	if err != nil {
+		return out, unavailable(err)
+	}
+	for i, answer := range answers {
+		to := &out.Others
+		switch answer {
+		case engine.CancelDone:
+			to = &out.Done
+		case engine.CancelRequested:
+			to = &out.Requested
+		}
+		*to = append(*to, string(asked[i].ID))
+	}
+	return out, nil
+}
+
+func (m *Jobs) cancellation(j *Job) (engine.Cancellation, error) {
+	record := job.RecordOf(j.Body, job.Cancelled, m.Clock.Now().UnixMilli())
+	if j.Place == engine.PlaceLane && j.DueMs > j.NowMs && j.Body.Attempts == 0 {
+		record.ScheduledMs = j.DueMs // it may have been moved
+	}
+	children, err := m.Callbacks(j.ID, j.Body, &record)
+	return engine.Cancellation{ID: j.ID, Record: record.Encode(nil), Callbacks: children}, err
+}
+
+// moveTries bounds how often a job may change between the look at it and its move.
+const moveTries = 20
+
+var errChanging = errors.New("the job changed at every look")
+
+// Reschedule moves a waiting job and reports whether it could.
+func (m *Jobs) Reschedule(ctx context.Context, c task.Caller, id string, at time.Time) (bool, error) {
+	if at.After(m.Clock.Now().Add(Horizon)) {
+		return false, apperr.InvalidField("resc_at", "resc_at is more than a year ahead; reschedule the task later")
+	}
+	for range moveTries {
+		list, err := m.find(ctx, c, []string{id})
+		if err != nil || list[0] == nil || list[0].ended() {
+			return false, err
+		}
+		if list[0].Body.ExpiresMs > 0 && at.After(m.Clock.Now().Add(PasswordHorizon)) {
+			return false, apperr.InvalidField("resc_at", "a one-time password is scheduled at most an hour ahead")
+		}
+		moved, err := m.Queue.Reschedule(ctx, list[0].move(at.UnixMilli()))
+		if err != nil {
+			return false, unavailable(err)
+		}
+		if moved != engine.MoveChanged {
+			return moved == engine.MoveDone, nil
+		}
+	}
+	return false, unavailable(errChanging)
+}
+
+// move plans the new times of a job. What is not worth sending after a time, a one-time password, gets as much more
+// time as its start is later.
+func (j *Job) move(due int64) engine.Move {
+	body := *j.Body
+	body.ScheduledMs = due
+	if body.ExpiresMs > 0 {
+		body.ExpiresMs += max(due, j.NowMs) - j.DueMs
+	}
+	return engine.Move{ID: j.ID, DueMs: due, Observed: j.Snapshot.Body, Body: body.Encode(nil),
+		Window: body.Window(j.ID.Lane().Priority)}
+}
+
+// RetryFailed revives failed jobs after the documented delay. A job that was revived before and did not run since counts
+// as one that is: a repeat after a lost answer says the same.
+func (m *Jobs) RetryFailed(ctx context.Context, c task.Caller, ids []string) (Changed, error) {
+	list, err := m.find(ctx, c, ids)
+	if err != nil {
+		return Changed{}, err
+	}
+	var asked []engine.Revival
+	var at []int
+	will := make([]bool, len(ids))
+	for i, j := range list {
+		if j.ended() && j.Record.State == job.Failed && j.Body != nil {
+			asked, at = append(asked, m.revival(j)), append(at, i)
+		}
+		will[i] = j != nil && j.Place == engine.PlaceLane && j.Body.Nonce > 0 && j.Body.Attempts == 0
+	}
+	if len(asked) > 0 {
+		answers, err := m.Queue.RetryFailed(ctx, asked, job.RevivalDelay)
+		if err != nil {
+			return Changed{}, unavailable(err)
+		}
+		for i, p := range at {
+			will[p] = answers[i]
+		}
+	}
+	return sorted(ids, will), nil
+}
+
+func (m *Jobs) revival(j *Job) engine.Revival {
+	body := *j.Body
+	body.Attempts, body.StartedMs, body.LastError, body.LastReason, body.History = 0, 0, "", "", nil
+	body.Nonce++
+	body.Progress = j.Record.Progress // of the last attempt, after which the body was not written again
+	body.ScheduledMs = m.Clock.Now().Add(job.RevivalDelay).UnixMilli()
+	return engine.Revival{ID: j.ID, Body: body.Encode(nil), Observed: j.Snapshot.Record,
+		Window: body.Window(j.ID.Lane().Priority)}
+}
+
+const notSent = "An operator found that the message was not sent"
+
+// Resolve ends jobs of state unknown as what an operator found out about them: sent makes them finished, otherwise they
+// failed and may be retried.
+func (m *Jobs) Resolve(ctx context.Context, c task.Caller, ids []string, sent bool) (Changed, error) {
+	list, err := m.find(ctx, c, ids)
+	if err != nil {
+		return Changed{}, err
+	}
+	done := make([]bool, len(ids))
+	for i, j := range list {
+		if j.ended() && j.Record.State == job.Unknown && j.Body != nil {
+			if done[i], err = m.resolve(ctx, j, sent); err != nil {
+				return sorted(ids[:i], done), err
+			}
+		}
+	}
+	return sorted(ids, done), nil
+}
+
+func (m *Jobs) resolve(ctx context.Context, j *Job, sent bool) (bool, error) {
+	record := j.Record
+	record.State, record.Error, record.Reason = job.Failed, notSent, "not_sent"
+	record.EndedMs = m.Clock.Now().UnixMilli()
+	if sent {
+		record.State, record.Error, record.Reason = job.Finished, "", ""
+		// The attempt that nobody knew the end of was the successful one, which the history leaves out.
+		record.History = record.History[:max(0, len(record.History)-1)]
+	}
+	children, err := m.Callbacks(j.ID, j.Body, &record)
+	if err != nil {
+		return false, err
+	}
+	ok, err := m.Queue.Resolve(ctx, engine.Resolution{ID: j.ID, Observed: j.Snapshot.Record, Record: record.Encode(nil),
+		Sent: sent, Callbacks: children})
+	if err != nil {
+		return false, unavailable(err)
+	}
+	return ok, nil
+}

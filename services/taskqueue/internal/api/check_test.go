@@ -1,0 +1,174 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+func checks() *api.Checks {
+	return &api.Checks{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping },
+		Clock: clock.Fixed(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC))}
+}
+
+func user() task.Caller { return task.Caller{LabID: 12, Name: "user:77"} }
+
+// never is the time of a task that names none, where none must be named.
+const never = "never"
+
+// check checks a task of a user.
+func check(index int, s *taskqueuev1.ScheduledTask) (api.Planned, []apperr.Field) {
+	return checks().Check(index, s, s.GetSchTime() == never, user())
+}
+
+// The documented table, written a second time.
+func TestEveryDocumentedPairHasItsDefaultPriority(t *testing.T) {
+	t.Parallel()
+	const sms = `{"contact":919812345678,"message":"hi"}`
+	const email = `{"to":["a@b.example"],"message":"<p>hi</p>"}`
+	const push = `{"topic":"news","title":"t"}`
+	const hook = `{"url":"https://a.example/"}`
+	const whatsApp = `{"contact":"9812345678","template":"welcome"}`
+	want := map[int]struct {
+		data       string
+		priorities []job.Priority
+	}{
+		1: {sms, []job.Priority{2, 0, 1, 1, 1, 0, 2}},
+		2: {email, []job.Priority{1, 1, 1, 0, 0, 0}},
+		3: {push, []job.Priority{1, 1, 1, 0, 0, 2}},
+		4: {hook, []job.Priority{1, 1, 1, 1}},
+		6: {whatsApp, []job.Priority{1, 1}},
+	}
+	for number := -1; number < 8; number++ {
+		for taskType := 0; taskType < 9; taskType++ {
+			row := want[number]
+			p, fields := check(0, &taskqueuev1.ScheduledTask{SchTime: never, Task: int32(number), TaskType: int32(taskType), Data: raw(row.data)})
+			exists := taskType >= 1 && taskType <= len(row.priorities)
+			if exists != (len(fields) == 0) {
+				t.Errorf("task %d type %d: %v", number, taskType, fields)
+			}
+			if exists && p.Lane.Priority != row.priorities[taskType-1] {
+				t.Errorf("task %d type %d has priority %d", number, taskType, p.Lane.Priority)
+			}
+		}
+	}
+}
+
+func TestWrongFieldsAreNamed(t *testing.T) {
+	t.Parallel()
+	hook := func(extra string) *taskqueuev1.ScheduledTask {
+		return &taskqueuev1.ScheduledTask{SchTime: never, Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/"` + extra + `}`)}
+	}
+	with := func(edit func(*taskqueuev1.ScheduledTask)) *taskqueuev1.ScheduledTask {
+		s := hook("")
+		edit(s)
+		return s
+	}
+	data := func(number, taskType int32, data string) *taskqueuev1.ScheduledTask {
+		return &taskqueuev1.ScheduledTask{SchTime: never, Task: number, TaskType: taskType, Data: raw(data)}
+	}
+	at := func(s *taskqueuev1.ScheduledTask, due string) *taskqueuev1.ScheduledTask {
+		s.SchTime = due
+		return s
+	}
+	for name, c := range map[string]struct {
+		s     *taskqueuev1.ScheduledTask
+		wrong []string
+	}{
+		"good":                      {hook(`,"args":{"a":1},"timeout":300,"callback":1,"callback_url":"https://a.example/cb"`), nil},
+		"retry 10 is allowed":       {with(func(s *taskqueuev1.ScheduledTask) { s.Retry = ptr(int32(10)) }), nil},
+		"retry 11 is not":           {with(func(s *taskqueuev1.ScheduledTask) { s.Retry = ptr(int32(11)) }), []string{"retry"}},
+		"retry -1 is not":           {with(func(s *taskqueuev1.ScheduledTask) { s.Retry = ptr(int32(-1)) }), []string{"retry"}},
+		"priority 3":                {with(func(s *taskqueuev1.ScheduledTask) { s.OverridePriority = ptr(int32(3)) }), []string{"override_priority"}},
+		"a long tag":                {with(func(s *taskqueuev1.ScheduledTask) { s.LogTag = ptr(strings.Repeat("x", 129)) }), []string{"log_tag"}},
+		"a bad subscriber":          {with(func(s *taskqueuev1.ScheduledTask) { s.Subscribe, s.FailedTaskHandler = ptr("bad"), ptr("bad") }), []string{"subscribe", "failed_task_handler"}},
+		"a time with a zone":        {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-11-20T10:00:00+05:30" }), []string{"sch_time"}},
+		"a time with a Z":           {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-11-20T10:00:00Z" }), nil},
+		"a time too far ahead":      {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2027-11-22T10:00:00" }), []string{"sch_time"}},
+		"a missing time":            {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "" }), []string{"sch_time"}},
+		"an impossible date":        {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-02-30T10:00:00" }), []string{"sch_time"}},
+		"a header with a newline":   {with(func(s *taskqueuev1.ScheduledTask) { s.Headers = map[string]string{"X": "a\r\nY: b"} }), []string{"headers"}},
+		"a header with a colon":     {hook(`,"headers":{"X:":"a"}`), []string{"headers"}},
+		"no url":                    {data(4, 1, `{}`), []string{"data.url"}},
+		"a bad url":                 {data(4, 1, `{"url":"https://bad/"}`), []string{"data.url"}},
+		"an internal url":           {data(4, 1, `{"url":"http://gateway:8091/x"}`), []string{"data.url"}},
+		"an internal callback":      {with(func(s *taskqueuev1.ScheduledTask) { s.SuccessTaskHandler = ptr("http://gateway:8091/x") }), []string{"success_task_handler"}},
+		"timeout 0":                 {hook(`,"timeout":0`), []string{"data.timeout"}},
+		"timeout 301":               {hook(`,"timeout":301`), []string{"data.timeout"}},
+		"args is a list":            {hook(`,"args":[1]`), []string{"data.args"}},
+		"callback without its url":  {hook(`,"callback":1`), []string{"data.callback_url"}},
+		"data is a list":            {data(4, 1, `[]`), []string{"data"}},
+		"data is missing":           {data(4, 1, ``), []string{"data"}},
+		"data has a wrong type":     {data(4, 1, `{"url":5}`), []string{"data.url"}},
+		"data is too large":         {hook(`,"args":{"a":"` + strings.Repeat("x", 64<<10) + `"}`), []string{"data"}},
+		"sms without contact":       {data(1, 1, `{"message":"x"}`), []string{"data.contact"}},
+		"sms without message":       {data(1, 1, `{"contact":"0123456"}`), []string{"data.message"}},
+		"sms to a word":             {data(1, 1, `{"contact":"call me","message":"x"}`), []string{"data"}},
+		"sms by unknown provider":   {data(1, 1, `{"contact":"0123456","message":"x","config":{"provider":"p"}}`), []string{"data.config.provider"}},
+		"sms by the outbox":         {data(1, 1, `{"contact":"0123456","message":"x","config":{"provider":"outbox"}}`), nil},
+		"a long password":           {data(1, 1, `{"contact":"0123456","message":"`+strings.Repeat("x", 1<<10)+`"}`), []string{"data"}},
+		"a long sms":                {data(1, 2, `{"contact":"0123456","message":"`+strings.Repeat("x", 1<<10)+`"}`), nil},
+		"a password in two hours":   {at(data(1, 1, `{"contact":"0123456","message":"x"}`), "2026-11-20T12:00:00"), []string{"sch_time"}},
+		"a password in an hour":     {at(data(1, 1, `{"contact":"0123456","message":"x"}`), "2026-11-20T11:00:00"), nil},
+		"email to nobody":           {data(2, 1, `{"message":"x"}`), []string{"data.to"}},
+		"email to a word":           {data(2, 1, `{"to":["x"],"message":"x"}`), []string{"data.to"}},
+		"a template that is absent": {data(2, 5, `{"to":["a@b.example"],"message":"x","is_template":1}`), []string{"data.template"}},
+		"an email with a bad file":  {data(2, 6, `{"to":["a@b.example"],"message":"x","files":["bad"]}`), []string{"data.files"}},
+		"push to nobody":            {data(3, 1, `{"title":"x"}`), []string{"data.tokens"}},
+		"push to both":              {data(3, 1, `{"title":"x","topic":"t","tokens":["a"]}`), []string{"data.tokens"}},
+		"push of nothing":           {data(3, 1, `{"topic":"t"}`), []string{"data.title"}},
+		"push of a wrong priority":  {data(3, 1, `{"topic":"t","title":"x","priority":"urgent"}`), []string{"data.priority"}},
+		"whatsapp of nothing":       {data(6, 1, `{"contact":9812345678}`), []string{"data.message"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, fields := check(3, c.s)
+			var got []string
+			for _, f := range fields {
+				got = append(got, f.Name)
+				if f.Index != 3 || f.Message == "" {
+					t.Errorf("field %+v", f)
+				}
+			}
+			if diff := cmp.Diff(c.wrong, got); diff != "" {
+				t.Errorf("fields (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestServicesMayNameInternalOrigins(t *testing.T) {
+	t.Parallel()
+	s := &taskqueuev1.ScheduledTask{Task: 4, TaskType: 2, Data: raw(`{"url":"http://gateway:8091/x"}`), Headers: map[string]string{"a": "1"}}
+	p, fields := checks().Check(0, s, true, task.Caller{Name: "service:rerun", Internal: true})
+	if len(fields) > 0 || !p.Body.Internal || string(p.Body.Headers) != `{"a":"1"}` || p.Body.Retry != 3 {
+		t.Errorf("%+v, %v", p, fields)
+	}
+}
+
+func TestHeadersOfDataWinAndReservedOnesAreDropped(t *testing.T) {
+	t.Parallel()
+	merged, problem := task.MergeHeaders(map[string]string{"X-A": "outer", "Host": "h", "x-is-internal-request": "True"}, map[string]string{"x-a": "data", "TE": "x"})
+	if diff := cmp.Diff(map[string]string{"x-a": "data"}, merged); diff != "" || problem != "" {
+		t.Errorf("%s %s", diff, problem)
+	}
+	many := map[string]string{}
+	for i := range 21 {
+		many["X-"+string(rune('a'+i))] = "v"
+	}
+	if _, problem := task.MergeHeaders(many, nil); problem == "" {
+		t.Error("21 headers were accepted")
+	}
+	if _, problem := task.MergeHeaders(map[string]string{"X": strings.Repeat("v", 8<<10)}, nil); problem == "" {
+		t.Error("more than 8 KiB of headers were accepted")
+	}
+}

@@ -1,0 +1,117 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/distinct"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+// jobIDs reads a documented field that holds one id or a list of them, or its alias.
+func jobIDs(field string, value, alias *typev1.RawJSON) (ids []string, list bool, err error) {
+	raw := value.GetJson()
+	if len(raw) == 0 {
+		raw = alias.GetJson()
+	}
+	var one string
+	switch {
+	case len(raw) == 0:
+		return nil, false, apperr.InvalidField(field, field+" is missing")
+	case json.Unmarshal(raw, &one) == nil:
+		return []string{one}, false, nil
+	case json.Unmarshal(raw, &ids) == nil:
+		return ids, true, nil
+	}
+	return nil, false, apperr.InvalidField(field, field+" must be a job id or a list of job ids")
+}
+
+func unique(ids []string) []string {
+	if len(ids) > MaxIDs {
+		return ids // refused for their number; nothing else is done with them
+	}
+	return distinct.Of(ids)
+}
+
+func jobOf(v *Job) *taskqueuev1.Job {
+	r := &v.Record
+	created := clockText(r.CreatedMs)
+	return &taskqueuev1.Job{
+		Id:             string(v.ID),
+		JobId:          string(v.ID),
+		Task:           int32(r.Task),
+		TaskType:       int32(r.TaskType),
+		Priority:       int32(v.ID.Lane().Priority),
+		Status:         r.State.String(),
+		LogTag:         optional(r.LogTag),
+		Retry:          int32(r.Retry),
+		Attempts:       int32(r.Attempts),
+		CreatedAt:      created,
+		EnqueuedAt:     created,
+		ScheduledAt:    optional(clockText(r.ScheduledMs)),
+		StartedAt:      optional(clockText(r.StartedMs)),
+		EndedAt:        optional(clockText(r.EndedMs)),
+		Error:          optional(r.Error),
+		Reason:         optional(r.Reason),
+		WindowKey:      optional(r.WindowKey),
+		AttemptsDetail: attempts(r),
+		Result:         result(r),
+	}
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func clockText(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).UTC().Format(task.TimeLayout)
+}
+
+// attempts lists past executions. The successful one is not stored: it is the record itself.
+func attempts(r *job.Record) []*taskqueuev1.Attempt {
+	var list []*taskqueuev1.Attempt
+	first := r.Attempts - len(r.History)
+	if r.State == job.Finished {
+		first--
+	}
+	for i, a := range r.History {
+		list = append(list, &taskqueuev1.Attempt{Number: int32(first + i + 1), EndedAt: clockText(a.EndedMs),
+			Outcome: "retry", Error: optional(a.Error), Reason: optional(a.Reason)})
+	}
+	switch {
+	case r.State == job.Finished:
+		list = append(list,
+			&taskqueuev1.Attempt{Number: int32(r.Attempts), EndedAt: clockText(r.EndedMs), Outcome: "succeeded"})
+	case r.State == job.Failed && len(list) > 0:
+		list[len(list)-1].Outcome = "failed"
+	case r.State == job.Unknown && len(list) > 0:
+		list[len(list)-1].Outcome = "unknown"
+	}
+	return list
+}
+
+// result is what the receiver answered, null when nothing is known.
+func result(r *job.Record) *typev1.RawJSON {
+	if r.HTTPStatus == 0 && r.MessageID == "" {
+		return nil
+	}
+	raw, err := json.Marshal(struct {
+		HTTPStatus int    `json:"http_status,omitempty"`
+		MessageID  string `json:"message_id,omitempty"`
+		Excerpt    string `json:"excerpt,omitempty"`
+	}{r.HTTPStatus, r.MessageID, r.Excerpt})
+	if err != nil {
+		return nil
+	}
+	return &typev1.RawJSON{Json: raw}
+}

@@ -1,0 +1,38 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/url"
+	"testing"
+
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+)
+
+// The stub of targets takes what is no URL. What a user may send is JSON of a bounded size that names no address of the platform itself, whatever was written.
+func FuzzAUsersTaskIsBoundedAndLeadsOutside(f *testing.F) {
+	f.Add(4, 2, []byte(`{"url":"https://a.example/","args":{"n":1},"isBody":1}`), "https://a.example/done")
+	f.Add(4, 1, []byte(`{"url":"http://gateway:8091/x"}`), "")
+	f.Add(1, 4, []byte(`{"contact":"09812345678","countryCode":"+91","message":"hi"}`), "")
+	f.Add(2, 5, []byte(`{"to":["a@b.example"],"is_template":1,"template":"<p>"}`), "http://GATEWAY:8091")
+	f.Add(6, 1, []byte(`{"contact":9812345678,"template":"welcome","countryCode":null}`), "//gateway:8091/")
+	f.Fuzz(func(t *testing.T, number, kind int, data []byte, subscribe string) {
+		p, fields := check(0, &taskqueuev1.ScheduledTask{SchTime: never, Task: int32(number), TaskType: int32(kind),
+			Data: &typev1.RawJSON{Json: data}, Subscribe: &subscribe})
+		if len(fields) > 0 {
+			return
+		}
+		if !json.Valid(p.Body.Data) || len(data) > 64<<10 {
+			t.Errorf("accepted %d bytes, stored %q", len(data), p.Body.Data)
+		}
+		var hook struct {
+			URL string `json:"url"`
+		}
+		_ = json.Unmarshal(p.Body.Data, &hook) // other tasks have none
+		for _, raw := range []string{hook.URL, subscribe} {
+			if u, err := url.Parse(raw); err == nil && (targets{}).IsInternal(u) {
+				t.Errorf("accepted the address %q", raw)
+			}
+		}
+	})
+}

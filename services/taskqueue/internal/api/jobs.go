@@ -1,0 +1,147 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+)
+
+// Managing is the part of the engine that manages jobs.
+type Managing interface {
+	Info(context.Context, []job.ID) ([]engine.Snapshot, error)
+	Cancel(context.Context, []engine.Cancellation) ([]engine.Cancelled, error)
+	Reschedule(context.Context, engine.Move) (engine.Moved, error)
+	Resolve(context.Context, engine.Resolution) (bool, error)
+	RetryFailed(ctx context.Context, list []engine.Revival, delay time.Duration) ([]bool, error)
+}
+
+// Archive knows jobs that Redis has forgotten.
+type Archive interface {
+	Find(ctx context.Context, ids []job.ID) (map[job.ID]*job.Record, error)
+}
+
+// MaxIDs is the most jobs of one request.
+const MaxIDs = 1000
+
+// Jobs are those that exist, and what people do to them: look, cancel, move, revive. Every operation checks that the job
+// belongs to who asks; somebody else's job is a job that does not exist. Safe for concurrent use.
+type Jobs struct {
+	Queue     Managing
+	Archive   Archive // nil: there is none
+	Lease     time.Duration
+	Clock     clock.Clock
+	Callbacks func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) // of a job that ended
+}
+
+// Job is one job. Its body holds phone numbers and one-time passwords, which no caller is shown.
+type Job struct {
+	engine.Snapshot
+	Record job.Record // everything that a finished job keeps; of a living one as it is now
+	Body   *job.Body  // nil when finished, unless it is kept dead
+}
+
+func (j *Job) ended() bool { return j != nil && j.Place == engine.PlaceResult }
+
+// Info returns the jobs in the order of the ids; nil for those that are not found. Jobs that Redis has forgotten
+// come from the archive; when it does not answer, nobody can say that they do not exist.
+func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, error) {
+	list, err := m.find(ctx, c, ids)
+	if err != nil || m.Archive == nil {
+		return list, err
+	}
+	var missing []job.ID
+	for i, text := range ids {
+		if id, err := job.ParseID(text); err == nil && list[i] == nil {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) == 0 {
+		return list, nil
+	}
+	records, err := m.Archive.Find(ctx, missing)
+	if err != nil {
+		return nil, apperr.New(apperr.Unavailable, "ARCHIVE_UNAVAILABLE", "A job may be in the archive, which does not answer; try again in a few seconds").
+			WithRetryAfter(fullRetry).WithCause(err)
+	}
+	for i, text := range ids {
+		if r := records[job.ID(text)]; list[i] == nil && r != nil && c.Sees(r.LabID) {
+			list[i] = &Job{Snapshot: engine.Snapshot{ID: job.ID(text), Place: engine.PlaceResult}, Record: *r}
+		}
+	}
+	return list, nil
+}
+
+// find looks the texts up; entries stay nil for what does not exist or is not the caller's.
+func (m *Jobs) find(ctx context.Context, c task.Caller, texts []string) ([]*Job, error) {
+	if len(texts) == 0 {
+		return nil, apperr.InvalidField("job_id", "no job is named")
+	}
+	if len(texts) > MaxIDs {
+		return nil, apperr.InvalidField("job_id", fmt.Sprintf("a request names at most %d jobs", MaxIDs))
+	}
+	list := make([]*Job, len(texts))
+	var ids []job.ID
+	var at []int
+	for i, text := range texts {
+		if id, err := job.ParseID(text); err == nil {
+			ids, at = append(ids, id), append(at, i)
+		}
+	}
+	if len(ids) == 0 {
+		return list, nil
+	}
+	snapshots, err := m.Queue.Info(ctx, ids)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	for i, s := range snapshots {
+		one, err := m.read(s)
+		if err != nil {
+			return nil, err
+		}
+		if one != nil && c.Sees(one.Record.LabID) {
+			list[at[i]] = one
+		}
+	}
+	return list, nil
+}
+
+// read decodes what is known of a job; nil: nothing is.
+func (m *Jobs) read(s engine.Snapshot) (*Job, error) {
+	if s.Place == engine.PlaceNone || (s.Body == nil && s.Record == nil) {
+		return nil, nil
+	}
+	j := &Job{Snapshot: s}
+	var err error
+	if s.Body != nil {
+		if j.Body, err = job.DecodeBody(s.Body); err != nil {
+			return nil, fmt.Errorf("read job %s: %w", s.ID, err)
+		}
+	}
+	switch s.Place {
+	case engine.PlaceResult:
+		record, err := job.DecodeRecord(s.Record)
+		if err != nil {
+			return nil, fmt.Errorf("read result of job %s: %w", s.ID, err)
+		}
+		j.Record = *record
+	case engine.PlaceLease:
+		j.Record = job.RecordOf(j.Body, job.Started, 0)
+		j.Record.StartedMs = s.ClaimedMs
+		if s.ClaimedMs == 0 {
+			j.Record.StartedMs = s.DeadlineMs - m.Lease.Milliseconds()
+		}
+	default:
+		j.Record = job.RecordOf(j.Body, job.WaitingState(s.DueMs, s.NowMs, j.Body.Attempts), 0)
+		if j.Record.State == job.Scheduled {
+			j.Record.ScheduledMs = s.DueMs // a move changes nothing but this
+		}
+	}
+	return j, nil
+}

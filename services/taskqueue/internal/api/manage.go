@@ -1,0 +1,134 @@
+package api
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+)
+
+// The documented codes of the body.
+const (
+	codeOK       = 200
+	codeNotFound = 401
+)
+
+const jobNotFound = "Job not found"
+
+// JobInfo tells the state of one job or of a list.
+func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*taskqueuev1.JobInfoResponse, error) {
+	caller, err := s.caller(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	ids, list, err := jobIDs("id", in.GetId(), in.GetJobId())
+	if err != nil {
+		return nil, err
+	}
+	views, err := s.Jobs.Info(ctx, caller, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := &taskqueuev1.JobInfoResponse{Code: codeOK}
+	var found []*taskqueuev1.Job
+	for i, v := range views {
+		if v == nil {
+			out.Code, out.Message = codeNotFound, jobNotFound
+			if list {
+				out.NotFound = append(out.NotFound, ids[i])
+			}
+			continue
+		}
+		found = append(found, jobOf(v))
+	}
+	switch {
+	case list:
+		out.Jobs = found
+	case len(found) == 1:
+		out.Job = found[0]
+	}
+	return out, nil
+}
+
+// CancelJob ends waiting jobs and asks running ones to stop.
+func (s *Server) CancelJob(
+	ctx context.Context, in *taskqueuev1.CancelJobRequest,
+) (*taskqueuev1.CancelJobResponse, error) {
+	caller, err := s.caller(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	ids, _, err := jobIDs("job_id", in.GetJobId(), in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.Jobs.Cancel(ctx, caller, unique(ids))
+	if err != nil {
+		return nil, err
+	}
+	out := &taskqueuev1.CancelJobResponse{
+		Code:            codeOK,
+		Cancelled:       done.Done,
+		CancelRequested: done.Requested,
+		NotFound:        done.Others,
+	}
+	if len(done.Others) > 0 {
+		out.Code, out.Message = codeNotFound, jobNotFound
+	}
+	return out, nil
+}
+
+// RescheduleJob moves a job that did not run yet.
+func (s *Server) RescheduleJob(
+	ctx context.Context, in *taskqueuev1.RescheduleJobRequest,
+) (*taskqueuev1.RescheduleJobResponse, error) {
+	caller, err := s.caller(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	id := in.GetJobId()
+	if id == "" {
+		id = in.GetId()
+	}
+	if id == "" {
+		return nil, apperr.InvalidField("job_id", "job_id is missing")
+	}
+	at, err := parseTime(in.GetRescAt())
+	if err != nil {
+		return nil, apperr.InvalidField("resc_at", "resc_at must be written YYYY-MM-DDTHH:MM:SS in UTC")
+	}
+	moved, err := s.Jobs.Reschedule(ctx, caller, id, at)
+	if err != nil {
+		return nil, err
+	}
+	if !moved {
+		return &taskqueuev1.RescheduleJobResponse{Code: codeNotFound, Message: "Job not found or already executed"}, nil
+	}
+	return &taskqueuev1.RescheduleJobResponse{Code: codeOK, JobId: id}, nil
+}
+
+// RetryTask runs failed jobs again after two minutes.
+func (s *Server) RetryTask(
+	ctx context.Context, in *taskqueuev1.RetryTaskRequest,
+) (*taskqueuev1.RetryTaskResponse, error) {
+	caller, err := s.caller(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, 0, len(in.GetJobs()))
+	for i, j := range in.GetJobs() {
+		if j.GetJobId() == "" {
+			return nil, apperr.InvalidFields(apperr.Field{Index: i, Name: "job_id", Message: "job_id is missing"})
+		}
+		ids = append(ids, j.GetJobId())
+	}
+	done, err := s.Jobs.RetryFailed(ctx, caller, unique(ids))
+	if err != nil {
+		return nil, err
+	}
+	out := &taskqueuev1.RetryTaskResponse{Code: codeOK, JobIds: done.Done, NotFound: done.Others}
+	if len(done.Done) == 0 {
+		out.Code, out.Message = codeNotFound, jobNotFound
+	}
+	return out, nil
+}

@@ -1,0 +1,140 @@
+package api_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// waiting counts the jobs that wait.
+func (a *site) waiting() (n int64) {
+	a.t.Helper()
+	list, err := a.queue.Depths(a.t.Context(), 0)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, d := range list {
+		n += d.Waiting
+	}
+	return n
+}
+
+func TestASenderThatIsNotTheLaboratorysIsRefusedAndNothingIsWritten(t *testing.T) {
+	t.Parallel()
+	for field, task := range map[string]*taskqueuev1.Task{
+		"data.sender_email":    {Task: 2, TaskType: 1, Data: raw(`{"to":["a@b.example"],"message":"hi","sender_email":"%s"}`)},
+		"data.senderId":        {Task: 1, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"hi","senderId":"%s"}`)},
+		"data.config.provider": {Task: 6, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"hi","config":{"provider":"%s"}}`)},
+	} {
+		a := open(t, api.AccessAuthenticated)
+		with := func(name string) *taskqueuev1.Task {
+			text := strings.ReplaceAll(string(task.GetData().GetJson()), "%s", name)
+			return &taskqueuev1.Task{Task: task.GetTask(), TaskType: task.GetTaskType(), Data: raw(text)}
+		}
+		_, err := a.Enqueue(asUser(t, 12), &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook(), with("forged@else.example")}})
+		known, ok := apperr.From(err)
+		if !ok || known.Kind != apperr.Invalid || len(known.Fields) != 1 || known.Fields[0].Name != field || known.Fields[0].Index != 1 {
+			t.Errorf("%s: %v", field, err)
+		}
+		if n := a.waiting(); n != 0 {
+			t.Errorf("%s: %d jobs were written", field, n)
+		}
+		channel := map[int32]job.Channel{1: job.SMS, 2: job.Email, 6: job.WhatsApp}[task.GetTask()]
+		a.enqueue(asUser(t, 12), with(channel.String()+"-of-12@lab.example"))
+		a.enqueue(asUser(t, 13), with("forged@else.example")) // a laboratory without rules
+		a.enqueue(asService(t), with("forged@else.example"))  // for no laboratory
+		a.enqueue(asUser(t, 12), with(""))                    // the default
+	}
+}
+
+// verbs are everything that users do with jobs, mappings and consent.
+func (a *site) verbs(id string) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"enqueue": func(ctx context.Context) error {
+			_, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook()}})
+			return err
+		},
+		"schedule": func(ctx context.Context) error {
+			_, err := a.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{{SchTime: "2034-07-01T00:00:00",
+				Task: 4, TaskType: 2, Data: hook().GetData()}}})
+			return err
+		},
+		"look": func(ctx context.Context) error {
+			_, err := a.JobInfo(ctx, &taskqueuev1.JobInfoRequest{Id: raw(`"` + id + `"`)})
+			return err
+		},
+		"move": func(ctx context.Context) error {
+			_, err := a.RescheduleJob(ctx, &taskqueuev1.RescheduleJobRequest{JobId: &id, RescAt: new("2034-07-01T00:00:00")})
+			return err
+		},
+		"cancel": func(ctx context.Context) error {
+			_, err := a.CancelJob(ctx, &taskqueuev1.CancelJobRequest{JobId: raw(`"` + id + `"`)})
+			return err
+		},
+		"retry": func(ctx context.Context) error {
+			_, err := a.RetryTask(ctx, &taskqueuev1.RetryTaskRequest{Jobs: []*taskqueuev1.RetryTarget{{JobId: id}}})
+			return err
+		},
+		"map": func(ctx context.Context) error {
+			_, err := a.Mapping(ctx, &taskqueuev1.MappingRequest{Mappings: []*taskqueuev1.DictionaryMapping{{Keyword: "k", Data: raw(`{"a":1}`)}}})
+			return err
+		},
+		"consent": func(ctx context.Context) error {
+			_, err := a.UpdateConsent(ctx, &taskqueuev1.UpdateConsentRequest{Type: new("opt_in"), CacheKey: new("k")})
+			return err
+		},
+	}
+}
+
+func TestEveryVerbNeedsThePermissionWhereOneIsSet(t *testing.T) {
+	t.Parallel()
+	a := openFor(t, api.AccessAuthenticated, "task_send")
+	allowed := authn.NewContext(t.Context(), authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77,
+		Permissions: []string{"task_send"}})
+	id := a.enqueue(allowed, hook())[0]
+	a.enqueue(asService(t), hook())
+	for name, call := range a.verbs(id) {
+		before := a.waiting()
+		err := call(asUser(t, 12))
+		if known, ok := apperr.From(err); !ok || known.Kind != apperr.Forbidden || known.Reason != "SENDING_NOT_ALLOWED" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if a.waiting() != before {
+			t.Errorf("%s wrote", name)
+		}
+		if err := call(allowed); apperr.Is(err, apperr.Forbidden) {
+			t.Errorf("%s with the permission: %v", name, err)
+		}
+	}
+}
+
+func TestWhoRefersPatientsHasNothingToDoWithMessages(t *testing.T) {
+	t.Parallel()
+	a := open(t, api.AccessAuthenticated)
+	id := a.enqueue(asUser(t, 12), hook())[0]
+	referring, department := 2, 0
+	login := func(p authn.Principal) context.Context {
+		p.Kind, p.LabID, p.Permissions = authn.Session, 12, []string{"task_send"}
+		return authn.NewContext(t.Context(), p)
+	}
+	for name, call := range a.verbs(id) {
+		for who, p := range map[string]authn.Principal{
+			"an organisation":     {SessionType: authn.Organization, OrgID: 45},
+			"a collection centre": {SessionType: authn.CollectionCenter, CCID: 21},
+			"a referring doctor":  {SessionType: authn.Doctor, DoctorID: 301, DocType: &referring},
+		} {
+			if err := call(login(p)); !apperr.Is(err, apperr.Forbidden) {
+				t.Errorf("%s as %s: %v", name, who, err)
+			}
+		}
+		if err := call(login(authn.Principal{SessionType: authn.Doctor, DoctorID: 302, DocType: &department})); apperr.Is(err, apperr.Forbidden) {
+			t.Errorf("%s as a department's doctor: %v", name, err)
+		}
+	}
+}

@@ -211,8 +211,8 @@ func (p *platform) replaceAll(ctx context.Context) error {
 	return nil
 }
 
-// rotation goes to new secrets as far as the laboratory's core still signs with the old ones, and back. The database gets
-// a second user, since there one password cannot be old and new.
+// rotation goes to new secrets as far as the laboratory's core still signs with the old ones, and back. The database
+// gets a second user, since there one password cannot be old and new.
 func rotation(p *platform, _ string) (begin, end func(context.Context) error) {
 	before := map[string]map[string]string{}
 	for service, environ := range p.Endpoints.Environ {
@@ -237,10 +237,12 @@ func rotation(p *platform, _ string) (begin, end func(context.Context) error) {
 	alone := func(older, _ string) string { return older }
 	const second, password = "second", "of the second"
 	return func(ctx context.Context) error {
-			return errors.Join(p.execute(ctx, "CREATE USER IF NOT EXISTS second IDENTIFIED BY '"+password+"'", "GRANT ALL ON *.* TO second"),
+			return errors.Join(
+				p.execute(ctx, "CREATE USER IF NOT EXISTS second IDENTIFIED BY '"+password+"'", "GRANT ALL ON *.* TO second"),
 				set(ctx, learn, "root", ""), set(ctx, sign, second, password))
 		}, func(ctx context.Context) error {
-			return errors.Join(set(ctx, learn, second, password), set(ctx, alone, "root", ""), p.execute(ctx, "DROP USER second"))
+			return errors.Join(set(ctx, learn, second, password), set(ctx, alone, "root", ""),
+				p.execute(ctx, "DROP USER second"))
 		}
 }
 

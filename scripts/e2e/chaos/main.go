@@ -30,13 +30,13 @@ func command() int {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		return 1
 	}
-	part, text, f, shown := "chaos", pageText, r.figures(), any(nil)
-	if shown = f; o.patients > 0 {
+	f, write := r.figures(), func(f figures) error { return page.Write(*pageFile, "chaos", pageText, f) }
+	if o.patients > 0 {
 		of := r.soakFigures()
-		part, text, f, shown = "soak", soakText, of.figures, of
+		f, write = of.figures, func(figures) error { return page.Write(*pageFile, "soak", soakText, of) }
 	}
 	if *pageFile != "" {
-		if err := page.Write(*pageFile, part, text, shown); err != nil {
+		if err := write(f); err != nil {
 			fmt.Fprintln(os.Stderr, "chaos:", err)
 			return 1
 		}

@@ -30,7 +30,7 @@ func (p *platform) serveObjects() error {
 	environ := p.Endpoints.Environ["externaledit"]
 	environ["EXTERNAL_EDIT_BLOB_URL"] = "s3://" + bucket + "?region=ap-south-1&use_path_style=true&endpoint=" +
 		url.QueryEscape("http://"+l.Addr())
-	environ["AWS_ACCESS_KEY_ID"], environ["AWS_SECRET_ACCESS_KEY"], environ["AWS_EC2_METADATA_DISABLED"] = "lab", "lab", "true"
+	environ["AWS_ACCESS_KEY_ID"], environ["AWS_SECRET_ACCESS_KEY"] = "lab", "lab"
 	return nil
 }
 

@@ -130,7 +130,9 @@ func (r *run) operations() (list []operationFigures) {
 		}
 		list = append(list, f)
 	}
-	slices.SortFunc(list, func(a, b operationFigures) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Name, b.Name)) })
+	slices.SortFunc(list, func(a, b operationFigures) int {
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.Name, b.Name))
+	})
 	return list
 }
 

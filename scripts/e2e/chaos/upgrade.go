@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// notUpgraded are not replaced by their predecessors: their index has a schema of its own, which goes forward by a rebuild.
+// notUpgraded are not replaced by their predecessors: their index has a schema of its own, which goes forward by a
+// rebuild.
 var notUpgraded = []string{"cdc", "search"}
 
 // upgrade goes back to the release before, service by service, and comes to the present one in the same way.

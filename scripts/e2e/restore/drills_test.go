@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -18,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/day"
 	"github.com/labplatform/labplatform/scripts/devstack/fixtures"
 	"github.com/labplatform/labplatform/scripts/devstack/seed"
+	"github.com/labplatform/labplatform/scripts/devstack/volume"
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 	"github.com/labplatform/labplatform/scripts/e2e/page"
 )
@@ -51,7 +55,8 @@ func TestEveryStoreIsLostAloneAndComesBack(t *testing.T) {
 	d.db, err = sql.Open("mysql", d.Endpoints.MySQLDSN)
 	must(t, err)
 	t.Cleanup(func() { _ = d.db.Close() })
-	t.Cleanup(func() { t.Log("until then:", d.list) })
+	crowd := volume.Laboratory{ID: day.Laboratory, Branch: day.Branch, Tests: []int{55, 64}, FirstBill: 1000}
+	must(t, volume.Load(t.Context(), d.db, volume.Config{Users: 10_000, Labs: 1, SeedNumber: 1, Into: &crowd}, io.Discard, time.Now))
 	d.found(d.registers())
 	d.search()
 	d.kafka()
@@ -59,9 +64,6 @@ func TestEveryStoreIsLostAloneAndComesBack(t *testing.T) {
 	d.objects()
 	d.documents()
 	d.database()
-	for _, one := range d.list {
-		t.Logf("%s: %s; %s; %.1f s", one.Store, one.By, one.Point, one.Took.Seconds())
-	}
 	if path := os.Getenv("LAB_PAGE"); path != "" {
 		var patients int
 		must(t, d.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM userDetails").Scan(&patients))
@@ -72,6 +74,7 @@ func TestEveryStoreIsLostAloneAndComesBack(t *testing.T) {
 
 func (d *drills) took(began time.Time, store, by, point string) {
 	d.list = append(d.list, drill{store, by, point, time.Since(began)})
+	d.t.Log(d.list[len(d.list)-1])
 }
 
 // wipe kills engines and takes their data away, but for files that say who they are.
@@ -217,18 +220,41 @@ func signIn(ctx context.Context, p demolab.Platform) error {
 func (d *drills) objects() {
 	at, err := url.Parse(d.Endpoints.BlobURL)
 	must(d.t, err)
+	const path = "/api-v3/report/external-edit/7001"
+	var session struct {
+		Template string `json:"template_path"`
+	}
+	opened := d.MustAsk(d.t, "POST", path, `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`)
+	must(d.t, json.Unmarshal([]byte(opened), &session))
+	before, err := fetch(d.t.Context(), session.Template)
+	must(d.t, err)
 	copied := filepath.Join(d.backup, "objects")
-	const path = "/api-v3/report/external-edit/"
-	open := d.MustAsk(d.t, "POST", path+"7001", `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`)
 	must(d.t, os.CopyFS(copied, os.DirFS(at.Path)))
 	must(d.t, os.RemoveAll(at.Path))
 	lost := time.Now()
-	must(d.t, os.CopyFS(at.Path, os.DirFS(copied)))
-	must(d.t, d.answers(path+"7001/revisions?limit=1"))
-	if open == "" {
-		d.t.Error("no session was opened")
+	if _, err := fetch(d.t.Context(), session.Template); err == nil {
+		d.t.Error("the document is still there")
 	}
+	must(d.t, os.CopyFS(at.Path, os.DirFS(copied)))
+	same(d.t, "the document", before, func() (string, error) { return fetch(d.t.Context(), session.Template) })
 	d.took(lost, "objects", "a copy of the bucket, back", "the copy; a versioned bucket loses nothing")
+}
+
+func fetch(ctx context.Context, address string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", address, response.Status)
+	}
+	return string(content), err
 }
 
 // part returns those lines of commands of the handbook that name a program.
@@ -268,6 +294,8 @@ func (d *drills) database() {
 	environment := variables(d.t, d.Platform, d.backup)
 	before := d.registers()
 	follow(d.t, part(d.t, backingUp, "mysqldump"), environment, d.tools)
+	after := d.registers()
+	d.found(after)
 	services := d.Services()
 	lost := time.Now()
 	_, err := d.db.ExecContext(d.t.Context(), "DROP DATABASE lab")
@@ -286,4 +314,7 @@ func (d *drills) database() {
 	d.found(d.registers())
 	must(d.t, d.Run(d.t.Context(), "exec", "cdc", "walk"))
 	d.equal()
+	if answer := d.MustAsk(d.t, "POST", "/api/v1/users/search", fmt.Sprintf(`{"query":%q}`, after)); strings.Contains(answer, after) {
+		d.t.Error("who was registered after the dump is found: " + answer)
+	}
 }

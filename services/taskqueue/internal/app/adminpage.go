@@ -7,7 +7,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/operatepage"
 )
 
 // AdminPageConfig is the page of the people who run the queue.
@@ -37,16 +36,15 @@ func (b *builder) openAdminPage() error {
 	if !b.cfg.AdminPage.enabled() {
 		return nil
 	}
-	deps := operate.Deps{Queue: b.gate, Jobs: b.jobs(), Clock: b.Clock}
+	page := &b.cfg.AdminPage
+	o := &operate.Operator{Queue: b.gate, Jobs: b.jobs(), Clock: b.Clock, Audit: b.Audit, ShowPayloads: page.ShowPayloads}
 	if a := b.keeper(); a != nil {
-		deps.Keeper = a
+		o.Keeper = a
 	}
-	cfg := operatepage.Config{Token: b.cfg.AdminPage.Token, ShowPayloads: b.cfg.AdminPage.ShowPayloads, Log: b.Log,
-		Audit: b.Audit}
-	page, err := operatepage.Handler(operate.New(deps), cfg)
+	handler, err := operate.Handler(o, page.Token, b.Log)
 	if err != nil {
 		return fmt.Errorf("queue page: %w", err)
 	}
-	b.AdminPage(operatepage.Path, page)
+	b.AdminPage(operate.Path, handler)
 	return nil
 }

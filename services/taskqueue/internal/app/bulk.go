@@ -7,21 +7,15 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/cli"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
-// bulkOrder is what the flags of the verb bulk select.
-type bulkOrder struct {
-	lab                     int64
-	channel, states, reason string
-	age                     time.Duration
-	dryRun                  bool
-}
-
 // bulkVerb does to many jobs what the queue's page does, by the same use cases.
 func (d *desk) bulkVerb() cli.Verb {
-	var o bulkOrder
+	o := &d.order
+	var age time.Duration
+	var dryRun bool
 	return cli.Verb{
 		Name:    "bulk",
 		Args:    "[flags] cancel|retry|delete|sent|not_sent",
@@ -31,67 +25,62 @@ func (d *desk) bulkVerb() cli.Verb {
 			"asked to. retry: failed jobs run again in two minutes. delete: failed and unknown jobs are forgotten after the archive took\n" +
 			"how they ended. sent, not_sent: unknown jobs end by what was found out at the provider.",
 		Flags: func(f *flag.FlagSet) {
-			f.Int64Var(&o.lab, "lab", 0, "only jobs of this laboratory")
-			f.StringVar(&o.channel, "channel", "", "only jobs of this channel")
-			f.StringVar(&o.states, "state", "", "only jobs in these states, with commas; empty: every state that the action fits")
-			f.StringVar(&o.reason, "reason", "", "only jobs whose last failure has this reason, or one that begins so")
-			f.DurationVar(&o.age, "older-than", 0, "only jobs that were accepted so long ago, such as 90m")
-			f.BoolVar(&o.dryRun, "dry-run", false, "count, show ten ids, and change nothing")
+			f.Int64Var(&o.LabID, "lab", 0, "only jobs of this laboratory")
+			f.StringVar(&o.Channel, "channel", "", "only jobs of this channel")
+			f.StringVar(&o.States, "state", "", "only jobs in these states, with commas; empty: every state that the action fits")
+			f.StringVar(&o.Reason, "reason", "", "only jobs whose last failure has this reason, or one that begins so")
+			f.DurationVar(&age, "older-than", 0, "only jobs that were accepted so long ago, such as 90m")
+			f.BoolVar(&dryRun, "dry-run", false, "count, show ten ids, and change nothing")
 			d.sign(f)
 		},
 		Run: func(ctx context.Context, args []string) error {
 			if len(args) != 1 {
 				return fmt.Errorf("%w: name one action: %v", cli.ErrUsage, operate.Actions())
 			}
-			return d.signed(func() error { return d.bulk(ctx, operate.Action(args[0]), o) })
+			o.Action = operate.Action(args[0])
+			o.CreatedBeforeMs = clock.System{}.Now().UnixMilli() + 1 - age.Milliseconds()
+			return d.open(func() error { return d.bulk(ctx, dryRun) })
 		},
 	}
 }
 
-func (d *desk) bulk(ctx context.Context, a operate.Action, o bulkOrder) error {
-	before := d.operator.Clock.Now().UnixMilli() + 1 - o.age.Milliseconds()
-	f, err := operate.ParseFilter(o.lab, o.channel, o.states, o.reason, before)
-	if err != nil {
-		return err
-	}
-	matched, err := d.countJobs(ctx, a, f)
-	if err != nil || o.dryRun || matched == 0 {
+func (d *desk) bulk(ctx context.Context, dryRun bool) error {
+	matched, err := d.countJobs(ctx)
+	if err != nil || dryRun || matched == 0 {
 		return err
 	}
 	var sum operate.Step
+	x := d.order
 	for {
-		step, err := d.operator.Apply(ctx, a, f, sum.Next)
-		d.journal.Step(ctx, a, f, step, err)
+		step, err := d.operator.Apply(ctx, x)
 		sum.Done, sum.Requested, sum.Left = sum.Done+step.Done, sum.Requested+step.Requested, sum.Left+step.Left
-		sum.Looked, sum.Next = sum.Looked+step.Looked, step.Next
 		if err != nil {
 			return fmt.Errorf("after %d jobs, run it again to go on: %w", sum.Done, err)
 		}
-		fmt.Fprintf(d.out, "%s: %d done, %d asked to end, %d changed meanwhile, of %d\n", a, sum.Done, sum.Requested, sum.Left, matched)
-		if step.Next == "" {
+		fmt.Fprintf(d.out, "%s: %d done, %d asked to end, %d changed meanwhile, of %d\n", x.Action, sum.Done, sum.Requested, sum.Left,
+			matched)
+		if x.Cursor = step.Next; x.Cursor == "" {
 			return nil
 		}
 	}
 }
 
-const shownIDs = 10
-
 // countJobs prints what the action would be done to.
-func (d *desk) countJobs(ctx context.Context, a operate.Action, f operate.Filter) (matched int, err error) {
-	cursor, shown, looked := "", 0, 0
-	for {
-		p, err := d.operator.Preview(ctx, a, f, cursor)
+func (d *desk) countJobs(ctx context.Context) (matched int, err error) {
+	looked := 0
+	for x := d.order; ; {
+		p, err := d.operator.Preview(ctx, x)
 		if err != nil {
 			return matched, err
 		}
-		for _, id := range p.First {
-			if shown++; shown <= shownIDs {
+		if matched == 0 {
+			for _, id := range p.First {
 				fmt.Fprintln(d.out, id)
 			}
 		}
 		matched, looked = matched+p.Matched, looked+p.Looked
-		if cursor = p.Next; cursor == "" {
-			fmt.Fprintf(d.out, "%s: %d jobs of %d looked at\n", a, matched, looked)
+		if x.Cursor = p.Next; x.Cursor == "" {
+			fmt.Fprintf(d.out, "%s: %d jobs of %d looked at\n", x.Action, matched, looked)
 			return matched, nil
 		}
 	}
@@ -99,27 +88,26 @@ func (d *desk) countJobs(ctx context.Context, a operate.Action, f operate.Filter
 
 // pauseVerb pauses or resumes a part of the queue.
 func (d *desk) pauseVerb(paused bool) cli.Verb {
-	var channel, receiver string
-	var lab int64
+	o := &d.order
 	v := cli.Verb{
 		Name:    "pause",
 		Summary: "Leave a channel, a laboratory or a receiver alone until it is resumed; without flags show what is paused.",
 		Details: "What runs ends as usual, and tasks are accepted. The pause outlives restarts.",
 		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&channel, "channel", "", "a channel, with the jobs of all laboratories")
-			f.Int64Var(&lab, "lab", 0, "a laboratory, with its jobs of all channels")
-			f.StringVar(&receiver, "receiver", "", "a receiver of webhooks and callbacks, such as https://api.example.com")
+			f.StringVar(&o.Channel, "channel", "", "a channel, with the jobs of all laboratories")
+			f.Int64Var(&o.LabID, "lab", 0, "a laboratory, with its jobs of all channels")
+			f.StringVar(&o.Receiver, "receiver", "", "a receiver of webhooks and callbacks, such as https://api.example.com")
 			d.sign(f)
 		},
 		Run: func(ctx context.Context, _ []string) error {
-			if channel == "" && lab == 0 && receiver == "" {
+			if o.Channel == "" && o.LabID == 0 && o.Receiver == "" {
 				return d.open(func() error { return d.showPauses(ctx) })
 			}
-			target, err := operate.ParseTarget(channel, lab, receiver)
-			if err != nil {
+			o.Paused = paused
+			return d.open(func() error {
+				_, err := d.operator.Pause(ctx, *o)
 				return err
-			}
-			return d.signed(func() error { return d.pause(ctx, target, paused) })
+			})
 		},
 	}
 	if !paused {
@@ -128,25 +116,13 @@ func (d *desk) pauseVerb(paused bool) cli.Verb {
 	return v
 }
 
-func (d *desk) pause(ctx context.Context, target engine.Target, paused bool) error {
-	act := d.operator.Resume
-	if paused {
-		act = d.operator.Pause
-	}
-	if err := act(ctx, target); err != nil {
-		return err
-	}
-	d.journal.Pause(ctx, target, paused)
-	return nil
-}
-
 func (d *desk) showPauses(ctx context.Context) error {
-	o, err := d.operator.Overview(ctx)
+	paused, err := d.queue.Paused(ctx, 0)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "%d pauses\n", len(o.Paused))
-	for target, since := range o.Paused {
+	fmt.Fprintf(d.out, "%d pauses\n", len(paused))
+	for target, since := range paused {
 		fmt.Fprintf(d.out, "%s\tsince %s\n", target, moment(since.UnixMilli()))
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
@@ -25,15 +24,11 @@ import (
 type desk struct {
 	environ []string
 	out     io.Writer
-	journal operate.Journal
+	log     *slog.Logger
+	order   operate.Order // of the flags
 
 	queue    *engine.Redis
-	jobs     *api.Jobs
 	operator *operate.Operator
-}
-
-func newDesk(environ []string, out, log io.Writer) *desk {
-	return &desk{environ: environ, out: out, journal: operate.Journal{Log: slog.New(slog.NewTextHandler(log, nil))}}
 }
 
 // sign adds the flags that say who acts and why.
@@ -42,16 +37,8 @@ func (d *desk) sign(f *flag.FlagSet) {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		who = u.Username
 	}
-	f.StringVar(&d.journal.Operator, "operator", who, "who you are, in one word, for the log")
-	f.StringVar(&d.journal.Ticket, "ticket", "", "why, in one word such as INC-42, for the log")
-}
-
-// signed opens the desk for a verb that changes something, which the log tells of.
-func (d *desk) signed(do func() error) error {
-	if wrong := d.journal.Check(); len(wrong) > 0 {
-		return apperr.InvalidFields(wrong...)
-	}
-	return d.open(do)
+	f.StringVar(&d.order.Operator, "operator", who, "who you are, in one word, for the log")
+	f.StringVar(&d.order.Ticket, "ticket", "", "why, in one word such as INC-42, for the log")
 }
 
 // open connects to the queue, and to the archive where there is one, until do returns.
@@ -65,8 +52,8 @@ func (d *desk) open(do func() error) error {
 	if d.queue, err = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()}); err != nil {
 		return err
 	}
+	d.operator = &operate.Operator{Queue: d.queue, Clock: clock.System{}, Audit: d.log}
 	var archive api.Archive
-	deps := operate.Deps{Queue: d.queue, Clock: clock.System{}}
 	if cfg.DatabaseEnabled {
 		db, err := mysqldb.Open(cfg.DB, nil)
 		if err != nil {
@@ -75,12 +62,10 @@ func (d *desk) open(do func() error) error {
 		defer func() { _ = db.Close() }()
 		store := mysql.NewArchive(db)
 		archive = store
-		deps.Keeper = janitor.NewArchive(janitor.ArchiveDeps{Queue: d.queue, Store: store, Observer: uncounted{},
-			Clock: clock.System{}, Log: d.journal.Log})
+		d.operator.Keeper = janitor.NewArchive(janitor.ArchiveDeps{Queue: d.queue, Store: store, Observer: uncounted{},
+			Clock: clock.System{}, Log: d.log})
 	}
-	d.jobs = jobsOf(d.queue, archive, d.queue.Lease(), job.NewGenerator(clock.System{}, rand.Reader))
-	deps.Jobs = d.jobs
-	d.operator = operate.New(deps)
+	d.operator.Jobs = jobsOf(d.queue, archive, d.queue.Lease(), job.NewGenerator(clock.System{}, rand.Reader))
 	return do()
 }
 

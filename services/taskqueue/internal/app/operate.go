@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -17,7 +18,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -27,7 +27,7 @@ var ErrViolations = errors.New("the queue's data breaks its invariants")
 // Verbs are what operators do besides serving. They work on the queue's Redis, beside running services, and write
 // to out; log tells what they changed. environ holds the settings.
 func Verbs(environ []string, out, log io.Writer) []cli.Verb {
-	d := newDesk(environ, out, log)
+	d := &desk{environ: environ, out: out, log: slog.New(slog.NewTextHandler(log, nil))}
 	return []cli.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb(),
 		d.webhookSecretVerb()}
 }
@@ -47,7 +47,10 @@ func (d *desk) fsckVerb() cli.Verb {
 			d.sign(f)
 		},
 		Run: func(ctx context.Context, _ []string) error {
-			return d.signed(func() error { return d.fsck(ctx, repair) })
+			if err := d.order.Check(); err != nil {
+				return err
+			}
+			return d.open(func() error { return d.fsck(ctx, repair) })
 		},
 	}
 }
@@ -90,7 +93,7 @@ func (d *desk) fsck(ctx context.Context, repair bool) error {
 	}
 	if repair {
 		mended, err := audit.Repair(ctx, d.queue, clock.System{}, report)
-		d.journal.Step(ctx, "repair", operate.Filter{}, operate.Step{Done: mended}, err)
+		d.log.InfoContext(ctx, "an operator repaired jobs", "operator", d.order.Operator, "ticket", d.order.Ticket, "done", mended)
 		fmt.Fprintf(d.out, "%d mended\n", mended)
 		if err != nil {
 			return err
@@ -170,7 +173,7 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 	fmt.Fprintln(w, "ID\tSTATUS\tCHANNEL\tPRIORITY\tTASK\tLABORATORY\tATTEMPTS\tCREATED\tDUE\tSTARTED\tENDED\tERROR")
 	missing := 0
 	for chunk := range slices.Chunk(ids, api.MaxIDs) {
-		views, err := d.jobs.Info(ctx, task.Caller{Internal: true}, chunk)
+		views, err := d.operator.Jobs.Info(ctx, task.Caller{Internal: true}, chunk)
 		if err != nil {
 			return err
 		}

@@ -30,30 +30,29 @@ func (d *desk) resolveVerb() cli.Verb {
 			if sent == notSent || len(ids) == 0 {
 				return errors.New("say -sent or -not-sent, and the ids of the jobs")
 			}
-			action := operate.Sent
+			d.order.Action = operate.Sent
 			if notSent {
-				action = operate.NotSent
+				d.order.Action = operate.NotSent
 			}
-			return d.signed(func() error { return d.resolve(ctx, action, ids) })
+			return d.open(func() error { return d.resolve(ctx, ids) })
 		},
 	}
 }
 
-func (d *desk) resolve(ctx context.Context, a operate.Action, ids []string) error {
+func (d *desk) resolve(ctx context.Context, ids []string) error {
 	left := 0
-	for chunk := range slices.Chunk(ids, api.MaxIDs) {
-		resolved, others, err := d.operator.Change(ctx, string(a), chunk)
-		d.journal.Jobs(ctx, string(a), resolved, len(others))
-		for _, id := range resolved {
+	for d.order.IDs = range slices.Chunk(ids, api.MaxIDs) {
+		c, err := d.operator.Change(ctx, d.order)
+		for _, id := range c.Done {
 			fmt.Fprintf(d.out, "%s\tresolved\n", id)
 		}
-		for _, id := range others {
+		for _, id := range c.Others {
 			fmt.Fprintf(d.out, "%s\tnot in state unknown\n", id)
 		}
 		if err != nil {
 			return err
 		}
-		left += len(others)
+		left += len(c.Others)
 	}
 	if left > 0 {
 		return fmt.Errorf("%d of %d jobs are not in state unknown", left, len(ids))

@@ -2,14 +2,16 @@ package operate
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Action is something that is done to many jobs.
+// Action is something that is done to jobs.
 type Action string
 
 // The actions.
@@ -33,10 +35,16 @@ var actsOn = map[Action][]job.State{
 	NotSent: {job.Unknown},
 }
 
-// narrow keeps of a filter what the action can be done to.
-func (a Action) narrow(f Filter) (Filter, error) {
-	states, known := actsOn[a]
+// narrowed is the filter of an order, less what its action cannot be done to.
+func (o *Order) narrowed() (Filter, error) {
+	if err := o.Check(); err != nil {
+		return Filter{}, err
+	}
+	f, err := o.Filter()
+	states, known := actsOn[o.Action]
 	switch {
+	case err != nil:
+		return f, err
 	case !known:
 		return f, apperr.InvalidField("action", "the action must be cancel, retry, delete, sent or not_sent")
 	case f.LabID == 0 && len(f.Channels) == 0:
@@ -46,11 +54,10 @@ func (a Action) narrow(f Filter) (Filter, error) {
 	}
 	if len(f.States) == 0 {
 		f.States = states
-		return f, nil
 	}
 	for _, s := range f.States {
 		if !slices.Contains(states, s) {
-			return f, apperr.InvalidField("states", "jobs of state "+s.String()+" cannot be changed by the action "+string(a))
+			return f, apperr.InvalidField("states", "jobs of state "+s.String()+" cannot be changed by the action "+string(o.Action))
 		}
 	}
 	return f, nil
@@ -63,28 +70,31 @@ const (
 
 // Preview is what an action would be done to.
 type Preview struct {
-	Matched int
-	First   []job.ID
-	Looked  int
-	Next    string // the cursor to count on from; empty: that was all
+	Matched         int      `json:"matched"`
+	First           []job.ID `json:"first"`
+	Looked          int      `json:"looked"`
+	Next            string   `json:"next"` // the cursor to count on from; empty: that was all
+	CreatedBeforeMs int64    `json:"created_before_ms"`
 }
 
-// Preview counts the jobs from a cursor on that an action would be done to, up to 10,000 in one call.
-func (o *Operator) Preview(ctx context.Context, a Action, f Filter, cursor string) (Preview, error) {
-	f, err := a.narrow(f)
+// Preview counts the jobs from a cursor on that an action would be done to, up to 10,000 in one call. The first call
+// fixes the time: jobs that come later are left alone.
+func (o *Operator) Preview(ctx context.Context, x Order) (Preview, error) {
+	if x.CreatedBeforeMs == 0 {
+		x.CreatedBeforeMs = o.Clock.Now().UnixMilli() + 1 - x.OlderThanMin*60_000
+	}
+	f, err := x.narrowed()
 	if err != nil {
 		return Preview{}, err
 	}
-	out := Preview{Next: cursor}
+	out := Preview{First: []job.ID{}, Next: x.Cursor, CreatedBeforeMs: x.CreatedBeforeMs}
 	for range previewSteps {
 		found, looked, next, err := o.step(ctx, f, out.Next, StepSize+1)
 		if err != nil {
 			return Preview{}, err
 		}
-		for _, one := range found {
-			if len(out.First) < previewIDs {
-				out.First = append(out.First, one.view.ID)
-			}
+		for _, one := range found[:min(len(found), previewIDs-len(out.First))] {
+			out.First = append(out.First, one.ID)
 		}
 		out.Matched, out.Looked, out.Next = out.Matched+len(found), out.Looked+looked, next
 		if next == "" {
@@ -96,26 +106,32 @@ func (o *Operator) Preview(ctx context.Context, a Action, f Filter, cursor strin
 
 // Step is what one step of an action did.
 type Step struct {
-	Done      int // ended, revived or deleted
-	Requested int // running jobs that were asked to end
-	Left      int // changed meanwhile, so that the action does not fit any more
-	Looked    int
-	Next      string // the cursor of the next step; empty: that was all
+	Done      int    `json:"done"`      // ended, revived or deleted
+	Requested int    `json:"requested"` // running jobs that were asked to end
+	Left      int    `json:"left"`      // changed meanwhile, so that the action does not fit any more
+	Looked    int    `json:"looked"`
+	Next      string `json:"next"` // the cursor of the next step; empty: that was all
 }
 
-// Apply does one step of an action: it looks at up to StepSize jobs. A step may be repeated.
-func (o *Operator) Apply(ctx context.Context, a Action, f Filter, cursor string) (Step, error) {
-	f, err := a.narrow(f)
+// Apply does one step of an action: it looks at up to StepSize jobs. A step may be repeated. The log tells of one that
+// failed half-way too.
+func (o *Operator) Apply(ctx context.Context, x Order) (Step, error) {
+	f, err := x.narrowed()
 	if err != nil {
 		return Step{}, err
 	}
-	found, looked, next, err := o.step(ctx, f, cursor, StepSize+1)
+	found, looked, next, err := o.step(ctx, f, x.Cursor, StepSize+1)
 	if err != nil {
 		return Step{}, err
 	}
 	out := Step{Looked: looked, Next: next}
 	if len(found) > 0 {
-		err = o.act(ctx, a, found, &out)
+		err = o.act(ctx, x.Action, found, &out)
+	}
+	if err == nil || out.Done+out.Requested > 0 {
+		x.log(o.Audit).InfoContext(ctx, "an operator changed jobs", "action", string(x.Action), "lab_id", f.LabID,
+			"channels", fmt.Sprint(f.Channels), "states", fmt.Sprint(f.States), "created_before_ms", f.CreatedBeforeMs, "done", out.Done,
+			"requested", out.Requested, "left", out.Left, "complete", err == nil)
 	}
 	return out, err
 }
@@ -126,11 +142,36 @@ func (o *Operator) act(ctx context.Context, a Action, found []match, out *Step) 
 	}
 	ids := make([]string, len(found))
 	for i := range found {
-		ids[i] = string(found[i].view.ID)
+		ids[i] = string(found[i].ID)
 	}
-	done, requested, others, err := o.change(ctx, a, ids)
-	out.Done, out.Requested, out.Left = len(done), len(requested), len(others)
+	c, err := o.change(ctx, a, ids)
+	out.Done, out.Requested, out.Left = len(c.Done), len(c.Requested), len(c.Others)
 	return err
+}
+
+func (o *Operator) change(ctx context.Context, a Action, ids []string) (api.Changed, error) {
+	switch a {
+	case Cancel:
+		return o.Jobs.Cancel(ctx, everybody, ids)
+	case Retry:
+		return o.Jobs.RetryFailed(ctx, everybody, ids)
+	case Sent, NotSent:
+		return o.Jobs.Resolve(ctx, everybody, ids, a == Sent)
+	}
+	return api.Changed{}, apperr.InvalidField("action", "the action must be cancel, retry, sent or not_sent")
+}
+
+// Change does something to single jobs: cancel, retry, sent or not_sent (of jobs in state unknown).
+func (o *Operator) Change(ctx context.Context, x Order) (api.Changed, error) {
+	if err := x.Check(); err != nil {
+		return api.Changed{}, err
+	}
+	c, err := o.change(ctx, x.Action, x.IDs)
+	c.Done, c.Requested = append(c.Done, c.Requested...), nil
+	if err == nil || len(c.Done) > 0 {
+		x.log(o.Audit).InfoContext(ctx, "an operator changed jobs", "action", string(x.Action), "job_ids", c.Done, "left", len(c.Others))
+	}
+	return c, err
 }
 
 // delete forgets dead jobs that are still the same death, after the archive took how they ended.
@@ -138,9 +179,8 @@ func (o *Operator) delete(ctx context.Context, found []match, out *Step) error {
 	ids := make([]job.ID, len(found))
 	byShard := map[int][]engine.Dead{}
 	for i, one := range found {
-		ids[i] = one.view.ID
-		shard := ids[i].Shard()
-		byShard[shard] = append(byShard[shard], engine.Dead{ID: ids[i], DiedMs: one.entry.Score})
+		ids[i] = one.ID
+		byShard[one.ID.Shard()] = append(byShard[one.ID.Shard()], engine.Dead{ID: one.ID, DiedMs: one.entry.Score})
 	}
 	if o.Keeper != nil {
 		if err := o.Keeper.Keep(ctx, ids); err != nil {

@@ -11,79 +11,127 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
+// Job is one line of a list: nothing that a caller wrote.
+type Job struct {
+	ID              job.ID `json:"id"`
+	State           string `json:"state"`
+	Channel         string `json:"channel"`
+	Priority        string `json:"priority"`
+	Task            int    `json:"task"`
+	TaskType        int    `json:"task_type"`
+	LabID           int64  `json:"lab_id"`
+	Attempts        int    `json:"attempts"`
+	Retry           int    `json:"retry"`
+	Reason          string `json:"reason"`
+	CreatedMs       int64  `json:"created_ms"`
+	ScheduledMs     int64  `json:"scheduled_ms"`
+	StartedMs       int64  `json:"started_ms"`
+	EndedMs         int64  `json:"ended_ms"`
+	CancelRequested bool   `json:"cancel_requested"`
+}
+
+func jobOf(j *api.Job) Job {
+	r, lane := &j.Record, j.ID.Lane()
+	return Job{ID: j.ID, State: r.State.String(), Channel: lane.Channel.String(), Priority: lane.Priority.String(),
+		Task: r.Task, TaskType: r.TaskType, LabID: r.LabID, Attempts: r.Attempts, Retry: r.Retry, Reason: r.Reason,
+		CreatedMs: r.CreatedMs, ScheduledMs: r.ScheduledMs, StartedMs: r.StartedMs, EndedMs: r.EndedMs,
+		CancelRequested: j.CancelRequested}
+}
+
+// Life is one job as operators see it.
+type Life struct {
+	Job
+	DueMs      int64      `json:"due_ms"`      // while it waits
+	DeadlineMs int64      `json:"deadline_ms"` // while it runs: the end of its lease
+	ExpiresMs  int64      `json:"expires_ms"`
+	HTTPStatus int        `json:"http_status"`
+	Revivals   int        `json:"revivals"`
+	Window     string     `json:"window"` // the digest of its key; empty: none
+	Parent     job.ID     `json:"parent"` // callbacks: whose end it tells
+	Sealed     bool       `json:"sealed"`
+	History    []Attempt  `json:"history"`
+	Callbacks  []Callback `json:"callbacks"`
+	Told       []job.ID   `json:"told"`   // the jobs that told others of the end
+	Untold     bool       `json:"untold"` // its callbacks were dropped
+	Content    *Content   `json:"content,omitempty"`
+}
+
+// Attempt is a past execution, without what the receiver said.
+type Attempt struct {
+	StartedMs  int64  `json:"started_ms"`
+	EndedMs    int64  `json:"ended_ms"`
+	HTTPStatus int    `json:"http_status"`
+	Reason     string `json:"reason"`
+}
+
 // Callback is who is told how a job ended: the origin of the address alone.
 type Callback struct {
 	When   string `json:"when"` // always, finished or failed
 	Origin string `json:"origin"`
 }
 
-// Life is one job as operators see it.
-type Life struct {
-	View       *api.Job
-	DueMs      int64 // while it waits
-	DeadlineMs int64 // while it runs: the end of its lease
-	ExpiresMs  int64
-	Revivals   int
-	Window     string // the digest of its key; empty: none
-	Callbacks  []Callback
-	Parent     job.ID // callbacks: whose end it tells
-	Sealed     bool
-	Data       string // while it is kept in Redis and is not sealed
+// Content is what callers and receivers wrote, which may be of patients.
+type Content struct {
+	Data      string `json:"data"` // while it is kept in Redis and is not sealed
+	LogTag    string `json:"log_tag"`
+	Error     string `json:"error"`
+	Excerpt   string `json:"excerpt"`
+	MessageID string `json:"message_id"`
+	Caller    string `json:"caller"`
 }
 
 // Life looks at one job.
-func (o *Operator) Life(ctx context.Context, text string) (Life, error) {
-	views, err := o.Jobs.Info(ctx, everybody, []string{text})
+func (o *Operator) Life(ctx context.Context, id string) (Life, error) {
+	list, err := o.Jobs.Info(ctx, everybody, []string{id})
 	if err != nil {
-		return Life{}, unavailable(err)
+		return Life{}, err
 	}
-	if views[0] == nil {
+	if list[0] == nil {
 		return Life{}, apperr.New(apperr.NotFound, "JOB_NOT_FOUND", "There is no job of this id, or it ended longer ago than jobs are kept")
 	}
-	life := Life{View: views[0]}
-	list, err := o.Queue.Info(ctx, []job.ID{views[0].ID})
-	if err != nil {
-		return Life{}, unavailable(err)
+	j, r := list[0], &list[0].Record
+	l := Life{Job: jobOf(j), HTTPStatus: r.HTTPStatus, History: []Attempt{}, Callbacks: []Callback{},
+		Told: append([]job.ID{}, r.Callbacks...), Untold: r.Untold}
+	switch j.Place {
+	case engine.PlaceLane:
+		l.DueMs = j.DueMs
+	case engine.PlaceLease:
+		l.DeadlineMs = j.DeadlineMs
 	}
-	life.add(list[0])
-	return life, nil
+	for _, a := range r.History {
+		l.History = append(l.History, Attempt{a.StartedMs, a.EndedMs, a.HTTPStatus, a.Reason})
+	}
+	if o.ShowPayloads {
+		l.Content = &Content{LogTag: r.LogTag, Error: r.Error, Excerpt: r.Excerpt, MessageID: r.MessageID, Caller: r.Caller}
+	}
+	if j.Body != nil {
+		l.add(j.Body)
+	}
+	return l, nil
 }
 
-func (l *Life) add(s engine.Snapshot) {
-	if s.Place == engine.PlaceLane {
-		l.DueMs = s.DueMs
-	}
-	if s.Place == engine.PlaceLease {
-		l.DeadlineMs = s.DeadlineMs
-	}
-	b, err := job.DecodeBody(s.Body)
-	if s.Body == nil || err != nil {
-		return
-	}
-	l.ExpiresMs, l.Revivals, l.Parent = b.ExpiresMs, b.Nonce, b.Parent
-	l.Window = b.Window(s.ID.Lane().Priority)
-	l.Sealed = len(b.Sealed) > 0
-	if utf8.Valid(b.Data) {
-		l.Data = string(b.Data)
-	}
+func (l *Life) add(b *job.Body) {
+	lane := l.ID.Lane()
+	l.ExpiresMs, l.Revivals, l.Parent, l.Sealed = b.ExpiresMs, b.Nonce, b.Parent, len(b.Sealed) > 0
+	l.Window = b.Window(lane.Priority)
 	l.tells("always", b.Subscribe)
 	l.tells("finished", b.OnSuccess)
 	l.tells("failed", b.OnFailure)
 	l.tells("always", b.CallbackTo)
-	l.tells("always", job.DataCallback(s.ID.Lane().Channel, b.Data))
+	l.tells("always", job.DataCallback(lane.Channel, b.Data))
+	if l.Content != nil && utf8.Valid(b.Data) {
+		l.Content.Data = string(b.Data)
+	}
 }
 
+// tells keeps of an address the part that names no person and holds no secret.
 func (l *Life) tells(when, address string) {
-	if address != "" {
-		l.Callbacks = append(l.Callbacks, Callback{When: when, Origin: originOf(address)})
+	if address == "" {
+		return
 	}
-}
-
-// originOf is the part of an address that names no person and holds no secret.
-func originOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" {
-		return "unreadable"
+	origin := "unreadable"
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		origin = u.Scheme + "://" + u.Host
 	}
-	return u.Scheme + "://" + u.Host
+	l.Callbacks = append(l.Callbacks, Callback{When: when, Origin: origin})
 }

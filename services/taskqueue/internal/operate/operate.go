@@ -1,7 +1,12 @@
+// Package operate owns what the people who run the platform see of the queue as a whole, and what they do to it: lanes,
+// searches, one job's life, what is scheduled ahead; pauses, and actions on many jobs in bounded steps. The page at
+// /queue-admin/ and the verbs of the command line are two ways to the same orders. Nothing here shows what a job
+// carries, unless a setting allows it: payloads are of patients, operators need none.
 package operate
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -14,24 +19,12 @@ import (
 
 // Queue is the part of the engine that operators need.
 type Queue interface {
-	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
-	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
+	engine.Measured
 	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
 	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
-	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
 	Pause(ctx context.Context, t engine.Target, at time.Time) error
 	Resume(ctx context.Context, t engine.Target) error
-	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
-	Holds(ctx context.Context) (engine.Holds, error)
-}
-
-// Jobs is what is done to jobs one by one or by their ids.
-type Jobs interface {
-	Info(ctx context.Context, c task.Caller, ids []string) ([]*api.Job, error)
-	Cancel(ctx context.Context, c task.Caller, ids []string) (api.Changed, error)
-	RetryFailed(ctx context.Context, c task.Caller, ids []string) (api.Changed, error)
-	Resolve(ctx context.Context, c task.Caller, ids []string, sent bool) (api.Changed, error)
 }
 
 // Keeper archives dead jobs before they are deleted.
@@ -42,19 +35,15 @@ type Keeper interface {
 // everybody is who an operator may look at: the jobs of all laboratories.
 var everybody = task.Caller{Internal: true}
 
-// Deps are what the use cases work with.
-type Deps struct {
-	Queue  Queue
-	Jobs   Jobs
-	Keeper Keeper // nil: there is no archive
-	Clock  clock.Clock
-}
-
 // Operator runs the use cases. Safe for concurrent use.
-type Operator struct{ Deps }
-
-// New makes an operator.
-func New(deps Deps) *Operator { return &Operator{Deps: deps} }
+type Operator struct {
+	Queue        Queue
+	Jobs         *api.Jobs
+	Keeper       Keeper // nil: there is no archive
+	Clock        clock.Clock
+	Audit        *slog.Logger // who did what to how many jobs, and why
+	ShowPayloads bool         // of one job's life
+}
 
 func unavailable(err error) error {
 	if _, known := apperr.From(err); known {

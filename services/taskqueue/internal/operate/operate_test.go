@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ func newDesk(t *testing.T, q queue) *desk {
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(d.ids, id, b, r)
 		}}
-	d.Operator = operate.New(operate.Deps{Queue: q, Jobs: jobs, Clock: clock.System{}})
+	d.Operator = &operate.Operator{Queue: q, Jobs: jobs, Clock: clock.System{}, Audit: slog.New(slog.DiscardHandler)}
 	return d
 }
 
@@ -112,32 +113,32 @@ func (d *desk) end(c job.Channel, lab int64, n int, op engine.Op, state job.Stat
 }
 
 // all applies an action to its end and counts.
-func (d *desk) all(a operate.Action, f operate.Filter) (done, steps int) {
+func (d *desk) all(x operate.Order) (done, steps int) {
 	d.t.Helper()
-	for cursor := ""; ; steps++ {
-		step, err := d.Apply(d.t.Context(), a, f, cursor)
+	for x.Operator = "a.rao"; ; steps++ {
+		step, err := d.Apply(d.t.Context(), x)
 		if err != nil || step.Left > 0 {
 			d.t.Fatalf("%+v %v", step, err)
 		}
 		done += step.Done
-		if cursor = step.Next; cursor == "" {
+		if x.Cursor = step.Next; x.Cursor == "" {
 			return done, steps + 1
 		}
 	}
 }
 
 // search finds all and returns the ids.
-func (d *desk) search(f operate.Filter) (ids []job.ID) {
+func (d *desk) search(x operate.Order) (ids []job.ID) {
 	d.t.Helper()
-	for cursor := ""; ; {
-		found, err := d.Search(d.t.Context(), f, cursor, 100)
+	for {
+		found, err := d.Search(d.t.Context(), x)
 		if err != nil {
 			d.t.Fatal(err)
 		}
 		for _, v := range found.Jobs {
 			ids = append(ids, v.ID)
 		}
-		if cursor = found.Next; cursor == "" {
+		if x.Cursor = found.Next; x.Cursor == "" {
 			return ids
 		}
 	}
@@ -148,18 +149,18 @@ func TestALaboratorysWaitingJobsAreCancelledInStepsAndNobodyElses(t *testing.T) 
 		d.enqueue(job.Webhook, 12, 1300, time.Hour)
 		others := d.enqueue(job.Webhook, 12+2048, 3, time.Hour) // shares the flow
 		others = append(others, d.enqueue(job.SMS, 13, 1, time.Hour)...)
-		f := operate.Filter{LabID: 12, CreatedBeforeMs: later()}
-		counted, err := d.Preview(t.Context(), operate.Cancel, f, "")
+		x := operate.Order{Operator: "a.rao", Action: operate.Cancel, LabID: 12, CreatedBeforeMs: later()}
+		counted, err := d.Preview(t.Context(), x)
 		if err != nil || counted.Matched != 1300 || len(counted.First) != 10 || counted.Next != "" {
 			t.Fatalf("%d matched, first %d, next %q, %v", counted.Matched, len(counted.First), counted.Next, err)
 		}
-		if done, steps := d.all(operate.Cancel, f); done != 1300 || steps != 3 {
+		if done, steps := d.all(x); done != 1300 || steps != 3 {
 			t.Errorf("%d cancelled in %d steps", done, steps)
 		}
-		if left := d.search(operate.Filter{}); len(left) != len(others) {
+		if left := d.search(operate.Order{}); len(left) != len(others) {
 			t.Errorf("%d jobs are left, want %d", len(left), len(others))
 		}
-		if done, _ := d.all(operate.Cancel, f); done != 0 {
+		if done, _ := d.all(x); done != 0 {
 			t.Errorf("a repeat cancelled %d", done)
 		}
 	})
@@ -168,12 +169,12 @@ func TestALaboratorysWaitingJobsAreCancelledInStepsAndNobodyElses(t *testing.T) 
 func TestJobsThatCameAfterThePreviewAreLeftAlone(t *testing.T) {
 	onEveryEngine(t, func(d *desk) {
 		first := d.enqueue(job.SMS, 12, 1, time.Hour)
-		f := operate.Filter{LabID: 12, CreatedBeforeMs: first[0].CreatedMs()}
-		if done, _ := d.all(operate.Cancel, f); done != 0 {
+		x := operate.Order{Action: operate.Cancel, LabID: 12, CreatedBeforeMs: first[0].CreatedMs()}
+		if done, _ := d.all(x); done != 0 {
 			t.Errorf("%d were cancelled", done)
 		}
-		f.CreatedBeforeMs++
-		if done, _ := d.all(operate.Cancel, f); done != 1 {
+		x.CreatedBeforeMs++
+		if done, _ := d.all(x); done != 1 {
 			t.Errorf("%d were cancelled, want 1", done)
 		}
 	})
@@ -184,20 +185,20 @@ func TestDeadJobsAreFoundByReasonRevivedAndDeleted(t *testing.T) {
 		broken := d.end(job.Webhook, 12, 3, engine.OpFail, job.Failed, "http_503")
 		d.end(job.Webhook, 12, 2, engine.OpFail, job.Failed, "timeout")
 		doubt := d.end(job.SMS, 12, 1, engine.OpUnknown, job.Unknown, "no_answer")
-		if got := d.search(operate.Filter{States: []job.State{job.Failed}, Reason: "http_5"}); len(got) != len(broken) {
+		if got := d.search(operate.Order{States: "failed", Reason: "http_5"}); len(got) != len(broken) {
 			t.Errorf("found %v, want %v", got, broken)
 		}
-		if got := d.search(operate.Filter{States: []job.State{job.Unknown}, LabID: 12}); !cmp.Equal(got, doubt) {
+		if got := d.search(operate.Order{States: "unknown", LabID: 12}); !cmp.Equal(got, doubt) {
 			t.Errorf("found %v, want %v", got, doubt)
 		}
 		before := later()
-		if done, _ := d.all(operate.Retry, operate.Filter{LabID: 12, Reason: "http_503", CreatedBeforeMs: before}); done != 3 {
+		if done, _ := d.all(operate.Order{Action: operate.Retry, LabID: 12, Reason: "http_503", CreatedBeforeMs: before}); done != 3 {
 			t.Errorf("%d revived", done)
 		}
-		if done, _ := d.all(operate.Delete, operate.Filter{LabID: 12, CreatedBeforeMs: before}); done != 3 {
+		if done, _ := d.all(operate.Order{Action: operate.Delete, LabID: 12, CreatedBeforeMs: before}); done != 3 {
 			t.Errorf("%d deleted, want those that were not revived", done)
 		}
-		if got := d.search(operate.Filter{}); len(got) != 3 {
+		if got := d.search(operate.Order{}); len(got) != 3 {
 			t.Errorf("%d jobs are left, want the revived ones", len(got))
 		}
 	})
@@ -213,10 +214,10 @@ func TestNothingIsDeletedThatTheArchiveDoesNotHave(t *testing.T) {
 	onEveryEngine(t, func(d *desk) {
 		d.Keeper = away{}
 		d.end(job.SMS, 12, 2, engine.OpFail, job.Failed, "timeout")
-		if _, err := d.Apply(t.Context(), operate.Delete, operate.Filter{LabID: 12, CreatedBeforeMs: later()}, ""); !errors.Is(err, errAway) {
+		if _, err := d.Apply(t.Context(), operate.Order{Operator: "a.rao", Action: operate.Delete, LabID: 12, CreatedBeforeMs: later()}); !errors.Is(err, errAway) {
 			t.Error(err)
 		}
-		if got := d.search(operate.Filter{}); len(got) != 2 {
+		if got := d.search(operate.Order{}); len(got) != 2 {
 			t.Errorf("%d jobs are left", len(got))
 		}
 	})
@@ -228,19 +229,19 @@ func TestTheOverviewAndTheScheduleCount(t *testing.T) {
 		d.enqueue(job.Email, 13, 3, 30*time.Hour)
 		d.enqueue(job.SMS, 13, 2, 300*time.Hour)
 		d.end(job.Push, 12, 1, engine.OpFail, job.Failed, "timeout")
-		if err := d.Pause(t.Context(), engine.ChannelTarget(job.Email)); err != nil {
+		if _, err := d.Pause(t.Context(), operate.Order{Operator: "a.rao", Channel: "email", Paused: true}); err != nil {
 			t.Fatal(err)
 		}
 		o, err := d.Overview(t.Context())
-		if err != nil || len(o.Paused) != 1 || o.Backlog.Dead != 1 {
+		if err != nil || len(o.Paused) != 1 || o.Dead != 1 {
 			t.Fatalf("%+v %v", o, err)
 		}
 		for _, l := range o.Lanes {
-			if l.Lane == (job.Lane{Channel: job.Email, Priority: job.Moderate}) && (l.Waiting != 7 || l.Ready != 4) {
+			if l.Key == "email:1" && (l.Waiting != 7 || l.Ready != 4) {
 				t.Errorf("%+v", l)
 			}
 		}
-		_, a, err := d.Ahead(t.Context())
+		a, err := d.Ahead(t.Context())
 		if err != nil || a.Hours[30]+a.Hours[31] != 3 || a.Later != 2 || a.Partial {
 			t.Errorf("%+v %v", a, err)
 		}
@@ -251,7 +252,7 @@ func TestOneJobsLifeNamesOriginsOnly(t *testing.T) {
 	onEveryEngine(t, func(d *desk) {
 		id := d.enqueue(job.SMS, 12, 1, time.Hour)[0]
 		l, err := d.Life(t.Context(), string(id))
-		if err != nil || l.View.Record.LabID != 12 || l.DueMs == 0 {
+		if err != nil || l.LabID != 12 || l.DueMs == 0 {
 			t.Errorf("%+v %v", l, err)
 		}
 		if _, err := d.Life(t.Context(), "nothing"); err == nil {
@@ -307,29 +308,30 @@ func TestAPausedChannelIsNotClaimedFromAndALostClaimIsStillTold(t *testing.T) {
 
 func TestWhatAFilterRefuses(t *testing.T) {
 	t.Parallel()
-	for want, call := range map[string]func() (operate.Filter, error){
-		"above 0":           func() (operate.Filter, error) { return operate.ParseFilter(-1, "", "", "", 0) },
-		`no channel "fax"`:  func() (operate.Filter, error) { return operate.ParseFilter(0, "fax", "", "", 0) },
-		"found by their id": func() (operate.Filter, error) { return operate.ParseFilter(0, "", "finished", "", 0) },
-		"since 1970":        func() (operate.Filter, error) { return operate.ParseFilter(0, "", "", "", -1) },
-		"<nil>":             func() (operate.Filter, error) { return operate.ParseFilter(1, "sms", "failed,unknown", "x", 1) },
+	for want, x := range map[string]operate.Order{
+		"above 0":           {LabID: -1},
+		`no channel "fax"`:  {Channel: "fax"},
+		"found by their id": {States: "finished"},
+		"since 1970":        {CreatedBeforeMs: -1},
+		"<nil>":             {LabID: 1, Channel: "sms", States: "failed,unknown", Reason: "x", CreatedBeforeMs: 1},
 	} {
-		if _, err := call(); !strings.Contains(fmt.Sprint(err), want) {
+		if _, err := x.Filter(); !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
 	d := newDesk(t, model.New(clock.System{}, engine.DefaultSettings()))
-	for want, f := range map[string]operate.Filter{
+	for want, x := range map[string]operate.Order{
 		"an action on everything": {CreatedBeforeMs: 1},
 		"preview first":           {LabID: 12},
-		"cannot be changed":       {LabID: 12, CreatedBeforeMs: 1, States: []job.State{job.Failed}},
+		"cannot be changed":       {LabID: 12, CreatedBeforeMs: 1, States: "failed"},
 	} {
-		if _, err := d.Apply(t.Context(), operate.Cancel, f, ""); !strings.Contains(fmt.Sprint(err), want) {
+		x.Operator, x.Action = "a.rao", operate.Cancel
+		if _, err := d.Apply(t.Context(), x); !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
 	for _, cursor := range []string{"x", "1:2", "-1:0:", "0:x:", "0:0:nothing"} {
-		if _, err := d.Search(t.Context(), operate.Filter{}, cursor, 1); err == nil {
+		if _, err := d.Search(t.Context(), operate.Order{Cursor: cursor}); err == nil {
 			t.Errorf("cursor %q is taken", cursor)
 		}
 	}
@@ -339,7 +341,7 @@ func TestAPausedLaboratoryIsPassedByWhateverItHas(t *testing.T) {
 	onEveryEngine(t, func(d *desk) {
 		d.enqueue(job.SMS, 12, 40, 0)
 		mine := d.enqueue(job.SMS, 13, 2, 0)
-		if err := d.Pause(t.Context(), engine.LabTarget(12)); err != nil {
+		if _, err := d.Pause(t.Context(), operate.Order{Operator: "a.rao", LabID: 12, Paused: true}); err != nil {
 			t.Fatal(err)
 		}
 		clk := &steps{at: time.UnixMilli(1_790_000_000_000)}
@@ -355,7 +357,7 @@ func TestAPausedLaboratoryIsPassedByWhateverItHas(t *testing.T) {
 		if c := claim(); len(c.Jobs) != len(mine) || c.Held || c.Jobs[0].Flow != job.LabFlow(13) {
 			t.Errorf("%d jobs are claimed, held %v, want those of the other laboratory", len(c.Jobs), c.Held)
 		}
-		if err := d.Resume(t.Context(), engine.LabTarget(12)); err != nil {
+		if _, err := d.Pause(t.Context(), operate.Order{Operator: "a.rao", LabID: 12}); err != nil {
 			t.Fatal(err)
 		}
 		if c := claim(); len(c.Jobs) != 0 {
@@ -396,27 +398,28 @@ func TestAPausedReceiverIsKnownWithTheNextClaim(t *testing.T) {
 
 func TestWhatCannotBePaused(t *testing.T) {
 	t.Parallel()
-	for want, call := range map[string]func() (engine.Target, error){
-		"name one thing":       func() (engine.Target, error) { return operate.ParseTarget("", 0, "") },
-		"one thing that":       func() (engine.Target, error) { return operate.ParseTarget("sms", 12, "") },
-		"no channel fax":       func() (engine.Target, error) { return operate.ParseTarget("fax", 0, "") },
-		"number above 0":       func() (engine.Target, error) { return operate.ParseTarget("", -1, "") },
-		"without a path":       func() (engine.Target, error) { return operate.ParseTarget("", 0, "https://a.example/path") },
-		"to:https://a.example": func() (engine.Target, error) { return operate.ParseTarget("", 0, "https://A.example/") },
-		"lab:12":               func() (engine.Target, error) { return operate.ParseTarget("", 12, "") },
+	for want, x := range map[string]operate.Order{
+		"name one thing":       {},
+		"one thing that":       {Channel: "sms", LabID: 12},
+		"no channel fax":       {Channel: "fax"},
+		"channels are sms, em": {Channel: "fax "},
+		"number above 0":       {LabID: -1},
+		"without a path":       {Receiver: "https://a.example/path"},
+		"to:https://a.example": {Receiver: "https://A.example/"},
+		"lab:12":               {LabID: 12},
 	} {
-		target, err := call()
+		target, err := x.Target()
 		if text := fmt.Sprint(target, err); !strings.Contains(text, want) {
 			t.Errorf("%s does not say %q", text, want)
 		}
 	}
 	d := newDesk(t, model.New(clock.System{}, engine.DefaultSettings()))
 	for lab := range int64(201) {
-		if err := d.Pause(t.Context(), engine.LabTarget(lab+1)); (err != nil) != (lab == 200) {
+		if _, err := d.Pause(t.Context(), operate.Order{Operator: "a.rao", LabID: lab + 1, Paused: true}); (err != nil) != (lab == 200) {
 			t.Errorf("laboratory %d: %v", lab+1, err)
 		}
 	}
-	if err := d.Pause(t.Context(), engine.LabTarget(7)); err != nil {
+	if _, err := d.Pause(t.Context(), operate.Order{Operator: "a.rao", LabID: 7, Paused: true}); err != nil {
 		t.Errorf("a pause again: %v", err)
 	}
 }

@@ -1,7 +1,10 @@
 package operate
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -10,9 +13,49 @@ import (
 
 // Overview is the queue at one glance.
 type Overview struct {
-	engine.Totals
-	Now time.Time
+	NowMs    int64            `json:"now_ms"`
+	Lanes    []Lane           `json:"lanes"`
+	Dead     int64            `json:"dead"`
+	Unsaved  int64            `json:"unsaved"` // ended jobs that wait for the archive
+	Paused   map[string]int64 `json:"paused"`  // since when, by channel
+	Held     []Held           `json:"held"`    // laboratories and receivers that are paused
+	Left     []Left           `json:"left"`
+	Attempts map[string]int64 `json:"attempts"` // by channel, ever
+	Faults   map[string]int64 `json:"faults"`
 }
+
+// Lane is the load of one lane.
+type Lane struct {
+	Channel   string `json:"channel"`
+	Priority  string `json:"priority"`
+	Waiting   int64  `json:"waiting"`
+	Ready     int64  `json:"ready"`
+	Scheduled int64  `json:"scheduled"`
+	OldestMs  int64  `json:"oldest_ms"`
+	Running   int64  `json:"running"` // of the channel
+	Started   int64  `json:"started"` // jobs begun, ever
+	Key       string `json:"key"`
+}
+
+// Held is a paused laboratory or receiver.
+type Held struct {
+	LabID    int64  `json:"lab_id,omitempty"`
+	Receiver string `json:"receiver,omitempty"`
+	SinceMs  int64  `json:"since_ms"`
+}
+
+// Left is a provider, or a kind of path at a receiver as a laboratory uses it, that is left alone because it fails.
+type Left struct {
+	Channel  string `json:"channel,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	LabID    int64  `json:"lab_id,omitempty"`
+	Receiver string `json:"receiver,omitempty"`
+	SinceMs  int64  `json:"since_ms"`
+	UntilMs  int64  `json:"until_ms"` // afterwards one delivery tries
+}
+
+// mostLeft bounds the list: beyond that many, which ones matters no more.
+const mostLeft = 50
 
 // Overview measures the queue.
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
@@ -20,28 +63,71 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 	if err != nil {
 		return Overview{}, unavailable(err)
 	}
-	return Overview{Totals: t, Now: o.Clock.Now()}, nil
+	out := Overview{NowMs: o.Clock.Now().UnixMilli(), Dead: t.Backlog.Dead, Unsaved: t.Backlog.Ends, Left: leftOf(t.Holds),
+		Paused: map[string]int64{}, Held: []Held{}, Attempts: map[string]int64{}, Faults: map[string]int64{}}
+	for target, at := range t.Paused {
+		lab, isLab := target.Lab()
+		receiver, isReceiver := target.Receiver()
+		if isLab || isReceiver {
+			out.Held = append(out.Held, Held{LabID: lab, Receiver: receiver, SinceMs: at.UnixMilli()})
+			continue
+		}
+		out.Paused[string(target)] = at.UnixMilli()
+	}
+	slices.SortFunc(out.Held, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
+	})
+	for _, d := range t.Lanes {
+		channel := d.Lane.Channel.String()
+		out.Lanes = append(out.Lanes, Lane{Channel: channel, Priority: d.Lane.Priority.String(), Waiting: d.Waiting,
+			Ready: d.Ready, Scheduled: max(0, d.Waiting-d.Ready), OldestMs: d.OldestMs, Running: d.Running, Started: d.Begun,
+			Key: channel + ":" + strconv.Itoa(int(d.Lane.Priority))})
+		out.Attempts[channel], out.Faults[channel] = d.Attempts, d.Faults
+	}
+	return out, nil
 }
 
-// AheadHours is how far the schedule is told hour by hour.
-const AheadHours = 48
+func leftOf(h engine.Holds) []Left {
+	list := []Left{}
+	for to, one := range h.Held {
+		l := Left{SinceMs: one.SinceMs, UntilMs: one.UntilMs}
+		l.Channel, l.Provider, _ = to.Provider()
+		l.LabID, l.Receiver, _ = to.Path()
+		list = append(list, l)
+	}
+	slices.SortFunc(list, func(a, b Left) int {
+		return cmp.Or(cmp.Compare(b.Provider, a.Provider), cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
+	})
+	return list[:min(mostLeft, len(list))]
+}
+
+// aheadHours is how far the schedule is told hour by hour.
+const aheadHours = 48
+
+// Ahead is what waits for a later time.
+type Ahead struct {
+	FirstMs int64   `json:"first_ms"` // the beginning of the present hour
+	Hours   []int64 `json:"hours"`
+	Later   int64   `json:"later"`
+	Partial bool    `json:"partial"` // there is more, which would have taken too long to count
+}
 
 // Ahead counts by hour what waits for a later time, from the beginning of the present hour on.
-func (o *Operator) Ahead(ctx context.Context) (first time.Time, sum engine.Ahead, err error) {
-	first = o.Clock.Now().UTC().Truncate(time.Hour)
-	sum.Hours = make([]int64, AheadHours)
+func (o *Operator) Ahead(ctx context.Context) (Ahead, error) {
+	first := o.Clock.Now().UTC().Truncate(time.Hour)
+	sum := Ahead{FirstMs: first.UnixMilli(), Hours: make([]int64, aheadHours)}
 	for shard := range job.Shards {
 		depths, err := o.Queue.Depths(ctx, shard)
 		if err != nil {
-			return first, sum, unavailable(err)
+			return sum, unavailable(err)
 		}
 		for _, d := range depths {
 			if d.Waiting == d.Ready {
 				continue
 			}
-			a, err := o.Queue.Ahead(ctx, shard, d.Lane, first, AheadHours)
+			a, err := o.Queue.Ahead(ctx, shard, d.Lane, first, aheadHours)
 			if err != nil {
-				return first, sum, unavailable(err)
+				return sum, unavailable(err)
 			}
 			for i, n := range a.Hours {
 				sum.Hours[i] += n
@@ -49,5 +135,5 @@ func (o *Operator) Ahead(ctx context.Context) (first time.Time, sum engine.Ahead
 			sum.Later, sum.Partial = sum.Later+a.Later, sum.Partial || a.Partial
 		}
 	}
-	return first, sum, nil
+	return sum, nil
 }

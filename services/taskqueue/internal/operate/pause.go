@@ -3,75 +3,50 @@ package operate
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // mostPauses bounds what is paused at a time: every claim names the paused laboratories.
 const mostPauses = 200
 
-// ParseTarget reads what is to be paused or resumed: exactly one of the three is given.
-func ParseTarget(channel string, lab int64, receiver string) (engine.Target, error) {
-	named := 0
-	for _, given := range []bool{channel != "", lab != 0, receiver != ""} {
-		if given {
-			named++
-		}
-	}
-	switch {
-	case named != 1:
-		return "", apperr.InvalidField("channel", "name one thing that is to be paused or resumed: a channel, a laboratory or a receiver")
-	case lab < 0:
-		return "", apperr.InvalidField("lab_id", "the laboratory must be a number above 0")
-	case lab > 0:
-		return engine.LabTarget(lab), nil
-	case receiver != "":
-		origin, err := netguard.ParseOrigin(receiver)
-		if err != nil {
-			return "", apperr.InvalidField("receiver", "the receiver must be an origin such as https://api.example.com, without a path")
-		}
-		return engine.ReceiverTarget(origin), nil
-	}
-	if !slices.ContainsFunc(job.Channels(), func(c job.Channel) bool { return c.String() == channel }) {
-		return "", apperr.InvalidField("channel", "there is no channel "+channel+"; the channels are "+channelNames())
-	}
-	return engine.Target(channel), nil
+// Paused tells what was paused or resumed.
+type Paused struct {
+	Target engine.Target `json:"target"`
+	Paused bool          `json:"paused"`
 }
 
-func channelNames() string {
-	names := make([]string, 0, len(job.Channels()))
-	for _, c := range job.Channels() {
-		names = append(names, c.String())
+// Pause lets no process begin jobs of a channel or a laboratory, or send to a receiver, within about a second, or ends
+// such a pause. What runs ends as usual; tasks are accepted.
+func (o *Operator) Pause(ctx context.Context, x Order) (Paused, error) {
+	if err := x.Check(); err != nil {
+		return Paused{}, err
 	}
-	return strings.Join(names, ", ")
+	t, err := x.Target()
+	if err != nil {
+		return Paused{}, err
+	}
+	if x.Paused {
+		err = o.pause(ctx, t)
+	} else {
+		err = o.Queue.Resume(ctx, t)
+	}
+	if err != nil {
+		return Paused{}, unavailable(err)
+	}
+	x.log(o.Audit).WarnContext(ctx, "an operator paused or resumed a part of the queue", "target", string(t), "paused", x.Paused)
+	return Paused{Target: t, Paused: x.Paused}, nil
 }
 
-// Pause lets no process begin jobs of a channel or a laboratory, or send to a receiver, within about a second. What
-// runs ends as usual; tasks are accepted.
-func (o *Operator) Pause(ctx context.Context, t engine.Target) error {
+func (o *Operator) pause(ctx context.Context, t engine.Target) error {
 	known, err := o.Queue.Paused(ctx, 0)
 	if err != nil {
-		return unavailable(err)
+		return err
 	}
 	if _, again := known[t]; !again && len(known) >= mostPauses {
 		return apperr.New(apperr.Conflict, "TOO_MANY_PAUSES",
 			fmt.Sprintf("%d things are paused already; resume some, or pause a channel", len(known)))
 	}
-	if err := o.Queue.Pause(ctx, t, o.Clock.Now()); err != nil {
-		return unavailable(err)
-	}
-	return nil
-}
-
-// Resume ends a pause.
-func (o *Operator) Resume(ctx context.Context, t engine.Target) error {
-	if err := o.Queue.Resume(ctx, t); err != nil {
-		return unavailable(err)
-	}
-	return nil
+	return o.Queue.Pause(ctx, t, o.Clock.Now())
 }

@@ -22,11 +22,15 @@ func (f Filter) ranges() (list []engine.Range) {
 	if f.LabID != 0 {
 		flows = []job.Flow{job.LabFlow(f.LabID), job.OTPFlow(f.LabID), job.FlowPlatform, 0}
 	}
+	channels := f.Channels
+	if len(channels) == 0 {
+		channels = job.Channels()
+	}
 	for shard := range job.Shards {
 		if f.wantsAny(job.Failed, job.Unknown) {
 			list = append(list, engine.Range{Shard: shard, List: engine.ListDead})
 		}
-		for _, c := range f.channels() {
+		for _, c := range channels {
 			if f.wants(job.Started) {
 				list = append(list, engine.Range{Shard: shard, List: engine.ListLeases, Lane: job.Lane{Channel: c}})
 			}
@@ -77,7 +81,7 @@ func parsePlace(text string) (p place, err error) {
 
 // match is a job that a filter selects, and where it was found.
 type match struct {
-	view  *api.Job
+	*api.Job
 	entry engine.Member
 }
 
@@ -97,15 +101,15 @@ func (o *Operator) step(
 		if err != nil {
 			return nil, 0, "", unavailable(err)
 		}
-		views, err := o.look(ctx, page)
+		jobs, err := o.look(ctx, page)
 		if err != nil {
 			return nil, 0, "", err
 		}
 		for i, entry := range page {
 			looked++
 			p.after = entry
-			if views[i] != nil && f.Selects(views[i]) {
-				found = append(found, match{views[i], entry})
+			if jobs[i] != nil && f.Selects(jobs[i]) {
+				found = append(found, match{jobs[i], entry})
 			}
 			if len(found) == most {
 				return found, looked, p.String(), nil
@@ -130,9 +134,41 @@ func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*api.Job, 
 	for i := range page {
 		ids[i] = string(page[i].ID)
 	}
-	views, err := o.Jobs.Info(ctx, everybody, ids)
+	return o.Jobs.Info(ctx, everybody, ids)
+}
+
+const (
+	searchSteps = 10 // of one request
+	pageSize    = 50 // jobs of one answer
+)
+
+// Found is one answer of a search.
+type Found struct {
+	Jobs   []Job  `json:"jobs"`
+	Looked int    `json:"looked"`
+	Next   string `json:"next"` // the cursor to go on from; empty: that was all
+}
+
+// Search finds some jobs from a cursor on. It looks at a bounded number of them: no jobs and a cursor mean that none was
+// found so far.
+func (o *Operator) Search(ctx context.Context, x Order) (Found, error) {
+	f, err := x.Filter()
 	if err != nil {
-		return nil, unavailable(err)
+		return Found{}, err
 	}
-	return views, nil
+	out := Found{Jobs: []Job{}, Next: x.Cursor}
+	for range searchSteps {
+		found, looked, next, err := o.step(ctx, f, out.Next, pageSize-len(out.Jobs))
+		if err != nil {
+			return Found{}, err
+		}
+		for _, one := range found {
+			out.Jobs = append(out.Jobs, jobOf(one.Job))
+		}
+		out.Looked, out.Next = out.Looked+looked, next
+		if next == "" || len(out.Jobs) >= pageSize {
+			break
+		}
+	}
+	return out, nil
 }

@@ -1,4 +1,4 @@
-package operatepage_test
+package operate_test
 
 import (
 	"bytes"
@@ -20,7 +20,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/operatepage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -37,7 +36,7 @@ type site struct {
 }
 
 // open serves the page over n scheduled SMS of laboratory 12, whose texts are secrets.
-func open(t *testing.T, cfg operatepage.Config, n int) *site {
+func open(t *testing.T, tokens string, payloads bool, n int) *site {
 	t.Helper()
 	ids, queue := job.NewGenerator(clock.System{}, rand.Reader), model.New(clock.System{}, engine.DefaultSettings())
 	s := &site{t: t, log: &bytes.Buffer{}, queue: queue}
@@ -60,9 +59,9 @@ func open(t *testing.T, cfg operatepage.Config, n int) *site {
 		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
 			return worker.Callbacks(ids, id, b, r)
 		}}
-	cfg.Log = slog.New(slog.NewTextHandler(s.log, nil))
-	cfg.Audit = cfg.Log
-	h, err := operatepage.Handler(operate.New(operate.Deps{Queue: queue, Jobs: jobs, Clock: clock.System{}}), cfg)
+	log := slog.New(slog.NewTextHandler(s.log, nil))
+	h, err := operate.Handler(&operate.Operator{Queue: queue, Jobs: jobs, Clock: clock.System{}, Audit: log, ShowPayloads: payloads},
+		config.Secret(tokens), log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +72,7 @@ func open(t *testing.T, cfg operatepage.Config, n int) *site {
 
 func (s *site) call(method, path, body string, header ...string) (int, string, http.Header) {
 	s.t.Helper()
-	q, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+operatepage.Path+path, strings.NewReader(body))
+	q, err := http.NewRequestWithContext(s.t.Context(), method, s.URL+operate.Path+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -97,7 +96,7 @@ var paths = map[string]string{"api/overview": "GET", "api/ahead": "GET", "api/jo
 
 func TestEveryCallNeedsTheToken(t *testing.T) {
 	t.Parallel()
-	s := open(t, operatepage.Config{Token: config.Secret(token)}, 1)
+	s := open(t, token, false, 1)
 	for path, method := range paths {
 		for _, given := range []string{"", "Bearer ", "Bearer wrong", "Bearer " + token + "x", "Basic " + token} {
 			if code, body, _ := s.call(method, path, "{}", "Authorization", given); code != http.StatusUnauthorized || !strings.Contains(body, "TASKQUEUE_ADMIN_TOKEN") {
@@ -115,7 +114,7 @@ func TestEveryCallNeedsTheToken(t *testing.T) {
 
 func TestDuringARotationBothTokensCount(t *testing.T) {
 	t.Parallel()
-	s := open(t, operatepage.Config{Token: config.Secret("the-new-token-of-operators," + token)}, 1)
+	s := open(t, "the-new-token-of-operators,"+token, false, 1)
 	for given, want := range map[string]int{
 		"the-new-token-of-operators": 200, token: 200, "": 401, "the-new-token-of-operators," + token: 401,
 	} {
@@ -127,8 +126,8 @@ func TestDuringARotationBothTokensCount(t *testing.T) {
 
 func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 	t.Parallel()
-	for shown, cfg := range map[bool]operatepage.Config{false: {}, true: {ShowPayloads: true}} {
-		s := open(t, cfg, 2)
+	for _, shown := range []bool{false, true} {
+		s := open(t, "", shown, 2)
 		for _, to := range []job.Destination{job.Via(job.SMS, "twilio"), job.ToPath(12, "https://left.example:443", "/secret-path")} {
 			if err := s.queue.Hold(t.Context(), to, time.Minute); err != nil {
 				t.Fatal(err)
@@ -162,7 +161,7 @@ func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 
 func TestManyJobsArePreviewedCancelledAndLogged(t *testing.T) {
 	t.Parallel()
-	s := open(t, operatepage.Config{}, 12)
+	s := open(t, "", false, 12)
 	code, body, _ := s.call("POST", "api/preview", `{"operator":"a.rao","action":"cancel","lab_id":12,"channel":"sms"}`)
 	var p struct {
 		Matched         int
@@ -189,7 +188,7 @@ func TestManyJobsArePreviewedCancelledAndLogged(t *testing.T) {
 
 func TestWrongOrdersSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	s := open(t, operatepage.Config{}, 1)
+	s := open(t, "", false, 1)
 	for body, want := range map[string]string{
 		`{`:                                     "load the page again",
 		`{"surprise":1}`:                        "load the page again",
@@ -220,7 +219,7 @@ func TestWrongOrdersSayWhatToDo(t *testing.T) {
 
 func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
-	s := open(t, operatepage.Config{Token: config.Secret(token)}, 0)
+	s := open(t, token, false, 0)
 	for path, want := range map[string]string{"": "<title>Queue</title>", "lab.css": "prefers-color-scheme: dark", "queue.css": "svg.spark", "api.js": "sessionStorage",
 		"main.js": "import", "board.js": "export", "jobs.js": "export", "bulk.js": "export"} {
 		code, body, header := s.call("GET", path, "")

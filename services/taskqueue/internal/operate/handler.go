@@ -1,23 +1,23 @@
-// Package operatepage owns the page of the people who run the queue, at /queue-admin/ on the admin port, and its JSON
-// API. It shows no payload and nothing that a caller wrote, unless a setting allows it.
-package operatepage
+package operate
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"embed"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/pageassets"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
 //go:embed page
@@ -29,37 +29,31 @@ const Path = "/queue-admin/"
 // policy lets the page use its own files only.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Config says who may use the page and what it shows.
-type Config struct {
-	Token        config.Secret // one of several, as during a rotation; empty: nobody is asked for one
-	ShowPayloads bool
-	Log          *slog.Logger
-	Audit        *slog.Logger // what operators do
-}
-
 type server struct {
-	Config
-	operator *operate.Operator
+	*Operator
+	token config.Secret
+	log   *slog.Logger
 }
 
-// Handler serves the page and its API under Path. The files hold no secret; every call of the API needs the token. A
-// browser's request from another site is refused.
-func Handler(operator *operate.Operator, cfg Config) (http.Handler, error) {
+// Handler serves the page and its JSON API under Path. The files hold no secret; every call of the API needs the token,
+// which is one of several during a rotation; empty: nobody is asked for one. A browser's request from another site is
+// refused.
+func Handler(o *Operator, token config.Secret, log *slog.Logger) (http.Handler, error) {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		return nil, fmt.Errorf("open the page: %w", err)
 	}
-	s := &server{Config: cfg, operator: operator}
+	s := &server{Operator: o, token: token, log: log}
 	api := http.NewServeMux()
 	for pattern, serve := range map[string]func(*http.Request) (any, error){
-		"GET overview":  s.overview,
-		"GET ahead":     s.ahead,
+		"GET overview":  func(r *http.Request) (any, error) { return o.Overview(r.Context()) },
+		"GET ahead":     func(r *http.Request) (any, error) { return o.Ahead(r.Context()) },
 		"GET jobs":      s.search,
-		"GET jobs/{id}": s.life,
-		"POST jobs":     s.change,
-		"POST pause":    s.pause,
-		"POST preview":  s.preview,
-		"POST apply":    s.apply,
+		"GET jobs/{id}": func(r *http.Request) (any, error) { return o.Life(r.Context(), r.PathValue("id")) },
+		"POST jobs":     ordered(s.change),
+		"POST pause":    ordered(o.Pause),
+		"POST preview":  ordered(o.Preview),
+		"POST apply":    ordered(o.Apply),
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		api.Handle(method+" "+Path+"api/"+path, s.answer(serve))
@@ -69,6 +63,39 @@ func Handler(operator *operate.Operator, cfg Config) (http.Handler, error) {
 	mux.Handle(Path+"lab.css", http.StripPrefix(Path, http.FileServerFS(pageassets.Files())))
 	mux.Handle(Path+"api/", s.guard(api))
 	return http.NewCrossOriginProtection().Handler(harden(mux)), nil
+}
+
+func (s *server) search(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	x := Order{Channel: q.Get("channel"), States: q.Get("states"), Reason: q.Get("reason"), Cursor: q.Get("cursor")}
+	if text := q.Get("lab_id"); text != "" {
+		var err error
+		if x.LabID, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, apperr.InvalidField("lab_id", "the laboratory must be a number, or empty for all")
+		}
+	}
+	return s.Search(r.Context(), x)
+}
+
+// change tells how many jobs were changed.
+func (s *server) change(ctx context.Context, x Order) (map[string]int, error) {
+	c, err := s.Change(ctx, x)
+	return map[string]int{"done": len(c.Done), "left": len(c.Others)}, err
+}
+
+const maxOrder = 64 << 10
+
+// ordered reads an order and carries it out.
+func ordered[T any](do func(context.Context, Order) (T, error)) func(*http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		var x Order
+		decoder := json.NewDecoder(http.MaxBytesReader(nil, r.Body, maxOrder))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&x); err != nil {
+			return nil, apperr.InvalidField("body", "the body is not the JSON of this page; load the page again").WithCause(err)
+		}
+		return do(r.Context(), x)
+	}
 }
 
 func harden(next http.Handler) http.Handler {
@@ -83,16 +110,16 @@ func harden(next http.Handler) http.Handler {
 // guard asks for the token. Digests are compared, so that the time tells neither its text nor its length.
 func (s *server) guard(next http.Handler) http.Handler {
 	var tokens [][sha256.Size]byte
-	for _, token := range s.Token.Keys() {
+	for _, token := range s.token.Keys() {
 		tokens = append(tokens, sha256.Sum256(token))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		got := sha256.Sum256([]byte(given))
 		same := func(want [sha256.Size]byte) bool { return subtle.ConstantTimeCompare(want[:], got[:]) == 1 }
-		if s.Token.IsSet() && !slices.ContainsFunc(tokens, same) {
+		if s.token.IsSet() && !slices.ContainsFunc(tokens, same) {
 			if given != "" {
-				s.Log.WarnContext(r.Context(), "a wrong token was shown to the queue's page", "remote", r.RemoteAddr)
+				s.log.WarnContext(r.Context(), "a wrong token was shown to the queue's page", "remote", r.RemoteAddr)
 			}
 			httpserver.WriteError(w, httpserver.Envelope, apperr.New(apperr.Unauthenticated, "UNAUTHENTICATED",
 				"The token is missing or wrong; it is the value of TASKQUEUE_ADMIN_TOKEN"))
@@ -114,7 +141,7 @@ func (s *server) answer(serve func(*http.Request) (any, error)) http.Handler {
 			known = apperr.New(apperr.Internal, "INTERNAL", "The page failed; the service's log says why").WithCause(err)
 		}
 		if httpserver.Status(known.Kind) >= http.StatusInternalServerError {
-			s.Log.WarnContext(r.Context(), "the queue's page could not answer", "path", r.Pattern, "error", err)
+			s.log.WarnContext(r.Context(), "the queue's page could not answer", "path", r.Pattern, "error", err)
 		}
 		httpserver.WriteError(w, httpserver.Envelope, known)
 	})

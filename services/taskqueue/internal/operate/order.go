@@ -1,0 +1,168 @@
+package operate
+
+import (
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Order says what is to be done, as the page sends it and as the flags of a verb fill it, and which jobs are looked for.
+type Order struct {
+	// Operator and Ticket are single words of a fixed alphabet: they go to the log, where no sentence about a patient may
+	// stand.
+	Operator string `json:"operator"`
+	Ticket   string `json:"ticket"`
+
+	Action Action   `json:"action"`
+	IDs    []string `json:"ids"`
+	Paused bool     `json:"paused"`
+
+	Channel         string `json:"channel"`
+	LabID           int64  `json:"lab_id"`
+	Receiver        string `json:"receiver"` // of pauses: an origin
+	States          string `json:"states"`   // with commas
+	Reason          string `json:"reason"`
+	OlderThanMin    int64  `json:"older_than_minutes"`
+	CreatedBeforeMs int64  `json:"created_before_ms"`
+	Cursor          string `json:"cursor"`
+}
+
+var (
+	operatorWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._@-]{0,39}$`)
+	ticketWord   = regexp.MustCompile(`^[A-Za-z0-9#/_-]{0,40}$`)
+)
+
+const maxMinutes = 366 * 24 * 60
+
+// Check refuses an order that nobody signed, before anything is done.
+func (o *Order) Check() error {
+	var wrong fields
+	wrong.add(!operatorWord.MatchString(o.Operator), "operator",
+		"say who you are, in one word such as a.rao or your e-mail address: it goes to the log")
+	wrong.add(!ticketWord.MatchString(o.Ticket), "ticket",
+		"the ticket is one word of letters and digits such as INC-42: it goes to the log")
+	wrong.add(o.OlderThanMin < 0 || o.OlderThanMin > maxMinutes, "older_than_minutes", "the age must be 0 minutes to a year")
+	return wrong.refuse()
+}
+
+// fields are the wrong ones of an order.
+type fields []apperr.Field
+
+func (f *fields) add(is bool, name, message string) {
+	if is {
+		*f = append(*f, apperr.Field{Name: name, Message: message})
+	}
+}
+
+func (f *fields) refuse() error {
+	if len(*f) == 0 {
+		return nil
+	}
+	return apperr.InvalidFields(*f...)
+}
+
+// log is the log with the name of who acts and the ticket.
+func (o *Order) log(to *slog.Logger) *slog.Logger {
+	return to.With("operator", o.Operator, "ticket", o.Ticket)
+}
+
+// Filter selects jobs that wait, run or are kept dead. Empty fields select all.
+type Filter struct {
+	LabID           int64
+	Channels        []job.Channel
+	States          []job.State
+	Reason          string // the word of the last failure, or its beginning
+	CreatedBeforeMs int64
+}
+
+// searchable lists the states whose jobs can be found without an id. What finished is kept for /jobInfo/ alone.
+func searchable() []job.State {
+	return []job.State{job.Scheduled, job.Queued, job.Retrying, job.Started, job.Failed, job.Unknown}
+}
+
+// named is the one of a list whose name is the word.
+func named[T fmt.Stringer](list []T, word string) (one []T) {
+	at := slices.IndexFunc(list, func(x T) bool { return x.String() == word })
+	if at < 0 {
+		return nil
+	}
+	return list[at : at+1]
+}
+
+// Filter reads which jobs are looked for.
+func (o *Order) Filter() (Filter, error) {
+	f := Filter{LabID: o.LabID, Reason: strings.TrimSpace(o.Reason), CreatedBeforeMs: o.CreatedBeforeMs}
+	var wrong fields
+	wrong.add(o.LabID < 0, "lab_id", "the laboratory must be a number above 0, or empty for all")
+	wrong.add(o.CreatedBeforeMs < 0, "created_before_ms", "the time must be milliseconds since 1970")
+	if o.Channel != "" {
+		f.Channels = named(job.Channels(), o.Channel)
+		wrong.add(f.Channels == nil, "channel", fmt.Sprintf("there is no channel %q", o.Channel))
+	}
+	for word := range strings.SplitSeq(o.States, ",") {
+		if word != "" {
+			state := named(searchable(), word)
+			wrong.add(state == nil, "states", fmt.Sprintf("jobs of state %q are found by their id only", word))
+			f.States = append(f.States, state...)
+		}
+	}
+	return f, wrong.refuse()
+}
+
+// Selects reports whether the filter wants a job.
+func (f Filter) Selects(j *api.Job) bool {
+	r := &j.Record
+	switch {
+	case f.LabID != 0 && r.LabID != f.LabID:
+	case len(f.Channels) > 0 && !slices.Contains(f.Channels, j.ID.Lane().Channel):
+	case !f.wants(r.State):
+	case !strings.HasPrefix(r.Reason, f.Reason):
+	case f.CreatedBeforeMs > 0 && j.ID.CreatedMs() >= f.CreatedBeforeMs:
+	default:
+		return true
+	}
+	return false
+}
+
+func (f Filter) wants(s job.State) bool {
+	return slices.Contains(searchable(), s) && (len(f.States) == 0 || slices.Contains(f.States, s))
+}
+
+func (f Filter) wantsAny(list ...job.State) bool { return slices.ContainsFunc(list, f.wants) }
+
+// Target reads what is to be paused or resumed: exactly one of the three is given.
+func (o *Order) Target() (engine.Target, error) {
+	given := 0
+	for _, is := range []bool{o.Channel != "", o.LabID != 0, o.Receiver != ""} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given != 1:
+		return "", apperr.InvalidField("channel", "name one thing that is to be paused or resumed: a channel, a laboratory or a receiver")
+	case o.LabID < 0:
+		return "", apperr.InvalidField("lab_id", "the laboratory must be a number above 0")
+	case o.LabID > 0:
+		return engine.LabTarget(o.LabID), nil
+	case o.Receiver != "":
+		origin, err := netguard.ParseOrigin(o.Receiver)
+		if err != nil {
+			return "", apperr.InvalidField("receiver", "the receiver must be an origin such as https://api.example.com, without a path")
+		}
+		return engine.ReceiverTarget(origin), nil
+	case named(job.Channels(), o.Channel) == nil:
+		names := strings.Trim(fmt.Sprint(job.Channels()), "[]")
+		return "", apperr.InvalidField("channel",
+			"there is no channel "+o.Channel+"; the channels are "+strings.ReplaceAll(names, " ", ", "))
+	}
+	return engine.Target(o.Channel), nil
+}

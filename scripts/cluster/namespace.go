@@ -32,7 +32,8 @@ var charts = []string{
 const appVersion = "0.1.0"
 
 // stores are the names under which the charts' values know what is beside the cluster.
-var stores = []string{"mysql", "redis", "queue-redis", "mongo", "kafka", "kafka-connect", "elasticsearch", "objects"}
+var stores = []string{"mysql", "redis", "queue-redis", "sentinel", "mongo", "kafka", "kafka-connect", "elasticsearch",
+	"objects"}
 
 type object map[string]any
 

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/labplatform/labplatform/scripts/cluster/internal/node"
 )
 
 // deployable is a row of services/services.yaml.
@@ -33,6 +35,7 @@ var storePorts = map[string]int{
 	"mongo":         27017,
 	"objects":       objectsPort,
 	"kafka":         9092,
+	"sentinel":      sentinelPort,
 	"kafka-connect": 8083,
 	"elasticsearch": 9200,
 }
@@ -74,7 +77,8 @@ func (c cluster) matrix() (matrix, error) {
 	for _, store := range slices.Sorted(maps.Keys(storePorts)) {
 		m.columns = append(m.columns, store+":"+strconv.Itoa(storePorts[store]))
 	}
-	m.columns = append(m.columns, stranger+":"+strconv.Itoa(strangersPort), "kubernetes.default:443")
+	m.columns = append(m.columns, stranger+":"+strconv.Itoa(strangersPort), "kubernetes.default:443",
+		"kube-dns.kube-system:53", node.NodeDNS+":53", node.NodeDNS+":9353")
 	return m, nil
 }
 
@@ -99,6 +103,10 @@ func (m matrix) allowed(row, column string) bool {
 		return row == from.Name && slices.Contains(from.Callees, to)
 	case row == stranger || row == "monitoring" || strings.HasSuffix(row, "-test"):
 		return true // no policy holds them
+	case port == 53:
+		return true // everybody asks for names
+	case to == "sentinel":
+		return from.Name == "rerun" // it alone is told of sentinels, in values.yaml
 	}
 	for _, store := range from.Stores {
 		if to == store || to == "kafka-"+store {
@@ -186,7 +194,10 @@ func (c cluster) dialler(row string, columns []string) object {
 		if !strings.Contains(host, ".") {
 			host += "." + c.space
 		}
-		args = append(args, host+".svc.cluster.local:"+port)
+		if host != node.NodeDNS {
+			host += ".svc.cluster.local"
+		}
+		args = append(args, host+":"+port)
 	}
 	return object{"apiVersion": "v1", "kind": "Pod",
 		"metadata": object{"name": "dials-" + row, "namespace": namespace,

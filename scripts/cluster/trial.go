@@ -34,7 +34,8 @@ func checkTrial(ctx context.Context, c cluster) error {
 	if err := c.apply(string(made)); err != nil {
 		return err
 	}
-	install := []string{"-n", c.space, "upgrade", "--install", "lab", "charts/lab", "--set", "trial=true", "--wait", "--timeout", "10m"}
+	install := []string{"-n", c.space, "upgrade", "--install", "lab", "charts/lab", "--set", "trial=true",
+		"--wait", "--timeout", "10m"}
 	if !c.own {
 		install = append(install, "--set", "global.image.registry="+c.registry)
 	}

@@ -104,39 +104,62 @@ func (c cluster) serve(ctx context.Context) error {
 // enginePorts are of the engines for pods, and their places in a stack with LAB_PORT_BASE.
 var enginePorts = map[int]int{3306: 30, 6379: 31, 27017: 32, 9092: 33, 8083: 35, 9200: 36}
 
-const objectsPort = 9000
+const (
+	objectsPort  = 9000
+	sentinelPort = 26379
+)
 
 // serveBeside ends with ctx, or with the first of its parts that cannot go on.
 func (c cluster) serveBeside(ctx context.Context) error {
-	ended := make(chan error, len(enginePorts)+1)
+	ended := make(chan error, len(enginePorts)+2)
 	for port, offset := range enginePorts {
 		to := "127.0.0.1:" + strconv.Itoa(c.portBase+offset)
 		go func() { ended <- beside.Forward(ctx, c.host+":"+strconv.Itoa(port), to) }()
 	}
-	go func() { ended <- c.serveObjects(ctx) }()
+	go func() {
+		ended <- runBeside(ctx, c.devstack("objects", "--listen="+c.host+":"+strconv.Itoa(objectsPort),
+			"--data="+filepath.Join(c.stackDir(), "objects")).args)
+	}()
+	go func() { ended <- c.watchRedis(ctx) }()
 	return <-ended
 }
 
-// serveObjects has devstack serve the folder of the stack's objects; it ends with this process.
-func (c cluster) serveObjects(ctx context.Context) error {
+// watchRedis is the sentinel that tells the address of Redis. It writes its file anew.
+func (c cluster) watchRedis(ctx context.Context) error {
+	file := filepath.Join(c.dir, "sentinel.conf")
+	text := fmt.Sprintf("port %d\nbind %s\nprotected-mode no\nsentinel monitor mymaster %s 6379 1\n", sentinelPort, c.host, c.host)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return err
+	}
+	return runBeside(ctx, []string{"redis-server", file, "--sentinel"})
+}
+
+// runBeside runs a program that ends with ctx, and with this process.
+func runBeside(ctx context.Context, args []string) error {
 	runtime.LockOSThread() // the kernel watches the thread, not the process
 	defer runtime.UnlockOSThread()
-	args := c.devstack("objects", "--listen="+c.host+":"+strconv.Itoa(objectsPort), "--data="+filepath.Join(c.stackDir(), "objects")).args
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
-	return cmd.Run()
+	if err := cmd.Run(); ctx.Err() == nil {
+		return fmt.Errorf("%s has ended: %w", args[0], err)
+	}
+	return nil
 }
 
 func (c cluster) startNameServer() error {
 	if !c.own {
 		return nil
 	}
-	if err := c.apply(strings.ReplaceAll(nameServer, "${DNS}", node.DNS)); err != nil {
+	if err := c.apply(strings.NewReplacer("${DNS}", node.DNS, "${NODE_DNS}", node.NodeDNS).Replace(nameServer)); err != nil {
 		return err
 	}
-	_, err := c.kubectl("-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s")
-	return err
+	for _, server := range []string{"deployment/coredns", "daemonset/node-local-dns"} {
+		if _, err := c.kubectl("-n", "kube-system", "rollout", "status", server, "--timeout=60s"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // down ends everything and deletes what it wrote.

@@ -27,7 +27,7 @@ func checkUpgrade(ctx context.Context, c cluster) error {
 		{"  the release before: its images", func() (err error) { checkout, err = c.buildBefore(); return err }},
 		{"  the release before: installed", func() error { return c.installBefore(checkout) }},
 		{"  helm upgrade, one after the other", func() error { return c.changed(ctx, "upgraded", c.upgradeInTurn) }},
-		{"  helm rollback, all at once", func() error { return c.changed(ctx, "rolled back", c.rollbackAtOnce) }},
+		{"  helm rollback, all at once", func() error { return c.changed(ctx, "rolled back", func() error { return c.rollback(upgraded) }) }},
 		{"  helm upgrade, all at once", func() error { return c.changed(ctx, "upgraded again", c.upgradeAtOnce) }},
 	}
 	for _, s := range steps {
@@ -124,11 +124,11 @@ func (c cluster) upgradeAtOnce() error {
 	return atOnce(upgraded, func(name string) error { return c.install(name, "charts/"+name, "--reset-values") })
 }
 
-func (c cluster) rollbackAtOnce() error {
-	return atOnce(
-		upgraded,
-		func(name string) error { _, err := c.helm("-n", c.space, "rollback", name, "--wait"); return err },
-	)
+func (c cluster) rollback(names []string) error {
+	return atOnce(names, func(name string) error {
+		_, err := c.helm("-n", c.space, "rollback", name, "--wait")
+		return err
+	})
 }
 
 func atOnce(names []string, do func(name string) error) error {

@@ -26,6 +26,7 @@ func connect(id int) error {
 		"ip addr add " + Host + "/30 dev " + Name,
 		"ip link set " + Name + " up",
 		inside + "ip link set lo up",
+		inside + "ip addr add " + NodeDNS + "/32 dev lo",
 		inside + "ip addr add " + Address + "/30 dev eth0",
 		inside + "ip link set eth0 up",
 		inside + "ip route add default via " + Host,

@@ -12,6 +12,7 @@ const (
 	Address  = "10.99.0.2"
 	Registry = Address + ":5000"
 	DNS      = "10.96.0.10"
+	NodeDNS  = "169.254.20.10" // of the node's own name server, as NodeLocal DNSCache has it
 
 	pods     = "10.244.0.0/24"
 	services = "10.96.0.0/16"

@@ -1,13 +1,9 @@
 package mongo_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"os"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,30 +20,6 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
-
-// The suite of documents on another server of the protocol:
-// LAB_MONGO_URI=mongodb://… go test ./services/rerun/...
-func TestAMongoDBConforms(t *testing.T) {
-	t.Parallel()
-	uri := os.Getenv("LAB_MONGO_URI")
-	if uri == "" {
-		t.Skip("LAB_MONGO_URI names no MongoDB; the suite ran on the embedded store")
-	}
-	var n atomic.Int64
-	storetest.Run(t, func(t *testing.T) storetest.Documents {
-		name := fmt.Sprintf("labtest_%d_%d", os.Getpid(), n.Add(1))
-		db, err := mongo.Open(mongo.Config{URI: config.Secret(uri), Database: name}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			ctx := context.WithoutCancel(t.Context())
-			_ = db.Drop(ctx)
-			_ = mongo.Close(ctx, db)
-		})
-		return mongo.New(db)
-	})
-}
 
 func TestIndexesMayBeMadeAgainByTheNextProcess(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@ func (p *platform) buildFormer(ctx context.Context) error {
 	}
 	const script = `set -e; cd "$(git rev-parse --show-toplevel)"; mkdir -p "$1.source"
 commit=$(git describe --tags --abbrev=0 HEAD^ 2>/dev/null || grep -v '^#' scripts/e2e/upgrade/previous)
-git archive "$commit" | tar -x -C "$1.source"; cd "$1.source"; shift; nice go build -o "$former" "$@"`
+git archive "$commit" | tar -x -C "$1.source"; cd "$1.source"; shift; nice go build -trimpath -o "$former" "$@"`
 	argv := []string{"-c", script, "build", p.former()}
 	for _, service := range p.services {
 		switch {

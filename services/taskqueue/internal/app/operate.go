@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
@@ -141,11 +142,11 @@ func (d *desk) showLanes(ctx context.Context) error {
 			}
 			fmt.Fprintf(w, "%02d\t%s\t%s\t%d\t%s\t%d\n", shard, l.Lane.Channel, l.Lane.Priority, l.Waiting, age, l.Running)
 		}
-		_, n, err := d.queue.OldestDead(ctx, shard, 0, 1)
+		b, err := d.queue.Backlog(ctx, shard)
 		if err != nil {
 			return err
 		}
-		dead += n
+		dead += b.Dead
 	}
 	fmt.Fprintf(w, "\nfailed jobs that retryTask can revive: %d\n", dead)
 	return w.Flush()
@@ -154,7 +155,7 @@ func (d *desk) showLanes(ctx context.Context) error {
 func (d *desk) showDead(ctx context.Context, most int) error {
 	var ids []string
 	for shard := range job.Shards {
-		list, _, err := d.queue.OldestDead(ctx, shard, clock.System{}.Now().UnixMilli(), most-len(ids))
+		list, err := d.queue.OldestDead(ctx, shard, engine.AllFlows, clock.System{}.Now().UnixMilli(), most-len(ids))
 		if err != nil {
 			return err
 		}

@@ -17,8 +17,7 @@ type Queue interface {
 	Lease() time.Duration
 	Sources(shard int) []engine.Source
 	Page(ctx context.Context, s engine.Source, cursor uint64, count int64) (texts []string, next uint64, err error)
-	Inspect(ctx context.Context, shard int, ids []job.ID) ([]engine.Facts, error)
-	Mend(ctx context.Context, observed engine.Facts, record []byte, flow job.Flow) (bool, error)
+	Mend(ctx context.Context, observed engine.Snapshot, record []byte, flow job.Flow) (bool, error)
 	Remove(ctx context.Context, s engine.Source, text string) error
 	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
 }
@@ -33,8 +32,8 @@ type Violation struct {
 	Rule   Rule
 	Shard  int
 	Source engine.Source
-	Text   string       // the job id, or what stands in its place
-	Facts  engine.Facts // not for Foreign
+	Text   string          // the job id, or what stands in its place
+	Job    engine.Snapshot // without its texts; not for Foreign
 }
 
 // Deps are what an auditor works with.
@@ -116,15 +115,14 @@ func page(
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
-	for chunk := range slices.Chunk(slices.Compact(ids), sample) {
-		facts, err := q.Inspect(ctx, shard, chunk)
-		if err != nil {
-			return nil, 0, 0, err
-		}
-		for _, f := range facts {
-			for _, r := range judge(f, q.Lease()) {
-				found = append(found, Violation{Rule: r, Shard: shard, Source: s, Text: string(f.ID), Facts: f})
-			}
+	jobs, err := q.Info(ctx, slices.Compact(ids))
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	for _, j := range jobs {
+		j.Body, j.Record = nil, nil
+		for _, r := range judge(j, q.Lease()) {
+			found = append(found, Violation{Rule: r, Shard: shard, Source: s, Text: string(j.ID), Job: j})
 		}
 	}
 	return found, len(texts), next, nil
@@ -211,20 +209,20 @@ func mend(ctx context.Context, q Queue, clk clock.Clock, v Violation) (bool, err
 	case Foreign:
 		return true, q.Remove(ctx, v.Source, v.Text)
 	case StrayTrace:
-		return q.Mend(ctx, v.Facts, nil, 0)
+		return q.Mend(ctx, v.Job, nil, 0)
 	case LeaseStale: // the job is sound; whoever reaps is not
 		return false, nil
 	}
-	snapshots, err := q.Info(ctx, []job.ID{v.Facts.ID})
+	snapshots, err := q.Info(ctx, []job.ID{v.Job.ID})
 	if err != nil {
 		return false, err
 	}
-	body := &job.Body{CreatedMs: v.Facts.ID.CreatedMs()}
+	body := &job.Body{CreatedMs: v.Job.ID.CreatedMs()}
 	if known, err := job.DecodeBody(snapshots[0].Body); err == nil && len(snapshots[0].Body) > 0 {
 		body = known
 	}
 	body.LastError = "The queue's data was damaged (" + string(v.Rule) + "); an operator repaired it"
 	body.LastReason = "repaired"
 	record := job.RecordOf(body, job.Failed, clk.Now().UnixMilli())
-	return q.Mend(ctx, v.Facts, record.Encode(nil), body.Flow)
+	return q.Mend(ctx, v.Job, record.Encode(nil), body.Flow)
 }

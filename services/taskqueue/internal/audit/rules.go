@@ -38,7 +38,7 @@ const (
 )
 
 // judge returns the rules that a job breaks.
-func judge(f engine.Facts, lease time.Duration) (broken []Rule) {
+func judge(f engine.Snapshot, lease time.Duration) (broken []Rule) {
 	has := func(bits engine.Traces) bool { return f.Traces&bits != 0 }
 	live := has(engine.InLane | engine.InLease)
 	when := func(is bool, r Rule) {

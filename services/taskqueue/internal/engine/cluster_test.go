@@ -184,7 +184,7 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		if _, err := q.Resolve(t.Context(), engine.Resolution{ID: ids[0], Record: []byte("r"), Callbacks: []engine.NewJob{{ID: next(shard, job.Callback)}}}); err != nil {
 			t.Error(err)
 		}
-		dead, _, err := q.OldestDead(t.Context(), shard, 1<<50, 10)
+		dead, err := q.OldestDead(t.Context(), shard, engine.AllFlows, 1<<50, 10)
 		if err != nil {
 			t.Error(err)
 		}
@@ -216,7 +216,7 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		if _, err := q.Reap(t.Context(), shard, job.Webhook, fence, []engine.Settlement{{ID: ids[2], Op: engine.OpRelease}}); err != nil {
 			t.Error(err)
 		}
-		facts, err := q.Inspect(t.Context(), shard, ids)
+		facts, err := q.Info(t.Context(), ids)
 		if err != nil {
 			t.Fatal(err)
 		}

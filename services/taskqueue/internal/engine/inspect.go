@@ -27,14 +27,6 @@ const (
 	HasIntent
 )
 
-// Facts is one job as the auditor sees it.
-type Facts struct {
-	ID     job.ID
-	NowMs  int64
-	Traces Traces
-	Token  int64 // of the lease; 0: none
-}
-
 // Source is one place where ids are found.
 type Source struct {
 	Name string // for people: "lane", "leases", "dead", "bodies", …
@@ -112,40 +104,13 @@ func everySecond(list []string) []string {
 	return out
 }
 
-// Inspect looks at jobs of one shard.
-func (r *Redis) Inspect(ctx context.Context, shard int, ids []job.ID) ([]Facts, error) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	k := &r.shards[shard]
-	keys, args := k.inspected(), make([]any, 0, len(ids))
-	for _, id := range ids {
-		lane := id.Lane()
-		keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bodyOf(id))
-		args = append(args, string(id))
-	}
-	reply, err := r.repeat(ctx, "inspect", keys, args)
-	if err != nil {
-		return nil, err
-	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != 1+2*len(ids) {
-		return nil, errReply("inspect", reply)
-	}
-	list := make([]Facts, len(ids))
-	for i, id := range ids {
-		list[i] = Facts{ID: id, NowMs: number(parts[0]), Traces: Traces(number(parts[1+2*i])), Token: number(parts[2+2*i])}
-	}
-	return list, nil
-}
-
 func (k *shardKeys) inspected() []string {
 	return []string{k.dead, k.deadInfo, k.crashes, k.renewals, k.cancels, k.intents}
 }
 
 // Mend takes a damaged job out of the queue, unless it changed since it was observed: as a dead letter with the record
 // when it has a body of this flow. An empty record only forgets the traces of a run that is over.
-func (r *Redis) Mend(ctx context.Context, observed Facts, record []byte, flow job.Flow) (bool, error) {
+func (r *Redis) Mend(ctx context.Context, observed Snapshot, record []byte, flow job.Flow) (bool, error) {
 	id := observed.ID
 	k := &r.shards[id.Shard()]
 	lane := id.Lane()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
@@ -107,8 +106,7 @@ func (r *Redis) Info(ctx context.Context, ids []job.ID) ([]Snapshot, error) {
 
 // infoOf looks at the first of the jobs, at least at one.
 func (r *Redis) infoOf(ctx context.Context, k *shardKeys, ids []job.ID, at []int) ([]Snapshot, error) {
-	keys := []string{k.renewals, k.cancels, k.deadInfo}
-	args := []any{infoBytes}
+	keys, args := k.inspected(), []any{infoBytes}
 	for _, p := range at {
 		lane := ids[p].Lane()
 		keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(ids[p]), k.bodyOf(ids[p]))
@@ -130,64 +128,46 @@ func (r *Redis) infoOf(ctx context.Context, k *shardKeys, ids []job.ID, at []int
 }
 
 func readSnapshot(id job.ID, now int64, p []any) Snapshot {
-	s := Snapshot{
-		ID:              id,
-		Place:           Place(number(p[0])),
-		NowMs:           now,
-		ClaimedMs:       number(p[4]),
-		CancelRequested: number(p[5]) == 1,
-	}
-	switch s.Place {
-	case PlaceLane:
-		s.DueMs = job.DueOfScore(number(p[1]))
-	case PlaceLease:
-		s.DeadlineMs = number(p[1]) / 1000
-	}
-	if text, _ := p[2].(string); text != "" {
+	s := Snapshot{ID: id, NowMs: now, Traces: Traces(number(p[0])), Token: number(p[2]), ClaimedMs: number(p[5])}
+	s.CancelRequested = s.Traces&HasCancel != 0
+	if text, _ := p[3].(string); text != "" {
 		s.Record = []byte(text)
 	}
-	if text, _ := p[3].(string); text != "" {
+	if text, _ := p[4].(string); text != "" {
 		s.Body = []byte(text)
+	}
+	switch {
+	case s.Traces&InLane != 0:
+		s.Place, s.DueMs, s.Record = PlaceLane, job.DueOfScore(number(p[1])), nil
+	case s.Traces&InLease != 0:
+		s.Place, s.DeadlineMs, s.Record = PlaceLease, s.Token/1000, nil
+	case s.Record != nil:
+		s.Place = PlaceResult
 	}
 	return s
 }
 
-// OldestDead lists up to most failed jobs that died at or before diedMs, oldest first, and tells how many there are in
-// all.
-func (r *Redis) OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]Dead, int64, error) {
+// OldestDead lists up to most failed jobs of a flow, or of AllFlows, that died at or before diedMs, oldest first.
+func (r *Redis) OldestDead(ctx context.Context, shard int, flow job.Flow, diedMs int64, most int) ([]Dead, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	key := r.shards[shard].dead
-	pipe := r.rdb.Pipeline()
-	count := pipe.ZCard(ctx, key)
-	page := pipe.ZRangeArgsWithScores(ctx,
-		redis.ZRangeArgs{Key: key, Start: "-inf", Stop: strconv.FormatInt(diedMs, 10), ByScore: true, Count: int64(most)})
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, 0, fmt.Errorf("list dead jobs: %w", err)
+	k := &r.shards[shard]
+	part := redis.ZRangeArgs{Key: k.dead, ByScore: true, Count: int64(most), Start: 0, Stop: diedMs}
+	if flow != AllFlows {
+		low, high := Range{Flow: flow}.Bounds()
+		part.Key, part.Start, part.Stop = k.deadFlows, low, min(high, flow.Base()+diedMs)
 	}
-	var list []Dead
-	for _, z := range page.Val() {
-		id, _ := z.Member.(string)
-		list = append(list, Dead{ID: job.ID(id), DiedMs: int64(z.Score)})
-	}
-	return list, count.Val(), nil
-}
-
-// OldestDeadOf lists up to most failed jobs of one flow, oldest first.
-func (r *Redis) OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most int) ([]Dead, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	low, high := Range{Flow: flow}.Bounds()
-	part := redis.ZRangeArgs{Key: r.shards[shard].deadFlows, ByScore: true, Count: int64(most),
-		Start: strconv.FormatInt(low, 10), Stop: strconv.FormatInt(high, 10)}
 	page, err := r.rdb.ZRangeArgsWithScores(ctx, part).Result()
 	if err != nil {
-		return nil, fmt.Errorf("list dead jobs of a flow: %w", err)
+		return nil, fmt.Errorf("list dead jobs: %w", err)
 	}
 	list := make([]Dead, len(page))
 	for i, z := range page {
 		id, _ := z.Member.(string)
-		list[i] = Dead{ID: job.ID(id), DiedMs: job.DueOfScore(int64(z.Score))}
+		list[i] = Dead{ID: job.ID(id), DiedMs: int64(z.Score)}
+		if flow != AllFlows {
+			list[i].DiedMs = job.DueOfScore(int64(z.Score))
+		}
 	}
 	return list, nil
 }

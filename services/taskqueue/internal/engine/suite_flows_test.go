@@ -236,7 +236,7 @@ func deadByFlow(b *bench) {
 	if diff := cmp.Diff(map[job.Flow]int64{one: 3, other: 1}, count()); diff != "" {
 		b.t.Error(diff)
 	}
-	list, err := b.Queue.OldestDeadOf(b.t.Context(), 0, one, 2)
+	list, err := b.Queue.OldestDead(b.t.Context(), 0, one, b.nowMs(), 2)
 	if err != nil || len(list) != 2 || list[0].DiedMs > list[1].DiedMs {
 		b.t.Fatalf("%+v, %v", list, err)
 	}

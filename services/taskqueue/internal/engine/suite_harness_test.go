@@ -28,8 +28,7 @@ type wholeQueue interface {
 	Resolve(context.Context, engine.Resolution) (bool, error)
 	RetryFailed(ctx context.Context, list []engine.Revival, delay time.Duration) ([]bool, error)
 	Info(context.Context, []job.ID) ([]engine.Snapshot, error)
-	OldestDead(ctx context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error)
-	OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most int) ([]engine.Dead, error)
+	OldestDead(ctx context.Context, shard int, flow job.Flow, diedMs int64, most int) ([]engine.Dead, error)
 	DeadParts(ctx context.Context, shard int) (map[job.Flow]engine.Part, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
@@ -172,7 +171,7 @@ func (b *bench) dead() map[job.ID]bool {
 // deadSet reads which jobs of shard 0 are kept dead.
 func deadSet(t testing.TB, q wholeQueue) map[job.ID]bool {
 	t.Helper()
-	list, _, err := q.OldestDead(t.Context(), 0, 1<<50, 100_000)
+	list, err := q.OldestDead(t.Context(), 0, engine.AllFlows, 1<<50, 100_000)
 	if err != nil {
 		t.Fatalf("list dead: %v", err)
 	}

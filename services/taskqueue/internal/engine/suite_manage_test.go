@@ -200,9 +200,9 @@ func (b *bench) wantResolved(x engine.Resolution, want bool) {
 
 func trimming(b *bench) {
 	first, second := b.fail(webhook), b.fail(webhook)
-	list, total, err := b.Queue.OldestDead(b.t.Context(), 0, b.nowMs(), 10)
-	if err != nil || total != 2 || len(list) != 2 {
-		b.t.Fatalf("dead: %d of %d, %v", len(list), total, err)
+	list, err := b.Queue.OldestDead(b.t.Context(), 0, engine.AllFlows, b.nowMs(), 10)
+	if err != nil || len(list) != 2 {
+		b.t.Fatalf("dead: %d, %v", len(list), err)
 	}
 	stale := engine.Dead{ID: second, DiedMs: list[1].DiedMs - 1}
 	went, err := b.Queue.TrimDead(b.t.Context(), 0, []engine.Dead{list[0], stale})

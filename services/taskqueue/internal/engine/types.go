@@ -220,6 +220,8 @@ type Snapshot struct {
 	Record          []byte
 	Body            []byte
 	CancelRequested bool
+	Traces          Traces // everything that exists of it, for the auditor
+	Token           int64  // of the lease; 0: none
 }
 
 // Dead is one entry of the failed jobs, oldest first.

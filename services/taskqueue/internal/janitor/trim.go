@@ -15,7 +15,7 @@ const mostPages = 200
 func (j *Janitor) trimOld(ctx context.Context, shard int) error {
 	limit := j.Clock.Now().Add(-j.cfg.KeepDead).UnixMilli()
 	for {
-		list, _, err := j.Queue.OldestDead(ctx, shard, limit, page)
+		list, err := j.Queue.OldestDead(ctx, shard, engine.AllFlows, limit, page)
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -49,7 +49,7 @@ func (j *Janitor) trimSurplus(ctx context.Context) error {
 			return nil
 		}
 		shard := held.most(flow)
-		list, err := j.Queue.OldestDeadOf(ctx, shard, flow, int(min(over, page)))
+		list, err := j.Queue.OldestDead(ctx, shard, flow, job.LatestDueMs, int(min(over, page)))
 		if err != nil {
 			return err
 		}

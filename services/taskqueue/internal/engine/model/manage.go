@@ -126,31 +126,19 @@ func (m *Model) Info(_ context.Context, ids []job.ID) ([]engine.Snapshot, error)
 	return list, nil
 }
 
-// OldestDead lists failed jobs, oldest first.
-func (m *Model) OldestDead(_ context.Context, shard int, diedMs int64, most int) ([]engine.Dead, int64, error) {
+// OldestDead lists failed jobs of a flow, or of all, oldest first.
+func (m *Model) OldestDead(_ context.Context, shard int, flow job.Flow, diedMs int64, most int) ([]engine.Dead, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var list []engine.Dead
-	var total int64
 	for id, died := range m.dead {
-		if id.Shard() != shard {
-			continue
-		}
-		total++
-		if died <= diedMs {
+		if id.Shard() == shard && died <= diedMs && (flow == engine.AllFlows || m.flows[id] == flow) {
 			list = append(list, engine.Dead{ID: id, DiedMs: died})
 		}
 	}
 	slices.SortFunc(list,
 		func(a, b engine.Dead) int { return cmp.Or(cmp.Compare(a.DiedMs, b.DiedMs), cmp.Compare(a.ID, b.ID)) })
-	return list[:min(most, len(list))], total, nil
-}
-
-// OldestDeadOf lists failed jobs of one flow, oldest first.
-func (m *Model) OldestDeadOf(ctx context.Context, shard int, flow job.Flow, most int) ([]engine.Dead, error) {
-	list, _, err := m.OldestDead(ctx, shard, 1<<53, len(m.dead))
-	list = slices.DeleteFunc(list, func(d engine.Dead) bool { return m.flows[d.ID] != flow })
-	return list[:min(most, len(list))], err
+	return list[:min(most, len(list))], nil
 }
 
 // DeadParts counts what each flow has among the dead.

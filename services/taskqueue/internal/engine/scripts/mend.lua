@@ -3,7 +3,7 @@
 -- body becomes a dead letter, for people to revive; of one without a body the record stays.
 -- KEYS: 1 dead, 2 records of the dead, 3 crash counters, 4 renewals, 5 cancel requests, 6 send intents, 7 lane,
 --       8 leases, 9 result bucket, 10 body, 11 dead by flow
--- ARGV: 1 id, 2 observed bits (see inspect), 3 record ('': only its traces are forgotten), 4 what its flow adds to a time,
+-- ARGV: 1 id, 2 observed bits (see info), 3 record ('': only its traces are forgotten), 4 what its flow adds to a time,
 --       5 result seconds
 -- Reply: 1 mended, 0 it changed meanwhile
 local id = ARGV[1]

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
 func TestTheSameSeedBreaksTheSameThings(t *testing.T) {
 	t.Parallel()
-	p := &platform{services: []string{"gateway", "rerun"}, engines: []string{"mysql", "redis"},
+	p := &platform{Sandbox: &sandbox.Sandbox{}, services: []string{"gateway", "rerun"}, engines: []string{"mysql", "redis"},
 		links: map[string]*link.Link{"mysql": nil, "rerun": nil}}
 	play := func(seed uint64) (told []string) {
 		all, err := p.chosen("all")

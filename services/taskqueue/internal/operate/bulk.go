@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -131,7 +130,7 @@ func (o *Operator) Apply(ctx context.Context, x Order) (Step, error) {
 	}
 	if err == nil || out.Done+out.Requested > 0 {
 		x.log(o.Audit).InfoContext(ctx, "an operator changed jobs", "action", string(x.Action), "lab_id", f.LabID,
-			"channels", fmt.Sprint(f.Channels), "states", fmt.Sprint(f.States), "created_before_ms", f.CreatedBeforeMs,
+			"channels", words(f.Channels), "states", words(f.States), "created_before_ms", f.CreatedBeforeMs,
 			"done", out.Done, "requested", out.Requested, "left", out.Left, "complete", err == nil)
 	}
 	return out, err

@@ -99,6 +99,13 @@ func named[T fmt.Stringer](list []T, word string) (one []T) {
 	return list[at : at+1]
 }
 
+func words[T fmt.Stringer](list []T) (names []string) {
+	for _, one := range list {
+		names = append(names, one.String())
+	}
+	return names
+}
+
 // Filter reads which jobs are looked for.
 func (o *Order) Filter() (Filter, error) {
 	f := Filter{LabID: o.LabID, Reason: strings.TrimSpace(o.Reason), CreatedBeforeMs: o.CreatedBeforeMs}
@@ -162,12 +169,8 @@ func (o *Order) Target() (engine.Target, error) {
 		}
 		return engine.ReceiverTarget(origin), nil
 	case named(job.Channels(), o.Channel) == nil:
-		var names []string
-		for _, c := range job.Channels() {
-			names = append(names, c.String())
-		}
 		return "", apperr.InvalidField("channel",
-			"there is no channel "+o.Channel+"; the channels are "+strings.Join(names, ", "))
+			"there is no channel "+o.Channel+"; the channels are "+strings.Join(words(job.Channels()), ", "))
 	}
 	return engine.Target(o.Channel), nil
 }

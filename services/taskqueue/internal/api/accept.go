@@ -64,7 +64,9 @@ type Request struct {
 
 // Accept accepts all tasks or none. The ids are in the order of the tasks. It is safe to repeat with the same
 // IdempotencyKey; without one only this very call repeats safely inside. now: they have no times of their own.
-func (a *Acceptor) Accept(ctx context.Context, r Request, tasks []*taskqueuev1.ScheduledTask, now bool) ([]string, error) {
+func (a *Acceptor) Accept(
+	ctx context.Context, r Request, tasks []*taskqueuev1.ScheduledTask, now bool,
+) ([]string, error) {
 	planned, err := a.plan(r.Caller, tasks, now)
 	if err != nil {
 		a.Observer.Refused(refusedInvalid)

@@ -114,8 +114,8 @@ func (j *Job) move(due int64) engine.Move {
 		Window: body.Window(j.ID.Lane().Priority)}
 }
 
-// RetryFailed revives failed jobs after the documented delay. A job that was revived before and did not run since counts
-// as one that is: a repeat after a lost answer says the same.
+// RetryFailed revives failed jobs after the documented delay. A job that was revived before and did not run since
+// counts as one that is: a repeat after a lost answer says the same.
 func (m *Jobs) RetryFailed(ctx context.Context, c task.Caller, ids []string) (Changed, error) {
 	list, err := m.find(ctx, c, ids)
 	if err != nil {

@@ -100,7 +100,9 @@ func tooMany(field string, n int) error {
 }
 
 // Check returns the plan of a task at position index, or its wrong fields. now: it has no time of its own.
-func (v *Checks) Check(index int, t *taskqueuev1.ScheduledTask, now bool, caller task.Caller) (Planned, []apperr.Field) {
+func (v *Checks) Check(
+	index int, t *taskqueuev1.ScheduledTask, now bool, caller task.Caller,
+) (Planned, []apperr.Field) {
 	row, found, known := task.Find(int(t.GetTask()), int(t.GetTaskType()))
 	c := &checker{Checks: v, t: t, row: row, caller: caller, index: index}
 	switch {

@@ -29,8 +29,8 @@ type Archive interface {
 // MaxIDs is the most jobs of one request.
 const MaxIDs = 1000
 
-// Jobs are those that exist, and what people do to them: look, cancel, move, revive. Every operation checks that the job
-// belongs to who asks; somebody else's job is a job that does not exist. Safe for concurrent use.
+// Jobs are those that exist, and what people do to them: look, cancel, move, revive. Every operation checks that the
+// job belongs to who asks; somebody else's job is a job that does not exist. Safe for concurrent use.
 type Jobs struct {
 	Queue     Managing
 	Archive   Archive // nil: there is none

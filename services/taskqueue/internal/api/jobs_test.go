@@ -134,7 +134,7 @@ func TestAMoveThatLosesAgainstAnOverrideLooksAgain(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[int]bool{3: true, 1000: false} {
 		d := newDesk(t)
-		d.Jobs.Queue = &overriding{Model: d.queue, left: left}
+		d.Queue = &overriding{Model: d.queue, left: left}
 		id := d.enqueue(&job.Body{Task: 1}, now().Add(time.Hour))
 		if moved, err := d.Reschedule(t.Context(), everybody, string(id), now().Add(2*time.Hour)); moved != want || (err == nil) != want {
 			t.Errorf("after %d overrides: %v, %v", left, moved, err)

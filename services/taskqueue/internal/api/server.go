@@ -1,5 +1,5 @@
-// Package api owns what callers ask of the queue: to accept tasks, all of a request or none, and to look at jobs, cancel,
-// move and revive them.
+// Package api owns what callers ask of the queue: to accept tasks, all of a request or none, and to look at jobs,
+// cancel, move and revive them.
 package api
 
 import (

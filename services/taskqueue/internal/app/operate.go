@@ -94,7 +94,8 @@ func (d *desk) fsck(ctx context.Context, repair bool) error {
 	}
 	if repair {
 		mended, err := audit.Repair(ctx, d.queue, clock.System{}, report)
-		d.log.InfoContext(ctx, "an operator repaired jobs", "operator", d.order.Operator, "ticket", d.order.Ticket, "done", mended)
+		d.log.InfoContext(ctx, "an operator repaired jobs", "operator", d.order.Operator, "ticket", d.order.Ticket,
+			"done", mended)
 		fmt.Fprintf(d.out, "%d mended\n", mended)
 		if err != nil {
 			return err
@@ -186,8 +187,8 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 			}
 			r := &v.Record
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d/%d\t%d\t%d of %d\t%s\t%s\t%s\t%s\t%s\n", v.ID, status(v), v.ID.Lane().Channel,
-				v.ID.Lane().Priority, r.Task, r.TaskType, r.LabID, r.Attempts, r.Retry+1, moment(r.CreatedMs), moment(r.ScheduledMs),
-				moment(r.StartedMs), moment(r.EndedMs), r.Error)
+				v.ID.Lane().Priority, r.Task, r.TaskType, r.LabID, r.Attempts, r.Retry+1, moment(r.CreatedMs),
+				moment(r.ScheduledMs), moment(r.StartedMs), moment(r.EndedMs), r.Error)
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -2,7 +2,6 @@ package operate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -57,7 +56,8 @@ func (o *Order) narrowed() (Filter, error) {
 	}
 	for _, s := range f.States {
 		if !slices.Contains(states, s) {
-			return f, apperr.InvalidField("states", "jobs of state "+s.String()+" cannot be changed by the action "+string(o.Action))
+			return f, apperr.InvalidField("states",
+				"jobs of state "+s.String()+" cannot be changed by the action "+string(o.Action))
 		}
 	}
 	return f, nil
@@ -130,8 +130,8 @@ func (o *Operator) Apply(ctx context.Context, x Order) (Step, error) {
 	}
 	if err == nil || out.Done+out.Requested > 0 {
 		x.log(o.Audit).InfoContext(ctx, "an operator changed jobs", "action", string(x.Action), "lab_id", f.LabID,
-			"channels", fmt.Sprint(f.Channels), "states", fmt.Sprint(f.States), "created_before_ms", f.CreatedBeforeMs, "done", out.Done,
-			"requested", out.Requested, "left", out.Left, "complete", err == nil)
+			"channels", words(f.Channels), "states", words(f.States), "created_before_ms", f.CreatedBeforeMs,
+			"done", out.Done, "requested", out.Requested, "left", out.Left, "complete", err == nil)
 	}
 	return out, err
 }
@@ -169,7 +169,8 @@ func (o *Operator) Change(ctx context.Context, x Order) (api.Changed, error) {
 	c, err := o.change(ctx, x.Action, x.IDs)
 	c.Done, c.Requested = append(c.Done, c.Requested...), nil
 	if err == nil || len(c.Done) > 0 {
-		x.log(o.Audit).InfoContext(ctx, "an operator changed jobs", "action", string(x.Action), "job_ids", c.Done, "left", len(c.Others))
+		x.log(o.Audit).InfoContext(ctx, "an operator changed jobs", "action", string(x.Action), "job_ids", c.Done,
+			"left", len(c.Others))
 	}
 	return c, err
 }

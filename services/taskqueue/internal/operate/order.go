@@ -14,7 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Order says what is to be done, as the page sends it and as the flags of a verb fill it, and which jobs are looked for.
+// Order says what is to be done, as the page sends it and as the flags of a verb fill it, and which jobs are looked
+// for.
 type Order struct {
 	// Operator and Ticket are single words of a fixed alphabet: they go to the log, where no sentence about a patient may
 	// stand.
@@ -49,7 +50,8 @@ func (o *Order) Check() error {
 		"say who you are, in one word such as a.rao or your e-mail address: it goes to the log")
 	wrong.add(!ticketWord.MatchString(o.Ticket), "ticket",
 		"the ticket is one word of letters and digits such as INC-42: it goes to the log")
-	wrong.add(o.OlderThanMin < 0 || o.OlderThanMin > maxMinutes, "older_than_minutes", "the age must be 0 minutes to a year")
+	wrong.add(o.OlderThanMin < 0 || o.OlderThanMin > maxMinutes, "older_than_minutes",
+		"the age must be 0 minutes to a year")
 	return wrong.refuse()
 }
 
@@ -95,6 +97,13 @@ func named[T fmt.Stringer](list []T, word string) (one []T) {
 		return nil
 	}
 	return list[at : at+1]
+}
+
+func words[T fmt.Stringer](list []T) (names []string) {
+	for _, one := range list {
+		names = append(names, one.String())
+	}
+	return names
 }
 
 // Filter reads which jobs are looked for.
@@ -160,9 +169,8 @@ func (o *Order) Target() (engine.Target, error) {
 		}
 		return engine.ReceiverTarget(origin), nil
 	case named(job.Channels(), o.Channel) == nil:
-		names := strings.Trim(fmt.Sprint(job.Channels()), "[]")
 		return "", apperr.InvalidField("channel",
-			"there is no channel "+o.Channel+"; the channels are "+strings.ReplaceAll(names, " ", ", "))
+			"there is no channel "+o.Channel+"; the channels are "+strings.Join(words(job.Channels()), ", "))
 	}
 	return engine.Target(o.Channel), nil
 }

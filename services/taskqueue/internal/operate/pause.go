@@ -35,7 +35,8 @@ func (o *Operator) Pause(ctx context.Context, x Order) (Paused, error) {
 	if err != nil {
 		return Paused{}, unavailable(err)
 	}
-	x.log(o.Audit).WarnContext(ctx, "an operator paused or resumed a part of the queue", "target", string(t), "paused", x.Paused)
+	x.log(o.Audit).WarnContext(ctx, "an operator paused or resumed a part of the queue",
+		"target", string(t), "paused", x.Paused)
 	return Paused{Target: t, Paused: x.Paused}, nil
 }
 

@@ -149,8 +149,8 @@ type Found struct {
 	Next   string `json:"next"` // the cursor to go on from; empty: that was all
 }
 
-// Search finds some jobs from a cursor on. It looks at a bounded number of them: no jobs and a cursor mean that none was
-// found so far.
+// Search finds some jobs from a cursor on. It looks at a bounded number of them: no jobs and a cursor mean that none
+// was found so far.
 func (o *Operator) Search(ctx context.Context, x Order) (Found, error) {
 	f, err := x.Filter()
 	if err != nil {

@@ -58,9 +58,9 @@ func migrate(run func(context.Context) error) Verb {
 	return Verb{Name: "migrate", Summary: "Create or update the service's own tables.",
 		Flags: func(f *flag.FlagSet) { f.DurationVar(&wait, "wait", 0, "try again for this `time` when it fails") },
 		Run: func(ctx context.Context, _ []string) error {
-			for begin := time.Now(); ; {
+			for left := wait; ; left -= migratePause {
 				err := run(ctx)
-				if err == nil || ctx.Err() != nil || time.Since(begin) > wait {
+				if err == nil || ctx.Err() != nil || left <= 0 {
 					return err
 				}
 				fmt.Fprintln(os.Stderr, "not yet:", err)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
 	if got := callAt(t, stack.Endpoints.GatewayInternal, "", "POST", path, body, traced...); got.status != 200 {
 		t.Fatalf("auto: %d %s", got.status, got.body)
 	}
-	tree := wholeTrace(t, trace, root)
+	tree := wholeTrace(t, trace, root, append(slices.Clone(autoRerun), "rerun insert SampleRerun"))
 	begun := slices.DeleteFunc(tree.Spans(), func(s tracing.Span) bool { return s.Parent != root })
 	if len(begun) != 1 {
 		t.Errorf("%d spans continue the trace that was sent to both listeners, want that of the internal one", len(begun))
@@ -104,18 +105,47 @@ func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
 	}
 }
 
-// wholeTrace waits until the last store of the walk is written to and every process has sent what it has.
-func wholeTrace(t *testing.T, trace, root string) (tree tracing.Tree) {
+// wholeTrace waits until there is a span at the end of the way: every process has sent what led to it.
+func wholeTrace(t *testing.T, trace, root string, way []string) (tree tracing.Tree) {
 	t.Helper()
 	await.Nil(t, "the trace", func() error {
 		tree = tracing.Grow(trace, traces.All())
-		written := func(s tracing.Span) bool {
-			return s.Name == "insert SampleRerun" && slices.Equal(tree.Path(s), append(slices.Clone(autoRerun), "rerun insert SampleRerun"))
-		}
-		if !slices.ContainsFunc(tree.Spans(), written) {
-			return fmt.Errorf("no document is inserted at the end of the walk in\n%s", tree.String(root))
+		if !slices.ContainsFunc(tree.Spans(), func(s tracing.Span) bool { return slices.Equal(tree.Path(s), way) }) {
+			return fmt.Errorf("nothing is at the end of %q in\n%s", way, tree.String(root))
 		}
 		return nil
 	})
 	return tree
+}
+
+// push is the way from a critical value to a message that is sent to telephones.
+var push = []string{
+	"gateway POST /report/{bill_id}/critical/evaluate",
+	"gateway lab.callout.v1.CalloutService/EvaluateBill",
+	"callout lab.callout.v1.CalloutService/EvaluateBill",
+	"callout process notifications.notify", // from the outbox
+	"callout lab.notifications.v1.NotificationsService/Notify",
+	"notifications lab.notifications.v1.NotificationsService/Notify",
+	"notifications process taskqueue.push",
+	"notifications lab.taskqueue.v1.TaskQueueService/Enqueue",
+	"taskqueue lab.taskqueue.v1.TaskQueueService/Enqueue",
+	"taskqueue process push",
+}
+
+func TestOneTraceGoesFromACriticalValueToThePush(t *testing.T) {
+	t.Parallel()
+	const bill, trace, root = 978500, "4bf92f3577b34da6a3ce929d0e0e4737", "00f067aa0ba902b8"
+	newCriticalBill(t, bill, 0, 3)
+	got := callAt(t, stack.Endpoints.GatewayInternal, "", "POST", fmt.Sprintf("/report/%d/critical/evaluate", bill), `{"lab_id":12}`,
+		"Authorization", "Bearer "+internalToken(t), "X-Is-Internal-Request", "True", "Traceparent", "00-"+trace+"-"+root+"-01")
+	if got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	tree := wholeTrace(t, trace, root, push)
+	t.Logf("the trace of a critical value\n%s", tree.String(root))
+	for _, s := range tree.Spans() {
+		if err := s.CheckOrigin(traceKey, "7.1", "Potassium"); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -15,13 +15,15 @@ import (
 
 // parts are the verbs that are one part alone: the process behind the engine "mongo", and what a cluster for trial runs
 // of this program.
-var parts = map[string]func(ctx context.Context, args []string, stderr io.Writer) error{
+var parts = map[string]part{
 	"document-store": withData(engines.ServeDocumentStore),
 	"objects":        withData(engines.ServeObjects),
 	"demo":           serveDemo,
 }
 
-func withData(serve func(ctx context.Context, listen, data string) error) func(context.Context, []string, io.Writer) error {
+type part func(ctx context.Context, args []string, stderr io.Writer) error
+
+func withData(serve func(ctx context.Context, listen, data string) error) part {
 	return func(ctx context.Context, args []string, stderr io.Writer) error {
 		flags := flag.NewFlagSet("store", flag.ContinueOnError)
 		flags.SetOutput(stderr)

@@ -16,8 +16,8 @@ const (
 )
 
 // ServeDemo loads the demo laboratory into engines that others start, as soon as these and the services' tables are
-// there; then it listens, and renews the logins until ctx ends. The services may wait for the platform's tables, which it
-// makes.
+// there; then it listens, and renews the logins until ctx ends. It makes the platform's tables, for which services
+// wait.
 func ServeDemo(ctx context.Context, c Config, listen string) error {
 	r := &running{Config: c}
 	if err := r.describe(secrets.Secrets{}); err != nil {

@@ -178,17 +178,22 @@ func (p *platform) promote(ctx context.Context, r *replica) error {
 func (p *platform) restartConnectors(ctx context.Context) error {
 	for _, name := range []string{"source-existing", "source-projection"} {
 		address := p.Endpoints.Connector + "/connectors/" + name + "/restart?includeTasks=true"
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
-		if err != nil {
+		if err := until(ctx, recoverWithin, "restart of "+name, func(ctx context.Context) error {
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
+			if err != nil {
+				return err
+			}
+			response, err := operator.Do(request)
+			if err != nil {
+				return err
+			}
+			_ = response.Body.Close()
+			if response.StatusCode >= http.StatusBadRequest { // a conflict, while workers share connectors anew
+				err = errors.New(response.Status)
+			}
 			return err
-		}
-		response, err := operator.Do(request)
-		if err != nil {
+		}); err != nil {
 			return err
-		}
-		_ = response.Body.Close()
-		if response.StatusCode >= http.StatusBadRequest {
-			return fmt.Errorf("restart of %s: %s", name, response.Status)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	walkEvery = 5 * time.Second
+	walkEvery = time.Second
 	walkChunk = 500
 	lateEvery = time.Second
 	// freshnessEvery is how often the brokers are asked how far the group has come; it commits once a second.

@@ -32,7 +32,8 @@ type Config struct {
 
 	// Group must be cdc-unified: anything else has no access and would read everything again.
 	Group string `env:"CONSUMER_GROUP" envDefault:"cdc-unified"`
-	// SessionTimeout is how long the brokers wait for a silent member: so long one that replaces it elsewhere reads nothing.
+	// SessionTimeout is how long the brokers wait for a silent member: so long one that replaces it elsewhere reads
+	// nothing.
 	SessionTimeout time.Duration `env:"SESSION_TIMEOUT" envDefault:"10s"`
 }
 

@@ -17,7 +17,7 @@ func (g *Group) retireFormer() error {
 	if err != nil {
 		return fmt.Errorf("reach the brokers: %w", err)
 	}
-	defer admin.Close()
+	defer func() { _ = admin.Close() }()
 	groups, err := admin.DescribeConsumerGroups([]string{g.Config.Group})
 	if err != nil {
 		return fmt.Errorf("ask who is in the group: %w", err)

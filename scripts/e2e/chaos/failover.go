@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -164,39 +163,11 @@ func (p *platform) promote(ctx context.Context, r *replica) error {
 	p.primary = r.address
 	p.links["mysql"].Move(r.address)
 	p.core.Move(r.address)
-	if err := p.restartConnectors(ctx); err != nil {
-		return err
-	}
 	if p.disks["mysql"] != "" {
 		p.disks["mysql"] = r.folder
 		_ = syscall.Unmount(former, syscall.MNT_DETACH)
 	}
 	return os.RemoveAll(former)
-}
-
-// restartConnectors follows the runbook: what they know of the tables' structure names places of the former primary.
-func (p *platform) restartConnectors(ctx context.Context) error {
-	for _, name := range []string{"source-existing", "source-projection"} {
-		address := p.Endpoints.Connector + "/connectors/" + name + "/restart?includeTasks=true"
-		if err := until(ctx, recoverWithin, "restart of "+name, func(ctx context.Context) error {
-			request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
-			if err != nil {
-				return err
-			}
-			response, err := operator.Do(request)
-			if err != nil {
-				return err
-			}
-			_ = response.Body.Close()
-			if response.StatusCode >= http.StatusBadRequest { // a conflict, while workers share connectors anew
-				err = errors.New(response.Status)
-			}
-			return err
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // sent is up to where the replica has what the primary did.

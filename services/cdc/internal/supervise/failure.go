@@ -85,6 +85,9 @@ func (s *Supervisor) open(ctx context.Context, name string, task int, trace stri
 		c = &failure{}
 		s.cases[name] = c
 	}
+	if c.trace != "" && connect.LostPosition(trace) && !connect.LostPosition(c.trace) {
+		c.trace, c.recorded, c.next = "", false, time.Time{} // restarts do not mend this one
+	}
 	if c.trace == "" {
 		c.task, c.trace = task, trace
 		c.offsets = s.offsets(ctx, name)

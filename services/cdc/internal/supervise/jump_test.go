@@ -70,6 +70,26 @@ func TestALostPositionMendsItself(t *testing.T) {
 	})
 }
 
+// When a replica becomes the primary, the connector first cannot reach the former one; restarted, it does not find its
+// place on the new one. The first failure must not hide the second: restarts alone would mend nothing, ever.
+func TestAPositionThatIsLostWhileAFailureIsMendedMendsItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench()
+		b.worker.fail(existing)
+		b.watch(t, 3*time.Second)
+		b.worker.fail(existing)
+		b.worker.connectors[existing].trace = lostTrace
+		b.watch(t, 20*time.Second)
+		if len(b.journal.lost) != 1 || !b.journal.up[existing] || !b.journal.up[projection] {
+			t.Errorf("lost %v, journal %+v", b.journal.lost, b.journal)
+		}
+		if len(b.journal.records) != 2 {
+			t.Errorf("%d letters of two failures", len(b.journal.records))
+		}
+	})
+}
+
 // A position that is lost again, as in a binary log without any transaction, is tried at the pace of restarts.
 func TestAPositionThatIsLostAgainIsTriedWithGrowingPauses(t *testing.T) {
 	t.Parallel()

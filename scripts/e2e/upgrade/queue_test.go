@@ -20,7 +20,8 @@ import (
 // is back.
 type receiver struct {
 	*httptest.Server
-	back chan struct{}
+	back     chan struct{} // closed by comeBack
+	comeBack func()
 
 	mu  sync.Mutex
 	got map[string]int // answered with 200, guarded by mu
@@ -29,6 +30,7 @@ type receiver struct {
 func receive(t *testing.T) *receiver {
 	t.Helper()
 	r := &receiver{back: make(chan struct{}), got: map[string]int{}}
+	r.comeBack = sync.OnceFunc(func() { close(r.back) })
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if q.URL.Path == "/slow" {
 			<-r.back
@@ -43,7 +45,7 @@ func receive(t *testing.T) *receiver {
 		defer r.mu.Unlock()
 		r.got[q.URL.Path]++
 	}))
-	t.Cleanup(func() { r.CloseClientConnections(); r.Close() })
+	t.Cleanup(func() { r.comeBack(); r.Close() })
 	return r
 }
 
@@ -106,7 +108,7 @@ func fullQueue(t *testing.T, p demolab.Platform) {
 			p.MustAsk(t, http.MethodPost, "/rescheduleJob/", fmt.Sprintf(`{"job_id":%q,"resc_at":%q}`, ids[i], timeOf(time.Now().Add(-time.Second))))
 		}
 	}
-	close(r.back)
+	r.comeBack()
 	for i, k := range queueful {
 		if k.before != "failed" {
 			await.Nil(t, k.name, func() error { return hasStatus(t, p, ids[i], k.after) })

@@ -213,6 +213,11 @@ func (s *Sandbox) StartProgram(name string, argv []string, change map[string]str
 	return nil
 }
 
+// StartObjects serves the folder of objects by S3 at an address, as a program of its own.
+func (s *Sandbox) StartObjects(folder, address string) error {
+	return s.StartProgram("objects", []string{s.devstack, "objects", "--listen=" + address, "--data=" + folder}, nil)
+}
+
 // TakeOver gives a part that StartProgram started the name of one that is gone: that is how it is found, ended and
 // started from now on.
 func (s *Sandbox) TakeOver(name, by string, argv []string) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -36,8 +35,7 @@ type platform struct {
 	services []string
 	engines  []string
 
-	primary    string // of the database
-	objects    *httptest.Server
+	primary    string     // of the database
 	core       *link.Link // leads the laboratory's core and the checker there, and is never broken
 	replica    *replica   // the last one
 	generation int        // how many there were
@@ -85,9 +83,6 @@ func (p *platform) remove() {
 	}
 	if p.core != nil {
 		p.core.Close()
-	}
-	if p.objects != nil {
-		p.objects.Close()
 	}
 	p.unmount()
 }
@@ -178,6 +173,14 @@ func (p *platform) replace(ctx context.Context, service string) error {
 		return err
 	}
 	return p.ready(ctx, service)
+}
+
+// ready waits until a service says so.
+func (p *platform) ready(ctx context.Context, service string) error {
+	return until(ctx, time.Minute, "readiness of "+service, func(ctx context.Context) error {
+		_, err := p.fetch(ctx, p.adminURL(service)+"/health/ready")
+		return err
+	})
 }
 
 // adminURL is where a service shows its health and figures.

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/labplatform/labplatform/scripts/e2e/previous"
 )
 
 // notUpgraded are not replaced by their predecessors: their index has a schema of its own, which goes forward by a
@@ -39,38 +38,21 @@ func upgrade(p *platform, _ string) (begin, end func(context.Context) error) {
 
 func (p *platform) former() string { return filepath.Join(p.Dir, "former") }
 
-// buildFormer builds the programs of the release before, once: of the last tag, or of the commit that stands for it.
+// buildFormer builds the programs of the release before, once.
 func (p *platform) buildFormer(ctx context.Context) error {
 	if _, err := os.Stat(p.former()); err == nil {
 		return nil
 	}
-	const script = `set -e; cd "$(git rev-parse --show-toplevel)"; mkdir -p "$1.source"
-commit=$(git describe --tags --abbrev=0 HEAD^ 2>/dev/null || grep -v '^#' scripts/e2e/upgrade/previous)
-git archive "$commit" | tar -x -C "$1.source"; cd "$1.source"; shift; nice go build -trimpath -o "$former" "$@"`
-	argv := []string{"-c", script, "build", p.former()}
-	for _, service := range p.services {
-		switch {
-		case slices.Contains(notUpgraded, service):
-		case service == "gateway":
-			argv = append(argv, "./gateway/cmd/gateway")
-		default:
-			argv = append(argv, "./services/"+service+"/cmd/"+service)
-		}
-	}
-	build := exec.CommandContext(ctx, "bash", argv...)
-	build.Env = append(os.Environ(), "former="+p.former()+".new/")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the release before: %w\n%s", err, out)
-	}
-	return os.Rename(p.former()+".new", p.former())
-}
-
-// ready waits until a service says so.
-func (p *platform) ready(ctx context.Context, service string) error {
-	return until(ctx, time.Minute, "readiness of "+service, func(ctx context.Context) error {
-		_, err := p.fetch(ctx, p.adminURL(service)+"/health/ready")
+	commit, err := previous.Commit(ctx)
+	if err != nil {
 		return err
-	})
+	}
+	services := slices.DeleteFunc(slices.Clone(p.services), func(s string) bool { return slices.Contains(notUpgraded, s) })
+	building := p.former() + ".new"
+	if err := previous.Build(ctx, commit, building, services); err != nil {
+		return err
+	}
+	return os.Rename(building, p.former())
 }
 
 // former tells whether programs of the release before may answer, whose document was another.

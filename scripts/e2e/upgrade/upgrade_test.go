@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,13 +21,23 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
+	"github.com/labplatform/labplatform/scripts/e2e/previous"
 )
 
 func TestUpgrade(t *testing.T) {
-	commit := release(t)
+	commit, err := previous.Commit(t.Context())
+	if errors.Is(err, previous.ErrShallow) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := demolab.Start(t)
-	services := p.Services()
-	programs := buildPrevious(t, commit, services)
+	services, programs := p.Services(), t.TempDir()
+	if err := previous.Build(t.Context(), commit, programs, services); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the release before is %s", commit)
 	t.Run("the programs of the release before answer on this schema", func(t *testing.T) { previousOnPresent(t, p, programs, services) })
 	t.Run("a queue full of jobs of the release before is worked off by this one", func(t *testing.T) { fullQueue(t, p) })
 	t.Run("the programs of this release say what an older schema needs", func(t *testing.T) { presentOnPrevious(t, p, programs) })

@@ -118,9 +118,12 @@ func (c Config) admin(name string) (sarama.ClusterAdmin, error) {
 	return admin, nil
 }
 
+// consumerID is how brokers know the group's member of that name.
+func consumerID(name string) string { return "cdc-consumer-" + name }
+
 // consumer returns the settings of the group's member of that name.
 func (c Config) consumer(name string) (*sarama.Config, error) {
-	s, err := c.client("cdc-consumer-" + name)
+	s, err := c.client(consumerID(name))
 	if err != nil {
 		return nil, err
 	}

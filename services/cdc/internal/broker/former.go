@@ -9,13 +9,9 @@ import (
 // retireFormer has the group forget the process that had this one's name. A container that died is started again in its
 // place and under its name; until the session of the one before ends, nobody would be given what that one read.
 func (g *Group) retireFormer() error {
-	settings, err := g.Config.consumer(g.Name)
+	admin, err := g.Config.admin("cdc-former")
 	if err != nil {
 		return err
-	}
-	admin, err := sarama.NewClusterAdmin(g.Config.Brokers, settings)
-	if err != nil {
-		return fmt.Errorf("reach the brokers: %w", err)
 	}
 	defer func() { _ = admin.Close() }()
 	groups, err := admin.DescribeConsumerGroups([]string{g.Config.Group})
@@ -28,7 +24,7 @@ func (g *Group) retireFormer() error {
 			return fmt.Errorf("ask who is in the group: %w", group.Err)
 		}
 		for id, member := range group.Members {
-			if member.ClientId == settings.ClientID {
+			if member.ClientId == consumerID(g.Name) {
 				leave.Members = append(leave.Members, sarama.MemberIdentity{MemberId: id})
 			}
 		}

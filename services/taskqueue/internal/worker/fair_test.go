@@ -108,30 +108,3 @@ func TestAFlowsPlacesAreCountedOverAllShards(t *testing.T) {
 		t.Errorf("the second flow holds %d, with one shard it is 25", got)
 	}
 }
-
-// One laboratory is at its limit on all shards, and one of its places got free: whoever looks for others meanwhile waits
-// for nobody, and it gets no place more than its part.
-func TestClaimsForOnePlaceGoAtTheSameTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		s := NewPool(128)
-		for range job.Shards {
-			s.join()
-		}
-		fill(s, job.LabFlow(1))
-		s.release(job.LabFlow(1))
-		slow := s.reserve(t.Context(), maxClaim) // its node does not answer
-		begun, may := time.Now(), 0
-		for range job.Shards - 1 {
-			places := s.reserve(t.Context(), 1)
-			may += places.limits.Flows[job.LabFlow(1)]
-			if places.limits.EachOrdinary == 0 {
-				t.Error("another laboratory would get no place")
-			}
-		}
-		if time.Since(begun) != 0 || may != 0 {
-			t.Errorf("%d places more after %v", may, time.Since(begun))
-		}
-		slow.take(nil)
-	})
-}

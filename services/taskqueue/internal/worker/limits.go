@@ -12,8 +12,7 @@ const reservedPart = 8
 // however many flows hold places, the next one finds some.
 const greed = 2
 
-// limits says what each flow may take of the free places; the caller holds mu. Each flow that holds some may be getting
-// all places that are asked for.
+// limits says what each flow may take of the free places; the caller holds mu.
 func (s *Pool) limits() *engine.Limits {
 	ordinary := s.total - s.total/reservedPart
 	for flow, n := range s.held {
@@ -31,7 +30,7 @@ func (s *Pool) limits() *engine.Limits {
 		if flow.Reserved() {
 			free = s.free
 		}
-		l.Flows[flow] = fairPart(free, n+s.asked)
+		l.Flows[flow] = fairPart(free, n)
 	}
 	return l
 }

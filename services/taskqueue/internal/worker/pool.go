@@ -20,7 +20,6 @@ type Pool struct {
 	mu     sync.Mutex // guards the fields below
 	pumps  int
 	free   int
-	asked  int              // places of claims that are under way
 	target int              // so many free places wake waitFreed
 	held   map[job.Flow]int // places by flow; none is zero
 	change chan struct{}    // closed and replaced when places get free
@@ -57,18 +56,14 @@ type reservation struct {
 }
 
 // reserve waits for its turn and takes up to most free places. One of several pumps takes at most half of what is free,
-// so that a node that does not answer leaves places to the others. A claim for one place needs no turn: while flows are
-// at their limits the pumps of all shards look for others at the same time. No places: nil, ask again.
+// so that a node that does not answer leaves places to the others. No places: nil, ask again.
 func (s *Pool) reserve(ctx context.Context, most int) *reservation {
-	r := &reservation{pool: s, endTurn: func() {}}
-	if most > 1 {
-		select {
-		case s.turn <- struct{}{}:
-		case <-ctx.Done():
-			return nil
-		}
-		r.endTurn = sync.OnceFunc(func() { <-s.turn })
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil
 	}
+	r := &reservation{pool: s, endTurn: sync.OnceFunc(func() { <-s.turn })}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.limits = s.limits()
@@ -81,7 +76,6 @@ func (s *Pool) reserve(ctx context.Context, most int) *reservation {
 		return nil
 	}
 	s.free -= r.places
-	s.asked += r.places
 	r.timer = time.AfterFunc(claimTurn, r.endTurn)
 	return r
 }
@@ -90,7 +84,6 @@ func (s *Pool) reserve(ctx context.Context, most int) *reservation {
 func (r *reservation) take(jobs []engine.Leased) {
 	s := r.pool
 	s.mu.Lock()
-	s.asked -= r.places
 	for i := range jobs {
 		s.held[jobs[i].Flow]++
 	}
@@ -160,9 +153,8 @@ func (s *Pool) waitQuarter(ctx context.Context) bool {
 	return false
 }
 
-// waitFreed returns when a quarter of the places got free since now (so claims stay large), or after patience, and
-// whether they did.
-func (s *Pool) waitFreed(ctx context.Context, patience time.Duration) bool {
+// waitFreed returns when a quarter of the places got free since now (so claims stay large), or after patience.
+func (s *Pool) waitFreed(ctx context.Context, patience time.Duration) {
 	s.mu.Lock()
 	s.target = s.free + s.quarter()
 	change := s.change
@@ -171,11 +163,9 @@ func (s *Pool) waitFreed(ctx context.Context, patience time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-change:
-		return true
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	return false
 }
 
 // waitAll reports whether all places got free within d.

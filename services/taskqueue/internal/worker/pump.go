@@ -99,12 +99,12 @@ func (p *Pump) Run(ctx context.Context) error {
 }
 
 func (p *Pump) claimLoop(ctx, alive context.Context) {
-	backoff, isHeld := firstBackoff, false
+	backoff := firstBackoff
 	q := engine.ClaimRequest{Shard: p.cfg.Shard, Channel: p.cfg.Channel, Claimer: p.name}
 	for p.Pool.waitQuarter(ctx) {
 		most := maxClaim
-		if backoff > firstBackoff || isHeld {
-			most = 1 // Redis did not answer, or others wait for their own places: leave these to the other shards
+		if backoff > firstBackoff {
+			most = 1 // Redis did not answer: leave the places to the other shards
 		}
 		places := p.Pool.reserve(ctx, most)
 		if places == nil {
@@ -134,27 +134,27 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 			p.Observer.Claimed(p.cfg.Channel, len(claim.Jobs), received.Sub(sent))
 			p.dispatch(alive, claim, sent, received)
 		}
-		isHeld = p.idle(ctx, claim, received)
+		p.idle(ctx, claim, received)
 	}
 }
 
 // idle sleeps until the next job is due, the bell rings, or the longest idle time has passed; when flows wait for
-// places of their own, until some got free, or a little while, and then it reports true.
-func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time) (isHeld bool) {
+// places of their own, until some got free.
+func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time) {
 	wait := p.cfg.Idle
 	if claim.NextDueMs >= 0 {
 		wait = min(wait, time.Duration(claim.NextDueMs-claim.NowMs)*time.Millisecond-p.Clock.Now().Sub(received))
 	}
 	if wait <= 0 || ctx.Err() != nil {
-		return false
+		return
 	}
 	if claim.Held {
-		return !p.Pool.waitFreed(ctx, min(wait, quarterPatience))
+		p.Pool.waitFreed(ctx, min(wait, quarterPatience))
+		return
 	}
 	if err := p.Queue.WaitBell(ctx, p.cfg.Shard, p.cfg.Channel, wait); err != nil && ctx.Err() == nil {
 		sleep(ctx, min(wait, firstBackoff))
 	}
-	return false
 }
 
 func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, received time.Time) {

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -107,4 +108,59 @@ func TestAFlowsPlacesAreCountedOverAllShards(t *testing.T) {
 	if got := s.held[job.LabFlow(2)]; got != 25 {
 		t.Errorf("the second flow holds %d, with one shard it is 25", got)
 	}
+}
+
+// One laboratory is at its limit on all shards: the claims that find nothing must not wake those that wait for its places,
+// which would claim again, as fast as Redis answers.
+func TestWhoWaitsForPlacesIsWokenByTheseAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, flow := NewPool(128), job.LabFlow(1)
+		s.join()
+		s.join()
+		fill(s, flow)
+		waits := func(meanwhile func()) time.Duration {
+			begun := time.Now()
+			go func() {
+				<-time.After(quarterPatience / 2)
+				meanwhile()
+			}()
+			s.waitFreed(t.Context(), quarterPatience)
+			return time.Since(begun)
+		}
+		if took := waits(func() { s.reserve(t.Context(), maxClaim).take(nil) }); took != quarterPatience {
+			t.Errorf("woken after %v by places that nobody held", took)
+		}
+		if took := waits(func() {
+			for range s.quarter() {
+				s.release(flow)
+			}
+		}); took != quarterPatience/2 {
+			t.Errorf("woken after %v although a quarter of the places got free", took)
+		}
+	})
+}
+
+// Few places are free, and others look at them all the time: a claim goes after its patience all the same.
+func TestThePatienceForAQuarterOfThePlacesIsNotBegunAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := NewPool(32)
+		fill(s, job.FlowPlatform)
+		for s.free > 4 {
+			s.reserve(t.Context(), 1).take([]engine.Leased{{Flow: job.LabFlow(1)}})
+		}
+		var others sync.WaitGroup
+		others.Go(func() {
+			for range 20 {
+				<-time.After(quarterPatience / 4)
+				s.reserve(t.Context(), 1).take(nil)
+			}
+		})
+		begun := time.Now()
+		if !s.waitQuarter(t.Context()) || time.Since(begun) != quarterPatience {
+			t.Errorf("waited %v", time.Since(begun))
+		}
+		others.Wait()
+	})
 }

@@ -20,7 +20,8 @@ type Pool struct {
 	mu     sync.Mutex // guards the fields below
 	pumps  int
 	free   int
-	target int              // so many free places wake waitFreed
+	given  int              // how many places handlers gave back, ever
+	target int              // when it is that many, waitFreed is woken
 	held   map[job.Flow]int // places by flow; none is zero
 	change chan struct{}    // closed and replaced when places get free
 }
@@ -106,10 +107,11 @@ func (s *Pool) release(flow job.Flow) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free++
+	s.given++
 	if s.held[flow]--; s.held[flow] <= 0 {
 		delete(s.held, flow)
 	}
-	if s.free == 1 || s.free == s.quarter() || s.free == s.total || s.free == s.target { // what somebody may wait for
+	if s.free == 1 || s.free == s.quarter() || s.free == s.total || s.given == s.target { // what somebody may wait for
 		s.wake()
 	}
 }
@@ -129,43 +131,57 @@ const quarterPatience = 20 * time.Millisecond
 // waitQuarter returns once at least a quarter of the places is free (so claims stay large), or after a little patience
 // when any is; false when ctx ends.
 func (s *Pool) waitQuarter(ctx context.Context) bool {
+	var patience <-chan time.Time
 	for ctx.Err() == nil {
 		free, change := s.state()
-		if free >= s.quarter() {
+		switch {
+		case free >= s.quarter():
 			return true
+		case free == 0:
+			patience = nil
+		case patience == nil:
+			patience = time.After(quarterPatience)
 		}
-		if free == 0 {
-			select {
-			case <-change:
-			case <-ctx.Done():
-			}
-			continue
-		}
-		timer := time.NewTimer(quarterPatience)
 		select {
+		case <-patience:
+			return true
 		case <-change:
 		case <-ctx.Done():
-		case <-timer.C:
-			return true
 		}
-		timer.Stop()
 	}
 	return false
 }
 
-// waitFreed returns when a quarter of the places got free since now (so claims stay large), or after patience.
+// waitFreed returns when handlers gave a quarter of the places back since now (so claims stay large), or after
+// patience. Places that another claim asked for and did not need are none of them: claims of flows at their limits
+// would wake one another without end.
 func (s *Pool) waitFreed(ctx context.Context, patience time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	s.mu.Lock()
-	s.target = s.free + s.quarter()
-	change := s.change
+	want := s.given + s.quarter()
 	s.mu.Unlock()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-change:
-	case <-timer.C:
-	case <-ctx.Done():
+	for {
+		change, reached := s.awaits(want)
+		if reached {
+			return
+		}
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return
+		}
 	}
+}
+
+// awaits reports whether so many places were given back by now, else when to ask again.
+func (s *Pool) awaits(want int) (change <-chan struct{}, reached bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.target <= s.given || want < s.target {
+		s.target = want
+	}
+	return s.change, s.given >= want
 }
 
 // waitAll reports whether all places got free within d.

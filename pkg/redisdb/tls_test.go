@@ -9,8 +9,8 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/testkit/certificates"
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
-	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
@@ -38,7 +38,7 @@ func TestTheCacheIsReachedOverTLS(t *testing.T) {
 	t.Parallel()
 	ours, theirs := certificates.Made(t, "ours"), certificates.Made(t, "theirs")
 	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
-	server, port := redistest.Start(t), servicetest.FreePort(t)
+	server, port := redistest.Start(t), freeport.One(t)
 	encrypt(t, server, ours.Member(t, t.TempDir(), soon, ours), port)
 	member := ours.Member(t, t.TempDir(), soon, ours)
 	cases := map[string]struct {
@@ -67,7 +67,7 @@ func TestRotatedCertificatesOfTheCacheNeedNoRestart(t *testing.T) {
 	t.Parallel()
 	before, after := certificates.Made(t, "before"), certificates.Made(t, "after")
 	soon := time.Now().Add(time.Hour)
-	server, port, folder := redistest.Start(t), servicetest.FreePort(t), t.TempDir()
+	server, port, folder := redistest.Start(t), freeport.One(t), t.TempDir()
 	encrypt(t, server, before.Member(t, t.TempDir(), soon, before), port)
 	files := before.Member(t, folder, soon, before)
 	client := open(t, port, tlsfiles.Client{Enabled: true, CA: files.CA, Cert: files.Cert, Key: files.Key})

@@ -16,8 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
-	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 )
 
 // perSecond is the load of a rolling restart, for each service.
@@ -212,7 +212,7 @@ func (d *deployment) start(t *testing.T) *program {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	return strconv.Itoa(servicetest.FreePort(t))
+	return strconv.Itoa(freeport.One(t))
 }
 
 // load is requests at a steady rate.

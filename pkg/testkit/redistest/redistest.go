@@ -19,6 +19,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/testkit/engine"
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 )
 
 const (
@@ -164,10 +165,5 @@ func processID(ctx context.Context, addr string) (int, error) {
 
 func freeAddr(t testing.TB) string {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("find a free port: %v", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(freeport.One(t)))
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
@@ -67,7 +68,7 @@ func Start[C any](t testing.TB, s Service[C]) *Running {
 	}
 	cache := redistest.Start(t)
 	r.Cache = cache.Client()
-	ports := FreePorts(t, 2)
+	ports := freeport.Some(t, 2)
 	grpcPort, adminPort := strconv.Itoa(ports[0]), strconv.Itoa(ports[1])
 	r.admin = "http://127.0.0.1:" + adminPort
 	environ := append(

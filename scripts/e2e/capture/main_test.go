@@ -17,8 +17,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/link"
-	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
@@ -113,7 +113,7 @@ func another(t *testing.T, name string, change map[string]string) *consumer {
 	c := &consumer{name: name, env: map[string]string{}}
 	maps.Copy(c.env, platform.Endpoints.Environ["cdc"])
 	maps.Copy(c.env, change)
-	admin, grpc := servicetest.FreePort(t), servicetest.FreePort(t)
+	admin, grpc := freeport.One(t), freeport.One(t)
 	c.env["CDC_ADMIN_PORT"], c.env["CDC_GRPC_PORT"] = strconv.Itoa(admin), strconv.Itoa(grpc)
 	c.http = fmt.Sprintf("http://127.0.0.1:%d", admin)
 	return c

@@ -18,8 +18,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
-	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 	"github.com/labplatform/labplatform/scripts/e2e/previous"
 )
@@ -76,8 +76,8 @@ func previousOnPresent(t *testing.T, p demolab.Platform, programs string, servic
 func presentOnPrevious(t *testing.T, p demolab.Platform, programs string) {
 	const name = "lab_before"
 	makeDatabase(t, p, name)
-	change := map[string]string{"RERUN_DB_DATABASE": name, "RERUN_ADMIN_PORT": fmt.Sprint(servicetest.FreePort(t)),
-		"RERUN_GRPC_PORT": fmt.Sprint(servicetest.FreePort(t))}
+	change := map[string]string{"RERUN_DB_DATABASE": name, "RERUN_ADMIN_PORT": fmt.Sprint(freeport.One(t)),
+		"RERUN_GRPC_PORT": fmt.Sprint(freeport.One(t))}
 	run(t, p, change, filepath.Join(programs, "rerun"), "migrate")
 	if err := p.StartProgram("rerun-present", p.Endpoints.Commands["rerun"], environment(p, change)); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/app"
@@ -21,7 +22,7 @@ func start(t *testing.T) (*servicetest.Running, calloutv1.CalloutServiceClient) 
 	t.Helper()
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
 		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
-		Settings: []string{"CALLOUT_TASKQUEUE_ADDR=127.0.0.1:" + strconv.Itoa(servicetest.FreePort(t))},
+		Settings: []string{"CALLOUT_TASKQUEUE_ADDR=127.0.0.1:" + strconv.Itoa(freeport.One(t))},
 		Rows: append(storetest.World(), "INSERT INTO reportValues (labReportId_id, `index`, `order`, parameter_name, value) VALUES"+
 			" (7001, 2, 2, 'Canary parameter', '7.13579')"),
 	})

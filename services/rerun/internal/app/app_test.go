@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/labjson"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
@@ -182,8 +183,8 @@ func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {
 
 func TestAnAbsentDependencyMakesItLiveAndNotReady(t *testing.T) {
 	t.Parallel()
-	adminPort := strconv.Itoa(servicetest.FreePort(t))
-	cfg, err := app.Load([]string{"RERUN_HOST=127.0.0.1", "RERUN_GRPC_PORT=" + strconv.Itoa(servicetest.FreePort(t)), "RERUN_ADMIN_PORT=" +
+	adminPort := strconv.Itoa(freeport.One(t))
+	cfg, err := app.Load([]string{"RERUN_HOST=127.0.0.1", "RERUN_GRPC_PORT=" + strconv.Itoa(freeport.One(t)), "RERUN_ADMIN_PORT=" +
 		adminPort, "RERUN_DRAIN_DELAY_SECONDS=0",
 		"RERUN_DB_PORT=1", "RERUN_KV_PORT=1", "RERUN_KV_CONNECTION_TYPE=standalone",
 		"RERUN_MONGO_URI=mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200",

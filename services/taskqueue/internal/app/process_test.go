@@ -27,6 +27,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
@@ -68,8 +69,6 @@ type process struct {
 	log   *servicetest.Logs
 }
 
-// servicetest.Logs is what the process wrote.
-
 func newProcess(t testing.TB, env ...string) *process {
 	t.Helper()
 	return newProcessOn(t, redistest.Start(t), env...)
@@ -99,13 +98,7 @@ func now() time.Time { return clock.System{}.Now() }
 func portOf(addr string) string { return addr[strings.LastIndex(addr, ":")+1:] }
 
 func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(freeport.One(t)))
 }
 
 func (p *process) start() {

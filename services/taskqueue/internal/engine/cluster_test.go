@@ -17,8 +17,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
-	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -31,7 +31,7 @@ func openCluster(t *testing.T, replicas int, set engine.Settings) (q *engine.Red
 	t.Helper()
 	var addrs, buses, names []string
 	for range masters * (1 + replicas) {
-		bus := strconv.Itoa(servicetest.FreePort(t))
+		bus := strconv.Itoa(freeport.One(t))
 		node := redistest.Start(t, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000",
 			"--repl-diskless-sync-delay", "0", "--cluster-require-full-coverage", "no")
 		nodes, addrs, buses = append(nodes, node), append(addrs, node.Addr), append(buses, bus)

@@ -1,4 +1,5 @@
-package servicetest
+// Package freeport owns the ports that tests give to servers.
+package freeport
 
 import (
 	"math/rand/v2"
@@ -25,8 +26,8 @@ func anywhere() *atomic.Int64 {
 	return &port
 }
 
-// FreePorts returns ports of 127.0.0.1, all different, on which nobody listened a moment ago.
-func FreePorts(t testing.TB, count int) []int {
+// Some returns ports of 127.0.0.1, all different, on which nobody listened a moment ago.
+func Some(t testing.TB, count int) []int {
 	t.Helper()
 	ports := make([]int, 0, count)
 	for tried := 0; len(ports) < count; tried++ {
@@ -44,8 +45,8 @@ func FreePorts(t testing.TB, count int) []int {
 	return ports
 }
 
-// FreePort is FreePorts for one.
-func FreePort(t testing.TB) int {
+// One is Some for one.
+func One(t testing.TB) int {
 	t.Helper()
-	return FreePorts(t, 1)[0]
+	return Some(t, 1)[0]
 }

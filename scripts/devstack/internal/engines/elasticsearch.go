@@ -63,7 +63,9 @@ func Elasticsearch(place Place, node SearchNode, java Java) Engine {
 			"network.host=127.0.0.1",
 			"http.port="+strconv.Itoa(place.Port),
 			"action.auto_create_index=false",
+			// A disk that is full of other things keeps no index from being written, nor its segments from being merged.
 			"cluster.routing.allocation.disk.threshold_enabled=false",
+			"indices.merge.disk.check_interval=0s",
 			"logger.level=warn",
 		),
 	}

@@ -154,11 +154,18 @@ func (r *Rebuilder) swap(ctx context.Context, name string) error {
 	return nil
 }
 
+// longestMerge is far more than ten million patients take. An engine whose disk is nearly full begins no merge until
+// there is room, and says so to nobody.
+const longestMerge = time.Hour
+
 // compact makes searches of the new index cheap. One that is not compacted is as right as one that is.
 func (r *Rebuilder) compact(ctx context.Context, name string) {
 	r.say("merging the segments of %s", name)
+	ctx, done := context.WithTimeout(ctx, longestMerge)
+	defer done()
 	if err := r.d.Index.Compact(ctx, r.d.Index.Next()); err != nil {
-		r.say("the segments of %s are not merged, so searches cost more until the engine has merged them: %v", name, err)
+		r.say("the segments of %s are not merged, so searches cost more until the engine has merged them"+
+			" (a node whose disk is nearly full merges none): %v", name, err)
 	}
 }
 

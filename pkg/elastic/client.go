@@ -15,6 +15,8 @@ import (
 	"github.com/elastic/elastic-transport-go/v8/elastictransport"
 	"github.com/elastic/go-elasticsearch/v8"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 const (
@@ -148,7 +150,7 @@ func (c *Client) repeat(ctx context.Context, call Call, out any) error {
 			}
 			return err
 		}
-		if !impatient && !c.budget.take() || !pause(ctx, c.delay(n)) {
+		if !impatient && !c.budget.take() || lifecycle.Pause(ctx, c.delay(n)) != nil {
 			return err
 		}
 	}
@@ -157,17 +159,6 @@ func (c *Client) repeat(ctx context.Context, call Call, out any) error {
 // delay is between half and all of 100 ms, 200 ms, 400 ms, …
 func (c *Client) delay(n int) time.Duration {
 	return time.Duration(float64(firstDelay) * math.Exp2(float64(n)) * (0.5 + c.roll()/2))
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 func (c *Client) attempt(ctx context.Context, call Call, limit time.Duration, out any) error {

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 const (
@@ -158,14 +160,7 @@ func (p *pair) pause(d time.Duration) bool {
 	if d <= 0 {
 		return p.ended.Err() == nil
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-p.ended.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return lifecycle.Pause(p.ended, d) == nil
 }
 
 // reached notes the connection to the engine. It returns false, and ends it, when the pair ended meanwhile.

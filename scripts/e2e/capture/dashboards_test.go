@@ -106,27 +106,47 @@ func ask(t *testing.T) {
 	_ = response.Body.Close()
 }
 
-func ofPanels(t *testing.T) (expressions []string) {
+// board is a dashboard of a chart, as Grafana reads it.
+type board struct {
+	Title  string
+	Panels []panel
+}
+
+type panel struct {
+	Title   string
+	GridPos struct{ X, Y, W, H int }
+	Targets []struct{ Expr, LegendFormat string } // without Expr it asks for traces
+}
+
+// boards are the dashboards by chart, their namespace filled in.
+func boards(t *testing.T) map[string]board {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(chartsFolder, "*", "files", "dashboard.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no dashboards: %v", err)
 	}
+	found := map[string]board{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var d struct {
-			Panels []struct{ Targets []struct{ Expr string } }
-		}
-		if err := json.Unmarshal(text, &d); err != nil {
+		var d board
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), "$namespace", prometheus.Namespace)), &d); err != nil {
 			t.Fatal(err)
 		}
+		found[filepath.Base(filepath.Dir(filepath.Dir(file)))] = d
+	}
+	return found
+}
+
+func ofPanels(t *testing.T) (expressions []string) {
+	t.Helper()
+	for _, d := range boards(t) {
 		for _, p := range d.Panels {
 			for _, target := range p.Targets {
-				if target.Expr != "" { // the others ask for traces
-					expressions = append(expressions, answered(strings.ReplaceAll(target.Expr, "$namespace", prometheus.Namespace)))
+				if target.Expr != "" {
+					expressions = append(expressions, answered(target.Expr))
 				}
 			}
 		}

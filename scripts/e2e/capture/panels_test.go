@@ -4,11 +4,11 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html"
-	"maps"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -19,20 +19,10 @@ import (
 )
 
 // photographed is how far back the pictures look.
-const photographed = time.Minute
+const photographed = 2 * time.Minute
 
-// panels are those of the dashboards that docs/operations.md has pictures of, over a shorter time.
-var panels = []struct{ file, title, expr string }{
-	{"requests", "Requests a second, by route", `sum by (route) (rate(http_server_request_duration_seconds_count[15s]))`},
-	{"latency", "Latency, 99th percentile, seconds",
-		`histogram_quantile(0.99, sum by (listener, le) (rate(http_server_request_duration_seconds_bucket[15s])))`},
-	{"queue", "Jobs that wait, by channel", `sum by (channel) (taskqueue_lane_jobs)`},
-	{"capture", "Records of change capture a second, by table", `sum by (topic) (rate(cdc_messages_processed_total[15s]))`},
-	{"freshness", "Age of what search shows, seconds", `search_data_age_seconds`},
-}
-
-// photograph draws the panels as Prometheus answers and takes pictures into the folder that LAB_SCREENSHOTS names.
-// Debian's Prometheus has no pages of its own.
+// photograph draws the boards of these charts as Prometheus answers, and takes pictures into the folder that
+// LAB_SCREENSHOTS names. Grafana is in no package registry, so the panels are drawn here, at the places the boards give them.
 func photograph(t *testing.T, server *prometheus.Server) {
 	t.Helper()
 	folder := os.Getenv("LAB_SCREENSHOTS")
@@ -40,48 +30,98 @@ func photograph(t *testing.T, server *prometheus.Server) {
 		return
 	}
 	keepAsking(t)
-	for _, p := range panels {
-		lines, err := server.Range(t.Context(), p.expr, photographed)
-		if err != nil || len(lines) == 0 {
-			t.Fatalf("%d series of %s, %v", len(lines), p.expr, err)
-		}
-		page := "data:text/html;base64," + base64.StdEncoding.EncodeToString([]byte(draw(p.title, lines)))
+	all := boards(t)
+	for _, chart := range []string{"gateway", "taskqueue", "search", "cdc"} {
+		page := "data:text/html;base64," + base64.StdEncoding.EncodeToString([]byte(drawBoard(t, server, all[chart])))
 		b := openTab(t, "", page)
 		picture, err := chromedp.Run(b.Ctx, chromedp.FullScreenshot(100))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, p.file+".png"), picture, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, "board-"+chart+".png"), picture, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// keepAsking makes the load that the pictures show.
+// keepAsking makes the load that the pictures show: twenty times a second a request, a search, a new patient and a message.
 func keepAsking(t *testing.T) {
 	t.Helper()
-	db := database(t)
+	db, somebody := database(t), user(t, 12, 1)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for n := range int(photographed / (50 * time.Millisecond)) {
 		<-tick.C
 		ask(t)
+		if _, err := somebody.search(t, platform.Endpoints.Gateway, `{"query":"panel"}`); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (?, 12, 'Panel')", 950_000+n); err != nil {
 			t.Fatal(err)
+		}
+		const message = `[{"task":2,"task_type":1,"data":{"to":["panel@example.org"],"subject":"Report","message":"Your report is ready"}}]`
+		if got := somebody.send(t, http.MethodPost, platform.Endpoints.Gateway+"/queue/", message); got.status != http.StatusOK {
+			t.Fatalf("a message is answered with %d %s", got.status, got.body)
 		}
 	}
 }
 
+// A board is 24 columns wide.
 const (
-	width, height = 1100, 420
+	column, row   = 58, 30
+	width, height = 12*column - 40, 130
 	colours       = 8
 )
 
-// draw returns a page with the lines and what they are.
-func draw(title string, lines []prometheus.Line) string {
+// drawBoard returns a page with the panels that ask for metrics.
+func drawBoard(t *testing.T, server *prometheus.Server, d board) string {
+	t.Helper()
+	var page strings.Builder
+	fmt.Fprintf(&page, `<!doctype html><meta charset="utf-8"><body style="font:12px system-ui;width:%dpx"><h2>%s</h2><div style="position:relative">`,
+		24*column, html.EscapeString(d.Title))
+	for _, p := range d.Panels {
+		var lines []line
+		for _, target := range p.Targets {
+			if target.Expr != "" {
+				lines = append(lines, linesOf(t, server, target.Expr, target.LegendFormat)...)
+			}
+		}
+		if len(lines) > 0 {
+			fmt.Fprintf(&page, `<div style="position:absolute;left:%dpx;top:%dpx">%s</div>`, p.GridPos.X*column, p.GridPos.Y*row, draw(p.Title, lines))
+		}
+	}
+	return page.String()
+}
+
+// line is a series as a panel names it.
+type line struct {
+	name   string
+	points []prometheus.Point
+}
+
+// inLegend is a label in the legend of a panel: {{label}}.
+var inLegend = regexp.MustCompile(`{{\s*(\w+)\s*}}`)
+
+func linesOf(t *testing.T, server *prometheus.Server, expr, legend string) (lines []line) {
+	t.Helper()
+	answered, err := server.Range(t.Context(), expr, photographed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, series := range answered {
+		name := inLegend.ReplaceAllStringFunc(legend, func(label string) string {
+			return series.Labels[inLegend.FindStringSubmatch(label)[1]]
+		})
+		lines = append(lines, line{name, series.Points})
+	}
+	return lines
+}
+
+// draw returns a panel: its title, its lines, and what they are.
+func draw(title string, lines []line) string {
 	from, to, top := math.Inf(1), math.Inf(-1), 0.0
 	for _, l := range lines {
-		for _, p := range l.Points {
+		for _, p := range l.points {
 			from, to = min(from, p[0]), max(to, p[0])
 			if !math.IsNaN(p[1]) && !math.IsInf(p[1], 0) {
 				top = max(top, p[1])
@@ -92,24 +132,14 @@ func draw(title string, lines []prometheus.Line) string {
 	for i, l := range lines {
 		colour := fmt.Sprintf("hsl(%d 70%% 40%%)", i%colours*360/colours)
 		var points []string
-		for _, p := range l.Points {
+		for _, p := range l.points {
 			if !math.IsNaN(p[1]) && !math.IsInf(p[1], 0) {
 				points = append(points, fmt.Sprintf("%.1f,%.1f", (p[0]-from)/max(to-from, 1)*width, height-p[1]/max(top, 1e-9)*(height-10)))
 			}
 		}
 		fmt.Fprintf(&graph, `<polyline fill="none" stroke-width="2" stroke="%s" points="%s"/>`, colour, strings.Join(points, " "))
-		fmt.Fprintf(&legend, `<span style="color:%s">■</span> %s<br>`, colour, html.EscapeString(labels(l)))
+		fmt.Fprintf(&legend, `<span style="color:%s">■</span> %s `, colour, html.EscapeString(l.name))
 	}
-	return fmt.Sprintf(`<!doctype html><meta charset="utf-8"><body style="font:15px system-ui"><h3>%s</h3>0 to %.3g, %.0f seconds
-<svg width="%d" height="%d" style="display:block;border:1px solid #999">%s</svg><p>%s`, html.EscapeString(title), top, to-from, width, height, &graph, &legend)
-}
-
-func labels(l prometheus.Line) string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(l.Labels)) {
-		if name != "__name__" && name != "instance" {
-			out = append(out, name+"="+l.Labels[name])
-		}
-	}
-	return strings.Join(out, " ")
+	return fmt.Sprintf(`<b>%s</b> 0 to %.3g<svg width="%d" height="%d" style="display:block;border:1px solid #bbb">%s</svg>
+<div style="width:%dpx;height:60px;overflow:hidden">%s</div>`, html.EscapeString(title), top, width, height, &graph, width, &legend)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
@@ -74,17 +75,20 @@ func or(value, fallback string) string {
 	return fallback
 }
 
-// prepareStores starts the engines and makes the database with the tables that the services expect to find.
-func (r *running) prepareStores(ctx context.Context) error {
-	wanted, err := r.ownEngines()
-	if err != nil {
-		return err
-	}
+func (r *running) startEngines(ctx context.Context, wanted []engines.Engine) ([]*process.Child, error) {
 	if len(wanted) > 0 {
 		fmt.Fprintf(r.Out, "starting %s\n", strings.Join(names(wanted), ", "))
 	}
-	r.engines, err = engines.StartAll(ctx, r.spawner, wanted)
+	return engines.StartAll(ctx, r.spawner, wanted)
+}
+
+// prepareStores starts the stores and makes the database with the tables that the services expect to find.
+func (r *running) prepareStores(ctx context.Context) error {
+	wanted, err := r.ownStores()
 	if err != nil {
+		return err
+	}
+	if r.stores, err = r.startEngines(ctx, wanted); err != nil {
 		return err
 	}
 	if r.Settings.RedisAddr != "" && !engines.RedisKeepsEverything(ctx, r.stack.RedisAddr) {
@@ -128,7 +132,7 @@ func (r *running) relationalPlace() engines.Place {
 	return place
 }
 
-func (r *running) ownEngines() ([]engines.Engine, error) {
+func (r *running) ownStores() ([]engines.Engine, error) {
 	var wanted []engines.Engine
 	if r.Settings.MySQLDSN == "" {
 		engine, err := r.wanted().Relational(r.relationalPlace(), engines.Durable)
@@ -147,7 +151,7 @@ func (r *running) ownEngines() ([]engines.Engine, error) {
 	if r.Settings.MongoURI == "" {
 		wanted = append(wanted, engines.DocumentStore(r.place("mongo", ports.Mongo), r.Binary))
 	}
-	return append(wanted, r.ownPipeline()...), nil
+	return wanted, nil
 }
 
 // listeners are the ports that this stack is going to open.

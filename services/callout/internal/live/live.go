@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
@@ -104,12 +105,8 @@ func (f *follower) follow(ctx context.Context, signal <-chan struct{}, maxAge ti
 		if err != nil {
 			return err
 		}
-		pause := time.NewTimer(rest)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return ctx.Err()
-		case <-pause.C:
+		if err := lifecycle.Pause(ctx, rest); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 )
 
@@ -168,14 +169,7 @@ func (w *Writer) again(ctx context.Context, begin time.Time, attempt, ops int, k
 		return false
 	}
 	w.d.Observer.Resent(ops, kind)
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return lifecycle.Pause(ctx, pause) == nil
 }
 
 // request sends ops within the bound of requests under way, in halves where the server asks for that.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
@@ -46,12 +47,8 @@ func (f *follower) follow(ctx context.Context, signal <-chan struct{}) error {
 		if err := f.look(ctx); err != nil {
 			return err
 		}
-		pause := time.NewTimer(rest)
-		select {
-		case <-ctx.Done():
-			pause.Stop()
-			return ctx.Err()
-		case <-pause.C:
+		if err := lifecycle.Pause(ctx, rest); err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():

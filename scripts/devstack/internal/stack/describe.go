@@ -40,7 +40,7 @@ func (r *running) endpoints() endpoints.Endpoints {
 			e.GRPC[service.Name] = r.stack.Ports.Addr(service.CallPort)
 		}
 	}
-	for _, child := range r.children() {
+	for _, child := range append(r.engines, r.services...) {
 		e.PIDs[child.Name], e.Commands[child.Name] = child.PID, child.Command
 		e.Environ[child.Name] = environ(r.environ[child.Name])
 	}

@@ -31,11 +31,6 @@ func (r *running) describePipeline() {
 	r.stack.Elasticsearch = or(r.Settings.ESURL, r.stack.URL(ports.Elasticsearch))
 }
 
-func (r *running) startPipeline(ctx context.Context) (err error) {
-	r.pipeline, err = r.startEngines(ctx, r.ownPipeline())
-	return err
-}
-
 // ownPipeline are the engines of the pipeline; Connect keeps its state in Kafka and so waits for it.
 func (r *running) ownPipeline() []engines.Engine {
 	own := r.wanted()

@@ -23,7 +23,7 @@ import (
 const (
 	serviceGrace = 30 * time.Second // drain, finish, flush
 	engineGrace  = 30 * time.Second
-	readyTimeout = 4 * time.Minute // on a busy machine Kafka and what waits for it take minutes
+	readyTimeout = 2 * time.Minute
 )
 
 // Config is what Run needs beside the switches.
@@ -44,8 +44,7 @@ type running struct {
 	target  string // MySQL DSN with the database
 	java    engines.Java
 
-	stores   []*process.Child // what every service needs
-	pipeline []*process.Child // Kafka, Kafka Connect, Elasticsearch
+	engines  []*process.Child
 	services []*process.Child
 	environ  map[string]roster.Env
 }
@@ -103,19 +102,7 @@ func (r *running) start(ctx context.Context) error {
 			return err
 		}
 	}
-	// One waits for the network, the other for the processor.
-	if err := inParallel(ctx, r.build, r.install); err != nil {
-		return err
-	}
-	if err := inParallel(ctx, r.startPipeline, r.startPlatform); err != nil {
-		return err
-	}
-	return r.awaitConnectors(ctx)
-}
-
-// startPlatform starts the services on their stores. Those that need the pipeline wait for it: it takes the longest.
-func (r *running) startPlatform(ctx context.Context) error {
-	if err := r.prepareStores(ctx); err != nil {
+	if err := inParallel(ctx, r.build, r.prepareEngines); err != nil {
 		return err
 	}
 	if err := r.migrate(ctx); err != nil {
@@ -124,7 +111,19 @@ func (r *running) startPlatform(ctx context.Context) error {
 	if err := inParallel(ctx, r.seed, r.admitConnectors); err != nil {
 		return err
 	}
-	return r.startServices(ctx)
+	if err := r.startServices(ctx); err != nil {
+		return err
+	}
+	return r.awaitConnectors(ctx)
+}
+
+// prepareEngines fetches what is missing and starts it, while the services are compiled: one waits for the network, the
+// other for the processor.
+func (r *running) prepareEngines(ctx context.Context) error {
+	if err := r.install(ctx); err != nil {
+		return err
+	}
+	return r.prepareStores(ctx)
 }
 
 // install makes the programs of the engines available.
@@ -183,12 +182,10 @@ func (r *running) requirePorts(ctx context.Context) error {
 	return nil
 }
 
-func (r *running) children() []*process.Child { return slices.Concat(r.stores, r.pipeline, r.services) }
-
 // watch tells when a child ends by itself, and otherwise leaves it: a test that kills a process starts it again.
 func (r *running) watch(ctx context.Context) {
 	var group sync.WaitGroup
-	for _, child := range r.children() {
+	for _, child := range append(r.engines, r.services...) {
 		group.Go(func() {
 			select {
 			case <-ctx.Done():
@@ -212,7 +209,7 @@ func (r *running) boundLogs(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		for _, child := range r.children() {
+		for _, child := range slices.Concat(r.engines, r.services) {
 			if err := process.BoundLog(child.LogFile, process.MostLog); err != nil {
 				fmt.Fprintln(r.Out, err)
 			}
@@ -228,13 +225,12 @@ func (r *running) stop() {
 	fmt.Fprintln(r.Out, "stopping")
 	pids := process.Directory(r.Settings.Run())
 	process.StopAll(r.services, serviceGrace)
-	engines := slices.Concat(r.stores, r.pipeline)
-	leaning := slices.IndexFunc(engines, func(c *process.Child) bool { return c.Name == "connector" })
+	leaning := slices.IndexFunc(r.engines, func(c *process.Child) bool { return c.Name == "connector" })
 	if leaning >= 0 {
-		engines[leaning].Stop(engineGrace)
+		r.engines[leaning].Stop(engineGrace)
 	}
-	process.StopAll(engines, engineGrace)
-	for _, child := range r.children() {
+	process.StopAll(r.engines, engineGrace)
+	for _, child := range append(r.engines, r.services...) {
 		pids.Remove(child.Name)
 	}
 	fmt.Fprintln(r.Out, "stopped")

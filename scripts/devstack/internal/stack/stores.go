@@ -16,7 +16,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
@@ -75,20 +74,17 @@ func or(value, fallback string) string {
 	return fallback
 }
 
-func (r *running) startEngines(ctx context.Context, wanted []engines.Engine) ([]*process.Child, error) {
-	if len(wanted) > 0 {
-		fmt.Fprintf(r.Out, "starting %s\n", strings.Join(names(wanted), ", "))
-	}
-	return engines.StartAll(ctx, r.spawner, wanted)
-}
-
-// prepareStores starts the stores and makes the database with the tables that the services expect to find.
+// prepareStores starts the engines and makes the database with the tables that the services expect to find.
 func (r *running) prepareStores(ctx context.Context) error {
-	wanted, err := r.ownStores()
+	wanted, err := r.ownEngines()
 	if err != nil {
 		return err
 	}
-	if r.stores, err = r.startEngines(ctx, wanted); err != nil {
+	if len(wanted) > 0 {
+		fmt.Fprintf(r.Out, "starting %s\n", strings.Join(names(wanted), ", "))
+	}
+	r.engines, err = engines.StartAll(ctx, r.spawner, wanted)
+	if err != nil {
 		return err
 	}
 	if r.Settings.RedisAddr != "" && !engines.RedisKeepsEverything(ctx, r.stack.RedisAddr) {
@@ -132,7 +128,7 @@ func (r *running) relationalPlace() engines.Place {
 	return place
 }
 
-func (r *running) ownStores() ([]engines.Engine, error) {
+func (r *running) ownEngines() ([]engines.Engine, error) {
 	var wanted []engines.Engine
 	if r.Settings.MySQLDSN == "" {
 		engine, err := r.wanted().Relational(r.relationalPlace(), engines.Durable)
@@ -151,7 +147,7 @@ func (r *running) ownStores() ([]engines.Engine, error) {
 	if r.Settings.MongoURI == "" {
 		wanted = append(wanted, engines.DocumentStore(r.place("mongo", ports.Mongo), r.Binary))
 	}
-	return wanted, nil
+	return append(wanted, r.ownPipeline()...), nil
 }
 
 // listeners are the ports that this stack is going to open.

@@ -33,6 +33,9 @@ var readings = []string{
 	"/report/bulk/critical-notification/logs?report_ids=7001", "/api-v3/cell-counter-mappings/55",
 }
 
+// patients are the telephones of some patients of laboratory 12.
+var patients = []string{"9876543210", "9822011223", "9848022338"}
+
 // TestALaboratoryMovesToAnotherCell follows the handbook: laboratory 12 goes from one installation to another, which has
 // worked for 13 before. It is asked through the router, by the host 127.0.0.1.
 func TestALaboratoryMovesToAnotherCell(t *testing.T) {
@@ -54,6 +57,8 @@ func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	for _, path := range readings {
 		before[path] = timeless(router.MustAsk(t, "GET", path, ""))
 	}
+	former.finds(t, patients...)
+	next.finds(t)
 
 	direct(t, directory, former, next, `{"cell": "former", "moving": true}`)
 	await.Nil(t, "the router lets nobody in", func() error {
@@ -69,7 +74,9 @@ func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	former.sent(t)
 	environment := moving(t, former, next, move)
 	follow(t, rows+"\n"+block(t, "Copy the laboratory, while it is silent:")+"\n"+counting, environment, tools)
+	must(t, next.Run(t.Context(), "exec", "cdc", "reconcile", "--wait", "2m"))
 	direct(t, directory, former, next, `{"cell": "next"}`)
+	next.finds(t, patients...)
 	for _, path := range readings {
 		same(t, path, before[path], func() (string, error) {
 			answer, err := router.Ask(t.Context(), "GET", path, "")
@@ -83,9 +90,31 @@ func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	if diff := cmp.Diff(others, former.countOthers(t)); diff != "" {
 		t.Errorf("rows of others in the former cell, by table (-before +after):\n%s", diff)
 	}
+	former.finds(t)
 	if _, err := former.Reruns(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("the former cell answers %v about the laboratory that left", err)
 	}
+}
+
+// finds waits until a search in the cell shows exactly these of the patients.
+func (c cell) finds(t *testing.T, want ...string) {
+	t.Helper()
+	await.Nil(t, "what search shows", func() error {
+		var found []string
+		for _, contact := range patients {
+			answer, err := c.Ask(t.Context(), "POST", "/api/v1/users/search", fmt.Sprintf(`{"query":%q}`, contact))
+			if err != nil {
+				return err
+			}
+			if strings.Contains(answer, contact) {
+				found = append(found, contact)
+			}
+		}
+		if !slices.Equal(found, want) {
+			return fmt.Errorf("%v, want %v", found, want)
+		}
+		return nil
+	})
 }
 
 // timeless is an answer without the time at which it was given.
@@ -102,7 +131,7 @@ type cell struct {
 // startCell starts a platform that numbers its rows so that no other cell's meets them.
 func startCell(t *testing.T, number int) cell {
 	t.Helper()
-	c := cell{Platform: demolab.Start(t)}
+	c := cell{Platform: demolab.Start(t, "LAB_PIPELINE=on")}
 	var err error
 	c.db, err = sql.Open("mysql", c.Endpoints.MySQLDSN)
 	must(t, err)

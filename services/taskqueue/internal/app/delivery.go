@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
@@ -108,14 +109,14 @@ func (b *builder) openProviders() {
 	observer := metrics.NewProviders(b.Registry)
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
-	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
+	deps := provider.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
 	cfg := route.Config{Observer: observer, Log: b.Log, Pacer: b.pacer, Circuits: b.circuits}
+	var outbox route.Sender
 	if b.store != nil {
-		mailboxProvider := simulated.New(b.store, b.Clock)
-		deps.Outbox = mailboxProvider
-		cfg.Fallback = &route.Fallback{Name: simulated.Name, Sender: mailboxProvider}
+		outbox = simulated.New(b.store, b.Clock)
+		cfg.Fallback = &route.Fallback{Name: simulated.Name, Sender: outbox}
 	}
-	cfg.Factory = kinds.Factory(deps)
+	cfg.Factory = kinds.Factory(deps, outbox)
 	b.providers = route.NewSet(cfg)
 	for _, c := range route.Channels() {
 		b.handlers[c] = b.providers.Handler(c)

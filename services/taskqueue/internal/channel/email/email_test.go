@@ -51,7 +51,7 @@ func newProvider(t *testing.T, s *server, roots *tls.Config, more map[string]any
 	}
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}, MaxBody: email.MaxFileBytes})
 	t.Cleanup(client.Close)
-	p, err := email.New(raw, email.Deps{Files: client, Clock: fixed(noon()), TLS: roots,
+	p, err := email.New(raw, provider.Deps{Files: client, Clock: fixed(noon()), TLS: roots,
 		Secrets: provider.Directory{Root: fstest.MapFS{"right": {Data: []byte("s3cret")}, "wrong": {Data: []byte("x")}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -350,7 +350,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		`{"host":"h","from":"a@b.c","password":"u"}`:                         "unknown field",
 		`{"host":"h","from":"a@b.c","user":"u","password_secret":"missing"}`: "missing",
 	} {
-		_, err := email.New([]byte(raw), email.Deps{Secrets: provider.Directory{Root: fstest.MapFS{}}})
+		_, err := email.New([]byte(raw), provider.Deps{Secrets: provider.Directory{Root: fstest.MapFS{}}})
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", raw, err)
 		}

@@ -34,7 +34,7 @@ type file struct {
 }
 
 // fetch gets the attachments of a message. What cannot be had is the message's fault, not the provider's.
-func fetch(ctx context.Context, client provider.Client, urls []string, now time.Time) ([]file, error) {
+func fetch(ctx context.Context, client *netguard.Client, urls []string, now time.Time) ([]file, error) {
 	if len(urls) > MaxFiles {
 		return nil, job.Permanent("too_many_files", fmt.Sprintf("A message has at most %d attachments", MaxFiles))
 	}
@@ -54,7 +54,7 @@ func fetch(ctx context.Context, client provider.Client, urls []string, now time.
 	return files, nil
 }
 
-func get(ctx context.Context, client provider.Client, raw string, now time.Time) ([]byte, error) {
+func get(ctx context.Context, client *netguard.Client, raw string, now time.Time) ([]byte, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, job.Permanent("bad_file_url", "The URL of an attachment cannot be parsed")
@@ -72,7 +72,7 @@ func get(ctx context.Context, client provider.Client, raw string, now time.Time)
 		return answer.Body, nil
 	}
 	message := fmt.Sprintf("Fetching an attachment was answered %d", answer.Status)
-	if f := job.AsFailure(provider.Status(answer.Status, answer.Header, now, false, "")); !f.Permanent {
+	if f := job.AsFailure(provider.Status(answer, now, false, "")); !f.Permanent {
 		return nil, job.Retryable("file_unreachable", message).After(f.RetryAfter)
 	}
 	return nil, job.Permanent("file_missing", message)
@@ -108,11 +108,7 @@ func shorten(name string) string {
 	if len(extension) > 10 {
 		extension = ""
 	}
-	stem := name[:maxName-len(extension)]
-	for !utf8.ValidString(stem) {
-		stem = stem[:len(stem)-1]
-	}
-	return stem + extension
+	return strings.ToValidUTF8(name[:maxName-len(extension)], "") + extension
 }
 
 // sniff finds the media type from the content; the name refines what the content leaves open.

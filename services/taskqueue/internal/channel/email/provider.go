@@ -2,26 +2,16 @@ package email
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
-
-// Deps are what a provider works with.
-type Deps struct {
-	Files   provider.Client // a guarded client whose MaxBody is MaxFileBytes
-	Secrets provider.Secrets
-	Clock   clock.Clock
-	TLS     *tls.Config // nil: the system's roots
-}
 
 const (
 	withFiles = 4 // messages with attachments at the same time: each holds up to 20 MiB
@@ -30,13 +20,13 @@ const (
 
 // Provider sends through one SMTP server. Safe for concurrent use.
 type Provider struct {
-	deps   Deps
+	deps   provider.Deps
 	server *server
 	places chan struct{}
 }
 
 // New makes a provider from the settings of its row.
-func New(raw json.RawMessage, deps Deps) (*Provider, error) {
+func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	s, err := parse(raw)
 	if err != nil {
 		return nil, err

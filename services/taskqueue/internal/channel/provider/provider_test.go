@@ -27,7 +27,7 @@ func TestStatusesWithoutABetterCodeHaveTheirClass(t *testing.T) {
 		{503, "retry", "retry"}, {504, "doubt", "retry"}, {520, "doubt", "retry"},
 	} {
 		for paid, want := range map[bool]string{true: c.paid, false: c.free} {
-			if got := providertest.Class(provider.Status(c.status, http.Header{}, time.Unix(0, 0), paid, "")); got != want {
+			if got := providertest.Class(provider.Status(&netguard.Response{Status: c.status}, time.Unix(0, 0), paid, "")); got != want {
 				t.Errorf("%d, paid %t: %s, want %s", c.status, paid, got, want)
 			}
 		}
@@ -84,7 +84,7 @@ func TestMisspeltSettingsAreRefused(t *testing.T) {
 	var dst struct {
 		Host string `json:"host"`
 	}
-	if err := provider.Decode([]byte(`{"kind":"smtp","host":"h"}`), &dst); err != nil || dst.Host != "h" {
+	if err := provider.Decode([]byte(`{"kind":"smtp","rate_per_second":2,"host":"h"}`), &dst); err != nil || dst.Host != "h" {
 		t.Errorf("%+v, %v", dst, err)
 	}
 	for _, raw := range []string{`{"hots":"h"}`, `[]`, `{"host":1}`, ``} {

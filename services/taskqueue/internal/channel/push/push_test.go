@@ -160,7 +160,7 @@ func (g *google) provider(t *testing.T) *push.Provider {
 	}
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 	t.Cleanup(client.Close)
-	p, err := push.New([]byte(`{"kind":"fcm","key_secret":"key","base_url":"`+g.URL+`"}`), push.Deps{Client: client, Clock: g.clock,
+	p, err := push.New([]byte(`{"kind":"fcm","key_secret":"key","base_url":"`+g.URL+`"}`), provider.Deps{API: client, Clock: g.clock,
 		Secrets: provider.Directory{Root: fstest.MapFS{"key": {Data: key}}}, Log: slog.New(slog.NewTextHandler(&g.log, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -362,7 +362,7 @@ func TestAKeyThatIsNoServiceAccountsIsRefused(t *testing.T) {
 	root := fstest.MapFS{"text": {Data: []byte("x")}, "user": {Data: []byte(`{"type":"authorized_user"}`)},
 		"half": {Data: []byte(`{"type":"service_account","private_key":"x","client_email":"a","token_uri":"https://x.test/"}`)}}
 	for _, name := range []string{"", "missing", "text", "user", "half"} {
-		if _, err := push.New([]byte(`{"key_secret":"`+name+`"}`), push.Deps{Secrets: provider.Directory{Root: root}}); err == nil {
+		if _, err := push.New([]byte(`{"key_secret":"`+name+`"}`), provider.Deps{Secrets: provider.Directory{Root: root}}); err == nil {
 			t.Errorf("%q was accepted", name)
 		}
 	}

@@ -86,15 +86,15 @@ func (a *api) take() []seen {
 	return list
 }
 
-func deps(t *testing.T) sms.Deps {
+func deps(t *testing.T) provider.Deps {
 	t.Helper()
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 	t.Cleanup(client.Close)
-	return sms.Deps{Client: client, Clock: fixed(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)),
+	return provider.Deps{API: client, Clock: fixed(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)),
 		Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("s3cr&t")}}}}
 }
 
-func gateway(t *testing.T, settings map[string]any) (*sms.Gateway, error) {
+func gateway(t *testing.T, settings map[string]any) (*sms.Provider, error) {
 	t.Helper()
 	raw, err := json.Marshal(settings)
 	if err != nil {
@@ -219,7 +219,28 @@ func TestALostAnswerIsDoubtAndTheRequestIsNotRepeated(t *testing.T) {
 	}
 }
 
-func twilio(t *testing.T, a *api, more map[string]any) *sms.Twilio {
+func TestAMessageWaitsForASecretThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"token": {Data: []byte("x")}}
+	own := deps(t)
+	own.Secrets = provider.Directory{Root: files}
+	byTemplate, err := sms.NewGateway([]byte(`{"url":"https://x.test/?key={{secret \"token\" | query}}"}`), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byTwilio, err := sms.NewTwilio([]byte(`{"account":"AC1","token_secret":"token","from":"x"}`), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(files, "token")
+	for name, p := range map[string]*sms.Provider{"template": byTemplate, "twilio": byTwilio} {
+		if _, err := p.Handle(t.Context(), delivery(otp)); !job.AsFailure(err).Recovers || job.AsFailure(err).Reason != "secret" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func twilio(t *testing.T, a *api, more map[string]any) *sms.Provider {
 	t.Helper()
 	settings := map[string]any{"kind": "twilio", "account": "AC1", "token_secret": "token", "from": "+15005550006", "base_url": a.URL}
 	for name, value := range more {

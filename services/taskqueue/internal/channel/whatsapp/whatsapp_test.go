@@ -93,7 +93,7 @@ func newProvider(t *testing.T, g *graph) *whatsapp.Provider {
 	t.Helper()
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 	t.Cleanup(client.Close)
-	p, err := whatsapp.New([]byte(`{"kind":"graph","phone_number_id":"1055","token_secret":"token","base_url":"`+g.URL+`"}`), whatsapp.Deps{Client: client,
+	p, err := whatsapp.New([]byte(`{"kind":"graph","phone_number_id":"1055","token_secret":"token","base_url":"`+g.URL+`"}`), provider.Deps{API: client,
 		Clock: fixed(time.Unix(0, 0)), Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("s3cret")}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func TestNothingIsSentWithoutConsentAtTheMomentOfSending(t *testing.T) {
 
 func TestWrongSettingsAreRefused(t *testing.T) {
 	t.Parallel()
-	deps := whatsapp.Deps{Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}}
+	deps := provider.Deps{Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}}
 	for _, raw := range []string{`{}`, `{"phone_number_id":"../x","token_secret":"token"}`, `{"phone_number_id":"1","token_secret":"missing"}`,
 		`{"phone_number_id":"1","token_secret":"token","version":"latest"}`, `{"phone_number_id":"1","token_secret":"token","base_url":"graph"}`} {
 		if _, err := whatsapp.New([]byte(raw), deps); err == nil {

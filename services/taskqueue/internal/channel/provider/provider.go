@@ -1,0 +1,79 @@
+// Package provider owns what the providers of all channels share: what they work with, how a provider's interface is
+// called once, how its failures are told apart, and where its secrets come from.
+//
+// Four classes of failure: retryable (may pass), permanent (about the message: nobody can send it), fail-over
+// (permanent here, but another provider may send it: credentials, balance, configuration), and doubtful (the
+// message may have been sent). Nobody retries or fails over after doubt.
+package provider
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net/url"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// Deps are what the senders of all channels work with.
+type Deps struct {
+	API     *netguard.Client // for the providers' interfaces
+	Files   *netguard.Client // for attachments: reads email.MaxFileBytes
+	Secrets Directory
+	Clock   clock.Clock
+	Log     *slog.Logger
+	TLS     *tls.Config // of mail servers; nil: the system's roots
+}
+
+// Send makes a request that is paid. read says what the answer means: the provider's id of the message, or why it did
+// not take it.
+func (d *Deps) Send(
+	ctx context.Context, q netguard.Request, read func(*netguard.Response) (id string, err error),
+) (job.Result, error) {
+	answer, err := Exchange(ctx, d.API, q, true)
+	if err != nil {
+		return Interrupted(err), err
+	}
+	id, err := read(answer)
+	result := Interrupted(err)
+	result.HTTPStatus, result.MessageID, result.Sent = answer.Status, id, err == nil || result.Sent
+	return result, err
+}
+
+// Exchange makes one call. Its errors are classified: with paid set, no answer after the request was written is
+// doubt, because the provider may have acted on it.
+func Exchange(ctx context.Context, client *netguard.Client, q netguard.Request, paid bool) (*netguard.Response, error) {
+	answer, err := client.Do(ctx, q)
+	var refusal *netguard.Refusal
+	switch {
+	case err == nil:
+		return answer, nil
+	case errors.As(err, &refusal):
+		return nil, FailOver("refused", "The provider's address is refused: "+refusal.Why)
+	case paid && errors.Is(err, netguard.ErrUnanswered):
+		return nil, job.Doubt("no_answer", "The provider did not answer after the request was sent; the message may have been sent").
+			WithCause(Bare(err))
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, job.Retryable("timeout", "The provider did not answer in time").WithCause(Bare(err))
+	default:
+		return nil, job.Retryable("network", "The provider cannot be reached").WithCause(Bare(err))
+	}
+}
+
+// Bare takes the URL out of a transport error: it may hold a number, a text or a token.
+func Bare(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// Interrupted is the result to return with err: after doubt a cancel or a stop comes too late to undo the send.
+func Interrupted(err error) job.Result {
+	var failure *job.Failure
+	return job.Result{Sent: errors.As(err, &failure) && failure.Doubtful}
+}

@@ -114,7 +114,7 @@ func (b *builder) openProviders() {
 	var outbox route.Sender
 	if b.store != nil {
 		outbox = simulated.New(b.store, b.Clock)
-		cfg.Fallback = &route.Fallback{Name: simulated.Name, Sender: outbox}
+		cfg.Fallback = kinds.Outbox
 	}
 	cfg.Factory = kinds.Factory(deps, outbox)
 	b.providers = route.NewSet(cfg)

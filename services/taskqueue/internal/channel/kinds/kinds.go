@@ -13,11 +13,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/push"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
+
+// Outbox is the kind that keeps messages in the mailbox; any channel may have it.
+const Outbox = "outbox"
 
 // maker makes a sender of a real provider. Its settings are checked here, once.
 type maker func(settings json.RawMessage, deps provider.Deps) (route.Sender, error)
@@ -42,8 +44,8 @@ func made[T route.Sender](create func(json.RawMessage, provider.Deps) (T, error)
 	}
 }
 
-// Factory makes senders. The kind is settings.kind, or the provider's name when there is none. outbox, which any channel
-// may have, keeps messages in the mailbox; nil: it does not exist here.
+// Factory makes senders. The kind is settings.kind, or the provider's name when there is none. outbox is the sender of that
+// kind; nil: it does not exist here.
 func Factory(deps provider.Deps, outbox route.Sender) route.Factory {
 	return func(c job.Channel, name string, settings json.RawMessage) (route.Sender, error) {
 		var s struct {
@@ -53,7 +55,7 @@ func Factory(deps provider.Deps, outbox route.Sender) route.Factory {
 			return nil, fmt.Errorf("settings are not a JSON object: %w", err)
 		}
 		kind, known := cmp.Or(s.Kind, name), makers(c)
-		if kind == simulated.Name && outbox != nil {
+		if kind == Outbox && outbox != nil {
 			return outbox, nil
 		}
 		if create := known[kind]; create != nil {

@@ -101,7 +101,7 @@ func newBench(fallback bool) *bench {
 	b.queue = workertest.NewQueue()
 	cfg.Circuits = circuit.New(b.queue)
 	if fallback {
-		cfg.Fallback = &Fallback{Name: "outbox", Sender: &fake{name: "outbox", all: b.calls}}
+		cfg.Fallback = "outbox"
 	}
 	b.set = NewSet(cfg)
 	return b
@@ -232,14 +232,14 @@ func TestAPaidSendIsMarkedFirstAndNotMadeWhenItCannotBe(t *testing.T) {
 	b := newBench(false)
 	b.paid["a"], b.paid["b"] = true, true
 	b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
-	p := b.set.current.Load().providers[job.SMS]["a"]
-	p.intend = func(context.Context, worker.Delivery) error { return job.Postpone("lease_lost", 0) }
+	p := b.set.known().named(job.SMS, "a")
+	p.intend = func(worker.Delivery, context.Context, string) error { return job.Postpone("lease_lost", 0) }
 	for range 2 * breakerFailures {
 		if err := b.send(t, 1, india); err == nil || len(b.calls.take()) != 0 {
 			t.Fatalf("sent without a mark: %v", err)
 		}
 	}
-	p.intend = func(context.Context, worker.Delivery) error { b.calls.add("mark"); return nil }
+	p.intend = func(worker.Delivery, context.Context, string) error { b.calls.add("mark"); return nil }
 	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"mark", "a"}) {
 		t.Errorf("failed marks paused the provider: %v", err)
 	}

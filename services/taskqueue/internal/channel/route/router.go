@@ -30,11 +30,11 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	known := r.set.current.Load()
-	if known == nil { // the database did not answer since our start
+	known := r.set.known()
+	switch {
+	case known == nil: // the database did not answer since our start
 		return job.Result{}, job.Postpone("no_provider", unknownDelay)
-	}
-	if len(known.rules[r.channel]) == 0 { // accepted when there were providers, or before we knew
+	case len(known[r.channel]) == 0: // accepted when there were providers, or before we knew
 		return job.Result{}, job.Postpone("no_provider", unservedDelay)
 	}
 	list := known.choose(r.channel, to)

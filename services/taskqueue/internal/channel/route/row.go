@@ -38,8 +38,8 @@ type target struct {
 
 // rule is a row whose provider is built.
 type rule struct {
-	row      Row
-	provider *account
+	row     Row
+	account *account
 }
 
 func (r *rule) matches(t target) bool {
@@ -66,25 +66,32 @@ func (r *Row) specific() int {
 	return n
 }
 
-// table is one state of the configuration; it never changes.
-type table struct {
-	rules      map[job.Channel][]*rule
-	providers  map[job.Channel]map[string]*account
-	configured map[job.Channel]bool // there is a row, enabled or not: the fallback does not step in
+// table is one state of the configuration, in the order in which providers are tried; it never changes. A channel whose
+// rows are all disabled is in it, without rules.
+type table map[job.Channel][]*rule
+
+// named returns the provider of that name, nil when there is none.
+func (t table) named(c job.Channel, name string) *account {
+	for _, r := range t[c] {
+		if r.account.name == name {
+			return r.account
+		}
+	}
+	return nil
 }
 
-// choose lists the providers for t in the order in which they are tried, each once.
-func (t *table) choose(c job.Channel, to target) []*account {
-	if to.forced != "" {
-		if p := t.providers[c][to.forced]; p != nil {
-			return []*account{p}
-		}
-		return nil
-	}
+// choose lists the providers for a message in the order in which they are tried, each once.
+func (t table) choose(c job.Channel, to target) []*account {
 	var list []*account
-	for _, r := range t.rules[c] {
-		if r.matches(to) && !slices.Contains(list, r.provider) {
-			list = append(list, r.provider)
+	if to.forced != "" {
+		if p := t.named(c, to.forced); p != nil {
+			list = append(list, p)
+		}
+		return list
+	}
+	for _, r := range t[c] {
+		if r.matches(to) && !slices.Contains(list, r.account) {
+			list = append(list, r.account)
 		}
 	}
 	return list

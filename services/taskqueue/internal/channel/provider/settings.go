@@ -78,12 +78,12 @@ func ParseBase(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Timeout is a provider's timeout_seconds: its default when they are not set, and a minute at most.
-func Timeout(seconds int, otherwise time.Duration) time.Duration {
+// Timeout is timeout_seconds of a provider's settings, its default when they do not say, and never too long.
+func Timeout(seconds int, otherwise, most time.Duration) time.Duration {
 	if seconds <= 0 {
 		return otherwise
 	}
-	return min(time.Duration(seconds)*time.Second, time.Minute)
+	return min(time.Duration(seconds)*time.Second, most)
 }
 
 // Hash is how a recipient or a token appears in logs: enough to compare, not to read.

@@ -33,6 +33,7 @@ type Settings struct {
 
 const (
 	defaultTimeout = 10 * time.Second
+	maxTimeout     = time.Minute
 	parallel       = 16 // requests of one job at the same time
 )
 
@@ -73,7 +74,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 		deps:     deps,
 		access:   fcm.NewAccess(exchanger{deps.API}, deps.Clock, read),
 		endpoint: base.JoinPath("v1", "projects", project, "messages:send"),
-		timeout:  provider.Timeout(s.TimeoutSeconds, defaultTimeout),
+		timeout:  provider.Timeout(s.TimeoutSeconds, defaultTimeout, maxTimeout),
 	}, nil
 }
 

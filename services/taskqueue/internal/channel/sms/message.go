@@ -18,7 +18,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-const defaultTimeout = 15 * time.Second
+const (
+	defaultTimeout = 15 * time.Second
+	maxTimeout     = time.Minute
+)
 
 // Provider sends each message by one request. Safe for concurrent use.
 type Provider struct {

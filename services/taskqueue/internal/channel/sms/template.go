@@ -88,7 +88,7 @@ func (r *requestTemplate) render(m *Message) (netguard.Request, error) {
 	q := netguard.Request{
 		Method:  r.settings.Method,
 		Header:  http.Header{},
-		Timeout: provider.Timeout(r.settings.TimeoutSeconds, defaultTimeout),
+		Timeout: provider.Timeout(r.settings.TimeoutSeconds, defaultTimeout, maxTimeout),
 	}
 	address, err := r.text(urlText, m)
 	if err != nil {

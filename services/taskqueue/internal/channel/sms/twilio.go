@@ -81,7 +81,7 @@ func (s *TwilioSettings) request(m *Message, base *url.URL, token string) netgua
 		URL:     base.JoinPath("2010-04-01", "Accounts", s.Account, "Messages.json"),
 		Header:  h,
 		Body:    []byte(form.Encode()),
-		Timeout: provider.Timeout(s.TimeoutSeconds, defaultTimeout),
+		Timeout: provider.Timeout(s.TimeoutSeconds, defaultTimeout, maxTimeout),
 	}
 }
 

@@ -31,6 +31,7 @@ type Settings struct {
 const (
 	defaultVersion = "v23.0" // pinned: an interface without a version changes under us
 	defaultTimeout = 20 * time.Second
+	maxTimeout     = time.Minute
 )
 
 // Provider sends from one number. Safe for concurrent use.
@@ -104,6 +105,6 @@ func (p *Provider) request(part []byte, token string) netguard.Request {
 		URL:     p.endpoint,
 		Header:  http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}},
 		Body:    part,
-		Timeout: provider.Timeout(p.settings.TimeoutSeconds, defaultTimeout),
+		Timeout: provider.Timeout(p.settings.TimeoutSeconds, defaultTimeout, maxTimeout),
 	}
 }

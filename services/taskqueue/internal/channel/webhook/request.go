@@ -3,8 +3,10 @@ package webhook
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,7 +156,7 @@ func queryText(raw json.RawMessage) string {
 func Curl(q netguard.Request) string {
 	var line strings.Builder
 	_, _ = fmt.Fprintf(&line, "curl -X %s %s", q.Method, quote(q.URL.String()))
-	for _, name := range sortedNames(q.Header) {
+	for _, name := range slices.Sorted(maps.Keys(q.Header)) {
 		_, _ = fmt.Fprintf(&line, " \\\n  -H %s", quote(name+": "+shown(name, q.Header.Get(name))))
 	}
 	if len(q.Body) > 0 {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/copied"
 )
 
@@ -26,11 +26,6 @@ type SubscriberSource interface {
 	Subscribers(ctx context.Context) ([]Subscriber, error)
 }
 
-// Secrets finds a secret by its name.
-type Secrets interface {
-	Secret(name string) (config.Secret, error)
-}
-
 type receiver struct {
 	lab    int64
 	origin string
@@ -39,12 +34,12 @@ type receiver struct {
 // Subscribers are the signers of receivers with secrets of their own. Safe for concurrent use, RunOnce in one loop.
 type Subscribers struct {
 	rows    copied.Rows[Subscriber]
-	secrets Secrets
+	secrets provider.Directory
 	signers atomic.Pointer[map[receiver]*Signer]
 }
 
 // NewSubscribers makes a set that knows nobody until RunOnce.
-func NewSubscribers(source SubscriberSource, secrets Secrets, copies redis.UniversalClient) *Subscribers {
+func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies redis.UniversalClient) *Subscribers {
 	rows := copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies,
 		Read: source.Subscribers}
 	return &Subscribers{rows: rows, secrets: secrets}
@@ -62,34 +57,29 @@ func (s *Subscribers) RunOnce(ctx context.Context) error {
 }
 
 func (s *Subscribers) replace(rows []Subscriber) error {
-	next, bad := map[receiver]*Signer{}, map[receiver]bool{}
+	next := map[receiver]*Signer{}
+	var unreadable []receiver
 	var problems []error
 	for _, row := range rows {
 		origin, err := netguard.ParseOrigin(row.Origin)
 		who := receiver{row.LabID, origin}
 		if err == nil {
-			err = s.add(next, who, row.Secret)
-			bad[who] = bad[who] || err != nil
+			if err = s.add(next, who, row.Secret); err != nil {
+				unreadable = append(unreadable, who)
+			}
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("tq_webhook_secret of %s, secret %s: %w", row.Origin, row.Secret, err))
 		}
 	}
-	for who, is := range bad {
-		if is {
-			next[who] = s.former(who)
+	for _, who := range unreadable {
+		next[who] = &Signer{} // without keys: its jobs wait
+		if known := s.signers.Load(); known != nil && (*known)[who] != nil {
+			next[who] = (*known)[who]
 		}
 	}
 	s.signers.Store(&next)
 	return errors.Join(problems...)
-}
-
-// former is the signer that a receiver had; one without keys makes its jobs wait.
-func (s *Subscribers) former(who receiver) *Signer {
-	if known := s.signers.Load(); known != nil && (*known)[who] != nil {
-		return (*known)[who]
-	}
-	return &Signer{}
 }
 
 func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) error {
@@ -101,10 +91,10 @@ func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) er
 	if err != nil {
 		return err
 	}
-	if to[who] == nil {
-		to[who] = &Signer{}
+	if earlier := to[who]; earlier != nil {
+		one.keys = append(earlier.keys, one.keys...)
 	}
-	to[who].keys = append(to[who].keys, one.keys...)
+	to[who] = one
 	return nil
 }
 

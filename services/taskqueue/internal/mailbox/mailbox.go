@@ -133,7 +133,6 @@ func (s *Store) Clear(ctx context.Context) error {
 const (
 	recordBuffer = 1024
 	recordBatch  = 100
-	recordLinger = 20 * time.Millisecond
 )
 
 // Recorder writes copies of webhooks in the background, so that recording never slows a delivery; what does not
@@ -163,34 +162,22 @@ func (r *Recorder) Run(ctx context.Context) error {
 	for {
 		select {
 		case m := <-r.in:
-			r.write(lasting, r.collect(ctx, m))
+			r.write(lasting, m)
 		case <-ctx.Done():
 			for len(r.in) > 0 {
-				r.write(lasting, r.collect(ctx, <-r.in))
+				r.write(lasting, <-r.in)
 			}
 			return nil
 		}
 	}
 }
 
-func (r *Recorder) collect(ctx context.Context, first Message) []Message {
+// write keeps a message together with those that came while the last ones were written.
+func (r *Recorder) write(ctx context.Context, first Message) {
 	batch := []Message{first}
-	timer := time.NewTimer(recordLinger)
-	defer timer.Stop()
-	for len(batch) < recordBatch {
-		select {
-		case m := <-r.in:
-			batch = append(batch, m)
-		case <-timer.C:
-			return batch
-		case <-ctx.Done():
-			return batch
-		}
+	for len(r.in) > 0 && len(batch) < recordBatch {
+		batch = append(batch, <-r.in)
 	}
-	return batch
-}
-
-func (r *Recorder) write(ctx context.Context, batch []Message) {
 	if err := r.store.Add(ctx, batch...); err != nil {
 		r.log.WarnContext(ctx, "webhooks were not recorded in the mailbox", "messages", len(batch), "error", err)
 	}

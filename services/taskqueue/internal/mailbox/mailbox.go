@@ -22,7 +22,6 @@ const (
 	MaxMessages = 1000
 	Keep        = 24 * time.Hour
 	storeKey    = "tq:outbox"
-	callTimeout = 3 * time.Second
 )
 
 // Header is one header of a message, in display order.
@@ -86,8 +85,6 @@ func (s *Store) Add(ctx context.Context, list ...Message) error {
 		}
 		values = append(values, raw)
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.LPush(ctx, storeKey, values...)
 		p.LTrim(ctx, storeKey, 0, MaxMessages-1)
@@ -102,8 +99,6 @@ func (s *Store) Add(ctx context.Context, list ...Message) error {
 
 // List returns the selected messages of the last day, newest first.
 func (s *Store) List(ctx context.Context, f Filter) ([]Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	values, err := s.rdb.LRange(ctx, storeKey, 0, MaxMessages-1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("list mailbox messages: %w", err)
@@ -122,8 +117,6 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Message, error) {
 
 // Clear forgets all messages.
 func (s *Store) Clear(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	if err := s.rdb.Del(ctx, storeKey).Err(); err != nil {
 		return fmt.Errorf("clear the mailbox: %w", err)
 	}

@@ -71,6 +71,12 @@ func Read(d worker.Delivery, sender string) (Message, error) {
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
 		return Message{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
+	m := messageOf(d, &data)
+	m.Sender = cmp.Or(m.Sender, sender)
+	return m, nil
+}
+
+func messageOf(d worker.Delivery, data *task.SMS) Message {
 	count := segment.Of(data.Message)
 	to := phone.E164(string(data.CountryCode), string(data.Contact))
 	return Message{
@@ -79,7 +85,7 @@ func Read(d worker.Delivery, sender string) (Message, error) {
 		Country:  phone.Country(string(data.CountryCode)),
 		Number:   string(data.Contact),
 		Message:  data.Message,
-		Sender:   cmp.Or(data.SenderID, sender),
+		Sender:   data.SenderID,
 		OTP:      string(data.OTP),
 		Type:     task.Name(d.Body.Task, d.Body.TaskType),
 		JobID:    string(d.ID),
@@ -87,5 +93,5 @@ func Read(d worker.Delivery, sender string) (Message, error) {
 		Unicode:  count.Alphabet == segment.UCS2,
 		Units:    count.Units,
 		Parts:    count.Parts,
-	}, nil
+	}
 }

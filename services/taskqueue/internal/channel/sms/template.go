@@ -14,6 +14,9 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // requestTemplate makes the request of a message.
@@ -132,21 +135,9 @@ func (r *requestTemplate) text(name string, m *Message) (string, error) {
 // rehearse renders a message that breaks out of every place where an escape was forgotten.
 func (r *requestTemplate) rehearse() error {
 	const nasty = "a&injected=1#\"}\\\n%zz é"
-	q, err := r.render(&Message{
-		To:       "+919812345678",
-		Digits:   "919812345678",
-		Country:  "91",
-		Number:   "9812345678",
-		Message:  nasty,
-		Sender:   nasty,
-		OTP:      "123456",
-		Type:     "OTP",
-		JobID:    "00",
-		Alphabet: "UCS-2",
-		Unicode:  true,
-		Units:    1,
-		Parts:    1,
-	})
+	m := messageOf(worker.Delivery{ID: "00", Body: &job.Body{Task: 1, TaskType: 1}},
+		&task.SMS{Contact: "9812345678", CountryCode: "91", Message: nasty, SenderID: nasty, OTP: "123456"})
+	q, err := r.render(&m)
 	if err != nil {
 		return fmt.Errorf("%w: escape .Message and .Sender with json, query or path", err)
 	}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,30 +34,22 @@ type receiver struct {
 
 // Subscribers are the signers of receivers with secrets of their own. Safe for concurrent use, RunOnce in one loop.
 type Subscribers struct {
-	rows    copied.Rows[Subscriber]
+	copied.Rows[Subscriber]
 	secrets provider.Directory
 	signers atomic.Pointer[map[receiver]*Signer]
 }
 
 // NewSubscribers makes a set that knows nobody until RunOnce.
 func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies redis.UniversalClient) *Subscribers {
-	rows := copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies,
-		Read: source.Subscribers}
-	return &Subscribers{rows: rows, secrets: secrets}
+	s := &Subscribers{secrets: secrets}
+	s.Rows = copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies,
+		Read: source.Subscribers, Use: s.use}
+	return s
 }
 
-// RunOnce reads the rows and their secrets. When the database does not answer and nobody is known yet, the rows that
-// any process read last are taken. A receiver with a secret that cannot be read keeps its former ones; without any its
+// use reads the secrets of the rows. A receiver with a secret that cannot be read keeps its former ones; without any its
 // jobs wait, because a signature by another secret would fail them for good.
-func (s *Subscribers) RunOnce(ctx context.Context) error {
-	rows, err := s.rows.Load(ctx, s.signers.Load() != nil)
-	if rows == nil {
-		return err
-	}
-	return errors.Join(err, s.replace(rows))
-}
-
-func (s *Subscribers) replace(rows []Subscriber) error {
+func (s *Subscribers) use(rows []Subscriber) error {
 	next := map[receiver]*Signer{}
 	var unreadable []receiver
 	var problems []error
@@ -73,10 +66,7 @@ func (s *Subscribers) replace(rows []Subscriber) error {
 		}
 	}
 	for _, who := range unreadable {
-		next[who] = &Signer{} // without keys: its jobs wait
-		if known := s.signers.Load(); known != nil && (*known)[who] != nil {
-			next[who] = (*known)[who]
-		}
+		next[who] = cmp.Or(s.known()[who], &Signer{})
 	}
 	s.signers.Store(&next)
 	return errors.Join(problems...)
@@ -100,12 +90,16 @@ func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) er
 
 // of returns the signer of a receiver, first the laboratory's own; nil: it has none.
 func (s *Subscribers) of(lab int64, origin string) (signer *Signer, isOwn bool) {
-	if s == nil || s.signers.Load() == nil {
-		return nil, false
-	}
-	known := *s.signers.Load()
+	known := s.known()
 	if own := known[receiver{lab, origin}]; own != nil {
 		return own, lab != 0
 	}
 	return known[receiver{0, origin}], false
+}
+
+func (s *Subscribers) known() map[receiver]*Signer {
+	if s == nil || s.signers.Load() == nil {
+		return nil
+	}
+	return *s.signers.Load()
 }

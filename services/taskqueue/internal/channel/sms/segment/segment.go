@@ -38,19 +38,15 @@ type Count struct {
 
 // Of counts text. One character outside the GSM table makes the whole message UCS-2.
 func Of(text string) Count {
-	widths := make([]uint8, 0, len(text))
-	for _, c := range text {
-		w := gsmWidth(c)
-		if w == 0 {
-			return pack(UCS2, wide(text), ucsSingle, ucsMulti)
-		}
-		widths = append(widths, w)
+	isOutside := func(c rune) bool { return septets(c) == 0 }
+	if strings.ContainsFunc(text, isOutside) {
+		return pack(text, UCS2, words, ucsSingle, ucsMulti)
 	}
-	return pack(GSM7, widths, gsmSingle, gsmMulti)
+	return pack(text, GSM7, septets, gsmSingle, gsmMulti)
 }
 
-// gsmWidth is the number of septets of c, 0 when the table lacks it.
-func gsmWidth(c rune) uint8 {
+// septets is the width of c in the GSM table, 0 when the table lacks it.
+func septets(c rune) int {
 	switch {
 	case strings.ContainsRune(gsmBasic, c):
 		return 1
@@ -61,30 +57,20 @@ func gsmWidth(c rune) uint8 {
 	}
 }
 
-func wide(text string) []uint8 {
-	widths := make([]uint8, 0, len(text))
-	for _, c := range text {
-		widths = append(widths, uint8(max(1, utf16.RuneLen(c))))
-	}
-	return widths
-}
+func words(c rune) int { return max(1, utf16.RuneLen(c)) }
 
 // pack fills parts from the left; a character of two units is never split.
-func pack(a Alphabet, widths []uint8, single, multi int) Count {
-	count := Count{Alphabet: a, Parts: 1}
-	for _, w := range widths {
-		count.Units += int(w)
+func pack(text string, a Alphabet, width func(rune) int, single, multi int) Count {
+	count, used := Count{Alphabet: a, Parts: 1}, 0
+	for _, c := range text {
+		w := width(c)
+		count.Units += w
+		if used += w; used > multi {
+			count.Parts, used = count.Parts+1, w
+		}
 	}
 	if count.Units <= single {
-		return count
-	}
-	used := 0
-	for _, w := range widths {
-		if used+int(w) > multi {
-			count.Parts++
-			used = 0
-		}
-		used += int(w)
+		count.Parts = 1
 	}
 	return count
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // Limits of the store.
@@ -49,6 +52,16 @@ type Message struct {
 	Outcome    string   `json:"outcome"`
 	HTTPStatus int      `json:"http_status,omitempty"`
 	Notes      []string `json:"notes,omitempty"` // segments, encoding, attachments
+}
+
+// Of returns m as the message of a delivery that ended with err.
+func (m Message) Of(d worker.Delivery, at time.Time, err error) Message {
+	m.JobID, m.Channel, m.Kind = string(d.ID), d.ID.Lane().Channel.String(), task.Name(d.Body.Task, d.Body.TaskType)
+	m.LabID, m.Attempt, m.AtMs, m.Outcome = d.Body.LabID, d.Attempt, at.UnixMilli(), "delivered"
+	if err != nil {
+		m.Outcome = job.AsFailure(err).Message
+	}
+	return m
 }
 
 // Filter selects messages; empty fields select all.

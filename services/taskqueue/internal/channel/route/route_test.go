@@ -335,7 +335,7 @@ func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	t.Parallel()
 	b := newBench(true)
-	if !b.set.Serves(job.SMS) || !b.set.Known(job.SMS, "any") || b.set.Loaded() {
+	if !b.set.Serves(job.SMS) || !b.set.Known(job.SMS, "any") || b.set.known() != nil {
 		t.Error("tasks are refused although the rows are not known yet")
 	}
 	f := job.AsFailure(b.send(t, 1, india))
@@ -343,7 +343,7 @@ func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 		t.Errorf("rows unknown, as after a start while the database is away: %+v", f)
 	}
 	b.use(t)
-	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"outbox"}) || !b.set.Loaded() {
+	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"outbox"}) || b.set.known() == nil {
 		t.Errorf("no rows: %v", err)
 	}
 	none := newBench(false)

@@ -62,7 +62,7 @@ type Set struct {
 // Replace gives it rows, perhaps none.
 func NewSet(cfg Config) *Set { return &Set{cfg: cfg} }
 
-// known is the configuration of the moment, empty before the first one.
+// known is the configuration of the moment, nil before the first one.
 func (s *Set) known() table {
 	if t := s.current.Load(); t != nil {
 		return *t
@@ -191,14 +191,15 @@ func rateOf(settings json.RawMessage) (float64, error) {
 // Known reports whether config.provider may hold name in a task of channel c. Before the rows are known every
 // name may be one.
 func (s *Set) Known(c job.Channel, name string) bool {
-	return !s.Loaded() || s.known().named(c, name) != nil
+	t := s.known()
+	return t == nil || t.named(c, name) != nil
 }
 
 // Serves reports whether channel c has a provider at all; before the rows are known it may have.
-func (s *Set) Serves(c job.Channel) bool { return !s.Loaded() || len(s.known()[c]) > 0 }
-
-// Loaded reports whether the rows are known.
-func (s *Set) Loaded() bool { return s.current.Load() != nil }
+func (s *Set) Serves(c job.Channel) bool {
+	t := s.known()
+	return t == nil || len(t[c]) > 0
+}
 
 // Handler returns the handler of channel c.
 func (s *Set) Handler(c job.Channel) worker.Handler { return &router{set: s, channel: c} }

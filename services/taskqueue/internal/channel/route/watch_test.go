@@ -20,7 +20,7 @@ func TestTheSetFollowsItsSourceAndKeepsTheLastGoodState(t *testing.T) {
 	t.Parallel()
 	b := newBench(false)
 	s := &source{err: errors.New("away")}
-	if err := b.set.Load(t.Context(), s); err == nil || b.set.Loaded() {
+	if err := b.set.Load(t.Context(), s); err == nil || b.set.known() != nil {
 		t.Fatalf("loaded from a source that is away: %v", err)
 	}
 	s.err, s.rows = nil, []Row{{ID: 1, Channel: "sms", Provider: "a", Settings: json.RawMessage(`{}`)}}

@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -38,13 +37,8 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	m.JobID, m.Channel, m.Attempt, m.LabID = string(d.ID), d.ID.Lane().Channel.String(), d.Attempt, d.Body.LabID
-	m.Kind, m.AtMs, m.Outcome = task.Name(d.Body.Task, d.Body.TaskType), p.clock.Now().UnixMilli(), "delivered"
 	failure := simulate(ctx, m.To)
-	if failure != nil {
-		m.Outcome = failure.Message
-	}
-	if err := p.sink.Add(ctx, m); err != nil {
+	if err := p.sink.Add(ctx, m.Of(d, p.clock.Now(), failure)); err != nil {
 		return job.Result{}, job.Retryable("outbox", "The mailbox did not take the message").WithCause(err)
 	}
 	if failure != nil {
@@ -58,7 +52,7 @@ const slowSend = 5 * time.Second
 
 // simulate makes the magic recipients fail: telephone numbers of zeros and a last digit, 1 temporary, 2
 // permanent, 3 slow, 4 unknown; e-mail addresses <word>@outbox.invalid.
-func simulate(ctx context.Context, to []string) *job.Failure {
+func simulate(ctx context.Context, to []string) error {
 	for _, one := range to {
 		switch magic(one) {
 		case "temporary":

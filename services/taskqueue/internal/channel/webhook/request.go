@@ -152,8 +152,8 @@ func queryText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Curl is the command line that repeats a request by hand, secrets masked.
-func Curl(q netguard.Request) string {
+// curl is the command line that repeats a request by hand, secrets masked.
+func curl(q netguard.Request) string {
 	var line strings.Builder
 	_, _ = fmt.Fprintf(&line, "curl -X %s %s", q.Method, quote(q.URL.String()))
 	for _, name := range slices.Sorted(maps.Keys(q.Header)) {

@@ -20,7 +20,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -267,28 +266,18 @@ func (s *Sender) record(d worker.Delivery, q netguard.Request, result job.Result
 		return
 	}
 	m := mailbox.Message{
-		JobID:      string(d.ID),
-		Channel:    d.ID.Lane().Channel.String(),
-		Kind:       task.Name(d.Body.Task, d.Body.TaskType),
-		Attempt:    d.Attempt,
 		To:         []string{q.URL.Host},
 		Title:      q.Method + " " + q.URL.String(),
 		Body:       string(q.Body),
 		Format:     "json",
 		Signature:  q.Header.Get("webhook-signature"),
-		Curl:       Curl(q),
-		Outcome:    "delivered",
+		Curl:       curl(q),
 		HTTPStatus: result.HTTPStatus,
-		LabID:      d.Body.LabID,
-		AtMs:       s.Clock.Now().UnixMilli(),
 	}
 	for _, name := range slices.Sorted(maps.Keys(q.Header)) {
 		m.Headers = append(m.Headers, mailbox.Header{Name: name, Value: shown(name, q.Header.Get(name))})
 	}
-	if err != nil {
-		m.Outcome = job.AsFailure(err).Message
-	}
-	s.Recorder.Record(m)
+	s.Recorder.Record(m.Of(d, s.Clock.Now(), err))
 }
 
 // shown masks credentials.

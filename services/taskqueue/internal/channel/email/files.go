@@ -41,24 +41,24 @@ func fetch(ctx context.Context, client *netguard.Client, urls []string, now time
 	files := make([]file, 0, len(urls))
 	total := 0
 	for i, raw := range urls {
-		content, err := get(ctx, client, raw, now)
+		u, err := url.Parse(raw)
+		if err != nil {
+			return nil, job.Permanent("bad_file_url", "The URL of an attachment cannot be parsed")
+		}
+		content, err := get(ctx, client, u, now)
 		if err != nil {
 			return nil, err
 		}
 		if total += len(content); total > MaxTotalBytes {
 			return nil, job.Permanent("files_too_large", "The attachments together are larger than 20 MiB")
 		}
-		name := fileName(raw, i)
+		name := fileName(u.Path, i)
 		files = append(files, file{name: name, kind: sniff(name, content), content: content})
 	}
 	return files, nil
 }
 
-func get(ctx context.Context, client *netguard.Client, raw string, now time.Time) ([]byte, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return nil, job.Permanent("bad_file_url", "The URL of an attachment cannot be parsed")
-	}
+func get(ctx context.Context, client *netguard.Client, u *url.URL, now time.Time) ([]byte, error) {
 	answer, err := client.Do(ctx, netguard.Request{Method: http.MethodGet, URL: u, Timeout: fetchTimeout})
 	var refusal *netguard.Refusal
 	switch {
@@ -78,14 +78,9 @@ func get(ctx context.Context, client *netguard.Client, raw string, now time.Time
 	return nil, job.Permanent("file_missing", message)
 }
 
-// fileName is the last part of the URL's path, made harmless for every file system and mail program.
-func fileName(raw string, index int) string {
-	fallback := fmt.Sprintf("attachment-%d", index+1)
-	u, err := url.Parse(raw)
-	if err != nil {
-		return fallback
-	}
-	name := path.Base(strings.ReplaceAll(u.Path, `\`, "/"))
+// fileName is the last part of a URL's path, made harmless for every file system and mail program.
+func fileName(urlPath string, index int) string {
+	name := path.Base(strings.ReplaceAll(urlPath, `\`, "/"))
 	name = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == utf8.RuneError || strings.ContainsRune(`/\:*?"<>|;`, c) {
 			return '_'
@@ -93,8 +88,8 @@ func fileName(raw string, index int) string {
 		return c
 	}, name)
 	name = strings.Trim(name, ". ")
-	if name == "" || strings.Trim(name, "_") == "" {
-		return fallback
+	if strings.Trim(name, "_") == "" {
+		return fmt.Sprintf("attachment-%d", index+1)
 	}
 	return shorten(name)
 }

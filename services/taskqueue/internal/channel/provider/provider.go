@@ -11,9 +11,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -41,6 +44,17 @@ func (d *Deps) Send(
 	result := Interrupted(err)
 	result.HTTPStatus, result.MessageID, result.Sent = answer.Status, id, err == nil || result.Sent
 	return result, err
+}
+
+// PostJSON is a request with a JSON body and a token.
+func PostJSON(to *url.URL, token config.Secret, body []byte, timeout time.Duration) netguard.Request {
+	return netguard.Request{
+		Method:  http.MethodPost,
+		URL:     to,
+		Header:  http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token.Reveal()}},
+		Body:    body,
+		Timeout: timeout,
+	}
 }
 
 // Exchange makes one call. Its errors are classified: with paid set, no answer after the request was written is

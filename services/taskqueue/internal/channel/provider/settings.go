@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"regexp"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/config"
 )
-
-const maxSecretBytes = 64 << 10
 
 // Directory finds secrets as the files of a directory, as Kubernetes mounts them. They are read at every use, so that
 // a rotated secret works without a restart. Root is usually os.Root.FS().
@@ -30,12 +27,7 @@ func (d Directory) Secret(name string) (config.Secret, error) {
 	if d.Root == nil {
 		return "", fmt.Errorf("secret %q: no directory of secrets is configured", name)
 	}
-	file, err := d.Root.Open(name)
-	if err != nil {
-		return "", fmt.Errorf("secret %q: %w", name, err)
-	}
-	defer func() { _ = file.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(file, maxSecretBytes))
+	raw, err := fs.ReadFile(d.Root, name)
 	if err != nil {
 		return "", fmt.Errorf("secret %q: %w", name, err)
 	}

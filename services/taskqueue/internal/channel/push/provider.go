@@ -14,8 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/fcm"
-	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -92,7 +92,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	if err != nil {
 		return r.result(), failure(err)
 	}
-	p.sendAll(ctx, r, token)
+	p.sendAll(ctx, r, config.Secret(token))
 	hadFates := bytes.Clone(r.marks)
 	r.settle()
 	p.report(ctx, d.ID, r)
@@ -106,7 +106,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 
 // sendAll asks for the recipients that are left, until it shows that the provider itself is at fault: the others would
 // hear the same.
-func (p *Provider) sendAll(ctx context.Context, r *round, token string) {
+func (p *Provider) sendAll(ctx context.Context, r *round, token config.Secret) {
 	var stopped atomic.Bool
 	places := make(chan struct{}, parallel)
 	var all sync.WaitGroup
@@ -129,19 +129,17 @@ func (p *Provider) sendAll(ctx context.Context, r *round, token string) {
 	all.Wait()
 }
 
-func (p *Provider) sendOne(ctx context.Context, data *task.Push, to, token string) fate {
+func (p *Provider) sendOne(ctx context.Context, data *task.Push, to string, token config.Secret) fate {
 	body, err := Render(data, to)
 	if err != nil {
 		return fate{mark: progress.Refused, err: job.Permanent("bad_payload", "The push message cannot be built")}
 	}
-	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
-	q := netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: body, Timeout: p.timeout}
-	answer, err := exchanger{p.deps.API}.Do(ctx, q)
+	answer, err := exchanger{p.deps.API}.Do(ctx, provider.PostJSON(p.endpoint, token, body, p.timeout))
 	if err != nil {
 		return fate{mark: progress.Left, err: err}
 	}
 	if answer.Status == http.StatusUnauthorized {
-		p.access.Drop(token)
+		p.access.Drop(token.Reveal())
 	}
 	said := fcm.Judge(answer, p.deps.Clock.Now())
 	if said == nil {

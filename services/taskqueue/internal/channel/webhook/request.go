@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -92,16 +93,9 @@ func parseURL(raw string) (*url.URL, error) {
 }
 
 func method(taskType int) string {
-	switch taskType {
-	case task.WebhookPost:
-		return http.MethodPost
-	case task.WebhookPut:
-		return http.MethodPut
-	case task.WebhookDelete:
-		return http.MethodDelete
-	default:
-		return http.MethodGet
-	}
+	methods := map[int]string{task.WebhookPost: http.MethodPost, task.WebhookPut: http.MethodPut,
+		task.WebhookDelete: http.MethodDelete}
+	return cmp.Or(methods[taskType], http.MethodGet)
 }
 
 // asBody tells whether args travel as the JSON body: as isBody says, else by method.

@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -37,8 +35,9 @@ const (
 // Provider sends from one number. Safe for concurrent use.
 type Provider struct {
 	deps     provider.Deps
-	settings Settings
+	secret   string // name of the token's
 	endpoint *url.URL
+	timeout  time.Duration
 }
 
 // New makes a provider from the settings of its row.
@@ -58,7 +57,12 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 		return nil, err
 	}
 	_, err = deps.Secrets.Secret(s.TokenSecret)
-	return &Provider{deps: deps, settings: s, endpoint: base.JoinPath(s.Version, s.PhoneNumberID, "messages")}, err
+	return &Provider{
+		deps:     deps,
+		secret:   s.TokenSecret,
+		endpoint: base.JoinPath(s.Version, s.PhoneNumberID, "messages"),
+		timeout:  provider.Timeout(s.TimeoutSeconds, defaultTimeout, maxTimeout),
+	}, err
 }
 
 // Paid is true: conversations are charged, and a report must not arrive twice.
@@ -75,7 +79,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The WhatsApp message cannot be built").WithCause(err)
 	}
-	token, err := p.deps.Secrets.Secret(p.settings.TokenSecret)
+	token, err := p.deps.Secrets.Secret(p.secret)
 	if err != nil {
 		return job.Result{}, provider.NoSecret("The provider's secret cannot be read")
 	}
@@ -85,7 +89,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 		if marks[i] == progress.Sent {
 			continue
 		}
-		one, err := p.deps.Send(ctx, p.request(part, token.Reveal()), p.read)
+		one, err := p.deps.Send(ctx, provider.PostJSON(p.endpoint, token, part, p.timeout), p.read)
 		result.HTTPStatus = cmp.Or(one.HTTPStatus, result.HTTPStatus)
 		result.Sent = result.Sent || one.Sent
 		if err != nil {
@@ -97,14 +101,4 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 		}
 	}
 	return result, nil
-}
-
-func (p *Provider) request(part []byte, token string) netguard.Request {
-	return netguard.Request{
-		Method:  http.MethodPost,
-		URL:     p.endpoint,
-		Header:  http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}},
-		Body:    part,
-		Timeout: provider.Timeout(p.settings.TimeoutSeconds, defaultTimeout, maxTimeout),
-	}
 }

@@ -36,7 +36,7 @@ type Deps struct {
 func (d *Deps) Send(
 	ctx context.Context, q netguard.Request, read func(*netguard.Response) (id string, err error),
 ) (job.Result, error) {
-	answer, err := Exchange(ctx, d.API, q, true)
+	answer, err := d.exchange(ctx, q, true)
 	if err != nil {
 		return Interrupted(err), err
 	}
@@ -57,10 +57,15 @@ func PostJSON(to *url.URL, token config.Secret, body []byte, timeout time.Durati
 	}
 }
 
-// Exchange makes one call. Its errors are classified: with paid set, no answer after the request was written is
-// doubt, because the provider may have acted on it.
-func Exchange(ctx context.Context, client *netguard.Client, q netguard.Request, paid bool) (*netguard.Response, error) {
-	answer, err := client.Do(ctx, q)
+// Do makes a request that costs nothing: no answer is no doubt.
+func (d *Deps) Do(ctx context.Context, q netguard.Request) (*netguard.Response, error) {
+	return d.exchange(ctx, q, false)
+}
+
+// exchange classifies the errors of one call: with paid set, no answer after the request was written is doubt, because
+// the provider may have acted on it.
+func (d *Deps) exchange(ctx context.Context, q netguard.Request, paid bool) (*netguard.Response, error) {
+	answer, err := d.API.Do(ctx, q)
 	var refusal *netguard.Refusal
 	switch {
 	case err == nil:

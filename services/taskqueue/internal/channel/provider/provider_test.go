@@ -55,8 +55,14 @@ func TestNoAnswerIsDoubtOnlyAfterAPaidRequestWasWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = provider.Exchange(t.Context(), client, netguard.Request{Method: "POST", URL: u, Body: []byte("x"), Timeout: 5 * time.Second}, c.paid)
-		if provider.Outcome(err) != c.want || provider.Interrupted(err).Sent != (c.want == "unknown") {
+		deps, q := provider.Deps{API: client}, netguard.Request{Method: "POST", URL: u, Body: []byte("x"), Timeout: 5 * time.Second}
+		var result job.Result
+		if c.paid {
+			result, err = deps.Send(t.Context(), q, nil)
+		} else {
+			_, err = deps.Do(t.Context(), q)
+		}
+		if provider.Outcome(err) != c.want || result.Sent != (c.want == "unknown") {
 			t.Errorf("%s: %s (%v), want %s", c.name, provider.Outcome(err), err, c.want)
 		}
 	}

@@ -1,23 +1,13 @@
 package push
 
 import (
-	"context"
 	"errors"
 
 	"github.com/labplatform/labplatform/pkg/fcm"
-	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
-
-// exchanger makes the exchanges of package fcm, with this module's classes of transport errors.
-type exchanger struct{ client *netguard.Client }
-
-// Do implements fcm.Client. A push costs nothing: no answer is no doubt.
-func (e exchanger) Do(ctx context.Context, q netguard.Request) (*netguard.Response, error) {
-	return provider.Exchange(ctx, e.client, q, false)
-}
 
 // markOf is what becomes of a recipient after an error.
 func markOf(said *fcm.Error) byte {

@@ -1,7 +1,6 @@
 package push
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -72,7 +71,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	}
 	return &Provider{
 		deps:     deps,
-		access:   fcm.NewAccess(exchanger{deps.API}, deps.Clock, read),
+		access:   fcm.NewAccess(&deps, deps.Clock, read),
 		endpoint: base.JoinPath("v1", "projects", project, "messages:send"),
 		timeout:  provider.Timeout(s.TimeoutSeconds, defaultTimeout, maxTimeout),
 	}, nil
@@ -93,15 +92,9 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 		return r.result(), failure(err)
 	}
 	p.sendAll(ctx, r, config.Secret(token))
-	hadFates := bytes.Clone(r.marks)
-	r.settle()
-	p.report(ctx, d.ID, r)
 	err = r.conclude()
-	result := r.result()
-	if err != nil && !bytes.Equal(r.marks, hadFates) {
-		result.Progress = r.marks
-	}
-	return result, err
+	p.report(ctx, d.ID, r)
+	return r.result(), err
 }
 
 // sendAll asks for the recipients that are left, until it shows that the provider itself is at fault: the others would
@@ -134,7 +127,7 @@ func (p *Provider) sendOne(ctx context.Context, data *task.Push, to string, toke
 	if err != nil {
 		return fate{mark: progress.Refused, err: job.Permanent("bad_payload", "The push message cannot be built")}
 	}
-	answer, err := exchanger{p.deps.API}.Do(ctx, provider.PostJSON(p.endpoint, token, body, p.timeout))
+	answer, err := p.deps.Do(ctx, provider.PostJSON(p.endpoint, token, body, p.timeout))
 	if err != nil {
 		return fate{mark: progress.Left, err: err}
 	}

@@ -45,24 +45,18 @@ func newRound(b *job.Body) (*round, error) {
 	return r, nil
 }
 
-// settle marks the recipients that were asked.
-func (r *round) settle() {
+// conclude marks who was asked and decides the attempt: whatever is left and may pass is tried again, after the longest
+// wait; a message that reached anybody is sent; one that reached nobody failed.
+func (r *round) conclude() error {
+	var own, passing, refusal error
 	for i, f := range r.fates {
 		if f.mark != 0 {
 			r.marks[i] = f.mark
 		}
-	}
-}
-
-// conclude decides the attempt: whatever is left and may pass is tried again, after the longest wait; a message that
-// reached anybody is sent; one that reached nobody failed.
-func (r *round) conclude() error {
-	var passing, refusal error
-	for _, f := range r.fates {
 		switch {
 		case f.err == nil:
 		case provider.IsFailOver(f.err):
-			return f.err
+			own = f.err
 		case job.AsFailure(f.err).Permanent:
 			refusal = f.err
 		case passing == nil || job.AsFailure(f.err).RetryAfter > job.AsFailure(passing).RetryAfter:
@@ -70,6 +64,8 @@ func (r *round) conclude() error {
 		}
 	}
 	switch {
+	case own != nil:
+		return own
 	case passing != nil:
 		return passing
 	case progress.Count(r.marks, progress.Left) > 0:
@@ -106,6 +102,9 @@ func (r *round) result() job.Result {
 	result := job.Result{Sent: s.Sent > 0}
 	for _, f := range r.fates {
 		result.HTTPStatus, result.MessageID = cmp.Or(f.status, result.HTTPStatus), cmp.Or(result.MessageID, f.id)
+		if f.mark != 0 && f.mark != progress.Left {
+			result.Progress = r.marks
+		}
 	}
 	if len(r.marks) > 1 || s.Sent == 0 {
 		result.Excerpt = s.encode(r.to, r.marks)

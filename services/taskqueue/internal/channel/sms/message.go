@@ -11,7 +11,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms/segment"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -50,19 +49,16 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 
 // Message is what templates can use.
 type Message struct {
-	To       string // +919812345678
-	Digits   string // 919812345678
-	Country  string // 91, "" when the number holds it
-	Number   string // as the task wrote it
-	Message  string
-	Sender   string // senderId of the task, else the provider's sender
-	OTP      string
-	Type     string // name of the sub-type: OTP, Welcome, …
-	JobID    string // the same over retries
-	Alphabet string // GSM-7 or UCS-2
-	Unicode  bool   // Alphabet is UCS-2
-	Units    int
-	Parts    int
+	To      string // +919812345678
+	Digits  string // 919812345678
+	Country string // 91, "" when the number holds it
+	Number  string // as the task wrote it
+	Message string
+	Sender  string // senderId of the task, else the provider's sender
+	OTP     string
+	Type    string // name of the sub-type: OTP, Welcome, …
+	JobID   string // the same over retries
+	length
 }
 
 // Read makes the message of a task. sender is for tasks that name none.
@@ -77,21 +73,17 @@ func Read(d worker.Delivery, sender string) (Message, error) {
 }
 
 func messageOf(d worker.Delivery, data *task.SMS) Message {
-	count := segment.Of(data.Message)
 	to := phone.E164(string(data.CountryCode), string(data.Contact))
 	return Message{
-		To:       to,
-		Digits:   strings.TrimPrefix(to, "+"),
-		Country:  phone.Country(string(data.CountryCode)),
-		Number:   string(data.Contact),
-		Message:  data.Message,
-		Sender:   data.SenderID,
-		OTP:      string(data.OTP),
-		Type:     task.Name(d.Body.Task, d.Body.TaskType),
-		JobID:    string(d.ID),
-		Alphabet: string(count.Alphabet),
-		Unicode:  count.Alphabet == segment.UCS2,
-		Units:    count.Units,
-		Parts:    count.Parts,
+		To:      to,
+		Digits:  strings.TrimPrefix(to, "+"),
+		Country: phone.Country(string(data.CountryCode)),
+		Number:  string(data.Contact),
+		Message: data.Message,
+		Sender:  data.SenderID,
+		OTP:     string(data.OTP),
+		Type:    task.Name(d.Body.Task, d.Body.TaskType),
+		JobID:   string(d.ID),
+		length:  lengthOf(data.Message),
 	}
 }

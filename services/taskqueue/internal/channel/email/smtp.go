@@ -79,18 +79,18 @@ func deliver(client *smtp.Client, from string, l *letter) (refused int, err erro
 	if err := client.Mail("<" + from + ">"); err != nil {
 		return 0, replyFailure("sender", err, true)
 	}
-	var last error
+	var last *job.Failure
 	for _, to := range l.to {
 		err := client.Rcpt(to)
 		if err == nil {
 			continue
 		}
-		if last = replyFailure("recipient", err, false); !job.AsFailure(last).Permanent || provider.IsFailOver(last) {
+		if last = replyFailure("recipient", err, false); !last.Permanent || last.Elsewhere {
 			return 0, last
 		}
 		refused++
 	}
-	if refused == len(l.to) {
+	if last != nil && refused == len(l.to) {
 		return refused, last
 	}
 	w, err := client.Data()
@@ -120,7 +120,7 @@ func finalFailure(err error) error {
 
 // replyFailure classifies a reply: 4xx may pass, 5xx will not. Policy (5.7.x) and everything before the first
 // recipient are between us and this server.
-func replyFailure(step string, err error, own bool) error {
+func replyFailure(step string, err error, own bool) *job.Failure {
 	var reply *textproto.Error
 	if !errors.As(err, &reply) {
 		return job.Retryable("connection_lost", "The connection to the mail server broke").WithCause(err)

@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,15 +13,9 @@ import (
 // RateLimited is the reason of failures by which a healthy provider slows us down.
 const RateLimited = "rate_limited"
 
-// failover marks a permanent failure that is about the provider.
-type failover struct{ failure *job.Failure }
-
-func (e *failover) Error() string { return e.failure.Error() }
-func (e *failover) Unwrap() error { return e.failure }
-
 // FailOver is a failure that this provider will repeat for ever and another one may not have.
-func FailOver(reason, message string) error {
-	return &failover{failure: job.Permanent(reason, message)}
+func FailOver(reason, message string) *job.Failure {
+	return &job.Failure{Reason: reason, Message: message, Permanent: true, Elsewhere: true}
 }
 
 // secretDelay is how long a message waits for a secret that cannot be read now.
@@ -30,12 +23,6 @@ const secretDelay = time.Minute
 
 // NoSecret is a failure before anything was asked: another provider may send the message, else it waits.
 func NoSecret(message string) error { return job.AwaitRecovery("secret", message, secretDelay) }
-
-// IsFailOver reports whether err is about the provider and not about the message.
-func IsFailOver(err error) bool {
-	var e *failover
-	return errors.As(err, &e)
-}
 
 // Codes are those error codes of an interface that say more than the status of the answer.
 type Codes struct {

@@ -17,7 +17,7 @@ func Outcome(err error) string {
 		return "unknown"
 	case f.Postponed:
 		return "postponed"
-	case IsFailOver(err):
+	case f.Elsewhere:
 		return "elsewhere"
 	case f.Permanent:
 		return "permanent"

@@ -1,7 +1,7 @@
 package provider_test
 
 import (
-	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -99,13 +99,13 @@ func TestMisspeltSettingsAreRefused(t *testing.T) {
 	}
 }
 
-func TestAFailureOfTheProviderStaysAFailure(t *testing.T) {
+func TestAFailureOfTheProviderIsOneForGoodAndElsewhere(t *testing.T) {
 	t.Parallel()
-	var f *job.Failure
-	if err := provider.FailOver("x", "y"); !errors.As(err, &f) || !f.Permanent || !provider.IsFailOver(err) {
+	wrapped := fmt.Errorf("wrapped: %w", provider.FailOver("x", "y"))
+	if f := job.AsFailure(wrapped); !f.Permanent || provider.Outcome(wrapped) != "elsewhere" {
 		t.Error("the class got lost")
 	}
-	if provider.IsFailOver(job.Permanent("x", "y")) {
+	if provider.Outcome(job.Permanent("x", "y")) == "elsewhere" {
 		t.Error("a failure of the message is not one of the provider")
 	}
 }

@@ -114,7 +114,7 @@ func (p *Provider) sendAll(ctx context.Context, r *round, token config.Secret) {
 		all.Go(func() {
 			defer func() { <-places }()
 			r.fates[i] = p.sendOne(ctx, &r.data, r.to[i], token)
-			if provider.IsFailOver(r.fates[i].err) {
+			if job.AsFailure(r.fates[i].err).Elsewhere {
 				stopped.Store(true)
 			}
 		})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
@@ -48,19 +47,19 @@ func newRound(b *job.Body) (*round, error) {
 // conclude marks who was asked and decides the attempt: whatever is left and may pass is tried again, after the longest
 // wait; a message that reached anybody is sent; one that reached nobody failed.
 func (r *round) conclude() error {
-	var own, passing, refusal error
+	var own, passing, refusal *job.Failure
 	for i, f := range r.fates {
 		if f.mark != 0 {
 			r.marks[i] = f.mark
 		}
-		switch {
+		switch failure := job.AsFailure(f.err); {
 		case f.err == nil:
-		case provider.IsFailOver(f.err):
-			own = f.err
-		case job.AsFailure(f.err).Permanent:
-			refusal = f.err
-		case passing == nil || job.AsFailure(f.err).RetryAfter > job.AsFailure(passing).RetryAfter:
-			passing = f.err
+		case failure.Elsewhere:
+			own = failure
+		case failure.Permanent:
+			refusal = failure
+		case passing == nil || failure.RetryAfter > passing.RetryAfter:
+			passing = failure
 		}
 	}
 	switch {

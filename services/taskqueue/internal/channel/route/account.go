@@ -42,7 +42,7 @@ func judge(err error) circuit.Verdict {
 		return circuit.Verdict{}
 	case f.Reason == provider.RateLimited:
 		return circuit.Verdict{Asked: f.RetryAfter}
-	case f.Permanent && !provider.IsFailOver(err):
+	case f.Permanent && !f.Elsewhere:
 		return circuit.Verdict{Well: true}
 	}
 	return circuit.Verdict{Ill: true}

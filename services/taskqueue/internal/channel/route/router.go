@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -99,7 +98,7 @@ func movesOn(ctx context.Context, result job.Result, err error) bool {
 	if f.Doubtful || (f.Postponed && !f.Recovers) || result.Sent || ctx.Err() != nil {
 		return false
 	}
-	return !f.Permanent || provider.IsFailOver(err)
+	return !f.Permanent || f.Elsewhere
 }
 
 // better reports whether err says more about the job's future than failed: whatever may pass keeps the job

@@ -86,7 +86,7 @@ func (p *Provider) send(ctx context.Context, l *letter) (job.Result, error) {
 	defer hangUp()
 	refused, err := deliver(client, p.settings.From, l)
 	if err != nil {
-		return provider.Interrupted(err), err
+		return job.Result{Sent: job.AsFailure(err).Doubtful}, err // no cancel or stop undoes what may have been sent
 	}
 	result := job.Result{MessageID: l.id, Sent: true}
 	if refused > 0 {

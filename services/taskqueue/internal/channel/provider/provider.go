@@ -32,17 +32,16 @@ type Deps struct {
 }
 
 // Send makes a request that is paid. read says what the answer means: the provider's id of the message, or why it did
-// not take it.
+// not take it. After doubt the message counts as sent: a cancel or a stop comes too late to undo it.
 func (d *Deps) Send(
 	ctx context.Context, q netguard.Request, read func(*netguard.Response) (id string, err error),
-) (job.Result, error) {
+) (result job.Result, err error) {
 	answer, err := d.exchange(ctx, q, true)
-	if err != nil {
-		return Interrupted(err), err
+	if err == nil {
+		result.HTTPStatus = answer.Status
+		result.MessageID, err = read(answer)
 	}
-	id, err := read(answer)
-	result := Interrupted(err)
-	result.HTTPStatus, result.MessageID, result.Sent = answer.Status, id, err == nil || result.Sent
+	result.Sent = err == nil || job.AsFailure(err).Doubtful
 	return result, err
 }
 
@@ -89,10 +88,4 @@ func Bare(err error) error {
 		return wrapped.Err
 	}
 	return err
-}
-
-// Interrupted is the result to return with err: after doubt a cancel or a stop comes too late to undo the send.
-func Interrupted(err error) job.Result {
-	var failure *job.Failure
-	return job.Result{Sent: errors.As(err, &failure) && failure.Doubtful}
 }

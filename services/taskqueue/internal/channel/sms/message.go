@@ -33,8 +33,7 @@ type Provider struct {
 // Paid is true.
 func (p *Provider) Paid() bool { return true }
 
-// Handle sends one message once. No Idempotency-Key goes with it: few interfaces know one, and it would make the
-// transport repeat the request by itself.
+// Handle sends one message once; the guarded client repeats no request by itself.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	m, err := Read(d, p.sender)
 	if err != nil {

@@ -118,9 +118,6 @@ func (r *requestTemplate) render(m *Message) (netguard.Request, error) {
 	if body != "" && q.Header.Get("Content-Type") == "" {
 		q.Header.Set("Content-Type", "application/json")
 	}
-	if q.Method == http.MethodGet { // a kept connection that dies would make the transport send a GET again
-		q.Header.Set("Connection", "close")
-	}
 	return q, nil
 }
 

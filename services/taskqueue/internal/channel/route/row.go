@@ -49,21 +49,11 @@ func (r *rule) matches(t target) bool {
 	return r.row.CountryCode == 0 || phone.InCountry(strconv.Itoa(r.row.CountryCode), t.country, t.number)
 }
 
-// order sorts by position; at the same position the more specific row comes first.
+// order sorts by position; at the same position a row that names a country comes first, then one that names a sub-type.
 func order(a, b *rule) int {
-	return cmp.Or(cmp.Compare(a.row.Position, b.row.Position), cmp.Compare(b.row.specific(), a.row.specific()),
-		cmp.Compare(a.row.ID, b.row.ID))
-}
-
-func (r *Row) specific() int {
-	n := 0
-	if r.CountryCode != 0 {
-		n += 2
-	}
-	if r.TaskType != 0 {
-		n++
-	}
-	return n
+	return cmp.Or(cmp.Compare(a.row.Position, b.row.Position),
+		cmp.Compare(min(b.row.CountryCode, 1), min(a.row.CountryCode, 1)),
+		cmp.Compare(min(b.row.TaskType, 1), min(a.row.TaskType, 1)), cmp.Compare(a.row.ID, b.row.ID))
 }
 
 // table is one state of the configuration, in the order in which providers are tried; it never changes. A channel whose

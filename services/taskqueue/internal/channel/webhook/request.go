@@ -25,10 +25,11 @@ const (
 
 // build makes the request of a job, unsigned. Its errors are permanent failures.
 func build(id job.ID, b *job.Body) (netguard.Request, error) {
-	q, err := buildWebhook(b)
+	of := buildWebhook
 	if id.Lane().Channel == job.Callback {
-		q, err = buildCallback(b)
+		of = buildCallback
 	}
+	q, err := of(b)
 	if err != nil {
 		return q, err
 	}

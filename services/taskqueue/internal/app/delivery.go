@@ -61,8 +61,7 @@ func (b *builder) openMailbox() error {
 		b.Log.Warn("the mailbox is off: SMS, email, push and WhatsApp tasks are refused unless a provider is configured")
 		return nil
 	}
-	b.store = mailbox.NewStore(b.client, b.Clock)
-	b.recorder = mailbox.NewRecorder(b.store, b.Log)
+	b.store = mailbox.NewStore(b.client, b.Clock, b.Log)
 	return nil
 }
 
@@ -83,8 +82,8 @@ func (b *builder) openHandlers() error {
 	}
 	cfg := webhook.Config{Targets: b.targets, Webhooks: webhooks, Callbacks: callbacks, Clock: b.Clock,
 		Tokens: b.Tokens(), HostConcurrency: b.cfg.Delivery.HostConcurrency}
-	if b.recorder != nil {
-		cfg.Recorder = b.recorder
+	if b.store != nil {
+		cfg.Recorder = b.store
 	}
 	rates, err := b.cfg.Delivery.rates()
 	if err != nil {

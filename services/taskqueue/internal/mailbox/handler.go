@@ -3,7 +3,6 @@ package mailbox
 import (
 	"embed"
 	"io/fs"
-	"log/slog"
 	"net/http"
 
 	"github.com/labplatform/labplatform/pkg/httpserver"
@@ -18,7 +17,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
 
 // Handler serves the page at /outbox/ and its JSON API: GET and DELETE /outbox/messages. A browser's request
 // from another site is refused.
-func Handler(store *Store, log *slog.Logger) (http.Handler, error) {
+func Handler(store *Store) (http.Handler, error) {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		return nil, err
@@ -29,14 +28,14 @@ func Handler(store *Store, log *slog.Logger) (http.Handler, error) {
 	mux.HandleFunc("GET /outbox/messages", func(w http.ResponseWriter, r *http.Request) {
 		list, err := store.List(r.Context(), Filter{To: r.URL.Query().Get("to"), Channel: r.URL.Query().Get("channel")})
 		if err != nil {
-			unavailable(w, r, log, err)
+			store.unavailable(w, r, err)
 			return
 		}
 		httpserver.WriteJSON(w, http.StatusOK, map[string][]Message{"messages": list})
 	})
 	mux.HandleFunc("DELETE /outbox/messages", func(w http.ResponseWriter, r *http.Request) {
 		if err := store.Clear(r.Context()); err != nil {
-			unavailable(w, r, log, err)
+			store.unavailable(w, r, err)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
@@ -53,8 +52,8 @@ func harden(next http.Handler) http.Handler {
 	})
 }
 
-func unavailable(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
-	log.WarnContext(r.Context(), "the mailbox is unavailable", "error", err)
+func (s *Store) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+	s.log.WarnContext(r.Context(), "the mailbox is unavailable", "error", err)
 	httpserver.WriteJSON(w, http.StatusServiceUnavailable,
 		map[string]string{"message": "The mailbox cannot be read now; its Redis does not answer"})
 }

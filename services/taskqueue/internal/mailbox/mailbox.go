@@ -79,14 +79,23 @@ func (f Filter) selects(m *Message) bool {
 		slices.ContainsFunc(m.To, func(to string) bool { return strings.Contains(strings.ToLower(to), want) })
 }
 
+const (
+	recordBuffer = 1024
+	recordBatch  = 100
+)
+
 // Store keeps messages in Redis. Safe for concurrent use.
 type Store struct {
-	rdb   redis.UniversalClient
-	clock clock.Clock
+	rdb      redis.UniversalClient
+	clock    clock.Clock
+	log      *slog.Logger
+	recorded chan Message // not written yet
 }
 
-// NewStore makes a store; the caller closes the client.
-func NewStore(rdb redis.UniversalClient, clk clock.Clock) *Store { return &Store{rdb: rdb, clock: clk} }
+// NewStore makes a store; the caller closes the client. Run writes what is recorded.
+func NewStore(rdb redis.UniversalClient, clk clock.Clock, log *slog.Logger) *Store {
+	return &Store{rdb: rdb, clock: clk, log: log, recorded: make(chan Message, recordBuffer)}
+}
 
 // Add keeps messages, the last one newest.
 func (s *Store) Add(ctx context.Context, list ...Message) error {
@@ -136,42 +145,25 @@ func (s *Store) Clear(ctx context.Context) error {
 	return nil
 }
 
-const (
-	recordBuffer = 1024
-	recordBatch  = 100
-)
-
-// Recorder writes copies of webhooks in the background, so that recording never slows a delivery; what does not
-// fit is dropped, newest first.
-type Recorder struct {
-	store *Store
-	log   *slog.Logger
-	in    chan Message
-}
-
-// NewRecorder makes a recorder; Run writes.
-func NewRecorder(store *Store, log *slog.Logger) *Recorder {
-	return &Recorder{store: store, log: log, in: make(chan Message, recordBuffer)}
-}
-
-// Record takes a message without waiting.
-func (r *Recorder) Record(m Message) {
+// Record keeps a copy of a webhook in the background, so that this never slows a delivery; what does not fit is dropped,
+// newest first.
+func (s *Store) Record(m Message) {
 	select {
-	case r.in <- m:
+	case s.recorded <- m:
 	default:
 	}
 }
 
-// Run writes until ctx ends, then writes what is left. What was taken is written even if ctx ends meanwhile.
-func (r *Recorder) Run(ctx context.Context) error {
+// Run writes what is recorded until ctx ends, then what is left. What was taken is written even if ctx ends meanwhile.
+func (s *Store) Run(ctx context.Context) error {
 	lasting := context.WithoutCancel(ctx)
 	for {
 		select {
-		case m := <-r.in:
-			r.write(lasting, m)
+		case m := <-s.recorded:
+			s.write(lasting, m)
 		case <-ctx.Done():
-			for len(r.in) > 0 {
-				r.write(lasting, <-r.in)
+			for len(s.recorded) > 0 {
+				s.write(lasting, <-s.recorded)
 			}
 			return nil
 		}
@@ -179,12 +171,12 @@ func (r *Recorder) Run(ctx context.Context) error {
 }
 
 // write keeps a message together with those that came while the last ones were written.
-func (r *Recorder) write(ctx context.Context, first Message) {
+func (s *Store) write(ctx context.Context, first Message) {
 	batch := []Message{first}
-	for len(r.in) > 0 && len(batch) < recordBatch {
-		batch = append(batch, <-r.in)
+	for len(s.recorded) > 0 && len(batch) < recordBatch {
+		batch = append(batch, <-s.recorded)
 	}
-	if err := r.store.Add(ctx, batch...); err != nil {
-		r.log.WarnContext(ctx, "webhooks were not recorded in the mailbox", "messages", len(batch), "error", err)
+	if err := s.Add(ctx, batch...); err != nil {
+		s.log.WarnContext(ctx, "webhooks were not recorded in the mailbox", "messages", len(batch), "error", err)
 	}
 }

@@ -130,6 +130,17 @@ func TestAMessageArrivesWithBlindCopiesInTheEnvelopeAlone(t *testing.T) {
 	}
 }
 
+func TestAMessageWithoutReadableAddressesFailsAndNamesNone(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t, serve(t, script{}), nil, nil)
+	for _, data := range []string{`{"to":["asha at example"]}`, `{"to":["a@b.org"],"cc":["asha at example"]}`, `{"to":["a@b.org"],"bcc":["asha at example"]}`, `{}`} {
+		_, err := send(t, p, data)
+		if f := job.AsFailure(err); f.Reason != "bad_address" || !f.Permanent || strings.Contains(fmt.Sprint(err, f.Unwrap()), "asha") {
+			t.Errorf("%s: %v, %v", data, err, f.Unwrap())
+		}
+	}
+}
+
 func TestTheTemplateIsTheTextWhenTheFlagSaysSo(t *testing.T) {
 	t.Parallel()
 	s := serve(t, script{})

@@ -313,7 +313,12 @@ func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
 func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 	t.Parallel()
 	b := newBench(true)
-	b.use(t, Row{Provider: "a", CountryCode: 91}, Row{Channel: "email", Provider: "smtp", Disabled: true})
+	for range 2 {
+		b.use(t, Row{Provider: "a", CountryCode: 91}, Row{Channel: "email", Provider: "smtp", Disabled: true})
+	}
+	if b.made != 3 { // a, and the fallback of push and WhatsApp
+		t.Errorf("%d senders made", b.made)
+	}
 	for _, c := range []struct {
 		channel       job.Channel
 		name          string

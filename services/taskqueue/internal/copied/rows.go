@@ -22,8 +22,8 @@ type Rows[T any] struct {
 	isKnown bool // some rows were used
 }
 
-// RunOnce reads the rows. When the database does not answer, the last ones stay in force; when nothing is known yet, the
-// rows that any process read last are taken. It is for one loop.
+// RunOnce reads the rows. When the database does not answer, the last ones stay in force; when nothing is known yet,
+// the rows that any process read last are taken. It is for one loop.
 func (r *Rows[T]) RunOnce(ctx context.Context) error {
 	rows, err := r.Read(ctx)
 	if err == nil {

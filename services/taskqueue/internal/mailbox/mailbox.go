@@ -145,8 +145,8 @@ func (s *Store) Clear(ctx context.Context) error {
 	return nil
 }
 
-// Record keeps a copy of a webhook in the background, so that this never slows a delivery; what does not fit is dropped,
-// newest first.
+// Record keeps a copy of a webhook in the background, so that this never slows a delivery; what does not fit is
+// dropped, newest first.
 func (s *Store) Record(m Message) {
 	select {
 	case s.recorded <- m:

@@ -20,8 +20,8 @@ import (
 
 const quitTimeout = 3 * time.Second
 
-// open connects, secures and authenticates. hangUp ends the connection, and so does ctx: an unfinished message must never
-// get its final dot.
+// open connects, secures and authenticates. hangUp ends the connection, and so does ctx: an unfinished message must
+// never get its final dot.
 func (p *Provider) open(ctx context.Context, password config.Secret) (client *smtp.Client, hangUp func(), err error) {
 	s := &p.settings
 	encryption := p.deps.TLS

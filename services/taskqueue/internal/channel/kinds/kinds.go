@@ -44,8 +44,8 @@ func made[T route.Sender](create func(json.RawMessage, provider.Deps) (T, error)
 	}
 }
 
-// Factory makes senders. The kind is settings.kind, or the provider's name when there is none. outbox is the sender of that
-// kind; nil: it does not exist here.
+// Factory makes senders. The kind is settings.kind, or the provider's name when there is none. outbox is the sender of
+// that kind; nil: it does not exist here.
 func Factory(deps provider.Deps, outbox route.Sender) route.Factory {
 	return func(c job.Channel, name string, settings json.RawMessage) (route.Sender, error) {
 		var s struct {
@@ -61,6 +61,7 @@ func Factory(deps provider.Deps, outbox route.Sender) route.Factory {
 		if create := known[kind]; create != nil {
 			return create(settings, deps)
 		}
-		return nil, fmt.Errorf("kind %q does not exist for %s: use %s", kind, c, strings.Join(slices.Sorted(maps.Keys(known)), " or "))
+		names := strings.Join(slices.Sorted(maps.Keys(known)), " or ")
+		return nil, fmt.Errorf("kind %q does not exist for %s: use %s", kind, c, names)
 	}
 }

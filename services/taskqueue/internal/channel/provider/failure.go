@@ -33,8 +33,8 @@ type Codes struct {
 	Account []int  // credentials, balance, sender, region, policy
 }
 
-// Failure classifies the answer of a paid interface that did not take a message: by its code where that is known, else by
-// its status. code is 0 when the answer has none.
+// Failure classifies the answer of a paid interface that did not take a message: by its code where that is known, else
+// by its status. code is 0 when the answer has none.
 func (c *Codes) Failure(answer *netguard.Response, code int, now time.Time) error {
 	reason, message := fmt.Sprint(c.Prefix, code), fmt.Sprintf("The provider refused the message (error %d)", code)
 	wait := netguard.RetryAfter(answer.Header, now)

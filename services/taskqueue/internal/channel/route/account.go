@@ -67,8 +67,8 @@ func (p *account) send(ctx context.Context, d worker.Delivery) (result job.Resul
 	return result, err
 }
 
-// ask begins a send. One that is paid is marked before, and a panic in it leaves doubt; elsewhere a panic is the worker's
-// business.
+// ask begins a send. One that is paid is marked before, and a panic in it leaves doubt; elsewhere a panic is the
+// worker's business.
 func (p *account) ask(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
 	if !p.sender.Paid() {
 		return p.sender.Handle(ctx, d)

@@ -47,8 +47,8 @@ func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies 
 	return s
 }
 
-// use reads the secrets of the rows. A receiver with a secret that cannot be read keeps its former ones; without any its
-// jobs wait, because a signature by another secret would fail them for good.
+// use reads the secrets of the rows. A receiver with a secret that cannot be read keeps its former ones; without any
+// its jobs wait, because a signature by another secret would fail them for good.
 func (s *Subscribers) use(rows []Subscriber) error {
 	next := map[receiver]*Signer{}
 	var unreadable []receiver

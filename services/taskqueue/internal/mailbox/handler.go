@@ -26,7 +26,7 @@ func Handler(store *Store) (http.Handler, error) {
 	mux.Handle("GET /outbox/", http.StripPrefix("/outbox/", http.FileServerFS(files)))
 	mux.Handle("GET /outbox/lab.css", http.StripPrefix("/outbox/", http.FileServerFS(pageassets.Files())))
 	mux.HandleFunc("GET /outbox/messages", func(w http.ResponseWriter, r *http.Request) {
-		list, err := store.List(r.Context(), Filter{To: r.URL.Query().Get("to"), Channel: r.URL.Query().Get("channel")})
+		list, err := store.List(r.Context(), r.FormValue("to"), r.FormValue("channel"))
 		if err != nil {
 			store.unavailable(w, r, err)
 			return

@@ -64,19 +64,14 @@ func (m Message) Of(d worker.Delivery, at time.Time, err error) Message {
 	return m
 }
 
-// Filter selects messages; empty fields select all.
-type Filter struct {
-	To      string // part of a recipient, case-insensitive
-	Channel string
-}
-
-func (f Filter) selects(m *Message) bool {
-	if f.Channel != "" && !strings.EqualFold(f.Channel, m.Channel) {
+// isFor reports whether m is of the channel and to is part of one of its recipients; empty words are of every message.
+func (m *Message) isFor(to, channel string) bool {
+	if channel != "" && !strings.EqualFold(channel, m.Channel) {
 		return false
 	}
-	want := strings.ToLower(f.To)
-	return want == "" ||
-		slices.ContainsFunc(m.To, func(to string) bool { return strings.Contains(strings.ToLower(to), want) })
+	to = strings.ToLower(to)
+	return to == "" ||
+		slices.ContainsFunc(m.To, func(one string) bool { return strings.Contains(strings.ToLower(one), to) })
 }
 
 const (
@@ -119,8 +114,8 @@ func (s *Store) Add(ctx context.Context, list ...Message) error {
 	return nil
 }
 
-// List returns the selected messages of the last day, newest first.
-func (s *Store) List(ctx context.Context, f Filter) ([]Message, error) {
+// List returns the messages of the last day, newest first: all, or those to a recipient or of a channel.
+func (s *Store) List(ctx context.Context, to, channel string) ([]Message, error) {
 	values, err := s.rdb.LRange(ctx, storeKey, 0, MaxMessages-1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("list mailbox messages: %w", err)
@@ -129,7 +124,7 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Message, error) {
 	list := make([]Message, 0, len(values))
 	for _, raw := range values {
 		var m Message
-		if json.Unmarshal([]byte(raw), &m) != nil || m.AtMs < oldest || !f.selects(&m) {
+		if json.Unmarshal([]byte(raw), &m) != nil || m.AtMs < oldest || !m.isFor(to, channel) {
 			continue
 		}
 		list = append(list, m)

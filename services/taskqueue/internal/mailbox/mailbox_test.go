@@ -139,7 +139,7 @@ func TestTheStoreWritesWhatItRecordedBeforeItEnds(t *testing.T) {
 	if err := store.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	got, err := store.List(t.Context(), mailbox.Filter{})
+	got, err := store.List(t.Context(), "", "")
 	if err != nil || len(got) != 250 {
 		t.Errorf("%d messages, %v", len(got), err)
 	}

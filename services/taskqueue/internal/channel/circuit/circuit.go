@@ -110,11 +110,10 @@ func (c *Circuits) set(to job.Destination, d time.Duration) {
 }
 
 func (c *Circuits) conclude(ctx context.Context, to job.Destination, failures int, v Verdict) {
-	hold, free := c.count(to, failures, v)
-	if hold > 0 {
+	switch hold, free := c.count(to, failures, v); {
+	case hold > 0:
 		_ = c.marks.Hold(ctx, to, hold) // without Redis the next failure says it again
-	}
-	if free {
+	case free:
 		_ = c.marks.FreeHeld(ctx, to) // without Redis the next success says it again
 	}
 }

@@ -108,7 +108,8 @@ func (b *builder) openProviders() {
 	observer := metrics.NewProviders(b.Registry)
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
-	deps := provider.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
+	deps := provider.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock,
+		Log: b.Log}
 	cfg := route.Config{Observer: observer, Log: b.Log, Pacer: b.pacer, Circuits: b.circuits}
 	var outbox route.Sender
 	if b.store != nil {

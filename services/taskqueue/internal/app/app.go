@@ -54,7 +54,6 @@ type builder struct {
 	metrics   *metrics.Metrics
 	targets   *webhook.Targets
 	store     *mailbox.Store
-	recorder  *mailbox.Recorder
 	public    netguard.Config // of clients for addresses that others wrote
 	handlers  map[job.Channel]worker.Handler
 	providers *route.Set
@@ -106,7 +105,7 @@ func (b *builder) serve() error {
 	if b.store == nil {
 		return nil
 	}
-	page, err := mailbox.Handler(b.store, b.Log)
+	page, err := mailbox.Handler(b.store)
 	if err != nil {
 		return fmt.Errorf("mailbox page: %w", err)
 	}

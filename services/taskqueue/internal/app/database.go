@@ -10,7 +10,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
@@ -53,13 +52,13 @@ func (b *builder) openDatabaseHandlers() error {
 	}
 	b.handlers[job.Mapping] = mapping.NewHandler(mysql.NewMappings(b.db))
 	b.handlers[job.WhatsApp] = whatsapp.NewGate(mysql.NewConsents(b.db), b.handlers[job.WhatsApp])
-	watch := route.NewWatch(mysql.NewProviders(b.db), b.providers)
+	load := func(ctx context.Context) error { return b.providers.Load(ctx, mysql.NewProviders(b.db)) }
 	ctx, cancel := context.WithTimeout(context.Background(), firstRead)
 	defer cancel()
-	if err := watch.RunOnce(ctx); err != nil {
+	if err := load(ctx); err != nil {
 		b.Log.Warn("the providers are not known yet; messages wait until they are", "error", err)
 	}
-	b.Every("provider rows", providersEvery, watch.RunOnce)
+	b.Every("provider rows", providersEvery, load)
 	b.senders = sender.New(mysql.NewSenders(b.db), b.client)
 	if err := b.senders.RunOnce(ctx); err != nil {
 		b.Log.Warn("the senders of laboratories are those of the last start that could read them", "error", err)

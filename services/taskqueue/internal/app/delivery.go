@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
@@ -60,8 +61,7 @@ func (b *builder) openMailbox() error {
 		b.Log.Warn("the mailbox is off: SMS, email, push and WhatsApp tasks are refused unless a provider is configured")
 		return nil
 	}
-	b.store = mailbox.NewStore(b.client, b.Clock)
-	b.recorder = mailbox.NewRecorder(b.store, b.Log)
+	b.store = mailbox.NewStore(b.client, b.Clock, b.Log)
 	return nil
 }
 
@@ -82,8 +82,8 @@ func (b *builder) openHandlers() error {
 	}
 	cfg := webhook.Config{Targets: b.targets, Webhooks: webhooks, Callbacks: callbacks, Clock: b.Clock,
 		Tokens: b.Tokens(), HostConcurrency: b.cfg.Delivery.HostConcurrency}
-	if b.recorder != nil {
-		cfg.Recorder = b.recorder
+	if b.store != nil {
+		cfg.Recorder = b.store
 	}
 	rates, err := b.cfg.Delivery.rates()
 	if err != nil {
@@ -108,14 +108,15 @@ func (b *builder) openProviders() {
 	observer := metrics.NewProviders(b.Registry)
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
-	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
+	deps := provider.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock,
+		Log: b.Log}
 	cfg := route.Config{Observer: observer, Log: b.Log, Pacer: b.pacer, Circuits: b.circuits}
+	var outbox route.Sender
 	if b.store != nil {
-		mailboxProvider := simulated.New(b.store, b.Clock)
-		deps.Outbox = mailboxProvider
-		cfg.Fallback = &route.Fallback{Name: simulated.Name, Sender: mailboxProvider}
+		outbox = simulated.New(b.store, b.Clock)
+		cfg.Fallback = kinds.Outbox
 	}
-	cfg.Factory = kinds.Factory(deps)
+	cfg.Factory = kinds.Factory(deps, outbox)
 	b.providers = route.NewSet(cfg)
 	for _, c := range route.Channels() {
 		b.handlers[c] = b.providers.Handler(c)

@@ -25,8 +25,8 @@ const (
 
 // work adds what delivers.
 func (b *builder) work() {
-	if b.recorder != nil {
-		b.Loop("mailbox recorder", b.recorder.Run)
+	if b.store != nil {
+		b.Loop("mailbox recorder", b.store.Run)
 	}
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })

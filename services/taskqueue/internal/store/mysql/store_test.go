@@ -103,7 +103,7 @@ func TestTheLastLineOfTheLedgerIsTheState(t *testing.T) {
 	}
 	record := func(kind string) {
 		t.Helper()
-		c := consent.Change{LabID: 12, CacheKey: "k", Type: kind, Actor: "user:77", Details: []byte(`{"a":1}`), AtMs: 7, UserAgent: strings.Repeat("x", 900)}
+		c := consent.Change{Update: consent.Update{CacheKey: "k", Type: kind, Details: []byte(`{"a":1}`)}, LabID: 12, Actor: "user:77", AtMs: 7, UserAgent: strings.Repeat("x", 900)}
 		if err := s.Record(t.Context(), c); err != nil {
 			t.Error(err)
 		}

@@ -32,11 +32,11 @@ const MaxIDs = 1000
 // Jobs are those that exist, and what people do to them: look, cancel, move, revive. Every operation checks that the
 // job belongs to who asks; somebody else's job is a job that does not exist. Safe for concurrent use.
 type Jobs struct {
-	Queue     Managing
-	Archive   Archive // nil: there is none
-	Lease     time.Duration
-	Clock     clock.Clock
-	Callbacks func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) // of a job that ended
+	Queue   Managing
+	Archive Archive // nil: there is none
+	Lease   time.Duration
+	Clock   clock.Clock
+	IDs     *job.Generator // of callbacks
 }
 
 // Job is one job. Its body holds phone numbers and one-time passwords, which no caller is shown.
@@ -98,7 +98,7 @@ func (m *Jobs) find(ctx context.Context, c task.Caller, texts []string) ([]*Job,
 	}
 	snapshots, err := m.Queue.Info(ctx, ids)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, Unavailable(err)
 	}
 	for i, s := range snapshots {
 		one, err := m.read(s)

@@ -65,7 +65,8 @@ func (d *desk) open(do func() error) error {
 		d.operator.Keeper = janitor.NewArchive(janitor.ArchiveDeps{Queue: d.queue, Store: store, Observer: uncounted{},
 			Clock: clock.System{}, Log: d.log})
 	}
-	d.operator.Jobs = jobsOf(d.queue, archive, d.queue.Lease(), job.NewGenerator(clock.System{}, rand.Reader))
+	d.operator.Jobs = &api.Jobs{Queue: d.queue, Archive: archive, Lease: d.queue.Lease(), Clock: clock.System{},
+		IDs: job.NewGenerator(clock.System{}, rand.Reader)}
 	return do()
 }
 

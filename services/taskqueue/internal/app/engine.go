@@ -3,18 +3,15 @@ package app
 import (
 	"context"
 	"crypto/rand"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 func (b *builder) openEngine() error {
@@ -47,12 +44,6 @@ func (b *builder) acceptor() *api.Acceptor {
 	return &api.Acceptor{Checks: checks, Queue: b.gate, IDs: b.ids, Observer: b.metrics, Seals: b.seals, Bytes: b.bytes}
 }
 
-func (b *builder) jobs() *api.Jobs { return jobsOf(b.gate, b.archive(), b.gate.Lease(), b.ids) }
-
-// jobsOf are the jobs of a queue; archive is nil where there is none.
-func jobsOf(q api.Managing, archive api.Archive, lease time.Duration, ids *job.Generator) *api.Jobs {
-	return &api.Jobs{Queue: q, Archive: archive, Lease: lease, Clock: clock.System{},
-		Callbacks: func(id job.ID, body *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(ids, id, body, r)
-		}}
+func (b *builder) jobs() *api.Jobs {
+	return &api.Jobs{Queue: b.gate, Archive: b.archive(), Lease: b.gate.Lease(), Clock: b.Clock, IDs: b.ids}
 }

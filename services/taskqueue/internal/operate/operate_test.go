@@ -61,10 +61,7 @@ func onEveryEngine(t *testing.T, test func(d *desk)) {
 
 func newDesk(t *testing.T, q queue) *desk {
 	d := &desk{t: t, queue: q, ids: job.NewGenerator(clock.System{}, rand.Reader)}
-	jobs := &api.Jobs{Queue: q, Lease: q.Lease(), Clock: clock.System{},
-		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(d.ids, id, b, r)
-		}}
+	jobs := &api.Jobs{Queue: q, Lease: q.Lease(), Clock: clock.System{}, IDs: d.ids}
 	d.Operator = &operate.Operator{Queue: q, Jobs: jobs, Clock: clock.System{}, Audit: slog.New(slog.DiscardHandler)}
 	return d
 }

@@ -29,17 +29,15 @@ func (c *AdminPageConfig) Validate() error {
 	return nil
 }
 
-func (c *AdminPageConfig) enabled() bool { return c.Token.IsSet() || c.Open }
-
 // openAdminPage adds the page of operators.
 func (b *builder) openAdminPage() error {
-	if !b.cfg.AdminPage.enabled() {
+	page := &b.cfg.AdminPage
+	if !page.Token.IsSet() && !page.Open {
 		return nil
 	}
-	page := &b.cfg.AdminPage
-	o := &operate.Operator{Queue: b.gate, Jobs: b.jobs(), Clock: b.Clock, Audit: b.Audit, ShowPayloads: page.ShowPayloads}
-	if a := b.keeper(); a != nil {
-		o.Keeper = a
+	o := &operate.Operator{Queue: b.gate, Jobs: b.server.Jobs, Clock: b.Clock, Audit: b.Audit, ShowPayloads: page.ShowPayloads}
+	if b.keeper != nil {
+		o.Keeper = b.keeper
 	}
 	handler, err := operate.Handler(o, page.Token, b.Log)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
@@ -23,7 +22,7 @@ func (b *builder) openEngine() error {
 	if err != nil {
 		return err
 	}
-	b.gate = engine.NewGate(q, engine.Profile(b.cfg.Queue.Profile), func(list []string) {
+	b.gate = engine.NewGate(q, b.cfg.Queue.Profile, func(list []string) {
 		for _, one := range list {
 			b.Log.Warn("redis does not keep the durable profile, or could do better", "profile", b.cfg.Queue.Profile, "finding", one)
 		}
@@ -34,16 +33,4 @@ func (b *builder) openEngine() error {
 	b.metrics = metrics.New(b.Registry)
 	b.metrics.ArchiveLimit(settings.EndsLimit * job.Shards)
 	return nil
-}
-
-func (b *builder) acceptor() *api.Acceptor {
-	checks := api.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
-	if b.senders != nil {
-		checks.Sender = b.senders.Allows
-	}
-	return &api.Acceptor{Checks: checks, Queue: b.gate, IDs: b.ids, Observer: b.metrics, Seals: b.seals, Bytes: b.bytes}
-}
-
-func (b *builder) jobs() *api.Jobs {
-	return &api.Jobs{Queue: b.gate, Archive: b.archive(), Lease: b.gate.Lease(), Clock: b.Clock, IDs: b.ids}
 }

@@ -25,9 +25,6 @@ const (
 
 // work adds what delivers.
 func (b *builder) work() {
-	if b.recorder != nil {
-		b.Loop("mailbox recorder", b.recorder.Run)
-	}
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })
 	b.Every("destinations", holdsEvery, func(ctx context.Context) error {
@@ -36,7 +33,7 @@ func (b *builder) work() {
 		return err
 	})
 	if b.db != nil {
-		b.watchDatabase(b.db)
+		b.watchDatabase()
 	}
 	j := b.janitor()
 	b.Loop("reaper", j.Run)
@@ -52,7 +49,7 @@ func (b *builder) janitor() *janitor.Janitor {
 	keep := time.Duration(q.DeadDays) * 24 * time.Hour
 	cfg := janitor.Config{Every: reapEvery, KeepDead: keep, MaxDead: int64(q.DeadLimit), MaxDeadBytes: q.DeadBytes,
 		Resend: q.DoubtfulSends == doubtResend}
-	return janitor.New(cfg, janitor.Deps{Queue: b.gate, Archive: b.keeper(), Weigher: b.bytes, Observer: b.metrics,
+	return janitor.New(cfg, janitor.Deps{Queue: b.gate, Archive: b.keeper, Weigher: b.bytes, Observer: b.metrics,
 		Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log})
 }
 

@@ -45,10 +45,10 @@ type Operator struct {
 	ShowPayloads bool         // of one job's life
 }
 
+// unavailable tells that the queue does not answer, unless the error says already what is wrong.
 func unavailable(err error) error {
 	if _, known := apperr.From(err); known {
 		return err
 	}
-	return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The queue's Redis does not answer; the page asks again by itself").
-		WithRetryAfter(5 * time.Second).WithCause(err)
+	return api.Unavailable(err)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// StepSize is how many jobs one step looks at.
+// StepSize is how many jobs are looked at together.
 const StepSize = 500
 
 // ranges lists where the jobs of a filter may be. A laboratory's jobs are in few flows, so that a flood of another one
@@ -85,44 +85,41 @@ type match struct {
 	entry engine.Member
 }
 
-// step looks at up to StepSize jobs from a cursor on and returns up to most that the filter selects. next is empty at
-// the end of the walk.
-func (o *Operator) step(
-	ctx context.Context, f Filter, cursor string, most int,
-) (found []match, looked int, next string, err error) {
+// walk looks at up to most jobs from a cursor on and hands those that the filter selects to take, until it has enough.
+// next is the cursor to go on from; it is empty at the end.
+func (o *Operator) walk(
+	ctx context.Context, f Filter, cursor string, most int, take func(match) (enough bool),
+) (looked int, next string, err error) {
 	p, err := parsePlace(cursor)
 	if err != nil {
-		return nil, 0, "", err
+		return 0, "", err
 	}
 	ranges := f.ranges()
-	for ; p.at < len(ranges) && looked < StepSize; p = (place{at: p.at + 1}) {
-		room := StepSize - looked
+	for p.at < len(ranges) && looked < most {
+		room := min(StepSize, most-looked)
 		page, err := o.Queue.Browse(ctx, ranges[p.at], p.after, room)
 		if err != nil {
-			return nil, 0, "", unavailable(err)
+			return looked, "", unavailable(err)
 		}
 		jobs, err := o.look(ctx, page)
 		if err != nil {
-			return nil, 0, "", err
+			return looked, "", err
 		}
 		for i, entry := range page {
 			looked++
 			p.after = entry
-			if jobs[i] != nil && f.Selects(jobs[i]) {
-				found = append(found, match{jobs[i], entry})
-			}
-			if len(found) == most {
-				return found, looked, p.String(), nil
+			if jobs[i] != nil && f.Selects(jobs[i]) && take(match{jobs[i], entry}) {
+				return looked, p.String(), nil
 			}
 		}
-		if len(page) == room {
-			return found, looked, p.String(), nil
+		if len(page) < room {
+			p = place{at: p.at + 1}
 		}
 	}
 	if p.at < len(ranges) {
 		next = p.String()
 	}
-	return found, looked, next, nil
+	return looked, next, nil
 }
 
 // look reads the jobs of a page; nil for those that are gone.
@@ -138,8 +135,8 @@ func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*api.Job, 
 }
 
 const (
-	searchSteps = 10 // of one request
-	pageSize    = 50 // jobs of one answer
+	searchLooks = 10 * StepSize // of one request
+	pageSize    = 50            // jobs of one answer
 )
 
 // Found is one answer of a search.
@@ -156,19 +153,10 @@ func (o *Operator) Search(ctx context.Context, x Order) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	out := Found{Jobs: []Job{}, Next: x.Cursor}
-	for range searchSteps {
-		found, looked, next, err := o.step(ctx, f, out.Next, pageSize-len(out.Jobs))
-		if err != nil {
-			return Found{}, err
-		}
-		for _, one := range found {
-			out.Jobs = append(out.Jobs, jobOf(one.Job))
-		}
-		out.Looked, out.Next = out.Looked+looked, next
-		if next == "" || len(out.Jobs) >= pageSize {
-			break
-		}
-	}
-	return out, nil
+	out := Found{Jobs: []Job{}}
+	out.Looked, out.Next, err = o.walk(ctx, f, x.Cursor, searchLooks, func(one match) bool {
+		out.Jobs = append(out.Jobs, jobOf(one.Job))
+		return len(out.Jobs) == pageSize
+	})
+	return out, err
 }

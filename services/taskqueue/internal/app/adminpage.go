@@ -2,7 +2,6 @@ package app
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/config"
@@ -39,10 +38,6 @@ func (b *builder) openAdminPage() error {
 	if b.keeper != nil {
 		o.Keeper = b.keeper
 	}
-	handler, err := operate.Handler(o, page.Token, b.Log)
-	if err != nil {
-		return fmt.Errorf("queue page: %w", err)
-	}
-	b.AdminPage(operate.Path, handler)
+	b.AdminPage(operate.Path, operate.Handler(o, page.Token, b.Log))
 	return nil
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 const (
 	rowsEvery     = 15 * time.Second
 	databaseEvery = 5 * time.Second
-	firstRead     = 2 * time.Second // how long the start waits for rows
+	firstRead     = 2 * time.Second // how long the start waits for each
 )
 
 // Migrate creates or updates the service's own tables.
@@ -66,35 +67,30 @@ func (b *builder) useDatabase() error {
 	return nil
 }
 
-// follow reads rows now, so that the first messages know them, and then again and again.
-func (b *builder) follow(rows string, every time.Duration, read func(context.Context) error) {
+// follow reads what others decide now, so that the first jobs obey it, and then again and again.
+func (b *builder) follow(what string, every time.Duration, read func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.Background(), firstRead)
 	defer cancel()
 	if err := read(ctx); err != nil {
-		b.Log.Warn("rows are not known yet: those of the last start serve where they were copied, else messages wait",
-			"rows", rows, "error", err)
+		b.Log.Warn("not known yet: a copy of the last start serves where there is one, else jobs wait",
+			"what", what, "error", err)
 	}
-	b.Every(rows, every, read)
+	b.Every(what, every, read)
 }
 
-// watchDatabase keeps the gauge of the database honest and says when it goes and comes.
+// watchDatabase keeps the gauge of the database honest; its loop says when the database goes and comes.
 func (b *builder) watchDatabase() {
-	up := true
 	b.Every("database probe", databaseEvery, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, firstRead)
 		defer cancel()
 		err := b.TellOfSchema("database", b.db.Ready(ctx))
 		b.metrics.DatabaseUp(err == nil)
-		var differs *mysqldb.SchemaError
-		switch {
-		case errors.As(err, &differs): // jobs go on: it is no reason to be unready
+		if differs := (*mysqldb.SchemaError)(nil); errors.As(err, &differs) { // jobs go on: it is no reason to be unready
 			b.Health.Note("database", differs.Reason())
-		case err != nil && up:
-			b.Log.WarnContext(ctx, "the database is away: jobs go on, archive, consents and mappings wait", "error", err)
-		case err == nil && !up:
-			b.Log.InfoContext(ctx, "the database is back")
 		}
-		up = err == nil
+		if err != nil {
+			return fmt.Errorf("the database is away: jobs go on, archive, consents and mappings wait: %w", err)
+		}
 		return nil
 	})
 }

@@ -27,7 +27,8 @@ func (b *builder) openEngine() error {
 			b.Log.Warn("redis does not keep the durable profile, or could do better", "profile", b.cfg.Queue.Profile, "finding", one)
 		}
 	})
-	b.pauses = operate.NewPauses(b.gate, b.Clock)
+	b.pauses = operate.NewPauses(b.gate)
+	b.follow("pauses", pausesEvery, b.pauses.RunOnce)
 	b.bytes = quota.New(b.gate, b.cfg.Queue.LabBytes)
 	b.ids = job.NewGenerator(b.Clock, rand.Reader)
 	b.metrics = metrics.New(b.Registry)

@@ -19,6 +19,7 @@ const (
 	reapEvery    = time.Second
 	tidyEvery    = 2 * time.Second
 	holdsEvery   = time.Second
+	pausesEvery  = time.Second // how old the knowledge of the pauses may be at a claim
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 )

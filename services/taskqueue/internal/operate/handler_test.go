@@ -56,12 +56,9 @@ func open(t *testing.T, tokens string, payloads bool, n int) *site {
 	}
 	jobs := &api.Jobs{Queue: queue, Lease: time.Second, Clock: clock.System{}, IDs: ids}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
-	h, err := operate.Handler(&operate.Operator{Queue: queue, Jobs: jobs, Clock: clock.System{}, Audit: log, ShowPayloads: payloads},
-		config.Secret(tokens), log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Server = httptest.NewServer(h)
+	s.Server = httptest.NewServer(operate.Handler(
+		&operate.Operator{Queue: queue, Jobs: jobs, Clock: clock.System{}, Audit: log, ShowPayloads: payloads},
+		config.Secret(tokens), log))
 	t.Cleanup(s.Close)
 	return s
 }

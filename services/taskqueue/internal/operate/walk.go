@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -59,22 +60,16 @@ func parsePlace(text string) (p place, err error) {
 	if text == "" {
 		return place{}, nil
 	}
-	wrong := apperr.InvalidField("cursor", "the cursor is not one of this page; search again")
-	parts := strings.Split(text, ":")
-	if len(parts) != 3 {
-		return place{}, wrong
+	at, rest, _ := strings.Cut(text, ":")
+	score, id, found := strings.Cut(rest, ":")
+	var wrong [3]error
+	p.at, wrong[0] = strconv.Atoi(at)
+	p.after.Score, wrong[1] = strconv.ParseInt(score, 10, 64)
+	if id != "" {
+		p.after.ID, wrong[2] = job.ParseID(id)
 	}
-	p.at, err = strconv.Atoi(parts[0])
-	if err != nil || p.at < 0 {
-		return place{}, wrong
-	}
-	if p.after.Score, err = strconv.ParseInt(parts[1], 10, 64); err != nil || p.after.Score < 0 {
-		return place{}, wrong
-	}
-	if parts[2] != "" {
-		if p.after.ID, err = job.ParseID(parts[2]); err != nil {
-			return place{}, wrong
-		}
+	if !found || errors.Join(wrong[:]...) != nil || p.at < 0 || p.after.Score < 0 {
+		return place{}, apperr.InvalidField("cursor", "the cursor is not one of this page; search again")
 	}
 	return p, nil
 }

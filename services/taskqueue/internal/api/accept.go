@@ -68,26 +68,24 @@ func (a *Acceptor) Accept(
 	ctx context.Context, r Request, tasks []*taskqueuev1.ScheduledTask, now bool,
 ) ([]string, error) {
 	planned, err := a.plan(r.Caller, tasks, now)
-	if err != nil {
-		a.Observer.Refused(refusedInvalid)
-		return nil, err
-	}
-	return a.enqueue(ctx, r, planned)
+	return a.enqueue(ctx, r, planned, err)
 }
 
 // Map accepts dictionary mappings, one job each, all or none.
 func (a *Acceptor) Map(ctx context.Context, r Request, list []*taskqueuev1.DictionaryMapping) ([]string, error) {
 	planned, err := a.planMappings(r.Caller, list)
-	if err != nil {
-		return nil, err
-	}
-	return a.enqueue(ctx, r, planned)
+	return a.enqueue(ctx, r, planned, err)
 }
 
-func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned) ([]string, error) {
-	if len(r.IdempotencyKey) > maxKeyLength {
-		return nil, apperr.InvalidField("idempotency_key",
+// enqueue enqueues what was planned; wrong says what is wrong with it.
+func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wrong error) ([]string, error) {
+	if wrong == nil && len(r.IdempotencyKey) > maxKeyLength {
+		wrong = apperr.InvalidField("idempotency_key",
 			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
+	}
+	if wrong != nil {
+		a.Observer.Refused(refusedInvalid)
+		return nil, wrong
 	}
 	g := a.group(r, planned)
 	accepted, err := a.hand(ctx, g)

@@ -113,16 +113,10 @@ func (o *Order) Filter() (Filter, error) {
 // Selects reports whether the filter wants a job.
 func (f Filter) Selects(j *api.Job) bool {
 	r := &j.Record
-	switch {
-	case f.LabID != 0 && r.LabID != f.LabID:
-	case len(f.Channels) > 0 && !slices.Contains(f.Channels, j.ID.Lane().Channel):
-	case !f.wants(r.State):
-	case !strings.HasPrefix(r.Reason, f.Reason):
-	case f.CreatedBeforeMs > 0 && j.ID.CreatedMs() >= f.CreatedBeforeMs:
-	default:
-		return true
-	}
-	return false
+	return (f.LabID == 0 || r.LabID == f.LabID) &&
+		(len(f.Channels) == 0 || slices.Contains(f.Channels, j.ID.Lane().Channel)) &&
+		f.wants(r.State) && strings.HasPrefix(r.Reason, f.Reason) &&
+		(f.CreatedBeforeMs == 0 || j.ID.CreatedMs() < f.CreatedBeforeMs)
 }
 
 func (f Filter) wants(s job.State) bool {

@@ -19,15 +19,11 @@ const (
 // Record appends a change to the ledger whatsapp_consent_log and makes it the present state, whatsapp_consent, in one
 // transaction. The state's row is locked first, so that the ledger's last line of a key is its state.
 func (s *Store) Record(ctx context.Context, c consent.Change) error {
-	var hash any
-	if c.RecipientHash != nil {
-		hash = c.RecipientHash
-	}
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, upsertConsent, c.LabID, c.CacheKey, c.Type, string(c.Details), c.AtMs); err != nil {
 			return fmt.Errorf("set consent: %w", err)
 		}
-		_, err := tx.ExecContext(ctx, insertConsent, c.LabID, c.CacheKey, c.Type, hash, clip(c.Category, 32),
+		_, err := tx.ExecContext(ctx, insertConsent, c.LabID, c.CacheKey, c.Type, c.RecipientHash, clip(c.Category, 32),
 			clip(c.Source, 64), clip(c.Actor, 64), clip(c.IP, 45), clip(c.UserAgent, 255), string(c.Details), c.AtMs)
 		if err != nil {
 			return fmt.Errorf("append to the ledger: %w", err)

@@ -89,14 +89,18 @@ func (b *builder) openHandlers() error {
 	if err != nil {
 		return err
 	}
-	cfg := webhook.Config{Targets: b.targets, Webhooks: webhooks, Callbacks: callbacks, Subscribers: b.subscribers(),
-		Clock: b.Clock, Tokens: b.Tokens(), HostConcurrency: d.HostConcurrency, Pacer: b.pacer, Circuits: b.circuits,
-		Held: b.pauses.Receiver, Rate: func(origin string) float64 {
-			if own, ok := rates[origin]; ok {
-				return own
-			}
-			return d.HostRate
-		}}
+	cfg := webhook.Config{Targets: b.targets, Webhooks: webhooks, Callbacks: callbacks, Clock: b.Clock, Tokens: b.Tokens(),
+		HostConcurrency: d.HostConcurrency, Pacer: b.pacer, Circuits: b.circuits, Held: b.pauses.Receiver}
+	cfg.Rate = func(origin string) float64 {
+		if own, ok := rates[origin]; ok {
+			return own
+		}
+		return d.HostRate
+	}
+	if b.db != nil {
+		cfg.Subscribers = webhook.NewSubscribers(b.db, b.secrets, b.client)
+		b.follow("secrets of receivers", subscribersEvery, cfg.Subscribers.RunOnce)
+	}
 	if b.mailbox != nil {
 		recorder := mailbox.NewRecorder(b.mailbox, b.Log)
 		b.Loop("mailbox recorder", recorder.Run)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 )
 
@@ -46,14 +45,4 @@ func (b *builder) directory(name, path string) (*os.Root, error) {
 	}
 	b.Close(name, func(context.Context) error { return root.Close() })
 	return root, nil
-}
-
-// subscribers are nil without a database.
-func (b *builder) subscribers() *webhook.Subscribers {
-	if b.db == nil {
-		return nil
-	}
-	list := webhook.NewSubscribers(b.db, b.secrets, b.client)
-	b.follow("secrets of receivers", subscribersEvery, list.RunOnce)
-	return list
 }

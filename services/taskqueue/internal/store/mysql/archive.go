@@ -11,8 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -190,16 +188,8 @@ func (s *Store) PurgeBatch() int64 { return purgeBatch }
 
 // dataError reports that the server refuses a value: the same statement fails for ever.
 func dataError(err error) bool {
-	var answered *mysql.MySQLError
-	if !errors.As(err, &answered) {
-		return false
-	}
-	switch answered.Number {
-	case 1264, 1265, 1292, 1366, 1406, 3140, 3141,
-		4025: // out of range, truncated, wrong, charset, too long, JSON, constraint
-		return true
-	}
-	return false
+	// out of range, truncated, wrong, charset, too long, JSON, constraint
+	return answers(err, 1264, 1265, 1292, 1366, 1406, 3140, 3141, 4025)
 }
 
 // clip makes s valid text of at most n characters.

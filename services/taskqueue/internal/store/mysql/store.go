@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -58,16 +59,13 @@ func away(err error) error {
 
 // cannotBeUsed reports whether the database cannot be used at the moment, whatever is asked of it.
 func cannotBeUsed(err error) bool {
-	var answered *mysql.MySQLError
-	switch {
-	case mysqldb.IsUnavailable(err), errors.Is(err, mysqldb.ErrCommitUnknown), mysqldb.IsNoTable(err),
-		errors.Is(err, context.DeadlineExceeded):
-		return true
-	case errors.As(err, &answered):
-		switch answered.Number {
-		case 1044, 1045, 1049, 1698: // access or the database itself: its operator mends it, the jobs wait
-			return true
-		}
-	}
-	return false
+	return mysqldb.IsUnavailable(err) || mysqldb.IsNoTable(err) ||
+		errors.Is(err, mysqldb.ErrCommitUnknown) || errors.Is(err, context.DeadlineExceeded) ||
+		answers(err, 1044, 1045, 1049, 1698) // access or the database itself: its operator mends it, the jobs wait
+}
+
+// answers reports whether err is the server's answer with one of these numbers.
+func answers(err error, numbers ...uint16) bool {
+	var answer *mysql.MySQLError
+	return errors.As(err, &answer) && slices.Contains(numbers, answer.Number)
 }

@@ -32,7 +32,7 @@ func sorted(ids []string, done map[string]bool) (c Changed) {
 
 // Cancel ends waiting jobs and asks running ones to stop. A finished job counts as not found.
 func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Changed, err error) {
-	list, err := m.find(ctx, c, ids)
+	list, err := m.Find(ctx, c, ids)
 	if err != nil {
 		return out, err
 	}
@@ -85,7 +85,7 @@ func (m *Jobs) Reschedule(ctx context.Context, c task.Caller, id string, at time
 		return false, apperr.InvalidField("resc_at", "resc_at is more than a year ahead; reschedule the task later")
 	}
 	for range moveTries {
-		list, err := m.find(ctx, c, []string{id})
+		list, err := m.Find(ctx, c, []string{id})
 		if err != nil || list[0] == nil || list[0].ended() {
 			return false, err
 		}
@@ -118,7 +118,7 @@ func (j *Job) move(due int64) engine.Move {
 // RetryFailed revives failed jobs after the documented delay. A job that was revived before and did not run since
 // counts as one that is: a repeat after a lost answer says the same.
 func (m *Jobs) RetryFailed(ctx context.Context, c task.Caller, ids []string) (Changed, error) {
-	list, err := m.find(ctx, c, ids)
+	list, err := m.Find(ctx, c, ids)
 	if err != nil {
 		return Changed{}, err
 	}
@@ -158,7 +158,7 @@ const notSent = "An operator found that the message was not sent"
 // Resolve ends jobs of state unknown as what an operator found out about them: sent makes them finished, otherwise they
 // failed and may be retried.
 func (m *Jobs) Resolve(ctx context.Context, c task.Caller, ids []string, sent bool) (Changed, error) {
-	list, err := m.find(ctx, c, ids)
+	list, err := m.Find(ctx, c, ids)
 	if err != nil {
 		return Changed{}, err
 	}

@@ -220,6 +220,34 @@ func TestNothingIsDeletedThatTheArchiveDoesNotHave(t *testing.T) {
 	})
 }
 
+// vanishing lists a job before all others that is gone when it is looked at.
+type vanishing struct {
+	queue
+	gone job.ID
+}
+
+func (v vanishing) Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error) {
+	list, err := v.queue.Browse(ctx, x, after, most)
+	if x.Shard == 0 && after == (engine.Member{}) {
+		list = append([]engine.Member{{ID: v.gone}}, list...)
+	}
+	return list, err
+}
+
+func (away) Find(context.Context, []job.ID) (map[job.ID]*job.Record, error) { return nil, errAway }
+
+func TestASearchNeedsNoArchiveForJobsThatEndMeanwhile(t *testing.T) {
+	t.Parallel()
+	m := model.New(clock.System{}, engine.DefaultSettings())
+	d := newDesk(t, m)
+	d.Jobs.Archive = away{}
+	ids := d.enqueue(job.SMS, 12, 2, time.Hour)
+	d.Queue = vanishing{m, "00a01BX5ZZKBKACTAV9WEVGEMMVRZ"}
+	if got := d.search(operate.Order{Channel: "sms", States: "scheduled"}); !cmp.Equal(got, ids) {
+		t.Errorf("found %v, want %v", got, ids)
+	}
+}
+
 func TestTheOverviewAndTheScheduleCount(t *testing.T) {
 	onEveryEngine(t, func(d *desk) {
 		d.enqueue(job.Email, 12, 4, 0)

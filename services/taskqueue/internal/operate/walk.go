@@ -117,7 +117,7 @@ func (o *Operator) walk(
 	return looked, next, nil
 }
 
-// look reads the jobs of a page; nil for those that are gone.
+// look reads the jobs of a page; nil for those that are gone by now, for which no archive is asked.
 func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*api.Job, error) {
 	if len(page) == 0 {
 		return nil, nil
@@ -126,7 +126,7 @@ func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*api.Job, 
 	for i := range page {
 		ids[i] = string(page[i].ID)
 	}
-	return o.Jobs.Info(ctx, everybody, ids)
+	return o.Jobs.Find(ctx, everybody, ids)
 }
 
 const (

@@ -59,8 +59,11 @@ func refusal(err error) (reason string, answer error) {
 	return refusedUnavailable, Unavailable(err)
 }
 
-// Unavailable tells a caller that the queue's Redis does not answer.
+// Unavailable tells a caller that the queue's Redis does not answer, unless err says already what is wrong.
 func Unavailable(err error) error {
+	if _, known := apperr.From(err); known {
+		return err
+	}
 	return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The queue cannot be reached; try again in a few seconds").
 		WithRetryAfter(fullRetry).WithCause(err)
 }

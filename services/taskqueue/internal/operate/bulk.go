@@ -187,7 +187,7 @@ func (o *Operator) delete(ctx context.Context, found []match, out *Step) error {
 	for shard, list := range byShard {
 		went, err := o.Queue.TrimDead(ctx, shard, list)
 		if err != nil {
-			return unavailable(err)
+			return api.Unavailable(err)
 		}
 		out.Done += int(went)
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -61,7 +62,7 @@ const mostLeft = 50
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 	t, err := engine.Total(ctx, o.Queue)
 	if err != nil {
-		return Overview{}, unavailable(err)
+		return Overview{}, api.Unavailable(err)
 	}
 	out := Overview{NowMs: o.Clock.Now().UnixMilli(), Dead: t.Backlog.Dead, Unsaved: t.Backlog.Ends, Left: leftOf(t.Holds),
 		Paused: map[string]int64{}, Held: []Alone{}, Attempts: map[string]int64{}, Faults: map[string]int64{}}
@@ -115,7 +116,7 @@ func (o *Operator) Ahead(ctx context.Context) (Ahead, error) {
 	for shard := range job.Shards {
 		depths, err := o.Queue.Depths(ctx, shard)
 		if err != nil {
-			return sum, unavailable(err)
+			return sum, api.Unavailable(err)
 		}
 		for _, d := range depths {
 			if d.Waiting == d.Ready {
@@ -123,7 +124,7 @@ func (o *Operator) Ahead(ctx context.Context) (Ahead, error) {
 			}
 			a, err := o.Queue.Ahead(ctx, shard, d.Lane, first, aheadHours)
 			if err != nil {
-				return sum, unavailable(err)
+				return sum, api.Unavailable(err)
 			}
 			for i, n := range a.Hours {
 				sum.Hours[i] += n

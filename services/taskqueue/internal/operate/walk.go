@@ -94,7 +94,7 @@ func (o *Operator) walk(
 		room := min(StepSize, most-looked)
 		page, err := o.Queue.Browse(ctx, ranges[p.at], p.after, room)
 		if err != nil {
-			return looked, "", unavailable(err)
+			return looked, "", api.Unavailable(err)
 		}
 		jobs, err := o.look(ctx, page)
 		if err != nil {

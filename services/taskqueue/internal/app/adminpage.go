@@ -34,7 +34,8 @@ func (b *builder) openAdminPage() error {
 	if !page.Token.IsSet() && !page.Open {
 		return nil
 	}
-	o := &operate.Operator{Queue: b.gate, Jobs: b.server.Jobs, Clock: b.Clock, Audit: b.Audit, ShowPayloads: page.ShowPayloads}
+	o := &operate.Operator{Queue: b.gate, Jobs: b.server.Jobs, Clock: b.Clock, Audit: b.Audit,
+		ShowPayloads: page.ShowPayloads}
 	if b.keeper != nil {
 		o.Keeper = b.keeper
 	}

@@ -19,15 +19,13 @@ const (
 	reapEvery    = time.Second
 	tidyEvery    = 2 * time.Second
 	holdsEvery   = time.Second
+	pausesEvery  = time.Second // how old the knowledge of the pauses may be at a claim
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 )
 
 // work adds what delivers.
 func (b *builder) work() {
-	if b.store != nil {
-		b.Loop("mailbox recorder", b.store.Run)
-	}
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })
 	b.Every("destinations", holdsEvery, func(ctx context.Context) error {
@@ -36,7 +34,7 @@ func (b *builder) work() {
 		return err
 	})
 	if b.db != nil {
-		b.watchDatabase(b.db)
+		b.watchDatabase()
 	}
 	j := b.janitor()
 	b.Loop("reaper", j.Run)
@@ -52,7 +50,7 @@ func (b *builder) janitor() *janitor.Janitor {
 	keep := time.Duration(q.DeadDays) * 24 * time.Hour
 	cfg := janitor.Config{Every: reapEvery, KeepDead: keep, MaxDead: int64(q.DeadLimit), MaxDeadBytes: q.DeadBytes,
 		Resend: q.DoubtfulSends == doubtResend}
-	return janitor.New(cfg, janitor.Deps{Queue: b.gate, Archive: b.keeper(), Weigher: b.bytes, Observer: b.metrics,
+	return janitor.New(cfg, janitor.Deps{Queue: b.gate, Archive: b.keeper, Weigher: b.bytes, Observer: b.metrics,
 		Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log})
 }
 

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -43,12 +42,4 @@ type Operator struct {
 	Clock        clock.Clock
 	Audit        *slog.Logger // who did what to how many jobs, and why
 	ShowPayloads bool         // of one job's life
-}
-
-func unavailable(err error) error {
-	if _, known := apperr.From(err); known {
-		return err
-	}
-	return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The queue's Redis does not answer; the page asks again by itself").
-		WithRetryAfter(5 * time.Second).WithCause(err)
 }

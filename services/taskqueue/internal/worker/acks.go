@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 )
 
@@ -50,12 +51,9 @@ func (p *Pump) submit(r *run, s engine.Settlement, outcome string, took time.Dur
 	if s.Op == engine.OpRetry || s.Op == engine.OpRelease {
 		p.Bytes.Add(r.flow, int64(len(r.raw)))
 	}
-	token, other := r.tokens()
-	s.ID, s.Token, s.Flow = r.id, token, r.flow
-	r.mu.Lock()
-	end := r.leaseEnd
-	r.mu.Unlock()
-	one := &ack{run: r, settlement: s, other: other, outcome: outcome, took: took, leaseEnd: end}
+	one := &ack{run: r, settlement: s, outcome: outcome, took: took}
+	one.settlement.ID, one.settlement.Flow = r.id, r.flow
+	one.settlement.Token, one.other, one.leaseEnd = r.lease()
 	select {
 	case p.acks.in <- one:
 	case <-p.acks.quit:
@@ -158,7 +156,7 @@ func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool
 			}
 			return nil, false
 		}
-		sleep(ctx, ackRetry)
+		_ = lifecycle.Pause(ctx, ackRetry)
 	}
 }
 

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,7 +41,7 @@ func (p *Pump) startRenewer(ctx context.Context) (stop func()) {
 func (p *Pump) watch(ctx context.Context) {
 	now := p.Clock.Now()
 	var due []*run
-	p.running.each(func(r *run) {
+	p.each(func(r *run) {
 		switch end, renew := p.leaseState(r, now); {
 		case now.After(end.Add(-cancelMargin)):
 			p.giveUp(r, now, end)
@@ -48,10 +49,8 @@ func (p *Pump) watch(ctx context.Context) {
 			due = append(due, r)
 		}
 	})
-	for len(due) > 0 {
-		n := min(renewBatch, len(due))
-		p.renew(ctx, due[:n])
-		due = due[n:]
+	for batch := range slices.Chunk(due, renewBatch) {
+		p.renew(ctx, batch)
 	}
 }
 

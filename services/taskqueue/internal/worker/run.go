@@ -70,50 +70,26 @@ type run struct {
 	renewAt  time.Time
 }
 
-// tokens are what a settlement may find in the store: the known one, and an unanswered proposal.
-func (r *run) tokens() (token, other int64) {
+// lease is what a settlement may find in the store, the known token and an unanswered proposal; and when the lease ends.
+func (r *run) lease() (token, other int64, end time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.token, r.proposed
+	return r.token, r.proposed, r.leaseEnd
 }
 
-// registry is the set of runs whose handlers have not returned.
-type registry struct {
-	mu   sync.Mutex // guards runs
-	runs map[*run]struct{}
-}
-
-func newRegistry() *registry { return &registry{runs: map[*run]struct{}{}} }
-
-func (g *registry) add(r *run) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.runs[r] = struct{}{}
-}
-
-func (g *registry) remove(r *run) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.runs, r)
-}
-
-func (g *registry) size() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.runs)
-}
-
-func (g *registry) each(do func(*run)) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for r := range g.runs {
-		do(r)
-	}
+// each calls do with the runs whose handlers have not returned.
+func (p *Pump) each(do func(*run)) {
+	p.running.Range(func(key, _ any) bool {
+		if r, is := key.(*run); is {
+			do(r)
+		}
+		return true
+	})
 }
 
 func (p *Pump) execute(r *run) {
 	defer p.leave(r)
-	defer p.running.remove(r)
+	defer p.running.Delete(r)
 	defer r.cancel(nil)
 	began := p.Clock.Now()
 	if r.raw == nil {
@@ -192,7 +168,7 @@ func (p *Pump) handle(ctx context.Context, r *run) (result job.Result, err error
 	}
 	return p.Handler.Handle(ctx, Delivery{ID: r.id, Body: r.body, Attempt: r.body.Attempts + 1,
 		intent: func(ctx context.Context, provider string) (bool, error) {
-			token, other := r.tokens()
+			token, other, _ := r.lease()
 			owner, err := p.Queue.MarkIntent(ctx, r.id, token, provider)
 			if !owner && err == nil && other != 0 {
 				return p.Queue.MarkIntent(ctx, r.id, other, provider)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -21,13 +20,16 @@ type bell struct {
 	rung      chan error
 }
 
+// idlePoll is the longest sleep of an idle pump.
+const idlePoll = time.Second
+
 // WaitBell returns when the channel's bell rings, when d has passed, or with the error of ctx or of Redis. d is
 // timed here and not by Redis, whose timeouts are up to 100 ms late on an idle server. A ring that another
 // process heard costs at most the idle poll.
 func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error {
 	b := r.rings[shard][c]
-	b.listen(func() error { return r.hear(context.WithoutCancel(ctx), r.shards[shard].bells[c]) })
-	timer := time.NewTimer(min(d, r.set.IdlePoll))
+	b.listen(func() error { return r.hear(context.WithoutCancel(ctx), keysOf(shard).bell(c)) })
+	timer := time.NewTimer(min(d, idlePoll))
 	defer timer.Stop()
 	select {
 	case err := <-b.rung:
@@ -61,8 +63,7 @@ func (b *bell) listen(hear func() error) {
 
 // hear blocks until the bell rings or the idle poll is over.
 func (r *Redis) hear(ctx context.Context, key string) error {
-	timeout := strconv.FormatFloat(r.set.IdlePoll.Seconds(), 'f', 3, 64) // BLPop of the client knows whole seconds only
-	err := r.bells.Do(ctx, "BLPOP", key, timeout).Err()
+	err := r.bells.Do(ctx, "BLPOP", key, idlePoll.Seconds()).Err()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("wait for the bell: %w", err)
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -13,31 +12,20 @@ import (
 
 // Depths measures every lane of a shard; for metrics, not exact under load.
 func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	k := &r.shards[shard]
+	k := keysOf(shard)
 	lanes := job.Lanes()
 	pipe := r.rdb.Pipeline()
 	waiting, running := make([]*redis.IntCmd, len(lanes)), make([]*redis.IntCmd, len(lanes))
 	counts := make([]*redis.MapStringStringCmd, len(lanes))
-	keys := make([]string, len(lanes))
 	for i, l := range lanes {
-		waiting[i] = pipe.ZCard(ctx, k.lanes[l])
-		keys[i] = k.lanes[l]
-		running[i] = pipe.ZCard(ctx, k.leases[l.Channel])
-		counts[i] = pipe.HGetAll(ctx, k.counts[l.Channel])
+		waiting[i] = pipe.ZCard(ctx, k.lane(l))
+		running[i] = pipe.ZCard(ctx, k.leases(l.Channel))
+		counts[i] = pipe.HGetAll(ctx, k.counts(l.Channel))
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("measure lanes: %w", err)
+	if err := r.send(ctx, pipe, "measure lanes"); err != nil {
+		return nil, err
 	}
-	for _, l := range lanes {
-		keys = append(keys, k.rings[l])
-	}
-	reply, err := r.run(ctx, "oldest", keys, nil)
-	oldest, ok := reply.([]any)
-	if err == nil && (!ok || len(oldest) != 1+2*len(lanes)) {
-		err = errReply("oldest", reply)
-	}
+	oldest, err := r.list(ctx, "oldest", k.lanesAndRings(lanes...), nil, 1+2*len(lanes), 0)
 	if err != nil {
 		return nil, err
 	}
@@ -56,15 +44,10 @@ func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
 
 // Backlog counts what ended and is still kept in Redis for somebody.
 func (r *Redis) Backlog(ctx context.Context, shard int) (Backlog, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	k := &r.shards[shard]
-	pipe := r.rdb.Pipeline()
-	dead, ends := pipe.ZCard(ctx, k.dead), pipe.LLen(ctx, k.ends)
-	if _, err := pipe.Exec(ctx); err != nil {
-		return Backlog{}, fmt.Errorf("measure what ended: %w", err)
-	}
-	return Backlog{Dead: dead.Val(), Ends: ends.Val()}, nil
+	k, pipe := keysOf(shard), r.rdb.Pipeline()
+	dead, ends := pipe.ZCard(ctx, k.the(deadKey)), pipe.LLen(ctx, k.the(endsKey))
+	err := r.send(ctx, pipe, "measure what ended")
+	return Backlog{Dead: dead.Val(), Ends: ends.Val()}, err
 }
 
 // Measured is what Total asks.

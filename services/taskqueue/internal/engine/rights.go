@@ -62,7 +62,7 @@ func Rights() []string {
 func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	key := r.shards[0].prefix + "probe:" + rand.Text() // two processes that start must not take it from each other
+	key := keysOf(0).the("probe:" + rand.Text()) // two processes that start must not take it from each other
 	pipe := r.rdb.Pipeline()
 	list := probes(key)
 	if r.set.WaitAOF {

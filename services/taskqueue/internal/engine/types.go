@@ -224,12 +224,6 @@ type Snapshot struct {
 	Token           int64  // of the lease; 0: none
 }
 
-// Dead is one entry of the failed jobs, oldest first.
-type Dead struct {
-	ID     job.ID
-	DiedMs int64
-}
-
 // Depth is the load of one lane of one shard.
 type Depth struct {
 	Lane     job.Lane

@@ -9,13 +9,12 @@ for l = 1, n do
   for _, text in ipairs(redis.call('ZRANGE', KEYS[n + l], '-inf', now, 'BYSCORE')) do
     local flow = tonumber(text)
     local base = baseof(flow)
-    local head = redis.call('ZRANGE', KEYS[l], flow * SPAN, base + now, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-    if head[2] then
-      local due = tonumber(head[2]) - base
+    local id, score = first(KEYS[l], flow * SPAN, base + now)
+    if id then
       ready = ready + redis.call('ZCOUNT', KEYS[l], flow * SPAN, base + now)
-      if oldest < 0 or due < oldest then oldest = due end
+      if oldest < 0 or score - base < oldest then oldest = score - base end
     end
   end
-  reply[2 * l], reply[2 * l + 1] = oldest, ready
+  push(reply, oldest, ready)
 end
 return reply

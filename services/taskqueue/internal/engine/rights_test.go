@@ -66,7 +66,7 @@ func TestAMissingRightIsNamedWithTheStatementThatMendsIt(t *testing.T) {
 		"one command":         {[]string{"-blpop"}, []string{"may not run blpop: ACL SETUSER queue +blpop"}},
 		"commands of scripts": {[]string{"-zadd", "-hset"}, []string{"hset, zadd: ACL SETUSER queue +hset +zadd"}},
 		"loading scripts":     {[]string{"-script|load"}, []string{"ACL SETUSER queue +script|load"}},
-		"transactions":        {[]string{"-multi"}, []string{"ACL SETUSER queue +multi +exec"}},
+		"transactions":        {[]string{"-multi", "-exec"}, []string{"ACL SETUSER queue +multi +exec"}},
 		"the keys":            {[]string{"resetkeys", "~other:*"}, []string{"ACL SETUSER queue ~tq:*"}},
 		"the state":           {[]string{"-info"}, []string{"ACL SETUSER queue +info"}},
 		"the settings":        {[]string{"-config"}, []string{"+config|get"}},

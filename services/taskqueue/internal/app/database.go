@@ -91,8 +91,8 @@ func (b *builder) keeper() *janitor.Archive {
 	if b.db == nil {
 		return nil
 	}
-	return janitor.NewArchive(janitor.ArchiveDeps{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics,
-		Clock: b.Clock, Log: b.Log, Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour})
+	return &janitor.Archive{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics,
+		Clock: b.Clock, Log: b.Log, Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour}
 }
 
 // watchDatabase keeps the gauge of the database honest and says when it goes and comes.

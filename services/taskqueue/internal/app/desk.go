@@ -62,8 +62,8 @@ func (d *desk) open(do func() error) error {
 		defer func() { _ = db.Close() }()
 		store := mysql.NewArchive(db)
 		archive = store
-		d.operator.Keeper = janitor.NewArchive(janitor.ArchiveDeps{Queue: d.queue, Store: store, Observer: uncounted{},
-			Clock: clock.System{}, Log: d.log})
+		d.operator.Keeper = &janitor.Archive{Queue: d.queue, Store: store, Observer: uncounted{},
+			Clock: clock.System{}, Log: d.log}
 	}
 	d.operator.Jobs = jobsOf(d.queue, archive, d.queue.Lease(), job.NewGenerator(clock.System{}, rand.Reader))
 	return do()

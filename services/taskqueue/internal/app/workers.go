@@ -41,7 +41,7 @@ func (b *builder) work() {
 	b.Loop("reaper", j.Run)
 	b.Every("janitor", tidyEvery, j.Tidy)
 	b.Every("parked jobs", janitor.WakeEvery, j.Wake)
-	auditor := audit.New(audit.Deps{Queue: b.gate, Leads: j.Leads, Observer: b.metrics, Clock: b.Clock, Log: b.Log})
+	auditor := &audit.Auditor{Queue: b.gate, Leads: j.Leads, Observer: b.metrics, Log: b.Log}
 	b.Every("auditor", auditEvery, auditor.RunOnce)
 	b.Loop("pumps", b.pumps)
 }

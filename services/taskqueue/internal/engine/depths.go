@@ -2,42 +2,28 @@ package engine
 
 import (
 	"context"
-	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Depths measures every lane of a shard; for metrics, not exact under load.
+// Depths measures every lane of a shard.
 func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
-	k := keysOf(shard)
-	lanes := job.Lanes()
-	pipe := r.rdb.Pipeline()
-	waiting, running := make([]*redis.IntCmd, len(lanes)), make([]*redis.IntCmd, len(lanes))
-	counts := make([]*redis.MapStringStringCmd, len(lanes))
+	k, lanes := keysOf(shard), job.Lanes()
+	keys, args := k.lanesAndRings(lanes...), make([]any, len(lanes))
 	for i, l := range lanes {
-		waiting[i] = pipe.ZCard(ctx, k.lane(l))
-		running[i] = pipe.ZCard(ctx, k.leases(l.Channel))
-		counts[i] = pipe.HGetAll(ctx, k.counts(l.Channel))
+		keys, args[i] = append(keys, k.leases(l.Channel), k.counts(l.Channel)), int(l.Priority)
 	}
-	if err := r.send(ctx, pipe, "measure lanes"); err != nil {
-		return nil, err
-	}
-	oldest, err := r.list(ctx, "oldest", k.lanesAndRings(lanes...), nil, 1+2*len(lanes), 0)
+	const each = 7
+	parts, err := r.list(ctx, "depths", keys, args, each*len(lanes), 0)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]Depth, len(lanes))
 	for i, l := range lanes {
-		list[i] = Depth{Lane: l, Waiting: waiting[i].Val(), Ready: number(oldest[2+2*i]), Running: running[i].Val()}
-		count := counts[i].Val()
-		list[i].Begun = whole(count[strconv.Itoa(int(l.Priority))])
-		list[i].Attempts, list[i].Faults = whole(count["attempts"]), whole(count["faults"])
-		if due := number(oldest[1+2*i]); due >= 0 {
-			list[i].OldestMs = max(0, number(oldest[0])-due)
-		}
+		p := parts[each*i:]
+		list[i] = Depth{Lane: l, Waiting: number(p[0]), Ready: number(p[1]), OldestMs: number(p[2]), Running: number(p[3]),
+			Begun: number(p[4]), Attempts: number(p[5]), Faults: number(p[6])}
 	}
 	return list, nil
 }

@@ -27,7 +27,8 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	if errors.Is(cause, errCancelRequested) && r.doubtful {
 		return p.unknown(r), "unknown"
 	}
-	if failure.Postponed && result.Progress == nil && !p.outwaited(r, failure) {
+	outwaited := failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0 // the pauses count as attempts now
+	if failure.Postponed && result.Progress == nil && !outwaited {
 		return p.postponed(r, failure), "postponed"
 	}
 	attempts := r.body.Attempts + 1
@@ -92,11 +93,6 @@ func (p *Pump) patience(r *run, failure *job.Failure) time.Duration {
 		return failure.RetryAfter
 	}
 	return max(failure.RetryAfter, min(longest, p.waited(r)/seldom))
-}
-
-// outwaited reports whether a job waited so long for somebody to recover that the pauses count as attempts now.
-func (p *Pump) outwaited(r *run, failure *job.Failure) bool {
-	return failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0
 }
 
 func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job.Failure, began time.Time) {

@@ -23,7 +23,15 @@ func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 		return Claim{}, err
 	}
 	c := readClaim(parts)
-	return c, r.readBodies(ctx, k, c.Jobs)
+	bodies := make([]string, len(c.Jobs))
+	for i := range c.Jobs {
+		bodies[i] = k.body(c.Jobs[i].ID)
+	}
+	raw, err := r.bodies(ctx, bodies)
+	for i := range raw {
+		c.Jobs[i].Raw = raw[i]
+	}
+	return c, err
 }
 
 // lanesOf are the lanes of a channel, the most urgent one first.
@@ -74,26 +82,11 @@ func readClaim(parts []any) Claim {
 	return c
 }
 
-func (r *Redis) readBodies(ctx context.Context, k shardKeys, jobs []Leased) error {
-	if len(jobs) == 0 {
-		return nil
-	}
-	keys := make([]string, len(jobs))
-	for i := range jobs {
-		keys[i] = k.body(jobs[i].ID)
-	}
-	raw, err := r.bodies(ctx, keys)
-	if err != nil {
-		return err
-	}
-	for i := range jobs {
-		jobs[i].Raw = raw[i]
-	}
-	return nil
-}
-
 // bodies is a plain MGET, repeated when the answer got lost: it changes nothing.
 func (r *Redis) bodies(ctx context.Context, keys []string) ([][]byte, error) {
+	if len(keys) == 0 {
+		return nil, nil
+	}
 	var values *redis.SliceCmd
 	_, err := r.again(ctx, func() (any, error) {
 		pipe := r.rdb.Pipeline()

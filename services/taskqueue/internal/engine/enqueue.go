@@ -42,9 +42,9 @@ func (r *Redis) enqueueCall(k shardKeys, b Batch) (keys []string, args []any) {
 		first := &b.Jobs[i]
 		lane := first.ID.Lane()
 		bells.number(k.bell(lane.Channel))
-		window, observed, override := 0, "", 0
+		window, observed, override := 0, "", false
 		if w := first.Window; w != nil {
-			window, observed, override = windows.number(k.the(windowKey+w.Key)), string(w.Seen), flag(w.Override)
+			window, observed, override = windows.number(k.the(windowKey+w.Key)), string(w.Seen), w.Override
 			seen = append(seen, k.seenBody(w))
 		}
 		count := alike(b.Jobs[i:])
@@ -60,7 +60,7 @@ func (r *Redis) enqueueCall(k shardKeys, b Batch) (keys []string, args []any) {
 		windows.list, bodies, seen)
 	args = []any{b.RequestHash, seconds(b.KeepKey), len(lanes.list), len(bells.list), len(windows.list), n,
 		r.set.LaneLimit, r.flowLimit(b), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(),
-		flag(!b.OwnKey || len(windows.list) > 0), len(k.body(""))}
+		!b.OwnKey || len(windows.list) > 0, len(k.body(""))}
 	return keys, slices.Concat(args, perRun)
 }
 

@@ -61,7 +61,7 @@ func (r *Redis) TryHeld(ctx context.Context, to job.Destination, d time.Duration
 
 func (r *Redis) hold(ctx context.Context, to job.Destination, d time.Duration, try bool) (time.Duration, error) {
 	reply, err := r.run(ctx, "hold", []string{heldKey},
-		[]any{string(to), d.Milliseconds(), longestHold.Milliseconds(), flag(try)})
+		[]any{string(to), d.Milliseconds(), longestHold.Milliseconds(), try})
 	return time.Duration(number(reply)) * time.Millisecond, err
 }
 

@@ -19,7 +19,7 @@ func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, e
 			perJob = append(perJob, string(c.ID), c.Record)
 			children.add(k, i+1, c.Callbacks)
 		}
-		args := []any{len(batch), len(children.keys), seconds(r.set.KeepResults), flag(r.set.Archive)}
+		args := []any{len(batch), len(children.keys), seconds(r.set.KeepResults), r.set.Archive}
 		args = append(append(args, perJob...), children.args...)
 		return answers[Cancelled](ctx, r, "cancel", append(keys, children.keys...), args, len(batch))
 	})
@@ -55,7 +55,7 @@ func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
 	k := keysOf(x.ID.Shard())
 	var children births
 	children.add(k, 1, x.Callbacks)
-	args := []any{string(x.ID), x.Observed, x.Record, flag(x.Sent), seconds(r.set.KeepResults), flag(r.set.Archive),
+	args := []any{string(x.ID), x.Observed, x.Record, x.Sent, seconds(r.set.KeepResults), r.set.Archive,
 		len(children.keys)}
 	keys := append(k.lives(k.results(x.ID.CreatedMs()), k.body(x.ID)), children.keys...)
 	reply, err := r.repeat(ctx, "resolve", keys, append(args, children.args...))

@@ -97,11 +97,4 @@ func (r *Redis) send(ctx context.Context, pipe redis.Pipeliner, what string) err
 	return nil
 }
 
-func flag(on bool) int {
-	if on {
-		return 1
-	}
-	return 0
-}
-
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

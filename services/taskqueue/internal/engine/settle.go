@@ -57,7 +57,8 @@ func (c common) again() bool { return c.op == OpRetry || c.op == OpRelease }
 
 func (r *Redis) settleCall(k shardKeys, mode string, c job.Channel, list []Settlement) (keys []string, args []any) {
 	var lanes index[job.Lane]
-	var groups, lists, buckets index[string]
+	var groups index[Group]
+	var buckets index[string]
 	var children births
 	var windows []string
 	var left []any
@@ -74,12 +75,10 @@ func (r *Redis) settleCall(k shardKeys, mode string, c job.Channel, list []Settl
 			lane = lanes.number(first.lane)
 		}
 		if first.to != "" {
-			g := Group{Channel: c, Flow: first.flow, To: first.to}
-			group = groups.number(g.String())
-			lists.number(k.listOf(g))
+			group = groups.number(Group{Channel: c, Flow: first.flow, To: first.to})
 		}
 		perRun = append(perRun, n, first.token, string(rune(first.op)), lane, buckets.number(k.results(first.hour*hourMs)),
-			first.delay.Milliseconds(), counterText(first.counter), group, first.flow.Base())
+			first.delay.Milliseconds(), first.counter, group, first.flow.Base())
 		for ; n > 0; n-- {
 			s := &list[i]
 			i++
@@ -93,23 +92,16 @@ func (r *Redis) settleCall(k shardKeys, mode string, c job.Channel, list []Settl
 		}
 	}
 	const named = 12
-	keys = slices.Concat(k.lives(k.leases(c), k.bell(c), k.counts(c), k.the(groupsKey)), k.lanesAndRings(lanes.list...),
-		lists.list, buckets.list, bodies, children.keys, windows)
-	args = []any{mode, len(lanes.list), len(lists.list), len(buckets.list), len(list), len(children.keys),
-		seconds(r.set.KeepResults), flag(r.set.Archive), len(k.body("")), named + len(groups.list) + len(perRun) + 1,
+	args = []any{mode, len(lanes.list), len(groups.list), len(buckets.list), len(list), len(children.keys),
+		seconds(r.set.KeepResults), r.set.Archive, len(k.body("")), named + len(groups.list) + len(perRun) + 1,
 		r.set.CallbackLimit(), job.UntoldMark}
-	for _, name := range groups.list {
-		args = append(args, name)
+	lists := make([]string, len(groups.list))
+	for i, g := range groups.list {
+		lists[i], args = k.listOf(g), append(args, g.String())
 	}
+	keys = slices.Concat(k.lives(k.leases(c), k.bell(c), k.counts(c), k.the(groupsKey)), k.lanesAndRings(lanes.list...),
+		lists, buckets.list, bodies, children.keys, windows)
 	return keys, slices.Concat(args, perRun, children.args, left)
-}
-
-// counterText is a crash counter; empty leaves the stored one.
-func counterText(n int64) any {
-	if n == 0 {
-		return ""
-	}
-	return n
 }
 
 // births are the callback jobs of a call, as the prelude reads them.

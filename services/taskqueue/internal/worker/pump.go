@@ -83,6 +83,7 @@ type Pump struct {
 // New makes a pump; Run starts it.
 func New(cfg Config, deps Deps) *Pump {
 	p := &Pump{Deps: deps, cfg: cfg, name: rand.Text()}
+	p.Log = deps.Log.With("channel", cfg.Channel.String())
 	p.Pool.join()
 	p.acks = newAcks(p)
 	return p
@@ -119,7 +120,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 		if err != nil {
 			places.take(nil)
 			if backoff == firstBackoff { // once per outage, not once per try
-				p.Log.WarnContext(ctx, "claims fail, trying on", "channel", p.cfg.Channel.String(), "error", err)
+				p.Log.WarnContext(ctx, "claims fail, trying on", "error", err)
 			}
 			_ = lifecycle.Pause(ctx, backoff)
 			backoff = min(2*backoff, maxBackoff)
@@ -169,7 +170,6 @@ func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, receive
 			received:  received,
 			token:     claim.Token,
 			leaseEnd:  sent.Add(p.cfg.Lease),
-			renewAt:   sent.Add(p.cfg.Lease / 3),
 			started:   sent,
 		}
 		p.Bytes.Add(r.flow, -int64(len(r.raw)))
@@ -187,7 +187,6 @@ func (p *Pump) drain() {
 	if !p.Pool.waitAll(p.cfg.Lease) {
 		left := 0
 		p.each(func(*run) { left++ })
-		p.Log.Error("handlers did not return at shutdown; their leases run out", "channel", p.cfg.Channel.String(),
-			"handlers", left)
+		p.Log.Error("handlers did not return at shutdown; their leases run out", "handlers", left)
 	}
 }

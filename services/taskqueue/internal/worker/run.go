@@ -67,7 +67,6 @@ type run struct {
 	proposed int64     // a renewal that is not answered yet; 0: none
 	asked    time.Time // when proposed was first sent
 	leaseEnd time.Time
-	renewAt  time.Time
 }
 
 // lease is what a settlement may find in the store, the known token and an unanswered proposal; and when the lease ends.
@@ -119,8 +118,7 @@ const sealedDelay = time.Minute
 
 // sealed gives back a job that cannot be opened: most likely a key is missing here, which is no fault of the job.
 func (p *Pump) sealed(r *run, err error) {
-	channel := p.cfg.Channel.String()
-	p.Log.Error("a job cannot be opened and waits", "channel", channel, "job_id", string(r.id), "error", err)
+	p.Log.Error("a job cannot be opened and waits", "job_id", string(r.id), "error", err)
 	p.submit(r, engine.Settlement{Op: engine.OpRelease, Delay: sealedDelay}, "postponed", 0)
 }
 
@@ -136,12 +134,11 @@ func (p *Pump) noteWait(r *run, outcome string) {
 // log writes one line for each attempt that failed, and for others when debugging; never the payload, the recipient or
 // the receiver's answer.
 func (p *Pump) log(ctx context.Context, r *run, result job.Result, err error, outcome string) {
-	channel := p.cfg.Channel.String()
 	if err == nil || outcome == "postponed" || outcome == "released" {
-		p.Log.DebugContext(ctx, "a delivery ended", "channel", channel, "job_id", string(r.id), "outcome", outcome)
+		p.Log.DebugContext(ctx, "a delivery ended", "job_id", string(r.id), "outcome", outcome)
 		return
 	}
-	p.Log.InfoContext(ctx, "a delivery failed", "channel", channel, "job_id", string(r.id), "lab_id", r.body.LabID,
+	p.Log.InfoContext(ctx, "a delivery failed", "job_id", string(r.id), "lab_id", r.body.LabID,
 		"log_tag", r.body.LogTag, "attempt", r.body.Attempts+1, "reason", job.AsFailure(err).Reason,
 		"http_status", result.HTTPStatus, "outcome", outcome)
 }
@@ -157,8 +154,7 @@ func (p *Pump) leave(r *run) {
 func (p *Pump) handle(ctx context.Context, r *run) (result job.Result, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.Log.ErrorContext(ctx, "handler panicked", "channel", p.cfg.Channel.String(), "job_id", string(r.id),
-				"stack", string(debug.Stack()))
+			p.Log.ErrorContext(ctx, "handler panicked", "job_id", string(r.id), "stack", string(debug.Stack()))
 			err = job.Retryable("panic", "The delivery failed inside the task queue; it is tried again")
 		}
 	}()

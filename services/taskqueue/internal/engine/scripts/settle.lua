@@ -8,7 +8,7 @@
 --       platform's own excepted; untold: what is appended to the record of a job whose callbacks are dropped), then the
 --       names of the groups,
 --       then per run of jobs that are alike: how many, token, op, lane (r and l only), bucket, delay ms, crash counter
---       ('' = leave), group in which they are parked until their due time (0: none), what their flow adds to a due time,
+--       (0 = leave), group in which they are parked until their due time (0: none), what their flow adds to a due time,
 --       then their payloads;
 --       then the callbacks; then per window: number of the job that leaves it
 -- op: s succeeded, f failed (kept dead), u unknown (kept dead), c cancelled, r retry (payload = new body),
@@ -90,7 +90,7 @@ while i < n do
         if group then push(group, at, id) end
         released = released or op == 'l' and not group
         if op == 'r' then push(retry, body, payload) end
-        if crashed ~= '' then push(crashes, id, crashed) end
+        if crashed ~= '0' then push(crashes, id, crashed) end
       else
         if families[i] and not fits(families[i]) then verdict[i], payload = 4, table.concat({payload, untold}) end
         push(ended, id)

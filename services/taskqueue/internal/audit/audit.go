@@ -91,7 +91,7 @@ func (p *place) check(ctx context.Context, q Queue) (source string, checked int,
 	var ids []job.ID
 	for _, text := range texts {
 		id, err := job.ParseID(text)
-		if err != nil || id.Shard() != shard || !belongs(id, s) {
+		if err != nil || id.Shard() != shard || !s.MayHold(id) {
 			found = append(found, Violation{Rule: Foreign, Shard: shard, Source: s, Text: text})
 			continue
 		}
@@ -115,18 +115,6 @@ func (p *place) check(ctx context.Context, q Queue) (source string, checked int,
 		*p = place{shard: (shard + 1) % job.Shards}
 	}
 	return s.Name, len(texts), found, nil
-}
-
-// belongs reports whether an id may stand in a source.
-func belongs(id job.ID, s engine.Source) bool {
-	switch {
-	case s.Lane == nil:
-		return true
-	case s.Name == "leases":
-		return id.Lane().Channel == s.Lane.Channel
-	default:
-		return id.Lane() == *s.Lane
-	}
 }
 
 // Report is the outcome of a check of everything.

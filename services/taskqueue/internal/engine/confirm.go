@@ -34,7 +34,7 @@ func (r *Redis) confirmed(ctx context.Context, name string, keys []string, args 
 		return nil, err
 	}
 	pipe := node.Pipeline()
-	script := pipe.EvalSha(ctx, r.scripts[name].Hash(), keys, args...)
+	script := pipe.EvalSha(ctx, scripts[name].Hash(), keys, args...)
 	question := []any{"WAIT", r.set.WaitReplicas, confirmTimeout.Milliseconds()}
 	if r.set.WaitAOF {
 		question = []any{"WAITAOF", 1, r.set.WaitReplicas, confirmTimeout.Milliseconds()}

@@ -56,19 +56,16 @@ func (r *Redis) enqueueCall(k shardKeys, b Batch) (keys []string, args []any) {
 		}
 		i += count
 	}
+	flowLimit := r.set.FlowLimit
+	if b.Full {
+		flowLimit = 0
+	}
 	keys = slices.Concat([]string{k.the(idemKey + b.IdempotencyKey)}, k.lanesAndRings(lanes.list...), bells.list,
 		windows.list, bodies, seen)
 	args = []any{b.RequestHash, seconds(b.KeepKey), len(lanes.list), len(bells.list), len(windows.list), n,
-		r.set.LaneLimit, r.flowLimit(b), r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(),
+		r.set.LaneLimit, flowLimit, r.set.WindowKeepAfter.Milliseconds(), ringWithin.Milliseconds(),
 		!b.OwnKey || len(windows.list) > 0, len(k.body(""))}
 	return keys, slices.Concat(args, perRun)
-}
-
-func (r *Redis) flowLimit(b Batch) int {
-	if b.Full {
-		return 0
-	}
-	return r.set.FlowLimit
 }
 
 // alike counts the jobs at the beginning that differ in their bodies alone. A job with a window stands alone.

@@ -29,12 +29,15 @@ const (
 // Source is one place where ids are found.
 type Source struct {
 	Name string // for people: "lane", "leases", "dead", "bodies", …
-	Lane *job.Lane
 	key  string
-	kind byte // z sorted set, h hash, k keys
+	kind byte                 // z sorted set, h hash, k keys
+	own  func(id job.ID) bool // nil: all jobs of the shard may be there
 }
 
-// Sources lists the places of a shard. A channel's leases name its low lane.
+// MayHold reports whether a job of the shard may be there.
+func (s Source) MayHold(id job.ID) bool { return s.own == nil || s.own(id) }
+
+// Sources lists the places of a shard.
 func (r *Redis) Sources(shard int) []Source {
 	k := keysOf(shard)
 	list := []Source{
@@ -47,10 +50,12 @@ func (r *Redis) Sources(shard int) []Source {
 		{Name: "send intents", key: k.the(intentsKey), kind: 'h'},
 	}
 	for _, l := range job.Lanes() {
-		list = append(list, Source{Name: "lane", Lane: &l, key: k.lane(l), kind: 'z'})
+		own := func(id job.ID) bool { return id.Lane() == l }
+		list = append(list, Source{Name: "lane", key: k.lane(l), kind: 'z', own: own})
 	}
 	for _, c := range job.Channels() {
-		list = append(list, Source{Name: "leases", Lane: &job.Lane{Channel: c}, key: k.leases(c), kind: 'z'})
+		own := func(id job.ID) bool { return id.Lane().Channel == c }
+		list = append(list, Source{Name: "leases", key: k.leases(c), kind: 'z', own: own})
 	}
 	return list
 }

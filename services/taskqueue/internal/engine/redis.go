@@ -57,7 +57,6 @@ type Redis struct {
 	set     Settings
 	user    string
 	timeout time.Duration
-	scripts map[string]*redis.Script
 	rings   [job.Shards]map[job.Channel]*bell
 }
 
@@ -66,12 +65,8 @@ func New(c Config) (*Redis, error) {
 	if c.Client == nil || c.Bells == nil {
 		return nil, errors.New("the engine needs two Redis clients")
 	}
-	scripts, err := readScripts()
-	if err != nil {
-		return nil, err
-	}
 	r := &Redis{rdb: c.Client, bells: c.Bells, set: c.Settings, user: cmp.Or(c.User, "default"),
-		timeout: c.Settings.CallTimeout, scripts: scripts}
+		timeout: c.Settings.CallTimeout}
 	for shard := range r.rings {
 		r.rings[shard] = map[job.Channel]*bell{}
 		for _, c := range job.Channels() {

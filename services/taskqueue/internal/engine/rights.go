@@ -57,7 +57,7 @@ func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	for i, line := range asked {
 		args[i] = line
 	}
-	missing, err := r.scripts["rights"].Eval(ctx, r.rdb, keysOf(0).all("rights"), args...).StringSlice()
+	missing, err := scripts["rights"].Eval(ctx, r.rdb, keysOf(0).all("rights"), args...).StringSlice()
 	switch {
 	case err == nil:
 		return r.lacks(missing), nil

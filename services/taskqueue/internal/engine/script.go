@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"path"
 	"strings"
@@ -23,33 +22,23 @@ var scriptFiles embed.FS
 //go:embed prelude.lua
 var prelude string
 
-func readScripts() (map[string]*redis.Script, error) {
-	files, err := fs.Glob(scriptFiles, "scripts/*.lua")
-	if err != nil {
-		return nil, fmt.Errorf("list scripts: %w", err)
-	}
-	scripts := make(map[string]*redis.Script, len(files))
+// scripts are those of the program, each with the prelude after the line that declares its flags.
+var scripts = func() map[string]*redis.Script {
+	all := map[string]*redis.Script{}
+	files, _ := scriptFiles.ReadDir("scripts") // what is embedded can be read
 	for _, file := range files {
-		text, err := scriptFiles.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read script %s: %w", file, err)
-		}
-		scripts[strings.TrimSuffix(path.Base(file), ".lua")] = redis.NewScript(withPrelude(string(text)))
+		text, _ := scriptFiles.ReadFile(path.Join("scripts", file.Name()))
+		flags, rest, _ := strings.Cut(string(text), "\n")
+		all[strings.TrimSuffix(file.Name(), ".lua")] = redis.NewScript(flags + "\n" + prelude + rest)
 	}
-	return scripts, nil
-}
-
-// withPrelude puts the prelude after the line that declares a script's flags.
-func withPrelude(script string) string {
-	flags, rest, _ := strings.Cut(script, "\n")
-	return flags + "\n" + prelude + rest
-}
+	return all
+}()
 
 // Load puts every script into Redis. Serve calls it when it connects; a NOSCRIPT answer repeats it.
 func (r *Redis) Load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	for name, script := range r.scripts {
+	for name, script := range scripts {
 		if err := script.Load(ctx, r.rdb).Err(); err != nil {
 			return fmt.Errorf("load script %s: %w", name, err)
 		}
@@ -60,7 +49,7 @@ func (r *Redis) Load(ctx context.Context) error {
 // run executes a script once.
 func (r *Redis) run(ctx context.Context, name string, keys []string, args []any) (any, error) {
 	return r.loaded(ctx, name, func(ctx context.Context) (any, error) {
-		return r.scripts[name].EvalSha(ctx, r.rdb, keys, args...).Result()
+		return scripts[name].EvalSha(ctx, r.rdb, keys, args...).Result()
 	})
 }
 

@@ -95,7 +95,7 @@ func (p *Pump) Run(ctx context.Context) error {
 	p.acks.start(alive)
 	stopRenewer := p.startRenewer(alive)
 	p.claimLoop(ctx, alive)
-	p.drain()
+	p.drain(alive)
 	p.acks.stop()
 	stopRenewer()
 	return nil
@@ -179,12 +179,12 @@ func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, receive
 	}
 }
 
-func (p *Pump) drain() {
-	if p.Pool.waitAll(p.cfg.Grace) {
+func (p *Pump) drain(ctx context.Context) {
+	if p.Pool.waitAll(ctx, p.cfg.Grace) {
 		return
 	}
 	p.each(func(r *run) { r.cancel(errShutdown) })
-	if !p.Pool.waitAll(p.cfg.Lease) {
+	if !p.Pool.waitAll(ctx, p.cfg.Lease) {
 		left := 0
 		p.each(func(*run) { left++ })
 		p.Log.Error("handlers did not return at shutdown; their leases run out", "handlers", left)

@@ -156,7 +156,8 @@ func (d *desk) showLanes(ctx context.Context) error {
 func (d *desk) showDead(ctx context.Context, most int) error {
 	var ids []string
 	for shard := range job.Shards {
-		list, err := d.queue.OldestDead(ctx, shard, engine.AllFlows, clock.System{}.Now().UnixMilli(), most-len(ids))
+		oldest := engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows}
+		list, err := d.queue.Browse(ctx, oldest, engine.Member{}, most-len(ids))
 		if err != nil {
 			return err
 		}

@@ -15,10 +15,10 @@ type List int
 const (
 	ListLane   List = iota // waiting jobs, by flow and due time
 	ListLeases             // running jobs of a channel, by the end of their leases
-	ListDead               // failed and unknown jobs, by the time of their end
+	ListDead               // failed and unknown jobs, by the time of their end; those of one flow as in a lane
 )
 
-// AllFlows stands for every flow of a lane.
+// AllFlows stands for every flow of a lane or of the dead.
 const AllFlows job.Flow = -1
 
 // Range is a part of one list of one shard.
@@ -26,15 +26,22 @@ type Range struct {
 	Shard int
 	List  List
 	Lane  job.Lane // leases: its channel counts; dead: nothing
-	Flow  job.Flow // lanes: only this one
+	Flow  job.Flow // lanes, dead: only this one
+	Until int64    // dead: only who ended by then, in ms; 0: all
 }
 
 // Bounds are the lowest and the highest score of the range.
 func (x Range) Bounds() (low, high int64) {
-	if x.List != ListLane || x.Flow == AllFlows {
-		return 0, 1<<53 - 1
+	base := int64(0)
+	low, high = 0, 1<<53-1
+	if x.List != ListLeases && x.Flow != AllFlows {
+		base = x.Flow.Base()
+		low, high = int64(x.Flow)*job.FlowSpan, int64(x.Flow+1)*job.FlowSpan-1
 	}
-	return int64(x.Flow) * job.FlowSpan, int64(x.Flow+1)*job.FlowSpan - 1
+	if x.Until > 0 {
+		high = min(high, base+x.Until)
+	}
+	return low, high
 }
 
 // Member is one entry of a list. It also says where a walk over the list stands: after it.
@@ -47,13 +54,14 @@ type Member struct {
 // id. A walk meets every member that is there all the time, however much comes and goes meanwhile.
 func (r *Redis) Browse(ctx context.Context, x Range, after Member, most int) ([]Member, error) {
 	k := keysOf(x.Shard)
-	key := k.the(deadKey)
-	switch x.List {
-	case ListLane:
-		key = k.lane(x.Lane)
-	case ListLeases:
+	key := k.lane(x.Lane)
+	switch {
+	case x.List == ListLeases:
 		key = k.leases(x.Lane.Channel)
-	case ListDead:
+	case x.List == ListDead && x.Flow == AllFlows:
+		key = k.the(deadKey)
+	case x.List == ListDead:
+		key = k.the(deadFlowsKey)
 	}
 	low, high := x.Bounds()
 	parts, err := r.list(ctx, "browse", []string{key}, []any{max(low, after.Score), high, string(after.ID), most}, 0, 2)

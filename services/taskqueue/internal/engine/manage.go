@@ -137,3 +137,15 @@ func readSnapshot(id job.ID, now int64, p []any) Snapshot {
 	}
 	return s
 }
+
+// TrimDead forgets the observed dead jobs of one shard, unless they were revived meanwhile.
+func (r *Redis) TrimDead(ctx context.Context, shard int, list []Member) (int64, error) {
+	k := keysOf(shard)
+	keys, args := k.lives(), make([]any, 0, 2*len(list))
+	for _, d := range list {
+		keys = append(keys, k.body(d.ID))
+		args = append(args, string(d.ID), job.DueOfScore(d.Score)) // of one flow or of all
+	}
+	reply, err := r.repeat(ctx, "trim_dead", keys, args)
+	return number(reply), err
+}

@@ -2,9 +2,7 @@ package model
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -126,21 +124,6 @@ func (m *Model) Info(_ context.Context, ids []job.ID) ([]engine.Snapshot, error)
 	return list, nil
 }
 
-// OldestDead lists failed jobs of a flow, or of all, oldest first.
-func (m *Model) OldestDead(_ context.Context, shard int, flow job.Flow, diedMs int64, most int) ([]engine.Dead, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var list []engine.Dead
-	for id, died := range m.dead {
-		if id.Shard() == shard && died <= diedMs && (flow == engine.AllFlows || m.flows[id] == flow) {
-			list = append(list, engine.Dead{ID: id, DiedMs: died})
-		}
-	}
-	slices.SortFunc(list,
-		func(a, b engine.Dead) int { return cmp.Or(cmp.Compare(a.DiedMs, b.DiedMs), cmp.Compare(a.ID, b.ID)) })
-	return list[:min(most, len(list))], nil
-}
-
 // DeadParts counts what each flow has among the dead.
 func (m *Model) DeadParts(_ context.Context, shard int) (map[job.Flow]engine.Part, error) {
 	m.mu.Lock()
@@ -156,12 +139,12 @@ func (m *Model) DeadParts(_ context.Context, shard int) (map[job.Flow]engine.Par
 }
 
 // TrimDead forgets observed dead jobs.
-func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Dead) (int64, error) {
+func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Member) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var went int64
 	for _, d := range list {
-		if died, dead := m.dead[d.ID]; dead && died == d.DiedMs {
+		if died, dead := m.dead[d.ID]; dead && died == job.DueOfScore(d.Score) {
 			delete(m.dead, d.ID)
 			delete(m.records, d.ID)
 			delete(m.bodies, d.ID)

@@ -45,7 +45,13 @@ func (m *Model) members(x engine.Range) map[job.ID]int64 {
 			}
 		}
 	case engine.ListDead:
-		return m.dead
+		for id, died := range m.dead {
+			if x.Flow == engine.AllFlows {
+				list[id] = died
+			} else if m.flows[id] == x.Flow {
+				list[id] = x.Flow.Base() + died
+			}
+		}
 	}
 	return list
 }

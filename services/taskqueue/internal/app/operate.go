@@ -132,22 +132,18 @@ func (d *desk) showLanes(ctx context.Context) error {
 	fmt.Fprintln(w, "SHARD\tCHANNEL\tPRIORITY\tWAITING\tOLDEST READY\tRUNNING IN CHANNEL")
 	var dead int64
 	for shard := range job.Shards {
-		list, err := d.queue.Depths(ctx, shard)
+		depths, err := d.queue.Depths(ctx, shard)
 		if err != nil {
 			return err
 		}
-		for _, l := range list {
+		for _, l := range depths.Lanes {
 			age := "-"
 			if l.OldestMs > 0 {
 				age = (time.Duration(l.OldestMs) * time.Millisecond).Round(100 * time.Millisecond).String()
 			}
 			fmt.Fprintf(w, "%02d\t%s\t%s\t%d\t%s\t%d\n", shard, l.Lane.Channel, l.Lane.Priority, l.Waiting, age, l.Running)
 		}
-		b, err := d.queue.Backlog(ctx, shard)
-		if err != nil {
-			return err
-		}
-		dead += b.Dead
+		dead += depths.Dead
 	}
 	fmt.Fprintf(w, "\nfailed jobs that retryTask can revive: %d\n", dead)
 	return w.Flush()

@@ -34,9 +34,8 @@ type wholeQueue interface {
 	HowEnded(ctx context.Context, ids []job.ID) ([]engine.Ended, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	ForgetResults(ctx context.Context, ids []job.ID) error
-	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
+	Depths(ctx context.Context, shard int) (engine.Depths, error)
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
-	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
 	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
 	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
 	Pause(ctx context.Context, t engine.Target, at time.Time) error

@@ -33,8 +33,8 @@ func (m *Metrics) Measure(ctx context.Context, q Depths) error {
 	m.paused.Set(float64(receivers))
 	m.memory.Set(memory)
 	m.pauses(t.Paused)
-	m.dead.Set(float64(t.Backlog.Dead))
-	m.backlog.Set(float64(t.Backlog.Ends))
+	m.dead.Set(float64(t.Dead))
+	m.backlog.Set(float64(t.Ends))
 	for _, d := range t.Lanes {
 		m.lane(d.Lane, d)
 	}

@@ -257,7 +257,7 @@ func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range depths {
+		for _, d := range depths.Lanes {
 			if d.Lane == engine.CallbackLane() && d.Waiting != 1 {
 				t.Errorf("%d callbacks, want 1", d.Waiting)
 			}

@@ -154,11 +154,16 @@ func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Member) (int64,
 	return went, nil
 }
 
-// Depths measures every lane of a shard.
-func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
+// Depths measures a shard.
+func (m *Model) Depths(_ context.Context, shard int) (engine.Depths, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var list []engine.Depth
+	all := engine.Depths{Ends: int64(len(m.shardEnds(shard).IDs))}
+	for id := range m.dead {
+		if id.Shard() == shard {
+			all.Dead++
+		}
+	}
 	for _, l := range job.Lanes() {
 		d := engine.Depth{Lane: l, Begun: m.begun[l], Attempts: m.attempts[l.Channel], Faults: m.faults[l.Channel]}
 		for id, due := range m.lanes[l] {
@@ -175,20 +180,7 @@ func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
 				d.Running++
 			}
 		}
-		list = append(list, d)
+		all.Lanes = append(all.Lanes, d)
 	}
-	return list, nil
-}
-
-// Backlog counts what ended and is kept for somebody.
-func (m *Model) Backlog(_ context.Context, shard int) (engine.Backlog, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	b := engine.Backlog{Ends: int64(len(m.shardEnds(shard).IDs))}
-	for id := range m.dead {
-		if id.Shard() == shard {
-			b.Dead++
-		}
-	}
-	return b, nil
+	return all, nil
 }

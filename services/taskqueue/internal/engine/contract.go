@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -100,9 +99,8 @@ func settingsOf(ctx context.Context, rdb redis.Cmdable) (map[string]string, erro
 	all := map[string]string{}
 	for _, pattern := range []string{"*append*", "min-replicas-to-write", "lazyfree-lazy-expire"} {
 		some, err := rdb.ConfigGet(ctx, pattern).Result()
-		var answered redis.Error
 		switch {
-		case errors.As(err, &answered):
+		case err != nil && answered(err):
 			return nil, nil
 		case err != nil:
 			return nil, fmt.Errorf("ask redis for its settings: %w", err)

@@ -48,7 +48,7 @@ func (k shardKeys) all(names ...string) []string {
 	return list
 }
 
-// lives begins the keys of every script about the lives of jobs, in the order of the prelude.
+// lives begins the keys of every script about the lives of jobs, in the order of lives.lua.
 func (k shardKeys) lives(more ...string) []string {
 	list := append(k.all(deadKey, recordsKey, deadFlowsKey, crashesKey, renewalsKey, cancelsKey, intentsKey, endsKey),
 		k.lane(CallbackLane()), k.ring(CallbackLane()), k.bell(job.Callback))

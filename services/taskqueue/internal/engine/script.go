@@ -22,14 +22,21 @@ var scriptFiles embed.FS
 //go:embed prelude.lua
 var prelude string
 
-// scripts are those of the program, each with the prelude after the line that declares its flags.
+//go:embed lives.lua
+var lives string
+
+// scripts are those of the program, each with what it shares with others after the line that declares its flags.
 var scripts = func() map[string]*redis.Script {
 	all := map[string]*redis.Script{}
 	files, _ := scriptFiles.ReadDir("scripts") // what is embedded can be read
 	for _, file := range files {
 		text, _ := scriptFiles.ReadFile(path.Join("scripts", file.Name()))
-		flags, rest, _ := strings.Cut(string(text), "\n")
-		all[strings.TrimSuffix(file.Name(), ".lua")] = redis.NewScript(flags + "\n" + prelude + rest)
+		flags, script, _ := strings.Cut(string(text), "\n")
+		shared := prelude
+		if strings.Contains(script, "\n-- KEYS: those of lives") {
+			shared += lives
+		}
+		all[strings.TrimSuffix(file.Name(), ".lua")] = redis.NewScript(flags + "\n" + shared + script)
 	}
 	return all
 }()

@@ -104,7 +104,7 @@ func (r *Redis) settleCall(k shardKeys, mode string, c job.Channel, list []Settl
 	return keys, slices.Concat(args, perRun, children.args, left)
 }
 
-// births are the callback jobs of a call, as the prelude reads them.
+// births are the callback jobs of a call, as lives.lua reads them.
 type births struct {
 	keys []string
 	args []any

@@ -3,8 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,8 +14,7 @@ import (
 // bell is this process's ear at one bell. At most one BLPOP listens, and it is begun only for a pump that has
 // nothing to do, so that a busy process leaves the bell to idle ones.
 type bell struct {
-	mu        sync.Mutex // guards listening
-	listening bool
+	listening atomic.Bool
 	rung      chan error
 }
 
@@ -27,8 +25,10 @@ const idlePoll = time.Second
 // timed here and not by Redis, whose timeouts are up to 100 ms late on an idle server. A ring that another
 // process heard costs at most the idle poll.
 func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error {
-	b := r.rings[shard][c]
-	b.listen(func() error { return r.hear(context.WithoutCancel(ctx), keysOf(shard).bell(c)) })
+	b := r.heard[shard][c]
+	if b.listening.CompareAndSwap(false, true) {
+		go b.listen(context.WithoutCancel(ctx), r.bells, keysOf(shard).bell(c))
+	}
 	timer := time.NewTimer(min(d, idlePoll))
 	defer timer.Stop()
 	select {
@@ -41,31 +41,15 @@ func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.D
 	}
 }
 
-// listen begins to listen unless somebody does.
-func (b *bell) listen(hear func() error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.listening {
-		return
+// listen blocks until the bell rings or the idle poll is over, and says so.
+func (b *bell) listen(ctx context.Context, bells redis.UniversalClient, key string) {
+	err := bells.Do(ctx, "BLPOP", key, idlePoll.Seconds()).Err()
+	if errors.Is(err, redis.Nil) {
+		err = nil
 	}
-	b.listening = true
-	go func() {
-		err := hear()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.listening = false
-		select {
-		case b.rung <- err:
-		default: // a ring that nobody took yet says the same
-		}
-	}()
-}
-
-// hear blocks until the bell rings or the idle poll is over.
-func (r *Redis) hear(ctx context.Context, key string) error {
-	err := r.bells.Do(ctx, "BLPOP", key, idlePoll.Seconds()).Err()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return fmt.Errorf("wait for the bell: %w", err)
+	b.listening.Store(false)
+	select {
+	case b.rung <- err:
+	default: // a ring that nobody took yet says the same
 	}
-	return nil
 }

@@ -32,7 +32,7 @@ type Contract struct {
 // CheckContract reads what the engine relies on: version, role, append-only file, eviction, replicas. An error means
 // that Redis could not be asked.
 func (r *Redis) CheckContract(ctx context.Context) (Contract, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	var c Contract
 	err := r.eachMaster(ctx, func(ctx context.Context, one redis.Cmdable) error { return c.inspect(ctx, one, r.set) })
@@ -59,7 +59,7 @@ func (r *Redis) eachMaster(ctx context.Context, ask func(context.Context, redis.
 
 // Memory is how much of its memory the fullest master uses, 0 to 1. Zero: it has no limit but the machine's.
 func (r *Redis) Memory(ctx context.Context) (float64, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	var fullest float64
 	err := r.eachMaster(ctx, func(ctx context.Context, one redis.Cmdable) error {

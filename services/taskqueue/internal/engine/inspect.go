@@ -65,7 +65,7 @@ func (r *Redis) Sources(shard int) []Source {
 func (r *Redis) Page(
 	ctx context.Context, s Source, cursor uint64, count int64,
 ) (texts []string, next uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	switch s.kind {
 	case 'z':

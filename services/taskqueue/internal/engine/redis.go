@@ -52,12 +52,11 @@ type Config struct {
 
 // Redis is the engine on a real Redis. Safe for concurrent use.
 type Redis struct {
-	rdb     redis.UniversalClient
-	bells   redis.UniversalClient
-	set     Settings
-	user    string
-	timeout time.Duration
-	rings   [job.Shards]map[job.Channel]*bell
+	rdb   redis.UniversalClient
+	bells redis.UniversalClient
+	set   Settings
+	user  string
+	heard [job.Shards]map[job.Channel]*bell
 }
 
 // New makes an engine; it does not connect.
@@ -65,12 +64,11 @@ func New(c Config) (*Redis, error) {
 	if c.Client == nil || c.Bells == nil {
 		return nil, errors.New("the engine needs two Redis clients")
 	}
-	r := &Redis{rdb: c.Client, bells: c.Bells, set: c.Settings, user: cmp.Or(c.User, "default"),
-		timeout: c.Settings.CallTimeout}
-	for shard := range r.rings {
-		r.rings[shard] = map[job.Channel]*bell{}
+	r := &Redis{rdb: c.Client, bells: c.Bells, set: c.Settings, user: cmp.Or(c.User, "default")}
+	for shard := range r.heard {
+		r.heard[shard] = map[job.Channel]*bell{}
 		for _, c := range job.Channels() {
-			r.rings[shard][c] = &bell{rung: make(chan error, 1)}
+			r.heard[shard][c] = &bell{rung: make(chan error, 1)}
 		}
 	}
 	return r, nil
@@ -81,7 +79,7 @@ func (r *Redis) Lease() time.Duration { return r.set.Lease }
 
 // send sends a pipeline within the time of a call. That there is nothing under a key is no error.
 func (r *Redis) send(ctx context.Context, pipe redis.Pipeliner, what string) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	commands, _ := pipe.Exec(ctx) // each command has its own error
 	for _, one := range commands {

@@ -47,7 +47,7 @@ func Rights() []string {
 // MissingRights says what the user may not do that the queue does, in words for operators that end with the statement
 // that mends it.
 func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	asked := commands
 	if r.set.WaitAOF {
@@ -61,10 +61,10 @@ func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	switch {
 	case err == nil:
 		return r.lacks(missing), nil
-	case redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "key"):
-		return []string{fmt.Sprintf("user %s of redis may not use the queue's keys: ACL SETUSER %[1]s ~%[2]s", r.user, Keys)}, nil
-	case redis.HasErrorPrefix(err, "NOPERM"):
+	case redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "command"): // and not a key
 		return r.lacks([]string{"eval"}), nil
+	case redis.HasErrorPrefix(err, "NOPERM"):
+		return []string{fmt.Sprintf("user %s of redis may not use the queue's keys: ACL SETUSER %[1]s ~%[2]s", r.user, Keys)}, nil
 	case answered(err): // Redis knows no such question; the contract says what else an old one lacks
 		return nil, nil
 	}

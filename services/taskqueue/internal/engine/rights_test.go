@@ -66,6 +66,7 @@ func TestAMissingRightIsNamedWithTheStatementThatMendsIt(t *testing.T) {
 		"one command":         {[]string{"-blpop"}, []string{"may not run blpop: ACL SETUSER queue +blpop"}},
 		"commands of scripts": {[]string{"-zadd", "-hset"}, []string{"hset, zadd: ACL SETUSER queue +hset +zadd"}},
 		"loading scripts":     {[]string{"-script|load"}, []string{"ACL SETUSER queue +script|load"}},
+		"asking":              {[]string{"-eval"}, []string{"may not run eval: ACL SETUSER queue +eval"}},
 		"transactions":        {[]string{"-multi", "-exec"}, []string{"ACL SETUSER queue +multi +exec"}},
 		"the keys":            {[]string{"resetkeys", "~other:*"}, []string{"ACL SETUSER queue ~tq:*"}},
 		"the state":           {[]string{"-info"}, []string{"ACL SETUSER queue +info"}},

@@ -43,7 +43,7 @@ var scripts = func() map[string]*redis.Script {
 
 // Load puts every script into Redis. Serve calls it when it connects; a NOSCRIPT answer repeats it.
 func (r *Redis) Load(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	for name, script := range scripts {
 		if err := script.Load(ctx, r.rdb).Err(); err != nil {
@@ -62,7 +62,7 @@ func (r *Redis) run(ctx context.Context, name string, keys []string, args []any)
 
 // loaded executes a script; NOSCRIPT (a restarted or failed-over Redis) loads all of them and repeats.
 func (r *Redis) loaded(ctx context.Context, name string, run func(context.Context) (any, error)) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	reply, err := run(ctx)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {

@@ -50,7 +50,7 @@ func (r *Redis) NoteShards(ctx context.Context) error {
 // ReserveKey keeps an idempotency key for a request that is accepted on another shard than its key's own, as a request
 // with windows is: two requests under one key then meet, wherever each of them goes. Safe to repeat.
 func (r *Redis) ReserveKey(ctx context.Context, shard int, key, hash string, keep time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	once := redis.SetArgs{Mode: "NX", TTL: keep, Get: true}
 	record, err := r.rdb.SetArgs(ctx, keysOf(shard).the(idemKey+key), hash, once).Result()

@@ -36,7 +36,8 @@ func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 
 // lanesOf are the lanes of a channel, the most urgent one first.
 func lanesOf(c job.Channel) []job.Lane {
-	return []job.Lane{{Channel: c, Priority: job.High}, {Channel: c, Priority: job.Moderate}, {Channel: c, Priority: job.Low}}
+	of := func(p job.Priority) job.Lane { return job.Lane{Channel: c, Priority: p} }
+	return []job.Lane{of(job.High), of(job.Moderate), of(job.Low)}
 }
 
 func (r *Redis) claimArgs(q ClaimRequest) []any {

@@ -6,8 +6,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// shardKeys names what one shard has in Redis; it is the prefix of all of it. The hash tag is a constant of the shard: no
-// text of a caller ever stands between the braces.
+// shardKeys names what one shard has in Redis; it is the prefix of all of it. The hash tag is a constant of the shard:
+// no text of a caller ever stands between the braces.
 type shardKeys string
 
 func keysOf(shard int) shardKeys { return shardKeys("tq:{" + tags[shard] + "}:") }

@@ -182,7 +182,8 @@ func (a *acks) judge(one *ack, v engine.Verdict) *ack {
 		if one.run.doubtful {
 			next.settlement, next.outcome = p.unknown(one.run), "unknown"
 		}
-		next.settlement.ID, next.settlement.Token, next.settlement.Flow = one.settlement.ID, one.settlement.Token, one.run.flow
+		next.settlement.ID, next.settlement.Token = one.settlement.ID, one.settlement.Token
+		next.settlement.Flow = one.settlement.Flow
 		return &next
 	case v == engine.VerdictLost && one.other != 0:
 		next := *one

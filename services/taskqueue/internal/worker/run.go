@@ -69,7 +69,7 @@ type run struct {
 	leaseEnd time.Time
 }
 
-// lease is what a settlement may find in the store, the known token and an unanswered proposal; and when the lease ends.
+// lease is what a settlement may find in the store, the known token and an unanswered proposal, and when it ends.
 func (r *run) lease() (token, other int64, end time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

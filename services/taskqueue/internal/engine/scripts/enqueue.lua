@@ -19,7 +19,7 @@ if stored then
   redis.call('SET', record, stored, 'KEEPTTL') -- a write, so that WAIT after it waits for the batch
   return {2, string.sub(stored, #hash + 2)}
 end
-n = tonumber(n)
+n, idat = tonumber(n), idat + 1
 local lane0 = 1
 local ring0 = lane0 + nl
 local bell0 = ring0 + nl
@@ -47,12 +47,12 @@ while i < n do
     ids[i + 2] = seen
     if override then push(overrides, {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 8]}) end
   else
-    if w > 0 then push(opens, {w = w, id = string.sub(KEYS[body0 + i + 1], idat + 1), due = due}) end
+    if w > 0 then push(opens, {w = w, id = string.sub(KEYS[body0 + i + 1], idat), due = due}) end
     fresh[lane][base] = (fresh[lane][base] or 0) + count
     local add, size, born = adds[lane], #adds[lane], #bodies
     for j = 1, count do
       local key = KEYS[body0 + i + j]
-      local id = string.sub(key, idat + 1)
+      local id = string.sub(key, idat)
       ids[i + j + 1] = id
       add[size + 2 * j - 1], add[size + 2 * j] = score, id
       bodies[born + 2 * j - 1], bodies[born + 2 * j] = key, ARGV[a + 7 + j]

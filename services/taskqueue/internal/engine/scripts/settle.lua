@@ -18,7 +18,7 @@
 local leases, bell, counts, groups = unpack(KEYS, 12, 15)
 local mode, nl, ng, nr, n, nc, seconds, archive, idat, callbacks, most, untold = unpack(ARGV, 1, 12)
 local reaping, fence = string.sub(mode, 1, 1) == 'r', tonumber(string.sub(mode, 2))
-n = tonumber(n)
+n, idat = tonumber(n), idat + 1
 local lane0 = 15
 local ring0 = lane0 + nl
 local list0 = ring0 + nl
@@ -27,7 +27,7 @@ local body0 = res0 + nr
 local cb0 = body0 + n
 local now = clock()
 local ids = {}
-for i = 1, n do ids[i] = string.sub(KEYS[body0 + i], idat + 1) end
+for i = 1, n do ids[i] = string.sub(KEYS[body0 + i], idat) end
 local asked = redis.call('HLEN', CANCELS) > 0 and redis.call('HMGET', CANCELS, unpack(ids)) or {}
 local traces = redis.call('EXISTS', CRASHES, RENEWALS, CANCELS, INTENTS) > 0
 local deposed = reaping and tonumber(redis.call('HGET', KEYS[#KEYS], 'fence') or 0) ~= fence
@@ -57,7 +57,7 @@ local function fits(family) -- all callbacks of a job, or none when too many of 
   return true
 end
 
-local verdict, gone, ended, ends, unlink, retry, crashes = {}, {}, {}, {}, {}, {}, {}
+local verdict, gone, ends, dropped, unlink, retry, crashes = {}, {}, {}, {}, {}, {}, {}
 local died, byflow, graves, released, attempts, faults = {}, {}, {}, false, 0, 0
 local lanes, parked, results = {}, {}, {}
 local heads = {} -- earliest due times by lane and flow
@@ -81,7 +81,7 @@ while i < n do
       verdict[i] = 3
     else
       verdict[i] = 1
-      push(gone, id)
+      gone[#gone + 1] = id
       if op == 's' then attempts = attempts + 1 end
       if op == 'r' or op == 'f' or op == 'u' then faults = faults + 1 end
       if again then
@@ -93,15 +93,22 @@ while i < n do
         if crashed ~= '0' then push(crashes, id, crashed) end
       else
         if families[i] and not fits(families[i]) then verdict[i], payload = 4, table.concat({payload, untold}) end
-        push(ended, id)
-        if op ~= 'd' then push(ends, id) end
         if op == 'f' or op == 'u' then
           push(died, now, id)
           push(byflow, now + base, id)
           push(graves, id, payload)
         else
-          push(unlink, body)
-          if op ~= 'd' then push(results[bucket], id, payload) end
+          unlink[#unlink + 1] = body
+        end
+        if op == 'd' then
+          dropped[#dropped + 1] = id
+        else
+          ends[#ends + 1] = id
+          if op == 's' or op == 'c' then
+            local stored = results[bucket]
+            local size = #stored
+            stored[size + 1], stored[size + 2] = id, payload
+          end
         end
       end
     end
@@ -132,8 +139,10 @@ if archive == '1' then put('RPUSH', ENDS, ends) end
 if traces then
   redis.call('HDEL', RENEWALS, unpack(gone))
   redis.call('HDEL', INTENTS, unpack(gone))
-  put('HDEL', CRASHES, ended)
-  put('HDEL', CANCELS, ended)
+  for _, over in ipairs({ends, dropped}) do
+    put('HDEL', CRASHES, over)
+    put('HDEL', CANCELS, over)
+  end
 end
 put('HSET', CRASHES, crashes)
 a = a + 4 * nc

@@ -52,8 +52,8 @@ func (b *builder) useDatabase() error {
 	}
 	b.server.Consents = consent.NewRecorder(b.db, b.Clock)
 	b.server.Jobs.Archive = b.db
-	b.keeper = janitor.NewArchive(janitor.ArchiveDeps{Queue: b.gate, Store: b.db, Observer: b.metrics,
-		Clock: b.Clock, Log: b.Log, Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour})
+	b.keeper = &janitor.Archive{Queue: b.gate, Store: b.db, Observer: b.metrics,
+		Clock: b.Clock, Log: b.Log, Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour}
 	b.handlers[job.Mapping] = mapping.NewHandler(b.db)
 	b.handlers[job.WhatsApp] = whatsapp.NewGate(b.db, b.handlers[job.WhatsApp])
 	b.follow("provider rows", rowsEvery, func(ctx context.Context) error { return b.providers.Load(ctx, b.db) })

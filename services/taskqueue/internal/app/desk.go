@@ -65,8 +65,8 @@ func (d *desk) opened(work func(context.Context, []string) error) func(context.C
 			defer db.Close()
 			store := mysql.New(db)
 			jobs.Archive = store
-			d.operator.Keeper = janitor.NewArchive(janitor.ArchiveDeps{Queue: d.queue, Store: store, Observer: uncounted{},
-				Clock: clock.System{}, Log: d.log})
+			d.operator.Keeper = &janitor.Archive{Queue: d.queue, Store: store, Observer: uncounted{},
+				Clock: clock.System{}, Log: d.log}
 		}
 		return work(ctx, args)
 	}

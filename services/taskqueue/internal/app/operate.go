@@ -126,22 +126,18 @@ func (d *desk) showLanes(ctx context.Context) error {
 	fmt.Fprintln(w, "SHARD\tCHANNEL\tPRIORITY\tWAITING\tOLDEST READY\tRUNNING IN CHANNEL")
 	var dead int64
 	for shard := range job.Shards {
-		list, err := d.queue.Depths(ctx, shard)
+		depths, err := d.queue.Depths(ctx, shard)
 		if err != nil {
 			return err
 		}
-		for _, l := range list {
+		for _, l := range depths.Lanes {
 			age := "-"
 			if l.OldestMs > 0 {
 				age = (time.Duration(l.OldestMs) * time.Millisecond).Round(100 * time.Millisecond).String()
 			}
 			fmt.Fprintf(w, "%02d\t%s\t%s\t%d\t%s\t%d\n", shard, l.Lane.Channel, l.Lane.Priority, l.Waiting, age, l.Running)
 		}
-		b, err := d.queue.Backlog(ctx, shard)
-		if err != nil {
-			return err
-		}
-		dead += b.Dead
+		dead += depths.Dead
 	}
 	fmt.Fprintf(w, "\nfailed jobs that retryTask can revive: %d\n", dead)
 	return w.Flush()
@@ -150,7 +146,8 @@ func (d *desk) showLanes(ctx context.Context) error {
 func (d *desk) showDead(ctx context.Context, most int) error {
 	var ids []string
 	for shard := range job.Shards {
-		list, err := d.queue.OldestDead(ctx, shard, engine.AllFlows, clock.System{}.Now().UnixMilli(), most-len(ids))
+		oldest := engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows}
+		list, err := d.queue.Browse(ctx, oldest, engine.Member{}, most-len(ids))
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
@@ -40,7 +39,7 @@ func (b *builder) work() {
 	b.Loop("reaper", j.Run)
 	b.Every("janitor", tidyEvery, j.Tidy)
 	b.Every("parked jobs", janitor.WakeEvery, j.Wake)
-	auditor := audit.New(audit.Deps{Queue: b.gate, Leads: j.Leads, Observer: b.metrics, Clock: b.Clock, Log: b.Log})
+	auditor := &audit.Auditor{Queue: b.gate, Leads: j.Leads, Observer: b.metrics, Log: b.Log}
 	b.Every("auditor", auditEvery, auditor.RunOnce)
 	b.Loop("pumps", b.pumps)
 }
@@ -87,7 +86,6 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler, p
 			Lease:   b.gate.Lease(),
 			MaxRun:  maxRun,
 			Grace:   time.Duration(b.cfg.Queue.GraceSeconds) * time.Second,
-			Idle:    engine.DefaultSettings().IdlePoll,
 		},
 		worker.Deps{Queue: operate.Pausing(b.gate, b.pauses), Pool: pool, Handler: worker.Traced(handler, b.Tracers()),
 			Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals,

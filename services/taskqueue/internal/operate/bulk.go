@@ -173,10 +173,10 @@ func (o *Operator) Change(ctx context.Context, x Order) (api.Changed, error) {
 // delete forgets dead jobs that are still the same death, after the archive took how they ended.
 func (o *Operator) delete(ctx context.Context, found []match, out *Step) error {
 	ids := make([]job.ID, len(found))
-	byShard := map[int][]engine.Dead{}
+	byShard := map[int][]engine.Member{}
 	for i, one := range found {
 		ids[i] = one.ID
-		byShard[one.ID.Shard()] = append(byShard[one.ID.Shard()], engine.Dead{ID: one.ID, DiedMs: one.entry.Score})
+		byShard[one.ID.Shard()] = append(byShard[one.ID.Shard()], one.entry)
 	}
 	if o.Keeper != nil {
 		if err := o.Keeper.Keep(ctx, ids); err != nil {

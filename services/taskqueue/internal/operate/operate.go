@@ -21,7 +21,7 @@ type Queue interface {
 	engine.Measured
 	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
 	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
-	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+	TrimDead(ctx context.Context, shard int, list []engine.Member) (int64, error)
 	Pause(ctx context.Context, t engine.Target, at time.Time) error
 	Resume(ctx context.Context, t engine.Target) error
 }

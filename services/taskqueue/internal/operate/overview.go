@@ -64,7 +64,7 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 	if err != nil {
 		return Overview{}, api.Unavailable(err)
 	}
-	out := Overview{NowMs: o.Clock.Now().UnixMilli(), Dead: t.Backlog.Dead, Unsaved: t.Backlog.Ends, Left: leftOf(t.Holds),
+	out := Overview{NowMs: o.Clock.Now().UnixMilli(), Dead: t.Dead, Unsaved: t.Ends, Left: leftOf(t.Holds),
 		Paused: map[string]int64{}, Held: []Alone{}, Attempts: map[string]int64{}, Faults: map[string]int64{}}
 	for target, at := range t.Paused {
 		lab, isLab := target.Lab()
@@ -118,7 +118,7 @@ func (o *Operator) Ahead(ctx context.Context) (Ahead, error) {
 		if err != nil {
 			return sum, api.Unavailable(err)
 		}
-		for _, d := range depths {
+		for _, d := range depths.Lanes {
 			if d.Waiting == d.Ready {
 				continue
 			}

@@ -29,7 +29,7 @@ func (f Filter) ranges() (list []engine.Range) {
 	}
 	for shard := range job.Shards {
 		if f.wantsAny(job.Failed, job.Unknown) {
-			list = append(list, engine.Range{Shard: shard, List: engine.ListDead})
+			list = append(list, engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows})
 		}
 		for _, c := range channels {
 			if f.wants(job.Started) {

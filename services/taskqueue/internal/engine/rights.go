@@ -64,7 +64,8 @@ func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	case redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "command"): // and not a key
 		return r.lacks([]string{"eval"}), nil
 	case redis.HasErrorPrefix(err, "NOPERM"):
-		return []string{fmt.Sprintf("user %s of redis may not use the queue's keys: ACL SETUSER %[1]s ~%[2]s", r.user, Keys)}, nil
+		const finding = "user %s of redis may not use the queue's keys: ACL SETUSER %[1]s ~%[2]s"
+		return []string{fmt.Sprintf(finding, r.user, Keys)}, nil
 	case answered(err): // Redis knows no such question; the contract says what else an old one lacks
 		return nil, nil
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // checkRebuild makes the search index anew after an upgrade, and goes back to the release before in the order of the
-// handbook: the index first. Searches go on all the while.
+// handbook: the index first. Searches go on all the while, and after each step a new patient is found.
 func checkRebuild(ctx context.Context, c cluster) error {
 	indexing := []string{"cdc", "search"}
 	searches := slices.DeleteFunc(slices.Clone(reads), func(r request) bool { return r.service != "search" })
@@ -16,11 +16,7 @@ func checkRebuild(ctx context.Context, c cluster) error {
 		if _, err := c.kubectl(append(rebuild, verb...)...); err != nil {
 			return err
 		}
-		base, err := c.gateway()
-		if err != nil {
-			return err
-		}
-		return arrives(ctx, base, searched, `"full_name":"Rahul`)
+		return c.captured(ctx)
 	}
 	steps := []struct {
 		what string

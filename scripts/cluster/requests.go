@@ -11,33 +11,40 @@ import (
 	"time"
 )
 
-// request is one of the demo laboratory's.
-type request struct{ service, method, path, body string }
+// request is one of the demo laboratory's, by somebody who is signed in.
+type request struct{ service, method, path, body, session string }
+
+// People of the demo laboratory. The limits of one are no others'.
+const (
+	user         = "demo-lab-user"
+	admin        = "demo-admin"
+	organization = "demo-organization"
+)
 
 // reads change nothing, so that a load may repeat them. Of the queue there is none: a job's number is told to who made
 // it.
 var reads = []request{
-	{"cellcounter", "GET", "/api-v3/cell-counter-mappings/cells", ""},
-	{"billsplit", "GET", "/api-v3/finance/bill/split/9011/family", ""},
-	{"callout", "GET", "/operation/critical-callout/open", ""},
-	{"rerun", "GET", "/api-v3/sample-rerun/7001", ""},
-	{"externaledit", "GET", "/api-v3/report/external-edit/7001/revisions", ""},
-	{"notifications", "GET", "/api-v3/notifications/all", ""},
-	{"search", "POST", "/api/v1/users/search", `{"query":"rahul sha"}`},
+	{"cellcounter", "GET", "/api-v3/cell-counter-mappings/cells", "", user},
+	{"billsplit", "GET", "/api-v3/finance/bill/split/9011/family", "", user},
+	{"callout", "GET", "/operation/critical-callout/open", "", user},
+	{"rerun", "GET", "/api-v3/sample-rerun/7001", "", user},
+	{"externaledit", "GET", "/api-v3/report/external-edit/7001/revisions", "", user},
+	{"notifications", "GET", "/api-v3/notifications/all", "", organization},
+	{"search", "POST", "/api/v1/users/search", `{"query":"rahul sha"}`, user},
 }
 
 // writes go on into other services, queues and stores.
 var writes = []request{
 	{"rerun", "POST", "/api-v3/sample-rerun/7001/auto",
-		`{"device_data":[{"index":1,"value":"6.1"},{"index":3,"value":"31.5"},{"index":12,"value":"18"}]}`},
+		`{"device_data":[{"index":1,"value":"6.1"},{"index":3,"value":"31.5"},{"index":12,"value":"18"}]}`, user},
 	{"taskqueue", "POST", "/queue/",
-		`[{"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"Your report is ready."}}]`},
-	{"billsplit", "POST", "/api-v3/finance/bill/split/9011", `{"test_ids":[8032],"new_source":"Self Pay"}`},
+		`[{"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"Your report is ready."}}]`, user},
+	{"billsplit", "POST", "/api-v3/finance/bill/split/9011", `{"test_ids":[8032],"new_source":"Self Pay"}`, user},
 	{"callout", "POST", "/report/9005/critical/callout",
-		`{"lab_report_ids":[7009],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Arvind Rao"}`},
+		`{"lab_report_ids":[7009],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Arvind Rao"}`, user},
 	{"cellcounter", "POST", "/api-v3/cell-counter-mappings/55",
-		`{"lab_id":12,"mappings":[{"key":"n","cell_id":1,"report_format_index":9,"report_format_order":9}]}`},
-	{"externaledit", "POST", "/api-v3/report/external-edit/7001", `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`},
+		`{"lab_id":12,"mappings":[{"key":"n","cell_id":1,"report_format_index":9,"report_format_order":9}]}`, user},
+	{"externaledit", "POST", "/api-v3/report/external-edit/7001", `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`, user},
 }
 
 // send asks the platform as a user of the demo laboratory. Too many requests of one user were not lost.
@@ -48,7 +55,7 @@ func (r request) send(ctx context.Context, client *http.Client, base string) (bo
 	if err != nil {
 		return "", err
 	}
-	asked.Header.Set("Cookie", "sessionid="+r.session())
+	asked.Header.Set("Cookie", "sessionid="+r.session)
 	asked.Header.Set("Content-Type", "application/json")
 	answer, err := client.Do(asked)
 	if err != nil {
@@ -65,21 +72,15 @@ func (r request) send(ctx context.Context, client *http.Client, base string) (bo
 	return string(text), nil
 }
 
-func (r request) session() string {
-	if r.service == "notifications" {
-		return "demo-organization"
-	}
-	return "demo-lab-user"
-}
-
 // checkRequests changes the demo laboratory, so it is asked once.
 func checkRequests(ctx context.Context, c cluster) error {
 	base, err := c.gateway()
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.ask(ctx, slices.Concat(writes, reads)), arrives(ctx, base, rerunOpen, `"pending_requests":[{`),
-		arrives(ctx, base, searched, `"full_name":"Rahul`))
+	return errors.Join(c.ask(ctx, slices.Concat(writes, reads)),
+		arrives(ctx, base, request{"rerun", "GET", "/api-v3/sample-rerun/7001", "", user}, `"pending_requests":[{`),
+		c.captured(ctx))
 }
 
 // ask sends each of the requests once and prints how long it took.
@@ -101,12 +102,24 @@ func (c cluster) ask(ctx context.Context, requests []request) error {
 	return errors.Join(problems...)
 }
 
-// Stories that go on after the answer: the queue posts a rerun back to the gateway, and a patient comes by Kafka to
-// the index.
-var (
-	rerunOpen = request{"rerun", "GET", "/api-v3/sample-rerun/7001", ""}
-	searched  = request{"search", "POST", "/api/v1/users/search", `{"query":"rahul sha"}`}
-)
+// captured waits until a search finds somebody who comes by Kafka Connect and Kafka to the index: a new patient, or in
+// the trial, whose database is in the cluster and whose index began empty, one of the demo.
+func (c cluster) captured(ctx context.Context) error {
+	base, err := c.gateway()
+	if err != nil {
+		return err
+	}
+	contact := "9876543210"
+	if c.space != trial {
+		contact = fmt.Sprintf("5%09d", time.Now().Unix()%1_000_000_000)
+		if err := c.database("INSERT INTO lab.userDetails (labId_id, branchId, fullName, firstName, contact, countryCode)" +
+			" VALUES (12, 3, 'Cluster', 'Cluster', '" + contact + "', '91')"); err != nil {
+			return err
+		}
+	}
+	search := request{"search", "POST", "/api/v1/users/search", `{"query":"` + contact + `"}`, admin}
+	return arrives(ctx, base, search, `"contact":"`)
+}
 
 // arrives waits until the answer has the words.
 func arrives(ctx context.Context, base string, r request, words string) error {

@@ -116,7 +116,8 @@ func (b *builder) openHandlers() error {
 func (b *builder) openProviders() {
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
-	deps := provider.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
+	deps := provider.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock,
+		Log: b.Log}
 	cfg := route.Config{Observer: metrics.NewProviders(b.Registry), Log: b.Log, Pacer: b.pacer, Circuits: b.circuits}
 	var outbox route.Sender
 	if b.mailbox != nil {

@@ -99,7 +99,6 @@ func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte)
 				Lease:   q.engine.Lease(),
 				MaxRun:  maxRun,
 				Grace:   grace,
-				Idle:    time.Second,
 			},
 			worker.Deps{
 				Queue:    q.engine,

@@ -2,6 +2,8 @@
 package main
 
 import (
+	"os"
+
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/app"
@@ -16,6 +18,6 @@ func main() {
 		Summary: "accepts background tasks and delivers them: SMS, email, push, webhooks, WhatsApp",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
 		Admin: func(cfg app.Config) httpserver.Config { return cfg.Admin },
-		More:  app.OperatorVerbs(),
+		More:  app.Verbs(os.Environ(), os.Stdout, os.Stderr),
 	}.Main()
 }

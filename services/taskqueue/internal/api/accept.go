@@ -68,26 +68,24 @@ func (a *Acceptor) Accept(
 	ctx context.Context, r Request, tasks []*taskqueuev1.ScheduledTask, now bool,
 ) ([]string, error) {
 	planned, err := a.plan(r.Caller, tasks, now)
-	if err != nil {
-		a.Observer.Refused(refusedInvalid)
-		return nil, err
-	}
-	return a.enqueue(ctx, r, planned)
+	return a.enqueue(ctx, r, planned, err)
 }
 
 // Map accepts dictionary mappings, one job each, all or none.
 func (a *Acceptor) Map(ctx context.Context, r Request, list []*taskqueuev1.DictionaryMapping) ([]string, error) {
 	planned, err := a.planMappings(r.Caller, list)
-	if err != nil {
-		return nil, err
-	}
-	return a.enqueue(ctx, r, planned)
+	return a.enqueue(ctx, r, planned, err)
 }
 
-func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned) ([]string, error) {
-	if len(r.IdempotencyKey) > maxKeyLength {
-		return nil, apperr.InvalidField("idempotency_key",
+// enqueue enqueues what was planned; wrong says what is wrong with it.
+func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wrong error) ([]string, error) {
+	if wrong == nil && len(r.IdempotencyKey) > maxKeyLength {
+		wrong = apperr.InvalidField("idempotency_key",
 			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
+	}
+	if wrong != nil {
+		a.Observer.Refused(refusedInvalid)
+		return nil, wrong
 	}
 	g := a.group(r, planned)
 	accepted, err := a.hand(ctx, g)
@@ -112,13 +110,12 @@ func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned) ([
 // group is a request as one script accepts it, on one shard.
 type group struct {
 	Request
-	key    string
-	hash   string
-	slot   []int // position among the jobs of each task: tasks of one window share it
-	tasks  []Planned
-	window []string // window identity per job, "" for none
-	shard  int      // where it is accepted
-	keyAt  int      // where its key is looked for
+	key   string
+	hash  string
+	tasks []Planned // one of each window
+	slot  []int     // position among them of each task of the request
+	shard int       // where it is accepted
+	keyAt int       // where its key is looked for
 }
 
 func (a *Acceptor) group(r Request, planned []Planned) *group {
@@ -141,7 +138,7 @@ func (a *Acceptor) place(g *group) {
 	}
 	g.keyAt = g.shard
 	for i := range g.tasks {
-		if g.window[i] != "" {
+		if g.tasks[i].window != "" {
 			g.shard = engine.ShardOf("window\x00" + g.tasks[i].Body.Owner())
 			return
 		}
@@ -151,30 +148,29 @@ func (a *Acceptor) place(g *group) {
 // add puts a task into the group. A second task of the same window joins or overrides the first at once; known tells
 // the positions of the windows.
 func (g *group) add(p Planned, known map[string]int) {
-	body := p.Body
-	body.WindowKey = p.WindowKey
-	window := body.Window(p.Lane.Priority)
-	if at, joined := known[window]; joined && window != "" {
-		if p.Override {
-			g.tasks[at] = p
-		}
-		g.slot = append(g.slot, at)
-		return
+	at, joins := known[p.window]
+	switch {
+	case !joins || p.window == "":
+		at = len(g.tasks)
+		known[p.window] = at
+		g.tasks = append(g.tasks, p)
+	case p.Override:
+		g.tasks[at] = p
 	}
-	known[window] = len(g.tasks)
-	g.slot = append(g.slot, len(g.tasks))
-	g.tasks = append(g.tasks, p)
-	g.window = append(g.window, window)
+	g.slot = append(g.slot, at)
 }
 
-// identify computes what identifies the request. The times of acceptance are not in it.
+// identify computes what identifies the request. The times of acceptance are not in it, and of a window's key the
+// digest alone.
 func (g *group) identify() {
 	h := sha256.New()
 	var buffer []byte
 	for i := range g.tasks {
 		p := &g.tasks[i]
-		buffer = p.Body.Encode(buffer[:0])
-		_, _ = fmt.Fprintf(h, "%d/%d/%d/%s/%t:", len(buffer), p.DueMs, p.Lane.Priority, g.window[i], p.Override)
+		body := p.Body
+		body.WindowKey = ""
+		buffer = body.Encode(buffer[:0])
+		_, _ = fmt.Fprintf(h, "%d/%d/%d/%s/%t:", len(buffer), p.DueMs, p.Lane.Priority, p.window, p.Override)
 		_, _ = h.Write(buffer)
 	}
 	g.hash = hex.EncodeToString(h.Sum(nil)[:16])
@@ -217,14 +213,14 @@ func (a *Acceptor) batch(g *group) (engine.Batch, error) {
 			return b, fmt.Errorf("make a job id: %w", err)
 		}
 		body := p.Body
-		body.CreatedMs, body.Traceparent, body.RequestID, body.WindowKey = now, g.Traceparent, g.RequestID, p.WindowKey
+		body.CreatedMs, body.Traceparent, body.RequestID = now, g.Traceparent, g.RequestID
 		if body.ExpiresMs > 0 {
 			body.ExpiresMs += max(now, p.DueMs)
 		}
 		a.Seals.Seal(&body, p.Lane.Channel)
 		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Flow: body.Flow, Body: body.Encode(nil)}
-		if g.window[i] != "" {
-			b.Jobs[i].Window = &engine.Window{Key: g.window[i], Override: p.Override}
+		if p.window != "" {
+			b.Jobs[i].Window = &engine.Window{Key: p.window, Override: p.Override}
 		}
 	}
 	if b.IdempotencyKey == "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // Changed sorts the ids of a request that changes jobs.
@@ -18,9 +19,9 @@ type Changed struct {
 	Others    []string // not found, or not in the state for it
 }
 
-func sorted(ids []string, done []bool) (c Changed) {
-	for i, id := range ids {
-		if done[i] {
+func sorted(ids []string, done map[string]bool) (c Changed) {
+	for _, id := range ids {
+		if done[id] {
 			c.Done = append(c.Done, id)
 		} else {
 			c.Others = append(c.Others, id)
@@ -31,7 +32,7 @@ func sorted(ids []string, done []bool) (c Changed) {
 
 // Cancel ends waiting jobs and asks running ones to stop. A finished job counts as not found.
 func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Changed, err error) {
-	list, err := m.find(ctx, c, ids)
+	list, err := m.Find(ctx, c, ids)
 	if err != nil {
 		return out, err
 	}
@@ -49,7 +50,7 @@ func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Cha
 	}
 	answers, err := m.Queue.Cancel(ctx, asked)
 	if err != nil {
-		return out, unavailable(err)
+		return out, Unavailable(err)
 	}
 	for i, answer := range answers {
 		to := &out.Others
@@ -69,7 +70,7 @@ func (m *Jobs) cancellation(j *Job) (engine.Cancellation, error) {
 	if j.Place == engine.PlaceLane && j.DueMs > j.NowMs && j.Body.Attempts == 0 {
 		record.ScheduledMs = j.DueMs // it may have been moved
 	}
-	children, err := m.Callbacks(j.ID, j.Body, &record)
+	children, err := worker.Callbacks(m.IDs, j.ID, j.Body, &record)
 	return engine.Cancellation{ID: j.ID, Record: record.Encode(nil), Callbacks: children}, err
 }
 
@@ -84,7 +85,7 @@ func (m *Jobs) Reschedule(ctx context.Context, c task.Caller, id string, at time
 		return false, apperr.InvalidField("resc_at", "resc_at is more than a year ahead; reschedule the task later")
 	}
 	for range moveTries {
-		list, err := m.find(ctx, c, []string{id})
+		list, err := m.Find(ctx, c, []string{id})
 		if err != nil || list[0] == nil || list[0].ended() {
 			return false, err
 		}
@@ -93,13 +94,13 @@ func (m *Jobs) Reschedule(ctx context.Context, c task.Caller, id string, at time
 		}
 		moved, err := m.Queue.Reschedule(ctx, list[0].move(at.UnixMilli()))
 		if err != nil {
-			return false, unavailable(err)
+			return false, Unavailable(err)
 		}
 		if moved != engine.MoveChanged {
 			return moved == engine.MoveDone, nil
 		}
 	}
-	return false, unavailable(errChanging)
+	return false, Unavailable(errChanging)
 }
 
 // move plans the new times of a job. What is not worth sending after a time, a one-time password, gets as much more
@@ -117,27 +118,27 @@ func (j *Job) move(due int64) engine.Move {
 // RetryFailed revives failed jobs after the documented delay. A job that was revived before and did not run since
 // counts as one that is: a repeat after a lost answer says the same.
 func (m *Jobs) RetryFailed(ctx context.Context, c task.Caller, ids []string) (Changed, error) {
-	list, err := m.find(ctx, c, ids)
+	list, err := m.Find(ctx, c, ids)
 	if err != nil {
 		return Changed{}, err
 	}
 	var asked []engine.Revival
-	var at []int
-	will := make([]bool, len(ids))
-	for i, j := range list {
-		if j.ended() && j.Record.State == job.Failed && j.Body != nil {
-			asked, at = append(asked, m.revival(j)), append(at, i)
+	will := map[string]bool{}
+	for _, j := range list {
+		switch {
+		case j == nil:
+		case j.ended() && j.Record.State == job.Failed && j.Body != nil:
+			asked = append(asked, m.revival(j))
+		default:
+			will[string(j.ID)] = j.Place == engine.PlaceLane && j.Body.Nonce > 0 && j.Body.Attempts == 0
 		}
-		will[i] = j != nil && j.Place == engine.PlaceLane && j.Body.Nonce > 0 && j.Body.Attempts == 0
 	}
-	if len(asked) > 0 {
-		answers, err := m.Queue.RetryFailed(ctx, asked, job.RevivalDelay)
-		if err != nil {
-			return Changed{}, unavailable(err)
-		}
-		for i, p := range at {
-			will[p] = answers[i]
-		}
+	answers, err := m.Queue.RetryFailed(ctx, asked, job.RevivalDelay)
+	if err != nil {
+		return Changed{}, Unavailable(err)
+	}
+	for i, revived := range answers {
+		will[string(asked[i].ID)] = revived
 	}
 	return sorted(ids, will), nil
 }
@@ -157,14 +158,14 @@ const notSent = "An operator found that the message was not sent"
 // Resolve ends jobs of state unknown as what an operator found out about them: sent makes them finished, otherwise they
 // failed and may be retried.
 func (m *Jobs) Resolve(ctx context.Context, c task.Caller, ids []string, sent bool) (Changed, error) {
-	list, err := m.find(ctx, c, ids)
+	list, err := m.Find(ctx, c, ids)
 	if err != nil {
 		return Changed{}, err
 	}
-	done := make([]bool, len(ids))
+	done := map[string]bool{}
 	for i, j := range list {
 		if j.ended() && j.Record.State == job.Unknown && j.Body != nil {
-			if done[i], err = m.resolve(ctx, j, sent); err != nil {
+			if done[ids[i]], err = m.resolve(ctx, j, sent); err != nil {
 				return sorted(ids[:i], done), err
 			}
 		}
@@ -181,14 +182,14 @@ func (m *Jobs) resolve(ctx context.Context, j *Job, sent bool) (bool, error) {
 		// The attempt that nobody knew the end of was the successful one, which the history leaves out.
 		record.History = record.History[:max(0, len(record.History)-1)]
 	}
-	children, err := m.Callbacks(j.ID, j.Body, &record)
+	children, err := worker.Callbacks(m.IDs, j.ID, j.Body, &record)
 	if err != nil {
 		return false, err
 	}
 	ok, err := m.Queue.Resolve(ctx, engine.Resolution{ID: j.ID, Observed: j.Snapshot.Record, Record: record.Encode(nil),
 		Sent: sent, Callbacks: children})
 	if err != nil {
-		return false, unavailable(err)
+		return false, Unavailable(err)
 	}
 	return ok, nil
 }

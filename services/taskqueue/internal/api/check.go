@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -31,11 +32,11 @@ const (
 
 // Planned is a valid task, ready to become a job.
 type Planned struct {
-	Lane      job.Lane
-	Body      job.Body
-	DueMs     int64 // 0: now
-	WindowKey string
-	Override  bool
+	Lane     job.Lane
+	Body     job.Body
+	DueMs    int64 // 0: now
+	Override bool
+	window   string // which jobs it may join; empty: none
 }
 
 // Targets knows which URLs may be called.
@@ -63,12 +64,7 @@ type checker struct {
 	t      *taskqueuev1.ScheduledTask
 	row    task.Kind
 	caller task.Caller
-	index  int
-	fields []apperr.Field
-}
-
-func (c *checker) wrong(field, format string, args ...any) {
-	c.fields = append(c.fields, apperr.Field{Index: c.index, Name: field, Message: fmt.Sprintf(format, args...)})
+	wrong  Wrong
 }
 
 // plan returns the plans of a request's tasks, or an error that names all wrong fields.
@@ -77,15 +73,12 @@ func (v *Checks) plan(caller task.Caller, tasks []*taskqueuev1.ScheduledTask, no
 		return nil, err
 	}
 	planned := make([]Planned, len(tasks))
-	var wrong []apperr.Field
+	var wrong Wrong
 	for i, t := range tasks {
 		p, fields := v.Check(i, t, now, caller)
-		planned[i], wrong = p, append(wrong, fields...)
+		planned[i], wrong.Fields = p, append(wrong.Fields, fields...)
 	}
-	if len(wrong) > 0 {
-		return nil, apperr.InvalidFields(wrong...)
-	}
-	return planned, nil
+	return planned, wrong.Err()
 }
 
 // tooMany says that a request holds none or too many elements; nil when it does not.
@@ -99,24 +92,20 @@ func tooMany(field string, n int) error {
 	return nil
 }
 
-// Check returns the plan of a task at position index, or its wrong fields. now: it has no time of its own.
+// Check returns the plan of a task at position index, or its wrong fields. now: it has no time of its own. A null
+// element is refused like an empty one.
 func (v *Checks) Check(
 	index int, t *taskqueuev1.ScheduledTask, now bool, caller task.Caller,
 ) (Planned, []apperr.Field) {
+	t = cmp.Or(t, &taskqueuev1.ScheduledTask{})
 	row, found, known := task.Find(int(t.GetTask()), int(t.GetTaskType()))
-	c := &checker{Checks: v, t: t, row: row, caller: caller, index: index}
-	switch {
-	case !known:
-		c.wrong("task", "task %d is not one of 1 SMS, 2 email, 3 push, 4 webhook, 6 WhatsApp", t.GetTask())
-	case !found:
-		c.wrong("task_type", "task_type %d does not exist for task %d", t.GetTaskType(), t.GetTask())
-	case !v.Serves(row.Channel):
-		c.wrong("task", "no provider is configured for task %d", t.GetTask())
-	}
+	c := &checker{Checks: v, t: t, row: row, caller: caller, wrong: Wrong{Index: index}}
+	c.wrong.If(!known, "task", "task %d is not one of 1 SMS, 2 email, 3 push, 4 webhook, 6 WhatsApp", t.GetTask())
+	c.wrong.If(known && !found, "task_type", "task_type %d does not exist for task %d", t.GetTaskType(), t.GetTask())
+	c.wrong.If(found && !v.Serves(row.Channel), "task", "no provider is configured for task %d", t.GetTask())
 	c.Planned = Planned{
-		Lane:      job.Lane{Channel: row.Channel, Priority: row.Priority},
-		WindowKey: t.GetWindowDelay(),
-		Override:  t.GetOverrideWindow() == 1,
+		Lane:     job.Lane{Channel: row.Channel, Priority: row.Priority},
+		Override: t.GetOverrideWindow() == 1,
 		Body: job.Body{
 			Task:      int(t.GetTask()),
 			TaskType:  int(t.GetTaskType()),
@@ -129,6 +118,7 @@ func (v *Checks) Check(
 			OnSuccess: t.GetSuccessTaskHandler(),
 			OnFailure: t.GetFailedTaskHandler(),
 			Retry:     job.DefaultRetry,
+			WindowKey: t.GetWindowDelay(),
 			Flow:      job.LabFlow(caller.LabID),
 		},
 	}
@@ -142,36 +132,27 @@ func (v *Checks) Check(
 	if found {
 		c.data()
 	}
-	return c.Planned, c.fields
+	c.window = c.Body.Window(c.Lane.Priority)
+	return c.Planned, c.wrong.Fields
 }
 
 func (c *checker) settings() {
-	if t := c.t; t != nil && t.Retry != nil {
-		c.Body.Retry = int(t.GetRetry())
-		if c.Body.Retry < 0 || c.Body.Retry > job.MaxRetry {
-			c.wrong("retry", "retry must be 0 to %d", job.MaxRetry)
-		}
+	if c.t.Retry != nil {
+		c.Body.Retry = int(c.t.GetRetry())
 	}
-	if t := c.t; t != nil && t.OverridePriority != nil {
-		if p := t.GetOverridePriority(); p < int32(job.Low) || p > int32(job.High) {
-			c.wrong("override_priority", "override_priority must be 0, 1 or 2")
-		} else {
-			c.Lane.Priority = job.Priority(p)
-		}
+	c.wrong.If(c.Body.Retry < 0 || c.Body.Retry > job.MaxRetry, "retry", "retry must be 0 to %d", job.MaxRetry)
+	if c.t.OverridePriority != nil {
+		p := c.t.GetOverridePriority()
+		c.wrong.If(p < int32(job.Low) || p > int32(job.High), "override_priority", "override_priority must be 0, 1 or 2")
+		c.Lane.Priority = job.Priority(p)
 	}
-	if len(c.Body.LogTag) > maxTag {
-		c.wrong("log_tag", "log_tag is longer than %d bytes", maxTag)
-	}
-	if len(c.WindowKey) > maxWindowKey {
-		c.wrong("window_delay", "window_delay is longer than %d bytes", maxWindowKey)
-	}
+	c.wrong.If(len(c.Body.LogTag) > maxTag, "log_tag", "log_tag is longer than %d bytes", maxTag)
+	c.wrong.If(len(c.Body.WindowKey) > maxWindowKey, "window_delay", "window_delay is longer than %d bytes", maxWindowKey)
 	size := len(c.Body.Data)
 	for name, value := range c.t.GetHeaders() {
 		size += len(name) + len(value)
 	}
-	if size > maxTaskBytes {
-		c.wrong("data", "a task is at most 64 KiB, this one has %d bytes", size)
-	}
+	c.wrong.If(size > maxTaskBytes, "data", "a task is at most 64 KiB, this one has %d bytes", size)
 }
 
 // parseTime reads a documented time; a trailing Z is accepted, any other zone is not.
@@ -181,57 +162,61 @@ func parseTime(text string) (time.Time, error) {
 
 func (c *checker) due() {
 	at, err := parseTime(c.t.GetSchTime())
-	if err != nil {
-		c.wrong("sch_time", "sch_time must be written YYYY-MM-DDTHH:MM:SS in UTC")
-		return
+	late := at.After(c.Clock.Now().Add(Horizon))
+	c.wrong.If(err != nil, "sch_time", "sch_time must be written YYYY-MM-DDTHH:MM:SS in UTC")
+	c.wrong.If(late, "sch_time", "sch_time is more than a year ahead; schedule the task later")
+	if err == nil && !late {
+		c.DueMs = max(at.UnixMilli(), 1)
+		c.Body.ScheduledMs = c.DueMs
 	}
-	if at.After(c.Clock.Now().Add(Horizon)) {
-		c.wrong("sch_time", "sch_time is more than a year ahead; schedule the task later")
-		return
-	}
-	c.DueMs = max(at.UnixMilli(), 1)
-	c.Body.ScheduledMs = c.DueMs
 }
 
-// url checks a URL that the queue will call. required: empty is an error.
-func (c *checker) url(field, raw string, required bool) {
+// url checks a URL that the queue will call, and reports whether it is of the platform itself. required: empty is an
+// error.
+func (c *checker) url(field, raw string, required bool) (internal bool) {
 	if raw == "" {
-		if required {
-			c.wrong(field, "%s is missing", field)
-		}
-		return
+		c.wrong.If(required, field, "%s is missing", field)
+		return false
 	}
 	if u, err := url.Parse(raw); err == nil && c.Targets.IsInternal(u) {
-		if !c.caller.Internal {
-			c.wrong(field, "%s names an address of the platform itself; only its services may", field)
-		}
-		return
+		c.wrong.If(!c.caller.Internal, field, "%s names an address of the platform itself; only its services may", field)
+		return true
 	}
-	if err := c.Targets.CheckPublic(raw); err != nil {
-		c.wrong(field, "%s: %s", field, err)
-	}
+	err := c.Targets.CheckPublic(raw)
+	c.wrong.If(err != nil, field, "%s: %v", field, err)
+	return false
 }
 
 func (c *checker) data() {
-	data := c.Body.Data
-	if !task.IsObject(data) {
-		c.wrong("data", "data must be an object")
+	if !task.IsObject(c.Body.Data) {
+		c.wrong.If(true, "data", "data must be an object")
 		return
 	}
 	switch c.row.Channel {
 	case job.SMS:
-		c.sms(data)
+		decoded(c, c.sms)
 	case job.Email:
-		c.email(data)
+		decoded(c, c.email)
 	case job.Push:
-		c.push(data)
+		decoded(c, c.push)
 	case job.Webhook:
-		c.webhook(data)
+		decoded(c, c.webhook)
 	case job.WhatsApp:
-		c.whatsApp(data)
+		decoded(c, c.whatsApp)
 	}
 	if c.row.OneTimePassword() {
 		c.password()
+	}
+}
+
+// decoded has a payload checked, or names the field that makes it unreadable.
+func decoded[Payload any](c *checker, check func(*Payload)) {
+	var payload Payload
+	field, message := task.Decode(c.Body.Data, &payload)
+	c.wrong.If(field != "", field, "%s", message)
+	if field == "" {
+		check(&payload)
+		c.senders()
 	}
 }
 
@@ -239,50 +224,27 @@ func (c *checker) data() {
 func (c *checker) password() {
 	c.Body.ExpiresMs = int64(otpValidity / time.Millisecond) // relative until the job gets its times
 	c.Body.Flow = job.OTPFlow(c.caller.LabID)
-	if n := len(c.Body.Data); n > maxPasswordBytes {
-		c.wrong("data",
-			"a one-time password is at most 1 KiB, this one has %d bytes; send other messages with another task_type", n)
-	}
-	if c.DueMs > c.Clock.Now().Add(PasswordHorizon).UnixMilli() {
-		c.wrong("sch_time", "a one-time password is scheduled at most an hour ahead")
-	}
+	n := len(c.Body.Data)
+	c.wrong.If(n > maxPasswordBytes, "data",
+		"a one-time password is at most 1 KiB, this one has %d bytes; send other messages with another task_type", n)
+	c.wrong.If(c.DueMs > c.Clock.Now().Add(PasswordHorizon).UnixMilli(), "sch_time",
+		"a one-time password is scheduled at most an hour ahead")
 }
 
-func (c *checker) webhook(data []byte) {
-	var d task.Webhook
-	if !c.decode(data, &d) {
-		return
-	}
-	c.url("data.url", d.URL, true)
-	if u, err := url.Parse(d.URL); err == nil && c.Targets.IsInternal(u) {
+func (c *checker) webhook(d *task.Webhook) {
+	if c.url("data.url", d.URL, true) {
 		c.Body.Flow = job.FlowPlatform
 	}
-	if d.Timeout != nil && (*d.Timeout < 1 || *d.Timeout > 300) {
-		c.wrong("data.timeout", "data.timeout must be 1 to 300 seconds")
-	}
-	if len(d.Args) > 0 && string(d.Args) != "null" && !task.IsObject(d.Args) {
-		c.wrong("data.args", "data.args must be an object")
-	}
+	c.wrong.If(d.Timeout != nil && (*d.Timeout < 1 || *d.Timeout > 300), "data.timeout",
+		"data.timeout must be 1 to 300 seconds")
+	c.wrong.If(len(d.Args) > 0 && string(d.Args) != "null" && !task.IsObject(d.Args), "data.args",
+		"data.args must be an object")
 	c.url("data.callback_url", d.CallbackURL, job.Flag(d.Callback))
 	headers, problem := task.MergeHeaders(c.t.GetHeaders(), d.Headers)
-	if problem != "" {
-		c.wrong("headers", "%s", problem)
-		return
-	}
+	c.wrong.If(problem != "", "headers", "%s", problem)
 	if len(headers) > 0 {
 		encoded, err := json.Marshal(headers)
-		if err != nil {
-			c.wrong("headers", "headers cannot be stored")
-		}
+		c.wrong.If(err != nil, "headers", "headers cannot be stored")
 		c.Body.Headers = encoded
 	}
-}
-
-// decode reads a payload and names the field at fault.
-func (c *checker) decode(data []byte, payload any) bool {
-	field, message := task.Decode(data, payload)
-	if field != "" {
-		c.wrong(field, "%s", message)
-	}
-	return field == ""
 }

@@ -15,122 +15,85 @@ const (
 	maxTTL        = 28 * 24 * 3600
 )
 
-func (c *checker) sms(data []byte) {
-	var d task.SMS
-	if !c.decode(data, &d) {
-		return
-	}
+func (c *checker) sms(d *task.SMS) {
 	c.contact(d.Contact, d.CountryCode)
-	if d.Message == "" {
-		c.wrong("data.message", "data.message is missing")
-	}
+	c.wrong.If(d.Message == "", "data.message", "data.message is missing")
 	c.provider(job.SMS, d.Config)
-	c.sender("data.senderId", job.SMS, d.SenderID)
-	c.sender("data.config.provider", job.SMS, d.Config.Provider)
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
 func (c *checker) contact(number, country task.Digits) {
 	if number == "" {
-		c.wrong("data.contact", "data.contact is missing")
+		c.wrong.If(true, "data.contact", "data.contact is missing")
 		return
 	}
-	if len(number) < minContact || len(number)+len(country) > maxContact+2 {
-		c.wrong("data.contact", "data.contact is not a telephone number")
-	}
-	if len(country) > 4 {
-		c.wrong("data.countryCode", "data.countryCode is not a country code")
-	}
+	c.wrong.If(len(number) < minContact || len(number)+len(country) > maxContact+2, "data.contact",
+		"data.contact is not a telephone number")
+	c.wrong.If(len(country) > 4, "data.countryCode", "data.countryCode is not a country code")
 }
 
 func (c *checker) provider(channel job.Channel, p task.Provider) {
-	if p.Provider != "" && !c.Known(channel, p.Provider) {
-		c.wrong("data.config.provider", "data.config.provider is not configured here; leave it out for the default")
+	c.wrong.If(p.Provider != "" && !c.Known(channel, p.Provider), "data.config.provider",
+		"data.config.provider is not configured here; leave it out for the default")
+}
+
+// senders refuses senders that are not the laboratory's. What the platform sends for no laboratory is its own business.
+func (c *checker) senders() {
+	if c.Sender == nil || c.caller.LabID == 0 {
+		return
+	}
+	named, _ := task.Senders(c.row.Channel, c.Body.Data) // which can be read
+	for _, one := range named {
+		c.wrong.If(!c.Sender(c.row.Channel, c.caller.LabID, one.Name), one.Field,
+			"%s is not a sender of this laboratory; leave it out for the default, or ask the platform to allow it", one.Field)
 	}
 }
 
-// sender refuses a sender that is not the laboratory's. What the platform sends for no laboratory is its own business.
-func (c *checker) sender(field string, channel job.Channel, name string) {
-	if name == "" || c.Sender == nil || c.caller.LabID == 0 || c.Sender(channel, c.caller.LabID, name) {
-		return
-	}
-	c.wrong(field, "%s is not a sender of this laboratory; leave it out for the default, or ask the platform to allow it", field)
-}
-
-func (c *checker) email(data []byte) {
-	var d task.Email
-	if !c.decode(data, &d) {
-		return
-	}
-	if len(d.To) == 0 {
-		c.wrong("data.to", "data.to is missing")
-	}
-	if len(d.To)+len(d.CC)+len(d.BCC) > maxRecipients {
-		c.wrong("data.to", "a message has at most %d recipients", maxRecipients)
-	}
+func (c *checker) email(d *task.Email) {
+	c.wrong.If(len(d.To) == 0, "data.to", "data.to is missing")
+	c.wrong.If(len(d.To)+len(d.CC)+len(d.BCC) > maxRecipients, "data.to",
+		"a message has at most %d recipients", maxRecipients)
 	c.addresses("data.to", d.To)
 	c.addresses("data.cc", d.CC)
 	c.addresses("data.bcc", d.BCC)
 	if d.SenderEmail != "" {
 		c.addresses("data.sender_email", []string{d.SenderEmail})
-		if a, err := mail.ParseAddress(d.SenderEmail); err == nil {
-			c.sender("data.sender_email", job.Email, a.Address)
-		}
 	}
-	switch templated := job.Flag(d.IsTemplate); {
-	case templated && d.Template == "":
-		c.wrong("data.template", "data.template is missing although is_template is 1")
-	case !templated && d.Message == "":
-		c.wrong("data.message", "data.message is missing")
-	}
-	for _, file := range d.Files {
-		c.url("data.files", file, true)
-	}
+	templated := job.Flag(d.IsTemplate)
+	c.wrong.If(templated && d.Template == "", "data.template", "data.template is missing although is_template is 1")
+	c.wrong.If(!templated && d.Message == "", "data.message", "data.message is missing")
+	c.files(d.Files)
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
 func (c *checker) addresses(field string, list []string) {
-	for _, text := range list {
-		if a, err := mail.ParseAddress(text); err != nil || a.Address == "" {
-			c.wrong(field, "%s holds something that is not an e-mail address", field)
-			return
-		}
+	c.wrong.If(slices.ContainsFunc(list, func(text string) bool {
+		a, err := mail.ParseAddress(text)
+		return err != nil || a.Address == ""
+	}), field, "%s holds something that is not an e-mail address", field)
+}
+
+func (c *checker) files(list []string) {
+	for _, file := range list {
+		c.url("data.files", file, true)
 	}
 }
 
-func (c *checker) push(data []byte) {
-	var d task.Push
-	if !c.decode(data, &d) {
-		return
-	}
-	if (len(d.Tokens) == 0) == (d.Topic == "") {
-		c.wrong("data.tokens", "exactly one of data.tokens and data.topic must be given")
-	}
-	if d.Title == "" && d.Body == "" && len(d.Data) == 0 {
-		c.wrong("data.title", "a push needs data.title, data.body or data.data")
-	}
-	if !slices.Contains([]string{"", "high", "normal"}, d.Priority) {
-		c.wrong("data.priority", "data.priority must be high or normal")
-	}
-	if d.TTL != nil && (*d.TTL < 0 || *d.TTL > maxTTL) {
-		c.wrong("data.ttl", "data.ttl must be 0 to %d seconds", maxTTL)
-	}
+func (c *checker) push(d *task.Push) {
+	c.wrong.If((len(d.Tokens) == 0) == (d.Topic == ""), "data.tokens",
+		"exactly one of data.tokens and data.topic must be given")
+	c.wrong.If(d.Title == "" && d.Body == "" && len(d.Data) == 0, "data.title",
+		"a push needs data.title, data.body or data.data")
+	c.wrong.If(!slices.Contains([]string{"", "high", "normal"}, d.Priority), "data.priority",
+		"data.priority must be high or normal")
+	c.wrong.If(d.TTL != nil && (*d.TTL < 0 || *d.TTL > maxTTL), "data.ttl", "data.ttl must be 0 to %d seconds", maxTTL)
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
-func (c *checker) whatsApp(data []byte) {
-	var d task.WhatsApp
-	if !c.decode(data, &d) {
-		return
-	}
+func (c *checker) whatsApp(d *task.WhatsApp) {
 	c.contact(d.Contact, d.CountryCode)
-	if d.Message == "" && d.Template == "" {
-		c.wrong("data.message", "data.message or data.template must be given")
-	}
+	c.wrong.If(d.Message == "" && d.Template == "", "data.message", "data.message or data.template must be given")
 	c.provider(job.WhatsApp, d.Config)
-	c.sender("data.config.provider", job.WhatsApp, d.Config.Provider)
-	for _, file := range d.Files {
-		c.url("data.files", file, true)
-	}
+	c.files(d.Files)
 	c.url("data.callback_url", d.CallbackURL, false)
 }

@@ -32,11 +32,11 @@ const MaxIDs = 1000
 // Jobs are those that exist, and what people do to them: look, cancel, move, revive. Every operation checks that the
 // job belongs to who asks; somebody else's job is a job that does not exist. Safe for concurrent use.
 type Jobs struct {
-	Queue     Managing
-	Archive   Archive // nil: there is none
-	Lease     time.Duration
-	Clock     clock.Clock
-	Callbacks func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) // of a job that ended
+	Queue   Managing
+	Archive Archive // nil: there is none
+	Lease   time.Duration
+	Clock   clock.Clock
+	IDs     *job.Generator // of callbacks
 }
 
 // Job is one job. Its body holds phone numbers and one-time passwords, which no caller is shown.
@@ -51,7 +51,7 @@ func (j *Job) ended() bool { return j != nil && j.Place == engine.PlaceResult }
 // Info returns the jobs in the order of the ids; nil for those that are not found. Jobs that Redis has forgotten
 // come from the archive; when it does not answer, nobody can say that they do not exist.
 func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, error) {
-	list, err := m.find(ctx, c, ids)
+	list, err := m.Find(ctx, c, ids)
 	if err != nil || m.Archive == nil {
 		return list, err
 	}
@@ -77,8 +77,8 @@ func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, e
 	return list, nil
 }
 
-// find looks the texts up; entries stay nil for what does not exist or is not the caller's.
-func (m *Jobs) find(ctx context.Context, c task.Caller, texts []string) ([]*Job, error) {
+// Find looks the texts up in Redis alone; entries stay nil for what is not there or is not the caller's.
+func (m *Jobs) Find(ctx context.Context, c task.Caller, texts []string) ([]*Job, error) {
 	if len(texts) == 0 {
 		return nil, apperr.InvalidField("job_id", "no job is named")
 	}
@@ -98,7 +98,7 @@ func (m *Jobs) find(ctx context.Context, c task.Caller, texts []string) ([]*Job,
 	}
 	snapshots, err := m.Queue.Info(ctx, ids)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, Unavailable(err)
 	}
 	for i, s := range snapshots {
 		one, err := m.read(s)

@@ -16,7 +16,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // desk is the use cases on the in-memory engine.
@@ -32,10 +31,7 @@ var everybody = task.Caller{Internal: true}
 func newDesk(t *testing.T) *desk {
 	set := engine.DefaultSettings()
 	d := &desk{t: t, queue: model.New(clock.System{}, set), ids: job.NewGenerator(clock.System{}, rand.Reader)}
-	d.Jobs = &api.Jobs{Queue: d.queue, Lease: set.Lease, Clock: clock.System{},
-		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(d.ids, id, b, r)
-		}}
+	d.Jobs = &api.Jobs{Queue: d.queue, Lease: set.Lease, Clock: clock.System{}, IDs: d.ids}
 	return d
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -86,10 +87,7 @@ func (s *Server) RescheduleJob(
 	if err != nil {
 		return nil, err
 	}
-	id := in.GetJobId()
-	if id == "" {
-		id = in.GetId()
-	}
+	id := cmp.Or(in.GetJobId(), in.GetId())
 	if id == "" {
 		return nil, apperr.InvalidField("job_id", "job_id is missing")
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 
-	"github.com/labplatform/labplatform/pkg/apperr"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -17,43 +16,32 @@ func (v *Checks) planMappings(caller task.Caller, list []*taskqueuev1.Dictionary
 		return nil, err
 	}
 	c := &checker{Checks: v, caller: caller}
-	if !v.Serves(job.Mapping) {
-		c.wrong("mappings", "dictionary mappings are not served here")
-	}
+	c.wrong.If(!v.Serves(job.Mapping), "mappings", "dictionary mappings are not served here")
 	planned := make([]Planned, len(list))
 	times := map[string]int64{}
 	for i, in := range list {
-		c.index = i
+		c.wrong.Index = i
 		m := task.Mapping{Keyword: in.GetKeyword(), Data: in.GetData().GetJson(), Position: times[in.GetKeyword()]}
 		c.mapping(m)
 		times[m.Keyword]++
 		data, err := json.Marshal(m)
-		if err != nil {
-			c.wrong("data", "data cannot be stored")
-		}
+		c.wrong.If(err != nil, "data", "data cannot be stored")
 		planned[i] = Planned{Lane: job.Lane{Channel: job.Mapping, Priority: job.Moderate},
 			Body: job.Body{LabID: caller.LabID, Caller: caller.Name, Internal: caller.Internal, Data: data,
 				Retry: job.DefaultRetry, Flow: job.LabFlow(caller.LabID)}}
 	}
-	if len(c.fields) > 0 {
-		return nil, apperr.InvalidFields(c.fields...)
-	}
-	return planned, nil
+	return planned, c.wrong.Err()
 }
 
 func (c *checker) mapping(m task.Mapping) {
-	switch {
-	case m.Keyword == "":
-		c.wrong("keyword", "keyword is missing")
-	case len(m.Keyword) > maxKeyword:
-		c.wrong("keyword", "keyword is longer than %d bytes", maxKeyword)
-	}
+	c.wrong.If(m.Keyword == "", "keyword", "keyword is missing")
+	c.wrong.If(len(m.Keyword) > maxKeyword, "keyword", "keyword is longer than %d bytes", maxKeyword)
 	switch {
 	case len(m.Data) == 0:
-		c.wrong("data", "data is missing")
+		c.wrong.If(true, "data", "data is missing")
 	case len(m.Data) > maxTaskBytes:
-		c.wrong("data", "data is larger than %d KiB", maxTaskBytes>>10)
-	case !task.IsObject(m.Data):
-		c.wrong("data", "data must be an object")
+		c.wrong.If(true, "data", "data is larger than %d KiB", maxTaskBytes>>10)
+	default:
+		c.wrong.If(!task.IsObject(m.Data), "data", "data must be an object")
 	}
 }

@@ -15,11 +15,11 @@ import (
 // waiting counts the jobs that wait.
 func (a *site) waiting() (n int64) {
 	a.t.Helper()
-	list, err := a.queue.Depths(a.t.Context(), 0)
+	depths, err := a.queue.Depths(a.t.Context(), 0)
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	for _, d := range list {
+	for _, d := range depths.Lanes {
 		n += d.Waiting
 	}
 	return n

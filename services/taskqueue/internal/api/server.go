@@ -108,13 +108,10 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 
 // idempotencyKey is the request's field, else the header of REST clients.
 func idempotencyKey(ctx context.Context, field string) string {
-	if field != "" {
-		return field
+	if header := metadata.ValueFromIncomingContext(ctx, "idempotency-key"); field == "" && len(header) > 0 {
+		return header[0]
 	}
-	if values := metadata.ValueFromIncomingContext(ctx, "idempotency-key"); len(values) > 0 {
-		return values[0]
-	}
-	return ""
+	return field
 }
 
 // traceparent is the trace context that the delivery will continue.

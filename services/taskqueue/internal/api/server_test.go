@@ -26,7 +26,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // site is the whole service below the transport, on the in-memory engine.
@@ -88,10 +87,7 @@ func openFor(t *testing.T, access api.Access, permission string) *site {
 		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC))} // the times below are within a year of it
 	ledger, stored := &ledger{}, &shelf{}
 	s := &api.Server{Tasks: &api.Acceptor{Queue: q, Checks: checks, IDs: ids, Observer: anywhere{}},
-		Jobs: &api.Jobs{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{},
-			Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
-				return worker.Callbacks(ids, id, b, r)
-			}},
+		Jobs:     &api.Jobs{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{}, IDs: ids},
 		Consents: consent.NewRecorder(ledger, clock.System{}), Access: access, Send: permission}
 	return &site{Server: s, t: t, queue: q, ledger: ledger, archive: stored}
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/config"
@@ -29,22 +28,17 @@ func (c *AdminPageConfig) Validate() error {
 	return nil
 }
 
-func (c *AdminPageConfig) enabled() bool { return c.Token.IsSet() || c.Open }
-
 // openAdminPage adds the page of operators.
 func (b *builder) openAdminPage() error {
-	if !b.cfg.AdminPage.enabled() {
+	page := &b.cfg.AdminPage
+	if !page.Token.IsSet() && !page.Open {
 		return nil
 	}
-	page := &b.cfg.AdminPage
-	o := &operate.Operator{Queue: b.gate, Jobs: b.jobs(), Clock: b.Clock, Audit: b.Audit, ShowPayloads: page.ShowPayloads}
-	if a := b.keeper(); a != nil {
-		o.Keeper = a
+	o := &operate.Operator{Queue: b.gate, Jobs: b.server.Jobs, Clock: b.Clock, Audit: b.Audit,
+		ShowPayloads: page.ShowPayloads}
+	if b.keeper != nil {
+		o.Keeper = b.keeper
 	}
-	handler, err := operate.Handler(o, page.Token, b.Log)
-	if err != nil {
-		return fmt.Errorf("queue page: %w", err)
-	}
-	b.AdminPage(operate.Path, handler)
+	b.AdminPage(operate.Path, operate.Handler(o, page.Token, b.Log))
 	return nil
 }

@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"io"
 
 	"github.com/redis/go-redis/v9"
@@ -19,13 +17,14 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -46,31 +45,30 @@ type builder struct {
 	*service.Service
 	cfg Config
 
+	secrets   provider.Directory
+	seals     *seal.Ring // nil: payloads are stored as they are
 	sessions  redis.UniversalClient
-	db        *sql.DB // nil: switched off
 	client    redis.UniversalClient
+	db        *mysql.Store // nil: switched off
 	gate      *engine.Gate
+	pauses    *operate.Pauses
+	bytes     *quota.Bytes
 	ids       *job.Generator
 	metrics   *metrics.Metrics
-	targets   *webhook.Targets
-	store     *mailbox.Store
-	recorder  *mailbox.Recorder
 	public    netguard.Config // of clients for addresses that others wrote
+	targets   *webhook.Targets
+	mailbox   *mailbox.Store // nil: switched off
 	handlers  map[job.Channel]worker.Handler
 	providers *route.Set
-	webhooks  *webhook.Sender
 	circuits  *circuit.Circuits
 	pacer     *pace.Pacer
-	secrets   provider.Directory
-	bytes     *quota.Bytes
-	pauses    *operate.Pauses
-	senders   *sender.Senders // nil: any may be named
-	seals     *seal.Ring      // nil: payloads are stored as they are
+	server    *api.Server
+	keeper    *janitor.Archive // nil without a database
 }
 
 func (b *builder) build() error {
-	for _, step := range []func() error{b.openSecrets, b.openStores, b.openDatabase, b.openEngine,
-		b.openTargets, b.openMailbox, b.openHandlers, b.openDatabaseHandlers, b.openAdminPage, b.serve} {
+	for _, step := range []func() error{b.openSecrets, b.openStores, b.openDatabase, b.openEngine, b.openTargets,
+		b.openMailbox, b.openHandlers, b.openServer, b.useDatabase, b.openAdminPage, b.serve} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -93,23 +91,22 @@ func (b *builder) openStores() (err error) {
 	return nil
 }
 
+// openServer makes what callers ask, which works without a database too.
+func (b *builder) openServer() error {
+	checks := api.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
+	b.server = &api.Server{Access: b.cfg.Access, Send: b.cfg.SendPermission,
+		Tasks: &api.Acceptor{Checks: checks, Queue: b.gate, IDs: b.ids, Observer: b.metrics, Seals: b.seals, Bytes: b.bytes},
+		Jobs:  &api.Jobs{Queue: b.gate, Lease: b.gate.Lease(), Clock: b.Clock, IDs: b.ids}}
+	return nil
+}
+
 func (b *builder) serve() error {
-	access := api.Access(b.cfg.Access)
-	server, err := b.GRPC(b.Authenticator(b.sessions), api.AnonymousMethods(access)...)
+	server, err := b.GRPC(b.Authenticator(b.sessions), api.AnonymousMethods(b.cfg.Access)...)
 	if err != nil {
 		return err
 	}
-	taskqueuev1.RegisterTaskQueueServiceServer(server, &api.Server{Tasks: b.acceptor(), Jobs: b.jobs(),
-		Consents: b.consents(), Access: access, Send: b.cfg.SendPermission})
+	taskqueuev1.RegisterTaskQueueServiceServer(server, b.server)
 	b.Check("queue", b.gate.Check)
 	b.Check("cache", service.Ping(b.sessions))
-	if b.store == nil {
-		return nil
-	}
-	page, err := mailbox.Handler(b.store, b.Log)
-	if err != nil {
-		return fmt.Errorf("mailbox page: %w", err)
-	}
-	b.AdminPage("/outbox/", page)
 	return nil
 }

@@ -33,32 +33,31 @@ func (d *desk) bulkVerb() cli.Verb {
 			f.BoolVar(&dryRun, "dry-run", false, "count, show ten ids, and change nothing")
 			d.sign(f)
 		},
-		Run: func(ctx context.Context, args []string) error {
+		Run: d.opened(func(ctx context.Context, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("%w: name one action: %v", cli.ErrUsage, operate.Actions())
+				return fmt.Errorf("%w: name one action", cli.ErrUsage)
 			}
 			o.Action = operate.Action(args[0])
 			o.CreatedBeforeMs = clock.System{}.Now().UnixMilli() + 1 - age.Milliseconds()
-			return d.open(func() error { return d.bulk(ctx, dryRun) })
-		},
+			matched, err := d.countJobs(ctx)
+			if err != nil || dryRun || matched == 0 {
+				return err
+			}
+			return d.bulk(ctx, matched)
+		}),
 	}
 }
 
-func (d *desk) bulk(ctx context.Context, dryRun bool) error {
-	matched, err := d.countJobs(ctx)
-	if err != nil || dryRun || matched == 0 {
-		return err
-	}
+func (d *desk) bulk(ctx context.Context, matched int) error {
 	var sum operate.Step
-	x := d.order
-	for {
+	for x := d.order; ; {
 		step, err := d.operator.Apply(ctx, x)
 		sum.Done, sum.Requested, sum.Left = sum.Done+step.Done, sum.Requested+step.Requested, sum.Left+step.Left
 		if err != nil {
 			return fmt.Errorf("after %d jobs, run it again to go on: %w", sum.Done, err)
 		}
-		fmt.Fprintf(d.out, "%s: %d done, %d asked to end, %d changed meanwhile, of %d\n", x.Action, sum.Done, sum.Requested, sum.Left,
-			matched)
+		fmt.Fprintf(d.out, "%s: %d done, %d asked to end, %d changed meanwhile, of %d\n", x.Action, sum.Done, sum.Requested,
+			sum.Left, matched)
 		if x.Cursor = step.Next; x.Cursor == "" {
 			return nil
 		}
@@ -99,16 +98,14 @@ func (d *desk) pauseVerb(paused bool) cli.Verb {
 			f.StringVar(&o.Receiver, "receiver", "", "a receiver of webhooks and callbacks, such as https://api.example.com")
 			d.sign(f)
 		},
-		Run: func(ctx context.Context, _ []string) error {
+		Run: d.opened(func(ctx context.Context, _ []string) error {
 			if o.Channel == "" && o.LabID == 0 && o.Receiver == "" {
-				return d.open(func() error { return d.showPauses(ctx) })
+				return d.showPauses(ctx)
 			}
 			o.Paused = paused
-			return d.open(func() error {
-				_, err := d.operator.Pause(ctx, *o)
-				return err
-			})
-		},
+			_, err := d.operator.Pause(ctx, *o)
+			return err
+		}),
 	}
 	if !paused {
 		v.Name, v.Summary, v.Details = "resume", "End the pause of a channel, a laboratory or a receiver.", ""

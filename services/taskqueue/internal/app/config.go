@@ -54,7 +54,7 @@ type Config struct {
 	DatabaseEnabled bool `env:"DB_ENABLED" envDefault:"true"`
 
 	// Access is authenticated, open or off: who may use the queue besides the platform's services.
-	Access string `env:"ACCESS" envDefault:"authenticated"`
+	Access api.Access `env:"ACCESS" envDefault:"authenticated"`
 	// SendPermission is what users need to enqueue, schedule and retry tasks; empty: nothing but the credential.
 	SendPermission string `env:"SEND_PERMISSION"`
 }
@@ -63,30 +63,30 @@ type Config struct {
 type QueueConfig struct {
 	// Profile durable accepts jobs only when Redis keeps them through kill -9; attested takes the operator's word for what
 	// Redis does not show; fast takes what Redis offers.
-	Profile string `env:"PROFILE" envDefault:"durable"`
+	Profile engine.Profile `env:"PROFILE" envDefault:"durable"`
 	// WaitReplicas and WaitAOF say where a task must be, besides the master's memory, before it is accepted.
 	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
 	WaitAOF      bool `env:"WAIT_AOF" envDefault:"false"`
-	LaneLimit    int  `env:"LANE_LIMIT" envDefault:"5000000"`
+	LaneLimit    int  `env:"LANE_LIMIT" envDefault:"5000000" min:"1"`
 	// LabLimit is the most waiting jobs of one laboratory in a lane.
-	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000"`
+	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000" min:"1"`
 	// LabBytes is the most bytes of one laboratory that wait, of all lanes together.
-	LabBytes    int64 `env:"LAB_BYTES" envDefault:"268435456"`
-	ResultHours int   `env:"RESULT_HOURS" envDefault:"24"`
-	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7"`
-	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000"`
+	LabBytes    int64 `env:"LAB_BYTES" envDefault:"268435456" min:"1"`
+	ResultHours int   `env:"RESULT_HOURS" envDefault:"24" min:"1"`
+	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7" min:"1"`
+	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000" min:"1"`
 	// DeadBytes is the most bytes of failed jobs that the queue keeps, estimated; the laboratory with most loses its
 	// oldest first.
-	DeadBytes   int64 `env:"DEAD_BYTES" envDefault:"536870912"`
-	ArchiveDays int   `env:"ARCHIVE_DAYS" envDefault:"90"`
+	DeadBytes   int64 `env:"DEAD_BYTES" envDefault:"536870912" min:"1"`
+	ArchiveDays int   `env:"ARCHIVE_DAYS" envDefault:"90" min:"1"`
 	// ArchiveLimit is how many ended jobs may wait for the archive before ordinary jobs wait too.
-	ArchiveLimit int `env:"ARCHIVE_LIMIT" envDefault:"2000000"`
+	ArchiveLimit int `env:"ARCHIVE_LIMIT" envDefault:"2000000" min:"1"`
 	// DoubtfulSends says what becomes of a paid send whose worker died: hold (state unknown) or resend.
 	DoubtfulSends string `env:"DOUBTFUL_SENDS" envDefault:"hold"`
 
-	WebhookWorkers  int `env:"WEBHOOK_WORKERS" envDefault:"128"`
-	CallbackWorkers int `env:"CALLBACK_WORKERS" envDefault:"64"`
-	MessageWorkers  int `env:"MESSAGE_WORKERS" envDefault:"32"`
+	WebhookWorkers  int `env:"WEBHOOK_WORKERS" envDefault:"128" min:"1"`
+	CallbackWorkers int `env:"CALLBACK_WORKERS" envDefault:"64" min:"1"`
+	MessageWorkers  int `env:"MESSAGE_WORKERS" envDefault:"32" min:"1"`
 	// GraceSeconds is how long running deliveries may go on at a stop.
 	GraceSeconds int `env:"GRACE_SECONDS" envDefault:"10"`
 }
@@ -99,7 +99,7 @@ type DeliveryConfig struct {
 	AllowedPorts     []int    `env:"ALLOWED_PORTS" envDefault:"80,443"`
 	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false"`
 	// HostConcurrency is the most requests in flight to one receiver.
-	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32"`
+	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32" min:"1"`
 	// HostRate is the most requests a second to one receiver, of all processes together; 0: as many as come.
 	HostRate float64 `env:"HOST_RATE" envDefault:"0"`
 	// HostRates are those of single receivers, as https://api.example.com=20.
@@ -132,49 +132,36 @@ func (c *Config) OutboxEnabled() bool {
 	return c.Outbox.Enabled && (!c.Telemetry.Production() || c.Outbox.InProduction)
 }
 
-// Validate refuses unknown words.
+// Validate refuses unknown words, and what production does not allow.
 func (c *Config) Validate() error {
-	known := []string{string(api.AccessAuthenticated), string(api.AccessOpen), string(api.AccessOff)}
-	if !slices.Contains(known, c.Access) {
-		return fmt.Errorf("TASKQUEUE_ACCESS is %q: use %s", c.Access, strings.Join(known, ", "))
-	}
-	if c.Queue.Profile == string(engine.Fast) && c.Telemetry.Production() {
-		return errors.New("TASKQUEUE_PROFILE is fast: in production accepted tasks must survive; use durable, " +
-			"with appendfsync always or TASKQUEUE_WAIT_AOF=true")
-	}
-	if c.AdminPage.Open && !c.AdminPage.Token.IsSet() && c.Telemetry.Production() {
-		return errors.New("TASKQUEUE_ADMIN_OPEN is true: in production the queue's page needs TASKQUEUE_ADMIN_TOKEN")
+	production := c.Telemetry.Production()
+	return errors.Join(
+		oneOf("ACCESS", c.Access, api.AccessAuthenticated, api.AccessOpen, api.AccessOff),
+		oneOf("PROFILE", c.Queue.Profile, engine.Durable, engine.Attested, engine.Fast),
+		oneOf("DOUBTFUL_SENDS", c.Queue.DoubtfulSends, doubtHold, doubtResend),
+		refuse(production && c.Queue.Profile == engine.Fast, "TASKQUEUE_PROFILE is fast: in production accepted tasks "+
+			"must survive; use durable, with appendfsync always or TASKQUEUE_WAIT_AOF=true"),
+		refuse(production && c.AdminPage.Open && !c.AdminPage.Token.IsSet(), "TASKQUEUE_ADMIN_OPEN is true: in production "+
+			"the queue's page needs TASKQUEUE_ADMIN_TOKEN"),
+	)
+}
+
+func refuse(is bool, text string) error {
+	if is {
+		return errors.New(text)
 	}
 	return nil
 }
 
-// Validate refuses sizes that cannot work.
-func (c *QueueConfig) Validate() error {
-	var problems []error
-	if !slices.Contains([]engine.Profile{engine.Durable, engine.Attested, engine.Fast}, engine.Profile(c.Profile)) {
-		problems = append(problems, fmt.Errorf("TASKQUEUE_PROFILE is %q: use durable, attested or fast", c.Profile))
+// oneOf refuses any other word.
+func oneOf[Word ~string](name string, word Word, known ...Word) error {
+	if slices.Contains(known, word) {
+		return nil
 	}
-	if c.DoubtfulSends != doubtHold && c.DoubtfulSends != doubtResend {
-		problems = append(problems, fmt.Errorf("TASKQUEUE_DOUBTFUL_SENDS is %q: use hold or resend", c.DoubtfulSends))
-	}
-	if c.LabBytes < 1 {
-		problems = append(problems, fmt.Errorf("TASKQUEUE_LAB_BYTES is %d: use 1 or more", c.LabBytes))
-	}
-	if c.WaitReplicas < 0 {
-		problems = append(problems, fmt.Errorf("TASKQUEUE_WAIT_REPLICAS is %d: use 0 or more", c.WaitReplicas))
-	}
-	for name, n := range map[string]int{"ARCHIVE_DAYS": c.ArchiveDays, "ARCHIVE_LIMIT": c.ArchiveLimit,
-		"LANE_LIMIT": c.LaneLimit, "LAB_LIMIT": c.LabLimit,
-		"RESULT_HOURS": c.ResultHours, "DEAD_DAYS": c.DeadDays, "DEAD_LIMIT": c.DeadLimit, "DEAD_BYTES": int(c.DeadBytes),
-		"WEBHOOK_WORKERS": c.WebhookWorkers, "CALLBACK_WORKERS": c.CallbackWorkers, "MESSAGE_WORKERS": c.MessageWorkers} {
-		if n < 1 {
-			problems = append(problems, fmt.Errorf("TASKQUEUE_%s is %d: use 1 or more", name, n))
-		}
-	}
-	return errors.Join(problems...)
+	return fmt.Errorf("TASKQUEUE_%s is %q: use one of %q", name, word, known)
 }
 
-// Validate refuses origins, networks and secrets that cannot be read.
+// Validate refuses origins, networks, rates and secrets that cannot be read.
 func (c *DeliveryConfig) Validate() error {
 	var problems []error
 	for _, text := range c.InternalOrigins {
@@ -182,26 +169,19 @@ func (c *DeliveryConfig) Validate() error {
 			problems = append(problems, fmt.Errorf("TASKQUEUE_INTERNAL_ORIGINS: %q: %w", text, err))
 		}
 	}
-	if _, err := c.networks(); err != nil {
-		problems = append(problems, err)
+	_, networks := c.networks()
+	_, rates := c.rates()
+	_, webhooks := signer("WEBHOOK_SECRET", c.WebhookSecret)
+	_, callbacks := signer("CALLBACK_SECRET", c.CallbackSecret)
+	return errors.Join(append(problems, networks, rates, webhooks, callbacks)...)
+}
+
+func signer(name string, secret config.Secret) (*webhook.Signer, error) {
+	s, err := webhook.NewSigner(secret.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("TASKQUEUE_%s: %w", name, err)
 	}
-	for name, secret := range map[string]config.Secret{
-		"WEBHOOK_SECRET": c.WebhookSecret, "CALLBACK_SECRET": c.CallbackSecret,
-	} {
-		if _, err := webhook.NewSigner(secret.Reveal()); err != nil {
-			problems = append(problems, fmt.Errorf("TASKQUEUE_%s: %w", name, err))
-		}
-	}
-	if _, err := c.rates(); err != nil {
-		problems = append(problems, err)
-	}
-	if c.HostRate < 0 {
-		problems = append(problems, errors.New("TASKQUEUE_HOST_RATE must be 0 or more"))
-	}
-	if c.HostConcurrency < 1 {
-		problems = append(problems, errors.New("TASKQUEUE_HOST_CONCURRENCY must be 1 or more"))
-	}
-	return errors.Join(problems...)
+	return s, nil
 }
 
 // rates are the requests a second of single receivers, by origin.

@@ -2,15 +2,13 @@ package app
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
@@ -22,9 +20,9 @@ import (
 )
 
 const (
-	providersEvery = 15 * time.Second
-	databaseEvery  = 5 * time.Second
-	firstRead      = 2 * time.Second // how long the start waits for the rows of providers
+	rowsEvery     = 15 * time.Second
+	databaseEvery = 5 * time.Second
+	firstRead     = 2 * time.Second // how long the start waits for each
 )
 
 // Migrate creates or updates the service's own tables.
@@ -37,82 +35,61 @@ func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 }
 
 // openDatabase opens what is not on the way of a job: without it the queue accepts and delivers.
-func (b *builder) openDatabase() (err error) {
+func (b *builder) openDatabase() error {
 	if !b.cfg.DatabaseEnabled {
 		b.Log.Warn("the database is off: no archive, no consents, no dictionary mappings, no configured providers")
 		return nil
 	}
-	b.db, err = b.Database(b.cfg.DB)
+	db, err := b.Database(b.cfg.DB)
+	b.db = mysql.New(db)
 	return err
 }
 
-// openDatabaseHandlers adds what delivers with the help of the database.
-func (b *builder) openDatabaseHandlers() error {
+// useDatabase adds what works with the database, and reads the settings that are rows.
+func (b *builder) useDatabase() error {
 	if b.db == nil {
 		return b.providers.Replace(nil)
 	}
-	b.handlers[job.Mapping] = mapping.NewHandler(mysql.NewMappings(b.db))
-	b.handlers[job.WhatsApp] = whatsapp.NewGate(mysql.NewConsents(b.db), b.handlers[job.WhatsApp])
-	watch := route.NewWatch(mysql.NewProviders(b.db), b.providers)
-	ctx, cancel := context.WithTimeout(context.Background(), firstRead)
-	defer cancel()
-	if err := watch.RunOnce(ctx); err != nil {
-		b.Log.Warn("the providers are not known yet; messages wait until they are", "error", err)
-	}
-	b.Every("provider rows", providersEvery, watch.RunOnce)
-	b.senders = sender.New(mysql.NewSenders(b.db), b.client)
-	if err := b.senders.RunOnce(ctx); err != nil {
-		b.Log.Warn("the senders of laboratories are those of the last start that could read them", "error", err)
-	}
-	b.Every("sender rows", providersEvery, b.senders.RunOnce)
+	b.server.Consents = consent.NewRecorder(b.db, b.Clock)
+	b.server.Jobs.Archive = b.db
+	b.keeper = &janitor.Archive{Queue: b.gate, Store: b.db, Observer: b.metrics,
+		Clock: b.Clock, Log: b.Log, Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour}
+	b.handlers[job.Mapping] = mapping.NewHandler(b.db)
+	b.handlers[job.WhatsApp] = whatsapp.NewGate(b.db, b.handlers[job.WhatsApp])
+	b.follow("provider rows", rowsEvery, func(ctx context.Context) error { return b.providers.Load(ctx, b.db) })
+	senders := sender.New(b.db, b.client)
+	b.follow("sender rows", rowsEvery, senders.RunOnce)
+	b.server.Tasks.Sender = senders.Allows
 	for _, c := range []job.Channel{job.SMS, job.Email, job.WhatsApp} {
-		b.handlers[c] = sender.NewGate(b.senders, b.handlers[c])
+		b.handlers[c] = sender.NewGate(senders, b.handlers[c])
 	}
 	return nil
 }
 
-// consents is nil without a database.
-func (b *builder) consents() api.Consents {
-	if b.db == nil {
-		return nil
+// follow reads what others decide now, so that the first jobs obey it, and then again and again.
+func (b *builder) follow(what string, every time.Duration, read func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), firstRead)
+	defer cancel()
+	if err := read(ctx); err != nil {
+		b.Log.Warn("not known yet: a copy of the last start serves where there is one, else jobs wait",
+			"what", what, "error", err)
 	}
-	return consent.NewRecorder(mysql.NewConsents(b.db), b.Clock)
+	b.Every(what, every, read)
 }
 
-func (b *builder) archive() api.Archive {
-	if b.db == nil {
-		return nil
-	}
-	return mysql.NewArchive(b.db)
-}
-
-// keeper is nil without a database.
-func (b *builder) keeper() *janitor.Archive {
-	if b.db == nil {
-		return nil
-	}
-	return janitor.NewArchive(janitor.ArchiveDeps{Queue: b.gate, Store: mysql.NewArchive(b.db), Observer: b.metrics,
-		Clock: b.Clock, Log: b.Log, Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour})
-}
-
-// watchDatabase keeps the gauge of the database honest and says when it goes and comes.
-func (b *builder) watchDatabase(db *sql.DB) {
-	up := true
+// watchDatabase keeps the gauge of the database honest; its loop says when the database goes and comes.
+func (b *builder) watchDatabase() {
 	b.Every("database probe", databaseEvery, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, firstRead)
 		defer cancel()
-		err := b.TellOfSchema("database", mysql.Ready(ctx, db))
+		err := b.TellOfSchema("database", b.db.Ready(ctx))
 		b.metrics.DatabaseUp(err == nil)
-		var differs *mysqldb.SchemaError
-		switch {
-		case errors.As(err, &differs): // jobs go on: it is no reason to be unready
+		if differs := (*mysqldb.SchemaError)(nil); errors.As(err, &differs) { // jobs go on: it is no reason to be unready
 			b.Health.Note("database", differs.Reason())
-		case err != nil && up:
-			b.Log.WarnContext(ctx, "the database is away: jobs go on, archive, consents and mappings wait", "error", err)
-		case err == nil && !up:
-			b.Log.InfoContext(ctx, "the database is back")
 		}
-		up = err == nil
+		if err != nil {
+			return fmt.Errorf("the database is away: jobs go on, archive, consents and mappings wait: %w", err)
+		}
 		return nil
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
@@ -60,62 +61,70 @@ func (b *builder) openMailbox() error {
 		b.Log.Warn("the mailbox is off: SMS, email, push and WhatsApp tasks are refused unless a provider is configured")
 		return nil
 	}
-	b.store = mailbox.NewStore(b.client, b.Clock)
-	b.recorder = mailbox.NewRecorder(b.store, b.Log)
+	b.mailbox = mailbox.NewStore(b.client, b.Clock, b.Log)
+	page, err := mailbox.Handler(b.mailbox)
+	if err != nil {
+		return fmt.Errorf("mailbox page: %w", err)
+	}
+	b.AdminPage("/outbox/", page)
 	return nil
 }
 
 func (b *builder) openHandlers() error {
+	d := &b.cfg.Delivery
 	b.pacer = pace.New(ratelimit.NewFailover(ratelimit.FailoverConfig{
 		Patience: ratePatience,
 		Rest:     rateRest,
 		Failed:   func(err error) { b.Log.Warn("rates are counted in this process alone for a while", "error", err) },
 	}, ratelimit.New(b.client, "tq:rate:"), b.Clock))
 	b.circuits = circuit.New(b.gate)
-	webhooks, err := webhook.NewSigner(b.cfg.Delivery.WebhookSecret.Reveal())
-	if err != nil {
-		return fmt.Errorf("webhook secret: %w", err)
-	}
-	callbacks, err := webhook.NewSigner(b.cfg.Delivery.CallbackSecret.Reveal())
-	if err != nil {
-		return fmt.Errorf("callback secret: %w", err)
-	}
-	cfg := webhook.Config{Targets: b.targets, Webhooks: webhooks, Callbacks: callbacks, Clock: b.Clock,
-		Tokens: b.Tokens(), HostConcurrency: b.cfg.Delivery.HostConcurrency}
-	if b.recorder != nil {
-		cfg.Recorder = b.recorder
-	}
-	rates, err := b.cfg.Delivery.rates()
+	webhooks, err := signer("WEBHOOK_SECRET", d.WebhookSecret)
 	if err != nil {
 		return err
 	}
-	cfg.Pacer, cfg.Circuits, cfg.Held = b.pacer, b.circuits, b.pauses.Receiver
-	cfg.Subscribers = b.subscribers()
+	callbacks, err := signer("CALLBACK_SECRET", d.CallbackSecret)
+	if err != nil {
+		return err
+	}
+	rates, err := d.rates()
+	if err != nil {
+		return err
+	}
+	cfg := webhook.Config{Targets: b.targets, Webhooks: webhooks, Callbacks: callbacks, Clock: b.Clock, Tokens: b.Tokens(),
+		HostConcurrency: d.HostConcurrency, Pacer: b.pacer, Circuits: b.circuits, Held: b.pauses.Receiver}
 	cfg.Rate = func(origin string) float64 {
 		if own, ok := rates[origin]; ok {
 			return own
 		}
-		return b.cfg.Delivery.HostRate
+		return d.HostRate
 	}
-	b.webhooks = webhook.New(cfg)
-	b.handlers = map[job.Channel]worker.Handler{job.Webhook: b.webhooks, job.Callback: b.webhooks}
+	if b.db != nil {
+		cfg.Subscribers = webhook.NewSubscribers(b.db, b.secrets, b.client)
+		b.follow("secrets of receivers", subscribersEvery, cfg.Subscribers.RunOnce)
+	}
+	if b.mailbox != nil {
+		b.Loop("mailbox recorder", b.mailbox.Run)
+		cfg.Recorder = b.mailbox
+	}
+	webhookSender := webhook.New(cfg)
+	b.handlers = map[job.Channel]worker.Handler{job.Webhook: webhookSender, job.Callback: webhookSender}
 	b.openProviders()
 	return nil
 }
 
 // openProviders makes the handlers of the channels with providers. Their rows are read by whoever has the tables.
 func (b *builder) openProviders() {
-	observer := metrics.NewProviders(b.Registry)
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
-	deps := kinds.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock, Log: b.Log}
-	cfg := route.Config{Observer: observer, Log: b.Log, Pacer: b.pacer, Circuits: b.circuits}
-	if b.store != nil {
-		mailboxProvider := simulated.New(b.store, b.Clock)
-		deps.Outbox = mailboxProvider
-		cfg.Fallback = &route.Fallback{Name: simulated.Name, Sender: mailboxProvider}
+	deps := provider.Deps{API: b.guarded(b.public), Files: b.guarded(files), Secrets: b.secrets, Clock: b.Clock,
+		Log: b.Log}
+	cfg := route.Config{Observer: metrics.NewProviders(b.Registry), Log: b.Log, Pacer: b.pacer, Circuits: b.circuits}
+	var outbox route.Sender
+	if b.mailbox != nil {
+		outbox = simulated.New(b.mailbox, b.Clock)
+		cfg.Fallback = kinds.Outbox
 	}
-	cfg.Factory = kinds.Factory(deps)
+	cfg.Factory = kinds.Factory(deps, outbox)
 	b.providers = route.NewSet(cfg)
 	for _, c := range route.Channels() {
 		b.handlers[c] = b.providers.Handler(c)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/rand"
 	"flag"
 	"fmt"
@@ -41,32 +42,34 @@ func (d *desk) sign(f *flag.FlagSet) {
 	f.StringVar(&d.order.Ticket, "ticket", "", "why, in one word such as INC-42, for the log")
 }
 
-// open connects to the queue, and to the archive where there is one, until do returns.
-func (d *desk) open(do func() error) error {
-	cfg, err := Load(d.environ)
-	if err != nil {
-		return err
-	}
-	client := redis.NewUniversalClient(cfg.redis())
-	defer func() { _ = client.Close() }()
-	if d.queue, err = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()}); err != nil {
-		return err
-	}
-	d.operator = &operate.Operator{Queue: d.queue, Clock: clock.System{}, Audit: d.log}
-	var archive api.Archive
-	if cfg.DatabaseEnabled {
-		db, err := mysqldb.Open(cfg.DB, nil)
+// opened connects a verb to the queue, and to the archive where there is one, while it works.
+func (d *desk) opened(work func(context.Context, []string) error) func(context.Context, []string) error {
+	return func(ctx context.Context, args []string) error {
+		cfg, err := Load(d.environ)
 		if err != nil {
-			return fmt.Errorf("open database: %w", err)
+			return err
 		}
-		defer func() { _ = db.Close() }()
-		store := mysql.NewArchive(db)
-		archive = store
-		d.operator.Keeper = janitor.NewArchive(janitor.ArchiveDeps{Queue: d.queue, Store: store, Observer: uncounted{},
-			Clock: clock.System{}, Log: d.log})
+		client := redis.NewUniversalClient(cfg.redis())
+		defer client.Close()
+		if d.queue, err = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()}); err != nil {
+			return err
+		}
+		jobs := &api.Jobs{Queue: d.queue, Lease: d.queue.Lease(), Clock: clock.System{},
+			IDs: job.NewGenerator(clock.System{}, rand.Reader)}
+		d.operator = &operate.Operator{Queue: d.queue, Jobs: jobs, Clock: clock.System{}, Audit: d.log}
+		if cfg.DatabaseEnabled {
+			db, err := mysqldb.Open(cfg.DB, nil)
+			if err != nil {
+				return fmt.Errorf("open database: %w", err)
+			}
+			defer db.Close()
+			store := mysql.New(db)
+			jobs.Archive = store
+			d.operator.Keeper = &janitor.Archive{Queue: d.queue, Store: store, Observer: uncounted{},
+				Clock: clock.System{}, Log: d.log}
+		}
+		return work(ctx, args)
 	}
-	d.operator.Jobs = jobsOf(d.queue, archive, d.queue.Lease(), job.NewGenerator(clock.System{}, rand.Reader))
-	return do()
 }
 
 // uncounted is the observer of a process without metrics.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -33,9 +32,6 @@ func Verbs(environ []string, out, log io.Writer) []cli.Verb {
 		d.webhookSecretVerb()}
 }
 
-// OperatorVerbs are Verbs of this process.
-func OperatorVerbs() []cli.Verb { return Verbs(os.Environ(), os.Stdout, os.Stderr) }
-
 func (d *desk) fsckVerb() cli.Verb {
 	var repair bool
 	return cli.Verb{
@@ -47,12 +43,12 @@ func (d *desk) fsckVerb() cli.Verb {
 			f.BoolVar(&repair, "repair", false, "take what is damaged out of the queue, then check again")
 			d.sign(f)
 		},
-		Run: func(ctx context.Context, _ []string) error {
+		Run: d.opened(func(ctx context.Context, _ []string) error {
 			if err := d.order.Check(); err != nil {
 				return err
 			}
-			return d.open(func() error { return d.fsck(ctx, repair) })
-		},
+			return d.fsck(ctx, repair)
+		}),
 	}
 }
 
@@ -66,52 +62,49 @@ func (d *desk) jobsVerb() cli.Verb {
 		Flags: func(f *flag.FlagSet) {
 			f.IntVar(&dead, "dead", 0, "list this many of the oldest failed jobs that retryTask can revive")
 		},
-		Run: func(ctx context.Context, ids []string) error {
-			return d.open(func() error {
-				switch {
-				case len(ids) > 0:
-					return d.showJobs(ctx, ids)
-				case dead > 0:
-					return d.showDead(ctx, dead)
-				default:
-					return d.showLanes(ctx)
-				}
-			})
-		},
+		Run: d.opened(func(ctx context.Context, ids []string) error {
+			switch {
+			case len(ids) > 0:
+				return d.showJobs(ctx, ids)
+			case dead > 0:
+				return d.showDead(ctx, dead)
+			default:
+				return d.showLanes(ctx)
+			}
+		}),
 	}
 }
 
 const fsckLines = 50
 
 func (d *desk) fsck(ctx context.Context, repair bool) error {
-	report, err := audit.Check(ctx, d.queue)
-	if err != nil {
+	report, err := d.check(ctx)
+	if err == nil && repair && len(report.Violations) > 0 {
+		if err := d.repair(ctx, report); err != nil {
+			return err
+		}
+		report, err = d.check(ctx)
+	}
+	if err != nil || len(report.Violations) == 0 {
 		return err
-	}
-	d.printReport(report)
-	if len(report.Violations) == 0 {
-		return nil
-	}
-	if repair {
-		mended, err := audit.Repair(ctx, d.queue, clock.System{}, report)
-		d.log.InfoContext(ctx, "an operator repaired jobs", "operator", d.order.Operator, "ticket", d.order.Ticket,
-			"done", mended)
-		fmt.Fprintf(d.out, "%d mended\n", mended)
-		if err != nil {
-			return err
-		}
-		if report, err = audit.Check(ctx, d.queue); err != nil {
-			return err
-		}
-		d.printReport(report)
-	}
-	if len(report.Violations) == 0 {
-		return nil
 	}
 	return fmt.Errorf("%w: %d violations", ErrViolations, len(report.Violations))
 }
 
-func (d *desk) printReport(r audit.Report) {
+func (d *desk) repair(ctx context.Context, report audit.Report) error {
+	mended, err := audit.Repair(ctx, d.queue, clock.System{}, report)
+	d.log.InfoContext(ctx, "an operator repaired jobs", "operator", d.order.Operator, "ticket", d.order.Ticket,
+		"done", mended)
+	fmt.Fprintf(d.out, "%d mended\n", mended)
+	return err
+}
+
+// check prints what is broken.
+func (d *desk) check(ctx context.Context) (audit.Report, error) {
+	r, err := audit.Check(ctx, d.queue)
+	if err != nil {
+		return r, err
+	}
 	names := make([]string, 0, len(r.Checked))
 	for name, n := range r.Checked {
 		names = append(names, fmt.Sprintf("%d in %s", n, name))
@@ -121,10 +114,11 @@ func (d *desk) printReport(r audit.Report) {
 	for i, v := range r.Violations {
 		if i == fsckLines {
 			fmt.Fprintf(d.out, "… and %d more\n", len(r.Violations)-i)
-			return
+			break
 		}
 		fmt.Fprintf(d.out, "  %-15s shard %02d  %s  (found in %s)\n", v.Rule, v.Shard, v.Text, v.Source.Name)
 	}
+	return r, nil
 }
 
 func (d *desk) showLanes(ctx context.Context) error {
@@ -132,22 +126,18 @@ func (d *desk) showLanes(ctx context.Context) error {
 	fmt.Fprintln(w, "SHARD\tCHANNEL\tPRIORITY\tWAITING\tOLDEST READY\tRUNNING IN CHANNEL")
 	var dead int64
 	for shard := range job.Shards {
-		list, err := d.queue.Depths(ctx, shard)
+		depths, err := d.queue.Depths(ctx, shard)
 		if err != nil {
 			return err
 		}
-		for _, l := range list {
+		for _, l := range depths.Lanes {
 			age := "-"
 			if l.OldestMs > 0 {
 				age = (time.Duration(l.OldestMs) * time.Millisecond).Round(100 * time.Millisecond).String()
 			}
 			fmt.Fprintf(w, "%02d\t%s\t%s\t%d\t%s\t%d\n", shard, l.Lane.Channel, l.Lane.Priority, l.Waiting, age, l.Running)
 		}
-		b, err := d.queue.Backlog(ctx, shard)
-		if err != nil {
-			return err
-		}
-		dead += b.Dead
+		dead += depths.Dead
 	}
 	fmt.Fprintf(w, "\nfailed jobs that retryTask can revive: %d\n", dead)
 	return w.Flush()
@@ -156,7 +146,8 @@ func (d *desk) showLanes(ctx context.Context) error {
 func (d *desk) showDead(ctx context.Context, most int) error {
 	var ids []string
 	for shard := range job.Shards {
-		list, err := d.queue.OldestDead(ctx, shard, engine.AllFlows, clock.System{}.Now().UnixMilli(), most-len(ids))
+		oldest := engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows}
+		list, err := d.queue.Browse(ctx, oldest, engine.Member{}, most-len(ids))
 		if err != nil {
 			return err
 		}

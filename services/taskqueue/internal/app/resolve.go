@@ -26,7 +26,7 @@ func (d *desk) resolveVerb() cli.Verb {
 			f.BoolVar(&notSent, "not-sent", false, "the provider has not sent it")
 			d.sign(f)
 		},
-		Run: func(ctx context.Context, ids []string) error {
+		Run: d.opened(func(ctx context.Context, ids []string) error {
 			if sent == notSent || len(ids) == 0 {
 				return errors.New("say -sent or -not-sent, and the ids of the jobs")
 			}
@@ -34,8 +34,8 @@ func (d *desk) resolveVerb() cli.Verb {
 			if notSent {
 				d.order.Action = operate.NotSent
 			}
-			return d.open(func() error { return d.resolve(ctx, ids) })
-		},
+			return d.resolve(ctx, ids)
+		}),
 	}
 }
 

@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 )
 
 const (
@@ -47,19 +45,4 @@ func (b *builder) directory(name, path string) (*os.Root, error) {
 	}
 	b.Close(name, func(context.Context) error { return root.Close() })
 	return root, nil
-}
-
-// subscribers are nil without a database.
-func (b *builder) subscribers() *webhook.Subscribers {
-	if b.db == nil {
-		return nil
-	}
-	list := webhook.NewSubscribers(mysql.NewSubscribers(b.db), b.secrets, b.client)
-	ctx, cancel := context.WithTimeout(context.Background(), firstRead)
-	defer cancel()
-	if err := list.RunOnce(ctx); err != nil {
-		b.Log.Warn("the secrets of receivers are those of the last start that could read them", "error", err)
-	}
-	b.Every("secrets of receivers", subscribersEvery, list.RunOnce)
-	return list
 }

@@ -41,13 +41,8 @@ func (d *desk) showWebhookSecrets(lab int64, name string) error {
 	}
 	secret := cfg.Delivery.WebhookSecret
 	if name != "" {
-		root, err := os.OpenRoot(cfg.Delivery.ProviderSecretsDir)
-		if err != nil {
+		if secret, err = (provider.Directory{Root: os.DirFS(cfg.Delivery.ProviderSecretsDir)}).Secret(name); err != nil {
 			return fmt.Errorf("TASKQUEUE_PROVIDER_SECRETS_DIR: %w", err)
-		}
-		defer func() { _ = root.Close() }()
-		if secret, err = (provider.Directory{Root: root.FS()}).Secret(name); err != nil {
-			return err
 		}
 	}
 	signer, err := webhook.NewSigner(secret.Reveal())

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
@@ -19,15 +18,13 @@ const (
 	reapEvery    = time.Second
 	tidyEvery    = 2 * time.Second
 	holdsEvery   = time.Second
+	pausesEvery  = time.Second // how old the knowledge of the pauses may be at a claim
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 )
 
 // work adds what delivers.
 func (b *builder) work() {
-	if b.recorder != nil {
-		b.Loop("mailbox recorder", b.recorder.Run)
-	}
 	b.Every("bytes of laboratories", measureEvery, b.bytes.RunOnce)
 	b.Every("lane gauges", measureEvery, func(ctx context.Context) error { return b.metrics.Measure(ctx, b.gate) })
 	b.Every("destinations", holdsEvery, func(ctx context.Context) error {
@@ -36,13 +33,13 @@ func (b *builder) work() {
 		return err
 	})
 	if b.db != nil {
-		b.watchDatabase(b.db)
+		b.watchDatabase()
 	}
 	j := b.janitor()
 	b.Loop("reaper", j.Run)
 	b.Every("janitor", tidyEvery, j.Tidy)
 	b.Every("parked jobs", janitor.WakeEvery, j.Wake)
-	auditor := audit.New(audit.Deps{Queue: b.gate, Leads: j.Leads, Observer: b.metrics, Clock: b.Clock, Log: b.Log})
+	auditor := &audit.Auditor{Queue: b.gate, Leads: j.Leads, Observer: b.metrics, Log: b.Log}
 	b.Every("auditor", auditEvery, auditor.RunOnce)
 	b.Loop("pumps", b.pumps)
 }
@@ -52,7 +49,7 @@ func (b *builder) janitor() *janitor.Janitor {
 	keep := time.Duration(q.DeadDays) * 24 * time.Hour
 	cfg := janitor.Config{Every: reapEvery, KeepDead: keep, MaxDead: int64(q.DeadLimit), MaxDeadBytes: q.DeadBytes,
 		Resend: q.DoubtfulSends == doubtResend}
-	return janitor.New(cfg, janitor.Deps{Queue: b.gate, Archive: b.keeper(), Weigher: b.bytes, Observer: b.metrics,
+	return janitor.New(cfg, janitor.Deps{Queue: b.gate, Archive: b.keeper, Weigher: b.bytes, Observer: b.metrics,
 		Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log})
 }
 
@@ -89,7 +86,6 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler, p
 			Lease:   b.gate.Lease(),
 			MaxRun:  maxRun,
 			Grace:   time.Duration(b.cfg.Queue.GraceSeconds) * time.Second,
-			Idle:    engine.DefaultSettings().IdlePoll,
 		},
 		worker.Deps{Queue: operate.Pausing(b.gate, b.pauses), Pool: pool, Handler: worker.Traced(handler, b.Tracers()),
 			Observer: b.metrics, Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log, Seals: b.seals,

@@ -36,15 +36,6 @@ type Violation struct {
 	Job    engine.Snapshot // without its texts; not for Foreign
 }
 
-// Deps are what an auditor works with.
-type Deps struct {
-	Queue    Queue
-	Leads    func(shard int) bool // whether this process tidies a shard, and so looks at it too
-	Observer Observer
-	Clock    clock.Clock
-	Log      *slog.Logger
-}
-
 const (
 	sample = 500 // ids of one round
 	shown  = 3   // violations that one round writes to the log
@@ -52,31 +43,28 @@ const (
 
 // Auditor checks a sliding sample. RunOnce is for one loop at a time. Those of several processes share the shards.
 type Auditor struct {
-	Deps
-	shard, source int
-	cursor        uint64
-}
+	Queue    Queue
+	Leads    func(shard int) bool // whether this process tidies a shard, and so looks at it too
+	Observer Observer
+	Log      *slog.Logger
 
-// New makes an auditor.
-func New(deps Deps) *Auditor { return &Auditor{Deps: deps} }
+	at place
+}
 
 // RunOnce checks the next ids, about 500, and goes round for ever.
 func (a *Auditor) RunOnce(ctx context.Context) error {
 	checked := 0
 	var found []Violation
-	for first := true; checked < sample && (first || a.shard != 0 || a.source != 0 || a.cursor != 0); first = false {
-		sources := a.Queue.Sources(a.shard)
-		if !a.Leads(a.shard) {
-			a.source = len(sources) - 1
-			a.advance(0, len(sources))
+	for first := true; checked < sample && (first || a.at != place{}); first = false {
+		if !a.Leads(a.at.shard) {
+			a.at = place{shard: (a.at.shard + 1) % job.Shards}
 			continue
 		}
-		broken, n, next, err := page(ctx, a.Queue, a.shard, sources[a.source], a.cursor)
+		_, n, broken, err := a.at.check(ctx, a.Queue)
 		if err != nil {
 			return err
 		}
 		checked, found = checked+n, append(found, broken...)
-		a.advance(next, len(sources))
 	}
 	a.Observer.Audited(checked, found)
 	for _, v := range found[:min(shown, len(found))] {
@@ -86,29 +74,24 @@ func (a *Auditor) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-func (a *Auditor) advance(next uint64, sources int) {
-	if a.cursor = next; next != 0 {
-		return
-	}
-	if a.source++; a.source < sources {
-		return
-	}
-	a.source = 0
-	a.shard = (a.shard + 1) % job.Shards
+// place is where a walk over all sources of all shards stands.
+type place struct {
+	shard, source int
+	cursor        uint64
 }
 
-// page checks one page of a source.
-func page(
-	ctx context.Context, q Queue, shard int, s engine.Source, cursor uint64,
-) (found []Violation, checked int, next uint64, err error) {
-	texts, next, err := q.Page(ctx, s, cursor, sample)
+// check checks the next page of a source and goes on behind it.
+func (p *place) check(ctx context.Context, q Queue) (source string, checked int, found []Violation, err error) {
+	sources, shard := q.Sources(p.shard), p.shard
+	s := sources[p.source]
+	texts, next, err := q.Page(ctx, s, p.cursor, sample)
 	if err != nil {
-		return nil, 0, 0, err
+		return s.Name, 0, nil, err
 	}
 	var ids []job.ID
 	for _, text := range texts {
 		id, err := job.ParseID(text)
-		if err != nil || id.Shard() != shard || !belongs(id, s) {
+		if err != nil || id.Shard() != shard || !s.MayHold(id) {
 			found = append(found, Violation{Rule: Foreign, Shard: shard, Source: s, Text: text})
 			continue
 		}
@@ -117,7 +100,7 @@ func page(
 	slices.Sort(ids)
 	jobs, err := q.Info(ctx, slices.Compact(ids))
 	if err != nil {
-		return nil, 0, 0, err
+		return s.Name, 0, nil, err
 	}
 	for _, j := range jobs {
 		j.Body, j.Record = nil, nil
@@ -125,19 +108,13 @@ func page(
 			found = append(found, Violation{Rule: r, Shard: shard, Source: s, Text: string(j.ID), Job: j})
 		}
 	}
-	return found, len(texts), next, nil
-}
-
-// belongs reports whether an id may stand in a source.
-func belongs(id job.ID, s engine.Source) bool {
-	switch {
-	case s.Lane == nil:
-		return true
-	case s.Name == "leases":
-		return id.Lane().Channel == s.Lane.Channel
-	default:
-		return id.Lane() == *s.Lane
+	if p.cursor = next; next == 0 {
+		p.source++
 	}
+	if p.source == len(sources) {
+		*p = place{shard: (shard + 1) % job.Shards}
+	}
+	return s.Name, len(texts), found, nil
 }
 
 // Report is the outcome of a check of everything.
@@ -169,20 +146,17 @@ func Check(ctx context.Context, q Queue) (Report, error) {
 func CheckShard(ctx context.Context, q Queue, shard int) (Report, error) {
 	r := Report{Checked: map[string]int{}}
 	seen := map[string]bool{}
-	for _, s := range q.Sources(shard) {
-		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
-			found, n, next, err := page(ctx, q, shard, s, cursor)
-			if err != nil {
-				return r, err
+	for p := (place{shard: shard}); p.shard == shard; {
+		source, n, found, err := p.check(ctx, q)
+		if err != nil {
+			return r, err
+		}
+		r.Checked[source] += n
+		for _, v := range found {
+			if key := string(v.Rule) + v.Text; !seen[key] || v.Rule == Foreign {
+				seen[key] = true
+				r.Violations = append(r.Violations, v)
 			}
-			r.Checked[s.Name] += n
-			for _, v := range found {
-				if key := string(v.Rule) + v.Text; !seen[key] || v.Rule == Foreign {
-					seen[key] = true
-					r.Violations = append(r.Violations, v)
-				}
-			}
-			cursor = next
 		}
 	}
 	return r, nil

@@ -272,7 +272,7 @@ func TestTheSlidingSampleComesRoundToEverything(t *testing.T) {
 	}
 	want := b.damage()
 	w := &watcher{found: map[audit.Rule]int{}}
-	a := audit.New(audit.Deps{Queue: b.queue, Leads: func(int) bool { return true }, Observer: w, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)})
+	a := &audit.Auditor{Queue: b.queue, Leads: func(int) bool { return true }, Observer: w, Log: slog.New(slog.DiscardHandler)}
 	for range 40 {
 		if err := a.RunOnce(context.WithoutCancel(t.Context())); err != nil {
 			t.Fatal(err)

@@ -22,18 +22,16 @@ const (
 
 // Update is one change as a caller wrote it.
 type Update struct {
-	Type     string
+	Type     string // opt_in, optin, opt_out or optout
 	CacheKey string
 	Details  []byte // raw JSON; empty: none
 }
 
-// Change is a valid update, ready for the ledger.
+// Change is a valid update, ready for the ledger: its details are an object.
 type Change struct {
+	Update
 	LabID         int64 // 0: an internal service that acts for none
-	CacheKey      string
-	Type          string // as sent: opt_in, optin, opt_out or optout
 	Actor         string
-	Details       []byte // a JSON object
 	AtMs          int64
 	RecipientHash []byte // SHA-256 of the international number; nil when the details name none
 	Category      string
@@ -68,14 +66,7 @@ func (r *Recorder) Update(ctx context.Context, caller task.Caller, u Update) err
 	if fields := check(u); len(fields) > 0 {
 		return apperr.InvalidFields(fields...)
 	}
-	c := Change{
-		LabID:    caller.LabID,
-		CacheKey: u.CacheKey,
-		Type:     u.Type,
-		Actor:    caller.Name,
-		Details:  u.Details,
-		AtMs:     r.clock.Now().UnixMilli(),
-	}
+	c := Change{Update: u, LabID: caller.LabID, Actor: caller.Name, AtMs: r.clock.Now().UnixMilli()}
 	if len(c.Details) == 0 || string(c.Details) == "null" {
 		c.Details = []byte("{}")
 	}
@@ -100,10 +91,10 @@ func check(u Update) (fields []apperr.Field) {
 	case len(u.CacheKey) > maxKey:
 		wrong("cache_key", fmt.Sprintf("cache_key is longer than %d bytes", maxKey))
 	}
-	switch trimmed := bytes.TrimLeft(u.Details, " \t\r\n"); {
+	switch details := string(bytes.TrimLeft(u.Details, " \t\r\n")); {
 	case len(u.Details) > maxDetails:
 		wrong("details_obj", "details_obj is larger than 64 KiB")
-	case len(trimmed) > 0 && string(trimmed) != "null" && (trimmed[0] != '{' || !json.Valid(u.Details)):
+	case details != "" && details != "null" && !task.IsObject(u.Details):
 		wrong("details_obj", "details_obj must be an object")
 	}
 	return fields

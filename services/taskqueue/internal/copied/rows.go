@@ -11,48 +11,49 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Rows reads one table. The rows are no secrets.
+// Rows follows one table. The rows are no secrets.
 type Rows[T any] struct {
 	Name   string // for errors
 	Key    string // of the copy
 	Client redis.UniversalClient
 	Read   func(ctx context.Context) ([]T, error)
+	Use    func(rows []T) error // takes the rows that are in force now
+
+	isKnown bool // some rows were used
 }
 
-// Load returns the rows, or nil and an error. When the database does not answer and nothing is known yet, the rows that
-// any process read last are taken, with the error beside them.
-func (r Rows[T]) Load(ctx context.Context, known bool) ([]T, error) {
+// RunOnce reads the rows. When the database does not answer, the last ones stay in force; when nothing is known yet,
+// the rows that any process read last are taken. It is for one loop.
+func (r *Rows[T]) RunOnce(ctx context.Context) error {
 	rows, err := r.Read(ctx)
-	switch {
-	case err != nil && known:
-		return nil, err
-	case err != nil:
-		recalled, missing := r.recall(ctx)
-		return recalled, errors.Join(err, missing)
-	case rows == nil:
-		rows = []T{}
+	if err == nil {
+		r.isKnown = true
+		return errors.Join(r.Use(rows), r.keep(ctx, rows))
 	}
+	if r.isKnown {
+		return err
+	}
+	raw, missing := r.Client.Get(ctx, r.Key).Bytes()
+	if missing == nil {
+		missing = json.Unmarshal(raw, &rows)
+	}
+	switch {
+	case errors.Is(missing, redis.Nil):
+		return err
+	case missing != nil:
+		return errors.Join(err, fmt.Errorf("recall %s: %w", r.Name, missing))
+	}
+	r.isKnown = true
+	return errors.Join(err, r.Use(rows))
+}
+
+func (r *Rows[T]) keep(ctx context.Context, rows []T) error {
 	raw, err := json.Marshal(rows)
 	if err == nil {
 		err = r.Client.Set(ctx, r.Key, raw, 0).Err()
 	}
 	if err != nil {
-		return rows, fmt.Errorf("copy %s: %w", r.Name, err)
+		return fmt.Errorf("copy %s: %w", r.Name, err)
 	}
-	return rows, nil
-}
-
-func (r Rows[T]) recall(ctx context.Context) ([]T, error) {
-	raw, err := r.Client.Get(ctx, r.Key).Bytes()
-	if errors.Is(err, redis.Nil) {
-		return nil, nil
-	}
-	var rows []T
-	if err == nil {
-		err = json.Unmarshal(raw, &rows)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("recall %s: %w", r.Name, err)
-	}
-	return rows, nil
+	return nil
 }

@@ -3,9 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,18 +14,22 @@ import (
 // bell is this process's ear at one bell. At most one BLPOP listens, and it is begun only for a pump that has
 // nothing to do, so that a busy process leaves the bell to idle ones.
 type bell struct {
-	mu        sync.Mutex // guards listening
-	listening bool
+	listening atomic.Bool
 	rung      chan error
 }
+
+// idlePoll is the longest sleep of an idle pump.
+const idlePoll = time.Second
 
 // WaitBell returns when the channel's bell rings, when d has passed, or with the error of ctx or of Redis. d is
 // timed here and not by Redis, whose timeouts are up to 100 ms late on an idle server. A ring that another
 // process heard costs at most the idle poll.
 func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.Duration) error {
-	b := r.rings[shard][c]
-	b.listen(func() error { return r.hear(context.WithoutCancel(ctx), r.shards[shard].bells[c]) })
-	timer := time.NewTimer(min(d, r.set.IdlePoll))
+	b := r.heard[shard][c]
+	if b.listening.CompareAndSwap(false, true) {
+		go b.listen(context.WithoutCancel(ctx), r.bells, keysOf(shard).bell(c))
+	}
+	timer := time.NewTimer(min(d, idlePoll))
 	defer timer.Stop()
 	select {
 	case err := <-b.rung:
@@ -39,32 +41,15 @@ func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.D
 	}
 }
 
-// listen begins to listen unless somebody does.
-func (b *bell) listen(hear func() error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.listening {
-		return
+// listen blocks until the bell rings or the idle poll is over, and says so.
+func (b *bell) listen(ctx context.Context, bells redis.UniversalClient, key string) {
+	err := bells.Do(ctx, "BLPOP", key, idlePoll.Seconds()).Err()
+	if errors.Is(err, redis.Nil) {
+		err = nil
 	}
-	b.listening = true
-	go func() {
-		err := hear()
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.listening = false
-		select {
-		case b.rung <- err:
-		default: // a ring that nobody took yet says the same
-		}
-	}()
-}
-
-// hear blocks until the bell rings or the idle poll is over.
-func (r *Redis) hear(ctx context.Context, key string) error {
-	timeout := strconv.FormatFloat(r.set.IdlePoll.Seconds(), 'f', 3, 64) // BLPop of the client knows whole seconds only
-	err := r.bells.Do(ctx, "BLPOP", key, timeout).Err()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return fmt.Errorf("wait for the bell: %w", err)
+	b.listening.Store(false)
+	select {
+	case b.rung <- err:
+	default: // a ring that nobody took yet says the same
 	}
-	return nil
 }

@@ -2,8 +2,7 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -16,10 +15,10 @@ type List int
 const (
 	ListLane   List = iota // waiting jobs, by flow and due time
 	ListLeases             // running jobs of a channel, by the end of their leases
-	ListDead               // failed and unknown jobs, by the time of their end
+	ListDead               // failed and unknown jobs, by the time of their end; those of one flow as in a lane
 )
 
-// AllFlows stands for every flow of a lane.
+// AllFlows stands for every flow of a lane or of the dead.
 const AllFlows job.Flow = -1
 
 // Range is a part of one list of one shard.
@@ -27,15 +26,22 @@ type Range struct {
 	Shard int
 	List  List
 	Lane  job.Lane // leases: its channel counts; dead: nothing
-	Flow  job.Flow // lanes: only this one
+	Flow  job.Flow // lanes, dead: only this one
+	Until int64    // dead: only who ended by then, in ms; 0: all
 }
 
 // Bounds are the lowest and the highest score of the range.
 func (x Range) Bounds() (low, high int64) {
-	if x.List != ListLane || x.Flow == AllFlows {
-		return 0, 1<<53 - 1
+	base := int64(0)
+	low, high = 0, 1<<53-1
+	if x.List != ListLeases && x.Flow != AllFlows {
+		base = x.Flow.Base()
+		low, high = int64(x.Flow)*job.FlowSpan, int64(x.Flow+1)*job.FlowSpan-1
 	}
-	return int64(x.Flow) * job.FlowSpan, int64(x.Flow+1)*job.FlowSpan - 1
+	if x.Until > 0 {
+		high = min(high, base+x.Until)
+	}
+	return low, high
 }
 
 // Member is one entry of a list. It also says where a walk over the list stands: after it.
@@ -47,36 +53,23 @@ type Member struct {
 // Browse lists the members of a range after a place in it (the zero Member: from the beginning), in order of score and
 // id. A walk meets every member that is there all the time, however much comes and goes meanwhile.
 func (r *Redis) Browse(ctx context.Context, x Range, after Member, most int) ([]Member, error) {
-	k := &r.shards[x.Shard]
-	key := k.dead
-	switch x.List {
-	case ListLane:
-		key = k.lanes[x.Lane]
-	case ListLeases:
-		key = k.leases[x.Lane.Channel]
-	case ListDead:
+	k := keysOf(x.Shard)
+	key := k.lane(x.Lane)
+	switch {
+	case x.List == ListLeases:
+		key = k.leases(x.Lane.Channel)
+	case x.List == ListDead && x.Flow == AllFlows:
+		key = k.the(deadKey)
+	case x.List == ListDead:
+		key = k.the(deadFlowsKey)
 	}
 	low, high := x.Bounds()
-	low = max(low, after.Score)
-	reply, err := r.run(ctx, "browse", []string{key}, []any{low, fmt.Sprintf("(%d", low), high, string(after.ID), most})
-	if err != nil {
-		return nil, err
-	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts)%2 != 0 {
-		return nil, errReply("browse", reply)
-	}
+	parts, err := r.list(ctx, "browse", []string{key}, []any{max(low, after.Score), high, string(after.ID), most}, 0, 2)
 	list := make([]Member, 0, len(parts)/2)
-	for i := 0; i < len(parts); i += 2 {
-		id, _ := parts[i].(string)
-		score, _ := parts[i+1].(string)
-		value, err := strconv.ParseFloat(score, 64)
-		if err != nil {
-			return nil, errReply("browse", reply)
-		}
-		list = append(list, Member{ID: job.ID(id), Score: int64(value)})
+	for p := range slices.Chunk(parts, 2) {
+		list = append(list, Member{ID: job.ID(text(p[0])), Score: whole(text(p[1]))})
 	}
-	return list, nil
+	return list, err
 }
 
 // Ahead is what waits for a later time, by hour.
@@ -97,18 +90,14 @@ func (r *Redis) Ahead(ctx context.Context, shard int, l job.Lane, first time.Tim
 	from := int64(0)
 	for range aheadCalls {
 		args := []any{first.UnixMilli(), hours, aheadSteps, from}
-		reply, err := r.run(ctx, "ahead", []string{r.shards[shard].lanes[l]}, args)
+		parts, err := r.list(ctx, "ahead", []string{keysOf(shard).lane(l)}, args, 2, 2)
 		if err != nil {
 			return Ahead{}, err
 		}
-		parts, ok := reply.([]any)
-		if !ok || len(parts) < 2 || len(parts)%2 != 0 {
-			return Ahead{}, errReply("ahead", reply)
-		}
 		a.Later += number(parts[1])
-		for i := 2; i < len(parts); i += 2 {
-			if hour := number(parts[i]); hour < int64(hours) {
-				a.Hours[hour] += number(parts[i+1])
+		for p := range slices.Chunk(parts[2:], 2) {
+			if hour := number(p[0]); hour < int64(hours) {
+				a.Hours[hour] += number(p[1])
 			}
 		}
 		if from = number(parts[0]); from < 0 {

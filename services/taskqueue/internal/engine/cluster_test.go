@@ -184,11 +184,11 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		if _, err := q.Resolve(t.Context(), engine.Resolution{ID: ids[0], Record: []byte("r"), Callbacks: []engine.NewJob{{ID: next(shard, job.Callback)}}}); err != nil {
 			t.Error(err)
 		}
-		dead, err := q.OldestDead(t.Context(), shard, engine.AllFlows, 1<<50, 10)
+		dead, err := q.Browse(t.Context(), engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows}, engine.Member{}, 10)
 		if err != nil {
 			t.Error(err)
 		}
-		if _, err := q.TrimDead(t.Context(), shard, append(dead, engine.Dead{ID: ids[0]})); err != nil {
+		if _, err := q.TrimDead(t.Context(), shard, append(dead, engine.Member{ID: ids[0]})); err != nil {
 			t.Error(err)
 		}
 		if _, err := q.Depths(t.Context(), shard); err != nil {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,63 +22,47 @@ func (r *Redis) repeatConfirmed(ctx context.Context, name string, keys []string,
 	if r.set.WaitReplicas == 0 && !r.set.WaitAOF {
 		return r.repeat(ctx, name, keys, args)
 	}
-	return r.again(ctx, func() (any, error) { return r.runConfirmed(ctx, name, keys, args) })
+	return r.again(ctx, func() (any, error) {
+		return r.loaded(ctx, name, func(ctx context.Context) (any, error) { return r.confirmed(ctx, name, keys, args) })
+	})
 }
 
-func (r *Redis) runConfirmed(ctx context.Context, name string, keys []string, args []any) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	reply, had, err := r.pipeConfirmed(ctx, name, keys, args)
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		if err = r.Load(ctx); err != nil {
-			return nil, err
-		}
-		reply, had, err = r.pipeConfirmed(ctx, name, keys, args)
-	}
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("run script %s: %w", name, err)
-	case !r.enough(had):
-		return nil, fmt.Errorf("run script %s: %w", name, ErrUnconfirmed)
-	}
-	return reply, nil
-}
-
-// pipeConfirmed sends the script and the question for its copies over one connection to the keys' master; had are the
-// numbers of disks (WaitAOF alone) and of replicas.
-func (r *Redis) pipeConfirmed(
-	ctx context.Context, name string, keys []string, args []any,
-) (reply any, had []int64, err error) {
-	var node redis.Cmdable = r.rdb
-	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {
-		if node, err = cluster.MasterForKey(ctx, keys[0]); err != nil {
-			return nil, nil, err
-		}
+// confirmed sends the script and the question for its copies over one connection to the keys' master.
+func (r *Redis) confirmed(ctx context.Context, name string, keys []string, args []any) (any, error) {
+	node, err := r.masterOf(ctx, keys[0])
+	if err != nil {
+		return nil, err
 	}
 	pipe := node.Pipeline()
-	script := pipe.EvalSha(ctx, r.scripts[name].Hash(), keys, args...)
+	script := pipe.EvalSha(ctx, scripts[name].Hash(), keys, args...)
 	question := []any{"WAIT", r.set.WaitReplicas, confirmTimeout.Milliseconds()}
 	if r.set.WaitAOF {
 		question = []any{"WAITAOF", 1, r.set.WaitReplicas, confirmTimeout.Milliseconds()}
 	}
 	copies := pipe.Do(ctx, question...)
 	_, _ = pipe.Exec(ctx) // each command has its own error
-	if reply, err = script.Result(); err != nil {
-		return nil, nil, err
+	if err := errors.Join(script.Err(), copies.Err()); err != nil {
+		return nil, err
 	}
-	answer, err := copies.Result()
-	if list, ok := answer.([]any); ok {
-		for _, n := range list {
-			had = append(had, number(n))
-		}
-		return reply, had, err
+	if !r.enough(copies.Val()) {
+		return nil, ErrUnconfirmed
 	}
-	return reply, []int64{number(answer)}, err
+	return script.Val(), nil
 }
 
-func (r *Redis) enough(had []int64) bool {
-	if r.set.WaitAOF {
-		return len(had) == 2 && had[0] >= 1 && had[1] >= int64(r.set.WaitReplicas)
+// enough reports whether the answer, the number of replicas or those of disks and replicas, is what the settings want.
+func (r *Redis) enough(answer any) bool {
+	if !r.set.WaitAOF {
+		return number(answer) >= int64(r.set.WaitReplicas)
 	}
-	return len(had) == 1 && had[0] >= int64(r.set.WaitReplicas)
+	had, _ := answer.([]any)
+	return len(had) == 2 && number(had[0]) >= 1 && number(had[1]) >= int64(r.set.WaitReplicas)
+}
+
+// masterOf is the node that has a key.
+func (r *Redis) masterOf(ctx context.Context, key string) (redis.Cmdable, error) {
+	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {
+		return cluster.MasterForKey(ctx, key)
+	}
+	return r.rdb, nil
 }

@@ -2,103 +2,58 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Depths measures every lane of a shard; for metrics, not exact under load.
-func (r *Redis) Depths(ctx context.Context, shard int) ([]Depth, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	k := &r.shards[shard]
-	lanes := job.Lanes()
-	pipe := r.rdb.Pipeline()
-	waiting, running := make([]*redis.IntCmd, len(lanes)), make([]*redis.IntCmd, len(lanes))
-	counts := make([]*redis.MapStringStringCmd, len(lanes))
-	keys := make([]string, len(lanes))
+// Depths measures a shard.
+func (r *Redis) Depths(ctx context.Context, shard int) (Depths, error) {
+	k, lanes := keysOf(shard), job.Lanes()
+	keys, args := append(k.all(deadKey, endsKey), k.lanesAndRings(lanes...)...), make([]any, len(lanes))
 	for i, l := range lanes {
-		waiting[i] = pipe.ZCard(ctx, k.lanes[l])
-		keys[i] = k.lanes[l]
-		running[i] = pipe.ZCard(ctx, k.leases[l.Channel])
-		counts[i] = pipe.HGetAll(ctx, k.counts[l.Channel])
+		keys, args[i] = append(keys, k.leases(l.Channel), k.counts(l.Channel)), int(l.Priority)
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("measure lanes: %w", err)
-	}
-	for _, l := range lanes {
-		keys = append(keys, k.rings[l])
-	}
-	reply, err := r.run(ctx, "oldest", keys, nil)
-	oldest, ok := reply.([]any)
-	if err == nil && (!ok || len(oldest) != 1+2*len(lanes)) {
-		err = errReply("oldest", reply)
-	}
+	const head, each = 2, 7
+	parts, err := r.list(ctx, "depths", keys, args, head+each*len(lanes), 0)
 	if err != nil {
-		return nil, err
+		return Depths{}, err
 	}
-	list := make([]Depth, len(lanes))
+	d := Depths{Lanes: make([]Depth, len(lanes)), Dead: number(parts[0]), Ends: number(parts[1])}
 	for i, l := range lanes {
-		list[i] = Depth{Lane: l, Waiting: waiting[i].Val(), Ready: number(oldest[2+2*i]), Running: running[i].Val()}
-		count := counts[i].Val()
-		list[i].Begun = whole(count[strconv.Itoa(int(l.Priority))])
-		list[i].Attempts, list[i].Faults = whole(count["attempts"]), whole(count["faults"])
-		if due := number(oldest[1+2*i]); due >= 0 {
-			list[i].OldestMs = max(0, number(oldest[0])-due)
-		}
+		p := parts[head+each*i:]
+		d.Lanes[i] = Depth{Lane: l, Waiting: number(p[0]), Ready: number(p[1]), OldestMs: number(p[2]), Running: number(p[3]),
+			Begun: number(p[4]), Attempts: number(p[5]), Faults: number(p[6])}
 	}
-	return list, nil
-}
-
-// Backlog counts what ended and is still kept in Redis for somebody.
-func (r *Redis) Backlog(ctx context.Context, shard int) (Backlog, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	k := &r.shards[shard]
-	pipe := r.rdb.Pipeline()
-	dead, ends := pipe.ZCard(ctx, k.dead), pipe.LLen(ctx, k.ends)
-	if _, err := pipe.Exec(ctx); err != nil {
-		return Backlog{}, fmt.Errorf("measure what ended: %w", err)
-	}
-	return Backlog{Dead: dead.Val(), Ends: ends.Val()}, nil
+	return d, nil
 }
 
 // Measured is what Total asks.
 type Measured interface {
-	Depths(ctx context.Context, shard int) ([]Depth, error)
-	Backlog(ctx context.Context, shard int) (Backlog, error)
+	Depths(ctx context.Context, shard int) (Depths, error)
 	Paused(ctx context.Context, shard int) (map[Target]time.Time, error)
 	Holds(ctx context.Context) (Holds, error)
 }
 
 // Totals are those of all shards.
 type Totals struct {
-	Lanes   []Depth // in the order of job.Lanes
-	Backlog Backlog
-	Paused  map[Target]time.Time // every shard has the same
-	Holds   Holds
+	Depths
+	Paused map[Target]time.Time // every shard has the same
+	Holds  Holds
 }
 
 // Total measures all shards. It costs the same however many jobs wait.
 func Total(ctx context.Context, q Measured) (t Totals, err error) {
 	t.Lanes = make([]Depth, len(job.Lanes()))
 	for shard := range job.Shards {
-		list, err := q.Depths(ctx, shard)
+		d, err := q.Depths(ctx, shard)
 		if err != nil {
 			return t, err
 		}
-		for i, d := range list {
-			t.Lanes[i].add(d)
+		for i := range d.Lanes {
+			t.Lanes[i].add(d.Lanes[i])
 		}
-		b, err := q.Backlog(ctx, shard)
-		if err != nil {
-			return t, err
-		}
-		t.Backlog.Dead, t.Backlog.Ends = t.Backlog.Dead+b.Dead, t.Backlog.Ends+b.Ends
+		t.Dead, t.Ends = t.Dead+d.Dead, t.Ends+d.Ends
 	}
 	if t.Paused, err = q.Paused(ctx, 0); err != nil {
 		return t, err

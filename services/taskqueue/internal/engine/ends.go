@@ -2,8 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -19,24 +17,14 @@ type Ends struct {
 
 // OldestEnds lists up to most ends of a shard.
 func (r *Redis) OldestEnds(ctx context.Context, shard, most int) (Ends, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	k := &r.shards[shard]
-	pipe := r.rdb.TxPipeline()
-	count := pipe.Get(ctx, k.endsGone)
-	page := pipe.LRange(ctx, k.ends, 0, int64(most)-1)
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return Ends{}, fmt.Errorf("list ended jobs: %w", err)
+	k, pipe := keysOf(shard), r.rdb.TxPipeline()
+	count, page := pipe.Get(ctx, k.the(endsGoneKey)), pipe.LRange(ctx, k.the(endsKey), 0, int64(most)-1)
+	err := r.send(ctx, pipe, "list ended jobs")
+	e := Ends{Forgotten: whole(count.Val())}
+	for _, id := range page.Val() {
+		e.IDs = append(e.IDs, job.ID(id))
 	}
-	var e Ends
-	var err error
-	if e.Forgotten, err = count.Int64(); err != nil && !errors.Is(err, redis.Nil) {
-		return Ends{}, fmt.Errorf("list ended jobs: %w", err)
-	}
-	for _, text := range page.Val() {
-		e.IDs = append(e.IDs, job.ID(text))
-	}
-	return e, nil
+	return e, err
 }
 
 // Ended is how a job ended.
@@ -53,23 +41,19 @@ func (r *Redis) HowEnded(ctx context.Context, ids []job.ID) ([]Ended, error) {
 	dead, results := map[string][]int{}, map[string][]int{}
 	for i, id := range ids {
 		list[i].ID = id
-		k := &r.shards[id.Shard()]
-		dead[k.deadInfo] = append(dead[k.deadInfo], i)
-		bucket := k.bucketOf(id)
+		k := keysOf(id.Shard())
+		records, bucket := k.the(recordsKey), k.results(id.CreatedMs())
+		dead[records] = append(dead[records], i)
 		results[bucket] = append(results[bucket], i)
 	}
-	for _, kept := range []map[string][]int{dead, results} {
-		if err := r.readRecords(ctx, kept, list); err != nil {
-			return nil, err
-		}
+	if err := r.readRecords(ctx, dead, list, true); err != nil {
+		return nil, err
 	}
-	return list, nil
+	return list, r.readRecords(ctx, results, list, false)
 }
 
 // readRecords reads the records that the hashes hold of the jobs at these positions.
-func (r *Redis) readRecords(ctx context.Context, hashes map[string][]int, list []Ended) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
+func (r *Redis) readRecords(ctx context.Context, hashes map[string][]int, list []Ended, dead bool) error {
 	pipe := r.rdb.Pipeline()
 	answers := map[string]*redis.SliceCmd{}
 	for key, at := range hashes {
@@ -79,14 +63,13 @@ func (r *Redis) readRecords(ctx context.Context, hashes map[string][]int, list [
 		}
 		answers[key] = pipe.HMGet(ctx, key, fields...)
 	}
-	if _, err := pipe.Exec(ctx); err != nil && len(hashes) > 0 {
-		return fmt.Errorf("read how jobs ended: %w", err)
+	if err := r.send(ctx, pipe, "read how jobs ended"); err != nil {
+		return err
 	}
 	for key, at := range hashes {
 		for i, value := range answers[key].Val() {
-			if text, found := value.(string); found {
-				one := &list[at[i]]
-				one.Record, one.Dead = []byte(text), key == r.shards[one.ID.Shard()].deadInfo
+			if record, found := value.(string); found {
+				list[at[i]].Record, list[at[i]].Dead = []byte(record), dead
 			}
 		}
 	}
@@ -95,8 +78,8 @@ func (r *Redis) readRecords(ctx context.Context, hashes map[string][]int, list [
 
 // TrimEnds forgets observed ends, unless somebody else did; it reports whether they went.
 func (r *Redis) TrimEnds(ctx context.Context, shard int, observed Ends) (bool, error) {
-	k := &r.shards[shard]
-	reply, err := r.repeat(ctx, "trim_ends", []string{k.ends, k.endsGone}, []any{observed.Forgotten, len(observed.IDs)})
+	keys := keysOf(shard).all(endsKey, endsGoneKey)
+	reply, err := r.repeat(ctx, "trim_ends", keys, []any{observed.Forgotten, len(observed.IDs)})
 	return number(reply) > 0, err
 }
 
@@ -105,17 +88,12 @@ func (r *Redis) TrimEnds(ctx context.Context, shard int, observed Ends) (bool, e
 func (r *Redis) ForgetResults(ctx context.Context, ids []job.ID) error {
 	buckets := map[string][]string{}
 	for _, id := range ids {
-		key := r.shards[id.Shard()].bucketOf(id)
+		key := keysOf(id.Shard()).results(id.CreatedMs())
 		buckets[key] = append(buckets[key], string(id))
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
 	pipe := r.rdb.Pipeline()
 	for key, list := range buckets {
 		pipe.HDel(ctx, key, list...)
 	}
-	if _, err := pipe.Exec(ctx); err != nil && len(buckets) > 0 {
-		return fmt.Errorf("forget results: %w", err)
-	}
-	return nil
+	return r.send(ctx, pipe, "forget results")
 }

@@ -21,7 +21,7 @@ type Gate struct {
 type gateState struct {
 	open   bool
 	broken string
-	all    string // with what is weak
+	found  []string // with what is weak
 }
 
 // ErrClosed tells that Redis was not found fit for the profile, or was not asked yet.
@@ -37,27 +37,12 @@ func NewGate(r *Redis, profile Profile, warn func(list []string)) *Gate {
 // Check asks Redis, opens or closes the gate, and loads the scripts when it opens. It is the readiness probe.
 func (g *Gate) Check(ctx context.Context) error {
 	before := g.state.Load()
-	if !before.open {
-		if err := g.checkRights(ctx); err != nil {
-			return err
-		}
-	}
-	c, err := g.CheckContract(ctx)
+	now, err := g.look(ctx, before.open)
 	if err != nil {
 		return err
 	}
-	broken := c.Broken
-	if g.profile != Attested {
-		broken = slices.Concat(broken, c.Unseen)
-	}
-	found := slices.Concat(c.Broken, c.Unseen, c.Weak)
-	now := &gateState{
-		open:   len(broken) == 0 || g.profile == Fast,
-		broken: strings.Join(broken, "; "),
-		all:    strings.Join(found, "; "),
-	}
-	if now.all != "" && now.all != before.all {
-		g.warn(found)
+	if len(now.found) > 0 && !slices.Equal(now.found, before.found) {
+		g.warn(now.found)
 	}
 	if now.open && !before.open {
 		if err := g.Load(ctx); err != nil {
@@ -74,23 +59,30 @@ func (g *Gate) Check(ctx context.Context) error {
 	return nil
 }
 
-// checkRights refuses a user that may not run what the queue runs, in every profile: it would fail in the middle.
-func (g *Gate) checkRights(ctx context.Context) error {
-	missing, err := g.MissingRights(ctx)
-	if err != nil || len(missing) == 0 {
-		return err
+// look says whether the gate may be open. A user that may not run what the queue runs is refused in every profile: it
+// would fail in the middle.
+func (g *Gate) look(ctx context.Context, open bool) (*gateState, error) {
+	if !open {
+		missing, err := g.MissingRights(ctx)
+		if err != nil || len(missing) > 0 {
+			return &gateState{broken: strings.Join(missing, "; "), found: missing}, err
+		}
 	}
-	all := strings.Join(missing, "; ")
-	if before := g.state.Load(); all != before.all {
-		g.warn(missing)
+	c, err := g.CheckContract(ctx)
+	broken := c.Broken
+	if g.profile != Attested {
+		broken = slices.Concat(broken, c.Unseen)
 	}
-	g.state.Store(&gateState{broken: all, all: all})
-	return fmt.Errorf("%w: %s", ErrClosed, all)
+	return &gateState{
+		open:   len(broken) == 0 || g.profile == Fast,
+		broken: strings.Join(broken, "; "),
+		found:  slices.Concat(c.Broken, c.Unseen, c.Weak),
+	}, err
 }
 
 // Enqueue refuses while the gate is closed.
 func (g *Gate) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
-	if s := g.state.Load(); !s.open {
+	if !g.state.Load().open {
 		return Accepted{}, ErrClosed
 	}
 	return g.Redis.Enqueue(ctx, b)
@@ -98,7 +90,7 @@ func (g *Gate) Enqueue(ctx context.Context, b Batch) (Accepted, error) {
 
 // ReserveKey refuses while the gate is closed.
 func (g *Gate) ReserveKey(ctx context.Context, shard int, key, hash string, keep time.Duration) error {
-	if s := g.state.Load(); !s.open {
+	if !g.state.Load().open {
 		return ErrClosed
 	}
 	return g.Redis.ReserveKey(ctx, shard, key, hash, keep)

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,21 +30,15 @@ type Holds struct {
 
 // Holds tells what is left alone.
 func (r *Redis) Holds(ctx context.Context) (Holds, error) {
-	reply, err := r.run(ctx, "held", []string{heldKey}, nil)
+	parts, err := r.list(ctx, "held", []string{heldKey}, nil, 2, 0)
 	if err != nil {
 		return Holds{}, err
 	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != 2 {
-		return Holds{}, errReply("held", reply)
-	}
 	marks, _ := parts[1].([]any)
 	h := Holds{NowMs: number(parts[0]), Held: make(map[job.Destination]Held, len(marks)/2)}
-	for ; len(marks) > 1; marks = marks[2:] {
-		to, _ := marks[0].(string)
-		mark, _ := marks[1].(string)
-		until, since, _ := strings.Cut(mark, " ")
-		h.Held[job.Destination(to)] = Held{UntilMs: whole(until), SinceMs: whole(since)}
+	for p := range slices.Chunk(marks, 2) {
+		until, since, _ := strings.Cut(text(p[1]), " ")
+		h.Held[job.Destination(text(p[0]))] = Held{UntilMs: whole(until), SinceMs: whole(since)}
 	}
 	return h, nil
 }
@@ -67,16 +61,13 @@ func (r *Redis) TryHeld(ctx context.Context, to job.Destination, d time.Duration
 
 func (r *Redis) hold(ctx context.Context, to job.Destination, d time.Duration, try bool) (time.Duration, error) {
 	reply, err := r.run(ctx, "hold", []string{heldKey},
-		[]any{string(to), d.Milliseconds(), longestHold.Milliseconds(), flag(try)})
+		[]any{string(to), d.Milliseconds(), longestHold.Milliseconds(), try})
 	return time.Duration(number(reply)) * time.Millisecond, err
 }
 
 // FreeHeld ends it.
 func (r *Redis) FreeHeld(ctx context.Context, to job.Destination) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	if err := r.rdb.HDel(ctx, heldKey, string(to)).Err(); err != nil {
-		return fmt.Errorf("free %s: %w", to, err)
-	}
-	return nil
+	pipe := r.rdb.Pipeline()
+	pipe.HDel(ctx, heldKey, string(to))
+	return r.send(ctx, pipe, "free "+string(to))
 }

@@ -3,9 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -30,28 +29,33 @@ const (
 // Source is one place where ids are found.
 type Source struct {
 	Name string // for people: "lane", "leases", "dead", "bodies", …
-	Lane *job.Lane
 	key  string
-	kind byte // z sorted set, h hash, k keys
+	kind byte                 // z sorted set, h hash, k keys
+	own  func(id job.ID) bool // nil: all jobs of the shard may be there
 }
 
-// Sources lists the places of a shard. A channel's leases name its low lane.
+// MayHold reports whether a job of the shard may be there.
+func (s Source) MayHold(id job.ID) bool { return s.own == nil || s.own(id) }
+
+// Sources lists the places of a shard.
 func (r *Redis) Sources(shard int) []Source {
-	k := &r.shards[shard]
+	k := keysOf(shard)
 	list := []Source{
-		{Name: "bodies", key: k.body, kind: 'k'},
-		{Name: "dead", key: k.dead, kind: 'z'},
-		{Name: "records of the dead", key: k.deadInfo, kind: 'h'},
-		{Name: "crash counters", key: k.crashes, kind: 'h'},
-		{Name: "renewals", key: k.renewals, kind: 'h'},
-		{Name: "cancel requests", key: k.cancels, kind: 'h'},
-		{Name: "send intents", key: k.intents, kind: 'h'},
+		{Name: "bodies", key: k.body(""), kind: 'k'},
+		{Name: "dead", key: k.the(deadKey), kind: 'z'},
+		{Name: "records of the dead", key: k.the(recordsKey), kind: 'h'},
+		{Name: "crash counters", key: k.the(crashesKey), kind: 'h'},
+		{Name: "renewals", key: k.the(renewalsKey), kind: 'h'},
+		{Name: "cancel requests", key: k.the(cancelsKey), kind: 'h'},
+		{Name: "send intents", key: k.the(intentsKey), kind: 'h'},
 	}
 	for _, l := range job.Lanes() {
-		list = append(list, Source{Name: "lane", Lane: &l, key: k.lanes[l], kind: 'z'})
+		own := func(id job.ID) bool { return id.Lane() == l }
+		list = append(list, Source{Name: "lane", key: k.lane(l), kind: 'z', own: own})
 	}
 	for _, c := range job.Channels() {
-		list = append(list, Source{Name: "leases", Lane: &job.Lane{Channel: c}, key: k.leases[c], kind: 'z'})
+		own := func(id job.ID) bool { return id.Lane().Channel == c }
+		list = append(list, Source{Name: "leases", key: k.leases(c), kind: 'z', own: own})
 	}
 	return list
 }
@@ -61,7 +65,7 @@ func (r *Redis) Sources(shard int) []Source {
 func (r *Redis) Page(
 	ctx context.Context, s Source, cursor uint64, count int64,
 ) (texts []string, next uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	switch s.kind {
 	case 'z':
@@ -81,13 +85,9 @@ func (r *Redis) Page(
 
 // scan walks the keys of the node that holds the shard.
 func (r *Redis) scan(ctx context.Context, prefix string, cursor uint64, count int64) ([]string, uint64, error) {
-	var node redis.Cmdable = r.rdb
-	if cluster, ok := r.rdb.(*redis.ClusterClient); ok {
-		master, err := cluster.MasterForKey(ctx, prefix)
-		if err != nil {
-			return nil, 0, err
-		}
-		node = master
+	node, err := r.masterOf(ctx, prefix)
+	if err != nil {
+		return nil, 0, err
 	}
 	keys, next, err := node.Scan(ctx, cursor, prefix+"*", count).Result()
 	for i := range keys {
@@ -98,43 +98,31 @@ func (r *Redis) scan(ctx context.Context, prefix string, cursor uint64, count in
 
 func everySecond(list []string) []string {
 	out := make([]string, 0, len(list)/2)
-	for i := 0; i < len(list); i += 2 {
-		out = append(out, list[i])
+	for pair := range slices.Chunk(list, 2) {
+		out = append(out, pair[0])
 	}
 	return out
-}
-
-func (k *shardKeys) inspected() []string {
-	return []string{k.dead, k.deadInfo, k.crashes, k.renewals, k.cancels, k.intents}
 }
 
 // Mend takes a damaged job out of the queue, unless it changed since it was observed: as a dead letter with the record
 // when it has a body of this flow. An empty record only forgets the traces of a run that is over.
 func (r *Redis) Mend(ctx context.Context, observed Snapshot, record []byte, flow job.Flow) (bool, error) {
-	id := observed.ID
-	k := &r.shards[id.Shard()]
-	lane := id.Lane()
-	keys := append(k.inspected(), k.lanes[lane], k.leases[lane.Channel], k.bucketOf(id), k.bodyOf(id), k.deadFlows)
-	reply, err := r.run(ctx, "mend", keys,
-		[]any{string(id), int(observed.Traces), record, flow.Base(), seconds(r.set.KeepResults)})
+	k := keysOf(observed.ID.Shard())
+	reply, err := r.run(ctx, "mend", k.lives(k.places(observed.ID)...),
+		[]any{string(observed.ID), int(observed.Traces), record, flow.Base(), seconds(r.set.KeepResults)})
 	return number(reply) == 1, err
 }
 
 // Remove takes a text that is out of place out of its source.
 func (r *Redis) Remove(ctx context.Context, s Source, text string) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	var err error
+	pipe := r.rdb.Pipeline()
 	switch s.kind {
 	case 'z':
-		err = r.rdb.ZRem(ctx, s.key, text).Err()
+		pipe.ZRem(ctx, s.key, text)
 	case 'h':
-		err = r.rdb.HDel(ctx, s.key, text).Err()
+		pipe.HDel(ctx, s.key, text)
 	default:
-		err = r.rdb.Unlink(ctx, s.key+text).Err()
+		pipe.Unlink(ctx, s.key+text)
 	}
-	if err != nil {
-		return fmt.Errorf("remove from %s: %w", s.Name, err)
-	}
-	return nil
+	return r.send(ctx, pipe, "remove from "+s.Name)
 }

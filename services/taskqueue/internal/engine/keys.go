@@ -1,109 +1,103 @@
 package engine
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// shardKeys are the key names of one shard, made once. The hash tag is a constant of the shard: no text of a
-// caller ever stands between the braces.
-type shardKeys struct {
-	prefix    string
-	lanes     map[job.Lane]string
-	rings     map[job.Lane]string // per lane: its flows, by the earliest due time that each may have
-	leases    map[job.Channel]string
-	bells     map[job.Channel]string
-	counts    map[job.Channel]string // jobs begun by priority, attempts and those that failed, ever
-	counter   string                 // claim counter
-	claimer   string                 // prefix of the last claims of each claimer
-	lost      string                 // claims whose answers got lost
-	crashes   string
-	renewals  string
-	cancels   string
-	intents   string
-	dead      string
-	deadInfo  string
-	deadFlows string // the dead by flow and time, scored as lanes are
-	ends      string // ids of ended jobs that wait for the archive
-	endsGone  string // how many of them were ever forgotten
-	body      string // prefix of bodies
-	results   string // prefix of result buckets
-	idem      string // prefix of idempotency records
-	windowKey string // prefix of windows
-	leader    string // who tidies the shard
-	paused    string // channels, laboratories and receivers that are left alone
-	groups    string // of parked jobs
-	group     string // prefix of their lists
+// shardKeys names what one shard has in Redis; it is the prefix of all of it. The hash tag is a constant of the shard:
+// no text of a caller ever stands between the braces.
+type shardKeys string
+
+func keysOf(shard int) shardKeys { return shardKeys("tq:{" + tags[shard] + "}:") }
+
+// What a shard has one of, and the beginnings of what it has many of. These names are stored data: they never change.
+const (
+	counterKey   = "n"      // claim counter
+	claimerKey   = "claim:" // + claimer: the token of its last claim
+	lostKey      = "lost"   // claims whose answers got lost
+	crashesKey   = "x"
+	renewalsKey  = "rn"
+	cancelsKey   = "cr"
+	intentsKey   = "si"
+	deadKey      = "dead"
+	recordsKey   = "dr"        // of the dead
+	deadFlowsKey = "deadflows" // the dead by flow and time, scored as lanes are
+	endsKey      = "ar"        // ids of ended jobs that wait for the archive
+	endsGoneKey  = "arn"       // how many of them were ever forgotten
+	bodyKey      = "b:"        // + id
+	resultsKey   = "r:"        // + hour of creation
+	idemKey      = "idem:"     // + hash
+	windowKey    = "w:"        // + hash
+	leaderKey    = "lead:reaper"
+	pausedKey    = "paused"    // channels, laboratories and receivers that are left alone
+	groupsKey    = "groups"    // of parked jobs
+	groupKey     = "g:"        // + hash: one of their lists
+	flowBytesKey = "flowbytes" // what one process measured for all, by flow
+)
+
+func (k shardKeys) the(name string) string { return string(k) + name }
+
+// all are several of what there is one of.
+func (k shardKeys) all(names ...string) []string {
+	list := make([]string, len(names), len(names)+16)
+	for i, name := range names {
+		list[i] = k.the(name)
+	}
+	return list
 }
 
-func newShardKeys(shard int) shardKeys {
-	p := "tq:{" + tags[shard] + "}:"
-	k := shardKeys{
-		prefix:    p,
-		lanes:     map[job.Lane]string{},
-		rings:     map[job.Lane]string{},
-		leases:    map[job.Channel]string{},
-		bells:     map[job.Channel]string{},
-		counts:    map[job.Channel]string{},
-		counter:   p + "n",
-		claimer:   p + "claim:",
-		lost:      p + "lost",
-		crashes:   p + "x",
-		renewals:  p + "rn",
-		cancels:   p + "cr",
-		intents:   p + "si",
-		dead:      p + "dead",
-		deadInfo:  p + "dr",
-		deadFlows: p + "deadflows",
-		ends:      p + "ar",
-		endsGone:  p + "arn",
-		body:      p + "b:",
-		results:   p + "r:",
-		idem:      p + "idem:",
-		windowKey: p + "w:",
-		leader:    p + "lead:reaper",
-		paused:    p + "paused",
-		groups:    p + "groups",
-		group:     p + "g:",
-	}
-	for _, l := range job.Lanes() {
-		k.lanes[l] = fmt.Sprintf("%sl:%s:%d", p, l.Channel, l.Priority)
-		k.rings[l] = fmt.Sprintf("%sring:%s:%d", p, l.Channel, l.Priority)
-	}
-	for _, c := range job.Channels() {
-		k.leases[c] = p + "act:" + c.String()
-		k.bells[c] = p + "bell:" + c.String()
-		k.counts[c] = p + "count:" + c.String()
-	}
-	return k
+// lives begins the keys of every script about the lives of jobs, in the order of lives.lua.
+func (k shardKeys) lives(more ...string) []string {
+	list := append(k.all(deadKey, recordsKey, deadFlowsKey, crashesKey, renewalsKey, cancelsKey, intentsKey, endsKey),
+		k.lane(CallbackLane()), k.ring(CallbackLane()), k.bell(job.Callback))
+	return append(list, more...)
 }
 
-func (k *shardKeys) bodyOf(id job.ID) string   { return k.body + string(id) }
-func (k *shardKeys) bucketOf(id job.ID) string { return k.results + job.Hour(id.CreatedMs()) }
+func (k shardKeys) lane(l job.Lane) string      { return k.the("l:" + nameOf(l)) }
+func (k shardKeys) ring(l job.Lane) string      { return k.the("ring:" + nameOf(l)) }
+func (k shardKeys) leases(c job.Channel) string { return k.the("act:" + c.String()) }
+func (k shardKeys) bell(c job.Channel) string   { return k.the("bell:" + c.String()) }
+func (k shardKeys) counts(c job.Channel) string { return k.the("count:" + c.String()) }
+func (k shardKeys) body(id job.ID) string       { return string(k) + bodyKey + string(id) }
+func (k shardKeys) results(createdMs int64) string {
+	return string(k) + resultsKey + job.Hour(createdMs)
+}
+
+func nameOf(l job.Lane) string { return l.Channel.String() + ":" + strconv.Itoa(int(l.Priority)) }
+
+// lanesAndRings are those of the lanes, which scripts take one after the other.
+func (k shardKeys) lanesAndRings(lanes ...job.Lane) []string {
+	list := make([]string, 2*len(lanes), 2*len(lanes)+16)
+	for i, l := range lanes {
+		list[i], list[len(lanes)+i] = k.lane(l), k.ring(l)
+	}
+	return list
+}
 
 // windowOr is the key of a window, or the other key where there is none.
-func (k *shardKeys) windowOr(window, other string) string {
+func (k shardKeys) windowOr(window, other string) string {
 	if window == "" {
 		return other
 	}
-	return k.windowKey + window
+	return k.the(windowKey + window)
 }
 
-// index numbers the distinct keys of one kind in the order of first use, starting at 1.
-type index struct {
-	keys  []string
-	known map[string]int
+// index numbers the distinct ones of what the jobs of a call share in the order of first use, starting at 1.
+type index[T comparable] struct {
+	list  []T
+	known map[T]int
 }
 
-func (x *index) number(key string) int {
-	if n, ok := x.known[key]; ok {
+func (x *index[T]) number(one T) int {
+	if n, ok := x.known[one]; ok {
 		return n
 	}
 	if x.known == nil {
-		x.known = make(map[string]int, 2)
+		x.known = make(map[T]int, 2)
 	}
-	x.keys = append(x.keys, key)
-	x.known[key] = len(x.keys)
-	return len(x.keys)
+	x.list = append(x.list, one)
+	x.known[one] = len(x.list)
+	return len(x.list)
 }

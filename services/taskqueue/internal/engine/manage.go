@@ -2,139 +2,130 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"slices"
-
-	"github.com/redis/go-redis/v9"
+	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// groupByShard calls do with the positions of the ids of each shard.
-func groupByShard(ids []job.ID, do func(shard int, at []int) error) error {
-	groups := map[int][]int{}
-	for i, id := range ids {
-		groups[id.Shard()] = append(groups[id.Shard()], i)
-	}
-	for shard, at := range groups {
-		if err := do(shard, at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Cancel ends waiting jobs and marks running ones, in batches; the answers are in the order of the list. Safe to call
 // again after an error: jobs that it ended answer that they finished.
 func (r *Redis) Cancel(ctx context.Context, list []Cancellation) ([]Cancelled, error) {
-	ids := make([]job.ID, len(list))
-	for i := range list {
-		ids[i] = list[i].ID
-	}
-	all := make([]Cancelled, len(list))
-	err := groupByShard(ids, func(shard int, at []int) error {
-		for part := range slices.Chunk(at, manageBatch) {
-			keys, args := r.cancelCall(&r.shards[shard], list, part)
-			some, err := answers[Cancelled](ctx, r, "cancel", keys, args, len(part))
-			if err != nil {
-				return err
-			}
-			for i := range some {
-				all[part[i]] = some[i]
-			}
+	id := func(c *Cancellation) job.ID { return c.ID }
+	return inBatches(list, id, func(k shardKeys, batch []Cancellation) ([]Cancelled, error) {
+		var children births
+		keys, perJob := k.lives(), make([]any, 0, 2*len(batch))
+		for i, c := range batch {
+			keys = append(keys, k.places(c.ID)...)
+			perJob = append(perJob, string(c.ID), c.Record)
+			children.add(k, i+1, c.Callbacks)
 		}
-		return nil
+		args := []any{len(batch), len(children.keys), seconds(r.set.KeepResults), r.set.Archive}
+		args = append(append(args, perJob...), children.args...)
+		return answers[Cancelled](ctx, r, "cancel", append(keys, children.keys...), args, len(batch))
 	})
-	return all, err
 }
 
-func (r *Redis) cancelCall(k *shardKeys, list []Cancellation, at []int) (keys []string, args []any) {
-	keys = []string{k.cancels, k.crashes, k.bells[job.Callback], k.lanes[CallbackLane()], k.deadInfo, k.ends,
-		k.rings[CallbackLane()]}
-	var births []any
-	var children []string
-	perJob := make([]any, 0, 2*len(at))
-	for i, p := range at {
-		c := &list[p]
-		lane := c.ID.Lane()
-		keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(c.ID), k.bodyOf(c.ID))
-		perJob = append(perJob, string(c.ID), c.Record)
-		for _, child := range c.Callbacks {
-			births = append(births, i+1, string(child.ID), child.Body, child.Flow.Base())
-			children = append(children, k.bodyOf(child.ID))
-		}
-	}
-	args = []any{len(at), len(children), seconds(r.set.KeepResults), flag(r.set.Archive)}
-	return append(keys, children...), append(append(args, perJob...), births...)
+// places are where a job may be: its lane, the leases of its channel, its result bucket, its body.
+func (k shardKeys) places(id job.ID) []string {
+	return []string{k.lane(id.Lane()), k.leases(id.Lane().Channel), k.results(id.CreatedMs()), k.body(id)}
 }
 
 // Reschedule moves a waiting job to the due time (the past means now).
 func (r *Redis) Reschedule(ctx context.Context, m Move) (Moved, error) {
-	k := &r.shards[m.ID.Shard()]
-	lane, body := m.ID.Lane(), k.bodyOf(m.ID)
-	keys := []string{k.lanes[lane], k.leases[lane.Channel], k.bucketOf(m.ID), k.bells[lane.Channel], k.deadInfo, body,
-		k.windowOr(m.Window, body), k.rings[lane]}
+	k, lane := keysOf(m.ID.Shard()), m.ID.Lane()
+	body := k.body(m.ID)
+	keys := k.lives(k.lane(lane), k.ring(lane), k.leases(lane.Channel), k.bell(lane.Channel), k.results(m.ID.CreatedMs()),
+		body, k.windowOr(m.Window, body))
 	reply, err := r.repeat(ctx, "reschedule", keys, []any{string(m.ID), min(m.DueMs, job.LatestDueMs),
 		ringWithin.Milliseconds(), m.Observed, m.Body, r.set.WindowKeepAfter.Milliseconds()})
 	return Moved(number(reply)), err
 }
 
-// A call that looks at jobs or ends them stays short, however many are named: a millisecond or two of Redis.
-const (
-	manageBatch = 100
-	infoBytes   = 256 << 10 // of the bodies that one call reads
-)
+// Resolution is the end of a job that had ended as unknown.
+type Resolution struct {
+	ID        job.ID
+	Observed  []byte // the record that says unknown
+	Record    []byte
+	Sent      bool // finished: nothing is kept for a retry
+	Callbacks []NewJob
+}
+
+// Resolve replaces the record of a dead job and reports whether it was the observed one. Safe to call again.
+func (r *Redis) Resolve(ctx context.Context, x Resolution) (bool, error) {
+	k := keysOf(x.ID.Shard())
+	var children births
+	children.add(k, 1, x.Callbacks)
+	args := []any{string(x.ID), x.Observed, x.Record, x.Sent, seconds(r.set.KeepResults), r.set.Archive,
+		len(children.keys)}
+	keys := append(k.lives(k.results(x.ID.CreatedMs()), k.body(x.ID)), children.keys...)
+	reply, err := r.repeat(ctx, "resolve", keys, append(args, children.args...))
+	return number(reply) == 1, err
+}
+
+// Revival asks that a failed job runs again with a new body, if its record is still the observed one.
+type Revival struct {
+	ID       job.ID
+	Body     []byte
+	Observed []byte
+	Window   string // the job leaves it: nobody joins a job that ran; empty: none
+}
+
+const reviveBytes = 256 << 10 // of one call
+
+// RetryFailed revives failed jobs after delay, in batches, each job wholly or not at all; the answers are in the order
+// of the list. After an error some may have been revived: the same call again says which.
+func (r *Redis) RetryFailed(ctx context.Context, list []Revival, delay time.Duration) ([]bool, error) {
+	id := func(x *Revival) job.ID { return x.ID }
+	return inBatches(list, id, func(k shardKeys, batch []Revival) ([]bool, error) {
+		keys, args, n := k.lives(), []any{delay.Milliseconds()}, 0
+		for size := 0; n < len(batch); n++ {
+			one, body := &batch[n], k.body(batch[n].ID)
+			if size += len(one.Body) + len(one.Observed); size > reviveBytes && n > 0 {
+				break
+			}
+			keys = append(keys, k.lane(one.ID.Lane()), body, k.windowOr(one.Window, body), k.ring(one.ID.Lane()))
+			args = append(args, string(one.ID), one.Body, one.Observed, job.FlowOf(one.Body).Base())
+		}
+		answered, err := answers[int](ctx, r, "retry_failed", keys, args, n)
+		revived := make([]bool, len(answered))
+		for i := range answered {
+			revived[i] = answered[i] == 1
+		}
+		return revived, err
+	})
+}
+
+const infoBytes = 256 << 10 // of the bodies that one call reads
 
 // Info looks at jobs; the snapshots are in the order of the ids.
 func (r *Redis) Info(ctx context.Context, ids []job.ID) ([]Snapshot, error) {
-	snapshots := make([]Snapshot, len(ids))
-	err := groupByShard(ids, func(shard int, at []int) error {
-		for len(at) > 0 {
-			some, err := r.infoOf(ctx, &r.shards[shard], ids, at[:min(manageBatch, len(at))])
-			if err != nil {
-				return err
-			}
-			for i, s := range some {
-				snapshots[at[i]] = s
-			}
-			at = at[len(some):]
+	const head, each = 1, 6
+	id := func(id *job.ID) job.ID { return *id }
+	return inBatches(ids, id, func(k shardKeys, batch []job.ID) ([]Snapshot, error) {
+		keys, args := k.lives(), []any{infoBytes}
+		for _, one := range batch {
+			keys, args = append(keys, k.places(one)...), append(args, string(one))
 		}
-		return nil
+		parts, err := r.list(ctx, "info", keys, args, head+each, each)
+		if err != nil {
+			return nil, err
+		}
+		some := make([]Snapshot, len(parts)/each)
+		for i := range some {
+			some[i] = readSnapshot(batch[i], number(parts[0]), parts[head+each*i:])
+		}
+		return some, nil
 	})
-	return snapshots, err
-}
-
-// infoOf looks at the first of the jobs, at least at one.
-func (r *Redis) infoOf(ctx context.Context, k *shardKeys, ids []job.ID, at []int) ([]Snapshot, error) {
-	keys, args := k.inspected(), []any{infoBytes}
-	for _, p := range at {
-		lane := ids[p].Lane()
-		keys = append(keys, k.lanes[lane], k.leases[lane.Channel], k.bucketOf(ids[p]), k.bodyOf(ids[p]))
-		args = append(args, string(ids[p]))
-	}
-	reply, err := r.repeat(ctx, "info", keys, args)
-	if err != nil {
-		return nil, err
-	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts) < 7 || len(parts)%6 != 1 {
-		return nil, errReply("info", reply)
-	}
-	some := make([]Snapshot, len(parts)/6)
-	for i := range some {
-		some[i] = readSnapshot(ids[at[i]], number(parts[0]), parts[1+6*i:7+6*i])
-	}
-	return some, nil
 }
 
 func readSnapshot(id job.ID, now int64, p []any) Snapshot {
 	s := Snapshot{ID: id, NowMs: now, Traces: Traces(number(p[0])), Token: number(p[2]), ClaimedMs: number(p[5])}
 	s.CancelRequested = s.Traces&HasCancel != 0
-	if text, _ := p[3].(string); text != "" {
-		s.Record = []byte(text)
+	if record := text(p[3]); record != "" {
+		s.Record = []byte(record)
 	}
-	if text, _ := p[4].(string); text != "" {
-		s.Body = []byte(text)
+	if body := text(p[4]); body != "" {
+		s.Body = []byte(body)
 	}
 	switch {
 	case s.Traces&InLane != 0:
@@ -147,38 +138,13 @@ func readSnapshot(id job.ID, now int64, p []any) Snapshot {
 	return s
 }
 
-// OldestDead lists up to most failed jobs of a flow, or of AllFlows, that died at or before diedMs, oldest first.
-func (r *Redis) OldestDead(ctx context.Context, shard int, flow job.Flow, diedMs int64, most int) ([]Dead, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	k := &r.shards[shard]
-	part := redis.ZRangeArgs{Key: k.dead, ByScore: true, Count: int64(most), Start: 0, Stop: diedMs}
-	if flow != AllFlows {
-		low, high := Range{Flow: flow}.Bounds()
-		part.Key, part.Start, part.Stop = k.deadFlows, low, min(high, flow.Base()+diedMs)
-	}
-	page, err := r.rdb.ZRangeArgsWithScores(ctx, part).Result()
-	if err != nil {
-		return nil, fmt.Errorf("list dead jobs: %w", err)
-	}
-	list := make([]Dead, len(page))
-	for i, z := range page {
-		id, _ := z.Member.(string)
-		list[i] = Dead{ID: job.ID(id), DiedMs: int64(z.Score)}
-		if flow != AllFlows {
-			list[i].DiedMs = job.DueOfScore(int64(z.Score))
-		}
-	}
-	return list, nil
-}
-
 // TrimDead forgets the observed dead jobs of one shard, unless they were revived meanwhile.
-func (r *Redis) TrimDead(ctx context.Context, shard int, list []Dead) (int64, error) {
-	k := &r.shards[shard]
-	keys, args := []string{k.dead, k.deadInfo, k.deadFlows}, make([]any, 0, 2*len(list))
+func (r *Redis) TrimDead(ctx context.Context, shard int, list []Member) (int64, error) {
+	k := keysOf(shard)
+	keys, args := k.lives(), make([]any, 0, 2*len(list))
 	for _, d := range list {
-		keys = append(keys, k.bodyOf(d.ID))
-		args = append(args, string(d.ID), d.DiedMs)
+		keys = append(keys, k.body(d.ID))
+		args = append(args, string(d.ID), job.DueOfScore(d.Score)) // of one flow or of all
 	}
 	reply, err := r.repeat(ctx, "trim_dead", keys, args)
 	return number(reply), err

@@ -33,10 +33,10 @@ func parseGroup(text string) (g Group, ok bool) {
 }
 
 // listOf is the key of a group's list. No text of a caller is in it.
-func (k *shardKeys) listOf(g Group) string {
+func (k shardKeys) listOf(g Group) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(g.String()))
-	return fmt.Sprintf("%s%016x", k.group, h.Sum64())
+	return fmt.Sprintf("%s%016x", k.the(groupKey), h.Sum64())
 }
 
 // mostGroups bounds one look at the groups of a shard; the others get their turn when these went.
@@ -44,30 +44,22 @@ const mostGroups = 2000
 
 // Groups lists the groups of a shard that have parked jobs.
 func (r *Redis) Groups(ctx context.Context, shard int) ([]Group, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	names, err := r.rdb.ZRange(ctx, r.shards[shard].groups, 0, mostGroups-1).Result()
-	if err != nil {
-		return nil, fmt.Errorf("list the groups of parked jobs: %w", err)
-	}
-	list := make([]Group, 0, len(names))
-	for _, name := range names {
+	pipe := r.rdb.Pipeline()
+	names := pipe.ZRange(ctx, keysOf(shard).the(groupsKey), 0, mostGroups-1)
+	err := r.send(ctx, pipe, "list the groups of parked jobs")
+	list := make([]Group, 0, len(names.Val()))
+	for _, name := range names.Val() {
 		if g, ok := parseGroup(name); ok {
 			list = append(list, g)
 		}
 	}
-	return list, nil
+	return list, err
 }
 
 // Unpark makes up to most parked jobs of a group due now, those that wait longest first. A call looks at some 250.
 func (r *Redis) Unpark(ctx context.Context, shard int, g Group, most int) (went int, err error) {
-	k := &r.shards[shard]
-	keys := []string{k.listOf(g), k.groups, k.bells[g.Channel]}
-	var rings []string
-	for _, p := range []job.Priority{job.High, job.Moderate, job.Low} {
-		l := job.Lane{Channel: g.Channel, Priority: p}
-		keys, rings = append(keys, k.lanes[l]), append(rings, k.rings[l])
-	}
-	reply, err := r.run(ctx, "unpark", append(keys, rings...), []any{g.String(), most})
+	k := keysOf(shard)
+	keys := append([]string{k.listOf(g), k.the(groupsKey), k.bell(g.Channel)}, k.lanesAndRings(lanesOf(g.Channel)...)...)
+	reply, err := r.run(ctx, "unpark", keys, []any{g.String(), most})
 	return int(number(reply)), err
 }

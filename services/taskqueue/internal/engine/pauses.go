@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -52,40 +51,30 @@ func (t Target) Kind() string {
 // Pause leaves a target alone until Resume. Every shard has a mark of its own, so that a claim asks no other node; when
 // one cannot be set, a repeat sets the others again.
 func (r *Redis) Pause(ctx context.Context, t Target, at time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	for i := range r.shards {
-		if err := r.rdb.HSetNX(ctx, r.shards[i].paused, string(t), at.UnixMilli()).Err(); err != nil {
-			return fmt.Errorf("pause %s: %w", t, err)
-		}
+	pipe := r.rdb.Pipeline()
+	for shard := range job.Shards {
+		pipe.HSetNX(ctx, keysOf(shard).the(pausedKey), string(t), at.UnixMilli())
 	}
-	return nil
+	return r.send(ctx, pipe, "pause "+string(t))
 }
 
 // Resume ends the pause of a target.
 func (r *Redis) Resume(ctx context.Context, t Target) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	for i := range r.shards {
-		if err := r.rdb.HDel(ctx, r.shards[i].paused, string(t)).Err(); err != nil {
-			return fmt.Errorf("resume %s: %w", t, err)
-		}
+	pipe := r.rdb.Pipeline()
+	for shard := range job.Shards {
+		pipe.HDel(ctx, keysOf(shard).the(pausedKey), string(t))
 	}
-	return nil
+	return r.send(ctx, pipe, "resume "+string(t))
 }
 
 // Paused tells since when the paused targets of a shard are.
 func (r *Redis) Paused(ctx context.Context, shard int) (map[Target]time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	marks, err := r.rdb.HGetAll(ctx, r.shards[shard].paused).Result()
-	if err != nil {
-		return nil, fmt.Errorf("read pauses: %w", err)
+	pipe := r.rdb.Pipeline()
+	marks := pipe.HGetAll(ctx, keysOf(shard).the(pausedKey))
+	err := r.send(ctx, pipe, "read pauses")
+	paused := make(map[Target]time.Time, len(marks.Val()))
+	for target, ms := range marks.Val() {
+		paused[Target(target)] = time.UnixMilli(whole(ms)) // a mark is a mark, whatever its time says
 	}
-	paused := make(map[Target]time.Time, len(marks))
-	for target, text := range marks {
-		ms, _ := strconv.ParseInt(text, 10, 64) // a mark is a mark, whatever its time says
-		paused[Target(target)] = time.UnixMilli(ms)
-	}
-	return paused, nil
+	return paused, err
 }

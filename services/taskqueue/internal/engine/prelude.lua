@@ -8,13 +8,19 @@ local function clock()
 end
 local function baseof(flow) return flow > 0 and flow * SPAN - EPOCH or 0 end -- what a flow adds to a due time
 local function flowof(base) return tonumber(base) == 0 and 0 or (base + EPOCH) / SPAN end
+local function push(list, one, other)
+  local n = #list
+  list[n + 1], list[n + 2] = one, other
+end
+local function put(command, key, list) -- all of a list at once
+  if #list > 0 then redis.call(command, key, unpack(list)) end
+end
+local function first(set, low, high) -- the member with the lowest such score, and the score
+  local found = redis.call('ZRANGE', set, low, high, 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
+  return found[1], tonumber(found[2])
+end
 local function ring(bell)
   if redis.call('LLEN', bell) == 0 then redis.call('RPUSH', bell, '1') end
-end
-local function keep(results, seconds, list) -- ids and records, for as long as results are kept
-  redis.call('HSET', results, unpack(list))
-  redis.call('EXPIRE', results, seconds, 'NX')
-  redis.call('EXPIRE', results, seconds, 'GT')
 end
 local function await(lane, flows, id, due, base) -- a job waits in its lane, and its flow in the lane's ring
   redis.call('ZADD', lane, due + base, id)

@@ -330,7 +330,7 @@ func (p *pair) check(*rapid.T) {
 func (p *pair) depths() {
 	a, errA := p.redis.Depths(p.base.Context(), 0)
 	b, errB := p.model.Depths(p.base.Context(), 0)
-	for _, list := range [][]engine.Depth{a, b} {
+	for _, list := range [][]engine.Depth{a.Lanes, b.Lanes} {
 		for i := range list {
 			list[i].Ready, list[i].OldestMs = 0, 0
 		}

@@ -1,13 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -21,7 +22,6 @@ type Settings struct {
 	FlowLimit       int           // jobs of one flow in one lane, the platform's own excepted
 	KeepResults     time.Duration // result records
 	CallTimeout     time.Duration // one script call, at least 3 s
-	IdlePoll        time.Duration // longest sleep of an idle pump
 	WindowKeepAfter time.Duration // a window hash outlives its due time by this
 	WaitReplicas    int           // a batch is accepted when so many replicas have it
 	WaitAOF         bool          // a batch is accepted when it is on the master's disk, whatever appendfsync says
@@ -39,7 +39,7 @@ func (s Settings) CallbackLimit() int { return (s.FlowLimit + callbackPart - 1) 
 func DefaultSettings() Settings {
 	return Settings{Lease: 15 * time.Second, Ageing: 30 * time.Second, LowShare: 10, ModerateShare: 20,
 		LaneLimit: 5_000_000, FlowLimit: 1_000_000, KeepResults: 24 * time.Hour,
-		CallTimeout: 3 * time.Second, IdlePoll: time.Second, WindowKeepAfter: 24 * time.Hour}
+		CallTimeout: 3 * time.Second, WindowKeepAfter: 24 * time.Hour}
 }
 
 // Config wires a Redis engine. The caller closes both clients.
@@ -52,16 +52,11 @@ type Config struct {
 
 // Redis is the engine on a real Redis. Safe for concurrent use.
 type Redis struct {
-	rdb     redis.UniversalClient
-	bells   redis.UniversalClient
-	set     Settings
-	user    string
-	timeout time.Duration
-	scripts map[string]*redis.Script
-	shards  []shardKeys
-	rings   []map[job.Channel]*bell // per shard
-	pause   func(context.Context, time.Duration) error
-	clock   clock.Clock
+	rdb   redis.UniversalClient
+	bells redis.UniversalClient
+	set   Settings
+	user  string
+	heard [job.Shards]map[job.Channel]*bell
 }
 
 // New makes an engine; it does not connect.
@@ -69,27 +64,12 @@ func New(c Config) (*Redis, error) {
 	if c.Client == nil || c.Bells == nil {
 		return nil, errors.New("the engine needs two Redis clients")
 	}
-	scripts, err := readScripts()
-	if err != nil {
-		return nil, err
-	}
-	r := &Redis{
-		rdb:     c.Client,
-		bells:   c.Bells,
-		set:     c.Settings,
-		user:    c.User,
-		timeout: c.Settings.CallTimeout,
-		scripts: scripts,
-		pause:   pause,
-		clock:   clock.System{},
-	}
-	for s := range job.Shards {
-		r.shards = append(r.shards, newShardKeys(s))
-		rings := make(map[job.Channel]*bell, len(job.Channels()))
+	r := &Redis{rdb: c.Client, bells: c.Bells, set: c.Settings, user: cmp.Or(c.User, "default")}
+	for shard := range r.heard {
+		r.heard[shard] = map[job.Channel]*bell{}
 		for _, c := range job.Channels() {
-			rings[c] = &bell{rung: make(chan error, 1)}
+			r.heard[shard][c] = &bell{rung: make(chan error, 1)}
 		}
-		r.rings = append(r.rings, rings)
 	}
 	return r, nil
 }
@@ -97,11 +77,17 @@ func New(c Config) (*Redis, error) {
 // Lease is how long a claim lasts without renewal.
 func (r *Redis) Lease() time.Duration { return r.set.Lease }
 
-func flag(on bool) int {
-	if on {
-		return 1
+// send sends a pipeline within the time of a call. That there is nothing under a key is no error.
+func (r *Redis) send(ctx context.Context, pipe redis.Pipeliner, what string) error {
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
+	defer cancel()
+	commands, _ := pipe.Exec(ctx) // each command has its own error
+	for _, one := range commands {
+		if err := one.Err(); err != nil && !errors.Is(err, redis.Nil) {
+			return fmt.Errorf("%s: %w", what, err)
+		}
 	}
-	return 0
+	return nil
 }
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -2,12 +2,10 @@ package engine
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -15,103 +13,75 @@ import (
 // Keys is the pattern of every key of the queue.
 const Keys = "tq:*"
 
-// probe is a command that the queue needs, with a call of it that changes nothing: the key is a short-lived text, so
-// that commands of other types are refused for its type.
-type probe struct {
-	name string
-	args []any
+// commands are what the engine, its scripts, the mailbox, the rates and the copies of secrets run, each with as many
+// arguments as it needs; none of them is run to find out. CONFIG GET is not among them: the contract says what is not
+// known without it.
+var commands = []string{
+	"set KEY 0", "incr KEY", "incrby KEY 1", "get KEY", "mget KEY", "mset KEY 0", "strlen KEY", "exists KEY", "del KEY",
+	"unlink KEY", "expire KEY 60", "pexpire KEY 60", "pexpireat KEY 60",
+	"hset KEY f v", "hsetnx KEY f v", "hget KEY f", "hmget KEY f", "hgetall KEY", "hdel KEY f", "hexists KEY f",
+	"hincrby KEY f 1", "hlen KEY", "hscan KEY 0",
+	"lpush KEY v", "rpush KEY v", "llen KEY", "lrange KEY 0 0", "ltrim KEY 0 0", "blpop KEY 1",
+	"zadd KEY 1 m", "zcard KEY", "zcount KEY 0 1", "zscore KEY m", "zmscore KEY m", "zrank KEY m", "zrange KEY 0 0",
+	"zrevrange KEY 0 0", "zrem KEY m", "zremrangebyrank KEY 0 0", "zremrangebyscore KEY 0 0", "zscan KEY 0",
+	"ping", "time", "info server", "wait 0 1", "scan 0", "eval return 0", "evalsha hash 0", "script|load return", "multi",
+	"exec",
 }
 
-// probes lists what the engine, its scripts, the mailbox, the rates and the copies of secrets run. CONFIG GET is not
-// among them: the contract says what is not known without it.
-func probes(key string) []probe {
-	k := func(name string, rest ...any) probe {
-		return probe{name, append([]any{name, key}, rest...)}
-	}
-	soon := time.Minute.Milliseconds()
-	return []probe{
-		k("set", "0", "PX", soon), k("incr"), k("incrby", 1), k("get"), k("mget"), k("mset", "0"), k("strlen"), k("exists"),
-		k("pexpireat", int64(1)<<42), k("expire", 60), k("pexpire", soon), // the last one counts
-		k("hset", "f", "v"), k("hsetnx", "f", "v"), k("hget", "f"), k("hmget", "f"), k("hgetall"), k("hdel", "f"),
-		k("hexists", "f"), k("hincrby", "f", 1), k("hlen"), k("hscan", 0),
-		k("lpush", "v"), k("rpush", "v"), k("llen"), k("lrange", 0, 0), k("ltrim", 0, 0), k("blpop", 1),
-		k("zadd", 1, "m"), k("zcard"), k("zcount", 0, 1), k("zscore", "m"), k("zmscore", "m"), k("zrank", "m"),
-		k("zrange", 0, 0), k("zrevrange", 0, 0), k("zrem", "m"), k("zremrangebyrank", 0, 0),
-		k("zremrangebyscore", 0, 0), k("zscan", 0),
-		k("del"), k("unlink"),
-		{"ping", []any{"ping"}}, {"time", []any{"time"}}, {"info", []any{"info", "server"}}, {"wait", []any{"wait", 0, 1}},
-		{"scan", []any{"scan", 0, "COUNT", 1}},
-		{"eval", []any{"eval", "return 1", 0}}, {"evalsha", []any{"evalsha", strings.Repeat("0", 40), 0}},
-		{"script|load", []any{"script", "load", "return 1"}},
-	}
+func nameOfCommand(line string) string {
+	name, _, _ := strings.Cut(line, " ")
+	return name
 }
 
 // Rights are the commands of the ACL of the queue's user, as `ACL SETUSER` takes them. A cluster's client asks for the
 // cluster's map besides.
 func Rights() []string {
-	list := []string{"+config|get", "+multi", "+exec"}
-	for _, p := range probes("") {
-		list = append(list, "+"+p.name)
+	list := []string{"+config|get"}
+	for _, line := range commands {
+		list = append(list, "+"+nameOfCommand(line))
 	}
 	slices.Sort(list)
 	return list
 }
 
-// MissingRights tries every command that the queue runs, and says what the user may not, in words for operators that
-// end with the statement that mends it.
+// MissingRights says what the user may not do that the queue does, in words for operators that end with the statement
+// that mends it.
 func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
-	key := r.shards[0].prefix + "probe:" + rand.Text() // two processes that start must not take it from each other
-	pipe := r.rdb.Pipeline()
-	list := probes(key)
+	asked := commands
 	if r.set.WaitAOF {
-		list = append(list, probe{"waitaof", []any{"waitaof", 0, 0, 1}})
+		asked = slices.Concat(asked, []string{"waitaof 0 0 1"})
 	}
-	answers := make([]*redis.Cmd, len(list))
-	for i, p := range list {
-		answers[i] = pipe.Do(ctx, p.args...)
+	args := make([]any, len(asked))
+	for i, line := range asked {
+		args[i] = line
 	}
-	_, _ = pipe.Exec(ctx) // most of them fail; the answers tell how
-	var commands []string
-	keys := false
-	for i, p := range list {
-		switch err := answers[i].Err(); {
-		case err == nil:
-		case isMissingKey(err):
-			keys = true
-		case redis.HasErrorPrefix(err, "NOPERM"):
-			commands = append(commands, p.name)
-		case !answered(err):
-			return nil, fmt.Errorf("ask redis what its user may do: %w", err)
-		}
+	missing, err := scripts["rights"].Eval(ctx, r.rdb, keysOf(0).all("rights"), args...).StringSlice()
+	switch {
+	case err == nil:
+		return r.lacks(missing), nil
+	case redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(err.Error(), "command"): // and not a key
+		return r.lacks([]string{"eval"}), nil
+	case redis.HasErrorPrefix(err, "NOPERM"):
+		const finding = "user %s of redis may not use the queue's keys: ACL SETUSER %[1]s ~%[2]s"
+		return []string{fmt.Sprintf(finding, r.user, Keys)}, nil
+	case answered(err): // Redis knows no such question; the contract says what else an old one lacks
+		return nil, nil
 	}
-	_, err := r.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error { return p.Exists(ctx, key).Err() })
-	if err != nil && redis.HasErrorPrefix(err, "NOPERM") && !isMissingKey(err) {
-		commands = append(commands, "multi", "exec")
-	}
-	return r.lacks(commands, keys), nil
+	return nil, fmt.Errorf("ask redis what its user may do: %w", err)
 }
 
-func (r *Redis) lacks(commands []string, keys bool) (findings []string) {
-	user := r.user
-	if user == "" {
-		user = "default"
+func (r *Redis) lacks(missing []string) []string {
+	if len(missing) == 0 {
+		return nil
 	}
-	if len(commands) > 0 {
-		findings = append(findings, fmt.Sprintf("user %s of redis may not run %s: ACL SETUSER %s +%s",
-			user, strings.Join(commands, ", "), user, strings.Join(commands, " +")))
+	names := make([]string, len(missing))
+	for i, line := range missing {
+		names[i] = nameOfCommand(line)
 	}
-	if keys {
-		findings = append(findings, fmt.Sprintf("user %s of redis may not use the queue's keys: ACL SETUSER %s ~%s",
-			user, user, Keys))
-	}
-	return findings
-}
-
-func isMissingKey(err error) bool {
-	text := err.Error()
-	return redis.HasErrorPrefix(err, "NOPERM") && strings.Contains(text, "key") && !strings.Contains(text, "command")
+	return []string{fmt.Sprintf("user %s of redis may not run %s: ACL SETUSER %[1]s +%[3]s", r.user,
+		strings.Join(names, ", "), strings.Join(names, " +"))}
 }
 
 // answered reports an error that Redis itself gave, other than one that passes.

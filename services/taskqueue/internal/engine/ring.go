@@ -16,18 +16,10 @@ const ringSteps = 500
 // where the next call goes on. Every script that adds a job does this for its own; the rest is what a former version
 // enqueued.
 func (r *Redis) TendRings(ctx context.Context, shard int, from RingPlace) (RingPlace, error) {
-	k := &r.shards[shard]
-	var lanes, rings []string
-	for _, l := range job.Lanes() {
-		lanes, rings = append(lanes, k.lanes[l]), append(rings, k.rings[l])
-	}
-	reply, err := r.run(ctx, "rings", append(lanes, rings...), []any{from.lane + 1, from.score, ringSteps})
+	keys := keysOf(shard).lanesAndRings(job.Lanes()...)
+	parts, err := r.list(ctx, "rings", keys, []any{from.lane + 1, from.score, ringSteps}, 2, 0)
 	if err != nil {
 		return from, err
-	}
-	parts, ok := reply.([]any)
-	if !ok || len(parts) != 2 {
-		return from, errReply("rings", reply)
 	}
 	if next := number(parts[0]); next > 0 {
 		return RingPlace{next - 1, number(parts[1])}, nil

@@ -5,13 +5,15 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"path"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 //go:embed scripts/*.lua
@@ -20,33 +22,30 @@ var scriptFiles embed.FS
 //go:embed prelude.lua
 var prelude string
 
-func readScripts() (map[string]*redis.Script, error) {
-	files, err := fs.Glob(scriptFiles, "scripts/*.lua")
-	if err != nil {
-		return nil, fmt.Errorf("list scripts: %w", err)
-	}
-	scripts := make(map[string]*redis.Script, len(files))
-	for _, file := range files {
-		text, err := scriptFiles.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read script %s: %w", file, err)
-		}
-		scripts[strings.TrimSuffix(path.Base(file), ".lua")] = redis.NewScript(withPrelude(string(text)))
-	}
-	return scripts, nil
-}
+//go:embed lives.lua
+var lives string
 
-// withPrelude puts the prelude after the line that declares a script's flags.
-func withPrelude(script string) string {
-	flags, rest, _ := strings.Cut(script, "\n")
-	return flags + "\n" + prelude + rest
-}
+// scripts are those of the program, each with what it shares with others after the line that declares its flags.
+var scripts = func() map[string]*redis.Script {
+	all := map[string]*redis.Script{}
+	files, _ := scriptFiles.ReadDir("scripts") // what is embedded can be read
+	for _, file := range files {
+		text, _ := scriptFiles.ReadFile(path.Join("scripts", file.Name()))
+		flags, script, _ := strings.Cut(string(text), "\n")
+		shared := prelude
+		if strings.Contains(script, "\n-- KEYS: those of lives") {
+			shared += lives
+		}
+		all[strings.TrimSuffix(file.Name(), ".lua")] = redis.NewScript(flags + "\n" + shared + script)
+	}
+	return all
+}()
 
 // Load puts every script into Redis. Serve calls it when it connects; a NOSCRIPT answer repeats it.
 func (r *Redis) Load(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
-	for name, script := range r.scripts {
+	for name, script := range scripts {
 		if err := script.Load(ctx, r.rdb).Err(); err != nil {
 			return fmt.Errorf("load script %s: %w", name, err)
 		}
@@ -54,16 +53,23 @@ func (r *Redis) Load(ctx context.Context) error {
 	return nil
 }
 
-// run executes a script once; NOSCRIPT (a restarted or failed-over Redis) loads all of them and repeats.
+// run executes a script once.
 func (r *Redis) run(ctx context.Context, name string, keys []string, args []any) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	return r.loaded(ctx, name, func(ctx context.Context) (any, error) {
+		return scripts[name].EvalSha(ctx, r.rdb, keys, args...).Result()
+	})
+}
+
+// loaded executes a script; NOSCRIPT (a restarted or failed-over Redis) loads all of them and repeats.
+func (r *Redis) loaded(ctx context.Context, name string, run func(context.Context) (any, error)) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
-	reply, err := r.scripts[name].EvalSha(ctx, r.rdb, keys, args...).Result()
+	reply, err := run(ctx)
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		if err = r.Load(ctx); err != nil {
 			return nil, err
 		}
-		reply, err = r.scripts[name].EvalSha(ctx, r.rdb, keys, args...).Result()
+		reply, err = run(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("run script %s: %w", name, err)
@@ -87,7 +93,7 @@ func (r *Redis) again(ctx context.Context, run func() (any, error)) (any, error)
 		if err == nil || try == repeats || !indeterminate(err) || ctx.Err() != nil {
 			return reply, err
 		}
-		if waitErr := r.pause(ctx, repeatPause<<try); waitErr != nil {
+		if waitErr := lifecycle.Pause(ctx, repeatPause<<try); waitErr != nil {
 			return nil, err
 		}
 	}
@@ -105,30 +111,74 @@ func indeterminate(err error) bool {
 	return errors.As(err, &network) || !errors.Is(err, context.Canceled)
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
-// answers runs a script that is safe to repeat and answers with a number for each of n jobs.
-func answers[T ~int](ctx context.Context, r *Redis, name string, keys []string, args []any, n int) ([]T, error) {
+// list runs a script that is safe to repeat and answers with a list: so many fields, then some of so many fields each.
+func (r *Redis) list(ctx context.Context, name string, keys []string, args []any, head, each int) ([]any, error) {
 	reply, err := r.repeat(ctx, name, keys, args)
 	if err != nil {
 		return nil, err
 	}
+	return listOf(name, reply, head, each)
+}
+
+func listOf(name string, reply any, head, each int) ([]any, error) {
 	parts, ok := reply.([]any)
-	if !ok || len(parts) != n {
-		return nil, errReply(name, reply)
+	rest := len(parts) - head
+	if !ok || rest < 0 || rest > 0 && (each == 0 || rest%each != 0) {
+		return nil, fmt.Errorf("script %s answered %T, which this version does not understand", name, reply)
+	}
+	return parts, nil
+}
+
+// answers runs a script that is safe to repeat and answers with a number for each of n jobs.
+func answers[T ~int](ctx context.Context, r *Redis, name string, keys []string, args []any, n int) ([]T, error) {
+	parts, err := r.list(ctx, name, keys, args, n, 0)
+	if err != nil {
+		return nil, err
 	}
 	list := make([]T, n)
-	for i := range parts {
+	for i := range list {
 		list[i] = T(number(parts[i]))
 	}
 	return list, nil
+}
+
+// manageBatch is how many jobs one call looks at or ends, so that it stays short: a millisecond or two of Redis.
+const manageBatch = 100
+
+// inBatches asks about jobs shard by shard, some at a time, and returns the answers in the order of the jobs. ask may
+// answer about the first ones of a batch alone, at least about one. After an error some may have been asked about.
+func inBatches[J, A any](jobs []J, id func(*J) job.ID, ask func(k shardKeys, batch []J) ([]A, error)) ([]A, error) {
+	all := make([]A, len(jobs))
+	shards := map[int][]int{}
+	for i := range jobs {
+		shard := id(&jobs[i]).Shard()
+		shards[shard] = append(shards[shard], i)
+	}
+	for shard, at := range shards {
+		for len(at) > 0 {
+			batch := make([]J, min(manageBatch, len(at)))
+			for i := range batch {
+				batch[i] = jobs[at[i]]
+			}
+			some, err := ask(keysOf(shard), batch)
+			for i := range some {
+				all[at[i]] = some[i]
+			}
+			if err != nil {
+				return all, err
+			}
+			at = at[len(some):]
+		}
+	}
+	return all, nil
+}
+
+func number(v any) int64 {
+	n, _ := v.(int64)
+	return n
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
 }

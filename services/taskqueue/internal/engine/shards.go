@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -30,40 +31,29 @@ func ShardOf(key string) int {
 
 // NoteShards notes the number of shards in an empty Redis and refuses the data of another number.
 func (r *Redis) NoteShards(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
-	defer cancel()
-	noted, err := r.rdb.HGetAll(ctx, shardsKey).Result()
-	if err != nil {
-		return fmt.Errorf("read the number of shards: %w", err)
+	pipe := r.rdb.Pipeline()
+	numbers, used := pipe.HGetAll(ctx, shardsKey), pipe.Exists(ctx, keysOf(0).the(counterKey))
+	if err := r.send(ctx, pipe, "read the number of shards"); err != nil {
+		return err
 	}
-	here := strconv.Itoa(job.Shards)
-	if _, ours := noted[here]; len(noted) > 1 || (len(noted) == 1 && !ours) {
-		return ErrOtherShards
-	}
-	if len(noted) == 1 {
+	here, noted := strconv.Itoa(job.Shards), numbers.Val()
+	switch _, ours := noted[here]; {
+	case ours && len(noted) == 1:
 		return nil
-	}
-	// The first versions noted nothing. Every queue that ever ran a job has the counter of its first shard.
-	used, err := r.rdb.Exists(ctx, r.shards[0].counter).Result()
-	switch {
-	case err != nil:
-		return fmt.Errorf("look for jobs of a former version: %w", err)
-	case used > 0:
+	case len(noted) > 0, used.Val() > 0: // the first versions noted nothing; a queue that ever ran a job has the counter
 		return ErrOtherShards
 	}
-	if err := r.rdb.HSet(ctx, shardsKey, here, r.clock.Now().UnixMilli()).Err(); err != nil {
-		return fmt.Errorf("note the number of shards: %w", err)
-	}
-	return nil
+	pipe.HSet(ctx, shardsKey, here, clock.System{}.Now().UnixMilli())
+	return r.send(ctx, pipe, "note the number of shards")
 }
 
 // ReserveKey keeps an idempotency key for a request that is accepted on another shard than its key's own, as a request
 // with windows is: two requests under one key then meet, wherever each of them goes. Safe to repeat.
 func (r *Redis) ReserveKey(ctx context.Context, shard int, key, hash string, keep time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, r.timeout)
+	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()
 	once := redis.SetArgs{Mode: "NX", TTL: keep, Get: true}
-	record, err := r.rdb.SetArgs(ctx, r.shards[shard].idem+key, hash, once).Result()
+	record, err := r.rdb.SetArgs(ctx, keysOf(shard).the(idemKey+key), hash, once).Result()
 	switch {
 	case errors.Is(err, redis.Nil): // there was none
 		return nil
@@ -75,4 +65,11 @@ func (r *Redis) ReserveKey(ctx context.Context, shard int, key, hash string, kee
 		return ErrConflict
 	}
 	return nil
+}
+
+// Lead makes owner the one that tidies a shard for the next d, unless somebody else is. The answer is the number of the
+// leadership, which rises with every change, so that a leader of former times can be refused; 0: somebody else leads.
+func (r *Redis) Lead(ctx context.Context, shard int, owner string, d time.Duration) (fence int64, err error) {
+	reply, err := r.repeat(ctx, "lead", keysOf(shard).all(leaderKey), []any{owner, d.Milliseconds()})
+	return number(reply), err
 }

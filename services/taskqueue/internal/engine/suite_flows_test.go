@@ -236,8 +236,8 @@ func deadByFlow(b *bench) {
 	if diff := cmp.Diff(map[job.Flow]int64{one: 3, other: 1}, count()); diff != "" {
 		b.t.Error(diff)
 	}
-	list, err := b.Queue.OldestDead(b.t.Context(), 0, one, b.nowMs(), 2)
-	if err != nil || len(list) != 2 || list[0].DiedMs > list[1].DiedMs {
+	list, err := b.Queue.Browse(b.t.Context(), engine.Range{List: engine.ListDead, Flow: one, Until: b.nowMs()}, engine.Member{}, 2)
+	if err != nil || len(list) != 2 || list[0].Score > list[1].Score {
 		b.t.Fatalf("%+v, %v", list, err)
 	}
 	body := (&job.Body{Task: 4, Flow: one}).Encode(nil)

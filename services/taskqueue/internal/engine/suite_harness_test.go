@@ -28,16 +28,14 @@ type wholeQueue interface {
 	Resolve(context.Context, engine.Resolution) (bool, error)
 	RetryFailed(ctx context.Context, list []engine.Revival, delay time.Duration) ([]bool, error)
 	Info(context.Context, []job.ID) ([]engine.Snapshot, error)
-	OldestDead(ctx context.Context, shard int, flow job.Flow, diedMs int64, most int) ([]engine.Dead, error)
 	DeadParts(ctx context.Context, shard int) (map[job.Flow]engine.Part, error)
-	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+	TrimDead(ctx context.Context, shard int, list []engine.Member) (int64, error)
 	OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error)
 	HowEnded(ctx context.Context, ids []job.ID) ([]engine.Ended, error)
 	TrimEnds(ctx context.Context, shard int, observed engine.Ends) (bool, error)
 	ForgetResults(ctx context.Context, ids []job.ID) error
-	Depths(ctx context.Context, shard int) ([]engine.Depth, error)
+	Depths(ctx context.Context, shard int) (engine.Depths, error)
 	FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error)
-	Backlog(ctx context.Context, shard int) (engine.Backlog, error)
 	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
 	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
 	Pause(ctx context.Context, t engine.Target, at time.Time) error
@@ -171,7 +169,7 @@ func (b *bench) dead() map[job.ID]bool {
 // deadSet reads which jobs of shard 0 are kept dead.
 func deadSet(t testing.TB, q wholeQueue) map[job.ID]bool {
 	t.Helper()
-	list, err := q.OldestDead(t.Context(), 0, engine.AllFlows, 1<<50, 100_000)
+	list, err := q.Browse(t.Context(), engine.Range{List: engine.ListDead, Flow: engine.AllFlows}, engine.Member{}, 100_000)
 	if err != nil {
 		t.Fatalf("list dead: %v", err)
 	}

@@ -261,11 +261,11 @@ func ageing(b *bench) {
 func depths(b *bench) {
 	b.enqueue(webhook, 5, 0)
 	b.claim(job.Webhook, 2)
-	list, err := b.Queue.Depths(b.t.Context(), 0)
+	measured, err := b.Queue.Depths(b.t.Context(), 0)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for _, d := range list {
+	for _, d := range measured.Lanes {
 		if d.Lane == webhook && (d.Waiting != 3 || d.Running != 2) {
 			b.t.Errorf("waiting %d, running %d", d.Waiting, d.Running)
 		}

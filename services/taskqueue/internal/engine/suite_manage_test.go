@@ -200,12 +200,12 @@ func (b *bench) wantResolved(x engine.Resolution, want bool) {
 
 func trimming(b *bench) {
 	first, second := b.fail(webhook), b.fail(webhook)
-	list, err := b.Queue.OldestDead(b.t.Context(), 0, engine.AllFlows, b.nowMs(), 10)
+	list, err := b.Queue.Browse(b.t.Context(), engine.Range{List: engine.ListDead, Flow: engine.AllFlows, Until: b.nowMs()}, engine.Member{}, 10)
 	if err != nil || len(list) != 2 {
 		b.t.Fatalf("dead: %d, %v", len(list), err)
 	}
-	stale := engine.Dead{ID: second, DiedMs: list[1].DiedMs - 1}
-	went, err := b.Queue.TrimDead(b.t.Context(), 0, []engine.Dead{list[0], stale})
+	stale := engine.Member{ID: second, Score: list[1].Score - 1}
+	went, err := b.Queue.TrimDead(b.t.Context(), 0, []engine.Member{list[0], stale})
 	if err != nil || went != 1 {
 		b.t.Errorf("trimmed %d, %v", went, err)
 	}

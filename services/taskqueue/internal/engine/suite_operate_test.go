@@ -79,7 +79,7 @@ func browsingEnds(b *bench) {
 	if _, err := q.Settle(b.t.Context(), 0, job.SMS, end); err != nil {
 		b.t.Fatal(err)
 	}
-	if got := walk(b, q, engine.Range{List: engine.ListDead}, 9, func([]engine.Member) {}); !cmp.Equal(got, ids[1:2]) {
+	if got := walk(b, q, engine.Range{List: engine.ListDead, Flow: engine.AllFlows}, 9, func([]engine.Member) {}); !cmp.Equal(got, ids[1:2]) {
 		b.t.Errorf("dead: %v, want %s", got, ids[1])
 	}
 }

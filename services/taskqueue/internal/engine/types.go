@@ -224,12 +224,6 @@ type Snapshot struct {
 	Token           int64  // of the lease; 0: none
 }
 
-// Dead is one entry of the failed jobs, oldest first.
-type Dead struct {
-	ID     job.ID
-	DiedMs int64
-}
-
 // Depth is the load of one lane of one shard.
 type Depth struct {
 	Lane     job.Lane
@@ -242,8 +236,9 @@ type Depth struct {
 	Faults   int64 // of them those that did not succeed
 }
 
-// Backlog is what ended and is kept in Redis for somebody.
-type Backlog struct {
-	Dead int64 // failed and unknown jobs, for retryTask and for operators
-	Ends int64 // ended jobs that wait for the archive
+// Depths are what a shard, or all of them, has to do and to keep.
+type Depths struct {
+	Lanes []Depth // in the order of job.Lanes
+	Dead  int64   // failed and unknown jobs, for retryTask and for operators
+	Ends  int64   // ended jobs that wait for the archive
 }

@@ -51,23 +51,19 @@ const (
 	mostKept = 100_000
 )
 
-// ArchiveDeps are what the archive works with.
-type ArchiveDeps struct {
-	Queue    Ends
-	Store    Store
-	Observer Archived
-	Clock    clock.Clock
-	Log      *slog.Logger
-	Age      time.Duration // how long the archive keeps a job
-}
-
 // Archive moves ended jobs from Redis into the store: read, write, forget what was observed. A crash between any two
 // steps repeats the write, which replaces a job only by a newer end; nothing is lost or doubled. While the store is
 // away the ends wait in Redis for as long as their records are kept there, and the engine claims no ordinary jobs once
 // too many of them wait. Results leave Redis a minute after the archive has them; those of a process that died in that
 // minute leave with their hour. RunOnce is for one loop at a time.
 type Archive struct {
-	ArchiveDeps
+	Queue    Ends
+	Store    Store
+	Observer Archived
+	Clock    clock.Clock
+	Log      *slog.Logger
+	Age      time.Duration // how long the archive keeps a job
+
 	purged time.Time
 	kept   []written // archived results that are still in Redis, oldest first
 	ids    int       // in kept
@@ -78,9 +74,6 @@ type written struct {
 	at  time.Time
 	ids []job.ID
 }
-
-// NewArchive makes an archive.
-func NewArchive(deps ArchiveDeps) *Archive { return &Archive{ArchiveDeps: deps} }
 
 // RunOnce archives everything that ended until now on the shards that the caller leads. The leader of the first one
 // purges from time to time.
@@ -166,11 +159,7 @@ func (a *Archive) keep(ctx context.Context, ids []job.ID) (results []job.ID, err
 			results = append(results, e.ID)
 		}
 	}
-	refused, err := a.write(ctx, entries, len(ids)-len(entries))
-	return slices.DeleteFunc(results, func(id job.ID) bool { return slices.Contains(refused, id) }), err
-}
-
-func (a *Archive) write(ctx context.Context, entries []Entry, gone int) (refused []job.ID, err error) {
+	var refused []job.ID
 	if len(entries) > 0 {
 		if refused, err = a.Store.Write(ctx, entries); err != nil {
 			return nil, err
@@ -180,9 +169,9 @@ func (a *Archive) write(ctx context.Context, entries []Entry, gone int) (refused
 		a.Log.ErrorContext(ctx, "the database refuses an ended job; it is not archived", "job_id", string(id))
 	}
 	a.Observer.Archived("written", len(entries)-len(refused))
-	a.Observer.Archived("gone", gone)
+	a.Observer.Archived("gone", len(ids)-len(entries))
 	a.Observer.Archived("refused", len(refused))
-	return refused, nil
+	return slices.DeleteFunc(results, func(id job.ID) bool { return slices.Contains(refused, id) }), nil
 }
 
 func (a *Archive) purge(ctx context.Context) error {

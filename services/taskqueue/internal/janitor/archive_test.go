@@ -121,7 +121,7 @@ func TestACrashAtAnyStepLosesAndDoublesNothing(t *testing.T) {
 	seen := archived{}
 	rounds := 0
 	for ; rounds < 20; rounds++ { // every error is a process that died; the next round is its successor
-		a := janitor.NewArchive(janitor.ArchiveDeps{Queue: flaky, Store: s, Observer: seen, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Age: time.Hour})
+		a := &janitor.Archive{Queue: flaky, Store: s, Observer: seen, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Age: time.Hour}
 		if err := a.RunOnce(t.Context(), every); err == nil {
 			break
 		}
@@ -147,7 +147,7 @@ func TestAJobThatLivesAgainIsNotArchivedAndItsSecondEndIs(t *testing.T) {
 	q, ids := openEnds(t)
 	s := &shelf{rows: map[job.ID]job.Record{}}
 	seen := archived{}
-	a := janitor.NewArchive(janitor.ArchiveDeps{Queue: q, Store: s, Observer: seen, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Age: time.Hour})
+	a := &janitor.Archive{Queue: q, Store: s, Observer: seen, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Age: time.Hour}
 	var id job.ID
 	for id = range end(t, q, ids, 1) {
 		died := job.Record{State: job.Failed, LabID: 12, EndedMs: 1000}

@@ -116,7 +116,7 @@ func TestWhileTheArchiveIsAwayWhatEndedIsBoundedAndEverythingIsArchivedOnceAfter
 	}
 	p := &press{Redis: q, t: t, ids: job.NewGenerator(clock.System{}, rand.Reader)}
 	store, clk := &switched{away: true, taken: map[job.ID]int{}}, &hands{at: time.UnixMilli(1_790_000_000_000)}
-	a := janitor.NewArchive(janitor.ArchiveDeps{Queue: q, Store: store, Observer: archived{}, Clock: clk, Log: slog.New(slog.DiscardHandler), Age: time.Hour})
+	a := &janitor.Archive{Queue: q, Store: store, Observer: archived{}, Clock: clk, Log: slog.New(slog.DiscardHandler), Age: time.Hour}
 	for range 10 { // ten times the bound is accepted, whatever the archive does
 		if err := p.enqueue(bound); err != nil {
 			t.Fatal(err)

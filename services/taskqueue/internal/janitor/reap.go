@@ -39,6 +39,7 @@ func (j *Janitor) reap(ctx context.Context, shard int, c job.Channel, fence int6
 	}
 	return nil
 }
+
 func (j *Janitor) decide(e engine.Expired) (engine.Settlement, job.Expiry) {
 	e.Evidence.Resend = j.cfg.Resend
 	decision, counters := job.DecideExpiry(e.Evidence)
@@ -50,18 +51,20 @@ func (j *Janitor) decide(e engine.Expired) (engine.Settlement, job.Expiry) {
 		Flow:    job.FlowOf(e.Raw),
 		Delay:   time.Duration(j.Roll() * float64(counters.Spread())),
 	}
-	if body, err := job.DecodeBody(e.Raw); err == nil {
-		s.Window = body.Window(e.ID.Lane().Priority)
+	body, err := job.DecodeBody(e.Raw)
+	if err != nil {
+		body = &job.Body{CreatedMs: e.ID.CreatedMs()}
 	}
+	s.Window = body.Window(e.ID.Lane().Priority)
 	switch decision {
 	case job.ExpireDrop:
 		s.Op = engine.OpDrop
 	case job.ExpirePoison:
-		j.end(&s, e, engine.OpFail, job.Failed, poisoned)
+		j.end(&s, body, job.Failed, poisoned)
 	case job.ExpireHold:
-		j.end(&s, e, engine.OpUnknown, job.Unknown, interrupted)
+		j.end(&s, body, job.Unknown, interrupted)
 	case job.ExpireCancel:
-		j.end(&s, e, engine.OpCancel, job.Cancelled, nil)
+		j.end(&s, body, job.Cancelled, &job.Failure{})
 	}
 	return s, decision
 }
@@ -72,25 +75,14 @@ var (
 	interrupted = job.Doubt("worker_died", "The worker died while sending; the message may have been sent")
 )
 
-func (j *Janitor) end(s *engine.Settlement, e engine.Expired, op engine.Op, state job.State, why *job.Failure) {
-	s.Op = op
-	body, err := job.DecodeBody(e.Raw)
-	if err != nil {
-		body = &job.Body{CreatedMs: e.ID.CreatedMs()}
-	}
-	body.LastError, body.LastReason = "", ""
-	if why != nil {
-		body.LastError, body.LastReason = why.Message, why.Reason
-	}
+func (j *Janitor) end(s *engine.Settlement, body *job.Body, state job.State, why *job.Failure) {
+	now := j.Clock.Now().UnixMilli()
+	body.LastError, body.LastReason = why.Message, why.Reason
 	if state == job.Unknown { // the send that began was an attempt
 		body.Attempts++
-		at := j.Clock.Now().UnixMilli()
-		body.History = job.AppendHistory(body.History, job.Attempt{EndedMs: at, Error: why.Message, Reason: why.Reason})
+		body.History = job.AppendHistory(body.History, job.Attempt{EndedMs: now, Error: why.Message, Reason: why.Reason})
 	}
-	record := job.RecordOf(body, state, j.Clock.Now().UnixMilli())
-	s.Callbacks, err = worker.Callbacks(j.IDs, e.ID, body, &record)
-	if err != nil {
-		j.Log.Error("callbacks of an expired job cannot be built", "job_id", string(e.ID), "error", err)
-	}
-	s.Payload = record.Encode(nil)
+	record := job.RecordOf(body, state, now)
+	end := worker.Ending(j.IDs, j.Log, s.ID, body, &record)
+	s.Op, s.Payload, s.Callbacks = end.Op, end.Payload, end.Callbacks
 }

@@ -78,7 +78,7 @@ func (w *world) reap(cfg janitor.Config, k *keeper) {
 	log := slog.New(slog.DiscardHandler)
 	deps := janitor.Deps{Queue: w.queue, Observer: w.seen, Clock: w.clock, IDs: w.ids, Roll: func() float64 { return 0 }, Log: log}
 	if k != nil {
-		deps.Archive = janitor.NewArchive(janitor.ArchiveDeps{Queue: w.queue, Store: k, Observer: archived{}, Clock: w.clock, Log: log, Age: time.Hour})
+		deps.Archive = &janitor.Archive{Queue: w.queue, Store: k, Observer: archived{}, Clock: w.clock, Log: log, Age: time.Hour}
 	}
 	j := janitor.New(cfg, deps)
 	for _, step := range []func(context.Context) error{j.Reap, j.Tidy} {

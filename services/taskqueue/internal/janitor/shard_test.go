@@ -33,8 +33,8 @@ func TestAShardThatDoesNotAnswerKeepsNoOtherFromTheArchive(t *testing.T) {
 	q, ids := openEnds(t)
 	want := end(t, q, ids, 30)
 	s := &shelf{rows: map[job.ID]job.Record{}}
-	a := janitor.NewArchive(janitor.ArchiveDeps{Queue: sharded{q}, Store: s, Observer: archived{}, Clock: clock.System{},
-		Log: slog.New(slog.DiscardHandler), Age: time.Hour})
+	a := &janitor.Archive{Queue: sharded{q}, Store: s, Observer: archived{}, Clock: clock.System{},
+		Log: slog.New(slog.DiscardHandler), Age: time.Hour}
 	if err := a.RunOnce(t.Context(), every); err == nil {
 		t.Error("nobody hears of the shard that does not answer")
 	}

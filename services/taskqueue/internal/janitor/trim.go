@@ -13,9 +13,10 @@ const mostPages = 200
 
 // trimOld forgets the dead of a shard that are too old.
 func (j *Janitor) trimOld(ctx context.Context, shard int) error {
-	limit := j.Clock.Now().Add(-j.cfg.KeepDead).UnixMilli()
+	old := engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows,
+		Until: j.Clock.Now().Add(-j.cfg.KeepDead).UnixMilli()}
 	for {
-		list, err := j.Queue.OldestDead(ctx, shard, engine.AllFlows, limit, page)
+		list, err := j.Queue.Browse(ctx, old, engine.Member{}, page)
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -49,7 +50,8 @@ func (j *Janitor) trimSurplus(ctx context.Context) error {
 			return nil
 		}
 		shard := held.most(flow)
-		list, err := j.Queue.OldestDead(ctx, shard, flow, job.LatestDueMs, int(min(over, page)))
+		oldest := engine.Range{Shard: shard, List: engine.ListDead, Flow: flow}
+		list, err := j.Queue.Browse(ctx, oldest, engine.Member{}, int(min(over, page)))
 		if err != nil {
 			return err
 		}
@@ -101,7 +103,7 @@ func (x *parts) most(flow job.Flow) (shard int) {
 }
 
 // forget archives dead jobs and takes them out of Redis. While the archive is away they wait, up to twice their number.
-func (j *Janitor) forget(ctx context.Context, shard int, list []engine.Dead) (int64, error) {
+func (j *Janitor) forget(ctx context.Context, shard int, list []engine.Member) (int64, error) {
 	if j.Archive != nil {
 		ids := make([]job.ID, len(list))
 		for i := range list {

@@ -87,7 +87,9 @@ func allowed(to job.Destination, now engine.Holds, before map[job.Destination]en
 	for d, one := range now.Held {
 		if to.Waits(d) {
 			held++
-			tries += flag(one.UntilMs <= now.NowMs)
+			if one.UntilMs <= now.NowMs {
+				tries++
+			}
 		}
 	}
 	for d := range before {
@@ -101,24 +103,14 @@ func allowed(to job.Destination, now engine.Holds, before map[job.Destination]en
 	return tries
 }
 
-func flag(on bool) int {
-	if on {
-		return 1
-	}
-	return 0
-}
-
 // wake lets up to most jobs of the groups go, the reserved flows first and the others in turn.
 func (j *Janitor) wake(ctx context.Context, groups []parked, most int) (went int, err error) {
-	slices.SortFunc(groups, func(a, b parked) int {
-		return cmp.Or(cmp.Compare(flag(!a.Flow.Reserved()), flag(!b.Flow.Reserved())), cmp.Compare(a.Flow, b.Flow),
-			cmp.Compare(a.shard, b.shard))
+	slices.SortFunc(groups, func(a, b parked) int { // the reserved flows have the lower numbers
+		return cmp.Or(cmp.Compare(a.Flow, b.Flow), cmp.Compare(a.shard, b.shard))
 	})
-	first := 0 // ordinary group
-	for first < len(groups) && groups[first].Flow.Reserved() {
-		first++
-	}
-	if others := groups[first:]; len(others) > 0 {
+	first := slices.IndexFunc(groups, func(g parked) bool { return !g.Flow.Reserved() })
+	if first >= 0 {
+		others := groups[first:]
 		turn := j.waker.turn % len(others)
 		groups = slices.Concat(groups[:first], others[turn:], others[:turn])
 	}

@@ -57,11 +57,8 @@ const historyLimit = 12
 
 // AppendHistory adds a to the attempts, keeping the newest.
 func AppendHistory(h []Attempt, a Attempt) []Attempt {
-	h = append(append(make([]Attempt, 0, len(h)+1), h...), a)
-	if len(h) > historyLimit {
-		h = h[len(h)-historyLimit:]
-	}
-	return h
+	h = append(slices.Clone(h), a)
+	return h[max(0, len(h)-historyLimit):]
 }
 
 // usual is what a stored job needs besides its long texts; more makes the buffer grow once.

@@ -1,8 +1,10 @@
 package job
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -31,9 +33,6 @@ func CallbackURLs(lane Lane, b *Body, state State) []string {
 	if lane.Channel == Callback || !state.Terminal() {
 		return nil
 	}
-	if b.Subscribe == "" && b.OnSuccess == "" && b.OnFailure == "" && b.CallbackTo == "" && !mentionsCallback(b.Data) {
-		return nil
-	}
 	var urls []string
 	urls = appendURL(urls, b.Subscribe)
 	switch state {
@@ -47,26 +46,10 @@ func CallbackURLs(lane Lane, b *Body, state State) []string {
 }
 
 func appendURL(urls []string, url string) []string {
-	if url == "" {
+	if url == "" || slices.Contains(urls, url) {
 		return urls
 	}
-	for _, known := range urls {
-		if known == url {
-			return urls
-		}
-	}
 	return append(urls, url)
-}
-
-// mentionsCallback spares the hot path a JSON parse.
-func mentionsCallback(data []byte) bool {
-	const key = "callback_url"
-	for i := 0; i+len(key) <= len(data); i++ {
-		if data[i] == 'c' && string(data[i:i+len(key)]) == key {
-			return true
-		}
-	}
-	return false
 }
 
 // DataCallback is the callback_url of a task's data: a webhook needs "callback": 1 beside it.
@@ -75,10 +58,10 @@ func DataCallback(c Channel, data []byte) string {
 		Callback    json.RawMessage `json:"callback"`
 		CallbackURL string          `json:"callback_url"`
 	}
-	if !mentionsCallback(data) || json.Unmarshal(data, &d) != nil {
+	if !bytes.Contains(data, []byte("callback_url")) { // most have none, and are spared the parse
 		return ""
 	}
-	if c == Webhook && !Flag(d.Callback) {
+	if json.Unmarshal(data, &d) != nil || (c == Webhook && !Flag(d.Callback)) {
 		return ""
 	}
 	return d.CallbackURL

@@ -1,6 +1,9 @@
 package job
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Channel is the kind of delivery. Each has its own lanes, pump and handler.
 type Channel uint8
@@ -73,10 +76,9 @@ const laneLetters = "0123456789abcdefghijklmnopqrstuvwxyz"
 func (l Lane) letter() byte { return laneLetters[int(l.Channel)*priorityCount+int(l.Priority)] }
 
 func laneOf(letter byte) (Lane, bool) {
-	for i := 0; i < int(channelCount)*priorityCount; i++ {
-		if laneLetters[i] == letter {
-			return Lane{Channel: Channel(i / priorityCount), Priority: Priority(i % priorityCount)}, true
-		}
+	i := strings.IndexByte(laneLetters[:channelCount*priorityCount], letter)
+	if i < 0 {
+		return Lane{}, false
 	}
-	return Lane{}, false
+	return Lane{Channel: Channel(i / priorityCount), Priority: Priority(i % priorityCount)}, true
 }

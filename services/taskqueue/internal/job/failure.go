@@ -11,6 +11,7 @@ type Failure struct {
 	Reason     string        // stable lower_snake_case, for metrics
 	Message    string        // one sentence for people
 	Permanent  bool          // true: running again cannot help
+	Elsewhere  bool          // Permanent, and about the provider: another one may send the message
 	RetryAfter time.Duration // what the receiver asked for; zero: nothing
 	Doubtful   bool          // the message may have been sent: the job ends as unknown
 	Repeatable bool          // Doubtful, and sending again does no harm: retried first, unknown after the last retry

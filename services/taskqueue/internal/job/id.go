@@ -34,10 +34,8 @@ func ParseID(s string) (ID, error) {
 	if _, ok := laneOf(s[2]); !ok || ID(s).Shard() >= Shards {
 		return "", notFound
 	}
-	for i := 3; i < IDLength; i++ {
-		if decodeCrockford(s[i]) < 0 {
-			return "", notFound
-		}
+	if strings.Trim(s[3:], crockford) != "" {
+		return "", notFound
 	}
 	return ID(s), nil
 }
@@ -57,20 +55,10 @@ func (id ID) Lane() Lane {
 func (id ID) CreatedMs() int64 {
 	var ms int64
 	for i := 3; i < 13; i++ {
-		ms = ms<<5 | int64(decodeCrockford(id[i]))
+		ms = ms<<5 | int64(strings.IndexByte(crockford, id[i]))
 	}
 	return ms
 }
-
-// values are the numbers of the characters of crockford, and -1 of all others.
-var values = func() (v [256]int8) {
-	for c := range v {
-		v[c] = int8(strings.IndexByte(crockford, byte(c)))
-	}
-	return v
-}()
-
-func decodeCrockford(c byte) int { return int(values[c]) }
 
 // Generator makes ids that increase within a process, also inside one millisecond, so that jobs of one lane
 // and one instant keep their order. It is safe for concurrent use.

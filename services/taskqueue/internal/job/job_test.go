@@ -104,29 +104,6 @@ func TestUnknownFieldsAreSkippedAndDamageIsAnError(t *testing.T) {
 	}
 }
 
-func TestTransitionsAreThoseOfTheDocument(t *testing.T) {
-	t.Parallel()
-	want := map[job.State]string{
-		job.Scheduled: "scheduled queued cancelled", job.Queued: "scheduled started cancelled",
-		job.Started:  "queued retrying finished failed cancelled unknown",
-		job.Retrying: "scheduled queued cancelled", job.Finished: "", job.Failed: "scheduled", job.Cancelled: "", job.Unknown: "finished failed",
-	}
-	for _, from := range job.States() {
-		got := ""
-		for _, to := range job.States() {
-			if from.MayBecome(to) {
-				if got != "" {
-					got += " "
-				}
-				got += to.String()
-			}
-		}
-		if got != want[from] {
-			t.Errorf("%s may become %q, want %q", from, got, want[from])
-		}
-	}
-}
-
 func TestBackoffLadders(t *testing.T) {
 	t.Parallel()
 	for n, want := range []time.Duration{5 * time.Second, 20 * time.Second, 80 * time.Second, 320 * time.Second, 10 * time.Minute, 10 * time.Minute} {

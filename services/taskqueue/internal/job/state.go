@@ -34,26 +34,6 @@ func (s State) String() string {
 // Terminal reports whether the job will not run again by itself.
 func (s State) Terminal() bool { return s >= Finished }
 
-// transitions is the one table of moves; the scripts of the engine check each of them atomically.
-var transitions = map[State][]State{
-	Scheduled: {Scheduled, Queued, Cancelled},
-	Queued:    {Scheduled, Started, Cancelled},
-	Started:   {Queued, Retrying, Finished, Failed, Cancelled, Unknown},
-	Retrying:  {Scheduled, Queued, Cancelled},
-	Failed:    {Scheduled},
-	Unknown:   {Finished, Failed},
-}
-
-// MayBecome reports whether a job in state s may move to next.
-func (s State) MayBecome(next State) bool {
-	for _, allowed := range transitions[s] {
-		if allowed == next {
-			return true
-		}
-	}
-	return false
-}
-
 // WaitingState tells the state of a job that waits in a lane: due in milliseconds, attempts already made.
 func WaitingState(due, now int64, attempts int) State {
 	switch {

@@ -96,13 +96,12 @@ func integer[T ~int | ~int64 | ~uint8](w *wire, field protowire.Number, v *T) {
 }
 
 func truth(w *wire, field protowire.Number, v *bool) {
-	one := 1
-	switch {
-	case w.reading():
-		*v = w.fields[field].number == 1
-	case *v:
-		integer(w, field, &one)
+	one := 0
+	if *v {
+		one = 1
 	}
+	integer(w, field, &one)
+	*v = one == 1
 }
 
 func text[T ~string | ~[]byte](w *wire, field protowire.Number, v *T) {

@@ -1,31 +1,23 @@
 package mailbox
 
 import (
-	"context"
 	"embed"
-	"encoding/json"
 	"io/fs"
-	"log/slog"
 	"net/http"
 
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/pageassets"
 )
 
 //go:embed page
 var pageFiles embed.FS
 
-// Reader is what the page shows and clears.
-type Reader interface {
-	List(ctx context.Context, f Filter) ([]Message, error)
-	Clear(ctx context.Context) error
-}
-
 // policy lets the page use its own files only; the HTML of e-mails is shown in a frame without scripts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Handler serves the page at /outbox/ and its JSON API: GET and DELETE /outbox/messages. A browser's request
 // from another site is refused.
-func Handler(store Reader, log *slog.Logger) (http.Handler, error) {
+func Handler(store *Store) (http.Handler, error) {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {
 		return nil, err
@@ -34,17 +26,16 @@ func Handler(store Reader, log *slog.Logger) (http.Handler, error) {
 	mux.Handle("GET /outbox/", http.StripPrefix("/outbox/", http.FileServerFS(files)))
 	mux.Handle("GET /outbox/lab.css", http.StripPrefix("/outbox/", http.FileServerFS(pageassets.Files())))
 	mux.HandleFunc("GET /outbox/messages", func(w http.ResponseWriter, r *http.Request) {
-		list, err := store.List(r.Context(), Filter{To: r.URL.Query().Get("to"), Channel: r.URL.Query().Get("channel")})
+		list, err := store.List(r.Context(), r.FormValue("to"), r.FormValue("channel"))
 		if err != nil {
-			unavailable(w, r, log, err)
+			store.unavailable(w, r, err)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string][]Message{"messages": list})
+		httpserver.WriteJSON(w, http.StatusOK, map[string][]Message{"messages": list})
 	})
 	mux.HandleFunc("DELETE /outbox/messages", func(w http.ResponseWriter, r *http.Request) {
 		if err := store.Clear(r.Context()); err != nil {
-			unavailable(w, r, log, err)
+			store.unavailable(w, r, err)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
@@ -54,18 +45,15 @@ func Handler(store Reader, log *slog.Logger) (http.Handler, error) {
 
 func harden(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cache-Control", "no-store")
+		httpserver.Harden(w.Header())
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Set("Referrer-Policy", "no-referrer")
 		next.ServeHTTP(w, r)
 	})
 }
 
-func unavailable(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
-	log.WarnContext(r.Context(), "the mailbox is unavailable", "error", err)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write([]byte(`{"message":"The mailbox cannot be read now; its Redis does not answer"}`))
+func (s *Store) unavailable(w http.ResponseWriter, r *http.Request, err error) {
+	s.log.WarnContext(r.Context(), "the mailbox is unavailable", "error", err)
+	httpserver.WriteJSON(w, http.StatusServiceUnavailable,
+		map[string]string{"message": "The mailbox cannot be read now; its Redis does not answer"})
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // Limits of the store.
@@ -22,7 +25,6 @@ const (
 	MaxMessages = 1000
 	Keep        = 24 * time.Hour
 	storeKey    = "tq:outbox"
-	callTimeout = 3 * time.Second
 )
 
 // Header is one header of a message, in display order.
@@ -52,29 +54,43 @@ type Message struct {
 	Notes      []string `json:"notes,omitempty"` // segments, encoding, attachments
 }
 
-// Filter selects messages; empty fields select all.
-type Filter struct {
-	To      string // part of a recipient, case-insensitive
-	Channel string
+// Of returns m as the message of a delivery that ended with err.
+func (m Message) Of(d worker.Delivery, at time.Time, err error) Message {
+	m.JobID, m.Channel, m.Kind = string(d.ID), d.ID.Lane().Channel.String(), task.Name(d.Body.Task, d.Body.TaskType)
+	m.LabID, m.Attempt, m.AtMs, m.Outcome = d.Body.LabID, d.Attempt, at.UnixMilli(), "delivered"
+	if err != nil {
+		m.Outcome = job.AsFailure(err).Message
+	}
+	return m
 }
 
-func (f Filter) selects(m *Message) bool {
-	if f.Channel != "" && !strings.EqualFold(f.Channel, m.Channel) {
+// isFor reports whether m is of the channel and to is part of one of its recipients; empty words are of every message.
+func (m *Message) isFor(to, channel string) bool {
+	if channel != "" && !strings.EqualFold(channel, m.Channel) {
 		return false
 	}
-	want := strings.ToLower(f.To)
-	return want == "" ||
-		slices.ContainsFunc(m.To, func(to string) bool { return strings.Contains(strings.ToLower(to), want) })
+	to = strings.ToLower(to)
+	return to == "" ||
+		slices.ContainsFunc(m.To, func(one string) bool { return strings.Contains(strings.ToLower(one), to) })
 }
+
+const (
+	recordBuffer = 1024
+	recordBatch  = 100
+)
 
 // Store keeps messages in Redis. Safe for concurrent use.
 type Store struct {
-	rdb   redis.UniversalClient
-	clock clock.Clock
+	rdb      redis.UniversalClient
+	clock    clock.Clock
+	log      *slog.Logger
+	recorded chan Message // not written yet
 }
 
-// NewStore makes a store; the caller closes the client.
-func NewStore(rdb redis.UniversalClient, clk clock.Clock) *Store { return &Store{rdb: rdb, clock: clk} }
+// NewStore makes a store; the caller closes the client. Run writes what is recorded.
+func NewStore(rdb redis.UniversalClient, clk clock.Clock, log *slog.Logger) *Store {
+	return &Store{rdb: rdb, clock: clk, log: log, recorded: make(chan Message, recordBuffer)}
+}
 
 // Add keeps messages, the last one newest.
 func (s *Store) Add(ctx context.Context, list ...Message) error {
@@ -86,8 +102,6 @@ func (s *Store) Add(ctx context.Context, list ...Message) error {
 		}
 		values = append(values, raw)
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	_, err := s.rdb.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.LPush(ctx, storeKey, values...)
 		p.LTrim(ctx, storeKey, 0, MaxMessages-1)
@@ -100,10 +114,8 @@ func (s *Store) Add(ctx context.Context, list ...Message) error {
 	return nil
 }
 
-// List returns the selected messages of the last day, newest first.
-func (s *Store) List(ctx context.Context, f Filter) ([]Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
+// List returns the messages of the last day, newest first: all, or those to a recipient or of a channel.
+func (s *Store) List(ctx context.Context, to, channel string) ([]Message, error) {
 	values, err := s.rdb.LRange(ctx, storeKey, 0, MaxMessages-1).Result()
 	if err != nil {
 		return nil, fmt.Errorf("list mailbox messages: %w", err)
@@ -112,7 +124,7 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Message, error) {
 	list := make([]Message, 0, len(values))
 	for _, raw := range values {
 		var m Message
-		if json.Unmarshal([]byte(raw), &m) != nil || m.AtMs < oldest || !f.selects(&m) {
+		if json.Unmarshal([]byte(raw), &m) != nil || m.AtMs < oldest || !m.isFor(to, channel) {
 			continue
 		}
 		list = append(list, m)
@@ -122,76 +134,44 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Message, error) {
 
 // Clear forgets all messages.
 func (s *Store) Clear(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	if err := s.rdb.Del(ctx, storeKey).Err(); err != nil {
 		return fmt.Errorf("clear the mailbox: %w", err)
 	}
 	return nil
 }
 
-const (
-	recordBuffer = 1024
-	recordBatch  = 100
-	recordLinger = 20 * time.Millisecond
-)
-
-// Recorder writes copies of webhooks in the background, so that recording never slows a delivery; what does not
-// fit is dropped, newest first.
-type Recorder struct {
-	store *Store
-	log   *slog.Logger
-	in    chan Message
-}
-
-// NewRecorder makes a recorder; Run writes.
-func NewRecorder(store *Store, log *slog.Logger) *Recorder {
-	return &Recorder{store: store, log: log, in: make(chan Message, recordBuffer)}
-}
-
-// Record takes a message without waiting.
-func (r *Recorder) Record(m Message) {
+// Record keeps a copy of a webhook in the background, so that this never slows a delivery; what does not fit is
+// dropped, newest first.
+func (s *Store) Record(m Message) {
 	select {
-	case r.in <- m:
+	case s.recorded <- m:
 	default:
 	}
 }
 
-// Run writes until ctx ends, then writes what is left. What was taken is written even if ctx ends meanwhile.
-func (r *Recorder) Run(ctx context.Context) error {
+// Run writes what is recorded until ctx ends, then what is left. What was taken is written even if ctx ends meanwhile.
+func (s *Store) Run(ctx context.Context) error {
 	lasting := context.WithoutCancel(ctx)
 	for {
 		select {
-		case m := <-r.in:
-			r.write(lasting, r.collect(ctx, m))
+		case m := <-s.recorded:
+			s.write(lasting, m)
 		case <-ctx.Done():
-			for len(r.in) > 0 {
-				r.write(lasting, r.collect(ctx, <-r.in))
+			for len(s.recorded) > 0 {
+				s.write(lasting, <-s.recorded)
 			}
 			return nil
 		}
 	}
 }
 
-func (r *Recorder) collect(ctx context.Context, first Message) []Message {
+// write keeps a message together with those that came while the last ones were written.
+func (s *Store) write(ctx context.Context, first Message) {
 	batch := []Message{first}
-	timer := time.NewTimer(recordLinger)
-	defer timer.Stop()
-	for len(batch) < recordBatch {
-		select {
-		case m := <-r.in:
-			batch = append(batch, m)
-		case <-timer.C:
-			return batch
-		case <-ctx.Done():
-			return batch
-		}
+	for len(s.recorded) > 0 && len(batch) < recordBatch {
+		batch = append(batch, <-s.recorded)
 	}
-	return batch
-}
-
-func (r *Recorder) write(ctx context.Context, batch []Message) {
-	if err := r.store.Add(ctx, batch...); err != nil {
-		r.log.WarnContext(ctx, "webhooks were not recorded in the mailbox", "messages", len(batch), "error", err)
+	if err := s.Add(ctx, batch...); err != nil {
+		s.log.WarnContext(ctx, "webhooks were not recorded in the mailbox", "messages", len(batch), "error", err)
 	}
 }

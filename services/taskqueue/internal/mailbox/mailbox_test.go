@@ -37,8 +37,8 @@ func (m *movable) add(d time.Duration) {
 func open(t *testing.T) (*mailbox.Store, *movable, *httptest.Server) {
 	t.Helper()
 	clk := &movable{at: time.UnixMilli(1_790_000_000_000)}
-	store := mailbox.NewStore(redistest.Start(t).Client(), clk)
-	h, err := mailbox.Handler(store, slog.New(slog.DiscardHandler))
+	store := mailbox.NewStore(redistest.Start(t).Client(), clk, slog.New(slog.DiscardHandler))
+	h, err := mailbox.Handler(store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,19 +128,18 @@ func TestThePageLoadsNothingFromElsewhereAndWarns(t *testing.T) {
 	}
 }
 
-func TestTheRecorderWritesWhatItTookBeforeItEnds(t *testing.T) {
+func TestTheStoreWritesWhatItRecordedBeforeItEnds(t *testing.T) {
 	t.Parallel()
 	store, clk, _ := open(t)
-	r := mailbox.NewRecorder(store, slog.New(slog.DiscardHandler))
 	for i := range 250 {
-		r.Record(mailbox.Message{JobID: fmt.Sprint(i), AtMs: clk.Now().UnixMilli()})
+		store.Record(mailbox.Message{JobID: fmt.Sprint(i), AtMs: clk.Now().UnixMilli()})
 	}
 	ctx, cancel := cancelled(t)
 	defer cancel()
-	if err := r.Run(ctx); err != nil {
+	if err := store.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	got, err := store.List(t.Context(), mailbox.Filter{})
+	got, err := store.List(t.Context(), "", "")
 	if err != nil || len(got) != 250 {
 		t.Errorf("%d messages, %v", len(got), err)
 	}

@@ -33,10 +33,10 @@ func (m *Metrics) Measure(ctx context.Context, q Depths) error {
 	m.paused.Set(float64(receivers))
 	m.memory.Set(memory)
 	m.pauses(t.Paused)
-	m.dead.Set(float64(t.Backlog.Dead))
-	m.backlog.Set(float64(t.Backlog.Ends))
+	m.dead.Set(float64(t.Dead))
+	m.backlog.Set(float64(t.Ends))
 	for _, d := range t.Lanes {
-		m.lane(d.Lane, d)
+		m.lane(d)
 	}
 	return nil
 }
@@ -60,8 +60,8 @@ func (m *Metrics) pauses(list map[engine.Target]time.Time) {
 
 func pauseKinds() []string { return []string{"channel", "laboratory", "receiver"} }
 
-func (m *Metrics) lane(l job.Lane, d engine.Depth) {
-	channel, priority := l.Channel.String(), l.Priority.String()
+func (m *Metrics) lane(d engine.Depth) {
+	channel, priority := d.Lane.Channel.String(), d.Lane.Priority.String()
 	m.depth.WithLabelValues(channel, priority).Set(float64(d.Waiting))
 	m.ready.WithLabelValues(channel, priority).Set(float64(d.Ready))
 	m.scheduled.WithLabelValues(channel, priority).Set(float64(max(0, d.Waiting-d.Ready)))

@@ -45,25 +45,21 @@ func (r register) gauge(name, help string) prometheus.Gauge {
 }
 
 func (r register) counters(name, help string, l labels) *prometheus.CounterVec {
-	v := r.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, l.names)
-	for _, one := range l.series {
-		v.WithLabelValues(one...)
-	}
-	return v
+	return existing(r.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, l.names), l)
 }
 
 func (r register) gauges(name, help string, l labels) *prometheus.GaugeVec {
-	v := r.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, l.names)
-	for _, one := range l.series {
-		v.WithLabelValues(one...)
-	}
-	return v
+	return existing(r.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, l.names), l)
 }
 
 func (r register) histograms(name, help string, buckets []float64, l labels) *prometheus.HistogramVec {
-	v := r.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, l.names)
+	return existing(r.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, l.names), l)
+}
+
+// existing makes every series of a metric exist, at zero.
+func existing[V interface{ WithLabelValues(...string) M }, M any](metric V, l labels) V {
 	for _, one := range l.series {
-		v.WithLabelValues(one...)
+		metric.WithLabelValues(one...)
 	}
-	return v
+	return metric
 }

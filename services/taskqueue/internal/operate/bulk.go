@@ -23,9 +23,7 @@ const (
 	NotSent Action = "not_sent"
 )
 
-// Actions lists them all.
-func Actions() []Action { return []Action{Cancel, Retry, Delete, Sent, NotSent} }
-
+// actsOn tells in which states jobs must be.
 var actsOn = map[Action][]job.State{
 	Cancel:  {job.Scheduled, job.Queued, job.Retrying, job.Started},
 	Retry:   {job.Failed},
@@ -64,7 +62,7 @@ func (o *Order) narrowed() (Filter, error) {
 }
 
 const (
-	previewSteps = 20
+	previewLooks = 20 * StepSize // of one call
 	previewIDs   = 10
 )
 
@@ -87,21 +85,14 @@ func (o *Operator) Preview(ctx context.Context, x Order) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
-	out := Preview{First: []job.ID{}, Next: x.Cursor, CreatedBeforeMs: x.CreatedBeforeMs}
-	for range previewSteps {
-		found, looked, next, err := o.step(ctx, f, out.Next, StepSize+1)
-		if err != nil {
-			return Preview{}, err
-		}
-		for _, one := range found[:min(len(found), previewIDs-len(out.First))] {
+	out := Preview{First: []job.ID{}, CreatedBeforeMs: x.CreatedBeforeMs}
+	out.Looked, out.Next, err = o.walk(ctx, f, x.Cursor, previewLooks, func(one match) bool {
+		if out.Matched++; out.Matched <= previewIDs {
 			out.First = append(out.First, one.ID)
 		}
-		out.Matched, out.Looked, out.Next = out.Matched+len(found), out.Looked+looked, next
-		if next == "" {
-			break
-		}
-	}
-	return out, nil
+		return false
+	})
+	return out, err
 }
 
 // Step is what one step of an action did.
@@ -120,11 +111,15 @@ func (o *Operator) Apply(ctx context.Context, x Order) (Step, error) {
 	if err != nil {
 		return Step{}, err
 	}
-	found, looked, next, err := o.step(ctx, f, x.Cursor, StepSize+1)
+	var out Step
+	var found []match
+	out.Looked, out.Next, err = o.walk(ctx, f, x.Cursor, StepSize, func(one match) bool {
+		found = append(found, one)
+		return false
+	})
 	if err != nil {
 		return Step{}, err
 	}
-	out := Step{Looked: looked, Next: next}
 	if len(found) > 0 {
 		err = o.act(ctx, x.Action, found, &out)
 	}
@@ -178,10 +173,10 @@ func (o *Operator) Change(ctx context.Context, x Order) (api.Changed, error) {
 // delete forgets dead jobs that are still the same death, after the archive took how they ended.
 func (o *Operator) delete(ctx context.Context, found []match, out *Step) error {
 	ids := make([]job.ID, len(found))
-	byShard := map[int][]engine.Dead{}
+	byShard := map[int][]engine.Member{}
 	for i, one := range found {
 		ids[i] = one.ID
-		byShard[one.ID.Shard()] = append(byShard[one.ID.Shard()], engine.Dead{ID: one.ID, DiedMs: one.entry.Score})
+		byShard[one.ID.Shard()] = append(byShard[one.ID.Shard()], one.entry)
 	}
 	if o.Keeper != nil {
 		if err := o.Keeper.Keep(ctx, ids); err != nil {
@@ -192,7 +187,7 @@ func (o *Operator) delete(ctx context.Context, found []match, out *Step) error {
 	for shard, list := range byShard {
 		went, err := o.Queue.TrimDead(ctx, shard, list)
 		if err != nil {
-			return unavailable(err)
+			return api.Unavailable(err)
 		}
 		out.Done += int(went)
 	}

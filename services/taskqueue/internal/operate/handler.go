@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -38,31 +37,27 @@ type server struct {
 // Handler serves the page and its JSON API under Path. The files hold no secret; every call of the API needs the token,
 // which is one of several during a rotation; empty: nobody is asked for one. A browser's request from another site is
 // refused.
-func Handler(o *Operator, token config.Secret, log *slog.Logger) (http.Handler, error) {
-	files, err := fs.Sub(pageFiles, "page")
-	if err != nil {
-		return nil, fmt.Errorf("open the page: %w", err)
-	}
+func Handler(o *Operator, token config.Secret, log *slog.Logger) http.Handler {
+	files, _ := fs.Sub(pageFiles, "page") // that it exists is known when the program is built
 	s := &server{Operator: o, token: token, log: log}
 	api := http.NewServeMux()
 	for pattern, serve := range map[string]func(*http.Request) (any, error){
-		"GET overview":  func(r *http.Request) (any, error) { return o.Overview(r.Context()) },
-		"GET ahead":     func(r *http.Request) (any, error) { return o.Ahead(r.Context()) },
-		"GET jobs":      s.search,
-		"GET jobs/{id}": func(r *http.Request) (any, error) { return o.Life(r.Context(), r.PathValue("id")) },
-		"POST jobs":     ordered(s.change),
-		"POST pause":    ordered(o.Pause),
-		"POST preview":  ordered(o.Preview),
-		"POST apply":    ordered(o.Apply),
+		"GET /overview":  func(r *http.Request) (any, error) { return o.Overview(r.Context()) },
+		"GET /ahead":     func(r *http.Request) (any, error) { return o.Ahead(r.Context()) },
+		"GET /jobs":      s.search,
+		"GET /jobs/{id}": func(r *http.Request) (any, error) { return o.Life(r.Context(), r.PathValue("id")) },
+		"POST /jobs":     ordered(s.change),
+		"POST /pause":    ordered(o.Pause),
+		"POST /preview":  ordered(o.Preview),
+		"POST /apply":    ordered(o.Apply),
 	} {
-		method, path, _ := strings.Cut(pattern, " ")
-		api.Handle(method+" "+Path+"api/"+path, s.answer(serve))
+		api.Handle(pattern, s.answer(serve))
 	}
 	mux := http.NewServeMux()
 	mux.Handle(Path, http.StripPrefix(Path, http.FileServerFS(files)))
 	mux.Handle(Path+"lab.css", http.StripPrefix(Path, http.FileServerFS(pageassets.Files())))
-	mux.Handle(Path+"api/", s.guard(api))
-	return http.NewCrossOriginProtection().Handler(harden(mux)), nil
+	mux.Handle(Path+"api/", s.guard(http.StripPrefix(Path+"api", api)))
+	return http.NewCrossOriginProtection().Handler(harden(mux))
 }
 
 func (s *server) search(r *http.Request) (any, error) {

@@ -20,7 +20,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 const token = "a-token-for-the-tests-of-the-page"
@@ -55,17 +54,11 @@ func open(t *testing.T, tokens string, payloads bool, n int) *site {
 		}
 		s.ids = append(s.ids, id)
 	}
-	jobs := &api.Jobs{Queue: queue, Lease: time.Second, Clock: clock.System{},
-		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(ids, id, b, r)
-		}}
+	jobs := &api.Jobs{Queue: queue, Lease: time.Second, Clock: clock.System{}, IDs: ids}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
-	h, err := operate.Handler(&operate.Operator{Queue: queue, Jobs: jobs, Clock: clock.System{}, Audit: log, ShowPayloads: payloads},
-		config.Secret(tokens), log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Server = httptest.NewServer(h)
+	s.Server = httptest.NewServer(operate.Handler(
+		&operate.Operator{Queue: queue, Jobs: jobs, Clock: clock.System{}, Audit: log, ShowPayloads: payloads},
+		config.Secret(tokens), log))
 	t.Cleanup(s.Close)
 	return s
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -22,7 +21,7 @@ type Queue interface {
 	engine.Measured
 	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
 	Ahead(ctx context.Context, shard int, l job.Lane, first time.Time, hours int) (engine.Ahead, error)
-	TrimDead(ctx context.Context, shard int, list []engine.Dead) (int64, error)
+	TrimDead(ctx context.Context, shard int, list []engine.Member) (int64, error)
 	Pause(ctx context.Context, t engine.Target, at time.Time) error
 	Resume(ctx context.Context, t engine.Target) error
 }
@@ -43,12 +42,4 @@ type Operator struct {
 	Clock        clock.Clock
 	Audit        *slog.Logger // who did what to how many jobs, and why
 	ShowPayloads bool         // of one job's life
-}
-
-func unavailable(err error) error {
-	if _, known := apperr.From(err); known {
-		return err
-	}
-	return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The queue's Redis does not answer; the page asks again by itself").
-		WithRetryAfter(5 * time.Second).WithCause(err)
 }

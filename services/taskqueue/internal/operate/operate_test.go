@@ -61,10 +61,7 @@ func onEveryEngine(t *testing.T, test func(d *desk)) {
 
 func newDesk(t *testing.T, q queue) *desk {
 	d := &desk{t: t, queue: q, ids: job.NewGenerator(clock.System{}, rand.Reader)}
-	jobs := &api.Jobs{Queue: q, Lease: q.Lease(), Clock: clock.System{},
-		Callbacks: func(id job.ID, b *job.Body, r *job.Record) ([]engine.NewJob, error) {
-			return worker.Callbacks(d.ids, id, b, r)
-		}}
+	jobs := &api.Jobs{Queue: q, Lease: q.Lease(), Clock: clock.System{}, IDs: d.ids}
 	d.Operator = &operate.Operator{Queue: q, Jobs: jobs, Clock: clock.System{}, Audit: slog.New(slog.DiscardHandler)}
 	return d
 }
@@ -223,6 +220,34 @@ func TestNothingIsDeletedThatTheArchiveDoesNotHave(t *testing.T) {
 	})
 }
 
+// vanishing lists a job before all others that is gone when it is looked at.
+type vanishing struct {
+	queue
+	gone job.ID
+}
+
+func (v vanishing) Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error) {
+	list, err := v.queue.Browse(ctx, x, after, most)
+	if x.Shard == 0 && after == (engine.Member{}) {
+		list = append([]engine.Member{{ID: v.gone}}, list...)
+	}
+	return list, err
+}
+
+func (away) Find(context.Context, []job.ID) (map[job.ID]*job.Record, error) { return nil, errAway }
+
+func TestASearchNeedsNoArchiveForJobsThatEndMeanwhile(t *testing.T) {
+	t.Parallel()
+	m := model.New(clock.System{}, engine.DefaultSettings())
+	d := newDesk(t, m)
+	d.Jobs.Archive = away{}
+	ids := d.enqueue(job.SMS, 12, 2, time.Hour)
+	d.Queue = vanishing{m, "00a01BX5ZZKBKACTAV9WEVGEMMVRZ"}
+	if got := d.search(operate.Order{Channel: "sms", States: "scheduled"}); !cmp.Equal(got, ids) {
+		t.Errorf("found %v, want %v", got, ids)
+	}
+}
+
 func TestTheOverviewAndTheScheduleCount(t *testing.T) {
 	onEveryEngine(t, func(d *desk) {
 		d.enqueue(job.Email, 12, 4, 0)
@@ -273,34 +298,43 @@ func (c *claims) Claim(_ context.Context, q engine.ClaimRequest) (engine.Claim, 
 	return engine.Claim{}, c.fail
 }
 
-type steps struct{ at time.Time }
-
-func (s *steps) Now() time.Time { return s.at }
+// know reads what is paused, as the loop does.
+func know(t *testing.T, p *operate.Pauses) {
+	t.Helper()
+	if err := p.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
 
 func TestAPausedChannelIsNotClaimedFromAndALostClaimIsStillTold(t *testing.T) {
 	t.Parallel()
-	clk := &steps{at: time.UnixMilli(1_790_000_000_000)}
-	m, c := model.New(clk, engine.DefaultSettings()), &claims{}
-	q := operate.Pausing(c, operate.NewPauses(m, clk))
-	claim := func(doubt bool, pass time.Duration) {
+	m, c := model.New(clock.System{}, engine.DefaultSettings()), &claims{}
+	pauses := operate.NewPauses(m)
+	q := operate.Pausing(c, pauses)
+	claim := func(doubt bool) {
 		t.Helper()
-		clk.at = clk.at.Add(pass)
 		if _, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.SMS, Doubt: doubt}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	claim(false, 0)
-	if err := m.Pause(t.Context(), engine.ChannelTarget(job.SMS), clk.at); err != nil {
+	if _, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.SMS}); err == nil || len(c.doubts) > 0 {
+		t.Errorf("a claim although nobody knows what is paused: %v", err)
+	}
+	know(t, pauses)
+	claim(false)
+	if err := m.Pause(t.Context(), engine.ChannelTarget(job.SMS), now()); err != nil {
 		t.Fatal(err)
 	}
-	claim(false, time.Millisecond) // known up to a second later
-	claim(true, time.Second)
-	claim(false, time.Second)
+	claim(false) // not known yet
+	know(t, pauses)
+	claim(true)
+	claim(false)
 	if err := m.Resume(t.Context(), engine.ChannelTarget(job.SMS)); err != nil {
 		t.Fatal(err)
 	}
-	claim(false, time.Second)
-	claim(false, time.Second)
+	know(t, pauses)
+	claim(false)
+	claim(false)
 	if want := []bool{false, false, true, false}; !cmp.Equal(c.doubts, want) {
 		t.Errorf("claims with doubt %v, want %v", c.doubts, want)
 	}
@@ -344,8 +378,9 @@ func TestAPausedLaboratoryIsPassedByWhateverItHas(t *testing.T) {
 		if _, err := d.Pause(t.Context(), operate.Order{Operator: "a.rao", LabID: 12, Paused: true}); err != nil {
 			t.Fatal(err)
 		}
-		clk := &steps{at: time.UnixMilli(1_790_000_000_000)}
-		q := operate.Pausing(workerQueue{d.queue}, operate.NewPauses(d.queue, clk))
+		pauses := operate.NewPauses(d.queue)
+		know(t, pauses)
+		q := operate.Pausing(workerQueue{d.queue}, pauses)
 		claim := func() engine.Claim {
 			t.Helper()
 			c, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.SMS, Max: 50})
@@ -363,7 +398,7 @@ func TestAPausedLaboratoryIsPassedByWhateverItHas(t *testing.T) {
 		if c := claim(); len(c.Jobs) != 0 {
 			t.Errorf("%d jobs are claimed before the end of the pause is known", len(c.Jobs))
 		}
-		clk.at = clk.at.Add(time.Second)
+		know(t, pauses)
 		if c := claim(); len(c.Jobs) != 40 {
 			t.Errorf("%d jobs are claimed after the pause, want 40", len(c.Jobs))
 		}
@@ -375,22 +410,28 @@ type workerQueue struct{ queue }
 
 func (workerQueue) WaitBell(context.Context, int, job.Channel, time.Duration) error { return nil }
 
-func TestAPausedReceiverIsKnownWithTheNextClaim(t *testing.T) {
+// halfDead is an engine of whose shards only the last one answers.
+type halfDead struct{ *model.Model }
+
+func (h halfDead) Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error) {
+	if shard < job.Shards-1 {
+		return nil, errAway
+	}
+	return h.Model.Paused(ctx, shard)
+}
+
+func TestAPausedReceiverIsKnownFromWhicheverShardAnswers(t *testing.T) {
 	t.Parallel()
-	clk := &steps{at: time.UnixMilli(1_790_000_000_000)}
-	m := model.New(clk, engine.DefaultSettings())
-	pauses := operate.NewPauses(m, clk)
-	q := operate.Pausing(&claims{}, pauses)
+	m := model.New(clock.System{}, engine.DefaultSettings())
+	pauses := operate.NewPauses(halfDead{m})
 	const origin = "https://told.example"
-	if err := m.Pause(t.Context(), engine.ReceiverTarget(origin), clk.at); err != nil {
+	if err := m.Pause(t.Context(), engine.ReceiverTarget(origin), now()); err != nil {
 		t.Fatal(err)
 	}
 	if pauses.Receiver(origin) {
 		t.Error("the pause is known before anybody asked")
 	}
-	if _, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Webhook}); err != nil {
-		t.Fatal(err)
-	}
+	know(t, pauses)
 	if !pauses.Receiver(origin) || pauses.Receiver("https://other.example") {
 		t.Error("the paused receiver, and only it, is to be left alone")
 	}

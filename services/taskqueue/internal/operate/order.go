@@ -45,30 +45,14 @@ const maxMinutes = 366 * 24 * 60
 
 // Check refuses an order that nobody signed, before anything is done.
 func (o *Order) Check() error {
-	var wrong fields
-	wrong.add(!operatorWord.MatchString(o.Operator), "operator",
+	wrong := api.Wrong{Index: -1}
+	wrong.If(!operatorWord.MatchString(o.Operator), "operator",
 		"say who you are, in one word such as a.rao or your e-mail address: it goes to the log")
-	wrong.add(!ticketWord.MatchString(o.Ticket), "ticket",
+	wrong.If(!ticketWord.MatchString(o.Ticket), "ticket",
 		"the ticket is one word of letters and digits such as INC-42: it goes to the log")
-	wrong.add(o.OlderThanMin < 0 || o.OlderThanMin > maxMinutes, "older_than_minutes",
+	wrong.If(o.OlderThanMin < 0 || o.OlderThanMin > maxMinutes, "older_than_minutes",
 		"the age must be 0 minutes to a year")
-	return wrong.refuse()
-}
-
-// fields are the wrong ones of an order.
-type fields []apperr.Field
-
-func (f *fields) add(is bool, name, message string) {
-	if is {
-		*f = append(*f, apperr.Field{Name: name, Message: message})
-	}
-}
-
-func (f *fields) refuse() error {
-	if len(*f) == 0 {
-		return nil
-	}
-	return apperr.InvalidFields(*f...)
+	return wrong.Err()
 }
 
 // log is the log with the name of who acts and the ticket.
@@ -109,36 +93,30 @@ func words[T fmt.Stringer](list []T) (names []string) {
 // Filter reads which jobs are looked for.
 func (o *Order) Filter() (Filter, error) {
 	f := Filter{LabID: o.LabID, Reason: strings.TrimSpace(o.Reason), CreatedBeforeMs: o.CreatedBeforeMs}
-	var wrong fields
-	wrong.add(o.LabID < 0, "lab_id", "the laboratory must be a number above 0, or empty for all")
-	wrong.add(o.CreatedBeforeMs < 0, "created_before_ms", "the time must be milliseconds since 1970")
+	wrong := api.Wrong{Index: -1}
+	wrong.If(o.LabID < 0, "lab_id", "the laboratory must be a number above 0, or empty for all")
+	wrong.If(o.CreatedBeforeMs < 0, "created_before_ms", "the time must be milliseconds since 1970")
 	if o.Channel != "" {
 		f.Channels = named(job.Channels(), o.Channel)
-		wrong.add(f.Channels == nil, "channel", fmt.Sprintf("there is no channel %q", o.Channel))
+		wrong.If(f.Channels == nil, "channel", "there is no channel %q", o.Channel)
 	}
 	for word := range strings.SplitSeq(o.States, ",") {
 		if word != "" {
 			state := named(searchable(), word)
-			wrong.add(state == nil, "states", fmt.Sprintf("jobs of state %q are found by their id only", word))
+			wrong.If(state == nil, "states", "jobs of state %q are found by their id only", word)
 			f.States = append(f.States, state...)
 		}
 	}
-	return f, wrong.refuse()
+	return f, wrong.Err()
 }
 
 // Selects reports whether the filter wants a job.
 func (f Filter) Selects(j *api.Job) bool {
 	r := &j.Record
-	switch {
-	case f.LabID != 0 && r.LabID != f.LabID:
-	case len(f.Channels) > 0 && !slices.Contains(f.Channels, j.ID.Lane().Channel):
-	case !f.wants(r.State):
-	case !strings.HasPrefix(r.Reason, f.Reason):
-	case f.CreatedBeforeMs > 0 && j.ID.CreatedMs() >= f.CreatedBeforeMs:
-	default:
-		return true
-	}
-	return false
+	return (f.LabID == 0 || r.LabID == f.LabID) &&
+		(len(f.Channels) == 0 || slices.Contains(f.Channels, j.ID.Lane().Channel)) &&
+		f.wants(r.State) && strings.HasPrefix(r.Reason, f.Reason) &&
+		(f.CreatedBeforeMs == 0 || j.ID.CreatedMs() < f.CreatedBeforeMs)
 }
 
 func (f Filter) wants(s job.State) bool {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -16,10 +17,10 @@ type Overview struct {
 	NowMs    int64            `json:"now_ms"`
 	Lanes    []Lane           `json:"lanes"`
 	Dead     int64            `json:"dead"`
-	Unsaved  int64            `json:"unsaved"` // ended jobs that wait for the archive
-	Paused   map[string]int64 `json:"paused"`  // since when, by channel
-	Held     []Held           `json:"held"`    // laboratories and receivers that are paused
-	Left     []Left           `json:"left"`
+	Unsaved  int64            `json:"unsaved"`  // ended jobs that wait for the archive
+	Paused   map[string]int64 `json:"paused"`   // since when, by channel
+	Held     []Alone          `json:"held"`     // laboratories and receivers that are paused
+	Left     []Alone          `json:"left"`     // what fails
 	Attempts map[string]int64 `json:"attempts"` // by channel, ever
 	Faults   map[string]int64 `json:"faults"`
 }
@@ -37,21 +38,21 @@ type Lane struct {
 	Key       string `json:"key"`
 }
 
-// Held is a paused laboratory or receiver.
-type Held struct {
-	LabID    int64  `json:"lab_id,omitempty"`
-	Receiver string `json:"receiver,omitempty"`
-	SinceMs  int64  `json:"since_ms"`
-}
-
-// Left is a provider, or a kind of path at a receiver as a laboratory uses it, that is left alone because it fails.
-type Left struct {
+// Alone is what nothing is sent to: a laboratory or receiver that operators paused; a provider, or a kind of path at a
+// receiver as a laboratory uses it, that fails.
+type Alone struct {
 	Channel  string `json:"channel,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	LabID    int64  `json:"lab_id,omitempty"`
 	Receiver string `json:"receiver,omitempty"`
 	SinceMs  int64  `json:"since_ms"`
-	UntilMs  int64  `json:"until_ms"` // afterwards one delivery tries
+	UntilMs  int64  `json:"until_ms,omitempty"` // afterwards one delivery tries; 0: an operator ends it
+}
+
+func sortAlone(list []Alone) {
+	slices.SortFunc(list, func(a, b Alone) int {
+		return cmp.Or(cmp.Compare(b.Provider, a.Provider), cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
+	})
 }
 
 // mostLeft bounds the list: beyond that many, which ones matters no more.
@@ -61,22 +62,20 @@ const mostLeft = 50
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 	t, err := engine.Total(ctx, o.Queue)
 	if err != nil {
-		return Overview{}, unavailable(err)
+		return Overview{}, api.Unavailable(err)
 	}
-	out := Overview{NowMs: o.Clock.Now().UnixMilli(), Dead: t.Backlog.Dead, Unsaved: t.Backlog.Ends, Left: leftOf(t.Holds),
-		Paused: map[string]int64{}, Held: []Held{}, Attempts: map[string]int64{}, Faults: map[string]int64{}}
+	out := Overview{NowMs: o.Clock.Now().UnixMilli(), Dead: t.Dead, Unsaved: t.Ends, Left: leftOf(t.Holds),
+		Paused: map[string]int64{}, Held: []Alone{}, Attempts: map[string]int64{}, Faults: map[string]int64{}}
 	for target, at := range t.Paused {
 		lab, isLab := target.Lab()
 		receiver, isReceiver := target.Receiver()
 		if isLab || isReceiver {
-			out.Held = append(out.Held, Held{LabID: lab, Receiver: receiver, SinceMs: at.UnixMilli()})
+			out.Held = append(out.Held, Alone{LabID: lab, Receiver: receiver, SinceMs: at.UnixMilli()})
 			continue
 		}
 		out.Paused[string(target)] = at.UnixMilli()
 	}
-	slices.SortFunc(out.Held, func(a, b Held) int {
-		return cmp.Or(cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
-	})
+	sortAlone(out.Held)
 	for _, d := range t.Lanes {
 		channel := d.Lane.Channel.String()
 		out.Lanes = append(out.Lanes, Lane{Channel: channel, Priority: d.Lane.Priority.String(), Waiting: d.Waiting,
@@ -87,17 +86,15 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 	return out, nil
 }
 
-func leftOf(h engine.Holds) []Left {
-	list := []Left{}
+func leftOf(h engine.Holds) []Alone {
+	list := []Alone{}
 	for to, one := range h.Held {
-		l := Left{SinceMs: one.SinceMs, UntilMs: one.UntilMs}
+		l := Alone{SinceMs: one.SinceMs, UntilMs: one.UntilMs}
 		l.Channel, l.Provider, _ = to.Provider()
 		l.LabID, l.Receiver, _ = to.Path()
 		list = append(list, l)
 	}
-	slices.SortFunc(list, func(a, b Left) int {
-		return cmp.Or(cmp.Compare(b.Provider, a.Provider), cmp.Compare(a.LabID, b.LabID), cmp.Compare(a.Receiver, b.Receiver))
-	})
+	sortAlone(list)
 	return list[:min(mostLeft, len(list))]
 }
 
@@ -119,15 +116,15 @@ func (o *Operator) Ahead(ctx context.Context) (Ahead, error) {
 	for shard := range job.Shards {
 		depths, err := o.Queue.Depths(ctx, shard)
 		if err != nil {
-			return sum, unavailable(err)
+			return sum, api.Unavailable(err)
 		}
-		for _, d := range depths {
+		for _, d := range depths.Lanes {
 			if d.Waiting == d.Ready {
 				continue
 			}
 			a, err := o.Queue.Ahead(ctx, shard, d.Lane, first, aheadHours)
 			if err != nil {
-				return sum, unavailable(err)
+				return sum, api.Unavailable(err)
 			}
 			for i, n := range a.Hours {
 				sum.Hours[i] += n

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 )
 
@@ -33,7 +34,7 @@ func (o *Operator) Pause(ctx context.Context, x Order) (Paused, error) {
 		err = o.Queue.Resume(ctx, t)
 	}
 	if err != nil {
-		return Paused{}, unavailable(err)
+		return Paused{}, api.Unavailable(err)
 	}
 	x.log(o.Audit).WarnContext(ctx, "an operator paused or resumed a part of the queue",
 		"target", string(t), "paused", x.Paused)

@@ -2,67 +2,56 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"maps"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
-
-// pausesEvery is how old the knowledge of the pauses may be at a claim.
-const pausesEvery = time.Second
 
 // Marks tells what is paused on a shard.
 type Marks interface {
 	Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error)
 }
 
-// Pauses is what a process knows of the pauses. It asks once a second, beside the claims. Safe for concurrent use.
+// Pauses is what a process knows of the pauses. Safe for concurrent use, RunOnce in one loop.
 type Pauses struct {
 	marks Marks
-	clock clock.Clock
-
-	asking sync.Mutex // held while Redis is asked, so that one of the pumps asks for all
-	known  atomic.Pointer[knownPauses]
+	shard int                         // the one that answered last
+	known atomic.Pointer[knownPauses] // nil until the first answer
 }
 
 type knownPauses struct {
-	read  time.Time
 	marks map[engine.Target]time.Time
 	flows map[job.Flow]int // of paused laboratories
 }
 
 // NewPauses makes the pauses of a process.
-func NewPauses(marks Marks, clk clock.Clock) *Pauses { return &Pauses{marks: marks, clock: clk} }
+func NewPauses(marks Marks) *Pauses { return &Pauses{marks: marks} }
 
-// ask returns the pauses as a shard tells them: all have the same. While it does not answer, the last answer counts;
-// without one there is an error.
-func (p *Pauses) ask(ctx context.Context, shard int) (*knownPauses, error) {
-	p.asking.Lock()
-	defer p.asking.Unlock()
-	last, now := p.known.Load(), p.clock.Now()
-	if last != nil && now.Sub(last.read) < pausesEvery {
-		return last, nil
-	}
-	marks, err := p.marks.Paused(ctx, shard)
-	if err != nil && last != nil {
-		return last, nil
+// RunOnce asks one shard after the other until one answers: all have the same marks. While none does, the last answer
+// counts.
+func (p *Pauses) RunOnce(ctx context.Context) (err error) {
+	next := &knownPauses{flows: map[job.Flow]int{}}
+	for range job.Shards {
+		if next.marks, err = p.marks.Paused(ctx, p.shard); err == nil {
+			break
+		}
+		p.shard = (p.shard + 1) % job.Shards
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	next := &knownPauses{read: now, marks: marks, flows: map[job.Flow]int{}}
-	for target := range marks {
+	for target := range next.marks {
 		if lab, is := target.Lab(); is {
 			next.flows[job.LabFlow(lab)], next.flows[job.OTPFlow(lab)] = engine.FlowPaused, engine.FlowPaused
 		}
 	}
 	p.known.Store(next)
-	return next, nil
+	return nil
 }
 
 func (k *knownPauses) has(t engine.Target) bool {
@@ -73,7 +62,7 @@ func (k *knownPauses) has(t engine.Target) bool {
 	return is
 }
 
-// Receiver reports whether nothing is sent to an origin, as the last claims knew it.
+// Receiver reports whether nothing is sent to an origin.
 func (p *Pauses) Receiver(origin string) bool {
 	return p.known.Load().has(engine.ReceiverTarget(origin))
 }
@@ -91,15 +80,17 @@ func Pausing(q worker.Queue, pauses *Pauses) worker.Queue {
 	return &pausing{Queue: q, pauses: pauses}
 }
 
+var errUnknownPauses = errors.New("what is paused is not known yet")
+
 // Claim takes nothing that is paused.
 func (p *pausing) Claim(ctx context.Context, q engine.ClaimRequest) (engine.Claim, error) {
-	known, err := p.pauses.ask(ctx, q.Shard)
-	if err != nil {
-		return engine.Claim{}, err
+	known := p.pauses.known.Load()
+	if known == nil {
+		return engine.Claim{}, errUnknownPauses
 	}
 	p.doubt = p.doubt || q.Doubt
 	if known.has(engine.ChannelTarget(q.Channel)) {
-		return engine.Claim{NowMs: p.pauses.clock.Now().UnixMilli(), NextDueMs: -1, After: q.After}, nil
+		return engine.Claim{NextDueMs: -1, After: q.After}, nil
 	}
 	q.Doubt = p.doubt
 	if len(known.flows) > 0 {

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// StepSize is how many jobs one step looks at.
+// StepSize is how many jobs are looked at together.
 const StepSize = 500
 
 // ranges lists where the jobs of a filter may be. A laboratory's jobs are in few flows, so that a flood of another one
@@ -28,7 +29,7 @@ func (f Filter) ranges() (list []engine.Range) {
 	}
 	for shard := range job.Shards {
 		if f.wantsAny(job.Failed, job.Unknown) {
-			list = append(list, engine.Range{Shard: shard, List: engine.ListDead})
+			list = append(list, engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows})
 		}
 		for _, c := range channels {
 			if f.wants(job.Started) {
@@ -59,22 +60,16 @@ func parsePlace(text string) (p place, err error) {
 	if text == "" {
 		return place{}, nil
 	}
-	wrong := apperr.InvalidField("cursor", "the cursor is not one of this page; search again")
-	parts := strings.Split(text, ":")
-	if len(parts) != 3 {
-		return place{}, wrong
+	at, rest, _ := strings.Cut(text, ":")
+	score, id, found := strings.Cut(rest, ":")
+	var wrong [3]error
+	p.at, wrong[0] = strconv.Atoi(at)
+	p.after.Score, wrong[1] = strconv.ParseInt(score, 10, 64)
+	if id != "" {
+		p.after.ID, wrong[2] = job.ParseID(id)
 	}
-	p.at, err = strconv.Atoi(parts[0])
-	if err != nil || p.at < 0 {
-		return place{}, wrong
-	}
-	if p.after.Score, err = strconv.ParseInt(parts[1], 10, 64); err != nil || p.after.Score < 0 {
-		return place{}, wrong
-	}
-	if parts[2] != "" {
-		if p.after.ID, err = job.ParseID(parts[2]); err != nil {
-			return place{}, wrong
-		}
+	if !found || errors.Join(wrong[:]...) != nil || p.at < 0 || p.after.Score < 0 {
+		return place{}, apperr.InvalidField("cursor", "the cursor is not one of this page; search again")
 	}
 	return p, nil
 }
@@ -85,47 +80,44 @@ type match struct {
 	entry engine.Member
 }
 
-// step looks at up to StepSize jobs from a cursor on and returns up to most that the filter selects. next is empty at
-// the end of the walk.
-func (o *Operator) step(
-	ctx context.Context, f Filter, cursor string, most int,
-) (found []match, looked int, next string, err error) {
+// walk looks at up to most jobs from a cursor on and hands those that the filter selects to take, until it has enough.
+// next is the cursor to go on from; it is empty at the end.
+func (o *Operator) walk(
+	ctx context.Context, f Filter, cursor string, most int, take func(match) (enough bool),
+) (looked int, next string, err error) {
 	p, err := parsePlace(cursor)
 	if err != nil {
-		return nil, 0, "", err
+		return 0, "", err
 	}
 	ranges := f.ranges()
-	for ; p.at < len(ranges) && looked < StepSize; p = (place{at: p.at + 1}) {
-		room := StepSize - looked
+	for p.at < len(ranges) && looked < most {
+		room := min(StepSize, most-looked)
 		page, err := o.Queue.Browse(ctx, ranges[p.at], p.after, room)
 		if err != nil {
-			return nil, 0, "", unavailable(err)
+			return looked, "", api.Unavailable(err)
 		}
 		jobs, err := o.look(ctx, page)
 		if err != nil {
-			return nil, 0, "", err
+			return looked, "", err
 		}
 		for i, entry := range page {
 			looked++
 			p.after = entry
-			if jobs[i] != nil && f.Selects(jobs[i]) {
-				found = append(found, match{jobs[i], entry})
-			}
-			if len(found) == most {
-				return found, looked, p.String(), nil
+			if jobs[i] != nil && f.Selects(jobs[i]) && take(match{jobs[i], entry}) {
+				return looked, p.String(), nil
 			}
 		}
-		if len(page) == room {
-			return found, looked, p.String(), nil
+		if len(page) < room {
+			p = place{at: p.at + 1}
 		}
 	}
 	if p.at < len(ranges) {
 		next = p.String()
 	}
-	return found, looked, next, nil
+	return looked, next, nil
 }
 
-// look reads the jobs of a page; nil for those that are gone.
+// look reads the jobs of a page; nil for those that are gone by now, for which no archive is asked.
 func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*api.Job, error) {
 	if len(page) == 0 {
 		return nil, nil
@@ -134,12 +126,12 @@ func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*api.Job, 
 	for i := range page {
 		ids[i] = string(page[i].ID)
 	}
-	return o.Jobs.Info(ctx, everybody, ids)
+	return o.Jobs.Find(ctx, everybody, ids)
 }
 
 const (
-	searchSteps = 10 // of one request
-	pageSize    = 50 // jobs of one answer
+	searchLooks = 10 * StepSize // of one request
+	pageSize    = 50            // jobs of one answer
 )
 
 // Found is one answer of a search.
@@ -156,19 +148,10 @@ func (o *Operator) Search(ctx context.Context, x Order) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	out := Found{Jobs: []Job{}, Next: x.Cursor}
-	for range searchSteps {
-		found, looked, next, err := o.step(ctx, f, out.Next, pageSize-len(out.Jobs))
-		if err != nil {
-			return Found{}, err
-		}
-		for _, one := range found {
-			out.Jobs = append(out.Jobs, jobOf(one.Job))
-		}
-		out.Looked, out.Next = out.Looked+looked, next
-		if next == "" || len(out.Jobs) >= pageSize {
-			break
-		}
-	}
-	return out, nil
+	out := Found{Jobs: []Job{}}
+	out.Looked, out.Next, err = o.walk(ctx, f, x.Cursor, searchLooks, func(one match) bool {
+		out.Jobs = append(out.Jobs, jobOf(one.Job))
+		return len(out.Jobs) == pageSize
+	})
+	return out, err
 }

@@ -55,9 +55,7 @@ func (q *Bytes) RunOnce(ctx context.Context) error {
 	defer q.mu.Unlock()
 	q.measured = measured
 	for flow, n := range before {
-		if q.since[flow] -= n; q.since[flow] == 0 {
-			delete(q.since, flow)
-		}
+		q.since[flow] -= n
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -29,10 +29,12 @@ const keyBytes = 32
 
 // Ring is the keys of a deployment. A nil ring seals nothing and opens what is not sealed. Safe for concurrent use.
 type Ring struct {
-	files fs.FS
+	files   fs.FS
+	current atomic.Pointer[keys]
+}
 
-	mu     sync.RWMutex // guards what follows
-	keys   map[string]cipher.AEAD
+type keys struct {
+	all    map[string]cipher.AEAD
 	newest string
 }
 
@@ -48,21 +50,19 @@ func (r *Ring) Reload() error {
 	if err != nil {
 		return fmt.Errorf("list the keys: %w", err)
 	}
-	keys := map[string]cipher.AEAD{}
+	all := map[string]cipher.AEAD{}
 	for _, e := range entries {
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") { // Kubernetes keeps its own beside the files
 			continue
 		}
-		if keys[e.Name()], err = readKey(r.files, e.Name()); err != nil {
+		if all[e.Name()], err = readKey(r.files, e.Name()); err != nil {
 			return err
 		}
 	}
-	if len(keys) == 0 {
+	if len(all) == 0 {
 		return errors.New("there is no key: write one with `openssl rand -base64 32`")
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.keys, r.newest = keys, slices.Max(slices.Collect(maps.Keys(keys)))
+	r.current.Store(&keys{all: all, newest: slices.Max(slices.Collect(maps.Keys(all)))})
 	return nil
 }
 
@@ -96,21 +96,22 @@ func (r *Ring) Seal(b *job.Body, c job.Channel) {
 	if r == nil || len(b.Sealed) > 0 {
 		return
 	}
-	r.mu.RLock()
-	name, key := r.newest, r.keys[r.newest]
-	r.mu.RUnlock()
-	var plain []byte
-	plain = protowire.AppendBytes(protowire.AppendTag(plain, fieldData, protowire.BytesType), b.Data)
-	plain = protowire.AppendBytes(protowire.AppendTag(plain, fieldHeaders, protowire.BytesType), b.Headers)
+	present := r.current.Load()
+	key := present.all[present.newest]
 	nonce := make([]byte, key.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
-	var out []byte
-	out = protowire.AppendString(protowire.AppendTag(out, fieldKey, protowire.BytesType), name)
-	out = protowire.AppendBytes(protowire.AppendTag(out, fieldNonce, protowire.BytesType), nonce)
-	text := key.Seal(nil, nonce, plain, owner(b))
-	out = protowire.AppendBytes(protowire.AppendTag(out, fieldText, protowire.BytesType), text)
+	text := key.Seal(nil, nonce, message(b.Data, b.Headers), owner(b))
 	b.CallbackTo = job.DataCallback(c, b.Data)
-	b.Sealed, b.Data, b.Headers = out, nil, nil
+	b.Sealed, b.Data, b.Headers = message([]byte(present.newest), nonce, text), nil, nil
+}
+
+// message is the protobuf wire form of fields that are numbered from 1.
+func message(fields ...[]byte) []byte {
+	var out []byte
+	for i, text := range fields {
+		out = protowire.AppendBytes(protowire.AppendTag(out, protowire.Number(i+1), protowire.BytesType), text)
+	}
+	return out
 }
 
 // owner binds the sealed text to the laboratory: it opens in no job of another one.
@@ -148,15 +149,10 @@ func (r *Ring) Open(b *job.Body) error {
 }
 
 func (r *Ring) key(name string) cipher.AEAD {
-	r.mu.RLock()
-	key := r.keys[name]
-	r.mu.RUnlock()
-	if key != nil || r.Reload() != nil {
+	if key := r.current.Load().all[name]; key != nil || r.Reload() != nil {
 		return key
 	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	return r.keys[name]
+	return r.current.Load().all[name]
 }
 
 var errDamaged = errors.New("the sealed payload is damaged")

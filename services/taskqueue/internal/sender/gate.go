@@ -26,18 +26,18 @@ func NewGate(senders *Senders, next worker.Handler) *Gate { return &Gate{senders
 // no laboratory is its own business.
 func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	channel := d.ID.Lane().Channel
-	names, err := task.Senders(channel, d.Body.Data)
+	named, err := task.Senders(channel, d.Body.Data)
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	if len(names) == 0 || d.Body.LabID == 0 {
+	if len(named) == 0 || d.Body.LabID == 0 {
 		return g.next.Handle(ctx, d)
 	}
 	if !g.senders.Known() {
 		return job.Result{}, job.Postpone("senders_unknown", unknownDelay)
 	}
-	for _, name := range names {
-		if !g.senders.Allows(channel, d.Body.LabID, name) {
+	for _, one := range named {
+		if !g.senders.Allows(channel, d.Body.LabID, one.Name) {
 			return job.Result{}, job.Permanent("sender_refused", "The task names a sender that is not one of this laboratory")
 		}
 	}

@@ -4,6 +4,7 @@ package sender
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -32,28 +33,25 @@ type owner struct {
 
 // Senders are the rules in force. Safe for concurrent use, RunOnce in one loop.
 type Senders struct {
-	rows  copied.Rows[Rule]
+	copied.Rows[Rule]
 	rules atomic.Pointer[map[owner][]string]
 }
 
 // New makes a set that knows no rules until RunOnce.
 func New(source Source, copies redis.UniversalClient) *Senders {
-	return &Senders{rows: copied.Rows[Rule]{Name: "senders", Key: "tq:senders", Client: copies, Read: source.Senders}}
+	s := &Senders{}
+	s.Rows = copied.Rows[Rule]{Name: "senders", Key: "tq:senders", Client: copies, Read: source.Senders, Use: s.use}
+	return s
 }
 
-// RunOnce reads the rows. While the database does not answer the last ones stay in force.
-func (s *Senders) RunOnce(ctx context.Context) error {
-	rows, err := s.rows.Load(ctx, s.rules.Load() != nil)
-	if rows == nil {
-		return err
-	}
+func (s *Senders) use(rows []Rule) error {
 	next := map[owner][]string{}
 	for _, row := range rows {
 		key := owner{row.LabID, row.Channel}
 		next[key] = append(next[key], strings.ToLower(row.Sender))
 	}
 	s.rules.Store(&next)
-	return err
+	return nil
 }
 
 // Known reports whether rules were read, perhaps none.
@@ -66,19 +64,9 @@ func (s *Senders) Allows(c job.Channel, lab int64, name string) bool {
 	if known == nil {
 		return true
 	}
-	own, all := (*known)[owner{lab, c.String()}], (*known)[owner{0, c.String()}]
-	if len(own)+len(all) == 0 {
-		return true
-	}
+	list := slices.Concat((*known)[owner{lab, c.String()}], (*known)[owner{0, c.String()}])
 	name = strings.ToLower(name)
-	return contains(own, name) || contains(all, name)
-}
-
-func contains(list []string, name string) bool {
-	for _, allowed := range list {
-		if allowed == name || strings.HasPrefix(allowed, "@") && strings.HasSuffix(name, allowed) {
-			return true
-		}
-	}
-	return false
+	return len(list) == 0 || slices.ContainsFunc(list, func(allowed string) bool {
+		return allowed == name || strings.HasPrefix(allowed, "@") && strings.HasSuffix(name, allowed)
+	})
 }

@@ -8,15 +8,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// The documented task numbers. 5 does not exist.
-const (
-	numberSMS      = 1
-	numberEmail    = 2
-	numberPush     = 3
-	numberWebhook  = 4
-	numberWhatsApp = 6
-)
-
 // TimeLayout is how every time of the interface is written, in UTC.
 const TimeLayout = "2006-01-02T15:04:05"
 
@@ -38,34 +29,33 @@ type Kind struct {
 	name       string
 }
 
-func kinds() []Kind {
-	return []Kind{
-		{numberSMS, 1, job.SMS, job.High, "OTP"},
-		{numberSMS, 2, job.SMS, job.Low, "App Links"},
-		{numberSMS, 3, job.SMS, job.Moderate, "Welcome"},
-		{numberSMS, 4, job.SMS, job.Moderate, "Billing Report"},
-		{numberSMS, 5, job.SMS, job.Moderate, "Appointment/HC"},
-		{numberSMS, 6, job.SMS, job.Low, "Campaign"},
-		{numberSMS, 7, job.SMS, job.High, "Reminder"},
-		{numberEmail, 1, job.Email, job.Moderate, "Welcome"},
-		{numberEmail, 2, job.Email, job.Moderate, "Billing Report"},
-		{numberEmail, 3, job.Email, job.Moderate, "Admin"},
-		{numberEmail, 4, job.Email, job.Low, "Misc"},
-		{numberEmail, 5, job.Email, job.Low, "Template"},
-		{numberEmail, 6, job.Email, job.Low, "Attachment"},
-		{numberPush, 1, job.Push, job.Moderate, "Reports"},
-		{numberPush, 2, job.Push, job.Moderate, "Appointment/HC"},
-		{numberPush, 3, job.Push, job.Moderate, "Promotions"},
-		{numberPush, 4, job.Push, job.Low, "Campaign"},
-		{numberPush, 5, job.Push, job.Low, "Feedback"},
-		{numberPush, 6, job.Push, job.High, "Reminders"},
-		{numberWebhook, WebhookGet, job.Webhook, job.Moderate, "GET"},
-		{numberWebhook, WebhookPost, job.Webhook, job.Moderate, "POST"},
-		{numberWebhook, WebhookPut, job.Webhook, job.Moderate, "PUT"},
-		{numberWebhook, WebhookDelete, job.Webhook, job.Moderate, "DELETE"},
-		{numberWhatsApp, 1, job.WhatsApp, job.Moderate, "Welcome"},
-		{numberWhatsApp, 2, job.WhatsApp, job.Moderate, "Billing Report"},
-	}
+// kinds are the rows. There is no task 5.
+var kinds = []Kind{
+	{1, 1, job.SMS, job.High, "OTP"},
+	{1, 2, job.SMS, job.Low, "App Links"},
+	{1, 3, job.SMS, job.Moderate, "Welcome"},
+	{1, 4, job.SMS, job.Moderate, "Billing Report"},
+	{1, 5, job.SMS, job.Moderate, "Appointment/HC"},
+	{1, 6, job.SMS, job.Low, "Campaign"},
+	{1, 7, job.SMS, job.High, "Reminder"},
+	{2, 1, job.Email, job.Moderate, "Welcome"},
+	{2, 2, job.Email, job.Moderate, "Billing Report"},
+	{2, 3, job.Email, job.Moderate, "Admin"},
+	{2, 4, job.Email, job.Low, "Misc"},
+	{2, 5, job.Email, job.Low, "Template"},
+	{2, 6, job.Email, job.Low, "Attachment"},
+	{3, 1, job.Push, job.Moderate, "Reports"},
+	{3, 2, job.Push, job.Moderate, "Appointment/HC"},
+	{3, 3, job.Push, job.Moderate, "Promotions"},
+	{3, 4, job.Push, job.Low, "Campaign"},
+	{3, 5, job.Push, job.Low, "Feedback"},
+	{3, 6, job.Push, job.High, "Reminders"},
+	{4, WebhookGet, job.Webhook, job.Moderate, "GET"},
+	{4, WebhookPost, job.Webhook, job.Moderate, "POST"},
+	{4, WebhookPut, job.Webhook, job.Moderate, "PUT"},
+	{4, WebhookDelete, job.Webhook, job.Moderate, "DELETE"},
+	{6, 1, job.WhatsApp, job.Moderate, "Welcome"},
+	{6, 2, job.WhatsApp, job.Moderate, "Billing Report"},
 }
 
 // The sub-types of a webhook task.
@@ -77,7 +67,7 @@ const (
 )
 
 // OneTimePassword reports whether the messages are worthless when late.
-func (k Kind) OneTimePassword() bool { return k.Task == numberSMS && k.Type == 1 }
+func (k Kind) OneTimePassword() bool { return k.Task == 1 && k.Type == 1 }
 
 // Name is the documented name of a sub-type, for the outbox; empty when there is none.
 func Name(taskNumber, taskType int) string {
@@ -87,7 +77,7 @@ func Name(taskNumber, taskType int) string {
 
 // Find returns the row of a pair; known tells whether the task number exists at all.
 func Find(taskNumber, taskType int) (row Kind, found, known bool) {
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		known = known || k.Task == taskNumber
 		if k.Task == taskNumber && k.Type == taskType {
 			return k, true, true

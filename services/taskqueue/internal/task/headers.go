@@ -1,6 +1,7 @@
 package task
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,18 +16,13 @@ const (
 
 // reserved headers belong to the connection, the edge or the queue; callers may not set them.
 func reserved(name string) bool {
-	n := strings.ToLower(name)
-	for _, prefix := range []string{"proxy-", "x-forwarded-", "webhook-", "grpc-", "sec-", "x-task-"} {
-		if strings.HasPrefix(n, prefix) {
-			return true
-		}
-	}
-	return slices.Contains(
-		[]string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "keep-alive",
-			"expect", "via", "forwarded", "cookie", "traceparent", "tracestate", "baggage", "user-agent", "accept-encoding",
-			"x-is-internal-request", "x-job-id", "idempotency-key", "x-real-ip"},
-		n,
-	)
+	name = strings.ToLower(name)
+	begins := func(prefix string) bool { return strings.HasPrefix(name, prefix) }
+	return slices.ContainsFunc(
+		[]string{"proxy-", "x-forwarded-", "webhook-", "grpc-", "sec-", "x-task-"}, begins) ||
+		slices.Contains([]string{"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer",
+			"keep-alive", "expect", "via", "forwarded", "cookie", "traceparent", "tracestate", "baggage", "user-agent",
+			"accept-encoding", "x-is-internal-request", "x-job-id", "idempotency-key", "x-real-ip"}, name)
 }
 
 // MergeHeaders joins the two places that may name headers; data wins. Reserved names are dropped, as the
@@ -42,11 +38,7 @@ func MergeHeaders(outer, data map[string]string) (merged map[string]string, prob
 			if reserved(name) {
 				continue
 			}
-			for known := range merged {
-				if strings.EqualFold(known, name) {
-					delete(merged, known)
-				}
-			}
+			maps.DeleteFunc(merged, func(known, _ string) bool { return strings.EqualFold(known, name) })
 			merged[name] = value
 		}
 	}

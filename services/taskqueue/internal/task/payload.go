@@ -19,13 +19,8 @@ func (d *Digits) UnmarshalJSON(raw []byte) error {
 	if text == "null" {
 		return nil
 	}
-	if text == "" || len(text) > 20 {
+	if text == "" || len(text) > 20 || strings.Trim(text, "0123456789") != "" {
 		return errDigits
-	}
-	for _, c := range text {
-		if c < '0' || c > '9' {
-			return errDigits
-		}
 	}
 	*d = Digits(text)
 	return nil
@@ -132,6 +127,5 @@ func Decode(data []byte, dst any) (field, message string) {
 
 // IsObject reports whether raw is a JSON object.
 func IsObject(raw []byte) bool {
-	trimmed := bytes.TrimLeft(raw, " \t\r\n")
-	return len(trimmed) > 0 && trimmed[0] == '{' && json.Valid(raw)
+	return bytes.HasPrefix(bytes.TrimLeft(raw, " \t\r\n"), []byte("{")) && json.Valid(raw)
 }

@@ -8,31 +8,27 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
+// Sender is a member of a task's data that names who sends.
+type Sender struct{ Field, Name string }
+
 // Senders lists whom a task names as its sender: the address of a mail, the sender id and the provider of an SMS, the
 // provider of a WhatsApp message. A provider counts, because its row has a number of its own.
-func Senders(c job.Channel, data []byte) ([]string, error) {
-	var d struct {
-		SenderID string   `json:"senderId"`
-		Email    string   `json:"sender_email"`
-		Config   Provider `json:"config"`
-	}
+func Senders(c job.Channel, data []byte) (list []Sender, err error) {
 	switch c {
-	case job.SMS, job.WhatsApp, job.Email:
-	default:
-		return nil, nil
-	}
-	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, err
-	}
-	names := []string{d.SenderID, d.Config.Provider}
-	if c == job.WhatsApp {
-		names = []string{d.Config.Provider}
-	}
-	if c == job.Email {
-		names = nil
-		if address, err := mail.ParseAddress(d.Email); err == nil {
-			names = []string{address.Address}
+	case job.SMS:
+		var d SMS
+		err = json.Unmarshal(data, &d)
+		list = []Sender{{"data.senderId", d.SenderID}, {"data.config.provider", d.Config.Provider}}
+	case job.WhatsApp:
+		var d WhatsApp
+		err = json.Unmarshal(data, &d)
+		list = []Sender{{"data.config.provider", d.Config.Provider}}
+	case job.Email:
+		var d Email
+		err = json.Unmarshal(data, &d)
+		if address, wrong := mail.ParseAddress(d.SenderEmail); wrong == nil {
+			list = []Sender{{"data.sender_email", address.Address}}
 		}
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
+	return slices.DeleteFunc(list, func(s Sender) bool { return s.Name == "" }), err
 }

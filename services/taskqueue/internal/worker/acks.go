@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 )
 
@@ -50,12 +51,9 @@ func (p *Pump) submit(r *run, s engine.Settlement, outcome string, took time.Dur
 	if s.Op == engine.OpRetry || s.Op == engine.OpRelease {
 		p.Bytes.Add(r.flow, int64(len(r.raw)))
 	}
-	token, other := r.tokens()
-	s.ID, s.Token, s.Flow = r.id, token, r.flow
-	r.mu.Lock()
-	end := r.leaseEnd
-	r.mu.Unlock()
-	one := &ack{run: r, settlement: s, other: other, outcome: outcome, took: took, leaseEnd: end}
+	one := &ack{run: r, settlement: s, outcome: outcome, took: took}
+	one.settlement.ID, one.settlement.Flow = r.id, r.flow
+	one.settlement.Token, one.other, one.leaseEnd = r.lease()
 	select {
 	case p.acks.in <- one:
 	case <-p.acks.quit:
@@ -150,7 +148,7 @@ func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool
 			return verdicts, true
 		}
 		if failures == 0 { // once per outage, not once per try
-			p.Log.Warn("settling jobs failed, trying on", "channel", p.cfg.Channel.String(), "jobs", len(batch), "error", err)
+			p.Log.Warn("settling jobs failed, trying on", "jobs", len(batch), "error", err)
 		}
 		if a.stopped() && p.Clock.Now().After(end) {
 			for range batch {
@@ -158,7 +156,7 @@ func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool
 			}
 			return nil, false
 		}
-		sleep(ctx, ackRetry)
+		_ = lifecycle.Pause(ctx, ackRetry)
 	}
 }
 
@@ -185,6 +183,7 @@ func (a *acks) judge(one *ack, v engine.Verdict) *ack {
 			next.settlement, next.outcome = p.unknown(one.run), "unknown"
 		}
 		next.settlement.ID, next.settlement.Token = one.settlement.ID, one.settlement.Token
+		next.settlement.Flow = one.settlement.Flow
 		return &next
 	case v == engine.VerdictLost && one.other != 0:
 		next := *one

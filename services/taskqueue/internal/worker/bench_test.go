@@ -44,7 +44,7 @@ func endToEnd(b *testing.B, fsync string) {
 	pool := worker.NewPool(1000)
 	pumps := make([]*worker.Pump, job.Shards)
 	for shard := range pumps {
-		pumps[shard] = worker.New(worker.Config{Shard: shard, Channel: job.Webhook, Lease: q.Lease(), MaxRun: time.Minute, Grace: time.Second, Idle: time.Second},
+		pumps[shard] = worker.New(worker.Config{Shard: shard, Channel: job.Webhook, Lease: q.Lease(), MaxRun: time.Minute, Grace: time.Second},
 			worker.Deps{Queue: q, Pool: pool, Observer: seen, Clock: clock.System{}, IDs: job.NewGenerator(clock.System{}, rand.Reader),
 				Handler: handle(func(context.Context, worker.Delivery) (job.Result, error) { return job.Result{HTTPStatus: 200}, nil }),
 				Roll:    func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)})

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -38,4 +39,36 @@ func TestADoubtThatMayBeRepeatedIsRetriedAndEndsUnknownOnlyAfterTheLastRetry(t *
 			w.end()
 		})
 	}
+}
+
+// The dead of a laboratory are trimmed by its flow: one that is refused a retry because somebody cancelled it is one of them.
+func TestAJobThatWasSentAndCancelledIsAmongTheDeadOfItsLaboratory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		w = begin(t, func(ctx context.Context, d worker.Delivery) (job.Result, error) {
+			record := job.RecordOf(d.Body, job.Cancelled, 1)
+			_, err := w.queue.Cancel(ctx, []engine.Cancellation{{ID: d.ID, Record: record.Encode(nil)}})
+			if err != nil {
+				t.Error(err)
+			}
+			return job.Result{Sent: true}, job.Retryable("timeout", "The receiver did not answer")
+		})
+		id, err := w.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
+		if err != nil {
+			t.Fatal(err)
+		}
+		flow := job.LabFlow(12)
+		one := engine.NewJob{ID: id, Flow: flow, Body: (&job.Body{LabID: 12, Flow: flow, Retry: 2}).Encode(nil)}
+		batch := engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{one}}
+		if _, err := w.queue.Enqueue(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		pass(time.Minute)
+		parts, err := w.queue.DeadParts(t.Context(), 0)
+		if r := w.record(id); err != nil || r == nil || r.State != job.Unknown || len(parts) != 1 || parts[flow].Jobs != 1 {
+			t.Errorf("record %+v, dead %v, %v", r, parts, err)
+		}
+		w.end()
+	})
 }

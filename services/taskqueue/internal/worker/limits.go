@@ -21,10 +21,8 @@ func (s *Pool) limits() *engine.Limits {
 		}
 	}
 	ordinary = max(0, min(ordinary, s.free))
-	l := &engine.Limits{Ordinary: ordinary, EachOrdinary: fairPart(ordinary, 0), EachReserved: fairPart(s.free, 0)}
-	if len(s.held) > 0 {
-		l.Flows = make(map[job.Flow]int, len(s.held))
-	}
+	l := &engine.Limits{Ordinary: ordinary, EachOrdinary: fairPart(ordinary, 0), EachReserved: fairPart(s.free, 0),
+		Flows: make(map[job.Flow]int, len(s.held))}
 	for flow, n := range s.held {
 		free := ordinary
 		if flow.Reserved() {

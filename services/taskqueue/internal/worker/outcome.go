@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -12,7 +13,7 @@ import (
 // settlement decides how a run ends, and names the outcome for metrics.
 func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time) (engine.Settlement, string) {
 	if err == nil {
-		return p.final(r, job.Finished, engine.OpSucceed, result, nil, began), "succeeded"
+		return p.final(r, job.Finished, result, nil, began), "succeeded"
 	}
 	cause := context.Cause(r.ctx)
 	if errors.Is(cause, errShutdown) && !result.Sent {
@@ -26,16 +27,17 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	if errors.Is(cause, errCancelRequested) && r.doubtful {
 		return p.unknown(r), "unknown"
 	}
-	if failure.Postponed && result.Progress == nil && !p.outwaited(r, failure) {
+	outwaited := failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0 // the pauses count as attempts now
+	if failure.Postponed && result.Progress == nil && !outwaited {
 		return p.postponed(r, failure), "postponed"
 	}
 	attempts := r.body.Attempts + 1
 	last := attempts > r.body.Retry
 	if failure.Doubtful && (last || !failure.Repeatable) {
-		return p.final(r, job.Unknown, engine.OpUnknown, result, failure, began), "unknown"
+		return p.final(r, job.Unknown, result, failure, began), "unknown"
 	}
 	if failure.Permanent || last {
-		return p.final(r, job.Failed, engine.OpFail, result, failure, began), "failed"
+		return p.final(r, job.Failed, result, failure, began), "failed"
 	}
 	next := *r.body
 	p.countAttempt(&next, r, result, failure, began)
@@ -93,11 +95,6 @@ func (p *Pump) patience(r *run, failure *job.Failure) time.Duration {
 	return max(failure.RetryAfter, min(longest, p.waited(r)/seldom))
 }
 
-// outwaited reports whether a job waited so long for somebody to recover that the pauses count as attempts now.
-func (p *Pump) outwaited(r *run, failure *job.Failure) bool {
-	return failure.Recovers && p.patienceLeft(r, r.body.Attempts) <= 0
-}
-
 func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job.Failure, began time.Time) {
 	b.Attempts++
 	if result.Progress != nil {
@@ -117,28 +114,26 @@ func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job
 
 // final is an end with a record and the callbacks it gives birth to.
 func (p *Pump) final(
-	r *run, state job.State, op engine.Op, result job.Result, failure *job.Failure, began time.Time,
+	r *run, state job.State, result job.Result, failure *job.Failure, began time.Time,
 ) engine.Settlement {
 	last := *r.body
 	p.countAttempt(&last, r, result, failure, began)
 	record := job.RecordOf(&last, state, p.Clock.Now().UnixMilli())
 	record.HTTPStatus, record.Excerpt, record.MessageID = result.HTTPStatus, result.Excerpt, result.MessageID
-	children := p.callbacks(r, &record)
-	return engine.Settlement{Op: op, Payload: record.Encode(nil), Callbacks: children}
+	return Ending(p.IDs, p.Log, r.id, r.body, &record)
 }
 
 // cancelled ends a run that was asked to stop before anything was sent.
 func (p *Pump) cancelled(r *run) engine.Settlement {
 	record := job.RecordOf(r.body, job.Cancelled, p.Clock.Now().UnixMilli())
-	children := p.callbacks(r, &record)
-	return engine.Settlement{Op: engine.OpCancel, Payload: record.Encode(nil), Callbacks: children}
+	return Ending(p.IDs, p.Log, r.id, r.body, &record)
 }
 
 // unknown ends a run that was asked to stop when the request had been sent: the receiver may have acted on it.
 func (p *Pump) unknown(r *run) engine.Settlement {
 	failure := job.Doubt("cancelled_late",
 		"The task was cancelled while the receiver had its request; it may have acted on it")
-	return p.final(r, job.Unknown, engine.OpUnknown, job.Result{Sent: true}, failure, r.received)
+	return p.final(r, job.Unknown, job.Result{Sent: true}, failure, r.received)
 }
 
 // corrupt ends a job whose body cannot be read; it is kept for inspection.
@@ -153,12 +148,16 @@ func (p *Pump) corrupt(r *run) engine.Settlement {
 	return engine.Settlement{Op: engine.OpFail, Payload: record.Encode(nil)}
 }
 
-func (p *Pump) callbacks(r *run, record *job.Record) []engine.NewJob {
-	children, err := Callbacks(p.IDs, r.id, r.body, record)
+var opOf = map[job.State]engine.Op{job.Finished: engine.OpSucceed, job.Failed: engine.OpFail,
+	job.Unknown: engine.OpUnknown, job.Cancelled: engine.OpCancel}
+
+// Ending is the settlement of a job that ended as the record says, with the callbacks that its end gives birth to.
+func Ending(ids *job.Generator, log *slog.Logger, id job.ID, b *job.Body, record *job.Record) engine.Settlement {
+	children, err := Callbacks(ids, id, b, record)
 	if err != nil {
-		p.Log.Error("callbacks of a job cannot be built", "job_id", string(r.id), "error", err)
+		log.Error("callbacks of a job cannot be built", "job_id", string(id), "error", err)
 	}
-	return children
+	return engine.Settlement{Op: opOf[record.State], Payload: record.Encode(nil), Callbacks: children}
 }
 
 // Callbacks makes the callback jobs of a job that ended, which live on its shard, and notes their ids in its record,

@@ -23,18 +23,14 @@ type Pool struct {
 	given  int              // how many places handlers gave back, ever
 	target int              // when it is that many, waitFreed is woken
 	held   map[job.Flow]int // places by flow; none is zero
-	change chan struct{}    // closed and replaced when places get free
+	change *sync.Cond       // of mu: places got free
 }
 
 // NewPool makes a pool of free places.
 func NewPool(places int) *Pool {
-	return &Pool{
-		total:  places,
-		turn:   make(chan struct{}, 1),
-		free:   places,
-		held:   map[job.Flow]int{},
-		change: make(chan struct{}),
-	}
+	s := &Pool{total: places, turn: make(chan struct{}, 1), free: places, held: map[job.Flow]int{}}
+	s.change = sync.NewCond(&s.mu)
+	return s
 }
 
 func (s *Pool) join() {
@@ -90,17 +86,11 @@ func (r *reservation) take(jobs []engine.Leased) {
 	}
 	if left := r.places - len(jobs); left > 0 {
 		s.free += left
-		s.wake()
+		s.change.Broadcast()
 	}
 	s.mu.Unlock()
 	r.timer.Stop()
 	r.endTurn()
-}
-
-// wake lets everybody look who waits for places; the caller holds mu.
-func (s *Pool) wake() {
-	close(s.change)
-	s.change = make(chan struct{})
 }
 
 func (s *Pool) release(flow job.Flow) {
@@ -112,16 +102,29 @@ func (s *Pool) release(flow job.Flow) {
 		delete(s.held, flow)
 	}
 	if s.free == 1 || s.free == s.quarter() || s.free == s.total || s.given == s.target { // what somebody may wait for
-		s.wake()
+		s.change.Broadcast()
 	}
 }
 
 func (s *Pool) quarter() int { return (s.total + 3) / 4 }
 
-func (s *Pool) state() (int, <-chan struct{}) {
+// await returns once ready says so, which is asked under the lock whenever places get free; false when ctx ends before.
+func (s *Pool) await(ctx context.Context, ready func() bool) bool {
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.change.Broadcast()
+	})
+	defer stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.free, s.change
+	for !ready() {
+		if ctx.Err() != nil {
+			return false
+		}
+		s.change.Wait()
+	}
+	return true
 }
 
 // quarterPatience is how long a claim waits for a quarter of the places when fewer are free: slow deliveries must
@@ -131,22 +134,16 @@ const quarterPatience = 20 * time.Millisecond
 // waitQuarter returns once at least a quarter of the places is free (so claims stay large), or after a little patience
 // when any is; false when ctx ends.
 func (s *Pool) waitQuarter(ctx context.Context) bool {
-	var patience <-chan time.Time
-	for ctx.Err() == nil {
-		free, change := s.state()
-		switch {
-		case free >= s.quarter():
-			return true
-		case free == 0:
-			patience = nil
-		case patience == nil:
-			patience = time.After(quarterPatience)
-		}
-		select {
-		case <-patience:
-			return true
-		case <-change:
-		case <-ctx.Done():
+	for s.await(ctx, func() bool { return s.free > 0 }) {
+		free := 0
+		patience, cancel := context.WithTimeout(ctx, quarterPatience)
+		s.await(patience, func() bool {
+			free = s.free
+			return free == 0 || free >= s.quarter()
+		})
+		cancel()
+		if free > 0 || ctx.Err() != nil {
+			return ctx.Err() == nil
 		}
 	}
 	return false
@@ -158,46 +155,21 @@ func (s *Pool) waitQuarter(ctx context.Context) bool {
 func (s *Pool) waitFreed(ctx context.Context, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	s.mu.Lock()
-	want := s.given + s.quarter()
-	s.mu.Unlock()
-	for {
-		change, reached := s.awaits(want)
-		if reached {
-			return
+	want := 0
+	s.await(ctx, func() bool {
+		if want == 0 {
+			want = s.given + s.quarter()
 		}
-		select {
-		case <-change:
-		case <-ctx.Done():
-			return
+		if s.target <= s.given || want < s.target {
+			s.target = want
 		}
-	}
-}
-
-// awaits reports whether so many places were given back by now, else when to ask again.
-func (s *Pool) awaits(want int) (change <-chan struct{}, reached bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.target <= s.given || want < s.target {
-		s.target = want
-	}
-	return s.change, s.given >= want
+		return s.given >= want
+	})
 }
 
 // waitAll reports whether all places got free within d.
-func (s *Pool) waitAll(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for {
-		free, change := s.state()
-		if free >= s.total {
-			return true
-		}
-		select {
-		case <-change:
-		case <-timer.C:
-			free, _ = s.state()
-			return free >= s.total
-		}
-	}
+func (s *Pool) waitAll(ctx context.Context, d time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	return s.await(ctx, func() bool { return s.free >= s.total })
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
@@ -46,7 +48,6 @@ type Config struct {
 	Lease   time.Duration // the engine's
 	MaxRun  time.Duration // a lease is renewed no longer than this
 	Grace   time.Duration // stopping: how long handlers may go on
-	Idle    time.Duration // longest sleep of an idle pump
 }
 
 // Deps are what a pump works with.
@@ -67,20 +68,22 @@ const (
 	maxClaim     = 250
 	firstBackoff = 50 * time.Millisecond
 	maxBackoff   = 2 * time.Second
+	longestIdle  = time.Second
 )
 
 // Pump claims and runs the jobs of one channel on one shard.
 type Pump struct {
 	Deps
 	cfg     Config
-	running *registry
+	running sync.Map // *run of every handler that has not returned
 	acks    *acks
 	name    string // among all claimers of the queue
 }
 
 // New makes a pump; Run starts it.
 func New(cfg Config, deps Deps) *Pump {
-	p := &Pump{Deps: deps, cfg: cfg, running: newRegistry(), name: rand.Text()}
+	p := &Pump{Deps: deps, cfg: cfg, name: rand.Text()}
+	p.Log = deps.Log.With("channel", cfg.Channel.String())
 	p.Pool.join()
 	p.acks = newAcks(p)
 	return p
@@ -92,7 +95,7 @@ func (p *Pump) Run(ctx context.Context) error {
 	p.acks.start(alive)
 	stopRenewer := p.startRenewer(alive)
 	p.claimLoop(ctx, alive)
-	p.drain()
+	p.drain(alive)
 	p.acks.stop()
 	stopRenewer()
 	return nil
@@ -117,9 +120,9 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 		if err != nil {
 			places.take(nil)
 			if backoff == firstBackoff { // once per outage, not once per try
-				p.Log.WarnContext(ctx, "claims fail, trying on", "channel", p.cfg.Channel.String(), "error", err)
+				p.Log.WarnContext(ctx, "claims fail, trying on", "error", err)
 			}
-			sleep(ctx, backoff)
+			_ = lifecycle.Pause(ctx, backoff)
 			backoff = min(2*backoff, maxBackoff)
 			continue
 		}
@@ -141,7 +144,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 // idle sleeps until the next job is due, the bell rings, or the longest idle time has passed; when flows wait for
 // places of their own, until some got free.
 func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time) {
-	wait := p.cfg.Idle
+	wait := longestIdle
 	if claim.NextDueMs >= 0 {
 		wait = min(wait, time.Duration(claim.NextDueMs-claim.NowMs)*time.Millisecond-p.Clock.Now().Sub(received))
 	}
@@ -153,7 +156,7 @@ func (p *Pump) idle(ctx context.Context, claim engine.Claim, received time.Time)
 		return
 	}
 	if err := p.Queue.WaitBell(ctx, p.cfg.Shard, p.cfg.Channel, wait); err != nil && ctx.Err() == nil {
-		sleep(ctx, min(wait, firstBackoff))
+		_ = lifecycle.Pause(ctx, min(wait, firstBackoff))
 	}
 }
 
@@ -167,32 +170,23 @@ func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, receive
 			received:  received,
 			token:     claim.Token,
 			leaseEnd:  sent.Add(p.cfg.Lease),
-			renewAt:   sent.Add(p.cfg.Lease / 3),
 			started:   sent,
 		}
 		p.Bytes.Add(r.flow, -int64(len(r.raw)))
 		r.ctx, r.cancel = context.WithCancelCause(alive)
-		p.running.add(r)
+		p.running.Store(r, nil)
 		go p.execute(r)
 	}
 }
 
-func (p *Pump) drain() {
-	if p.Pool.waitAll(p.cfg.Grace) {
+func (p *Pump) drain(ctx context.Context) {
+	if p.Pool.waitAll(ctx, p.cfg.Grace) {
 		return
 	}
-	p.running.each(func(r *run) { r.cancel(errShutdown) })
-	if !p.Pool.waitAll(p.cfg.Lease) {
-		p.Log.Error("handlers did not return at shutdown; their leases run out", "channel", p.cfg.Channel.String(),
-			"handlers", p.running.size())
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
+	p.each(func(r *run) { r.cancel(errShutdown) })
+	if !p.Pool.waitAll(ctx, p.cfg.Lease) {
+		left := 0
+		p.each(func(*run) { left++ })
+		p.Log.Error("handlers did not return at shutdown; their leases run out", "handlers", left)
 	}
 }

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,25 +41,18 @@ func (p *Pump) startRenewer(ctx context.Context) (stop func()) {
 func (p *Pump) watch(ctx context.Context) {
 	now := p.Clock.Now()
 	var due []*run
-	p.running.each(func(r *run) {
-		switch end, renew := p.leaseState(r, now); {
+	p.each(func(r *run) {
+		_, _, end := r.lease()
+		switch renewAt := end.Add(-p.cfg.Lease + p.cfg.Lease/3); {
 		case now.After(end.Add(-cancelMargin)):
 			p.giveUp(r, now, end)
-		case renew:
+		case !now.Before(renewAt) && now.Before(r.started.Add(p.cfg.MaxRun)):
 			due = append(due, r)
 		}
 	})
-	for len(due) > 0 {
-		n := min(renewBatch, len(due))
-		p.renew(ctx, due[:n])
-		due = due[n:]
+	for batch := range slices.Chunk(due, renewBatch) {
+		p.renew(ctx, batch)
 	}
-}
-
-func (p *Pump) leaseState(r *run, now time.Time) (end time.Time, renew bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.leaseEnd, !now.Before(r.renewAt) && now.Before(r.started.Add(p.cfg.MaxRun))
 }
 
 // giveUp ends the handler's context. When the lease is over and the handler still did not return, its place in
@@ -74,8 +68,7 @@ func (p *Pump) giveUp(r *run, now, end time.Time) {
 			r.leaked = true
 			p.Pool.leaked.Add(1)
 			p.Observer.LeaseLost(p.cfg.Channel)
-			p.Log.Error("handler ignores its context; its place is given back", "channel", p.cfg.Channel.String(),
-				"job_id", string(r.id))
+			p.Log.Error("handler ignores its context; its place is given back", "job_id", string(r.id))
 			p.Pool.release(r.flow)
 		})
 	}
@@ -89,7 +82,7 @@ func (p *Pump) renew(ctx context.Context, runs []*run) {
 	}
 	answers, err := p.Queue.Renew(ctx, p.cfg.Shard, p.cfg.Channel, list)
 	if err != nil {
-		p.Log.Warn("renewing leases failed", "channel", p.cfg.Channel.String(), "jobs", len(runs), "error", err)
+		p.Log.Warn("renewing leases failed", "jobs", len(runs), "error", err)
 		return
 	}
 	for i, r := range runs {
@@ -116,7 +109,7 @@ func (p *Pump) renewed(r *run, answer engine.Renewed) {
 	}
 	r.mu.Lock()
 	r.token, r.proposed = r.proposed, 0
-	r.leaseEnd, r.renewAt = r.asked.Add(p.cfg.Lease), r.asked.Add(p.cfg.Lease/3)
+	r.leaseEnd = r.asked.Add(p.cfg.Lease)
 	r.mu.Unlock()
 	if answer == engine.RenewCancelRequested {
 		r.cancel(errCancelRequested)

@@ -67,53 +67,28 @@ type run struct {
 	proposed int64     // a renewal that is not answered yet; 0: none
 	asked    time.Time // when proposed was first sent
 	leaseEnd time.Time
-	renewAt  time.Time
 }
 
-// tokens are what a settlement may find in the store: the known one, and an unanswered proposal.
-func (r *run) tokens() (token, other int64) {
+// lease is what a settlement may find in the store, the known token and an unanswered proposal, and when it ends.
+func (r *run) lease() (token, other int64, end time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.token, r.proposed
+	return r.token, r.proposed, r.leaseEnd
 }
 
-// registry is the set of runs whose handlers have not returned.
-type registry struct {
-	mu   sync.Mutex // guards runs
-	runs map[*run]struct{}
-}
-
-func newRegistry() *registry { return &registry{runs: map[*run]struct{}{}} }
-
-func (g *registry) add(r *run) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.runs[r] = struct{}{}
-}
-
-func (g *registry) remove(r *run) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delete(g.runs, r)
-}
-
-func (g *registry) size() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.runs)
-}
-
-func (g *registry) each(do func(*run)) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for r := range g.runs {
-		do(r)
-	}
+// each calls do with the runs whose handlers have not returned.
+func (p *Pump) each(do func(*run)) {
+	p.running.Range(func(key, _ any) bool {
+		if r, is := key.(*run); is {
+			do(r)
+		}
+		return true
+	})
 }
 
 func (p *Pump) execute(r *run) {
 	defer p.leave(r)
-	defer p.running.remove(r)
+	defer p.running.Delete(r)
 	defer r.cancel(nil)
 	began := p.Clock.Now()
 	if r.raw == nil {
@@ -143,8 +118,7 @@ const sealedDelay = time.Minute
 
 // sealed gives back a job that cannot be opened: most likely a key is missing here, which is no fault of the job.
 func (p *Pump) sealed(r *run, err error) {
-	channel := p.cfg.Channel.String()
-	p.Log.Error("a job cannot be opened and waits", "channel", channel, "job_id", string(r.id), "error", err)
+	p.Log.Error("a job cannot be opened and waits", "job_id", string(r.id), "error", err)
 	p.submit(r, engine.Settlement{Op: engine.OpRelease, Delay: sealedDelay}, "postponed", 0)
 }
 
@@ -160,12 +134,11 @@ func (p *Pump) noteWait(r *run, outcome string) {
 // log writes one line for each attempt that failed, and for others when debugging; never the payload, the recipient or
 // the receiver's answer.
 func (p *Pump) log(ctx context.Context, r *run, result job.Result, err error, outcome string) {
-	channel := p.cfg.Channel.String()
 	if err == nil || outcome == "postponed" || outcome == "released" {
-		p.Log.DebugContext(ctx, "a delivery ended", "channel", channel, "job_id", string(r.id), "outcome", outcome)
+		p.Log.DebugContext(ctx, "a delivery ended", "job_id", string(r.id), "outcome", outcome)
 		return
 	}
-	p.Log.InfoContext(ctx, "a delivery failed", "channel", channel, "job_id", string(r.id), "lab_id", r.body.LabID,
+	p.Log.InfoContext(ctx, "a delivery failed", "job_id", string(r.id), "lab_id", r.body.LabID,
 		"log_tag", r.body.LogTag, "attempt", r.body.Attempts+1, "reason", job.AsFailure(err).Reason,
 		"http_status", result.HTTPStatus, "outcome", outcome)
 }
@@ -181,8 +154,7 @@ func (p *Pump) leave(r *run) {
 func (p *Pump) handle(ctx context.Context, r *run) (result job.Result, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.Log.ErrorContext(ctx, "handler panicked", "channel", p.cfg.Channel.String(), "job_id", string(r.id),
-				"stack", string(debug.Stack()))
+			p.Log.ErrorContext(ctx, "handler panicked", "job_id", string(r.id), "stack", string(debug.Stack()))
 			err = job.Retryable("panic", "The delivery failed inside the task queue; it is tried again")
 		}
 	}()
@@ -192,7 +164,7 @@ func (p *Pump) handle(ctx context.Context, r *run) (result job.Result, err error
 	}
 	return p.Handler.Handle(ctx, Delivery{ID: r.id, Body: r.body, Attempt: r.body.Attempts + 1,
 		intent: func(ctx context.Context, provider string) (bool, error) {
-			token, other := r.tokens()
+			token, other, _ := r.lease()
 			owner, err := p.Queue.MarkIntent(ctx, r.id, token, provider)
 			if !owner && err == nil && other != 0 {
 				return p.Queue.MarkIntent(ctx, r.id, other, provider)

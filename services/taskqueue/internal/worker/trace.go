@@ -2,7 +2,6 @@ package worker
 
 import (
 	"context"
-	"errors"
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
@@ -49,16 +48,7 @@ func (t *traced) Handle(ctx context.Context, d Delivery) (job.Result, error) {
 		span.SetAttributes(semconv.HTTPResponseStatusCode(result.HTTPStatus))
 	}
 	if err != nil {
-		span.SetStatus(codes.Error, reason(err))
+		span.SetStatus(codes.Error, job.AsFailure(err).Reason) // a fixed word: the text may hold what a receiver answered
 	}
 	return result, err
-}
-
-// reason is a fixed word; an error's text may hold what a receiver answered.
-func reason(err error) string {
-	var failure *job.Failure
-	if errors.As(err, &failure) {
-		return failure.Reason
-	}
-	return ""
 }

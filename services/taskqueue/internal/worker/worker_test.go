@@ -84,7 +84,7 @@ func (w *world) start(h handle) {
 	if w.wrap != nil {
 		queue = w.wrap(queue)
 	}
-	p := worker.New(worker.Config{Channel: job.Webhook, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: 5 * time.Second, Idle: time.Second},
+	p := worker.New(worker.Config{Channel: job.Webhook, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: 5 * time.Second},
 		worker.Deps{Queue: queue, Pool: worker.NewPool(8), Handler: h, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log, Seals: w.seals})
 	r := janitor.New(janitor.Config{Every: time.Second, KeepDead: time.Hour, MaxDead: 100, MaxDeadBytes: 1 << 20},
 		janitor.Deps{Queue: w.queue, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log})
@@ -257,7 +257,7 @@ func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range depths {
+		for _, d := range depths.Lanes {
 			if d.Lane == engine.CallbackLane() && d.Waiting != 1 {
 				t.Errorf("%d callbacks, want 1", d.Waiting)
 			}

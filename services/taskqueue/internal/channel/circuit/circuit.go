@@ -44,7 +44,7 @@ type Circuits struct {
 	until    map[job.Destination]time.Time // when each may be tried
 }
 
-// New makes circuits that are all closed. Without marks they are those of one process.
+// New makes circuits that are all closed.
 func New(marks Marks) *Circuits {
 	return &Circuits{marks: marks, failures: map[job.Destination]int{}, until: map[job.Destination]time.Time{}}
 }
@@ -91,11 +91,8 @@ func (c *Circuits) enter(ctx context.Context, to job.Destination) time.Duration 
 		c.set(to, Open) // the others here wait for the trial
 	}
 	c.mu.Unlock()
-	switch {
-	case held && left > 0:
-		return left
-	case !held || c.marks == nil:
-		return 0
+	if !held || left > 0 {
+		return max(left, 0)
 	}
 	wait, err := c.marks.TryHeld(ctx, to, Open)
 	if err != nil || wait == 0 { // when Redis does not say, each process tries
@@ -113,14 +110,10 @@ func (c *Circuits) set(to job.Destination, d time.Duration) {
 }
 
 func (c *Circuits) conclude(ctx context.Context, to job.Destination, failures int, v Verdict) {
-	hold, free := c.count(to, failures, v)
-	if c.marks == nil {
-		return
-	}
-	if hold > 0 {
+	switch hold, free := c.count(to, failures, v); {
+	case hold > 0:
 		_ = c.marks.Hold(ctx, to, hold) // without Redis the next failure says it again
-	}
-	if free {
+	case free:
 		_ = c.marks.FreeHeld(ctx, to) // without Redis the next success says it again
 	}
 }

@@ -78,7 +78,7 @@ func TestATrialThatFailsWaitsLongerAndLonger(t *testing.T) {
 func TestWhoAsksToBeLeftAloneIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := circuit.New(nil)
+		c := circuit.New(model.New(clock.System{}, engine.DefaultSettings()))
 		c.Do(t.Context(), to, 9, func() circuit.Verdict { return circuit.Verdict{Asked: 7 * time.Minute} })
 		if wait := c.Do(t.Context(), to, 9, well); wait != 7*time.Minute {
 			t.Errorf("it waits %v", wait)

@@ -25,7 +25,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -51,7 +50,7 @@ func newProvider(t *testing.T, s *server, roots *tls.Config, more map[string]any
 	}
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}, MaxBody: email.MaxFileBytes})
 	t.Cleanup(client.Close)
-	p, err := email.New(raw, email.Deps{Files: client, Clock: fixed(noon()), TLS: roots,
+	p, err := email.New(raw, provider.Deps{Files: client, Clock: fixed(noon()), TLS: roots,
 		Secrets: provider.Directory{Root: fstest.MapFS{"right": {Data: []byte("s3cret")}, "wrong": {Data: []byte("x")}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +127,17 @@ func TestAMessageArrivesWithBlindCopiesInTheEnvelopeAlone(t *testing.T) {
 	}
 	if body, _ := io.ReadAll(m.Body); !strings.Contains(string(body), "<p>Ready</p>") || strings.Contains(string(got[0].text), "secret@") {
 		t.Errorf("text:\n%s", got[0].text)
+	}
+}
+
+func TestAMessageWithoutReadableAddressesFailsAndNamesNone(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t, serve(t, script{}), nil, nil)
+	for _, data := range []string{`{"to":["asha at example"]}`, `{"to":["a@b.org"],"cc":["asha at example"]}`, `{"to":["a@b.org"],"bcc":["asha at example"]}`, `{}`} {
+		_, err := send(t, p, data)
+		if f := job.AsFailure(err); f.Reason != "bad_address" || !f.Permanent || strings.Contains(fmt.Sprint(err, f.Unwrap()), "asha") {
+			t.Errorf("%s: %v, %v", data, err, f.Unwrap())
+		}
 	}
 }
 
@@ -240,8 +250,8 @@ func TestAttachmentsThatCannotBeHadFailTheMessage(t *testing.T) {
 		{"nobody there", "file_unreachable", "retry", []string{"http://127.0.0.1:1/"}},
 	} {
 		_, err := send(t, p, withFiles(c.urls...))
-		if f := job.AsFailure(err); providertest.Class(err) != c.class || f.Reason != c.reason {
-			t.Errorf("%s: %s %s (%v)", c.name, providertest.Class(err), f.Reason, err)
+		if f := job.AsFailure(err); provider.Outcome(err) != c.class || f.Reason != c.reason {
+			t.Errorf("%s: %s %s (%v)", c.name, provider.Outcome(err), f.Reason, err)
 		}
 	}
 	if len(s.accepted()) != 0 {
@@ -265,19 +275,20 @@ func TestRepliesOfTheServerHaveTheirClass(t *testing.T) {
 	}{
 		{"accepted", script{}, "sent"},
 		{"sender refused for now", script{mail: reply(451, 4, 3, 0)}, "retry"},
-		{"sender refused for good", script{mail: reply(553, 5, 1, 8)}, "failover"},
+		{"sender refused for good", script{mail: reply(553, 5, 1, 8)}, "elsewhere"},
 		{"recipient unknown", script{rcpt: refuse(reply(550, 5, 1, 1), "asha@example.org", "b@example.org", "secret@example.org")}, "permanent"},
 		{"one recipient unknown", script{rcpt: refuse(reply(550, 5, 1, 1), "b@example.org")}, "sent"},
 		{"one recipient greylisted", script{rcpt: refuse(reply(450, 4, 7, 1), "b@example.org")}, "retry"},
-		{"no relaying", script{rcpt: refuse(reply(550, 5, 7, 1), "asha@example.org")}, "failover"},
+		{"no relaying", script{rcpt: refuse(reply(550, 5, 7, 1), "asha@example.org")}, "elsewhere"},
 		{"message refused for now", script{data: reply(452, 4, 2, 2)}, "retry"},
 		{"message too large", script{data: reply(552, 5, 3, 4)}, "permanent"},
-		{"message refused as spam", script{data: reply(554, 5, 7, 1)}, "failover"},
-		{"connection lost after the message", script{hangUp: true}, "repeatable doubt"},
+		{"message refused as spam", script{data: reply(554, 5, 7, 1)}, "elsewhere"},
+		{"connection lost after the message", script{hangUp: true}, "unknown"},
 	} {
 		result, err := send(t, newProvider(t, serve(t, c.script), nil, nil), simple)
-		if providertest.Class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "repeatable doubt") {
-			t.Errorf("%s: %s %+v (%v), want %s", c.name, providertest.Class(err), result, err, c.want)
+		doubt := c.want == "unknown"
+		if provider.Outcome(err) != c.want || result.Sent != (c.want == "sent" || doubt) || (err != nil && job.AsFailure(err).Repeatable != doubt) {
+			t.Errorf("%s: %s %+v (%v), want %s", c.name, provider.Outcome(err), result, err, c.want)
 		}
 		if partial := c.name == "one recipient unknown"; partial != (result.Excerpt == "1 of 3 recipients were refused by the mail server") {
 			t.Errorf("%s: excerpt %q", c.name, result.Excerpt)
@@ -291,8 +302,8 @@ func TestNoAnswerAfterTheCompleteMessageIsDoubtAlsoWhenWeAreStopped(t *testing.T
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	result, err := p.Handle(ctx, worker.Delivery{ID: jobID, Body: &job.Body{Data: []byte(simple)}})
-	if providertest.Class(err) != "repeatable doubt" || !result.Sent {
-		t.Errorf("%s %+v %v", providertest.Class(err), result, err)
+	if provider.Outcome(err) != "unknown" || !job.AsFailure(err).Repeatable || !result.Sent {
+		t.Errorf("%s %+v %v", provider.Outcome(err), result, err)
 	}
 }
 
@@ -304,8 +315,8 @@ func TestServersThatAreAwayAreTriedAgain(t *testing.T) {
 	}
 	away := &server{host: "127.0.0.1", port: listener.Addr().(*net.TCPAddr).Port}
 	_ = listener.Close()
-	if _, err := send(t, newProvider(t, away, nil, nil), simple); providertest.Class(err) != "retry" {
-		t.Errorf("%s: %v", providertest.Class(err), err)
+	if _, err := send(t, newProvider(t, away, nil, nil), simple); provider.Outcome(err) != "retry" {
+		t.Errorf("%s: %v", provider.Outcome(err), err)
 	}
 }
 
@@ -326,15 +337,15 @@ func TestEncryptionAndAuthenticationAreAsConfigured(t *testing.T) {
 	}{
 		{"starttls and login", script{tls: own, login: true}, trust, user("starttls", "right"), "sent"},
 		{"implicit and login", script{tls: own, login: true, implicit: true}, trust, user("implicit", "right"), "sent"},
-		{"wrong password", script{tls: own, login: true}, trust, user("starttls", "wrong"), "failover"},
-		{"no password", script{tls: own, login: true}, trust, map[string]any{"tls": "starttls"}, "failover"},
-		{"the server has no starttls", script{login: true}, trust, user("starttls", "right"), "failover"},
+		{"wrong password", script{tls: own, login: true}, trust, user("starttls", "wrong"), "elsewhere"},
+		{"no password", script{tls: own, login: true}, trust, map[string]any{"tls": "starttls"}, "elsewhere"},
+		{"the server has no starttls", script{login: true}, trust, user("starttls", "right"), "elsewhere"},
 		{"opportunistic without starttls", script{}, trust, map[string]any{"tls": "opportunistic"}, "sent"},
-		{"a certificate nobody vouches for", script{tls: own}, strange, map[string]any{"tls": "starttls"}, "failover"},
-		{"no password in the clear", script{login: true}, trust, user("none", "right"), "failover"},
+		{"a certificate nobody vouches for", script{tls: own}, strange, map[string]any{"tls": "starttls"}, "elsewhere"},
+		{"no password in the clear", script{login: true}, trust, user("none", "right"), "elsewhere"},
 	} {
-		if _, err := send(t, newProvider(t, serve(t, c.script), c.trust, c.settings), simple); providertest.Class(err) != c.want {
-			t.Errorf("%s: %s (%v), want %s", c.name, providertest.Class(err), err, c.want)
+		if _, err := send(t, newProvider(t, serve(t, c.script), c.trust, c.settings), simple); provider.Outcome(err) != c.want {
+			t.Errorf("%s: %s (%v), want %s", c.name, provider.Outcome(err), err, c.want)
 		}
 	}
 }
@@ -350,7 +361,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		`{"host":"h","from":"a@b.c","password":"u"}`:                         "unknown field",
 		`{"host":"h","from":"a@b.c","user":"u","password_secret":"missing"}`: "missing",
 	} {
-		_, err := email.New([]byte(raw), email.Deps{Secrets: provider.Directory{Root: fstest.MapFS{}}})
+		_, err := email.New([]byte(raw), provider.Deps{Secrets: provider.Directory{Root: fstest.MapFS{}}})
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%s: %v", raw, err)
 		}

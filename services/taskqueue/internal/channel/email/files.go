@@ -34,31 +34,31 @@ type file struct {
 }
 
 // fetch gets the attachments of a message. What cannot be had is the message's fault, not the provider's.
-func fetch(ctx context.Context, client provider.Client, urls []string, now time.Time) ([]file, error) {
+func fetch(ctx context.Context, client *netguard.Client, urls []string, now time.Time) ([]file, error) {
 	if len(urls) > MaxFiles {
 		return nil, job.Permanent("too_many_files", fmt.Sprintf("A message has at most %d attachments", MaxFiles))
 	}
 	files := make([]file, 0, len(urls))
 	total := 0
 	for i, raw := range urls {
-		content, err := get(ctx, client, raw, now)
+		u, err := url.Parse(raw)
+		if err != nil {
+			return nil, job.Permanent("bad_file_url", "The URL of an attachment cannot be parsed")
+		}
+		content, err := get(ctx, client, u, now)
 		if err != nil {
 			return nil, err
 		}
 		if total += len(content); total > MaxTotalBytes {
 			return nil, job.Permanent("files_too_large", "The attachments together are larger than 20 MiB")
 		}
-		name := fileName(raw, i)
+		name := fileName(u.Path, i)
 		files = append(files, file{name: name, kind: sniff(name, content), content: content})
 	}
 	return files, nil
 }
 
-func get(ctx context.Context, client provider.Client, raw string, now time.Time) ([]byte, error) {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return nil, job.Permanent("bad_file_url", "The URL of an attachment cannot be parsed")
-	}
+func get(ctx context.Context, client *netguard.Client, u *url.URL, now time.Time) ([]byte, error) {
 	answer, err := client.Do(ctx, netguard.Request{Method: http.MethodGet, URL: u, Timeout: fetchTimeout})
 	var refusal *netguard.Refusal
 	switch {
@@ -72,20 +72,15 @@ func get(ctx context.Context, client provider.Client, raw string, now time.Time)
 		return answer.Body, nil
 	}
 	message := fmt.Sprintf("Fetching an attachment was answered %d", answer.Status)
-	if f := job.AsFailure(provider.Status(answer.Status, answer.Header, now, false, "")); !f.Permanent {
+	if f := job.AsFailure(provider.Status(answer, now, false, "")); !f.Permanent {
 		return nil, job.Retryable("file_unreachable", message).After(f.RetryAfter)
 	}
 	return nil, job.Permanent("file_missing", message)
 }
 
-// fileName is the last part of the URL's path, made harmless for every file system and mail program.
-func fileName(raw string, index int) string {
-	fallback := fmt.Sprintf("attachment-%d", index+1)
-	u, err := url.Parse(raw)
-	if err != nil {
-		return fallback
-	}
-	name := path.Base(strings.ReplaceAll(u.Path, `\`, "/"))
+// fileName is the last part of a URL's path, made harmless for every file system and mail program.
+func fileName(urlPath string, index int) string {
+	name := path.Base(strings.ReplaceAll(urlPath, `\`, "/"))
 	name = strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == utf8.RuneError || strings.ContainsRune(`/\:*?"<>|;`, c) {
 			return '_'
@@ -93,8 +88,8 @@ func fileName(raw string, index int) string {
 		return c
 	}, name)
 	name = strings.Trim(name, ". ")
-	if name == "" || strings.Trim(name, "_") == "" {
-		return fallback
+	if strings.Trim(name, "_") == "" {
+		return fmt.Sprintf("attachment-%d", index+1)
 	}
 	return shorten(name)
 }
@@ -108,11 +103,7 @@ func shorten(name string) string {
 	if len(extension) > 10 {
 		extension = ""
 	}
-	stem := name[:maxName-len(extension)]
-	for !utf8.ValidString(stem) {
-		stem = stem[:len(stem)-1]
-	}
-	return stem + extension
+	return strings.ToValidUTF8(name[:maxName-len(extension)], "") + extension
 }
 
 // sniff finds the media type from the content; the name refines what the content leaves open.

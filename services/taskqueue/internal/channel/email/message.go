@@ -2,8 +2,9 @@ package email
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"net/mail"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,29 +16,32 @@ import (
 
 // letter is a message with its envelope.
 type letter struct {
-	from string   // MAIL FROM
-	to   []string // RCPT TO: to, cc and bcc, each once
+	to   []string // RCPT TO: to, cc and bcc, each once, in angle brackets
 	id   string   // Message-ID without brackets, the same over retries
 	text *gomail.Msg
 }
 
+var errAddress = errors.New("an address cannot be read") // which one is not told: it is a recipient's
+
 // compose builds the message. Blind copies are in the envelope alone.
 func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time) (*letter, error) {
-	l := &letter{
-		from: s.From,
-		id:   string(id) + "@" + s.MessageDomain,
-		text: gomail.NewMsg(gomail.WithNoDefaultUserAgent()),
+	l := &letter{id: string(id) + "@" + s.MessageDomain, text: gomail.NewMsg(gomail.WithNoDefaultUserAgent())}
+	if errors.Join(l.text.To(d.To...), l.text.Bcc(d.BCC...)) != nil {
+		return nil, errAddress
 	}
-	to, cc, bcc, err := recipients(d)
+	if len(d.CC) > 0 && l.text.Cc(d.CC...) != nil {
+		return nil, errAddress
+	}
+	everybody, err := l.text.GetRecipients()
 	if err != nil {
 		return nil, err
 	}
-	l.to = unique(to, cc, bcc)
-	l.sender(s, d)
-	l.text.SetAddrHeaderFromMailAddress(gomail.HeaderTo, to...)
-	if len(cc) > 0 {
-		l.text.SetAddrHeaderFromMailAddress(gomail.HeaderCc, cc...)
+	for _, to := range everybody {
+		if !slices.ContainsFunc(l.to, func(known string) bool { return strings.EqualFold(known, to) }) {
+			l.to = append(l.to, to)
+		}
 	}
+	l.sender(s, d)
 	l.text.Subject(oneLine(d.Subject))
 	l.text.SetDateWithValue(now)
 	l.text.SetMessageIDWithValue(l.id)
@@ -73,36 +77,6 @@ func (l *letter) sender(s *Settings, d *task.Email) {
 		}
 	}
 	l.text.FromMailAddress(&from)
-}
-
-func recipients(d *task.Email) (to, cc, bcc []*mail.Address, err error) {
-	for _, group := range []struct {
-		texts []string
-		into  *[]*mail.Address
-	}{{d.To, &to}, {d.CC, &cc}, {d.BCC, &bcc}} {
-		for _, text := range group.texts {
-			a, err := mail.ParseAddress(text)
-			if err != nil {
-				return nil, nil, nil, fmt.Errorf("an address cannot be read: %w", err)
-			}
-			*group.into = append(*group.into, a)
-		}
-	}
-	return to, cc, bcc, nil
-}
-
-func unique(groups ...[]*mail.Address) []string {
-	var list []string
-	seen := map[string]bool{}
-	for _, group := range groups {
-		for _, a := range group {
-			if key := strings.ToLower(a.Address); !seen[key] {
-				seen[key] = true
-				list = append(list, a.Address)
-			}
-		}
-	}
-	return list
 }
 
 // oneLine keeps a header on its line.

@@ -2,26 +2,16 @@ package email
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
-
-// Deps are what a provider works with.
-type Deps struct {
-	Files   provider.Client // a guarded client whose MaxBody is MaxFileBytes
-	Secrets provider.Secrets
-	Clock   clock.Clock
-	TLS     *tls.Config // nil: the system's roots
-}
 
 const (
 	withFiles = 4 // messages with attachments at the same time: each holds up to 20 MiB
@@ -30,18 +20,18 @@ const (
 
 // Provider sends through one SMTP server. Safe for concurrent use.
 type Provider struct {
-	deps   Deps
-	server *server
-	places chan struct{}
+	deps     provider.Deps
+	settings Settings
+	places   chan struct{}
 }
 
 // New makes a provider from the settings of its row.
-func New(raw json.RawMessage, deps Deps) (*Provider, error) {
+func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	s, err := parse(raw)
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{deps: deps, server: &server{settings: s, tls: deps.TLS}, places: make(chan struct{}, withFiles)}
+	p := &Provider{deps: deps, settings: s, places: make(chan struct{}, withFiles)}
 	_, err = p.password()
 	return p, err
 }
@@ -50,10 +40,10 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 func (p *Provider) Paid() bool { return false }
 
 func (p *Provider) password() (config.Secret, error) {
-	if p.server.settings.User == "" {
+	if p.settings.User == "" {
 		return "", nil
 	}
-	return p.deps.Secrets.Secret(p.server.settings.PasswordSecret)
+	return p.deps.Secrets.Secret(p.settings.PasswordSecret)
 }
 
 // Handle sends one message once.
@@ -75,7 +65,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	if err != nil {
 		return job.Result{}, err
 	}
-	l, err := compose(&p.server.settings, d.ID, &data, files, now)
+	l, err := compose(&p.settings, d.ID, &data, files, now)
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_address", "The message holds an address that cannot be used").WithCause(err)
 	}
@@ -87,21 +77,23 @@ func (p *Provider) send(ctx context.Context, l *letter) (job.Result, error) {
 	if err != nil {
 		return job.Result{}, provider.NoSecret("The password of the mail server cannot be read")
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.server.settings.timeout())
+	ctx, cancel := context.WithTimeout(ctx, p.settings.timeout())
 	defer cancel()
-	s, err := p.server.open(ctx, password)
+	client, hangUp, err := p.open(ctx, password)
 	if err != nil {
 		return job.Result{}, openFailure(err)
 	}
-	defer s.close()
-	refused, err := s.deliver(l)
+	defer hangUp()
+	refused, err := deliver(client, p.settings.From, l)
 	if err != nil {
-		return provider.Interrupted(err), err
+		return job.Result{Sent: job.AsFailure(err).Doubtful}, err // no cancel or stop undoes what may have been sent
 	}
 	result := job.Result{MessageID: l.id, Sent: true}
 	if refused > 0 {
 		result.Excerpt = fmt.Sprintf("%d of %d recipients were refused by the mail server", refused, len(l.to))
 	}
-	s.quit()
+	if client.UpdateDeadline(quitTimeout) == nil {
+		_ = client.Quit() // the message is accepted: whatever is answered now changes nothing
+	}
 	return result, nil
 }

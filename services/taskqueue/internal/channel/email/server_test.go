@@ -71,6 +71,7 @@ func serve(t *testing.T, s script) *server {
 	t.Cleanup(func() {
 		close(b.done)
 		_ = server.Close()
+		_ = listener.Close() // unknown to a server that has not begun to serve
 		<-stopped
 	})
 	return b

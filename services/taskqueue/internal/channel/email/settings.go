@@ -31,11 +31,6 @@ type Settings struct {
 	TimeoutSeconds int      `json:"timeout_seconds"`
 }
 
-const (
-	defaultTimeout = 60 * time.Second
-	maxTimeout     = 300 * time.Second
-)
-
 func parse(raw json.RawMessage) (Settings, error) {
 	var s Settings
 	if err := provider.Decode(raw, &s); err != nil {
@@ -69,10 +64,7 @@ func parse(raw json.RawMessage) (Settings, error) {
 }
 
 func (s *Settings) timeout() time.Duration {
-	if s.TimeoutSeconds <= 0 {
-		return defaultTimeout
-	}
-	return min(time.Duration(s.TimeoutSeconds)*time.Second, maxTimeout)
+	return provider.Timeout(s.TimeoutSeconds, time.Minute, 5*time.Minute)
 }
 
 func policies() map[string]gomail.TLSPolicy {

@@ -20,129 +20,91 @@ import (
 
 const quitTimeout = 3 * time.Second
 
-// server opens connections to the SMTP server.
-type server struct {
-	settings Settings
-	tls      *tls.Config // nil: the system's roots
-}
-
-// session is one connection. Its end is close: an unfinished message must never get its final dot.
-type session struct {
-	client *smtp.Client
-	conn   net.Conn
-	stop   func() bool
-}
-
-// open connects, secures and authenticates.
-func (s *server) open(ctx context.Context, password config.Secret) (*session, error) {
+// open connects, secures and authenticates. hangUp ends the connection, and so does ctx: an unfinished message must
+// never get its final dot.
+func (p *Provider) open(ctx context.Context, password config.Secret) (client *smtp.Client, hangUp func(), err error) {
+	s := &p.settings
+	encryption := p.deps.TLS
+	if encryption == nil {
+		encryption = &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12}
+	}
+	dial := (&net.Dialer{}).DialContext
+	if s.TLS == "implicit" {
+		dial = (&tls.Dialer{Config: encryption}).DialContext
+	}
 	var conn net.Conn
 	options := []gomail.Option{
-		gomail.WithPort(s.settings.Port),
-		gomail.WithTimeout(s.settings.timeout()),
-		gomail.WithTLSPolicy(policies()[s.settings.TLS]),
-		gomail.WithTLSConfig(s.tlsConfig()),
-		gomail.WithHELO(domain(s.settings.From)),
-		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
-			var err error
-			conn, err = s.dial(ctx, network, address)
+		gomail.WithPort(s.Port),
+		gomail.WithTimeout(s.timeout()),
+		gomail.WithTLSPolicy(policies()[s.TLS]),
+		gomail.WithTLSConfig(encryption),
+		gomail.WithHELO(domain(s.From)),
+		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+			conn, err = dial(ctx, network, address)
 			return conn, err
 		}),
 	}
-	if s.settings.User != "" {
-		options = append(options, gomail.WithUsername(s.settings.User), gomail.WithPassword(password.Reveal()),
+	if s.User != "" {
+		options = append(options, gomail.WithUsername(s.User), gomail.WithPassword(password.Reveal()),
 			gomail.WithSMTPAuth(s.mechanism()))
 	}
-	dialer, err := gomail.NewClient(s.settings.Host, options...)
+	dialer, err := gomail.NewClient(s.Host, options...)
 	if err != nil {
-		return nil, fmt.Errorf("mail client: %w", err)
+		return nil, nil, fmt.Errorf("mail client: %w", err)
 	}
-	client, err := dialer.DialToSMTPClientWithContext(ctx)
+	client, err = dialer.DialToSMTPClientWithContext(ctx)
 	if err != nil {
 		if conn != nil {
 			_ = conn.Close() // the library leaves it open
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	return &session{client: client, conn: conn, stop: context.AfterFunc(ctx, func() { _ = conn.Close() })}, nil
-}
-
-func (s *server) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	plain := net.Dialer{}
-	if s.settings.TLS == "implicit" {
-		return (&tls.Dialer{NetDialer: &plain, Config: s.tlsConfig()}).DialContext(
-			ctx,
-			network,
-			address,
-		)
-	}
-	return plain.DialContext(ctx, network, address)
-}
-
-func (s *server) tlsConfig() *tls.Config {
-	if s.tls != nil {
-		return s.tls
-	}
-	return &tls.Config{ServerName: s.settings.Host, MinVersion: tls.VersionTLS12}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	return client, func() { stop(); _ = conn.Close() }, nil
 }
 
 // mechanism is the configured one. Discovery on an implicit TLS connection would not see the encryption and
 // avoid PLAIN, which is what such servers offer.
-func (s *server) mechanism() gomail.SMTPAuthType {
-	found := mechanisms()[s.settings.Auth]
-	if found == gomail.SMTPAuthAutoDiscover && s.settings.TLS == "implicit" {
+func (s *Settings) mechanism() gomail.SMTPAuthType {
+	found := mechanisms()[s.Auth]
+	if found == gomail.SMTPAuthAutoDiscover && s.TLS == "implicit" {
 		return gomail.SMTPAuthPlain
 	}
 	return found
 }
 
-// quit takes leave of a server that has accepted the message; whatever it answers changes nothing.
-func (s *session) quit() {
-	if s.client.UpdateDeadline(quitTimeout) == nil {
-		_ = s.client.Quit()
-	}
-}
-
-func (s *session) close() {
-	s.stop()
-	_ = s.conn.Close()
-}
-
 // deliver hands over one message. refused is the number of recipients that the server will never take while it
 // took others. One recipient that may be taken later holds the message back for all: nobody gets it twice.
-func (s *session) deliver(l *letter) (refused int, err error) {
-	if err := s.client.Mail("<" + l.from + ">"); err != nil {
+func deliver(client *smtp.Client, from string, l *letter) (refused int, err error) {
+	if err := client.Mail("<" + from + ">"); err != nil {
 		return 0, replyFailure("sender", err, true)
 	}
-	var last error
+	var last *job.Failure
 	for _, to := range l.to {
-		err := s.client.Rcpt("<" + to + ">")
+		err := client.Rcpt(to)
 		if err == nil {
 			continue
 		}
-		if last = replyFailure("recipient", err, false); !job.AsFailure(last).Permanent || provider.IsFailOver(last) {
+		if last = replyFailure("recipient", err, false); !last.Permanent || last.Elsewhere {
 			return 0, last
 		}
 		refused++
 	}
-	if refused == len(l.to) {
+	if last != nil && refused == len(l.to) {
 		return refused, last
 	}
-	return refused, s.data(l)
-}
-
-func (s *session) data(l *letter) error {
-	w, err := s.client.Data()
+	w, err := client.Data()
 	if err != nil {
-		return replyFailure("data", err, false)
+		return refused, replyFailure("data", err, false)
 	}
 	if _, err := l.text.WriteTo(w); err != nil {
-		return job.Retryable("connection_lost", "The connection to the mail server broke while the message was sent").
+		return refused, job.Retryable("connection_lost", "The connection to the mail server broke while the message was sent").
 			WithCause(err)
 	}
 	if err := w.Close(); err != nil {
-		return finalFailure(err)
+		return refused, finalFailure(err)
 	}
-	return nil
+	return refused, nil
 }
 
 // finalFailure is about the answer to the complete message: without one it may have been accepted. It is sent again:
@@ -158,7 +120,7 @@ func finalFailure(err error) error {
 
 // replyFailure classifies a reply: 4xx may pass, 5xx will not. Policy (5.7.x) and everything before the first
 // recipient are between us and this server.
-func replyFailure(step string, err error, own bool) error {
+func replyFailure(step string, err error, own bool) *job.Failure {
 	var reply *textproto.Error
 	if !errors.As(err, &reply) {
 		return job.Retryable("connection_lost", "The connection to the mail server broke").WithCause(err)

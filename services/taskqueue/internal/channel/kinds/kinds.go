@@ -2,12 +2,13 @@
 package kinds
 
 import (
-	"crypto/tls"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/push"
@@ -20,70 +21,47 @@ import (
 // Outbox is the kind that keeps messages in the mailbox; any channel may have it.
 const Outbox = "outbox"
 
-// Deps are what the senders work with.
-type Deps struct {
-	API     provider.Client // for the providers' interfaces
-	Files   provider.Client // for attachments: reads email.MaxFileBytes
-	Secrets provider.Secrets
-	Clock   clock.Clock
-	Log     *slog.Logger
-	TLS     *tls.Config  // of mail servers; nil: the system's roots
-	Outbox  route.Sender // nil: the kind does not exist here
+// maker makes a sender of a real provider. Its settings are checked here, once.
+type maker func(settings json.RawMessage, deps provider.Deps) (route.Sender, error)
+
+func makers(c job.Channel) map[string]maker {
+	return map[job.Channel]map[string]maker{
+		job.Email:    {"smtp": made(email.New)},
+		job.SMS:      {"http": made(sms.NewGateway), "twilio": made(sms.NewTwilio)},
+		job.Push:     {"fcm": made(push.New)},
+		job.WhatsApp: {"graph": made(whatsapp.New)},
+	}[c]
 }
 
-// Factory makes senders. The kind is settings.kind, or the provider's name when there is none.
-func Factory(deps Deps) route.Factory {
-	return func(c job.Channel, name string, settings json.RawMessage) (route.Sender, error) {
-		kind, err := kindOf(name, settings)
+// made keeps a nil sender beside an error.
+func made[T route.Sender](create func(json.RawMessage, provider.Deps) (T, error)) maker {
+	return func(settings json.RawMessage, deps provider.Deps) (route.Sender, error) {
+		s, err := create(settings, deps)
 		if err != nil {
 			return nil, err
 		}
-		if kind == Outbox && deps.Outbox != nil {
-			return deps.Outbox, nil
+		return s, nil
+	}
+}
+
+// Factory makes senders. The kind is settings.kind, or the provider's name when there is none. outbox is the sender of
+// that kind; nil: it does not exist here.
+func Factory(deps provider.Deps, outbox route.Sender) route.Factory {
+	return func(c job.Channel, name string, settings json.RawMessage) (route.Sender, error) {
+		var s struct {
+			Kind string `json:"kind"`
 		}
-		return deps.sender(c, kind, settings)
+		if err := json.Unmarshal(settings, &s); err != nil {
+			return nil, fmt.Errorf("settings are not a JSON object: %w", err)
+		}
+		kind, known := cmp.Or(s.Kind, name), makers(c)
+		if kind == Outbox && outbox != nil {
+			return outbox, nil
+		}
+		if create := known[kind]; create != nil {
+			return create(settings, deps)
+		}
+		names := strings.Join(slices.Sorted(maps.Keys(known)), " or ")
+		return nil, fmt.Errorf("kind %q does not exist for %s: use %s", kind, c, names)
 	}
-}
-
-func kindOf(name string, settings json.RawMessage) (string, error) {
-	var s struct {
-		Kind string `json:"kind"`
-	}
-	if err := json.Unmarshal(settings, &s); err != nil {
-		return "", fmt.Errorf("settings are not a JSON object: %w", err)
-	}
-	if s.Kind == "" {
-		return name, nil
-	}
-	return s.Kind, nil
-}
-
-// sender makes a sender of a real provider. Its settings are checked here, once.
-func (d *Deps) sender(c job.Channel, kind string, settings json.RawMessage) (route.Sender, error) {
-	texts := sms.Deps{Client: d.API, Secrets: d.Secrets, Clock: d.Clock}
-	switch c.String() + " " + kind {
-	case "email smtp":
-		return checked(email.New(settings, email.Deps{Files: d.Files, Secrets: d.Secrets, Clock: d.Clock, TLS: d.TLS}))
-	case "sms http":
-		return checked(sms.NewGateway(settings, texts))
-	case "sms twilio":
-		return checked(sms.NewTwilio(settings, texts))
-	case "push fcm":
-		return checked(push.New(settings, push.Deps{Client: d.API, Secrets: d.Secrets, Clock: d.Clock, Log: d.Log}))
-	case "whatsapp graph":
-		return checked(whatsapp.New(settings, whatsapp.Deps{Client: d.API, Secrets: d.Secrets, Clock: d.Clock}))
-	}
-	return nil, fmt.Errorf("kind %q does not exist for %s: use %s", kind, c, known(c))
-}
-
-// checked keeps a nil sender beside an error.
-func checked[T route.Sender](s T, err error) (route.Sender, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-func known(c job.Channel) string {
-	return map[job.Channel]string{job.Email: "smtp", job.SMS: "http or twilio", job.Push: "fcm", job.WhatsApp: "graph"}[c]
 }

@@ -19,7 +19,7 @@ func (outbox) Handle(context.Context, worker.Delivery) (job.Result, error) { ret
 
 func TestSettingsBecomeSendersOfTheirKind(t *testing.T) {
 	t.Parallel()
-	build := kinds.Factory(kinds.Deps{Outbox: outbox{}, Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}})
+	build := kinds.Factory(provider.Deps{Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}}, outbox{})
 	for _, c := range []struct {
 		channel        job.Channel
 		name, settings string
@@ -46,7 +46,7 @@ func TestSettingsBecomeSendersOfTheirKind(t *testing.T) {
 			t.Errorf("%s %s: %v", c.channel, c.name, err)
 		}
 	}
-	if _, err := kinds.Factory(kinds.Deps{})(job.SMS, "outbox", []byte(`{}`)); err == nil {
+	if _, err := kinds.Factory(provider.Deps{}, nil)(job.SMS, "outbox", []byte(`{}`)); err == nil {
 		t.Error("an outbox where there is none")
 	}
 }

@@ -4,33 +4,35 @@
 package progress
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Mark is the fate of one part.
-type Mark byte
-
-// The fates.
+// The fates of a part.
 const (
-	Left    Mark = '.' // not sent yet
-	Sent    Mark = 's'
-	Dead    Mark = 'd' // the recipient does not exist any more
-	Refused Mark = 'r' // the provider will never take it
+	Left    byte = '.' // not sent yet
+	Sent    byte = 's'
+	Dead    byte = 'd' // the recipient does not exist any more
+	Refused byte = 'r' // the provider will never take it
 )
 
-// Read returns the marks of n parts; all are Left when nothing fitting is remembered.
-func Read(b *job.Body, n int) []Mark {
+// Read returns the fates of n parts, in the form in which they are stored; all are Left when nothing fitting is
+// remembered.
+func Read(b *job.Body, n int) []byte {
 	stored := b.Progress
 	if stored == nil {
 		stored = inData(b.Data)
 	}
-	marks := make([]Mark, n)
-	for i := range marks {
-		marks[i] = Left
-		if len(stored) == n {
-			marks[i] = valid(stored[i])
+	marks := bytes.Repeat([]byte{Left}, n)
+	if len(stored) != n {
+		return marks
+	}
+	for i, mark := range stored {
+		switch mark {
+		case Sent, Dead, Refused:
+			marks[i] = mark
 		}
 	}
 	return marks
@@ -47,30 +49,5 @@ func inData(data []byte) []byte {
 	return []byte(d.Parts)
 }
 
-func valid(c byte) Mark {
-	switch m := Mark(c); m {
-	case Sent, Dead, Refused:
-		return m
-	}
-	return Left
-}
-
-// Encode is the stored form of the marks, for job.Result.
-func Encode(marks []Mark) []byte {
-	text := make([]byte, len(marks))
-	for i, m := range marks {
-		text[i] = byte(m)
-	}
-	return text
-}
-
-// Count counts the parts with mark m.
-func Count(marks []Mark, m Mark) int {
-	n := 0
-	for _, one := range marks {
-		if one == m {
-			n++
-		}
-	}
-	return n
-}
+// Count counts the parts with a fate.
+func Count(marks []byte, fate byte) int { return bytes.Count(marks, []byte{fate}) }

@@ -14,9 +14,9 @@ import (
 func TestWhatIsStoredIsRead(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
-		marks := rapid.SliceOf(rapid.SampledFrom([]progress.Mark{progress.Left, progress.Sent, progress.Dead, progress.Refused})).Draw(t, "marks")
-		got := progress.Read(&job.Body{Progress: progress.Encode(marks)}, len(marks))
-		if diff := cmp.Diff(string(progress.Encode(marks)), string(progress.Encode(got))); diff != "" {
+		marks := rapid.SliceOf(rapid.SampledFrom([]byte{progress.Left, progress.Sent, progress.Dead, progress.Refused})).Draw(t, "marks")
+		got := progress.Read(&job.Body{Progress: marks}, len(marks))
+		if diff := cmp.Diff(string(marks), string(got)); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -25,15 +25,15 @@ func TestWhatIsStoredIsRead(t *testing.T) {
 func TestMarksThatDoNotFitAreForgotten(t *testing.T) {
 	t.Parallel()
 	for _, b := range []job.Body{{}, {Progress: []byte("s")}, {Progress: []byte("sss")}, {Progress: []byte("xy")}, {Data: []byte("nonsense")}} {
-		if got := progress.Read(&b, 2); string(progress.Encode(got)) != ".." {
-			t.Errorf("%+v: %s", b, progress.Encode(got))
+		if got := progress.Read(&b, 2); string(got) != ".." {
+			t.Errorf("%+v: %s", b, got)
 		}
 	}
 }
 
 func TestMarksThatAFormerVersionKeptInTheDataAreRead(t *testing.T) {
 	t.Parallel()
-	if got := progress.Read(&job.Body{Data: []byte(`{"tokens":["a","b"],"_parts":"s."}`)}, 2); string(progress.Encode(got)) != "s." {
-		t.Errorf("%s", progress.Encode(got))
+	if got := progress.Read(&job.Body{Data: []byte(`{"tokens":["a","b"],"_parts":"s."}`)}, 2); string(got) != "s." {
+		t.Errorf("%s", got)
 	}
 }

@@ -1,7 +1,7 @@
 package provider_test
 
 import (
-	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -21,13 +20,13 @@ func TestStatusesWithoutABetterCodeHaveTheirClass(t *testing.T) {
 		status     int
 		paid, free string
 	}{
-		{301, "failover", "failover"}, {400, "permanent", "permanent"}, {401, "failover", "failover"}, {402, "failover", "failover"},
-		{403, "failover", "failover"}, {404, "failover", "failover"}, {408, "retry", "retry"}, {413, "permanent", "permanent"},
-		{422, "permanent", "permanent"}, {425, "retry", "retry"}, {429, "retry", "retry"}, {500, "retry", "retry"}, {502, "doubt", "retry"},
-		{503, "retry", "retry"}, {504, "doubt", "retry"}, {520, "doubt", "retry"},
+		{301, "elsewhere", "elsewhere"}, {400, "permanent", "permanent"}, {401, "elsewhere", "elsewhere"}, {402, "elsewhere", "elsewhere"},
+		{403, "elsewhere", "elsewhere"}, {404, "elsewhere", "elsewhere"}, {408, "retry", "retry"}, {413, "permanent", "permanent"},
+		{422, "permanent", "permanent"}, {425, "retry", "retry"}, {429, "retry", "retry"}, {500, "retry", "retry"}, {502, "unknown", "retry"},
+		{503, "retry", "retry"}, {504, "unknown", "retry"}, {520, "unknown", "retry"},
 	} {
 		for paid, want := range map[bool]string{true: c.paid, false: c.free} {
-			if got := providertest.Class(provider.Status(c.status, http.Header{}, time.Unix(0, 0), paid, "")); got != want {
+			if got := provider.Outcome(provider.Status(&netguard.Response{Status: c.status}, time.Unix(0, 0), paid, "")); got != want {
 				t.Errorf("%d, paid %t: %s, want %s", c.status, paid, got, want)
 			}
 		}
@@ -47,18 +46,24 @@ func TestNoAnswerIsDoubtOnlyAfterAPaidRequestWasWritten(t *testing.T) {
 		paid      bool
 		want      string
 	}{
-		{"paid, connection lost after the request", dropping.URL, true, "doubt"},
+		{"paid, connection lost after the request", dropping.URL, true, "unknown"},
 		{"free, connection lost after the request", dropping.URL, false, "retry"},
 		{"paid, nobody listens", closed.URL, true, "retry"},
-		{"paid, address refused", "http://10.0.0.1/", true, "failover"},
+		{"paid, address refused", "http://10.0.0.1/", true, "elsewhere"},
 	} {
 		u, err := url.Parse(c.url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = provider.Exchange(t.Context(), client, netguard.Request{Method: "POST", URL: u, Body: []byte("x"), Timeout: 5 * time.Second}, c.paid)
-		if providertest.Class(err) != c.want || provider.Interrupted(err).Sent != (c.want == "doubt") {
-			t.Errorf("%s: %s (%v), want %s", c.name, providertest.Class(err), err, c.want)
+		deps, q := provider.Deps{API: client}, netguard.Request{Method: "POST", URL: u, Body: []byte("x"), Timeout: 5 * time.Second}
+		var result job.Result
+		if c.paid {
+			result, err = deps.Send(t.Context(), q, nil)
+		} else {
+			_, err = deps.Do(t.Context(), q)
+		}
+		if provider.Outcome(err) != c.want || result.Sent != (c.want == "unknown") {
+			t.Errorf("%s: %s (%v), want %s", c.name, provider.Outcome(err), err, c.want)
 		}
 	}
 }
@@ -84,7 +89,7 @@ func TestMisspeltSettingsAreRefused(t *testing.T) {
 	var dst struct {
 		Host string `json:"host"`
 	}
-	if err := provider.Decode([]byte(`{"kind":"smtp","host":"h"}`), &dst); err != nil || dst.Host != "h" {
+	if err := provider.Decode([]byte(`{"kind":"smtp","rate_per_second":2,"host":"h"}`), &dst); err != nil || dst.Host != "h" {
 		t.Errorf("%+v, %v", dst, err)
 	}
 	for _, raw := range []string{`{"hots":"h"}`, `[]`, `{"host":1}`, ``} {
@@ -94,13 +99,13 @@ func TestMisspeltSettingsAreRefused(t *testing.T) {
 	}
 }
 
-func TestAFailureOfTheProviderStaysAFailure(t *testing.T) {
+func TestAFailureOfTheProviderIsOneForGoodAndElsewhere(t *testing.T) {
 	t.Parallel()
-	var f *job.Failure
-	if err := provider.FailOver("x", "y"); !errors.As(err, &f) || !f.Permanent || !provider.IsFailOver(err) {
+	wrapped := fmt.Errorf("wrapped: %w", provider.FailOver("x", "y"))
+	if f := job.AsFailure(wrapped); !f.Permanent || provider.Outcome(wrapped) != "elsewhere" {
 		t.Error("the class got lost")
 	}
-	if provider.IsFailOver(job.Permanent("x", "y")) {
+	if provider.Outcome(job.Permanent("x", "y")) == "elsewhere" {
 		t.Error("a failure of the message is not one of the provider")
 	}
 }

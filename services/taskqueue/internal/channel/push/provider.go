@@ -1,19 +1,20 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/fcm"
-	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -29,32 +30,23 @@ type Settings struct {
 	TimeoutSeconds int    `json:"timeout_seconds"`
 }
 
-// Deps are what a provider works with.
-type Deps struct {
-	Client  provider.Client
-	Secrets provider.Secrets
-	Clock   clock.Clock
-	Log     *slog.Logger
-}
-
 const (
-	defaultBase    = "https://fcm.googleapis.com"
 	defaultTimeout = 10 * time.Second
-	maxTimeout     = 60 * time.Second
+	maxTimeout     = time.Minute
 	parallel       = 16 // requests of one job at the same time
 )
 
 // Provider sends through one FCM project. Safe for concurrent use.
 type Provider struct {
-	deps     Deps
+	deps     provider.Deps
 	access   *fcm.Access
 	endpoint *url.URL
 	timeout  time.Duration
 }
 
 // New makes a provider from the settings of its row.
-func New(raw json.RawMessage, deps Deps) (*Provider, error) {
-	s := Settings{BaseURL: defaultBase}
+func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
+	s := Settings{BaseURL: "https://fcm.googleapis.com"}
 	if err := provider.Decode(raw, &s); err != nil {
 		return nil, err
 	}
@@ -69,69 +61,46 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key_secret: %w", err)
 	}
-	if s.Project == "" {
-		s.Project = key.Project
-	}
-	if s.Project == "" {
+	project := cmp.Or(s.Project, key.Project)
+	if project == "" {
 		return nil, errors.New("project is missing, in the settings and in the key")
 	}
 	base, err := provider.ParseBase(s.BaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("base_url: %w", err)
+		return nil, err
 	}
-	p := &Provider{deps: deps, access: fcm.NewAccess(exchanger{deps.Client}, deps.Clock, read),
-		endpoint: base.JoinPath("v1", "projects", s.Project, "messages:send"), timeout: defaultTimeout}
-	if s.TimeoutSeconds > 0 {
-		p.timeout = min(time.Duration(s.TimeoutSeconds)*time.Second, maxTimeout)
-	}
-	return p, nil
+	return &Provider{
+		deps:     deps,
+		access:   fcm.NewAccess(&deps, deps.Clock, read),
+		endpoint: base.JoinPath("v1", "projects", project, "messages:send"),
+		timeout:  provider.Timeout(s.TimeoutSeconds, defaultTimeout, maxTimeout),
+	}, nil
 }
 
 // Paid is false: a push costs nothing, and one too many does less harm than one too few.
 func (p *Provider) Paid() bool { return false }
 
-// round is one attempt over all recipients that are left.
-type round struct {
-	data  task.Push
-	to    []string // tokens, or one empty string for the topic
-	marks []progress.Mark
-
-	mu       sync.Mutex // guards the fields below and marks
-	id       string     // of the first message sent
-	status   int
-	own      error // the provider's own fault
-	passing  error // the retryable failure that waits longest
-	refusal  error // the last permanent one
-	freshest int   // tokens sent in this round
-}
-
 // Handle sends to every token that has no fate yet. The fates are told with the result, so that a retry leaves those
 // tokens out.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
-	r := &round{}
-	if err := json.Unmarshal(d.Body.Data, &r.data); err != nil {
-		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	r, err := newRound(d.Body)
+	if err != nil {
+		return job.Result{}, err
 	}
-	r.to = r.data.Tokens
-	if r.data.Topic != "" {
-		r.to = []string{""}
-	}
-	r.marks = progress.Read(d.Body, len(r.to))
 	token, err := p.access.Token(ctx)
 	if err != nil {
 		return r.result(), failure(err)
 	}
-	p.sendAll(ctx, r, token)
-	p.report(ctx, d.ID, r)
+	p.sendAll(ctx, r, config.Secret(token))
 	err = r.conclude()
-	result := r.result()
-	if err != nil && r.freshest > 0 {
-		result.Progress = progress.Encode(r.marks)
-	}
-	return result, err
+	p.report(ctx, d.ID, r)
+	return r.result(), err
 }
 
-func (p *Provider) sendAll(ctx context.Context, r *round, token string) {
+// sendAll asks for the recipients that are left, until it shows that the provider itself is at fault: the others would
+// hear the same.
+func (p *Provider) sendAll(ctx context.Context, r *round, token config.Secret) {
+	var stopped atomic.Bool
 	places := make(chan struct{}, parallel)
 	var all sync.WaitGroup
 	for i, mark := range r.marks {
@@ -139,36 +108,38 @@ func (p *Provider) sendAll(ctx context.Context, r *round, token string) {
 			continue
 		}
 		places <- struct{}{}
-		if ctx.Err() != nil || r.stopped() {
+		if ctx.Err() != nil || stopped.Load() {
 			break
 		}
 		all.Go(func() {
 			defer func() { <-places }()
-			p.sendOne(ctx, r, i, token)
+			r.fates[i] = p.sendOne(ctx, &r.data, r.to[i], token)
+			if job.AsFailure(r.fates[i].err).Elsewhere {
+				stopped.Store(true)
+			}
 		})
 	}
 	all.Wait()
 }
 
-func (p *Provider) sendOne(ctx context.Context, r *round, i int, token string) {
-	body, err := Render(&r.data, r.to[i])
+func (p *Provider) sendOne(ctx context.Context, data *task.Push, to string, token config.Secret) fate {
+	body, err := Render(data, to)
 	if err != nil {
-		r.note(i, progress.Refused, 0, "", job.Permanent("bad_payload", "The push message cannot be built"))
-		return
+		return fate{mark: progress.Refused, err: job.Permanent("bad_payload", "The push message cannot be built")}
 	}
-	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
-	answer, err := exchanger{
-		p.deps.Client,
-	}.Do(ctx, netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: body, Timeout: p.timeout})
+	answer, err := p.deps.Do(ctx, provider.PostJSON(p.endpoint, token, body, p.timeout))
 	if err != nil {
-		r.note(i, progress.Left, 0, "", err)
-		return
+		return fate{mark: progress.Left, err: err}
 	}
-	mark, err := judge(fcm.Judge(answer, p.deps.Clock.Now()))
 	if answer.Status == http.StatusUnauthorized {
-		p.access.Drop(token)
+		p.access.Drop(token.Reveal())
 	}
-	r.note(i, mark, answer.Status, messageID(answer.Body), err)
+	said := fcm.Judge(answer, p.deps.Clock.Now())
+	if said == nil {
+		name := provider.Lookup(answer.Body, "name") // projects/<project>/messages/<id>
+		return fate{mark: progress.Sent, status: answer.Status, id: name[strings.LastIndexByte(name, '/')+1:]}
+	}
+	return fate{mark: markOf(said), status: answer.Status, err: failure(said)}
 }
 
 // report logs dead tokens by their hashes.

@@ -25,7 +25,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/push"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -160,7 +159,7 @@ func (g *google) provider(t *testing.T) *push.Provider {
 	}
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 	t.Cleanup(client.Close)
-	p, err := push.New([]byte(`{"kind":"fcm","key_secret":"key","base_url":"`+g.URL+`"}`), push.Deps{Client: client, Clock: g.clock,
+	p, err := push.New([]byte(`{"kind":"fcm","key_secret":"key","base_url":"`+g.URL+`"}`), provider.Deps{API: client, Clock: g.clock,
 		Secrets: provider.Directory{Root: fstest.MapFS{"key": {Data: key}}}, Log: slog.New(slog.NewTextHandler(&g.log, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -218,14 +217,14 @@ func TestAnswersForOneTokenHaveTheirClass(t *testing.T) {
 		{"unavailable", fcm(503, "UNAVAILABLE", "", "Fri, 20 Nov 2026 12:01:00 GMT"), "retry", time.Minute},
 		{"internal", fcm(500, "INTERNAL", "", ""), "retry", 0},
 		{"gateway", reply{status: 502, body: "<html>"}, "retry", 0},
-		{"certificate of the platform", fcm(401, "THIRD_PARTY_AUTH_ERROR", "", ""), "failover", 0},
-		{"no permission", reply{status: 403, body: `{"error":{"status":"PERMISSION_DENIED"}}`}, "failover", 0},
-		{"no such project", reply{status: 404, body: `{"error":{"status":"NOT_FOUND"}}`}, "failover", 0},
+		{"certificate of the platform", fcm(401, "THIRD_PARTY_AUTH_ERROR", "", ""), "elsewhere", 0},
+		{"no permission", reply{status: 403, body: `{"error":{"status":"PERMISSION_DENIED"}}`}, "elsewhere", 0},
+		{"no such project", reply{status: 404, body: `{"error":{"status":"NOT_FOUND"}}`}, "elsewhere", 0},
 	} {
 		g.say("t1", c.reply)
 		result, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["t1"],"title":"T"}`)})
-		if f := job.AsFailure(err); providertest.Class(err) != c.want || f.RetryAfter != c.wait || result.Sent || result.HTTPStatus != c.reply.status {
-			t.Errorf("%s: %s, wait %s (%v), %+v", c.name, providertest.Class(err), f.RetryAfter, err, result)
+		if f := job.AsFailure(err); provider.Outcome(err) != c.want || f.RetryAfter != c.wait || result.Sent || result.HTTPStatus != c.reply.status {
+			t.Errorf("%s: %s, wait %s (%v), %+v", c.name, provider.Outcome(err), f.RetryAfter, err, result)
 		}
 		if strings.Contains(err.Error(), "t1") {
 			t.Errorf("%s: the error names the token", c.name)
@@ -241,8 +240,8 @@ func TestARetrySendsOnlyToTheTokensWithoutAFate(t *testing.T) {
 	g.say("slow", fcm(503, "UNAVAILABLE", "", "9"))
 	b := body(`{"tokens":["a","dead-token","slow","b"],"title":"T","callback_url":"https://x.test/"}`)
 	result, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: b})
-	if f := job.AsFailure(err); providertest.Class(err) != "retry" || f.RetryAfter != 9*time.Second || !result.Sent {
-		t.Fatalf("%s %v %+v", providertest.Class(err), err, result)
+	if f := job.AsFailure(err); provider.Outcome(err) != "retry" || f.RetryAfter != 9*time.Second || !result.Sent {
+		t.Fatalf("%s %v %+v", provider.Outcome(err), err, result)
 	}
 	if want := `{"sent":2,"left":1,"dead":1,"dead_at":[1],"dead_tokens":["dead-token"],"dead_complete":true}`; result.Excerpt != want {
 		t.Errorf("excerpt %s", result.Excerpt)
@@ -277,8 +276,8 @@ func TestAPushThatReachesNobodyFailedAndListsWhatFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := g.provider(t).Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(string(raw))})
-	if providertest.Class(err) != "permanent" || result.Sent || len(g.took()) != 40 {
-		t.Fatalf("%s %v", providertest.Class(err), err)
+	if provider.Outcome(err) != "permanent" || result.Sent || len(g.took()) != 40 {
+		t.Fatalf("%s %v", provider.Outcome(err), err)
 	}
 	var s struct {
 		Dead     int      `json:"dead"`
@@ -319,7 +318,7 @@ func TestTheAccessTokenIsFetchedOncePerLife(t *testing.T) {
 	g.mu.Lock()
 	g.grants = 7 // the token we hold is not accepted any more
 	g.mu.Unlock()
-	if err := send(); providertest.Class(err) != "retry" {
+	if err := send(); provider.Outcome(err) != "retry" {
 		t.Errorf("an access token that ended early: %v", err)
 	}
 	if err := send(); err != nil || g.grants != 8 {
@@ -332,11 +331,11 @@ func TestARefusedAccountAndAMissingServerAreToldApart(t *testing.T) {
 	g := serve(t)
 	p := g.provider(t)
 	g.refuse = true
-	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); providertest.Class(err) != "failover" {
+	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); provider.Outcome(err) != "elsewhere" {
 		t.Errorf("refused: %v", err)
 	}
 	g.Close()
-	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); providertest.Class(err) != "retry" {
+	if _, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body(`{"tokens":["a"],"title":"T"}`)}); provider.Outcome(err) != "retry" {
 		t.Errorf("away: %v", err)
 	}
 }
@@ -352,8 +351,8 @@ func TestAStoppedRoundKeepsWhatIsLeft(t *testing.T) {
 	cancel()
 	b := body(`{"tokens":["a","b"],"title":"T"}`)
 	result, err := p.Handle(ctx, worker.Delivery{ID: jobID, Body: b})
-	if providertest.Class(err) != "retry" || result.Sent || string(b.Data) != `{"tokens":["a","b"],"title":"T"}` {
-		t.Errorf("%s %+v %s", providertest.Class(err), result, b.Data)
+	if provider.Outcome(err) != "retry" || result.Sent || string(b.Data) != `{"tokens":["a","b"],"title":"T"}` {
+		t.Errorf("%s %+v %s", provider.Outcome(err), result, b.Data)
 	}
 }
 
@@ -362,7 +361,7 @@ func TestAKeyThatIsNoServiceAccountsIsRefused(t *testing.T) {
 	root := fstest.MapFS{"text": {Data: []byte("x")}, "user": {Data: []byte(`{"type":"authorized_user"}`)},
 		"half": {Data: []byte(`{"type":"service_account","private_key":"x","client_email":"a","token_uri":"https://x.test/"}`)}}
 	for _, name := range []string{"", "missing", "text", "user", "half"} {
-		if _, err := push.New([]byte(`{"key_secret":"`+name+`"}`), push.Deps{Secrets: provider.Directory{Root: root}}); err == nil {
+		if _, err := push.New([]byte(`{"key_secret":"`+name+`"}`), provider.Deps{Secrets: provider.Directory{Root: root}}); err == nil {
 			t.Errorf("%q was accepted", name)
 		}
 	}

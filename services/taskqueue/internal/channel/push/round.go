@@ -1,62 +1,80 @@
 package push
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-const maxExcerpt = 1 << 10
+const (
+	maxExcerpt = 1 << 10
+	maxListed  = maxExcerpt / len(`0,"",`) // a dead token takes no less: its position and itself
+)
 
-// note keeps the fate of one recipient.
-func (r *round) note(i int, mark progress.Mark, status int, id string, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.marks[i], r.status = mark, status
-	if mark != progress.Left {
-		r.freshest++
-	}
-	switch {
-	case err == nil:
-		if r.id == "" {
-			r.id = id
-		}
-	case provider.IsFailOver(err):
-		r.own = err
-	case job.AsFailure(err).Permanent:
-		r.refusal = err
-	case r.passing == nil || job.AsFailure(err).RetryAfter > job.AsFailure(r.passing).RetryAfter:
-		r.passing = err
-	}
+// fate is what became of one recipient in this round; who was not asked has none.
+type fate struct {
+	mark   byte
+	status int
+	id     string // of the message
+	err    error
 }
 
-// stopped reports whether the provider itself is at fault: the other recipients would hear the same.
-func (r *round) stopped() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.own != nil
+// round is one attempt over all recipients that are left.
+type round struct {
+	data  task.Push
+	to    []string // tokens, or one empty string for the topic
+	marks []byte   // of package progress
+	fates []fate   // each written by the request of its recipient
 }
 
-// conclude decides the attempt: whatever is left and may pass is tried again; a message that reached anybody
-// is sent; one that reached nobody failed.
+func newRound(b *job.Body) (*round, error) {
+	r := &round{}
+	if err := json.Unmarshal(b.Data, &r.data); err != nil {
+		return nil, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	}
+	r.to = r.data.Tokens
+	if r.data.Topic != "" {
+		r.to = []string{""}
+	}
+	r.marks, r.fates = progress.Read(b, len(r.to)), make([]fate, len(r.to))
+	return r, nil
+}
+
+// conclude marks who was asked and decides the attempt: whatever is left and may pass is tried again, after the longest
+// wait; a message that reached anybody is sent; one that reached nobody failed.
 func (r *round) conclude() error {
+	var own, passing, refusal *job.Failure
+	for i, f := range r.fates {
+		if f.mark != 0 {
+			r.marks[i] = f.mark
+		}
+		switch failure := job.AsFailure(f.err); {
+		case f.err == nil:
+		case failure.Elsewhere:
+			own = failure
+		case failure.Permanent:
+			refusal = failure
+		case passing == nil || failure.RetryAfter > passing.RetryAfter:
+			passing = failure
+		}
+	}
 	switch {
-	case r.own != nil:
-		return r.own
-	case r.passing != nil:
-		return r.passing
+	case own != nil:
+		return own
+	case passing != nil:
+		return passing
 	case progress.Count(r.marks, progress.Left) > 0:
 		return job.Retryable("interrupted", "The push was interrupted before it reached every device")
 	case progress.Count(r.marks, progress.Sent) > 0:
 		return nil
 	case progress.Count(r.marks, progress.Dead) == len(r.marks):
 		return job.Permanent("token_dead", fmt.Sprintf("None of the %d devices is registered any more", len(r.marks)))
-	case r.refusal != nil:
-		return r.refusal
+	case refusal != nil:
+		return refusal
 	default:
 		return job.Permanent("push_refused", "The push provider refused the message")
 	}
@@ -74,59 +92,48 @@ type summary struct {
 }
 
 func (r *round) result() job.Result {
-	sent := progress.Count(r.marks, progress.Sent)
-	result := job.Result{HTTPStatus: r.status, MessageID: r.id, Sent: sent > 0}
-	if len(r.marks) == 1 && sent == 1 {
-		return result
-	}
 	s := summary{
-		Sent:    sent,
+		Sent:    progress.Count(r.marks, progress.Sent),
 		Left:    progress.Count(r.marks, progress.Left),
 		Refused: progress.Count(r.marks, progress.Refused),
 		Dead:    progress.Count(r.marks, progress.Dead),
 	}
-	result.Excerpt = s.encode(r.to, r.marks)
+	result := job.Result{Sent: s.Sent > 0}
+	for _, f := range r.fates {
+		result.HTTPStatus, result.MessageID = cmp.Or(f.status, result.HTTPStatus), cmp.Or(result.MessageID, f.id)
+		if f.mark != 0 && f.mark != progress.Left {
+			result.Progress = r.marks
+		}
+	}
+	if len(r.marks) > 1 || s.Sent == 0 {
+		result.Excerpt = s.encode(r.to, r.marks)
+	}
 	return result
 }
 
-// encode lists the dead tokens and their positions until the excerpt is full, and says whether all fitted.
-func (s *summary) encode(to []string, marks []progress.Mark) string {
-	text := s.text()
-	complete := true
+// encode lists the first dead tokens, as many as fit into the excerpt, and says whether these are all.
+func (s *summary) encode(to []string, marks []byte) string {
+	var at []int
 	for i, mark := range marks {
-		if mark != progress.Dead {
-			continue
+		if mark == progress.Dead {
+			at = append(at, i)
 		}
-		next := *s
-		next.DeadAt, next.Tokens, next.Complete = append(next.DeadAt, i), append(next.Tokens, to[i]), &complete
-		if longer := next.text(); len(longer) < maxExcerpt { // "false" is longer than "true"
-			*s, text = next, longer
-			continue
-		}
-		complete = false
-		if s.Complete == nil {
+	}
+	for n := min(len(at), maxListed); ; n-- {
+		s.DeadAt, s.Tokens, s.Complete = at[:n], nil, nil
+		if len(at) > 0 {
+			complete := n == len(at)
 			s.Complete = &complete
 		}
-		return s.text()
+		for _, i := range at[:n] {
+			s.Tokens = append(s.Tokens, to[i])
+		}
+		raw, err := json.Marshal(s)
+		switch {
+		case err != nil:
+			return ""
+		case len(raw) <= maxExcerpt || n == 0:
+			return string(raw)
+		}
 	}
-	return text
-}
-
-func (s *summary) text() string {
-	raw, err := json.Marshal(s)
-	if err != nil {
-		return ""
-	}
-	return string(raw)
-}
-
-// messageID is the last part of projects/<project>/messages/<id>.
-func messageID(body []byte) string {
-	var sent struct {
-		Name string `json:"name"`
-	}
-	if json.Unmarshal(body, &sent) != nil {
-		return ""
-	}
-	return sent.Name[strings.LastIndexByte(sent.Name, '/')+1:]
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"runtime/debug"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -18,33 +16,19 @@ import (
 const breakerFailures = 5
 
 // Outcomes are the values of the outcome label.
-func Outcomes() []string {
-	return []string{"sent", "retry", "permanent", "elsewhere", "unknown", "postponed", "paused"}
-}
+func Outcomes() []string { return append(provider.Outcomes(), "paused") }
 
-// account is a sender with its circuit breaker.
+// account is a sender that is left alone when it fails, and gets no more than its rate.
 type account struct {
+	*Config
 	channel  job.Channel
 	name     string
 	settings json.RawMessage
 	sender   Sender
-	observer Observer
-	log      *slog.Logger
-	pacer    *pace.Pacer
 	rate     float64 // deliveries a second; 0: as many as come
 	to       job.Destination
-	circuits *circuit.Circuits
 
-	intend func(context.Context, worker.Delivery) error
-}
-
-func (s *Set) build(c job.Channel, name string, settings json.RawMessage, sender Sender) *account {
-	p := &account{channel: c, name: name, settings: settings, sender: sender, observer: s.cfg.Observer, log: s.cfg.Log}
-	p.pacer = s.cfg.Pacer
-	p.intend = func(ctx context.Context, d worker.Delivery) error { return d.Intend(ctx, name) }
-	p.to, p.circuits = job.Via(c, name), s.cfg.Circuits
-	p.observer.Configured(c, name)
-	return p
+	intend func(d worker.Delivery, ctx context.Context, provider string) error
 }
 
 // judge says what the answer tells of the provider: the message's own faults are none of its. Nothing is said when it
@@ -58,75 +42,47 @@ func judge(err error) circuit.Verdict {
 		return circuit.Verdict{}
 	case f.Reason == provider.RateLimited:
 		return circuit.Verdict{Asked: f.RetryAfter}
-	case f.Permanent && !provider.IsFailOver(err):
+	case f.Permanent && !f.Elsewhere:
 		return circuit.Verdict{Well: true}
 	}
 	return circuit.Verdict{Ill: true}
 }
 
 // send tries the provider once, unless it is paused or would get more than its rate.
-func (p *account) send(ctx context.Context, d worker.Delivery) (job.Result, error) {
-	if err := p.pacer.Pass(ctx, p.channel.String()+":"+p.name, p.rate, d.Body.Flow); err != nil {
-		p.observer.Attempt(p.channel, p.name, "postponed")
-		return job.Result{}, err
+func (p *account) send(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
+	if err := p.Pacer.Pass(ctx, p.channel.String()+":"+p.name, p.rate, d.Body.Flow); err != nil {
+		p.Observer.Attempt(p.channel, p.name, provider.Outcome(err))
+		return result, err
 	}
-	var result job.Result
-	var err error
-	wait := p.circuits.Do(ctx, p.to, breakerFailures, func() circuit.Verdict {
+	wait := p.Circuits.Do(ctx, p.to, breakerFailures, func() circuit.Verdict {
 		result, err = p.ask(ctx, d)
 		return judge(err)
 	})
 	if wait > 0 {
-		p.observer.Attempt(p.channel, p.name, "paused")
-		return job.Result{}, job.AwaitRecovery(pausedReason, "The provider keeps failing; messages to it are paused", wait).For(job.ViaAny(p.channel))
+		p.Observer.Attempt(p.channel, p.name, "paused")
+		return result, job.AwaitRecovery("provider_paused", "The provider keeps failing; messages to it are paused", wait).
+			For(job.ViaAny(p.channel))
 	}
-	p.observer.Attempt(p.channel, p.name, outcome(err))
+	p.Observer.Attempt(p.channel, p.name, provider.Outcome(err))
 	return result, err
 }
 
-// pausedReason is that of messages to a provider whose circuit is open.
-const pausedReason = "provider_paused"
-
-// ask marks a paid send and begins it.
-func (p *account) ask(ctx context.Context, d worker.Delivery) (job.Result, error) {
-	if p.sender.Paid() {
-		if err := p.intend(ctx, d); err != nil {
-			return job.Result{}, err
-		}
-	}
-	return p.try(ctx, d)
-}
-
-// try calls the sender; a panic in a paid one leaves doubt, elsewhere it is the worker's business.
-func (p *account) try(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
+// ask begins a send. One that is paid is marked before, and a panic in it leaves doubt; elsewhere a panic is the
+// worker's business.
+func (p *account) ask(ctx context.Context, d worker.Delivery) (result job.Result, err error) {
 	if !p.sender.Paid() {
 		return p.sender.Handle(ctx, d)
 	}
+	if err := p.intend(d, ctx, p.name); err != nil {
+		return result, err
+	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			p.log.Error("provider panicked", "channel", p.channel.String(), "provider", p.name, "job_id", string(d.ID),
+			p.Log.Error("provider panicked", "channel", p.channel.String(), "provider", p.name, "job_id", string(d.ID),
 				"stack", string(debug.Stack()))
 			result, err = job.Result{Sent: true}, job.Doubt("panic",
 				"The delivery failed inside the task queue; the message may have been sent")
 		}
 	}()
 	return p.sender.Handle(ctx, d)
-}
-
-func outcome(err error) string {
-	f := job.AsFailure(err)
-	switch {
-	case err == nil:
-		return "sent"
-	case f.Doubtful:
-		return "unknown"
-	case f.Postponed:
-		return "postponed"
-	case provider.IsFailOver(err):
-		return "elsewhere"
-	case f.Permanent:
-		return "permanent"
-	default:
-		return "retry"
-	}
 }

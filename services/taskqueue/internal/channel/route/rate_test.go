@@ -34,14 +34,15 @@ func TestARowsRatePostponesWithoutAskingTheProviderOrTheNextOne(t *testing.T) {
 	})
 }
 
-func TestARateIsTakenOutOfTheSettingsAndMustMakeSense(t *testing.T) {
+func TestARateMustMakeSense(t *testing.T) {
 	t.Parallel()
-	rate, rest, err := rateOf(json.RawMessage(`{"kind":"smtp","rate_per_second":0.5}`))
-	if rate != 0.5 || string(rest) != `{"kind":"smtp"}` || err != nil {
-		t.Errorf("%v, %s, %v", rate, rest, err)
+	for settings, want := range map[string]float64{`{"kind":"smtp","rate_per_second":0.5}`: 0.5, `{"kind":"smtp"}`: 0} {
+		if rate, err := rateOf(json.RawMessage(settings)); rate != want || err != nil {
+			t.Errorf("%s: %v, %v", settings, rate, err)
+		}
 	}
 	for _, wrong := range []string{`{"rate_per_second":0}`, `{"rate_per_second":-1}`, `{"rate_per_second":"20"}`} {
-		if _, _, err := rateOf(json.RawMessage(wrong)); err == nil {
+		if _, err := rateOf(json.RawMessage(wrong)); err == nil {
 			t.Errorf("%s was taken", wrong)
 		}
 	}

@@ -101,7 +101,7 @@ func newBench(fallback bool) *bench {
 	b.queue = workertest.NewQueue()
 	cfg.Circuits = circuit.New(b.queue)
 	if fallback {
-		cfg.Fallback = &Fallback{Name: "outbox", Sender: &fake{name: "outbox", all: b.calls}}
+		cfg.Fallback = "outbox"
 	}
 	b.set = NewSet(cfg)
 	return b
@@ -232,14 +232,14 @@ func TestAPaidSendIsMarkedFirstAndNotMadeWhenItCannotBe(t *testing.T) {
 	b := newBench(false)
 	b.paid["a"], b.paid["b"] = true, true
 	b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
-	p := b.set.current.Load().providers[job.SMS]["a"]
-	p.intend = func(context.Context, worker.Delivery) error { return job.Postpone("lease_lost", 0) }
+	p := b.set.known().named(job.SMS, "a")
+	p.intend = func(worker.Delivery, context.Context, string) error { return job.Postpone("lease_lost", 0) }
 	for range 2 * breakerFailures {
 		if err := b.send(t, 1, india); err == nil || len(b.calls.take()) != 0 {
 			t.Fatalf("sent without a mark: %v", err)
 		}
 	}
-	p.intend = func(context.Context, worker.Delivery) error { b.calls.add("mark"); return nil }
+	p.intend = func(worker.Delivery, context.Context, string) error { b.calls.add("mark"); return nil }
 	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"mark", "a"}) {
 		t.Errorf("failed marks paused the provider: %v", err)
 	}
@@ -313,7 +313,12 @@ func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
 func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 	t.Parallel()
 	b := newBench(true)
-	b.use(t, Row{Provider: "a", CountryCode: 91}, Row{Channel: "email", Provider: "smtp", Disabled: true})
+	for range 2 {
+		b.use(t, Row{Provider: "a", CountryCode: 91}, Row{Channel: "email", Provider: "smtp", Disabled: true})
+	}
+	if b.made != 3 { // a, and the fallback of push and WhatsApp
+		t.Errorf("%d senders made", b.made)
+	}
 	for _, c := range []struct {
 		channel       job.Channel
 		name          string
@@ -335,7 +340,7 @@ func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	t.Parallel()
 	b := newBench(true)
-	if !b.set.Serves(job.SMS) || !b.set.Known(job.SMS, "any") || b.set.Loaded() {
+	if !b.set.Serves(job.SMS) || !b.set.Known(job.SMS, "any") || b.set.known() != nil {
 		t.Error("tasks are refused although the rows are not known yet")
 	}
 	f := job.AsFailure(b.send(t, 1, india))
@@ -343,7 +348,7 @@ func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 		t.Errorf("rows unknown, as after a start while the database is away: %+v", f)
 	}
 	b.use(t)
-	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"outbox"}) || !b.set.Loaded() {
+	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"outbox"}) || b.set.known() == nil {
 		t.Errorf("no rows: %v", err)
 	}
 	none := newBench(false)

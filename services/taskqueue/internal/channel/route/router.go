@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -30,11 +29,11 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	known := r.set.current.Load()
-	if known == nil { // the database did not answer since our start
+	known := r.set.known()
+	switch {
+	case known == nil: // the database did not answer since our start
 		return job.Result{}, job.Postpone("no_provider", unknownDelay)
-	}
-	if len(known.rules[r.channel]) == 0 { // accepted when there were providers, or before we knew
+	case len(known[r.channel]) == 0: // accepted when there were providers, or before we knew
 		return job.Result{}, job.Postpone("no_provider", unservedDelay)
 	}
 	list := known.choose(r.channel, to)
@@ -99,7 +98,7 @@ func movesOn(ctx context.Context, result job.Result, err error) bool {
 	if f.Doubtful || (f.Postponed && !f.Recovers) || result.Sent || ctx.Err() != nil {
 		return false
 	}
-	return !f.Permanent || provider.IsFailOver(err)
+	return !f.Permanent || f.Elsewhere
 }
 
 // better reports whether err says more about the job's future than failed: whatever may pass keeps the job

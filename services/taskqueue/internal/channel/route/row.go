@@ -38,8 +38,8 @@ type target struct {
 
 // rule is a row whose provider is built.
 type rule struct {
-	row      Row
-	provider *account
+	row     Row
+	account *account
 }
 
 func (r *rule) matches(t target) bool {
@@ -49,42 +49,39 @@ func (r *rule) matches(t target) bool {
 	return r.row.CountryCode == 0 || phone.InCountry(strconv.Itoa(r.row.CountryCode), t.country, t.number)
 }
 
-// order sorts by position; at the same position the more specific row comes first.
+// order sorts by position; at the same position a row that names a country comes first, then one that names a sub-type.
 func order(a, b *rule) int {
-	return cmp.Or(cmp.Compare(a.row.Position, b.row.Position), cmp.Compare(b.row.specific(), a.row.specific()),
-		cmp.Compare(a.row.ID, b.row.ID))
+	return cmp.Or(cmp.Compare(a.row.Position, b.row.Position),
+		cmp.Compare(min(b.row.CountryCode, 1), min(a.row.CountryCode, 1)),
+		cmp.Compare(min(b.row.TaskType, 1), min(a.row.TaskType, 1)), cmp.Compare(a.row.ID, b.row.ID))
 }
 
-func (r *Row) specific() int {
-	n := 0
-	if r.CountryCode != 0 {
-		n += 2
-	}
-	if r.TaskType != 0 {
-		n++
-	}
-	return n
-}
+// table is one state of the configuration, in the order in which providers are tried; it never changes. A channel whose
+// rows are all disabled is in it, without rules.
+type table map[job.Channel][]*rule
 
-// table is one state of the configuration; it never changes.
-type table struct {
-	rules      map[job.Channel][]*rule
-	providers  map[job.Channel]map[string]*account
-	configured map[job.Channel]bool // there is a row, enabled or not: the fallback does not step in
-}
-
-// choose lists the providers for t in the order in which they are tried, each once.
-func (t *table) choose(c job.Channel, to target) []*account {
-	if to.forced != "" {
-		if p := t.providers[c][to.forced]; p != nil {
-			return []*account{p}
+// named returns the provider of that name, nil when there is none.
+func (t table) named(c job.Channel, name string) *account {
+	for _, r := range t[c] {
+		if r.account.name == name {
+			return r.account
 		}
-		return nil
 	}
+	return nil
+}
+
+// choose lists the providers for a message in the order in which they are tried, each once.
+func (t table) choose(c job.Channel, to target) []*account {
 	var list []*account
-	for _, r := range t.rules[c] {
-		if r.matches(to) && !slices.Contains(list, r.provider) {
-			list = append(list, r.provider)
+	if to.forced != "" {
+		if p := t.named(c, to.forced); p != nil {
+			list = append(list, p)
+		}
+		return list
+	}
+	for _, r := range t[c] {
+		if r.matches(to) && !slices.Contains(list, r.account) {
+			list = append(list, r.account)
 		}
 	}
 	return list

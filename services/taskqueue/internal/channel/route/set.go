@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,20 +35,19 @@ type Observer interface {
 	Paused(c job.Channel, provider string, paused bool)
 }
 
-// Fallback is the provider of channels without rows.
-type Fallback struct {
-	Name   string
-	Sender Sender
+// Source reads the configuration, disabled rows included.
+type Source interface {
+	Providers(ctx context.Context) ([]Row, error)
 }
 
 // Config wires a set.
 type Config struct {
 	Factory  Factory
-	Fallback *Fallback // nil: channels without rows are not served
+	Fallback string // the provider of channels without rows; empty: they are not served
 	Observer Observer
 	Log      *slog.Logger
-	Pacer    *pace.Pacer       // nil: rows that name a rate get as many as come
-	Circuits *circuit.Circuits // nil: of this set alone
+	Pacer    *pace.Pacer // nil: rows that name a rate get as many as come
+	Circuits *circuit.Circuits
 }
 
 // Set is the providers of all channels. Safe for concurrent use.
@@ -60,32 +60,33 @@ type Set struct {
 
 // NewSet makes a set that knows no rows yet: messages wait, so that none goes to the fallback by mistake.
 // Replace gives it rows, perhaps none.
-func NewSet(cfg Config) *Set {
-	if cfg.Circuits == nil {
-		cfg.Circuits = circuit.New(nil)
+func NewSet(cfg Config) *Set { return &Set{cfg: cfg} }
+
+// known is the configuration of the moment, nil before the first one.
+func (s *Set) known() table {
+	if t := s.current.Load(); t != nil {
+		return *t
 	}
-	return &Set{cfg: cfg}
+	return nil
 }
 
 // Report tells the observer which providers are left alone.
 func (s *Set) Report() {
-	t := s.current.Load()
-	if t == nil {
-		return
-	}
-	for c, accounts := range t.providers {
-		for name, p := range accounts {
-			s.cfg.Observer.Paused(c, name, s.cfg.Circuits.Holds(p.to))
+	for c, rules := range s.known() {
+		for _, r := range rules {
+			s.cfg.Observer.Paused(c, r.account.name, s.cfg.Circuits.Holds(r.account.to))
 		}
 	}
 }
 
-func newTable() *table {
-	return &table{
-		rules:      map[job.Channel][]*rule{},
-		providers:  map[job.Channel]map[string]*account{},
-		configured: map[job.Channel]bool{},
+// Load reads the rows once and takes them. An error leaves the set as it is; rows that were refused are tried again the
+// next time, because a secret that they name may have come.
+func (s *Set) Load(ctx context.Context, source Source) error {
+	rows, err := source.Providers(ctx)
+	if err != nil {
+		return fmt.Errorf("read the providers: %w", err)
 	}
+	return s.Replace(rows)
 }
 
 // Replace takes all rows of the configuration. Providers whose settings did not change keep their state. When
@@ -93,122 +94,112 @@ func newTable() *table {
 func (s *Set) Replace(rows []Row) error {
 	s.replace.Lock()
 	defer s.replace.Unlock()
-	next := newTable()
+	next := table{}
 	var problems []error
-	for _, row := range rows {
+	take := func(row Row) {
 		if err := s.add(next, row); err != nil {
 			problems = append(problems, fmt.Errorf("tq_provider row %d (%s, %s): %w", row.ID, row.Channel, row.Provider, err))
+		}
+	}
+	for _, row := range rows {
+		take(row)
+	}
+	for _, c := range Channels() {
+		if next[c] == nil && s.cfg.Fallback != "" {
+			take(Row{Channel: c.String(), Provider: s.cfg.Fallback, Settings: json.RawMessage("{}")})
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	for _, list := range next.rules {
-		slices.SortFunc(list, order)
+	for _, rules := range next {
+		slices.SortFunc(rules, order)
 	}
-	s.current.Store(s.complete(next))
+	s.current.Store(&next)
 	return nil
 }
 
-func (s *Set) add(next *table, row Row) error {
+func (s *Set) add(next table, row Row) error {
 	c, err := channelOf(row.Channel)
 	if err != nil {
 		return err
 	}
-	next.configured[c] = true
+	if next[c] == nil {
+		next[c] = []*rule{}
+	}
 	if row.Disabled {
 		return nil
 	}
 	if row.Provider == "" {
 		return errors.New("the provider's name is missing")
 	}
-	p := next.providers[c][row.Provider]
-	if p == nil {
-		if p, err = s.provider(c, row); err != nil {
-			return err
-		}
-		next.put(p)
-	}
-	if !same(p.settings, row.Settings) {
+	p := next.named(c, row.Provider)
+	if p != nil && !same(p.settings, row.Settings) {
 		return errors.New("another row of the same name has other settings: give it another name")
 	}
-	next.rules[c] = append(next.rules[c], &rule{row: row, provider: p})
+	if p == nil {
+		if p, err = s.account(c, row); err != nil {
+			return err
+		}
+	}
+	next[c] = append(next[c], &rule{row: row, account: p})
 	return nil
 }
 
-func (t *table) put(p *account) {
-	if t.providers[p.channel] == nil {
-		t.providers[p.channel] = map[string]*account{}
+// account returns the present one when its settings are the same, else a new one.
+func (s *Set) account(c job.Channel, row Row) (*account, error) {
+	if old := s.known().named(c, row.Provider); old != nil && same(old.settings, row.Settings) {
+		return old, nil
 	}
-	t.providers[p.channel][p.name] = p
-}
-
-// provider returns the present one when its settings are the same, else a new one.
-func (s *Set) provider(c job.Channel, row Row) (*account, error) {
-	if t := s.current.Load(); t != nil {
-		if old := t.providers[c][row.Provider]; old != nil && same(old.settings, row.Settings) {
-			return old, nil
-		}
-	}
-	rate, rest, err := rateOf(row.Settings)
+	rate, err := rateOf(row.Settings)
 	if err != nil {
 		return nil, err
 	}
-	sender, err := s.cfg.Factory(c, row.Provider, rest)
+	sender, err := s.cfg.Factory(c, row.Provider, row.Settings)
 	if err != nil {
 		return nil, err
 	}
-	p := s.build(c, row.Provider, row.Settings, sender)
-	p.rate = rate
-	return p, nil
+	s.cfg.Observer.Configured(c, row.Provider)
+	return &account{
+		Config:   &s.cfg,
+		channel:  c,
+		name:     row.Provider,
+		settings: row.Settings,
+		sender:   sender,
+		rate:     rate,
+		to:       job.Via(c, row.Provider),
+		intend:   worker.Delivery.Intend,
+	}, nil
 }
 
-// rateOf takes rate_per_second, which every kind of provider may have, out of the settings.
-func rateOf(settings json.RawMessage) (perSecond float64, rest json.RawMessage, err error) {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(settings, &members) // what is wrong with them the kind says
-	if members["rate_per_second"] == nil {
-		return 0, settings, nil
+// rateOf reads rate_per_second, which every kind of provider may have; 0 when there is none.
+func rateOf(settings json.RawMessage) (float64, error) {
+	var s struct {
+		PerSecond json.RawMessage `json:"rate_per_second"`
 	}
-	if err := json.Unmarshal(members["rate_per_second"], &perSecond); err != nil || perSecond <= 0 {
-		return 0, nil, errors.New("rate_per_second must be a number above 0, such as 20 or 0.5")
+	_ = json.Unmarshal(settings, &s) // what is wrong with them the kind says
+	if s.PerSecond == nil {
+		return 0, nil
 	}
-	delete(members, "rate_per_second")
-	rest, err = json.Marshal(members)
-	return perSecond, rest, err
-}
-
-// complete gives the fallback to the channels without rows.
-func (s *Set) complete(next *table) *table {
-	if s.cfg.Fallback == nil {
-		return next
+	var rate float64
+	if err := json.Unmarshal(s.PerSecond, &rate); err != nil || rate <= 0 {
+		return 0, errors.New("rate_per_second must be a number above 0, such as 20 or 0.5")
 	}
-	for _, c := range Channels() {
-		if next.configured[c] {
-			continue
-		}
-		p := s.build(c, s.cfg.Fallback.Name, json.RawMessage("null"), s.cfg.Fallback.Sender)
-		next.put(p)
-		next.rules[c] = []*rule{{provider: p}}
-	}
-	return next
+	return rate, nil
 }
 
 // Known reports whether config.provider may hold name in a task of channel c. Before the rows are known every
 // name may be one.
 func (s *Set) Known(c job.Channel, name string) bool {
-	t := s.current.Load()
-	return t == nil || t.providers[c][name] != nil
+	t := s.known()
+	return t == nil || t.named(c, name) != nil
 }
 
 // Serves reports whether channel c has a provider at all; before the rows are known it may have.
 func (s *Set) Serves(c job.Channel) bool {
-	t := s.current.Load()
-	return t == nil || len(t.rules[c]) > 0
+	t := s.known()
+	return t == nil || len(t[c]) > 0
 }
-
-// Loaded reports whether the rows are known.
-func (s *Set) Loaded() bool { return s.current.Load() != nil }
 
 // Handler returns the handler of channel c.
 func (s *Set) Handler(c job.Channel) worker.Handler { return &router{set: s, channel: c} }

@@ -18,27 +18,26 @@ func (s *source) Providers(context.Context) ([]Row, error) { return s.rows, s.er
 
 func TestTheSetFollowsItsSourceAndKeepsTheLastGoodState(t *testing.T) {
 	t.Parallel()
-	b := newBench(true)
+	b := newBench(false)
 	s := &source{err: errors.New("away")}
-	w := NewWatch(s, b.set)
-	if err := w.RunOnce(t.Context()); err == nil || b.set.Loaded() {
+	if err := b.set.Load(t.Context(), s); err == nil || b.set.known() != nil {
 		t.Fatalf("loaded from a source that is away: %v", err)
 	}
 	s.err, s.rows = nil, []Row{{ID: 1, Channel: "sms", Provider: "a", Settings: json.RawMessage(`{}`)}}
 	for range 3 {
-		if err := w.RunOnce(t.Context()); err != nil || !b.set.Known(job.SMS, "a") || b.made != 1 {
+		if err := b.set.Load(t.Context(), s); err != nil || !b.set.Known(job.SMS, "a") || b.made != 1 {
 			t.Fatalf("%d made, %v", b.made, err)
 		}
 	}
 	b.broken["b"] = true
 	s.rows = []Row{{ID: 2, Channel: "sms", Provider: "b", Settings: json.RawMessage(`{}`)}}
 	for range 2 {
-		if err := w.RunOnce(t.Context()); err == nil || !b.set.Known(job.SMS, "a") {
+		if err := b.set.Load(t.Context(), s); err == nil || !b.set.Known(job.SMS, "a") {
 			t.Fatalf("a wrong row was taken: %v", err)
 		}
 	}
 	b.broken["b"] = false // the secret has come
-	if err := w.RunOnce(t.Context()); err != nil || !b.set.Known(job.SMS, "b") || b.set.Known(job.SMS, "a") {
+	if err := b.set.Load(t.Context(), s); err != nil || !b.set.Known(job.SMS, "b") || b.set.Known(job.SMS, "a") {
 		t.Fatal(err)
 	}
 }

@@ -1,3 +1,6 @@
+// Package simulated owns the provider called outbox: the default of every channel without credentials. It builds the
+// message as a real provider would get it (MIME text, SMS segments, FCM and WhatsApp JSON) and keeps it in the
+// mailbox; nothing leaves the house. Magic recipients simulate failures.
 package simulated
 
 import (
@@ -8,12 +11,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
-
-// Name is the provider's name in config.provider.
-const Name = "outbox"
 
 // Sink keeps rendered messages.
 type Sink interface {
@@ -32,22 +31,14 @@ func New(sink Sink, clk clock.Clock) *Provider { return &Provider{sink: sink, cl
 // Paid is false: nothing leaves the house.
 func (p *Provider) Paid() bool { return false }
 
-// slowSend is how long the magic recipient "slow" takes.
-const slowSend = 5 * time.Second
-
 // Handle renders one message; the job finishes when the mailbox has it.
 func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	m, err := render(d, p.clock.Now())
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	m.JobID, m.Channel, m.Attempt, m.LabID = string(d.ID), d.ID.Lane().Channel.String(), d.Attempt, d.Body.LabID
-	m.Kind, m.AtMs, m.Outcome = task.Name(d.Body.Task, d.Body.TaskType), p.clock.Now().UnixMilli(), "delivered"
 	failure := simulate(ctx, m.To)
-	if failure != nil {
-		m.Outcome = failure.Message
-	}
-	if err := p.sink.Add(ctx, m); err != nil {
+	if err := p.sink.Add(ctx, m.Of(d, p.clock.Now(), failure)); err != nil {
 		return job.Result{}, job.Retryable("outbox", "The mailbox did not take the message").WithCause(err)
 	}
 	if failure != nil {
@@ -56,22 +47,12 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	return job.Result{MessageID: "outbox-" + string(d.ID), Sent: true}, nil
 }
 
-func render(d worker.Delivery, now time.Time) (mailbox.Message, error) {
-	switch d.ID.Lane().Channel {
-	case job.SMS:
-		return renderSMS(d.Body.Data)
-	case job.Email:
-		return renderEmail(d.ID, d.Body.Data, now)
-	case job.Push:
-		return renderPush(d.Body.Data)
-	default:
-		return renderWhatsApp(d.ID, d.Body.Data)
-	}
-}
+// slowSend is how long the magic recipient "slow" takes.
+const slowSend = 5 * time.Second
 
 // simulate makes the magic recipients fail: telephone numbers of zeros and a last digit, 1 temporary, 2
 // permanent, 3 slow, 4 unknown; e-mail addresses <word>@outbox.invalid.
-func simulate(ctx context.Context, to []string) *job.Failure {
+func simulate(ctx context.Context, to []string) error {
 	for _, one := range to {
 		switch magic(one) {
 		case "temporary":
@@ -81,10 +62,8 @@ func simulate(ctx context.Context, to []string) *job.Failure {
 		case "unknown":
 			return job.Doubt("simulated", "Simulated failure after the message may have been sent")
 		case "slow":
-			timer := time.NewTimer(slowSend)
-			defer timer.Stop()
 			select {
-			case <-timer.C:
+			case <-time.After(slowSend):
 			case <-ctx.Done():
 				return job.Retryable("simulated", "Simulated slow provider was interrupted")
 			}
@@ -98,8 +77,9 @@ func magic(recipient string) string {
 		return word
 	}
 	digits := strings.TrimPrefix(recipient, "+")
-	if len(digits) < 6 || strings.Trim(digits[:len(digits)-1], "0") != "" {
+	rest := strings.TrimLeft(digits, "0")
+	if len(digits) < 6 || len(rest) != 1 {
 		return ""
 	}
-	return map[byte]string{'1': "temporary", '2': "permanent", '3': "slow", '4': "unknown"}[digits[len(digits)-1]]
+	return map[string]string{"1": "temporary", "2": "permanent", "3": "slow", "4": "unknown"}[rest]
 }

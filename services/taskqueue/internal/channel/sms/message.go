@@ -3,66 +3,86 @@
 package sms
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms/segment"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Deps are what the providers work with.
-type Deps struct {
-	Client  provider.Client
-	Secrets provider.Secrets
-	Clock   clock.Clock
+const (
+	defaultTimeout = 15 * time.Second
+	maxTimeout     = time.Minute
+)
+
+// Provider sends each message by one request. Safe for concurrent use.
+type Provider struct {
+	deps    provider.Deps
+	sender  string // for tasks without senderId
+	request func(m *Message) (netguard.Request, error)
+	read    func(answer *netguard.Response) (id string, err error)
+}
+
+// Paid is true.
+func (p *Provider) Paid() bool { return true }
+
+// Handle sends one message once; the guarded client repeats no request by itself.
+func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	m, err := Read(d, p.sender)
+	if err != nil {
+		return job.Result{}, err
+	}
+	q, err := p.request(&m)
+	if err != nil {
+		return job.Result{}, err
+	}
+	return p.deps.Send(ctx, q, p.read)
 }
 
 // Message is what templates can use.
 type Message struct {
-	To       string // +919812345678
-	Digits   string // 919812345678
-	Country  string // 91, "" when the number holds it
-	Number   string // as the task wrote it
-	Message  string
-	Sender   string // senderId of the task, else the provider's sender
-	OTP      string
-	Type     string // name of the sub-type: OTP, Welcome, …
-	JobID    string // the same over retries
-	Alphabet string // GSM-7 or UCS-2
-	Unicode  bool   // Alphabet is UCS-2
-	Units    int
-	Parts    int
+	To      string // +919812345678
+	Digits  string // 919812345678
+	Country string // 91, "" when the number holds it
+	Number  string // as the task wrote it
+	Message string
+	Sender  string // senderId of the task, else the provider's sender
+	OTP     string
+	Type    string // name of the sub-type: OTP, Welcome, …
+	JobID   string // the same over retries
+	length
 }
 
-func messageOf(d worker.Delivery, sender string) (Message, error) {
+// Read makes the message of a task. sender is for tasks that name none.
+func Read(d worker.Delivery, sender string) (Message, error) {
 	var data task.SMS
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
 		return Message{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	count := segment.Of(data.Message)
-	to := phone.E164(string(data.CountryCode), string(data.Contact))
-	m := Message{
-		To:       to,
-		Digits:   strings.TrimPrefix(to, "+"),
-		Country:  phone.Country(string(data.CountryCode)),
-		Number:   string(data.Contact),
-		Message:  data.Message,
-		Sender:   data.SenderID,
-		OTP:      string(data.OTP),
-		Type:     task.Name(d.Body.Task, d.Body.TaskType),
-		JobID:    string(d.ID),
-		Alphabet: string(count.Alphabet),
-		Unicode:  count.Alphabet == segment.UCS2,
-		Units:    count.Units,
-		Parts:    count.Parts,
-	}
-	if m.Sender == "" {
-		m.Sender = sender
-	}
+	m := messageOf(d, &data)
+	m.Sender = cmp.Or(m.Sender, sender)
 	return m, nil
+}
+
+func messageOf(d worker.Delivery, data *task.SMS) Message {
+	to := phone.E164(string(data.CountryCode), string(data.Contact))
+	return Message{
+		To:      to,
+		Digits:  strings.TrimPrefix(to, "+"),
+		Country: phone.Country(string(data.CountryCode)),
+		Number:  string(data.Contact),
+		Message: data.Message,
+		Sender:  data.SenderID,
+		OTP:     string(data.OTP),
+		Type:    task.Name(d.Body.Task, d.Body.TaskType),
+		JobID:   string(d.ID),
+		length:  lengthOf(data.Message),
+	}
 }

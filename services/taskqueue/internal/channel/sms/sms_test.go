@@ -17,7 +17,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -86,15 +85,15 @@ func (a *api) take() []seen {
 	return list
 }
 
-func deps(t *testing.T) sms.Deps {
+func deps(t *testing.T) provider.Deps {
 	t.Helper()
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 	t.Cleanup(client.Close)
-	return sms.Deps{Client: client, Clock: fixed(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)),
+	return provider.Deps{API: client, Clock: fixed(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)),
 		Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("s3cr&t")}}}}
 }
 
-func gateway(t *testing.T, settings map[string]any) (*sms.Gateway, error) {
+func gateway(t *testing.T, settings map[string]any) (*sms.Provider, error) {
 	t.Helper()
 	raw, err := json.Marshal(settings)
 	if err != nil {
@@ -180,14 +179,14 @@ func TestAnswersOfAGatewayHaveTheirClass(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{200, `{"ok":true}`, "sent"}, {202, `{"ok":"true"}`, "sent"}, {200, `{"ok":false}`, "failover"}, {200, `not JSON`, "failover"},
-		{201, `{"ok":true}`, "failover"}, {400, "", "permanent"}, {401, "", "failover"}, {429, "", "retry"}, {500, "", "retry"},
-		{502, "", "doubt"}, {503, "", "retry"}, {504, "", "doubt"},
+		{200, `{"ok":true}`, "sent"}, {202, `{"ok":"true"}`, "sent"}, {200, `{"ok":false}`, "elsewhere"}, {200, `not JSON`, "elsewhere"},
+		{201, `{"ok":true}`, "elsewhere"}, {400, "", "permanent"}, {401, "", "elsewhere"}, {429, "", "retry"}, {500, "", "retry"},
+		{502, "", "unknown"}, {503, "", "retry"}, {504, "", "unknown"},
 	} {
 		a.say(c.status, c.body)
 		result, err := g.Handle(t.Context(), delivery(otp))
-		if providertest.Class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "doubt") || result.HTTPStatus != c.status {
-			t.Errorf("%d %s: %s %+v, want %s", c.status, c.body, providertest.Class(err), result, c.want)
+		if provider.Outcome(err) != c.want || result.Sent != (c.want == "sent" || c.want == "unknown") || result.HTTPStatus != c.status {
+			t.Errorf("%d %s: %s %+v, want %s", c.status, c.body, provider.Outcome(err), result, c.want)
 		}
 		if err != nil && (strings.Contains(err.Error(), "9812345678") || strings.Contains(err.Error(), "123456")) {
 			t.Errorf("the error tells about the patient: %v", err)
@@ -210,8 +209,8 @@ func TestALostAnswerIsDoubtAndTheRequestIsNotRepeated(t *testing.T) {
 		a.drop = true
 		a.mu.Unlock()
 		result, err := g.Handle(t.Context(), delivery(otp))
-		if providertest.Class(err) != "doubt" || !result.Sent {
-			t.Errorf("%s: %s %+v", method, providertest.Class(err), result)
+		if provider.Outcome(err) != "unknown" || !result.Sent {
+			t.Errorf("%s: %s %+v", method, provider.Outcome(err), result)
 		}
 		if n := len(a.take()); n != 2 {
 			t.Errorf("%s: %d requests reached the provider, 2 were made", method, n)
@@ -219,7 +218,28 @@ func TestALostAnswerIsDoubtAndTheRequestIsNotRepeated(t *testing.T) {
 	}
 }
 
-func twilio(t *testing.T, a *api, more map[string]any) *sms.Twilio {
+func TestAMessageWaitsForASecretThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"token": {Data: []byte("x")}}
+	own := deps(t)
+	own.Secrets = provider.Directory{Root: files}
+	byTemplate, err := sms.NewGateway([]byte(`{"url":"https://x.test/?key={{secret \"token\" | query}}"}`), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byTwilio, err := sms.NewTwilio([]byte(`{"account":"AC1","token_secret":"token","from":"x"}`), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(files, "token")
+	for name, p := range map[string]*sms.Provider{"template": byTemplate, "twilio": byTwilio} {
+		if _, err := p.Handle(t.Context(), delivery(otp)); !job.AsFailure(err).Recovers || job.AsFailure(err).Reason != "secret" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func twilio(t *testing.T, a *api, more map[string]any) *sms.Provider {
 	t.Helper()
 	settings := map[string]any{"kind": "twilio", "account": "AC1", "token_secret": "token", "from": "+15005550006", "base_url": a.URL}
 	for name, value := range more {
@@ -284,17 +304,17 @@ func TestTwiliosErrorsHaveTheirClass(t *testing.T) {
 		want       string
 	}{
 		{"invalid number", fault(21211), 400, "permanent"}, {"unsubscribed", fault(21610), 400, "permanent"}, {"no mobile", fault(21614), 400, "permanent"},
-		{"too long", fault(21617), 400, "permanent"}, {"credentials", fault(20003), 401, "failover"}, {"region not enabled", fault(21408), 400, "failover"},
-		{"sender not ours", fault(21606), 400, "failover"}, {"trial account", fault(21608), 400, "failover"}, {"too fast", fault(20429), 429, "retry"},
-		{"queue full", fault(21611), 400, "retry"}, {"unknown code", fault(29999), 400, "permanent"}, {"forbidden", `{}`, 403, "failover"},
-		{"down", "<html>", 503, "retry"}, {"broken", "", 500, "retry"}, {"gateway", "", 502, "doubt"},
+		{"too long", fault(21617), 400, "permanent"}, {"credentials", fault(20003), 401, "elsewhere"}, {"region not enabled", fault(21408), 400, "elsewhere"},
+		{"sender not ours", fault(21606), 400, "elsewhere"}, {"trial account", fault(21608), 400, "elsewhere"}, {"too fast", fault(20429), 429, "retry"},
+		{"queue full", fault(21611), 400, "retry"}, {"unknown code", fault(29999), 400, "permanent"}, {"forbidden", `{}`, 403, "elsewhere"},
+		{"down", "<html>", 503, "retry"}, {"broken", "", 500, "retry"}, {"gateway", "", 502, "unknown"},
 		{"accepted and failed", `{"sid":"SM1","status":"failed","error_code":30006}`, 201, "permanent"},
-		{"accepted and failed, no code", `{"sid":"SM1","status":"failed"}`, 201, "failover"}, {"accepted, unreadable", "ok", 201, "sent"},
+		{"accepted and failed, no code", `{"sid":"SM1","status":"failed"}`, 201, "elsewhere"}, {"accepted, unreadable", "ok", 201, "sent"},
 	} {
 		a.say(c.status, c.body)
 		result, err := p.Handle(t.Context(), delivery(otp))
-		if providertest.Class(err) != c.want || result.Sent != (c.want == "sent" || c.want == "doubt") {
-			t.Errorf("%s: %s %+v (%v), want %s", c.name, providertest.Class(err), result, err, c.want)
+		if provider.Outcome(err) != c.want || result.Sent != (c.want == "sent" || c.want == "unknown") {
+			t.Errorf("%s: %s %+v (%v), want %s", c.name, provider.Outcome(err), result, err, c.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "9812345678") {
 			t.Errorf("%s: the error tells about the patient: %v", c.name, err)

@@ -1,14 +1,12 @@
 package sms
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"text/template"
 
@@ -16,45 +14,50 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // requestTemplate makes the request of a message.
 type requestTemplate struct {
-	method  string
-	url     *template.Template
-	headers map[string]*template.Template
-	body    *template.Template
+	settings *GatewaySettings
+	texts    *template.Template // url, body, and one by the name of each header
 }
 
-func newRequestTemplate(s *GatewaySettings, secrets provider.Secrets) (*requestTemplate, error) {
+// The names of templates beside those of headers, which hold no space.
+const (
+	urlText  = "the url"
+	bodyText = "the body"
+)
+
+func newRequestTemplate(s *GatewaySettings, secrets provider.Directory) (*requestTemplate, error) {
 	if !regexp.MustCompile(`^https?://[^/{}?#]+[/?]`).MatchString(s.URL + "/") {
 		return nil, errors.New("url must begin with https:// and a host without templates")
 	}
-	r := &requestTemplate{method: s.Method, headers: map[string]*template.Template{}}
-	parse := func(name, text string) (*template.Template, error) {
-		t, err := template.New(name).Option("missingkey=error").Funcs(functions(secrets)).Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("template: %w", err)
-		}
-		return t, nil
-	}
-	var problems []error
-	keep := func(t *template.Template, err error) *template.Template {
-		problems = append(problems, err)
-		return t
-	}
-	r.url, r.body = keep(parse("url", s.URL)), keep(parse("body", s.Body))
+	r := &requestTemplate{settings: s, texts: template.New("").Option("missingkey=error").Funcs(functions(secrets))}
+	problems := []error{r.parse(urlText, s.URL), r.parse(bodyText, s.Body)}
 	for name, text := range s.Headers {
 		if !httpguts.ValidHeaderFieldName(name) {
 			problems = append(problems, fmt.Errorf("header name %q is not valid", name))
 			continue
 		}
-		r.headers[name] = keep(parse(name, text))
+		problems = append(problems, r.parse(name, text))
 	}
 	return r, errors.Join(problems...)
 }
 
-func functions(secrets provider.Secrets) template.FuncMap {
+func (r *requestTemplate) parse(name, text string) error {
+	if _, err := r.texts.New(name).Parse(text); err != nil {
+		return fmt.Errorf("template: %w", err)
+	}
+	return nil
+}
+
+// errSecret is the error of a template whose secret cannot be read.
+var errSecret = errors.New("a secret cannot be read")
+
+func functions(secrets provider.Directory) template.FuncMap {
 	return template.FuncMap{
 		"json": func(v any) (string, error) {
 			raw, err := json.Marshal(v)
@@ -64,23 +67,41 @@ func functions(secrets provider.Secrets) template.FuncMap {
 		"path":  func(v any) string { return url.PathEscape(fmt.Sprint(v)) },
 		"secret": func(name string) (string, error) {
 			s, err := secrets.Secret(name)
-			return s.Reveal(), err
+			if err != nil {
+				return "", fmt.Errorf("%w: %w", errSecret, err)
+			}
+			return s.Reveal(), nil
 		},
 	}
 }
 
-// render makes the request. Its errors never leave the process: they may hold the message.
-func (r *requestTemplate) render(m Message) (netguard.Request, error) {
-	q := netguard.Request{Method: r.method, Header: http.Header{}}
-	text, err := execute(r.url, m)
+// request makes the request of a message. What is wrong with it never leaves the process: it may hold the message.
+func (r *requestTemplate) request(m *Message) (netguard.Request, error) {
+	q, err := r.render(m)
+	switch {
+	case errors.Is(err, errSecret):
+		return q, provider.NoSecret("The provider's secret cannot be read")
+	case err != nil:
+		return q, provider.FailOver("template", "The request to the provider cannot be built from its template")
+	}
+	return q, nil
+}
+
+func (r *requestTemplate) render(m *Message) (netguard.Request, error) {
+	q := netguard.Request{
+		Method:  r.settings.Method,
+		Header:  http.Header{},
+		Timeout: provider.Timeout(r.settings.TimeoutSeconds, defaultTimeout, maxTimeout),
+	}
+	address, err := r.text(urlText, m)
 	if err != nil {
 		return q, err
 	}
-	if q.URL, err = url.Parse(text); err != nil {
+	if q.URL, err = url.Parse(address); err != nil {
 		return q, errors.New("the url is not valid")
 	}
-	for name, t := range r.headers {
-		value, err := execute(t, m)
+	for name := range r.settings.Headers {
+		value, err := r.text(name, m)
 		if err != nil {
 			return q, err
 		}
@@ -89,7 +110,7 @@ func (r *requestTemplate) render(m Message) (netguard.Request, error) {
 		}
 		q.Header.Set(name, value)
 	}
-	body, err := execute(r.body, m)
+	body, err := r.text(bodyText, m)
 	if err != nil {
 		return q, err
 	}
@@ -97,15 +118,12 @@ func (r *requestTemplate) render(m Message) (netguard.Request, error) {
 	if body != "" && q.Header.Get("Content-Type") == "" {
 		q.Header.Set("Content-Type", "application/json")
 	}
-	if r.method == http.MethodGet { // a kept connection that dies would make the transport send a GET again
-		q.Header.Set("Connection", "close")
-	}
 	return q, nil
 }
 
-func execute(t *template.Template, m Message) (string, error) {
-	var text bytes.Buffer
-	if err := t.Execute(&text, m); err != nil {
+func (r *requestTemplate) text(name string, m *Message) (string, error) {
+	var text strings.Builder
+	if err := r.texts.ExecuteTemplate(&text, name, m); err != nil {
 		return "", fmt.Errorf("template: %w", err)
 	}
 	return text.String(), nil
@@ -114,23 +132,9 @@ func execute(t *template.Template, m Message) (string, error) {
 // rehearse renders a message that breaks out of every place where an escape was forgotten.
 func (r *requestTemplate) rehearse() error {
 	const nasty = "a&injected=1#\"}\\\n%zz é"
-	q, err := r.render(
-		Message{
-			To:       "+919812345678",
-			Digits:   "919812345678",
-			Country:  "91",
-			Number:   "9812345678",
-			Message:  nasty,
-			Sender:   nasty,
-			OTP:      "123456",
-			Type:     "OTP",
-			JobID:    "00",
-			Alphabet: "UCS-2",
-			Unicode:  true,
-			Units:    1,
-			Parts:    1,
-		},
-	)
+	m := messageOf(worker.Delivery{ID: "00", Body: &job.Body{Task: 1, TaskType: 1}},
+		&task.SMS{Contact: "9812345678", CountryCode: "91", Message: nasty, SenderID: nasty, OTP: "123456"})
+	q, err := r.render(&m)
 	if err != nil {
 		return fmt.Errorf("%w: escape .Message and .Sender with json, query or path", err)
 	}
@@ -149,36 +153,4 @@ func (r *requestTemplate) rehearse() error {
 		}
 	}
 	return nil
-}
-
-// lookup finds the scalar at a path of member names and indices in a JSON text; "" when there is none.
-func lookup(raw []byte, at string) string {
-	if at == "" {
-		return ""
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	var value any
-	if decoder.Decode(&value) != nil {
-		return ""
-	}
-	for _, step := range strings.Split(at, ".") {
-		switch v := value.(type) {
-		case map[string]any:
-			value = v[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(v) {
-				return ""
-			}
-			value = v[i]
-		default:
-			return ""
-		}
-	}
-	switch v := value.(type) {
-	case string, json.Number, bool:
-		return fmt.Sprint(v)
-	}
-	return ""
 }

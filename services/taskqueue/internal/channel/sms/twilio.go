@@ -1,7 +1,7 @@
 package sms
 
 import (
-	"context"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -12,7 +12,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // TwilioSettings are the settings of a row of kind twilio.
@@ -26,131 +25,80 @@ type TwilioSettings struct {
 	TimeoutSeconds   int    `json:"timeout_seconds"`
 }
 
-const twilioBase = "https://api.twilio.com"
-
-// Twilio sends through the Messages endpoint of Twilio's API, or one that copies it. Safe for concurrent use.
-type Twilio struct {
-	deps     Deps
-	settings TwilioSettings
-	endpoint *url.URL
+// twilioCodes are documented at https://www.twilio.com/docs/api/errors.
+func twilioCodes() *provider.Codes {
+	return &provider.Codes{
+		Prefix: "twilio_",
+		Limits: []int{14107, 20429, 21611, 63018}, // too fast, queue full
+		Message: []int{21211, 21214, 21217, 21219, 21265, 21266, 21401, 21421, 21602, 21604, 21605, 21610, 21614, 21617,
+			21619, 30003, 30004, 30005, 30006}, // the number or the text; 21610: the recipient said STOP
+		Account: []int{20003, 20005, 20006, 20404, 21212, 21408, 21603, 21606, 21608, 21612, 21659, 21660, 21703, 21704,
+			30002, 30007, 30034}, // our account, our sender, a region or route that it lacks
+	}
 }
 
-// NewTwilio makes a provider from the settings of its row.
-func NewTwilio(raw json.RawMessage, deps Deps) (*Twilio, error) {
-	t := &Twilio{deps: deps, settings: TwilioSettings{BaseURL: twilioBase}}
-	if err := provider.Decode(raw, &t.settings); err != nil {
+// NewTwilio makes a provider that sends through the Messages endpoint of Twilio's API, or one that copies it.
+func NewTwilio(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
+	s := TwilioSettings{BaseURL: "https://api.twilio.com"}
+	if err := provider.Decode(raw, &s); err != nil {
 		return nil, err
 	}
-	if t.settings.Account == "" || t.settings.TokenSecret == "" {
+	if s.Account == "" || s.TokenSecret == "" {
 		return nil, errors.New("account and token_secret must be given")
 	}
-	if (t.settings.From == "") == (t.settings.MessagingService == "") {
+	if (s.From == "") == (s.MessagingService == "") {
 		return nil, errors.New("exactly one of from and messaging_service must be given")
 	}
-	base, err := provider.ParseBase(t.settings.BaseURL)
+	base, err := provider.ParseBase(s.BaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("base_url: %w", err)
+		return nil, err
 	}
-	t.endpoint = base.JoinPath("2010-04-01", "Accounts", t.settings.Account, "Messages.json")
-	_, err = deps.Secrets.Secret(t.settings.TokenSecret)
-	return t, err
+	p := &Provider{deps: deps, sender: s.From}
+	p.request = func(m *Message) (netguard.Request, error) {
+		token, err := deps.Secrets.Secret(s.TokenSecret)
+		if err != nil {
+			return netguard.Request{}, provider.NoSecret("The provider's secret cannot be read")
+		}
+		return s.request(m, base, token.Reveal()), nil
+	}
+	p.read = func(answer *netguard.Response) (string, error) { return readTwilio(answer, &deps) }
+	_, err = deps.Secrets.Secret(s.TokenSecret)
+	return p, err
 }
 
-// Paid is true.
-func (t *Twilio) Paid() bool { return true }
-
-// Handle sends one message once. No Idempotency-Key goes with it: the API has none, and it would make the
-// transport repeat the request by itself.
-func (t *Twilio) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
-	m, err := messageOf(d, "")
-	if err != nil {
-		return job.Result{}, err
-	}
-	token, err := t.deps.Secrets.Secret(t.settings.TokenSecret)
-	if err != nil {
-		return job.Result{}, provider.NoSecret("The provider's secret cannot be read")
-	}
-	answer, err := provider.Exchange(ctx, t.deps.Client, t.request(m, token.Reveal()), t.Paid())
-	if err != nil {
-		return provider.Interrupted(err), err
-	}
-	return t.conclude(answer)
-}
-
-func (t *Twilio) request(m Message, token string) netguard.Request {
+func (s *TwilioSettings) request(m *Message, base *url.URL, token string) netguard.Request {
 	form := url.Values{"To": {m.To}, "Body": {m.Message}}
-	switch {
-	case m.Sender != "":
+	if m.Sender != "" {
 		form.Set("From", m.Sender)
-	case t.settings.MessagingService != "":
-		form.Set("MessagingServiceSid", t.settings.MessagingService)
-	default:
-		form.Set("From", t.settings.From)
+	} else {
+		form.Set("MessagingServiceSid", s.MessagingService)
 	}
-	user := t.settings.KeyID
-	if user == "" {
-		user = t.settings.Account
-	}
+	user := cmp.Or(s.KeyID, s.Account)
 	h := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}, "Accept": {"application/json"}}
 	h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+token)))
 	return netguard.Request{
 		Method:  http.MethodPost,
-		URL:     t.endpoint,
+		URL:     base.JoinPath("2010-04-01", "Accounts", s.Account, "Messages.json"),
 		Header:  h,
 		Body:    []byte(form.Encode()),
-		Timeout: timeout(t.settings.TimeoutSeconds),
+		Timeout: provider.Timeout(s.TimeoutSeconds, defaultTimeout, maxTimeout),
 	}
 }
 
-// twilioAnswer is what is read of both kinds of answer. Their texts repeat number and message: they are not kept.
-type twilioAnswer struct {
-	SID       string `json:"sid"`
-	Status    any    `json:"status"` // the message's state, or the HTTP status of an error
-	ErrorCode int    `json:"error_code"`
-	Code      int    `json:"code"`
-}
-
-func (t *Twilio) conclude(answer *netguard.Response) (job.Result, error) {
-	var a twilioAnswer
-	readable := json.Unmarshal(answer.Body, &a) == nil
-	result := job.Result{HTTPStatus: answer.Status}
-	if answer.Status < 200 || answer.Status > 299 {
-		err := t.failure(answer, a.Code)
-		result.Sent = provider.Interrupted(err).Sent
-		return result, err
+// readTwilio judges an answer by its status, and a message that was taken by its own state. The answer's texts repeat
+// number and message: they are not kept.
+func readTwilio(answer *netguard.Response, deps *provider.Deps) (id string, err error) {
+	id, codeAt := provider.Lookup(answer.Body, "sid"), "code"
+	if answer.Status >= 200 && answer.Status < 300 {
+		state := provider.Lookup(answer.Body, "status")
+		if state != "failed" && state != "undelivered" {
+			return id, nil
+		}
+		codeAt = "error_code"
 	}
-	result.Sent, result.MessageID = true, a.SID
-	if readable && (a.Status == "failed" || a.Status == "undelivered") {
-		result.Sent = false
-		return result, t.failure(answer, a.ErrorCode)
+	code := provider.Code(answer.Body, codeAt)
+	if code == 20500 || code == 20503 {
+		return id, job.Retryable("twilio_down", fmt.Sprintf("The provider refused the message (error %d)", code))
 	}
-	return result, nil
-}
-
-// failure classifies an error: by Twilio's code when we know it, else by the status.
-func (t *Twilio) failure(answer *netguard.Response, code int) error {
-	detail := ""
-	if code != 0 {
-		detail = fmt.Sprintf("error %d", code)
-	}
-	message := fmt.Sprintf("The provider refused the message (error %d)", code)
-	switch code {
-	case 14107, 20429, 21611, 63018: // too fast, queue full
-		return job.Retryable(provider.RateLimited, message).After(netguard.RetryAfter(answer.Header, t.deps.Clock.Now()))
-	case 20500, 20503:
-		return job.Retryable("twilio_down", message)
-	case 21211, 21214, 21217, 21219, 21265, 21266, 21401, 21421, 21602, 21604, 21605, 21610, 21614, 21617, 21619, 30003,
-		30004, 30005, 30006:
-		return job.Permanent("twilio_"+fmt.Sprint(code), message) // the number or the text; 21610: the recipient said STOP
-	case 20003, 20005, 20006, 20404, 21212, 21408, 21603, 21606, 21608, 21612, 21659, 21660, 21703, 21704, 30002, 30007,
-		30034:
-		return provider.FailOver(
-			"twilio_"+fmt.Sprint(code),
-			message,
-		) // our account, our sender, a region or route that it lacks
-	}
-	if answer.Status < 300 {
-		return provider.FailOver("twilio_failed", message)
-	}
-	return provider.Status(answer.Status, answer.Header, t.deps.Clock.Now(), t.Paid(), detail)
+	return id, twilioCodes().Failure(answer, code, deps.Clock.Now())
 }

@@ -39,7 +39,8 @@ func TestJobsToADeadReceiverEnd(t *testing.T) {
 					Data: fmt.Appendf(nil, `{"url":%q}`, url), Target: url})
 			}
 			queue := workertest.NewQueue()
-			sender := webhook.New(webhook.Config{Targets: targets, Clock: clock.System{}, HostConcurrency: 32,
+			sender := webhook.New(webhook.Config{Targets: targets, Webhooks: &webhook.Signer{}, Callbacks: &webhook.Signer{},
+				Clock: clock.System{}, HostConcurrency: 32,
 				Circuits: circuit.New(queue)})
 			ended, claims := workertest.Deliver(t, queue, sender, c.channel, jobs, c.within)
 			if ended[job.Failed] != len(jobs) {

@@ -12,9 +12,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/testkit/certificates"
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
 func TestAJobThatWaitedWhileThePlatformsAddressWasEncryptedReachesIt(t *testing.T) {
@@ -40,7 +42,8 @@ func TestAJobThatWaitedWhileThePlatformsAddressWasEncryptedReachesIt(t *testing.
 		t.Fatal(err)
 	}
 	b.sender = webhook.New(webhook.Config{Targets: targets, Webhooks: signer, Callbacks: signer, Tokens: tokens{}, Recorder: b,
-		Clock: clock.Fixed(time.Unix(1_790_000_000, 0)), HostConcurrency: 4})
+		Clock: clock.Fixed(time.Unix(1_790_000_000, 0)), HostConcurrency: 4,
+		Circuits: circuit.New(workertest.NewQueue())})
 	for _, url := range []string{origin, b.URL} {
 		data := map[string]any{"url": url + "/report/400/critical/evaluate"}
 		if _, err := b.send(task.WebhookPost, data, nil); !job.AsFailure(err).Permanent {

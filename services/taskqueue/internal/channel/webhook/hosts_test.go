@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"context"
 	"testing"
 	"time"
 )
@@ -21,13 +20,13 @@ func TestOneLaboratoryCannotTakeThePlacesOfAnotherAtAReceiver(t *testing.T) {
 	t.Parallel()
 	h := newHosts(1)
 	h.patience = time.Millisecond
-	if _, ok := h.enter(t.Context(), 1, "https://example.com:443"); !ok {
+	if h.enter(t.Context(), 1, "https://example.com:443") == nil {
 		t.Fatal("no place")
 	}
-	if _, ok := h.enter(context.Background(), 1, "https://example.com:443"); ok {
+	if h.enter(t.Context(), 1, "https://example.com:443") != nil {
 		t.Error("a second request passed the limit")
 	}
-	if _, ok := h.enter(t.Context(), 2, "https://example.com:443"); !ok {
+	if h.enter(t.Context(), 2, "https://example.com:443") == nil {
 		t.Error("the other laboratory has no place")
 	}
 }
@@ -35,18 +34,21 @@ func TestOneLaboratoryCannotTakeThePlacesOfAnotherAtAReceiver(t *testing.T) {
 func TestIdleReceiversAreForgottenAndBusyOnesNot(t *testing.T) {
 	t.Parallel()
 	h := newHosts(1)
-	enter := func(lab int64) *host {
-		one, ok := h.enter(t.Context(), lab, "https://example.com:443")
-		if !ok {
+	h.patience = time.Millisecond
+	enter := func(lab int64) func() {
+		leave := h.enter(t.Context(), lab, "https://example.com:443")
+		if leave == nil {
 			t.Fatal("no place")
 		}
-		return one
+		return leave
 	}
-	busy := enter(0)
-	for lab := range int64(maxKnownHosts) {
-		h.leave(enter(lab + 1))
+	leave := enter(0)
+	enter(1)()
+	if len(h.busy) != 1 || h.enter(t.Context(), 0, "https://example.com:443") != nil {
+		t.Errorf("%d known, the busy one not among them", len(h.busy))
 	}
-	if len(h.known) >= maxKnownHosts || h.use("0 https://example.com:443") != busy {
-		t.Errorf("%d known, the busy one among them: %t", len(h.known), h.known["0 https://example.com:443"] == busy)
+	leave()
+	if enter(0)(); len(h.busy) != 0 {
+		t.Errorf("%d known", len(h.busy))
 	}
 }

@@ -1,10 +1,13 @@
 package webhook
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +25,11 @@ const (
 
 // build makes the request of a job, unsigned. Its errors are permanent failures.
 func build(id job.ID, b *job.Body) (netguard.Request, error) {
-	q, err := buildWebhook(b)
+	of := buildWebhook
 	if id.Lane().Channel == job.Callback {
-		q, err = buildCallback(b)
+		of = buildCallback
 	}
+	q, err := of(b)
 	if err != nil {
 		return q, err
 	}
@@ -90,16 +94,9 @@ func parseURL(raw string) (*url.URL, error) {
 }
 
 func method(taskType int) string {
-	switch taskType {
-	case task.WebhookPost:
-		return http.MethodPost
-	case task.WebhookPut:
-		return http.MethodPut
-	case task.WebhookDelete:
-		return http.MethodDelete
-	default:
-		return http.MethodGet
-	}
+	methods := map[int]string{task.WebhookPost: http.MethodPost, task.WebhookPut: http.MethodPut,
+		task.WebhookDelete: http.MethodDelete}
+	return cmp.Or(methods[taskType], http.MethodGet)
 }
 
 // asBody tells whether args travel as the JSON body: as isBody says, else by method.
@@ -150,11 +147,11 @@ func queryText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Curl is the command line that repeats a request by hand, secrets masked.
-func Curl(q netguard.Request) string {
+// curl is the command line that repeats a request by hand, secrets masked.
+func curl(q netguard.Request) string {
 	var line strings.Builder
 	_, _ = fmt.Fprintf(&line, "curl -X %s %s", q.Method, quote(q.URL.String()))
-	for _, name := range sortedNames(q.Header) {
+	for _, name := range slices.Sorted(maps.Keys(q.Header)) {
 		_, _ = fmt.Fprintf(&line, " \\\n  -H %s", quote(name+": "+shown(name, q.Header.Get(name))))
 	}
 	if len(q.Body) > 0 {

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -19,7 +20,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -46,7 +46,7 @@ type Config struct {
 	Pacer           *pace.Pacer
 	Rate            func(origin string) float64 // requests a second to a public origin, 0: as many as come; nil: no limits
 	Held            func(origin string) bool    // receivers that operators paused; nil: none
-	Circuits        *circuit.Circuits           // nil: of this sender alone
+	Circuits        *circuit.Circuits
 }
 
 // Sender delivers webhook and callback jobs. Safe for concurrent use.
@@ -56,12 +56,7 @@ type Sender struct {
 }
 
 // New makes a sender.
-func New(cfg Config) *Sender {
-	if cfg.Circuits == nil {
-		cfg.Circuits = circuit.New(nil)
-	}
-	return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)}
-}
+func New(cfg Config) *Sender { return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)} }
 
 const (
 	gatewayAudience = "gateway"
@@ -172,11 +167,11 @@ func (s *Sender) exchange(
 			return nil, err
 		}
 	}
-	one, ok := s.hosts.enter(ctx, d.Body.LabID, origin)
-	if !ok {
+	leave := s.hosts.enter(ctx, d.Body.LabID, origin)
+	if leave == nil {
 		return nil, job.Postpone("host_busy", busyDelay)
 	}
-	defer s.hosts.leave(one)
+	defer leave()
 	var answer *netguard.Response
 	var failed error
 	to := destination(d, q)
@@ -197,17 +192,14 @@ func (s *Sender) judge(ctx context.Context, answer *netguard.Response, failed er
 		return circuit.Verdict{}
 	case failed != nil:
 		return circuit.Verdict{Ill: true}
-	case slices.Contains(asking, answer.Status):
-		if asked := retryAfter(answer.Header.Get("Retry-After"), s.Clock.Now()); asked > 0 {
-			return circuit.Verdict{Asked: asked}
-		}
 	}
-	isIll := answer.Status >= http.StatusInternalServerError
-	return circuit.Verdict{Ill: isIll, Well: !isIll}
+	v := circuit.Verdict{Ill: answer.Status >= http.StatusInternalServerError}
+	v.Well = !v.Ill
+	if answer.Status == http.StatusTooManyRequests || answer.Status == http.StatusServiceUnavailable {
+		v.Asked = netguard.RetryAfter(answer.Header, s.Clock.Now()) // for all requests of the kind
+	}
+	return v
 }
-
-// asking are the answers whose Retry-After is for all requests of their kind.
-var asking = []int{http.StatusTooManyRequests, http.StatusServiceUnavailable}
 
 // conclude turns an answer or a transport error into the result of the attempt.
 func conclude(id job.ID, answer *netguard.Response, err error, now time.Time) (job.Result, error) {
@@ -240,8 +232,7 @@ func transportFailure(err error) error {
 }
 
 func statusFailure(c job.Channel, answer *netguard.Response, now time.Time) error {
-	message := fmt.Sprintf("The receiver answered %d", answer.Status)
-	wait := retryAfter(answer.Header.Get("Retry-After"), now)
+	message, wait := fmt.Sprintf("The receiver answered %d", answer.Status), netguard.RetryAfter(answer.Header, now)
 	switch {
 	case c == job.Callback && answer.Status == http.StatusGone:
 		return job.Permanent("http_410", message)
@@ -252,17 +243,6 @@ func statusFailure(c job.Channel, answer *netguard.Response, now time.Time) erro
 	default:
 		return job.Permanent("http_4xx", message)
 	}
-}
-
-// retryAfter reads seconds or an HTTP date; zero when there is none.
-func retryAfter(text string, now time.Time) time.Duration {
-	if seconds, err := strconv.Atoi(text); err == nil {
-		return time.Duration(min(max(seconds, 0), 3600)) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, at.Sub(now))
-	}
-	return 0
 }
 
 // excerpt keeps the beginning of a textual answer.
@@ -286,37 +266,18 @@ func (s *Sender) record(d worker.Delivery, q netguard.Request, result job.Result
 		return
 	}
 	m := mailbox.Message{
-		JobID:      string(d.ID),
-		Channel:    d.ID.Lane().Channel.String(),
-		Kind:       task.Name(d.Body.Task, d.Body.TaskType),
-		Attempt:    d.Attempt,
 		To:         []string{q.URL.Host},
 		Title:      q.Method + " " + q.URL.String(),
 		Body:       string(q.Body),
 		Format:     "json",
 		Signature:  q.Header.Get("webhook-signature"),
-		Curl:       Curl(q),
-		Outcome:    "delivered",
+		Curl:       curl(q),
 		HTTPStatus: result.HTTPStatus,
-		LabID:      d.Body.LabID,
-		AtMs:       s.Clock.Now().UnixMilli(),
 	}
-	for _, name := range sortedNames(q.Header) {
+	for _, name := range slices.Sorted(maps.Keys(q.Header)) {
 		m.Headers = append(m.Headers, mailbox.Header{Name: name, Value: shown(name, q.Header.Get(name))})
 	}
-	if err != nil {
-		m.Outcome = job.AsFailure(err).Message
-	}
-	s.Recorder.Record(m)
-}
-
-func sortedNames(h http.Header) []string {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	s.Recorder.Record(m.Of(d, s.Clock.Now(), err))
 }
 
 // shown masks credentials.

@@ -24,11 +24,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -92,7 +94,8 @@ func newBench(t *testing.T, internal bool, answer http.HandlerFunc) *bench {
 		t.Fatal(err)
 	}
 	b.sender = webhook.New(webhook.Config{Targets: targets, Webhooks: signer, Callbacks: signer, Tokens: tokens{}, Recorder: b,
-		Clock: clock.Fixed(time.Unix(1_790_000_000, 0)), HostConcurrency: 4})
+		Clock: clock.Fixed(time.Unix(1_790_000_000, 0)), HostConcurrency: 4,
+		Circuits: circuit.New(workertest.NewQueue())})
 	return b
 }
 

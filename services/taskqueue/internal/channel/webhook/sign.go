@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,10 +22,10 @@ type Signer struct {
 	keys []signingKey
 }
 
-// signingKey makes one signature of version v1 (HMAC-SHA256) or v1a (Ed25519); the other member is nil.
+// signingKey makes one signature of version v1 (HMAC-SHA256) or v1a (Ed25519).
 type signingKey struct {
-	shared  []byte
-	private ed25519.PrivateKey
+	bytes     []byte // of v1a the seed of the private key
+	isPrivate bool   // v1a
 }
 
 const (
@@ -67,7 +68,7 @@ func readSecret(text string) (signingKey, error) {
 	if len(key) < minKeyBytes {
 		return signingKey{}, fmt.Errorf("a signing secret has at least %d bytes", minKeyBytes)
 	}
-	return signingKey{shared: key}, nil
+	return signingKey{bytes: key}, nil
 }
 
 // readPrivate takes a seed of 32 bytes, or seed and public key as one.
@@ -78,51 +79,35 @@ func readPrivate(encoded string) (signingKey, error) {
 			"a secret that begins with whsk_ must go on with an Ed25519 key of 32 or 64 bytes in base64",
 		)
 	}
-	return signingKey{private: ed25519.NewKeyFromSeed(raw[:ed25519.SeedSize])}, nil
+	return signingKey{bytes: raw[:ed25519.SeedSize], isPrivate: true}, nil
 }
 
 // ForLaboratory derives the signer of one laboratory's own tasks, so that no laboratory can have a request signed that
 // a receiver takes for the platform's or for another one's.
 func (s *Signer) ForLaboratory(lab int64) *Signer {
-	if s == nil {
-		return nil
-	}
-	own := &Signer{keys: make([]signingKey, len(s.keys))}
-	for i := range s.keys {
-		own.keys[i] = s.keys[i].derive("laboratory " + strconv.FormatInt(lab, 10))
+	own := &Signer{}
+	for _, key := range s.keys { // each of the same kind, and telling nothing of its source
+		derived := key.mac([]byte("laboratory " + strconv.FormatInt(lab, 10)))
+		own.keys = append(own.keys, signingKey{bytes: derived, isPrivate: key.isPrivate})
 	}
 	return own
-}
-
-// derive makes a key of the same kind that tells nothing of k.
-func (k *signingKey) derive(name string) signingKey {
-	source := k.shared
-	if k.private != nil {
-		source = k.private.Seed()
-	}
-	mac := hmac.New(sha256.New, source)
-	_, _ = mac.Write([]byte(name))
-	if k.private != nil {
-		return signingKey{private: ed25519.NewKeyFromSeed(mac.Sum(nil))}
-	}
-	return signingKey{shared: mac.Sum(nil)}
 }
 
 // Verifiers are what a receiver needs to check the signatures, the newest first: whsec_ secrets and whpk_ public keys.
 func (s *Signer) Verifiers() []string {
 	list := make([]string, len(s.keys))
 	for i, key := range s.keys {
-		list[i] = secretPrefix + base64.StdEncoding.EncodeToString(key.shared)
-		if key.private != nil {
-			public, _ := key.private.Public().(ed25519.PublicKey)
-			list[i] = publicPrefix + base64.StdEncoding.EncodeToString(public)
+		prefix, verifier := secretPrefix, key.bytes
+		if key.isPrivate {
+			prefix, verifier = publicPrefix, key.private()[ed25519.SeedSize:]
 		}
+		list[i] = prefix + base64.StdEncoding.EncodeToString(verifier)
 	}
 	return list
 }
 
 // Enabled reports whether there is a key.
-func (s *Signer) Enabled() bool { return s != nil && len(s.keys) > 0 }
+func (s *Signer) Enabled() bool { return len(s.keys) > 0 }
 
 // Sign sets the webhook-* headers over the exact bytes of body.
 func (s *Signer) Sign(h http.Header, id job.ID, at time.Time, body []byte) {
@@ -134,33 +119,32 @@ func (s *Signer) Sign(h http.Header, id job.ID, at time.Time, body []byte) {
 	}
 	content := append([]byte(string(id)+"."+stamp+"."), body...)
 	signatures := make([]string, len(s.keys))
-	for i := range s.keys {
-		signatures[i] = s.keys[i].sign(content)
+	for i, key := range s.keys {
+		signatures[i] = key.sign(content)
 	}
 	h.Set("webhook-signature", strings.Join(signatures, " "))
 }
 
-func (k *signingKey) sign(content []byte) string {
-	if k.private != nil {
-		return "v1a," + base64.StdEncoding.EncodeToString(ed25519.Sign(k.private, content))
-	}
-	mac := hmac.New(sha256.New, k.shared)
-	_, _ = mac.Write(content)
-	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
-}
-
 // SignBody sets X-Task-Signature, the simple signature of callbacks, with the newest shared key.
 func (s *Signer) SignBody(h http.Header, body []byte) {
-	if s == nil {
-		return
+	newest := slices.IndexFunc(s.keys, func(k signingKey) bool { return !k.isPrivate })
+	if newest >= 0 {
+		h.Set("X-Task-Signature", "sha256="+hex.EncodeToString(s.keys[newest].mac(body)))
 	}
-	for _, key := range s.keys {
-		if key.shared == nil {
-			continue
-		}
-		mac := hmac.New(sha256.New, key.shared)
-		_, _ = mac.Write(body)
-		h.Set("X-Task-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
-		return
+}
+
+func (k signingKey) sign(content []byte) string {
+	if k.isPrivate {
+		return "v1a," + base64.StdEncoding.EncodeToString(ed25519.Sign(k.private(), content))
 	}
+	return "v1," + base64.StdEncoding.EncodeToString(k.mac(content))
+}
+
+// private is the seed followed by the public key.
+func (k signingKey) private() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(k.bytes) }
+
+func (k signingKey) mac(content []byte) []byte {
+	mac := hmac.New(sha256.New, k.bytes)
+	_, _ = mac.Write(content)
+	return mac.Sum(nil)
 }

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/copied"
 )
 
@@ -26,11 +27,6 @@ type SubscriberSource interface {
 	Subscribers(ctx context.Context) ([]Subscriber, error)
 }
 
-// Secrets finds a secret by its name.
-type Secrets interface {
-	Secret(name string) (config.Secret, error)
-}
-
 type receiver struct {
 	lab    int64
 	origin string
@@ -38,58 +34,42 @@ type receiver struct {
 
 // Subscribers are the signers of receivers with secrets of their own. Safe for concurrent use, RunOnce in one loop.
 type Subscribers struct {
-	rows    copied.Rows[Subscriber]
-	secrets Secrets
+	copied.Rows[Subscriber]
+	secrets provider.Directory
 	signers atomic.Pointer[map[receiver]*Signer]
 }
 
 // NewSubscribers makes a set that knows nobody until RunOnce.
-func NewSubscribers(source SubscriberSource, secrets Secrets, copies redis.UniversalClient) *Subscribers {
-	rows := copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies,
-		Read: source.Subscribers}
-	return &Subscribers{rows: rows, secrets: secrets}
+func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies redis.UniversalClient) *Subscribers {
+	s := &Subscribers{secrets: secrets}
+	s.Rows = copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies,
+		Read: source.Subscribers, Use: s.use}
+	return s
 }
 
-// RunOnce reads the rows and their secrets. When the database does not answer and nobody is known yet, the rows that
-// any process read last are taken. A receiver with a secret that cannot be read keeps its former ones; without any its
-// jobs wait, because a signature by another secret would fail them for good.
-func (s *Subscribers) RunOnce(ctx context.Context) error {
-	rows, err := s.rows.Load(ctx, s.signers.Load() != nil)
-	if rows == nil {
-		return err
-	}
-	return errors.Join(err, s.replace(rows))
-}
-
-func (s *Subscribers) replace(rows []Subscriber) error {
-	next, bad := map[receiver]*Signer{}, map[receiver]bool{}
+// use reads the secrets of the rows. A receiver with a secret that cannot be read keeps its former ones; without any
+// its jobs wait, because a signature by another secret would fail them for good.
+func (s *Subscribers) use(rows []Subscriber) error {
+	next := map[receiver]*Signer{}
+	var unreadable []receiver
 	var problems []error
 	for _, row := range rows {
 		origin, err := netguard.ParseOrigin(row.Origin)
 		who := receiver{row.LabID, origin}
 		if err == nil {
-			err = s.add(next, who, row.Secret)
-			bad[who] = bad[who] || err != nil
+			if err = s.add(next, who, row.Secret); err != nil {
+				unreadable = append(unreadable, who)
+			}
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("tq_webhook_secret of %s, secret %s: %w", row.Origin, row.Secret, err))
 		}
 	}
-	for who, is := range bad {
-		if is {
-			next[who] = s.former(who)
-		}
+	for _, who := range unreadable {
+		next[who] = cmp.Or(s.known()[who], &Signer{})
 	}
 	s.signers.Store(&next)
 	return errors.Join(problems...)
-}
-
-// former is the signer that a receiver had; one without keys makes its jobs wait.
-func (s *Subscribers) former(who receiver) *Signer {
-	if known := s.signers.Load(); known != nil && (*known)[who] != nil {
-		return (*known)[who]
-	}
-	return &Signer{}
 }
 
 func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) error {
@@ -101,21 +81,25 @@ func (s *Subscribers) add(to map[receiver]*Signer, who receiver, name string) er
 	if err != nil {
 		return err
 	}
-	if to[who] == nil {
-		to[who] = &Signer{}
+	if earlier := to[who]; earlier != nil {
+		one.keys = append(earlier.keys, one.keys...)
 	}
-	to[who].keys = append(to[who].keys, one.keys...)
+	to[who] = one
 	return nil
 }
 
 // of returns the signer of a receiver, first the laboratory's own; nil: it has none.
 func (s *Subscribers) of(lab int64, origin string) (signer *Signer, isOwn bool) {
-	if s == nil || s.signers.Load() == nil {
-		return nil, false
-	}
-	known := *s.signers.Load()
+	known := s.known()
 	if own := known[receiver{lab, origin}]; own != nil {
 		return own, lab != 0
 	}
 	return known[receiver{0, origin}], false
+}
+
+func (s *Subscribers) known() map[receiver]*Signer {
+	if s == nil || s.signers.Load() == nil {
+		return nil
+	}
+	return *s.signers.Load()
 }

@@ -1,10 +1,12 @@
 package whatsapp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -67,42 +69,33 @@ type file struct {
 // header, or the text (as the first file's caption when it fits), then one message for each further file.
 func Parts(id job.ID, d *task.WhatsApp) ([][]byte, error) {
 	to := strings.TrimPrefix(phone.E164(string(d.CountryCode), string(d.Contact)), "+")
-	files := d.Files
-	first := message{Type: "text", Text: &text{Body: d.Message}}
+	list := []message{{Type: "text", Text: &text{Body: d.Message}}}
+	files, name := d.Files, d.FileName // file_name names the first file
 	switch {
 	case d.Template != "":
-		first = message{Type: "template", Template: templateOf(d)}
-		files = files[min(1, len(files)):]
+		list[0] = message{Type: "template", Template: templateOf(d)}
+		files, name = files[min(1, len(files)):], ""
 	case len(files) > 0 && utf8.RuneCountInString(d.Message) <= maxCaption:
-		first = fileMessage(files[0], d.FileName, d.Message)
-		files = files[1:]
+		list[0] = fileMessage(files[0], name, d.Message)
+		files, name = files[1:], ""
 	}
-	list := []message{first}
-	for i, link := range files {
-		name := d.FileName
-		if len(d.Files)-len(files)+i > 0 {
-			name = "" // file_name names the first file
-		}
+	for _, link := range files {
 		list = append(list, fileMessage(link, name, ""))
+		name = ""
 	}
 	parts := make([][]byte, len(list))
-	for i := range list {
-		m := &list[i]
+	for i, m := range list {
 		m.Product, m.Recipient, m.To, m.Opaque = "whatsapp", "individual", to, string(id)
-		raw, err := json.Marshal(m)
-		if err != nil {
+		var err error
+		if parts[i], err = json.Marshal(m); err != nil {
 			return nil, fmt.Errorf("encode the WhatsApp message: %w", err)
 		}
-		parts[i] = raw
 	}
 	return parts, nil
 }
 
 func templateOf(d *task.WhatsApp) *template {
-	t := &template{Name: d.Template, Language: language{Code: d.Language}}
-	if t.Language.Code == "" {
-		t.Language.Code = defaultLanguage
-	}
+	t := &template{Name: d.Template, Language: language{Code: cmp.Or(d.Language, defaultLanguage)}}
 	if len(d.Files) > 0 {
 		header := fileMessage(d.Files[0], d.FileName, "")
 		t.Components = append(t.Components, component{Type: "header",
@@ -124,18 +117,12 @@ func fileMessage(link, name, caption string) message {
 	if isImage(link) {
 		return message{Type: "image", Image: f}
 	}
-	if f.Filename = name; name == "" {
-		f.Filename = baseName(link)
-	}
+	f.Filename = cmp.Or(name, baseName(link))
 	return message{Type: "document", Document: f}
 }
 
 func isImage(link string) bool {
-	switch strings.ToLower(path.Ext(baseName(link))) {
-	case ".jpg", ".jpeg", ".png":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".jpg", ".jpeg", ".png"}, strings.ToLower(path.Ext(baseName(link))))
 }
 
 func baseName(link string) string {

@@ -1,17 +1,15 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"regexp"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -28,35 +26,26 @@ type Settings struct {
 	TimeoutSeconds int    `json:"timeout_seconds"`
 }
 
-// Deps are what a provider works with.
-type Deps struct {
-	Client  provider.Client
-	Secrets provider.Secrets
-	Clock   clock.Clock
-}
-
 const (
-	defaultBase    = "https://graph.facebook.com"
 	defaultVersion = "v23.0" // pinned: an interface without a version changes under us
 	defaultTimeout = 20 * time.Second
-	maxTimeout     = 60 * time.Second
+	maxTimeout     = time.Minute
 )
 
 // Provider sends from one number. Safe for concurrent use.
 type Provider struct {
-	deps     Deps
-	settings Settings
+	deps     provider.Deps
+	secret   string // name of the token's
 	endpoint *url.URL
 	timeout  time.Duration
 }
 
 // New makes a provider from the settings of its row.
-func New(raw json.RawMessage, deps Deps) (*Provider, error) {
-	p := &Provider{deps: deps, settings: Settings{BaseURL: defaultBase, Version: defaultVersion}, timeout: defaultTimeout}
-	if err := provider.Decode(raw, &p.settings); err != nil {
+func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
+	s := Settings{BaseURL: "https://graph.facebook.com", Version: defaultVersion}
+	if err := provider.Decode(raw, &s); err != nil {
 		return nil, err
 	}
-	s := &p.settings
 	if !regexp.MustCompile(`^[0-9]+$`).MatchString(s.PhoneNumberID) {
 		return nil, errors.New("phone_number_id must be the number's id, digits only")
 	}
@@ -65,14 +54,15 @@ func New(raw json.RawMessage, deps Deps) (*Provider, error) {
 	}
 	base, err := provider.ParseBase(s.BaseURL)
 	if err != nil {
-		return nil, fmt.Errorf("base_url: %w", err)
-	}
-	p.endpoint = base.JoinPath(s.Version, s.PhoneNumberID, "messages")
-	if s.TimeoutSeconds > 0 {
-		p.timeout = min(time.Duration(s.TimeoutSeconds)*time.Second, maxTimeout)
+		return nil, err
 	}
 	_, err = deps.Secrets.Secret(s.TokenSecret)
-	return p, err
+	return &Provider{
+		deps:     deps,
+		secret:   s.TokenSecret,
+		endpoint: base.JoinPath(s.Version, s.PhoneNumberID, "messages"),
+		timeout:  provider.Timeout(s.TimeoutSeconds, defaultTimeout, maxTimeout),
+	}, err
 }
 
 // Paid is true: conversations are charged, and a report must not arrive twice.
@@ -89,7 +79,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The WhatsApp message cannot be built").WithCause(err)
 	}
-	token, err := p.deps.Secrets.Secret(p.settings.TokenSecret)
+	token, err := p.deps.Secrets.Secret(p.secret)
 	if err != nil {
 		return job.Result{}, provider.NoSecret("The provider's secret cannot be read")
 	}
@@ -99,46 +89,16 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 		if marks[i] == progress.Sent {
 			continue
 		}
-		answer, err := p.send(ctx, part, token.Reveal())
-		if answer != nil {
-			result.HTTPStatus = answer.Status
-		}
+		one, err := p.deps.Send(ctx, provider.PostJSON(p.endpoint, token, part, p.timeout), p.read)
+		result.HTTPStatus = cmp.Or(one.HTTPStatus, result.HTTPStatus)
+		result.Sent = result.Sent || one.Sent
 		if err != nil {
-			result.Sent = result.Sent || provider.Interrupted(err).Sent
 			return result, err
 		}
-		marks[i], result.Sent = progress.Sent, true
-		if result.MessageID == "" {
-			result.MessageID = messageID(answer.Body)
-		}
+		marks[i], result.MessageID = progress.Sent, cmp.Or(result.MessageID, one.MessageID)
 		if len(parts) > 1 {
-			result.Progress = progress.Encode(marks)
+			result.Progress = marks
 		}
 	}
 	return result, nil
-}
-
-func (p *Provider) send(ctx context.Context, part []byte, token string) (*netguard.Response, error) {
-	h := http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + token}}
-	answer, err := provider.Exchange(ctx, p.deps.Client,
-		netguard.Request{Method: http.MethodPost, URL: p.endpoint, Header: h, Body: part, Timeout: p.timeout}, p.Paid())
-	switch {
-	case err != nil:
-		return nil, err
-	case answer.Status < 200 || answer.Status > 299:
-		return answer, failure(answer, p.deps.Clock.Now())
-	}
-	return answer, nil
-}
-
-func messageID(body []byte) string {
-	var sent struct {
-		Messages []struct {
-			ID string `json:"id"`
-		} `json:"messages"`
-	}
-	if json.Unmarshal(body, &sent) != nil || len(sent.Messages) == 0 {
-		return ""
-	}
-	return sent.Messages[0].ID
 }

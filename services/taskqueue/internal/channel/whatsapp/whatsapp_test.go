@@ -17,7 +17,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider/providertest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
@@ -93,7 +92,7 @@ func newProvider(t *testing.T, g *graph) *whatsapp.Provider {
 	t.Helper()
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 	t.Cleanup(client.Close)
-	p, err := whatsapp.New([]byte(`{"kind":"graph","phone_number_id":"1055","token_secret":"token","base_url":"`+g.URL+`"}`), whatsapp.Deps{Client: client,
+	p, err := whatsapp.New([]byte(`{"kind":"graph","phone_number_id":"1055","token_secret":"token","base_url":"`+g.URL+`"}`), provider.Deps{API: client,
 		Clock: fixed(time.Unix(0, 0)), Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("s3cret")}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -152,14 +151,14 @@ func TestErrorsOfTheInterfaceHaveTheirClass(t *testing.T) {
 		{"their trouble", 500, 131000, "retry"}, {"unavailable", 503, 131016, "retry"}, {"maintenance", 500, 131057, "retry"},
 		{"no WhatsApp there", 400, 131026, "permanent"}, {"window closed", 400, 131047, "permanent"}, {"opted out", 400, 131050, "permanent"},
 		{"no such template", 404, 132001, "permanent"}, {"parameters", 400, 132000, "permanent"}, {"bad parameter", 400, 100, "permanent"},
-		{"token ended", 401, 190, "failover"}, {"permission", 403, 200, "failover"}, {"locked", 403, 131031, "failover"}, {"payment", 400, 131042, "failover"},
-		{"template paused", 400, 132015, "failover"}, {"number not registered", 400, 133010, "failover"},
-		{"unknown code", 400, 999999, "permanent"}, {"no code", 403, 0, "failover"}, {"gateway", 502, 0, "doubt"}, {"broken", 500, 0, "retry"},
+		{"token ended", 401, 190, "elsewhere"}, {"permission", 403, 200, "elsewhere"}, {"locked", 403, 131031, "elsewhere"}, {"payment", 400, 131042, "elsewhere"},
+		{"template paused", 400, 132015, "elsewhere"}, {"number not registered", 400, 133010, "elsewhere"},
+		{"unknown code", 400, 999999, "permanent"}, {"no code", 403, 0, "elsewhere"}, {"gateway", 502, 0, "unknown"}, {"broken", 500, 0, "retry"},
 	} {
 		g.next(fault(c.status, c.code))
 		result, err := p.Handle(t.Context(), delivery(simple))
-		if providertest.Class(err) != c.want || result.Sent != (c.want == "doubt") || result.HTTPStatus != c.status {
-			t.Errorf("%s: %s %+v (%v), want %s", c.name, providertest.Class(err), result, err, c.want)
+		if provider.Outcome(err) != c.want || result.Sent != (c.want == "unknown") || result.HTTPStatus != c.status {
+			t.Errorf("%s: %s %+v (%v), want %s", c.name, provider.Outcome(err), result, err, c.want)
 		}
 		if strings.Contains(err.Error(), "9812345678") || strings.Contains(err.Error(), "Asha") {
 			t.Errorf("%s: the error tells about the patient: %v", c.name, err)
@@ -175,8 +174,8 @@ func TestALostAnswerIsDoubt(t *testing.T) {
 	g := serve(t)
 	g.next(dropped)
 	result, err := newProvider(t, g).Handle(t.Context(), delivery(simple))
-	if providertest.Class(err) != "doubt" || !result.Sent || len(g.took()) != 1 {
-		t.Errorf("%s %+v", providertest.Class(err), result)
+	if provider.Outcome(err) != "unknown" || !result.Sent || len(g.took()) != 1 {
+		t.Errorf("%s %+v", provider.Outcome(err), result)
 	}
 }
 
@@ -187,8 +186,8 @@ func TestARetrySendsOnlyTheFilesThatAreLeft(t *testing.T) {
 	d := delivery(`{"contact":919812345678,"message":"m","files":["https://x.test/a.pdf","https://x.test/b.pdf","https://x.test/c.pdf"]}`)
 	g.next(nil, fault(503, 131016))
 	result, err := p.Handle(t.Context(), d)
-	if providertest.Class(err) != "retry" || !result.Sent || len(g.took()) != 2 {
-		t.Fatalf("%s %+v", providertest.Class(err), result)
+	if provider.Outcome(err) != "retry" || !result.Sent || len(g.took()) != 2 {
+		t.Fatalf("%s %+v", provider.Outcome(err), result)
 	}
 	d.Body.Progress = result.Progress // as the worker stores it for the retry
 	result, err = p.Handle(t.Context(), d)
@@ -227,15 +226,15 @@ func TestNothingIsSentWithoutConsentAtTheMomentOfSending(t *testing.T) {
 		{"nobody knows", ledger{allowed: yes.allowed, err: errors.New("away")}, simple, "postponed", "consent_unavailable"},
 	} {
 		_, err := whatsapp.NewGate(c.consent, p).Handle(t.Context(), delivery(c.data))
-		if sent := len(g.took()) == 1; providertest.Class(err) != c.want || sent != (c.want == "sent") || (err != nil && job.AsFailure(err).Reason != c.reason) {
-			t.Errorf("%s: %s (%v), sent %t", c.name, providertest.Class(err), err, sent)
+		if sent := len(g.took()) == 1; provider.Outcome(err) != c.want || sent != (c.want == "sent") || (err != nil && job.AsFailure(err).Reason != c.reason) {
+			t.Errorf("%s: %s (%v), sent %t", c.name, provider.Outcome(err), err, sent)
 		}
 	}
 }
 
 func TestWrongSettingsAreRefused(t *testing.T) {
 	t.Parallel()
-	deps := whatsapp.Deps{Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}}
+	deps := provider.Deps{Secrets: provider.Directory{Root: fstest.MapFS{"token": {Data: []byte("x")}}}}
 	for _, raw := range []string{`{}`, `{"phone_number_id":"../x","token_secret":"token"}`, `{"phone_number_id":"1","token_secret":"missing"}`,
 		`{"phone_number_id":"1","token_secret":"token","version":"latest"}`, `{"phone_number_id":"1","token_secret":"token","base_url":"graph"}`} {
 		if _, err := whatsapp.New([]byte(raw), deps); err == nil {

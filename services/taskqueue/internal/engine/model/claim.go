@@ -142,20 +142,15 @@ func (m *Model) turns(lane job.Lane, q engine.ClaimRequest, now int64) []*turn {
 		t.ready = append(t.ready, id)
 	}
 	after := q.After[lane.Priority]
-	slices.SortFunc(list, func(a, b *turn) int {
-		if wrapped := cmp.Compare(flag(a.flow <= after), flag(b.flow <= after)); wrapped != 0 {
-			return wrapped
+	const wrap = 1 << 13 // more than there are flows
+	order := func(flow job.Flow) job.Flow {
+		if flow <= after {
+			return flow + wrap
 		}
-		return cmp.Compare(a.flow, b.flow)
-	})
-	return list
-}
-
-func flag(on bool) int {
-	if on {
-		return 1
+		return flow
 	}
-	return 0
+	slices.SortFunc(list, func(a, b *turn) int { return cmp.Compare(order(a.flow), order(b.flow)) })
+	return list
 }
 
 func (m *Model) ready(lane job.Lane, shard int, now int64) []job.ID {

@@ -2,9 +2,7 @@ package model
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -126,21 +124,6 @@ func (m *Model) Info(_ context.Context, ids []job.ID) ([]engine.Snapshot, error)
 	return list, nil
 }
 
-// OldestDead lists failed jobs of a flow, or of all, oldest first.
-func (m *Model) OldestDead(_ context.Context, shard int, flow job.Flow, diedMs int64, most int) ([]engine.Dead, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var list []engine.Dead
-	for id, died := range m.dead {
-		if id.Shard() == shard && died <= diedMs && (flow == engine.AllFlows || m.flows[id] == flow) {
-			list = append(list, engine.Dead{ID: id, DiedMs: died})
-		}
-	}
-	slices.SortFunc(list,
-		func(a, b engine.Dead) int { return cmp.Or(cmp.Compare(a.DiedMs, b.DiedMs), cmp.Compare(a.ID, b.ID)) })
-	return list[:min(most, len(list))], nil
-}
-
 // DeadParts counts what each flow has among the dead.
 func (m *Model) DeadParts(_ context.Context, shard int) (map[job.Flow]engine.Part, error) {
 	m.mu.Lock()
@@ -156,12 +139,12 @@ func (m *Model) DeadParts(_ context.Context, shard int) (map[job.Flow]engine.Par
 }
 
 // TrimDead forgets observed dead jobs.
-func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Dead) (int64, error) {
+func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Member) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var went int64
 	for _, d := range list {
-		if died, dead := m.dead[d.ID]; dead && died == d.DiedMs {
+		if died, dead := m.dead[d.ID]; dead && died == job.DueOfScore(d.Score) {
 			delete(m.dead, d.ID)
 			delete(m.records, d.ID)
 			delete(m.bodies, d.ID)
@@ -171,11 +154,16 @@ func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Dead) (int64, e
 	return went, nil
 }
 
-// Depths measures every lane of a shard.
-func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
+// Depths measures a shard.
+func (m *Model) Depths(_ context.Context, shard int) (engine.Depths, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var list []engine.Depth
+	all := engine.Depths{Ends: int64(len(m.shardEnds(shard).IDs))}
+	for id := range m.dead {
+		if id.Shard() == shard {
+			all.Dead++
+		}
+	}
 	for _, l := range job.Lanes() {
 		d := engine.Depth{Lane: l, Begun: m.begun[l], Attempts: m.attempts[l.Channel], Faults: m.faults[l.Channel]}
 		for id, due := range m.lanes[l] {
@@ -192,20 +180,31 @@ func (m *Model) Depths(_ context.Context, shard int) ([]engine.Depth, error) {
 				d.Running++
 			}
 		}
-		list = append(list, d)
+		all.Lanes = append(all.Lanes, d)
 	}
-	return list, nil
+	return all, nil
 }
 
-// Backlog counts what ended and is kept for somebody.
-func (m *Model) Backlog(_ context.Context, shard int) (engine.Backlog, error) {
+// Resolve replaces the record of a dead job.
+func (m *Model) Resolve(_ context.Context, x engine.Resolution) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b := engine.Backlog{Ends: int64(len(m.shardEnds(shard).IDs))}
-	for id := range m.dead {
-		if id.Shard() == shard {
-			b.Dead++
-		}
+	_, dead := m.dead[x.ID]
+	if !dead || !bytes.Equal(m.records[x.ID], x.Observed) {
+		record, ended := m.records[x.ID]
+		return ended && bytes.Equal(record, x.Record), nil
 	}
-	return b, nil
+	m.records[x.ID] = x.Record
+	if x.Sent {
+		delete(m.dead, x.ID)
+		delete(m.bodies, x.ID)
+	}
+	m.noteEnd(x.ID)
+	m.bear(x.Callbacks)
+	return true, nil
+}
+
+// TendRings has nothing to do: the double looks at every job.
+func (m *Model) TendRings(context.Context, int, engine.RingPlace) (engine.RingPlace, error) {
+	return engine.RingPlace{}, nil
 }

@@ -1,3 +1,5 @@
+// Package model owns the in-memory double of the engine: the same operations and refusals on plain maps under
+// one mutex. It is the reference of the property test and the store of tests that need no Redis; nothing is durable.
 package model
 
 import (
@@ -224,6 +226,3 @@ func (m *Model) WaitBell(ctx context.Context, _ int, _ job.Channel, d time.Durat
 		return nil
 	}
 }
-
-// Load does nothing: there are no scripts.
-func (m *Model) Load(context.Context) error { return nil }

@@ -45,7 +45,13 @@ func (m *Model) members(x engine.Range) map[job.ID]int64 {
 			}
 		}
 	case engine.ListDead:
-		return m.dead
+		for id, died := range m.dead {
+			if x.Flow == engine.AllFlows {
+				list[id] = died
+			} else if m.flows[id] == x.Flow {
+				list[id] = x.Flow.Base() + died
+			}
+		}
 	}
 	return list
 }
@@ -95,3 +101,40 @@ func (m *Model) Paused(context.Context, int) (map[engine.Target]time.Time, error
 
 // Memory implements what measures the queue: a process has no limit of its own.
 func (m *Model) Memory(context.Context) (float64, error) { return 0, nil }
+
+// FlowSizes counts the bytes of waiting jobs by flow.
+func (m *Model) FlowSizes(_ context.Context, shard, least int) (map[job.Flow]int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sizes := map[job.Flow]int64{}
+	for _, l := range job.Lanes() {
+		bytes, jobs := map[job.Flow]int64{}, map[job.Flow]int{}
+		for id := range m.lanes[l] {
+			if id.Shard() == shard {
+				bytes[m.flows[id]] += int64(len(m.bodies[id]))
+				jobs[m.flows[id]]++
+			}
+		}
+		for flow, n := range jobs {
+			if n >= max(1, least) {
+				sizes[flow] += bytes[flow]
+			}
+		}
+	}
+	return sizes, nil
+}
+
+// NoteFlowBytes and FlowBytes are for several processes: the double has one, which always leads.
+func (m *Model) NoteFlowBytes(_ context.Context, sizes map[job.Flow]int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sizes = sizes
+	return nil
+}
+
+// FlowBytes knows nothing.
+func (m *Model) FlowBytes(context.Context) (map[job.Flow]int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.sizes, nil
+}

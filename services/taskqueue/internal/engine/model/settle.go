@@ -97,7 +97,7 @@ func (m *Model) end(s *engine.Settlement) {
 		m.noteEnd(s.ID)
 	}
 	if s.Op == engine.OpFail || s.Op == engine.OpUnknown {
-		m.dead[s.ID] = m.now()
+		m.dead[s.ID], m.flows[s.ID] = m.now(), s.Flow
 		return
 	}
 	delete(m.bodies, s.ID)

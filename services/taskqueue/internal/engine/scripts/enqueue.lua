@@ -1,116 +1,95 @@
 #!lua
 -- Accepts a batch as a whole: bodies, lane entries, windows and the idempotency record appear together or not
 -- at all. Refused at maxmemory (no allow-oom flag): back-pressure belongs here, draining goes on.
--- KEYS: 1 idempotency record, then nl lanes, nb bells, nw windows, n bodies, nw bodies of the
---       jobs observed in the windows (the window key itself when none was seen), at last the rings of the lanes
--- ARGV: 1 request hash, 2 idempotency seconds, 3 lane limit, 4 nl, 5 nb, 6 nw, 7 n,
---       8 window slack ms, 9 ring when due within ms, 10 keep the ids (0: a repeat brings the same ones),
---       11 most waiting jobs of one flow in a lane (the platform's own excepted; of one-time passwords a hundredth),
---       12 how much of a body's key stands before the id,
+-- KEYS: idempotency record, nl lanes, their nl rings, nb bells, nw windows, n bodies, nw bodies of the jobs observed in the
+--       windows (the window key itself when none was seen)
+-- ARGV: as named here (seconds: of the idempotency record; slack: a window outlives its job by so many ms; within: the bell
+--       rings for what is due in so many ms; keepids: 0 when a repeat brings the same ones; flowmost: jobs of one flow in a
+--       lane, the platform's own excepted, of one-time passwords a hundredth; idat: how much of a body's key stands before
+--       the id),
 --       then per run of jobs that are alike: how many, lane, due ms (0 = now), what their flow adds to the due time,
 --       window (0 = none, else a run of one), observed id (override only), override, then their bodies
 -- Reply: {1, ids} new; {2, ids} replay; no ids: those of the batch, which were not kept; {3} other request under this key;
 -- {4, lane} full; {5, window} changed; {6, lane} one flow's part is full
-local stored = redis.call('GET', KEYS[1])
+local record = KEYS[1]
+local hash, seconds, nl, nb, nw, n, lanemost, flowmost, slack, within, keepids, idat = unpack(ARGV, 1, 12)
+local stored = redis.call('GET', record)
 if stored then
-  if string.sub(stored, 1, #ARGV[1]) ~= ARGV[1] then return {3} end
-  redis.call('SET', KEYS[1], stored, 'KEEPTTL') -- a write, so that WAIT after it waits for the batch
-  return {2, string.sub(stored, #ARGV[1] + 2)}
+  if string.sub(stored, 1, #hash) ~= hash then return {3} end
+  redis.call('SET', record, stored, 'KEEPTTL') -- a write, so that WAIT after it waits for the batch
+  return {2, string.sub(stored, #hash + 2)}
 end
-local nl, nb, nw, n = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+n, idat = tonumber(n), idat + 1
 local lane0 = 1
-local bell0 = lane0 + nl
+local ring0 = lane0 + nl
+local bell0 = ring0 + nl
 local win0 = bell0 + nb
 local body0 = win0 + nw
 local seen0 = body0 + n
 local now = clock()
-local soonest = now + tonumber(ARGV[9])
 
-local fresh = {} -- new jobs by lane and flow
+local adds, fresh = {}, {} -- new jobs by lane, and how many by lane and flow
 local heads = {} -- earliest due times by lane and flow
-local function earliest(lane, base, due)
-  if not heads[lane][base] or due < heads[lane][base] then heads[lane][base] = due end
-end
-local ids, bodies, adds, opens, overrides, soon, joins = {ARGV[1]}, {}, {}, {}, {}, false, false
-local born = 0
+local ids, bodies, opens, overrides, soon, joins = {hash}, {}, {}, {}, false, false
 for l = 1, nl do adds[l], fresh[l], heads[l] = {}, {}, {} end
-local a, i, idAt = 12, 0, tonumber(ARGV[12]) + 1
+local a, i = 12, 0
 while i < n do
-  local count, lane, due = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
-  local base, w = ARGV[a + 4], tonumber(ARGV[a + 5])
-  if due < now then due = now end
-  if due <= soonest then soon = true end
+  local count, lane, due, base, w, observed, override = unpack(ARGV, a + 1, a + 7)
+  lane, w, due, override = tonumber(lane), tonumber(w), math.max(due, now), override == '1'
+  soon = soon or due <= now + within
   local score = string.format('%.0f', due + base) -- once for the run: a number costs its text in every call
-  local joined = false
-  if w > 0 then
-    local seen = redis.call('HGET', KEYS[win0 + w], 'id') or ''
-    local override = ARGV[a + 7] == '1'
-    if override and seen ~= ARGV[a + 6] then return {5, w} end -- its body is not among the declared keys
-    if seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen) then
-      joined, joins = true, true
-      ids[i + 2] = seen
-      if override then
-        overrides[#overrides + 1] = {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 8]}
-        earliest(lane, base, due)
-      end
-    else
-      opens[#opens + 1] = {w = w, id = string.sub(KEYS[body0 + i + 1], idAt), due = due}
-    end
-  end
-  if not joined then
-    local add = adds[lane]
-    local size = #add
+  local seen = w > 0 and redis.call('HGET', KEYS[win0 + w], 'id') or ''
+  if override and seen ~= observed then return {5, w} end -- its body is not among the declared keys
+  local joined = seen ~= '' and redis.call('ZSCORE', KEYS[lane0 + lane], seen)
+  if not joined or override then heads[lane][base] = math.min(due, heads[lane][base] or due) end
+  if joined then
+    joins = true
+    ids[i + 2] = seen
+    if override then push(overrides, {w = w, id = seen, lane = lane, due = due, score = score, body = ARGV[a + 8]}) end
+  else
+    if w > 0 then push(opens, {w = w, id = string.sub(KEYS[body0 + i + 1], idat), due = due}) end
     fresh[lane][base] = (fresh[lane][base] or 0) + count
-    earliest(lane, base, due)
+    local add, size, born = adds[lane], #adds[lane], #bodies
     for j = 1, count do
       local key = KEYS[body0 + i + j]
-      local id = string.sub(key, idAt)
+      local id = string.sub(key, idat)
       ids[i + j + 1] = id
-      add[size + 2 * j - 1] = score
-      add[size + 2 * j] = id
-      bodies[2 * (born + j) - 1] = key
-      bodies[2 * (born + j)] = ARGV[a + 7 + j]
+      add[size + 2 * j - 1], add[size + 2 * j] = score, id
+      bodies[born + 2 * j - 1], bodies[born + 2 * j] = key, ARGV[a + 7 + j]
     end
-    born = born + count
   end
   a, i = a + 7 + count, i + count
 end
-local packed = ARGV[1]
-if ARGV[10] == '1' or joins then packed = table.concat(ids, ',') end
-local limit = tonumber(ARGV[3])
 for l = 1, nl do
-  if #adds[l] > 0 and redis.call('ZCARD', KEYS[lane0 + l]) + #adds[l] / 2 > limit then return {4, l} end
+  if #adds[l] > 0 and redis.call('ZCARD', KEYS[lane0 + l]) + #adds[l] / 2 > tonumber(lanemost) then return {4, l} end
 end
 for l = 1, nl do
   for base, count in pairs(fresh[l]) do
-    local first = base + EPOCH -- the flow's part of the scores
-    local most = tonumber(ARGV[11])
-    if first < 2048 * SPAN then most = math.ceil(most / 100) end
-    if first > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], first, first + SPAN - 1) + count > most then return {6, l} end
+    local low = base + EPOCH -- the flow's part of the scores
+    local most = low < 2048 * SPAN and math.ceil(flowmost / 100) or tonumber(flowmost)
+    if low > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], low, low + SPAN - 1) + count > most then return {6, l} end
   end
 end
 
-if born > 0 then redis.call('MSET', unpack(bodies)) end
-for l = 1, nl do
-  if #adds[l] > 0 then redis.call('ZADD', KEYS[lane0 + l], unpack(adds[l])) end
-end
+if #bodies > 0 then redis.call('MSET', unpack(bodies)) end
 for _, o in ipairs(opens) do
   redis.call('DEL', KEYS[win0 + o.w])
   redis.call('HSET', KEYS[win0 + o.w], 'id', o.id)
-  redis.call('PEXPIREAT', KEYS[win0 + o.w], string.format('%.0f', o.due + tonumber(ARGV[8])))
+  redis.call('PEXPIREAT', KEYS[win0 + o.w], string.format('%.0f', o.due + slack))
 end
+for l = 1, nl do put('ZADD', KEYS[lane0 + l], adds[l]) end
 for _, j in ipairs(overrides) do
   redis.call('SET', KEYS[seen0 + j.w], j.body)
   redis.call('ZADD', KEYS[lane0 + j.lane], 'XX', j.score, j.id)
-  redis.call('PEXPIREAT', KEYS[win0 + j.w], string.format('%.0f', j.due + tonumber(ARGV[8])))
+  redis.call('PEXPIREAT', KEYS[win0 + j.w], string.format('%.0f', j.due + slack))
 end
 for l = 1, nl do
-  for base, due in pairs(heads[l]) do
-    redis.call('ZADD', KEYS[#KEYS - nl + l], 'LT', due, flowof(base))
-  end
+  for base, due in pairs(heads[l]) do redis.call('ZADD', KEYS[ring0 + l], 'LT', due, flowof(base)) end
 end
-redis.call('SET', KEYS[1], ARGV[10] == '1' and packed or ARGV[1], 'EX', ARGV[2])
+local packed = hash
+if keepids == '1' or joins then packed = table.concat(ids, ',') end
+redis.call('SET', record, keepids == '1' and packed or hash, 'EX', seconds)
 if soon then
   for b = 1, nb do ring(KEYS[bell0 + b]) end
 end
-return {1, string.sub(packed, #ARGV[1] + 2)}
+return {1, string.sub(packed, #hash + 2)}

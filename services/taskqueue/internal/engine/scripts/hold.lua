@@ -1,16 +1,17 @@
 #!lua flags=allow-oom
 -- Leaves a destination alone, longer each time that it failed again; or asks whether it may be tried now, which one of
 -- all processes may. A mark is the ms until which it is left alone and those since when it fails.
--- KEYS: 1 marks
--- ARGV: 1 destination, 2 ms, 3 longest ms, 4 try
+-- KEYS: marks
+-- ARGV: destination, ms, longest ms, try
 -- Reply: ms to wait; 0: go
-local now, ms = clock(), tonumber(ARGV[2])
-local ends, since = string.match(redis.call('HGET', KEYS[1], ARGV[1]) or '', '^(%d+) (%d+)$')
-if ARGV[4] == '1' then
+local to, ms, longest, try = unpack(ARGV)
+local now = clock()
+local ends, since = string.match(redis.call('HGET', KEYS[1], to) or '', '^(%d+) (%d+)$')
+if try == '1' then
   if not ends then return 0 end
   if tonumber(ends) > now then return tonumber(ends) - now end
 end
 since = tonumber(since or now)
-ms = math.max(ms, math.min(tonumber(ARGV[3]), math.floor((now - since) / 4)))
-redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f %.0f', now + ms, since))
+ms = math.max(ms, math.min(longest, math.floor((now - since) / 4)))
+redis.call('HSET', KEYS[1], to, string.format('%.0f %.0f', now + ms, since))
 return 0

@@ -1,26 +1,24 @@
 #!lua flags=allow-oom
 -- Prolongs leases. Accepts my token or the one I proposed before: a lost reply must not lose a live job.
 -- The first renewal is the proof that the job ran.
--- KEYS: 1 leases, 2 cancel requests, 3 renewals
+-- KEYS: as named here
 -- ARGV: per job: id, my token, proposed token, claimed at ms
 -- Reply per job: 0 lost, 1 renewed, 2 renewed and a cancel request waits
-local n = #ARGV / 4
-local ids = {}
-for i = 1, n do ids[i] = ARGV[4 * i - 3] end
-local scores = redis.call('ZMSCORE', KEYS[1], unpack(ids))
-local asked = redis.call('HLEN', KEYS[2]) > 0 and redis.call('HMGET', KEYS[2], unpack(ids)) or {}
-local reply, leases = {}, {}
-for i = 1, n do
-  local a = 4 * i - 3
-  local score, proposed = scores[i] and tonumber(scores[i]), tonumber(ARGV[a + 2])
-  if score and (score == tonumber(ARGV[a + 1]) or score == proposed) then
+local leases, cancels, renewals = unpack(KEYS)
+local ids, reply, renewed = {}, {}, {}
+for a = 1, #ARGV, 4 do push(ids, ARGV[a]) end
+local scores = redis.call('ZMSCORE', leases, unpack(ids))
+local asked = redis.call('HLEN', cancels) > 0 and redis.call('HMGET', cancels, unpack(ids)) or {}
+for i, id in ipairs(ids) do
+  local _, mine, proposed, claimed = unpack(ARGV, 4 * i - 3, 4 * i)
+  local score = tonumber(scores[i] or nil)
+  if score and (score == tonumber(mine) or score == tonumber(proposed)) then
     reply[i] = asked[i] and 2 or 1
-    leases[#leases + 1] = proposed
-    leases[#leases + 1] = ids[i]
-    redis.call('HSETNX', KEYS[3], ids[i], ARGV[a + 3])
+    push(renewed, proposed, id)
+    redis.call('HSETNX', renewals, id, claimed)
   else
     reply[i] = 0
   end
 end
-if #leases > 0 then redis.call('ZADD', KEYS[1], 'XX', unpack(leases)) end
+if #renewed > 0 then redis.call('ZADD', leases, 'XX', unpack(renewed)) end
 return reply

@@ -1,24 +1,20 @@
 #!lua flags=allow-oom
 -- Moves a waiting job to another time, within its flow; its body tells the time, its window lives on.
--- KEYS: 1 lane, 2 leases, 3 result bucket, 4 bell, 5 records of the dead, 6 body, 7 window (the body again: none),
---       8 ring
--- ARGV: 1 id, 2 due ms, 3 ring when due within ms, 4 observed body, 5 new body, 6 window slack ms
+-- KEYS: those of lives, then as named here; the body again as window: none
+-- ARGV: id, due ms, ring when due within ms, observed body, new body, window slack ms
 -- Reply: 0 not found, 1 moved, 2 running or finished, 3 the body is not the observed one
+local lane, flows, leases, bell, results, body, window = unpack(KEYS, 12, 18)
+local id, due, soon, observed, changed, slack = unpack(ARGV)
 local now = clock()
-local due = tonumber(ARGV[2])
-if due < now then due = now end
-local score = tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or nil)
-if score then
-  local body = redis.call('GET', KEYS[6])
-  if body ~= ARGV[4] and body ~= ARGV[5] then return 3 end
-  redis.call('SET', KEYS[6], ARGV[5])
-  await(KEYS[1], KEYS[8], ARGV[1], due, baseof(math.floor(score / SPAN)))
-  if KEYS[7] ~= KEYS[6] and redis.call('HGET', KEYS[7], 'id') == ARGV[1] then
-    redis.call('PEXPIREAT', KEYS[7], string.format('%.0f', due + tonumber(ARGV[6])))
-  end
-  if due <= now + tonumber(ARGV[3]) then ring(KEYS[4]) end
-  return 1
+due = math.max(due, now)
+local score = tonumber(redis.call('ZSCORE', lane, id) or nil)
+if not score then return (redis.call('ZSCORE', leases, id) or recordof(results, id)) and 2 or 0 end
+local stored = redis.call('GET', body)
+if stored ~= observed and stored ~= changed then return 3 end
+redis.call('SET', body, changed)
+await(lane, flows, id, due, baseof(math.floor(score / SPAN)))
+if window ~= body and redis.call('HGET', window, 'id') == id then
+  redis.call('PEXPIREAT', window, string.format('%.0f', due + slack))
 end
-if redis.call('ZSCORE', KEYS[2], ARGV[1]) then return 2 end
-if redis.call('HEXISTS', KEYS[3], ARGV[1]) + redis.call('HEXISTS', KEYS[5], ARGV[1]) > 0 then return 2 end
-return 0
+if due <= now + soon then ring(bell) end
+return 1

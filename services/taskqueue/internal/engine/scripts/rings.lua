@@ -2,19 +2,18 @@
 -- Puts into the rings what waits in the lanes, from a place on, a step for each flow: jobs that a former version
 -- enqueued are in no ring, and a flow that is missing there would wait for ever.
 -- KEYS: n lanes, then their n rings
--- ARGV: 1 lane to begin with, 2 score to begin with, 3 most steps
+-- ARGV: lane to begin with, score to begin with, most steps
 -- Reply: {lane and score to go on from}; lane 0: all are done
-local n, l, from = #KEYS / 2, tonumber(ARGV[1]), tonumber(ARGV[2])
-for _ = 1, tonumber(ARGV[3]) do
-  local head = redis.call('ZRANGE', KEYS[l], from, '+inf', 'BYSCORE', 'LIMIT', 0, 1, 'WITHSCORES')
-  if head[2] then
-    local score = tonumber(head[2])
+local n, l, from = #KEYS / 2, tonumber(ARGV[1]), ARGV[2]
+for _ = 1, ARGV[3] do
+  local id, score = first(KEYS[l], from, '+inf')
+  if id then
     local flow = math.floor(score / SPAN)
-    redis.call('ZADD', KEYS[n + l], 'LT', score - (baseof(flow)), flow)
+    redis.call('ZADD', KEYS[n + l], 'LT', score - baseof(flow), flow)
     from = (flow + 1) * SPAN
   else
     l, from = l + 1, 0
     if l > n then return {0, 0} end
   end
 end
-return {l, from}
+return {l, tonumber(from)}

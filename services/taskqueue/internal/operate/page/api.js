@@ -43,6 +43,12 @@ export function post(path, body) {
   return call(path, { method: "POST", headers, body: JSON.stringify({ ...who, ...body }) });
 }
 
+// fits lists the states of jobs that each action can be done to.
+export const fits = {
+  cancel: ["scheduled", "queued", "retrying", "started"], retry: ["failed"], delete: ["failed", "unknown"],
+  sent: ["unknown"], not_sent: ["unknown"],
+};
+
 export function element(tag, text, className) {
   const e = document.createElement(tag);
   if (text !== undefined) e.textContent = text;

@@ -1,10 +1,6 @@
 // One action on many jobs: preview, then steps of 500 that can be stopped.
-import { byId, element, post } from "./api.js";
+import { byId, element, fits, post } from "./api.js";
 
-const states = {
-  cancel: ["scheduled", "queued", "retrying", "started"], retry: ["failed"], delete: ["failed", "unknown"],
-  sent: ["unknown"], not_sent: ["unknown"],
-};
 const done = {
   cancel: "cancelled", retry: "revived", delete: "deleted", sent: "finished as sent", not_sent: "failed as not sent",
 };
@@ -13,7 +9,7 @@ const plural = (n) => n.toLocaleString() + (n === 1 ? " job" : " jobs");
 let order, matched = 0, stopped = false, running = false;
 
 function offer() {
-  const fitting = states[byId("action").value].map((s) => new Option(s));
+  const fitting = fits[byId("action").value].map((s) => new Option(s));
   byId("bulk-state").replaceChildren(new Option("every state it fits", ""), ...fitting);
   byId("bulk-preview").hidden = true;
 }

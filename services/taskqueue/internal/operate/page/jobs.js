@@ -1,5 +1,5 @@
 // Searching jobs, and the life of one.
-import { byId, element, get, moment, post, row } from "./api.js";
+import { byId, element, fits, get, moment, post, row } from "./api.js";
 
 let query, cursor = "", open = "", looked = 0;
 
@@ -90,10 +90,6 @@ function attempts(list) {
     a.http_status ? "HTTP " + a.http_status : "–", a.reason || "–")));
   return table;
 }
-
-const fits = {
-  retry: ["failed"], cancel: ["scheduled", "queued", "retrying", "started"], sent: ["unknown"], not_sent: ["unknown"],
-};
 
 export async function show(id, keepAnswer) {
   const j = await get("jobs/" + encodeURIComponent(id));

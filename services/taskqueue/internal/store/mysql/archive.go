@@ -11,17 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/go-sql-driver/mysql"
-
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
-
-// Archive reads and writes table tq_archive.
-type Archive struct{ db *sql.DB }
-
-// NewArchive makes an archive over db, which stays the caller's to close.
-func NewArchive(db *sql.DB) *Archive { return &Archive{db: db} }
 
 const insertArchive = `INSERT INTO tq_archive (job_id, lab_id, caller, task, task_type, priority, retry, status, attempts, attempts_detail,
  log_tag, result, error, reason, created_at, scheduled_at, started_at, ended_at) VALUES `
@@ -39,15 +32,15 @@ var replaceArchive = func() string {
 
 const archiveColumns = 18
 
-// Write stores ends; a job that is there is replaced only by a newer end. Writing again changes nothing. Rows that
-// the database refuses for what they hold are skipped and returned.
-func (a *Archive) Write(ctx context.Context, list []janitor.Entry) (refused []job.ID, err error) {
-	err = a.write(ctx, list)
+// Write stores ends in tq_archive; a job that is there is replaced only by a newer end. Writing again changes nothing.
+// Rows that the database refuses for what they hold are skipped and returned.
+func (s *Store) Write(ctx context.Context, list []janitor.Entry) (refused []job.ID, err error) {
+	err = s.write(ctx, list)
 	if err == nil || !dataError(err) {
 		return nil, err
 	}
 	for i := range list {
-		err := a.write(ctx, list[i:i+1])
+		err := s.write(ctx, list[i:i+1])
 		switch {
 		case err == nil:
 		case dataError(err):
@@ -59,7 +52,7 @@ func (a *Archive) Write(ctx context.Context, list []janitor.Entry) (refused []jo
 	return refused, nil
 }
 
-func (a *Archive) write(ctx context.Context, list []janitor.Entry) error {
+func (s *Store) write(ctx context.Context, list []janitor.Entry) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -73,27 +66,24 @@ func (a *Archive) write(ctx context.Context, list []janitor.Entry) error {
 		args = append(args, values...)
 	}
 	query := insertArchive + strings.Repeat(row+",", len(list)-1) + row + replaceArchive
-	if _, err := a.db.ExecContext(ctx, query, args...); err != nil {
+	if _, err := s.db.ExecContext(ctx, query, args...); err != nil {
 		return fmt.Errorf("write %d ended jobs: %w", len(list), err)
 	}
 	return nil
 }
 
+// storedResult is the column result. /jobInfo/ does not show the ids of the jobs that told others of the end.
 type storedResult struct {
-	HTTPStatus int    `json:"http_status,omitempty"`
-	MessageID  string `json:"message_id,omitempty"`
-	Excerpt    string `json:"excerpt,omitempty"`
-	// Callbacks are the ids of the jobs that told others of the end; /jobInfo/ does not show them.
-	Callbacks []job.ID `json:"callbacks,omitempty"`
+	HTTPStatus int      `json:"http_status,omitempty"`
+	MessageID  string   `json:"message_id,omitempty"`
+	Excerpt    string   `json:"excerpt,omitempty"`
+	Callbacks  []job.ID `json:"callbacks,omitempty"`
 }
 
-func (r *storedResult) empty() bool {
-	return r.HTTPStatus == 0 && r.MessageID == "" && r.Excerpt == "" && len(r.Callbacks) == 0
-}
-
+// storedAttempt is an element of the column attempts_detail.
 type storedAttempt struct {
-	StartedAt  int64  `json:"started_at"`
-	EndedAt    int64  `json:"ended_at"`
+	StartedMs  int64  `json:"started_at"`
+	EndedMs    int64  `json:"ended_at"`
 	HTTPStatus int    `json:"http_status,omitempty"`
 	Error      string `json:"error,omitempty"`
 	Reason     string `json:"reason,omitempty"`
@@ -101,28 +91,18 @@ type storedAttempt struct {
 
 func archiveRow(e *janitor.Entry) ([]any, error) {
 	r := &e.Record
-	var result, attempts any
-	if stored := (storedResult{r.HTTPStatus, r.MessageID, r.Excerpt, r.Callbacks}); !stored.empty() {
-		text, err := json.Marshal(stored)
-		if err != nil {
-			return nil, fmt.Errorf("encode a result: %w", err)
-		}
-		result = string(text)
+	var history []storedAttempt
+	for _, a := range r.History {
+		history = append(history, storedAttempt(a))
 	}
-	if len(r.History) > 0 {
-		list := make([]storedAttempt, len(r.History))
-		for i, h := range r.History {
-			list[i] = storedAttempt{h.StartedMs, h.EndedMs, h.HTTPStatus, h.Error, h.Reason}
-		}
-		text, err := json.Marshal(list)
-		if err != nil {
-			return nil, fmt.Errorf("encode attempts: %w", err)
-		}
-		attempts = string(text)
+	attempts, wrong := column(history)
+	result, err := column(storedResult{r.HTTPStatus, r.MessageID, r.Excerpt, r.Callbacks})
+	if err := errors.Join(wrong, err); err != nil {
+		return nil, fmt.Errorf("encode ended job %s: %w", e.ID, err)
 	}
 	return []any{
 		string(e.ID),
-		number(r.LabID),
+		orNull(r.LabID),
 		clip(r.Caller, 64),
 		r.Task,
 		r.TaskType,
@@ -131,44 +111,32 @@ func archiveRow(e *janitor.Entry) ([]any, error) {
 		r.State.String(),
 		r.Attempts,
 		attempts,
-		text(clip(r.LogTag, 128)),
+		orNull(clip(r.LogTag, 128)),
 		result,
-		text(clip(r.Error, 1024)),
-		text(clip(r.Reason, 64)),
+		orNull(clip(r.Error, 1024)),
+		orNull(clip(r.Reason, 64)),
 		r.CreatedMs,
-		number(r.ScheduledMs),
-		number(r.StartedMs),
+		orNull(r.ScheduledMs),
+		orNull(r.StartedMs),
 		r.EndedMs,
 	}, nil
 }
 
-const selectArchive = `SELECT job_id, COALESCE(lab_id, 0), caller, task, task_type, retry, status, attempts, attempts_detail, COALESCE(log_tag, ''), result,
- COALESCE(error, ''), COALESCE(reason, ''), created_at, COALESCE(scheduled_at, 0), COALESCE(started_at, 0), ended_at
-  FROM tq_archive WHERE job_id IN (?`
+const selectArchive = `SELECT job_id, COALESCE(lab_id, 0), caller, task, task_type, retry, status, attempts,
+ COALESCE(attempts_detail, '[]'), COALESCE(log_tag, ''), COALESCE(result, '{}'), COALESCE(error, ''),
+ COALESCE(reason, ''), created_at, COALESCE(scheduled_at, 0), COALESCE(started_at, 0), ended_at
+ FROM tq_archive WHERE job_id IN (`
 
 // Find reads the ends of jobs; those that are not there are missing in the answer. The caller checks whose they are.
-func (a *Archive) Find(ctx context.Context, ids []job.ID) (map[job.ID]*job.Record, error) {
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = string(id)
-	}
-	rows, err := a.db.QueryContext(ctx, selectArchive+strings.Repeat(",?", len(ids)-1)+")", args...)
-	if err != nil {
-		return nil, fmt.Errorf("read the archive: %w", err)
-	}
-	defer func() { _ = rows.Close() }()
+func (s *Store) Find(ctx context.Context, ids []job.ID) (map[job.ID]*job.Record, error) {
+	marks, args := mysqldb.In(ids)
 	found := map[job.ID]*job.Record{}
-	for rows.Next() {
+	err := s.each(ctx, "the archive", selectArchive+marks+")", args, func(rows *sql.Rows) error {
 		id, r, err := scanArchive(rows)
-		if err != nil {
-			return nil, err
-		}
 		found[id] = r
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read the archive: %w", err)
-	}
-	return found, nil
+		return err
+	})
+	return found, err
 }
 
 func scanArchive(rows *sql.Rows) (job.ID, *job.Record, error) {
@@ -178,30 +146,20 @@ func scanArchive(rows *sql.Rows) (job.ID, *job.Record, error) {
 	r := &job.Record{}
 	if err := rows.Scan(&id, &r.LabID, &r.Caller, &r.Task, &r.TaskType, &r.Retry, &status, &r.Attempts, &attempts,
 		&r.LogTag, &result, &r.Error, &r.Reason, &r.CreatedMs, &r.ScheduledMs, &r.StartedMs, &r.EndedMs); err != nil {
-		return "", nil, fmt.Errorf("scan an archived job: %w", err)
+		return "", nil, err
 	}
 	r.State = stateOf(status)
 	var known storedResult
 	var history []storedAttempt
-	if err := errors.Join(parse(result, &known), parse(attempts, &history)); err != nil {
+	if err := errors.Join(json.Unmarshal(result, &known), json.Unmarshal(attempts, &history)); err != nil {
 		return "", nil, fmt.Errorf("read archived job %s: %w", id, err)
 	}
 	r.HTTPStatus, r.MessageID, r.Excerpt = known.HTTPStatus, known.MessageID, known.Excerpt
 	r.Callbacks = known.Callbacks
 	for _, h := range history {
-		r.History = append(
-			r.History,
-			job.Attempt{StartedMs: h.StartedAt, EndedMs: h.EndedAt, HTTPStatus: h.HTTPStatus, Error: h.Error, Reason: h.Reason},
-		)
+		r.History = append(r.History, job.Attempt(h))
 	}
 	return id, r, nil
-}
-
-func parse(raw []byte, into any) error {
-	if len(raw) == 0 {
-		return nil
-	}
-	return json.Unmarshal(raw, into)
 }
 
 func stateOf(name string) job.State {
@@ -216,8 +174,8 @@ func stateOf(name string) job.State {
 const purgeBatch = 2000
 
 // Purge deletes up to 2,000 jobs that ended before a time, and reports how many.
-func (a *Archive) Purge(ctx context.Context, before time.Time) (int64, error) {
-	done, err := a.db.ExecContext(ctx, "DELETE FROM tq_archive WHERE ended_at < ? ORDER BY ended_at LIMIT ?",
+func (s *Store) Purge(ctx context.Context, before time.Time) (int64, error) {
+	done, err := s.db.ExecContext(ctx, "DELETE FROM tq_archive WHERE ended_at < ? ORDER BY ended_at LIMIT ?",
 		before.UnixMilli(), purgeBatch)
 	if err != nil {
 		return 0, fmt.Errorf("purge the archive: %w", err)
@@ -226,20 +184,12 @@ func (a *Archive) Purge(ctx context.Context, before time.Time) (int64, error) {
 }
 
 // PurgeBatch is the most that one Purge deletes.
-func (a *Archive) PurgeBatch() int64 { return purgeBatch }
+func (s *Store) PurgeBatch() int64 { return purgeBatch }
 
 // dataError reports that the server refuses a value: the same statement fails for ever.
 func dataError(err error) bool {
-	var answered *mysql.MySQLError
-	if !errors.As(err, &answered) {
-		return false
-	}
-	switch answered.Number {
-	case 1264, 1265, 1292, 1366, 1406, 3140, 3141,
-		4025: // out of range, truncated, wrong, charset, too long, JSON, constraint
-		return true
-	}
-	return false
+	// out of range, truncated, wrong, charset, too long, JSON, constraint
+	return answers(err, 1264, 1265, 1292, 1366, 1406, 3140, 3141, 4025)
 }
 
 // clip makes s valid text of at most n characters.
@@ -251,16 +201,19 @@ func clip(s string, n int) string {
 	return string([]rune(s)[:n])
 }
 
-func number(n int64) any {
-	if n == 0 {
-		return nil
+// column is the text of a JSON column, NULL for what is empty.
+func column(v any) (any, error) {
+	raw, err := json.Marshal(v)
+	if text := string(raw); err == nil && text != "null" && text != "{}" {
+		return text, nil
 	}
-	return n
+	return nil, err
 }
 
-func text(s string) any {
-	if s == "" {
+// orNull is NULL for 0 and the empty text.
+func orNull[T comparable](v T) any {
+	if v == *new(T) {
 		return nil
 	}
-	return s
+	return v
 }

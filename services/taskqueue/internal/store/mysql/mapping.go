@@ -2,15 +2,8 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 )
-
-// Mappings writes table dictionary_mapping.
-type Mappings struct{ db *sql.DB }
-
-// NewMappings makes a store over db, which stays the caller's to close.
-func NewMappings(db *sql.DB) *Mappings { return &Mappings{db: db} }
 
 // Assignments run from left to right, so updated_at comes last.
 const upsertMapping = `INSERT INTO dictionary_mapping (lab_id, keyword, data, updated_at) VALUES (?, ?, ?, ?)
@@ -18,8 +11,8 @@ const upsertMapping = `INSERT INTO dictionary_mapping (lab_id, keyword, data, up
   updated_at = GREATEST(updated_at, VALUES(updated_at))`
 
 // Put stores the data of a keyword unless a newer one is there. Putting again changes nothing.
-func (m *Mappings) Put(ctx context.Context, labID int64, keyword string, data []byte, acceptedMs int64) error {
-	if _, err := m.db.ExecContext(ctx, upsertMapping, labID, keyword, string(data), acceptedMs); err != nil {
+func (s *Store) Put(ctx context.Context, labID int64, keyword string, data []byte, acceptedMs int64) error {
+	if _, err := s.db.ExecContext(ctx, upsertMapping, labID, keyword, string(data), acceptedMs); err != nil {
 		return away(fmt.Errorf("store a mapping: %w", err))
 	}
 	return nil

@@ -31,7 +31,7 @@ func TestProvidersAreReadWithTheirNullsAsEvery(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	source := mysql.NewProviders(db)
+	source := mysql.New(db)
 	if rows, err := source.Providers(t.Context()); err != nil || len(rows) != 0 {
 		t.Fatalf("%v, %v", rows, err)
 	}
@@ -79,8 +79,8 @@ func TestTheDocumentedRowsAreTaken(t *testing.T) {
 	}
 	registry := metrics.NewProviders(prometheus.NewRegistry())
 	secrets := provider.Directory{Root: fstest.MapFS{"sms_in": {Data: []byte("x")}, "twilio_token": {Data: []byte("x")}}}
-	set := route.NewSet(route.Config{Observer: registry, Log: slog.New(slog.DiscardHandler), Factory: kinds.Factory(kinds.Deps{Secrets: secrets})})
-	if err := route.NewWatch(mysql.NewProviders(db), set).RunOnce(t.Context()); err != nil {
+	set := route.NewSet(route.Config{Observer: registry, Log: slog.New(slog.DiscardHandler), Factory: kinds.Factory(provider.Deps{Secrets: secrets}, nil)})
+	if err := set.Load(t.Context(), mysql.New(db)); err != nil {
 		t.Fatal(err)
 	}
 	if !set.Known(job.SMS, "gateway-in") || !set.Known(job.SMS, "twilio") || set.Serves(job.Email) {

@@ -43,7 +43,7 @@ func full() job.Record {
 
 func TestTheArchiveReturnsWhatItTookAndKeepsTheNewestEnd(t *testing.T) {
 	t.Parallel()
-	a := mysql.NewArchive(migrated(t))
+	a := mysql.New(migrated(t))
 	write := func(list ...janitor.Entry) {
 		t.Helper()
 		if refused, err := a.Write(t.Context(), list); err != nil || len(refused) > 0 {
@@ -73,7 +73,7 @@ func TestTheArchiveReturnsWhatItTookAndKeepsTheNewestEnd(t *testing.T) {
 
 func TestAnEndThatTheDatabaseRefusesDoesNotHoldUpTheOthers(t *testing.T) {
 	t.Parallel()
-	a := mysql.NewArchive(migrated(t))
+	a := mysql.New(migrated(t))
 	bad, good := full(), full()
 	bad.LabID = 1 << 40
 	good.Error = strings.Repeat("ü", 3000) + "\xff"
@@ -89,7 +89,7 @@ func TestAnEndThatTheDatabaseRefusesDoesNotHoldUpTheOthers(t *testing.T) {
 func TestTheLastLineOfTheLedgerIsTheState(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
-	s := mysql.NewConsents(db)
+	s := mysql.New(db)
 	allowed := func(lab int64, key string) bool {
 		t.Helper()
 		ok, err := s.Allowed(t.Context(), lab, key)
@@ -103,7 +103,7 @@ func TestTheLastLineOfTheLedgerIsTheState(t *testing.T) {
 	}
 	record := func(kind string) {
 		t.Helper()
-		c := consent.Change{LabID: 12, CacheKey: "k", Type: kind, Actor: "user:77", Details: []byte(`{"a":1}`), AtMs: 7, UserAgent: strings.Repeat("x", 900)}
+		c := consent.Change{Update: consent.Update{CacheKey: "k", Type: kind, Details: []byte(`{"a":1}`)}, LabID: 12, Actor: "user:77", AtMs: 7, UserAgent: strings.Repeat("x", 900)}
 		if err := s.Record(t.Context(), c); err != nil {
 			t.Error(err)
 		}
@@ -135,7 +135,7 @@ func TestTheLastLineOfTheLedgerIsTheState(t *testing.T) {
 func TestTheMappingAcceptedLastWinsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
-	m := mysql.NewMappings(db)
+	m := mysql.New(db)
 	for _, step := range []struct {
 		data string
 		at   int64
@@ -155,10 +155,10 @@ func TestTheMappingAcceptedLastWinsInAnyOrder(t *testing.T) {
 
 func TestReadyNamesTheMissingMigration(t *testing.T) {
 	t.Parallel()
-	if err := mysql.Ready(t.Context(), mysqltest.New(t)); err == nil || !strings.Contains(err.Error(), "taskqueue migrate") {
+	if err := mysql.New(mysqltest.New(t)).Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "taskqueue migrate") {
 		t.Errorf("%v", err)
 	}
-	if err := mysql.Ready(t.Context(), migrated(t)); err != nil {
+	if err := mysql.New(migrated(t)).Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -172,7 +172,7 @@ func TestTheSecretsOfReceiversComeNewestFirstWithoutDisabledOnes(t *testing.T) {
 	}
 	want := []webhook.Subscriber{{LabID: 12, Origin: "https://a.example", Secret: "new"}, {Origin: "https://b.example", Secret: "all"},
 		{LabID: 12, Origin: "https://a.example", Secret: "old"}}
-	got, err := mysql.NewSubscribers(db).Subscribers(t.Context())
+	got, err := mysql.New(db).Subscribers(t.Context())
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -186,7 +186,7 @@ func TestSendersInForceAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []sender.Rule{{LabID: 12, Channel: "email", Sender: "@lab.example"}, {Channel: "sms", Sender: "LABPLT"}}
-	got, err := mysql.NewSenders(db).Senders(t.Context())
+	got, err := mysql.New(db).Senders(t.Context())
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

@@ -25,12 +25,7 @@ func NewQueue() *model.Model { return model.New(clock.System{}, engine.DefaultSe
 // Deliver enqueues jobs of channel c, lets h deliver them for d, and counts how they ended; jobs that still wait are
 // not counted. It sets when the jobs were created.
 func Deliver(
-	t *testing.T,
-	queue *model.Model,
-	h worker.Handler,
-	c job.Channel,
-	jobs []*job.Body,
-	d time.Duration,
+	t *testing.T, queue *model.Model, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration,
 ) (ended map[job.State]int, claims int) {
 	t.Helper()
 	ids := job.NewGenerator(clock.System{}, rand.Reader)
@@ -42,10 +37,8 @@ func Deliver(
 		}
 		b.CreatedMs = clock.System{}.Now().UnixMilli()
 		one := engine.NewJob{ID: id, Body: b.Encode(nil), Flow: b.Flow}
-		if _, err := queue.Enqueue(
-			t.Context(),
-			engine.Batch{IdempotencyKey: string(id), Jobs: []engine.NewJob{one}},
-		); err != nil {
+		batch := engine.Batch{IdempotencyKey: string(id), Jobs: []engine.NewJob{one}}
+		if _, err := queue.Enqueue(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, id)
@@ -53,7 +46,7 @@ func Deliver(
 	seen := &claimed{}
 	ctx, stop := context.WithCancel(t.Context())
 	pump := worker.New(
-		worker.Config{Channel: c, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: time.Second, Idle: time.Second},
+		worker.Config{Channel: c, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: time.Second},
 		worker.Deps{
 			Queue:    queue,
 			Pool:     worker.NewPool(32),

@@ -1,0 +1,27 @@
+package provider
+
+import "github.com/labplatform/labplatform/services/taskqueue/internal/job"
+
+// Outcomes are the words of Outcome.
+func Outcomes() []string {
+	return []string{"sent", "retry", "permanent", "elsewhere", "unknown", "postponed"}
+}
+
+// Outcome is the word for what became of a message in an attempt.
+func Outcome(err error) string {
+	f := job.AsFailure(err)
+	switch {
+	case err == nil:
+		return "sent"
+	case f.Doubtful:
+		return "unknown"
+	case f.Postponed:
+		return "postponed"
+	case f.Elsewhere:
+		return "elsewhere"
+	case f.Permanent:
+		return "permanent"
+	default:
+		return "retry"
+	}
+}

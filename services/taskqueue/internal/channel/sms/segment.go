@@ -1,0 +1,73 @@
+package sms
+
+import (
+	"strings"
+	"unicode/utf16"
+)
+
+// The alphabets: seven bits with the default GSM table, or sixteen bits.
+const (
+	gsm7 = "GSM-7"
+	ucs2 = "UCS-2"
+)
+
+// Units that fit into the only part, and into each part of several, whose header takes the rest.
+const (
+	gsmSingle = 160
+	gsmMulti  = 153
+	ucsSingle = 70
+	ucsMulti  = 67
+)
+
+const (
+	gsmBasic    = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+	gsmExtended = "\f^{}\\[~]|€" // an escape and a character: two septets that stay in one part
+)
+
+// length says how a text travels as SMS: its alphabet, its length in units, and the number of parts that are sent and
+// paid.
+type length struct {
+	Alphabet string // GSM-7 or UCS-2
+	Unicode  bool   // Alphabet is UCS-2
+	Units    int    // septets or 16-bit units
+	Parts    int    // at least 1
+}
+
+// lengthOf counts text. One character outside the GSM table makes the whole message UCS-2.
+func lengthOf(text string) length {
+	isOutside := func(c rune) bool { return septets(c) == 0 }
+	if strings.ContainsFunc(text, isOutside) {
+		return pack(text, ucs2, words, ucsSingle, ucsMulti)
+	}
+	return pack(text, gsm7, septets, gsmSingle, gsmMulti)
+}
+
+// septets is the width of c in the GSM table, 0 when the table lacks it.
+func septets(c rune) int {
+	switch {
+	case strings.ContainsRune(gsmBasic, c):
+		return 1
+	case strings.ContainsRune(gsmExtended, c):
+		return 2
+	default:
+		return 0
+	}
+}
+
+func words(c rune) int { return max(1, utf16.RuneLen(c)) }
+
+// pack fills parts from the left; a character of two units is never split.
+func pack(text, alphabet string, width func(rune) int, single, multi int) length {
+	l, used := length{Alphabet: alphabet, Unicode: alphabet == ucs2, Parts: 1}, 0
+	for _, c := range text {
+		w := width(c)
+		l.Units += w
+		if used += w; used > multi {
+			l.Parts, used = l.Parts+1, w
+		}
+	}
+	if l.Units <= single {
+		l.Parts = 1
+	}
+	return l
+}

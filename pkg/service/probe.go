@@ -20,6 +20,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
 // Probe is the verb healthcheck: of the service on this machine, or of another one after an install, for `helm test`.
@@ -37,7 +38,7 @@ func (b Binary[Settings]) probe() cli.Verb {
 	return cli.Verb{
 		Name: "healthcheck", Summary: "Exit 0 when the service is ready, and answers as the options ask.",
 		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&p.Host, "host", "127.0.0.1", "where the service is")
+			f.StringVar(&p.Host, "host", thisMachine, "where the service is")
 			f.IntVar(&p.GRPC, "grpc", 0, "port of gRPC that has to answer a request")
 			f.StringVar(&p.Get, "get", "", "address that has to answer a request with 200")
 			f.StringVar(&p.Series, "series", "", "beginning of a name that has to be among the metrics")
@@ -52,11 +53,25 @@ func (b Binary[Settings]) probe() cli.Verb {
 	}
 }
 
+const (
+	thisMachine = "127.0.0.1"
+	askAgain    = 500 * time.Millisecond
+)
+
 // Run asks what the fields say of the service with this administration listener, and returns the first thing that is
-// wrong.
+// wrong. Another machine is asked again for ten seconds: just after an install the name of a Service may lead nowhere.
 func (p Probe) Run(ctx context.Context, admin httpserver.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	for {
+		err := p.ask(ctx, admin)
+		if err == nil || p.Host == thisMachine || lifecycle.Pause(ctx, askAgain) != nil {
+			return err
+		}
+	}
+}
+
+func (p Probe) ask(ctx context.Context, admin httpserver.Config) error {
 	if err := p.expect(ctx, admin.URL(p.Host)+"/health/ready", ""); err != nil {
 		return err
 	}

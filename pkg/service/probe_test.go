@@ -41,3 +41,28 @@ func TestAReplicaThatAnsweredNothingYetIsAskedAgain(t *testing.T) {
 		t.Error("a metric that is not there was found")
 	}
 }
+
+func TestAnotherMachineThatIsNotThereYetIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	var asked int
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer server.Close()
+	port, err := strconv.Atoi(server.URL[strings.LastIndex(server.URL, ":")+1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		host string
+		ok   bool
+	}{{"127.0.0.1", false}, {"localhost", true}} {
+		asked = 0
+		probe := service.Probe{Host: c.host, Out: io.Discard}
+		if err := probe.Run(t.Context(), httpserver.Config{AdminPort: port}); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.host, err)
+		}
+	}
+}

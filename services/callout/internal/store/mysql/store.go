@@ -110,15 +110,5 @@ func wrap(operation string, err error) error {
 
 // each calls scan for every row.
 func each(ctx context.Context, q querier, operation, query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return wrap(operation, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return wrap(operation, err)
-		}
-	}
-	return wrap(operation, rows.Err())
+	return wrap(operation, mysqldb.Each(ctx, q, query, args, scan))
 }

@@ -20,36 +20,35 @@ ORDER BY id DESC`
 
 // Providers lists all rows of tq_provider by id, disabled ones included. They are settings of the deployment, of no
 // laboratory.
-func (s *Store) Providers(ctx context.Context) (list []route.Row, err error) {
-	err = s.each(ctx, "providers", selectProviders, nil, func(rows *sql.Rows) error {
-		var r route.Row
-		err := rows.Scan(&r.ID, &r.Channel, &r.TaskType, &r.CountryCode, &r.Provider, &r.Position, &r.Settings, &r.Disabled)
-		list = append(list, r)
-		return err
+func (s *Store) Providers(ctx context.Context) ([]route.Row, error) {
+	return list(ctx, s, "providers", selectProviders, func(r *route.Row) []any {
+		return []any{&r.ID, &r.Channel, &r.TaskType, &r.CountryCode, &r.Provider, &r.Position, &r.Settings, &r.Disabled}
 	})
-	return list, err
 }
 
 // Senders lists the rules of tq_sender of all laboratories that are in force. They are settings of the deployment; the
 // laboratory is part of each.
-func (s *Store) Senders(ctx context.Context) (list []sender.Rule, err error) {
-	err = s.each(ctx, "senders", selectSenders, nil, func(rows *sql.Rows) error {
-		var r sender.Rule
-		err := rows.Scan(&r.LabID, &r.Channel, &r.Sender)
-		list = append(list, r)
-		return err
+func (s *Store) Senders(ctx context.Context) ([]sender.Rule, error) {
+	return list(ctx, s, "senders", selectSenders, func(r *sender.Rule) []any {
+		return []any{&r.LabID, &r.Channel, &r.Sender}
 	})
-	return list, err
 }
 
 // Subscribers lists the secrets of tq_webhook_secret of all receivers that are in force, the newest first. They are
 // settings of the deployment; the laboratory is part of each.
-func (s *Store) Subscribers(ctx context.Context) (list []webhook.Subscriber, err error) {
-	err = s.each(ctx, "webhook secrets", selectSubscribers, nil, func(rows *sql.Rows) error {
-		var r webhook.Subscriber
-		err := rows.Scan(&r.LabID, &r.Origin, &r.Secret)
-		list = append(list, r)
+func (s *Store) Subscribers(ctx context.Context) ([]webhook.Subscriber, error) {
+	return list(ctx, s, "webhook secrets", selectSubscribers, func(r *webhook.Subscriber) []any {
+		return []any{&r.LabID, &r.Origin, &r.Secret}
+	})
+}
+
+// list reads rows into the fields of one each.
+func list[Row any](ctx context.Context, s *Store, what, query string, fields func(*Row) []any) (all []Row, err error) {
+	err = s.each(ctx, what, query, nil, func(rows *sql.Rows) error {
+		var one Row
+		err := rows.Scan(fields(&one)...)
+		all = append(all, one)
 		return err
 	})
-	return list, err
+	return all, err
 }

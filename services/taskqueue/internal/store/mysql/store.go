@@ -30,17 +30,7 @@ func (s *Store) Ready(ctx context.Context) error {
 
 // each calls scan for every row.
 func (s *Store) each(ctx context.Context, what, query string, args []any, scan func(*sql.Rows) error) error {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", what, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return fmt.Errorf("scan %s: %w", what, err)
-		}
-	}
-	if err := rows.Err(); err != nil {
+	if err := mysqldb.Each(ctx, s.db, query, args, scan); err != nil {
 		return fmt.Errorf("read %s: %w", what, err)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 )
 
 // checkRebuild makes the search index anew after an upgrade, and goes back to the release before in the order of the
-// handbook: the index first. Searches go on all the while, and after each step a new patient is found.
+// handbook: the index first. Searches go on all the while, and each time a new patient is found.
 func checkRebuild(ctx context.Context, c cluster) error {
 	indexing := []string{"cdc", "search"}
 	searches := slices.DeleteFunc(slices.Clone(reads), func(r request) bool { return r.service != "search" })

@@ -14,10 +14,9 @@ import (
 // request is one of the demo laboratory's, by somebody who is signed in.
 type request struct{ service, method, path, body, session string }
 
-// People of the demo laboratory. The limits of one are no others'.
+// People of the demo laboratory.
 const (
 	user         = "demo-lab-user"
-	admin        = "demo-admin"
 	organization = "demo-organization"
 )
 
@@ -47,7 +46,8 @@ var writes = []request{
 	{"externaledit", "POST", "/api-v3/report/external-edit/7001", `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`, user},
 }
 
-// send asks the platform as a user of the demo laboratory. Too many requests of one user were not lost.
+// send asks the platform. Anything but an answer 200 is an error, and but 429 of external editing: a load meets its
+// limits, which are documented and no setting.
 func (r request) send(ctx context.Context, client *http.Client, base string) (body string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -66,7 +66,8 @@ func (r request) send(ctx context.Context, client *http.Client, base string) (bo
 	if err != nil {
 		return "", err
 	}
-	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusTooManyRequests {
+	limited := answer.StatusCode == http.StatusTooManyRequests && r.service == "externaledit"
+	if answer.StatusCode != http.StatusOK && !limited {
 		return "", fmt.Errorf("%s %s answers %d %s", r.method, r.path, answer.StatusCode, text)
 	}
 	return string(text), nil
@@ -111,14 +112,14 @@ func (c cluster) captured(ctx context.Context) error {
 	}
 	contact := "9876543210"
 	if c.space != trial {
-		contact = fmt.Sprintf("5%09d", time.Now().Unix()%1_000_000_000)
+		contact = fmt.Sprintf("5%09d", time.Now().UnixMilli()%1_000_000_000) // nobody's yet
 		if err := c.database("INSERT INTO lab.userDetails (labId_id, branchId, fullName, firstName, contact, countryCode)" +
 			" VALUES (12, 3, 'Cluster', 'Cluster', '" + contact + "', '91')"); err != nil {
 			return err
 		}
 	}
-	search := request{"search", "POST", "/api/v1/users/search", `{"query":"` + contact + `"}`, admin}
-	return arrives(ctx, base, search, `"contact":"`)
+	search := request{"search", "POST", "/api/v1/users/search", `{"query":"` + contact + `"}`, user}
+	return arrives(ctx, base, search, contact)
 }
 
 // arrives waits until the answer has the words.

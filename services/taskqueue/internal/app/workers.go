@@ -18,7 +18,7 @@ const (
 	reapEvery    = time.Second
 	tidyEvery    = 2 * time.Second
 	holdsEvery   = time.Second
-	pausesEvery  = time.Second // how old the knowledge of the pauses may be at a claim
+	pausesEvery  = time.Second // a claim knows the pauses of so long ago
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
 )

@@ -154,8 +154,8 @@ func (r *Rebuilder) swap(ctx context.Context, name string) error {
 	return nil
 }
 
-// longestMerge is how long a rebuild waits for the merge. An engine whose disk is nearly full begins none until there is
-// room, and says so to nobody.
+// longestMerge is how long a rebuild waits for the merge. An engine whose disk is nearly full begins none until there
+// is room, and says so to nobody.
 const longestMerge = time.Hour
 
 // compact makes searches of the new index cheap. One that is not compacted is as right as one that is.

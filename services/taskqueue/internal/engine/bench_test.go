@@ -93,6 +93,9 @@ func produce(ctx context.Context, b *testing.B, q *engine.Redis, left *atomic.In
 func consume(ctx context.Context, b *testing.B, q *engine.Redis, done *atomic.Int64, n int64) {
 	for turn := 0; done.Load() < n && ctx.Err() == nil; turn++ {
 		c, err := q.Claim(ctx, engine.ClaimRequest{Channel: job.Webhook, Max: benchBatch, Turn: turn})
+		if err == nil {
+			err = q.ReadBodies(ctx, c.Jobs)
+		}
 		if err != nil {
 			b.Error(err)
 			return

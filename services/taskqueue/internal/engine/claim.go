@@ -8,8 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Claim leases up to Max ready jobs and reads their bodies. An error may hide a claim that happened: those
-// jobs run one lease later.
+// Claim leases up to Max ready jobs. An error may hide a claim that happened: those jobs run one lease later.
 func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 	k := keysOf(q.Shard)
 	keys := append(k.lanesAndRings(lanesOf(q.Channel)...), k.leases(q.Channel), k.the(counterKey), k.bell(q.Channel),
@@ -22,16 +21,20 @@ func (r *Redis) Claim(ctx context.Context, q ClaimRequest) (Claim, error) {
 	if err != nil {
 		return Claim{}, err
 	}
-	c := readClaim(parts)
-	bodies := make([]string, len(c.Jobs))
-	for i := range c.Jobs {
-		bodies[i] = k.body(c.Jobs[i].ID)
+	return readClaim(parts), nil
+}
+
+// ReadBodies reads what claimed jobs of one shard carry. While an error hides it, they run one lease later.
+func (r *Redis) ReadBodies(ctx context.Context, jobs []Leased) error {
+	keys := make([]string, len(jobs))
+	for i := range jobs {
+		keys[i] = keysOf(jobs[i].ID.Shard()).body(jobs[i].ID)
 	}
-	raw, err := r.bodies(ctx, bodies)
+	raw, err := r.bodies(ctx, keys)
 	for i := range raw {
-		c.Jobs[i].Raw = raw[i]
+		jobs[i].Raw = raw[i]
 	}
-	return c, err
+	return err
 }
 
 // lanesOf are the lanes of a channel, the most urgent one first.

@@ -55,7 +55,7 @@ func TestWhatWasAcknowledgedIsDeliveredAfterTheMastersDeath(t *testing.T) {
 	delivered := map[job.ID]bool{}
 	await.True(t, "all that was acknowledged, from the new master", func() bool {
 		c, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.Webhook, Max: 250})
-		if err != nil {
+		if err != nil || q.ReadBodies(t.Context(), c.Jobs) != nil {
 			return false // no master yet
 		}
 		for _, j := range c.Jobs {

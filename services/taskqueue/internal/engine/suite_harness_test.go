@@ -17,6 +17,7 @@ type wholeQueue interface {
 	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
 	LookupWindow(ctx context.Context, shard int, key string) (job.ID, error)
 	Claim(context.Context, engine.ClaimRequest) (engine.Claim, error)
+	ReadBodies(ctx context.Context, jobs []engine.Leased) error
 	Settle(context.Context, int, job.Channel, []engine.Settlement) ([]engine.Verdict, error)
 	Lead(ctx context.Context, shard int, owner string, d time.Duration) (int64, error)
 	Reap(context.Context, int, job.Channel, int64, []engine.Settlement) ([]engine.Verdict, error)
@@ -112,6 +113,9 @@ func (b *bench) claim(c job.Channel, most int) engine.Claim {
 	b.t.Helper()
 	b.n++
 	claim, err := b.Queue.Claim(b.t.Context(), engine.ClaimRequest{Channel: c, Max: most, Turn: b.n})
+	if err == nil {
+		err = b.Queue.ReadBodies(b.t.Context(), claim.Jobs)
+	}
 	if err != nil {
 		b.t.Fatalf("claim: %v", err)
 	}

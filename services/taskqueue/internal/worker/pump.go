@@ -18,6 +18,7 @@ import (
 // Queue is the part of the engine that a pump needs. Every call is safe for concurrent use.
 type Queue interface {
 	Claim(context.Context, engine.ClaimRequest) (engine.Claim, error)
+	ReadBodies(ctx context.Context, jobs []engine.Leased) error
 	Settle(ctx context.Context, shard int, c job.Channel, list []engine.Settlement) ([]engine.Verdict, error)
 	Renew(ctx context.Context, shard int, c job.Channel, list []engine.Renewal) ([]engine.Renewed, error)
 	MarkIntent(ctx context.Context, id job.ID, token int64, provider string) (bool, error)
@@ -75,14 +76,15 @@ const (
 type Pump struct {
 	Deps
 	cfg     Config
-	running sync.Map // *run of every handler that has not returned
+	running sync.Map  // *run of every handler that has not returned
+	claimed chan *run // that no goroutine runs yet
 	acks    *acks
 	name    string // among all claimers of the queue
 }
 
 // New makes a pump; Run starts it.
 func New(cfg Config, deps Deps) *Pump {
-	p := &Pump{Deps: deps, cfg: cfg, name: rand.Text()}
+	p := &Pump{Deps: deps, cfg: cfg, name: rand.Text(), claimed: make(chan *run, maxClaim)}
 	p.Log = deps.Log.With("channel", cfg.Channel.String())
 	p.Pool.join()
 	p.acks = newAcks(p)
@@ -115,10 +117,9 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 		}
 		sent := p.Clock.Now()
 		q.Max, q.Limits = places.places, places.limits
-		claim, err := p.Queue.Claim(alive, q)
+		claim, err := p.claim(alive, q, places)
 		q.Doubt = err != nil
 		if err != nil {
-			places.take(nil)
 			if backoff == firstBackoff { // once per outage, not once per try
 				p.Log.WarnContext(ctx, "claims fail, trying on", "error", err)
 			}
@@ -126,7 +127,6 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 			backoff = min(2*backoff, maxBackoff)
 			continue
 		}
-		places.take(claim.Jobs)
 		backoff = firstBackoff
 		q.Turn, q.After = q.Turn+len(claim.Jobs), claim.After
 		if len(claim.Jobs) > 0 {
@@ -139,6 +139,21 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 		}
 		p.idle(ctx, claim, received)
 	}
+}
+
+// claim leases jobs and gives them their places. Their bodies are read beside the next shard's claim.
+func (p *Pump) claim(ctx context.Context, q engine.ClaimRequest, places *reservation) (engine.Claim, error) {
+	claim, err := p.Queue.Claim(ctx, q)
+	places.take(claim.Jobs)
+	if err != nil || len(claim.Jobs) == 0 {
+		return claim, err
+	}
+	if err = p.Queue.ReadBodies(ctx, claim.Jobs); err != nil {
+		for i := range claim.Jobs {
+			p.Pool.release(claim.Jobs[i].Flow)
+		}
+	}
+	return claim, err
 }
 
 // idle sleeps until the next job is due, the bell rings, or the longest idle time has passed; when flows wait for
@@ -175,7 +190,21 @@ func (p *Pump) dispatch(alive context.Context, claim engine.Claim, sent, receive
 		p.Bytes.Add(r.flow, -int64(len(r.raw)))
 		r.ctx, r.cancel = context.WithCancelCause(alive)
 		p.running.Store(r, nil)
-		go p.execute(r)
+		p.claimed <- r
+		go p.serve()
+	}
+}
+
+// serve runs jobs until none is left. Each job gets a goroutine, but where jobs are short a few of these run them all:
+// a goroutine has to grow its stack for its first job.
+func (p *Pump) serve() {
+	for {
+		select {
+		case r := <-p.claimed:
+			p.execute(r)
+		default:
+			return
+		}
 	}
 }
 

@@ -207,7 +207,7 @@ func TestALongJobKeepsItsLeaseAndRunsOnce(t *testing.T) {
 // deaf drops what a pump says to the queue, as a partition would.
 type deaf struct {
 	worker.Queue
-	claim, renew, settle func() bool // whether this answer is lost; nil: never
+	claim, bodies, renew, settle func() bool // whether this answer is lost; nil: never
 }
 
 func (d *deaf) Claim(ctx context.Context, q engine.ClaimRequest) (engine.Claim, error) {
@@ -216,6 +216,13 @@ func (d *deaf) Claim(ctx context.Context, q engine.ClaimRequest) (engine.Claim, 
 		return engine.Claim{}, errors.New("reply lost")
 	}
 	return claim, err
+}
+
+func (d *deaf) ReadBodies(ctx context.Context, jobs []engine.Leased) error {
+	if d.bodies != nil && d.bodies() {
+		return errors.New("reply lost")
+	}
+	return d.Queue.ReadBodies(ctx, jobs)
 }
 
 func (d *deaf) Renew(ctx context.Context, s int, c job.Channel, l []engine.Renewal) ([]engine.Renewed, error) {
@@ -414,25 +421,36 @@ func TestAKnownOutcomeIsKeptUntilTheEngineAnswers(t *testing.T) {
 	})
 }
 
-func TestALostClaimReplyCostsOneLeaseAndNothingElse(t *testing.T) {
+func TestALostReplyOfAClaimCostsOneLeaseAndNothingElse(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var runs, claims atomic.Int32
-		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}, rand.Reader)}
-		w.wrap = func(q worker.Queue) worker.Queue {
-			return &deaf{Queue: q, claim: func() bool { return claims.Add(1) <= 5 }} // more often than crashes would be forgiven
-		}
-		w.start(func(context.Context, worker.Delivery) (job.Result, error) {
-			runs.Add(1)
-			return job.Result{HTTPStatus: 200}, nil
+	const losses = 9 // more often than crashes would be forgiven, and more than there are places
+	for name, lose := range map[string]func(d *deaf, lost func() bool){
+		"the leases": func(d *deaf, lost func() bool) { d.claim = lost },
+		"the bodies": func(d *deaf, lost func() bool) { d.bodies = lost },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var runs, lost atomic.Int32
+				w := &world{t: t, queue: newQueue(), ids: newIDs()}
+				w.wrap = func(q worker.Queue) worker.Queue {
+					d := &deaf{Queue: q}
+					lose(d, func() bool { return lost.Add(1) <= losses })
+					return d
+				}
+				w.start(func(context.Context, worker.Delivery) (job.Result, error) {
+					runs.Add(1)
+					return job.Result{HTTPStatus: 200}, nil
+				})
+				id := w.enqueue(&job.Body{Task: 4})
+				pass(losses * 19 * time.Second) // a lease, the reaper's turn, its delay
+				if r := w.record(id); r == nil || r.State != job.Finished || runs.Load() != 1 || r.Attempts != 1 {
+					t.Errorf("runs %d, record %+v", runs.Load(), r)
+				}
+				w.end()
+			})
 		})
-		id := w.enqueue(&job.Body{Task: 4})
-		pass(5 * 19 * time.Second) // a lease, the reaper's turn, its delay
-		if r := w.record(id); r == nil || r.State != job.Finished || runs.Load() != 1 || r.Attempts != 1 {
-			t.Errorf("runs %d, record %+v", runs.Load(), r)
-		}
-		w.end()
-	})
+	}
 }
 
 func TestLowPriorityKeepsItsShareUnderEndlessHighLoad(t *testing.T) {

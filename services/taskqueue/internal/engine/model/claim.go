@@ -58,12 +58,22 @@ func (m *Model) Claim(_ context.Context, q engine.ClaimRequest) (engine.Claim, e
 	return c, nil
 }
 
+// ReadBodies reads what claimed jobs carry.
+func (m *Model) ReadBodies(_ context.Context, jobs []engine.Leased) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range jobs {
+		jobs[i].Raw = m.bodies[jobs[i].ID]
+	}
+	return nil
+}
+
 func (m *Model) lease(c *engine.Claim, t *turn) {
 	for _, id := range t.ready[:t.take] {
 		delete(m.lanes[id.Lane()], id)
 		m.leases[id] = c.Token
 		m.begun[id.Lane()]++
-		c.Jobs = append(c.Jobs, engine.Leased{ID: id, Flow: t.flow, Raw: m.bodies[id]})
+		c.Jobs = append(c.Jobs, engine.Leased{ID: id, Flow: t.flow})
 	}
 }
 

@@ -54,28 +54,64 @@ func Open(ctx context.Context, addresses ...string) (*Queue, error) {
 // Close closes the connections.
 func (q *Queue) Close() error { return q.client.Close() }
 
+// laboratory is whose jobs Enqueue accepts.
+const laboratory = 12
+
 // Enqueue accepts a batch of webhook jobs with the given payloads, at most 1,000, due at the given times in
 // epoch milliseconds (nil: all now). It returns when the batch is as durable as Redis is configured to be.
 func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) error {
-	batch := engine.Batch{
-		RequestHash: "h",
-		KeepKey:     10 * time.Minute,
-		OwnKey:      true,
-		Jobs:        make([]engine.NewJob, len(payloads)),
+	return q.accept(ctx, job.Lane{Channel: job.Webhook, Priority: job.Moderate}, len(payloads),
+		func(i int) (lab int64, due int64, payload []byte) {
+			if dueMs != nil {
+				due = dueMs[i]
+			}
+			return laboratory, due, payloads[i]
+		})
+}
+
+// Tomorrow accepts a job of each of so many other laboratories, due in a day, in the lane of Enqueue or in every lane.
+func (q *Queue) Tomorrow(ctx context.Context, laboratories int, everyLane bool) error {
+	lanes := []job.Lane{{Channel: job.Webhook, Priority: job.Moderate}}
+	if everyLane {
+		lanes = job.Lanes()
 	}
-	now := clock.System{}.Now().UnixMilli()
+	due := clock.System{}.Now().Add(24 * time.Hour).UnixMilli()
+	const most = 1000
+	for _, lane := range lanes {
+		for first := 0; first < laboratories; first += most {
+			err := q.accept(ctx, lane, min(most, laboratories-first), func(i int) (int64, int64, []byte) {
+				return int64(laboratory + 1 + first + i), due, nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Measure is one pass of what a service measures every few seconds: depth and age of every lane of every shard.
+func (q *Queue) Measure(ctx context.Context) error {
+	_, err := engine.Total(ctx, q.engine)
+	return err
+}
+
+// accept enqueues a batch of n jobs on the shard whose turn it is.
+func (q *Queue) accept(
+	ctx context.Context, lane job.Lane, n int, of func(i int) (lab, dueMs int64, payload []byte),
+) error {
+	batch := engine.Batch{RequestHash: "h", KeepKey: 10 * time.Minute, OwnKey: true, Jobs: make([]engine.NewJob, n)}
+	body := job.Body{Task: 4, TaskType: 2, Caller: "user:77", Retry: 3, CreatedMs: clock.System{}.Now().UnixMilli()}
 	shard := int(q.turn.Add(1) % job.Shards)
-	body := job.Body{Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", Retry: 3, CreatedMs: now}
-	for i, payload := range payloads {
-		id, err := q.ids.Next(shard, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
+	for i := range batch.Jobs {
+		id, err := q.ids.Next(shard, lane)
 		if err != nil {
 			return fmt.Errorf("make a job id: %w", err)
 		}
-		body.Data = payload
-		batch.Jobs[i] = engine.NewJob{ID: id, Body: body.Encode(nil)}
-		if dueMs != nil {
-			batch.Jobs[i].DueMs = dueMs[i]
-		}
+		var due int64
+		body.LabID, due, body.Data = of(i)
+		body.Flow = job.LabFlow(body.LabID)
+		batch.Jobs[i] = engine.NewJob{ID: id, DueMs: due, Flow: body.Flow, Body: body.Encode(nil)}
 	}
 	batch.IdempotencyKey = string(batch.Jobs[0].ID)
 	_, err := q.engine.Enqueue(ctx, batch)

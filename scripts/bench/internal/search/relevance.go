@@ -30,6 +30,10 @@ func Relevance(ctx context.Context, r *report.Report) error {
 				return err
 			}
 		}
+		negatives, err := b.negatives(ctx)
+		if err != nil {
+			return err
+		}
 		ours.alien += handOurs.alien
 		r.Correct("texts", texts)
 		r.Correct("texts_by_hand", len(b.corpus.handTexts))
@@ -43,9 +47,30 @@ func Relevance(ctx context.Context, r *report.Report) error {
 		r.Higher("mrr_by_hand", "", handOurs.mrr, peerName, handPeer.mrr)
 		r.Higher("mrr_by_hand_beside_plain", "", handOurs.mrr, plainName, handPlain.mrr)
 		r.Higher("recall_at_10_by_hand", "", handOurs.recall, peerName, handPeer.recall)
+		r.Lower("negatives_found_percent", "%", []float64{negatives}, "", nil)
 		r.Lower("cross_lab_hits", "", append(ours.aliens, handOurs.aliens...), "", nil)
 		return nil
 	})
+}
+
+// negatives is the percentage of texts that nobody answers to by which our side finds somebody.
+func (b *bench) negatives(ctx context.Context) (float64, error) {
+	texts := relevance.Nobodys()
+	found := map[*side]int{}
+	for _, text := range texts {
+		for _, one := range []*side{b.ours, b.peer, b.plain} {
+			hits, err := one.find(ctx, handLaboratory, text)
+			if err != nil {
+				return 0, err
+			}
+			if len(hits) > 0 {
+				found[one]++
+			}
+		}
+	}
+	b.report.Progress("of %d texts that nobody answers to, %d find somebody; with %s %d, with %s %d", len(texts), found[b.ours],
+		peerName, found[b.peer], plainName, found[b.plain])
+	return 100 * float64(found[b.ours]) / float64(len(texts)), nil
 }
 
 // measureHand leaves texts in other scripts out of the figures, but not out of what is printed, nor their strangers.

@@ -108,12 +108,17 @@ func (b *bench) recover(ctx context.Context) error {
 	return nil
 }
 
-// serviceAndKills measures the whole service while killed workers' leases run out, which needs no CPU: a short run has
-// no time to do one after the other.
-func (b *bench) serviceAndKills(ctx context.Context) error {
+// whileLeasesRunOut measures the whole service while leases of killed workers run out, which needs no CPU: a short run
+// has no time to do one after the other.
+func (b *bench) whileLeasesRunOut(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return b.recover(ctx) })
-	group.Go(func() error { return b.service(ctx) })
+	group.Go(func() error {
+		if err := b.service(ctx); err != nil {
+			return err
+		}
+		return b.claims(ctx)
+	})
 	return group.Wait()
 }
 

@@ -57,9 +57,10 @@ func Run(ctx context.Context, r *report.Report) error {
 	defer os.RemoveAll(dir)
 	b.dir = dir
 	steps := []func(context.Context) error{b.best, b.throughput, b.service, b.memory, b.backlog, b.schedule,
-		b.recovery}
+		b.laboratories, b.claims, b.recovery}
 	if r.Quick {
-		steps[2] = b.serviceAndKills
+		steps = []func(context.Context) error{b.best, b.throughput, b.whileLeasesRunOut, b.memory, b.backlog, b.schedule,
+			b.laboratories, b.recovery}
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
@@ -117,7 +118,7 @@ func (b *bench) best(ctx context.Context) error {
 
 // probe runs the peer shortly and returns its rate.
 func (b *bench) probe(ctx context.Context, s *server, c cell) (float64, error) {
-	m, err := b.run(ctx, s, openPeer(s.address, c), b.sizes.probe, 0)
+	m, err := b.run(ctx, s, openPeer(s.address, c), b.sizes.probe, nil)
 	return m.perSecond, err
 }
 
@@ -134,11 +135,11 @@ func (b *bench) throughput(ctx context.Context) error {
 			if err != nil {
 				return 0, err
 			}
-			m, err := b.run(ctx, s, e, b.sizes.ours, 0)
+			m, err := b.run(ctx, s, e, b.sizes.ours, nil)
 			cpu = append(cpu, m.redisCPU)
 			return m.perSecond, err
 		}, func() (float64, error) {
-			m, err := b.run(ctx, s, openPeer(s.address, b.cell), b.sizes.peer, 0)
+			m, err := b.run(ctx, s, openPeer(s.address, b.cell), b.sizes.peer, nil)
 			peerCPU = append(peerCPU, m.redisCPU)
 			return m.perSecond, err
 		})
@@ -155,16 +156,17 @@ func (b *bench) throughput(ctx context.Context) error {
 	return nil
 }
 
-// run enqueues jobs while the engine works and returns when all were handled. waiting of them are due tomorrow
-// and only lie there.
-func (b *bench) run(ctx context.Context, s *server, e engine, jobs, waiting int) (measured, error) {
+// run enqueues jobs while the engine works and returns when all were handled. before, if any, is done first and not
+// measured.
+func (b *bench) run(
+	ctx context.Context, s *server, e engine, jobs int, before func(context.Context) error,
+) (measured, error) {
 	defer e.close()
 	if err := s.wipe(ctx); err != nil {
 		return measured{}, err
 	}
-	if waiting > 0 {
-		tomorrow := time.Now().Add(24 * time.Hour)
-		if err := e.enqueue(ctx, jobs, waiting, func(int) time.Time { return tomorrow }); err != nil {
+	if before != nil {
+		if err := before(ctx); err != nil {
 			return measured{}, err
 		}
 	}

@@ -33,7 +33,7 @@ func TestJobsToADeadReceiverEnd(t *testing.T) {
 			}
 			defer targets.Close()
 			var jobs []*job.Body
-			for i := range 200 {
+			for i := range 500 {
 				url := fmt.Sprintf("http://127.0.0.1:1/bill/%d/paid", i)
 				jobs = append(jobs, &job.Body{Task: 4, TaskType: 2, LabID: 12, Retry: job.DefaultRetry, Flow: job.LabFlow(12),
 					Data: fmt.Appendf(nil, `{"url":%q}`, url), Target: url})

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/inprocess"
 )
 
-// laboratories measures the same load beside laboratories that have one job tomorrow, such as a reminder: the rate divided by
-// that of the load alone, and what it costs Redis to measure all lanes of them.
+// laboratories measures the same load beside laboratories that have one job tomorrow, such as a reminder: the rate
+// divided by that of the load alone, and what it costs Redis to measure all lanes of them.
 func (b *bench) laboratories(ctx context.Context) error {
 	s, err := startServer(ctx, "everysec")
 	if err != nil {

@@ -139,6 +139,9 @@ func (a *site) claim() (jobs []claimed) {
 	a.t.Helper()
 	for shard := range job.Shards {
 		c, err := a.queue.Claim(a.t.Context(), engine.ClaimRequest{Shard: shard, Channel: job.Webhook, Max: 100, Turn: 1})
+		if err == nil {
+			err = a.queue.ReadBodies(a.t.Context(), c.Jobs)
+		}
 		if err != nil {
 			a.t.Fatal(err)
 		}

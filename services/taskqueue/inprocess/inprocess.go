@@ -4,7 +4,6 @@ package inprocess
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	random "math/rand/v2"
@@ -40,15 +39,12 @@ type Queue struct {
 // queue.
 func Open(ctx context.Context, addresses ...string) (*Queue, error) {
 	client := redis.NewUniversalClient(&redis.UniversalOptions{Addrs: addresses, MaxRetries: -1, PoolSize: poolSize})
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
-	if err == nil {
-		err = q.Load(ctx)
-	}
-	if err != nil {
+	q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
+	if err := q.Load(ctx); err != nil {
 		_ = client.Close()
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	return &Queue{client: client, engine: q, ids: job.NewGenerator(clock.System{}, rand.Reader)}, nil
+	return &Queue{client: client, engine: q, ids: job.NewGenerator(clock.System{})}, nil
 }
 
 // Close closes the connections.
@@ -104,10 +100,7 @@ func (q *Queue) accept(
 	body := job.Body{Task: 4, TaskType: 2, Caller: "user:77", Retry: 3, CreatedMs: clock.System{}.Now().UnixMilli()}
 	shard := int(q.turn.Add(1) % job.Shards)
 	for i := range batch.Jobs {
-		id, err := q.ids.Next(shard, lane)
-		if err != nil {
-			return fmt.Errorf("make a job id: %w", err)
-		}
+		id := q.ids.Next(shard, lane)
 		var due int64
 		body.LabID, due, body.Data = of(i)
 		body.Flow = job.LabFlow(body.LabID)

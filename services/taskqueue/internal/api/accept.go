@@ -180,9 +180,9 @@ func (g *group) identify() {
 }
 
 // hand gives a group to the engine, after a look at the windows that it overrides.
-func (a *Acceptor) hand(ctx context.Context, g *group) (engine.Accepted, error) {
-	batch, err := a.batch(g)
-	if err == nil && g.key != "" && g.keyAt != g.shard {
+func (a *Acceptor) hand(ctx context.Context, g *group) (accepted engine.Accepted, err error) {
+	batch := a.batch(g)
+	if g.key != "" && g.keyAt != g.shard {
 		err = a.Queue.ReserveKey(ctx, g.keyAt, g.key, g.hash, keepClientKey)
 	}
 	for i := 0; err == nil && i < len(batch.Jobs); i++ {
@@ -193,7 +193,7 @@ func (a *Acceptor) hand(ctx context.Context, g *group) (engine.Accepted, error) 
 	if err != nil {
 		return engine.Accepted{}, err
 	}
-	accepted, err := a.Queue.Enqueue(ctx, batch)
+	accepted, err = a.Queue.Enqueue(ctx, batch)
 	if err == nil && !accepted.Replay {
 		for flow, n := range bytesOf(batch.Jobs) {
 			a.Bytes.Add(flow, n)
@@ -202,23 +202,19 @@ func (a *Acceptor) hand(ctx context.Context, g *group) (engine.Accepted, error) 
 	return accepted, err
 }
 
-func (a *Acceptor) batch(g *group) (engine.Batch, error) {
+func (a *Acceptor) batch(g *group) engine.Batch {
 	now := a.Clock.Now().UnixMilli()
 	b := engine.Batch{IdempotencyKey: g.key, KeepKey: keepClientKey, RequestHash: g.hash,
 		Jobs: make([]engine.NewJob, len(g.tasks))}
 	for i := range g.tasks {
 		p := &g.tasks[i]
-		id, err := a.IDs.Next(g.shard, p.Lane)
-		if err != nil {
-			return b, fmt.Errorf("make a job id: %w", err)
-		}
 		body := p.Body
 		body.CreatedMs, body.Traceparent, body.RequestID = now, g.Traceparent, g.RequestID
 		if body.ExpiresMs > 0 {
 			body.ExpiresMs += max(now, p.DueMs)
 		}
 		a.Seals.Seal(&body, p.Lane.Channel)
-		b.Jobs[i] = engine.NewJob{ID: id, DueMs: p.DueMs, Flow: body.Flow, Body: body.Encode(nil)}
+		b.Jobs[i] = engine.NewJob{ID: a.IDs.Next(g.shard, p.Lane), DueMs: p.DueMs, Flow: body.Flow, Body: body.Encode(nil)}
 		if p.window != "" {
 			b.Jobs[i].Window = &engine.Window{Key: p.window, Override: p.Override}
 		}
@@ -229,7 +225,7 @@ func (a *Acceptor) batch(g *group) (engine.Batch, error) {
 	for flow, n := range bytesOf(b.Jobs) {
 		b.Full = b.Full || !a.Bytes.Fits(flow, n)
 	}
-	return b, nil
+	return b
 }
 
 // bytesOf counts what jobs take in Redis, by flow.

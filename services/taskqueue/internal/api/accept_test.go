@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net/url"
 	"slices"
@@ -30,16 +29,13 @@ func (anywhere) Enqueued(job.Lane)        {}
 func (anywhere) Refused(string)           {}
 func serves(job.Channel) bool             { return true }
 func moment(d time.Duration) time.Time    { return clock.System{}.Now().Add(d) }
-func generator() *job.Generator           { return job.NewGenerator(clock.System{}, rand.Reader) }
+func generator() *job.Generator           { return job.NewGenerator(clock.System{}) }
 
 func accepting(t *testing.T) (*api.Acceptor, *engine.Redis) {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t, "--appendfsync", "everysec").Addr, MaxRetries: -1, PoolSize: 32})
 	t.Cleanup(func() { _ = client.Close() })
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
 	checks := api.Checks{Targets: anywhere{}, Serves: serves, Clock: clock.System{}}
 	return &api.Acceptor{Queue: q, Checks: checks, IDs: generator(), Observer: anywhere{}}, q
 }

@@ -42,11 +42,7 @@ func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Cha
 			out.Others = append(out.Others, ids[i])
 			continue
 		}
-		one, err := m.cancellation(j)
-		if err != nil {
-			return out, err
-		}
-		asked = append(asked, one)
+		asked = append(asked, m.cancellation(j))
 	}
 	answers, err := m.Queue.Cancel(ctx, asked)
 	if err != nil {
@@ -65,13 +61,13 @@ func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Cha
 	return out, nil
 }
 
-func (m *Jobs) cancellation(j *Job) (engine.Cancellation, error) {
+func (m *Jobs) cancellation(j *Job) engine.Cancellation {
 	record := job.RecordOf(j.Body, job.Cancelled, m.Clock.Now().UnixMilli())
 	if j.Place == engine.PlaceLane && j.DueMs > j.NowMs && j.Body.Attempts == 0 {
 		record.ScheduledMs = j.DueMs // it may have been moved
 	}
-	children, err := worker.Callbacks(m.IDs, j.ID, j.Body, &record)
-	return engine.Cancellation{ID: j.ID, Record: record.Encode(nil), Callbacks: children}, err
+	children := worker.Callbacks(m.IDs, j.ID, j.Body, &record)
+	return engine.Cancellation{ID: j.ID, Record: record.Encode(nil), Callbacks: children}
 }
 
 // moveTries bounds how often a job may change between the look at it and its move.
@@ -182,10 +178,7 @@ func (m *Jobs) resolve(ctx context.Context, j *Job, sent bool) (bool, error) {
 		// The attempt that nobody knew the end of was the successful one, which the history leaves out.
 		record.History = record.History[:max(0, len(record.History)-1)]
 	}
-	children, err := worker.Callbacks(m.IDs, j.ID, j.Body, &record)
-	if err != nil {
-		return false, err
-	}
+	children := worker.Callbacks(m.IDs, j.ID, j.Body, &record)
 	ok, err := m.Queue.Resolve(ctx, engine.Resolution{ID: j.ID, Observed: j.Snapshot.Record, Record: record.Encode(nil),
 		Sent: sent, Callbacks: children})
 	if err != nil {

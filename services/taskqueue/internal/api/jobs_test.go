@@ -3,7 +3,6 @@ package api_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"testing"
 	"time"
@@ -30,18 +29,15 @@ var everybody = task.Caller{Internal: true}
 
 func newDesk(t *testing.T) *desk {
 	set := engine.DefaultSettings()
-	d := &desk{t: t, queue: model.New(clock.System{}, set), ids: job.NewGenerator(clock.System{}, rand.Reader)}
+	d := &desk{t: t, queue: model.New(clock.System{}, set), ids: job.NewGenerator(clock.System{})}
 	d.Jobs = &api.Jobs{Queue: d.queue, Lease: set.Lease, Clock: clock.System{}, IDs: d.ids}
 	return d
 }
 
 func (d *desk) enqueue(b *job.Body, due time.Time) job.ID {
 	d.t.Helper()
-	id, err := d.ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	_, err = d.queue.Enqueue(d.t.Context(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
+	id := d.ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
+	_, err := d.queue.Enqueue(d.t.Context(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
 		Jobs: []engine.NewJob{{ID: id, DueMs: due.UnixMilli(), Body: b.Encode(nil)}}})
 	if err != nil {
 		d.t.Fatal(err)

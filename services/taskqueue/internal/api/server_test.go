@@ -3,7 +3,6 @@ package api_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -78,7 +77,7 @@ func open(t *testing.T, access api.Access) *site {
 func openFor(t *testing.T, access api.Access, permission string) *site {
 	t.Helper()
 	q := model.New(clock.System{}, engine.DefaultSettings())
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{})
 	checks := api.Checks{Targets: targets{}, Serves: func(job.Channel) bool { return true },
 		Known: func(job.Channel, string) bool { return true },
 		Sender: func(c job.Channel, lab int64, name string) bool {

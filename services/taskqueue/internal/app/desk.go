@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 	"flag"
 	"fmt"
 	"io"
@@ -51,11 +50,9 @@ func (d *desk) opened(work func(context.Context, []string) error) func(context.C
 		}
 		client := redis.NewUniversalClient(cfg.redis())
 		defer client.Close()
-		if d.queue, err = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()}); err != nil {
-			return err
-		}
+		d.queue = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()})
 		jobs := &api.Jobs{Queue: d.queue, Lease: d.queue.Lease(), Clock: clock.System{},
-			IDs: job.NewGenerator(clock.System{}, rand.Reader)}
+			IDs: job.NewGenerator(clock.System{})}
 		d.operator = &operate.Operator{Queue: d.queue, Jobs: jobs, Clock: clock.System{}, Audit: d.log}
 		if cfg.DatabaseEnabled {
 			db, err := mysqldb.Open(cfg.DB, nil)

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/rand"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,10 +17,7 @@ func (b *builder) openEngine() error {
 	options.PoolSize = len(job.Channels())*job.Shards + 1 // every idle pump blocks one
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })
-	q, err := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: settings, User: b.cfg.Redis.User})
-	if err != nil {
-		return err
-	}
+	q := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: settings, User: b.cfg.Redis.User})
 	b.gate = engine.NewGate(q, b.cfg.Queue.Profile, func(list []string) {
 		for _, one := range list {
 			b.Log.Warn("redis does not keep the durable profile, or could do better", "profile", b.cfg.Queue.Profile, "finding", one)
@@ -30,7 +26,7 @@ func (b *builder) openEngine() error {
 	b.pauses = operate.NewPauses(b.gate)
 	b.follow("pauses", pausesEvery, b.pauses.RunOnce)
 	b.bytes = quota.New(b.gate, b.cfg.Queue.LabBytes)
-	b.ids = job.NewGenerator(b.Clock, rand.Reader)
+	b.ids = job.NewGenerator(b.Clock)
 	b.metrics = metrics.New(b.Registry)
 	b.metrics.ArchiveLimit(settings.EndsLimit * job.Shards)
 	return nil

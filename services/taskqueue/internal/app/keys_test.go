@@ -22,11 +22,8 @@ func keys(t testing.TB, client *redis.Client, name string) []string {
 // paused leaves a target alone, as the process before did.
 func paused(t testing.TB, client *redis.Client, target engine.Target) {
 	t.Helper()
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
-	if err == nil {
-		err = q.Pause(t.Context(), target, time.UnixMilli(1))
-	}
-	if err != nil {
+	q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
+	if err := q.Pause(t.Context(), target, time.UnixMilli(1)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,7 +2,6 @@ package audit_test
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"strings"
 	"testing"
@@ -33,21 +32,15 @@ func open(t *testing.T) *bench {
 	t.Cleanup(func() { _ = client.Close() })
 	set := engine.DefaultSettings()
 	set.Archive = true
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &bench{t: t, queue: q, client: client, ids: job.NewGenerator(clock.System{}, rand.Reader)}
+	q := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
+	return &bench{t: t, queue: q, client: client, ids: job.NewGenerator(clock.System{})}
 }
 
 func (b *bench) enqueue(n int, later time.Duration) []job.ID {
 	b.t.Helper()
 	batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
 	for range n {
-		id, err := b.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		id := b.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
 		due := int64(0)
 		if later > 0 {
 			due = clock.System{}.Now().Add(later).UnixMilli()

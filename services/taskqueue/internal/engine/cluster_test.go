@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net"
 	"slices"
@@ -56,10 +55,7 @@ func openCluster(t *testing.T, replicas int, set engine.Settings) (q *engine.Red
 	await.Nil(t, "replicas in step", func() error { return copied(t.Context(), nodes[:masters], replicas) })
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, MaxRetries: -1, DialTimeout: time.Second})
 	t.Cleanup(func() { _ = client.Close() })
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q = engine.New(engine.Config{Client: client, Bells: client, Settings: set})
 	return q, nodes
 }
 
@@ -131,16 +127,13 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 	if err := g.Check(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	keys := job.NewGenerator(clock.System{}, rand.Reader)
+	keys := job.NewGenerator(clock.System{})
 	next := func(shard int, c job.Channel) job.ID {
 		lane := job.Lane{Channel: c, Priority: job.High}
 		if c == job.Callback {
 			lane = engine.CallbackLane()
 		}
-		id, err := keys.Next(shard, lane)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := keys.Next(shard, lane)
 		return id
 	}
 	for shard := range job.Shards {

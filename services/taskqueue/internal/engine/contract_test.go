@@ -68,10 +68,7 @@ func TestMemoryIsAPartOfWhatRedisMayUse(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[string]bool{"0": false, "64mb": true} {
 		client := redistest.Start(t, "--maxmemory", limit).Client()
-		q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
 		if part, err := q.Memory(t.Context()); err != nil || part > 1 || (part > 0) != want {
 			t.Errorf("of %s: %v, error %v", limit, part, err)
 		}

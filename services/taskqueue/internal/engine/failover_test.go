@@ -37,10 +37,7 @@ func openByName(t *testing.T, sentinel string, set engine.Settings) *engine.Redi
 	client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: redistest.MasterName, SentinelAddrs: []string{sentinel},
 		MaxRetries: -1, DialTimeout: time.Second, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() })
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
 	return q
 }
 

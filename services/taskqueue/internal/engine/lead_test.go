@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"crypto/rand"
 	"testing"
 	"time"
 
@@ -40,10 +39,7 @@ func TestOneProcessAtATimeLeadsAndAnotherTakesOverWithAHigherNumber(t *testing.T
 func TestAReaperOfFormerTimesChangesNothing(t *testing.T) {
 	t.Parallel()
 	q := open(t, redistest.Start(t).Addr, 0, suiteSettings())
-	id, err := job.NewGenerator(clock.System{}, rand.Reader).Next(0, job.Lane{Channel: job.Webhook})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := job.NewGenerator(clock.System{}).Next(0, job.Lane{Channel: job.Webhook})
 	batch := engine.Batch{IdempotencyKey: "k", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{{ID: id, Body: []byte("x")}}}
 	if _, err := q.Enqueue(t.Context(), batch); err != nil {
 		t.Fatal(err)

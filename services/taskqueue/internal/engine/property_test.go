@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"crypto/rand"
 	"slices"
 	"sync"
 	"testing"
@@ -70,7 +69,7 @@ func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) 
 		}
 		clk := &manual{at: time.UnixMilli(1_790_000_000_000)}
 		p := &pair{t: rt, base: t, redis: q, model: model.New(clk, propertySettings()), clock: clk,
-			tokens: map[job.ID][2]int64{}, keys: job.NewGenerator(clock.System{}, rand.Reader)}
+			tokens: map[job.ID][2]int64{}, keys: job.NewGenerator(clock.System{})}
 		rt.Repeat(map[string]func(*rapid.T){
 			"enqueue": p.enqueue, "claim": p.claim, "settle": p.settle, "cancel": p.cancel, "move": p.move,
 			"revive": p.revive, "reap": p.reap, "renew": p.renew, "resolve": p.resolve, "archive": p.archive,
@@ -109,10 +108,7 @@ func (p *pair) enqueue(t *rapid.T) {
 	lane := job.Lane{Channel: job.Webhook, Priority: job.Priority(rapid.IntRange(0, 2).Draw(t, "priority"))}
 	var list []engine.NewJob
 	for range rapid.IntRange(1, 4).Draw(t, "jobs") {
-		id, err := p.keys.Next(0, lane)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := p.keys.Next(0, lane)
 		due := int64(0)
 		if rapid.Bool().Draw(t, "later") {
 			due = clock.System{}.Now().Add(time.Hour).UnixMilli() + 1_000_000_000_000

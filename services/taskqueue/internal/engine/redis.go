@@ -60,10 +60,7 @@ type Redis struct {
 }
 
 // New makes an engine; it does not connect.
-func New(c Config) (*Redis, error) {
-	if c.Client == nil || c.Bells == nil {
-		return nil, errors.New("the engine needs two Redis clients")
-	}
+func New(c Config) *Redis {
 	r := &Redis{rdb: c.Client, bells: c.Bells, set: c.Settings, user: cmp.Or(c.User, "default")}
 	for shard := range r.heard {
 		r.heard[shard] = map[job.Channel]*bell{}
@@ -71,7 +68,7 @@ func New(c Config) (*Redis, error) {
 			r.heard[shard][c] = &bell{rung: make(chan error, 1)}
 		}
 	}
-	return r, nil
+	return r
 }
 
 // Lease is how long a claim lasts without renewal.

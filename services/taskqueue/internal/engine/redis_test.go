@@ -17,10 +17,7 @@ func open(t testing.TB, addr string, db int, set engine.Settings) *engine.Redis 
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: addr, DB: db, MaxRetries: -1})
 	t.Cleanup(func() { _ = client.Close() })
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
 	return q
 }
 

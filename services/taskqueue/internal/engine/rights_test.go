@@ -37,10 +37,7 @@ func asQueue(t *testing.T, server *redistest.Server, db int, set engine.Settings
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, DB: db, MaxRetries: -1, Username: "queue", Password: "secret", DisableIdentity: true})
 	t.Cleanup(func() { _ = client.Close() })
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set, User: "queue"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := engine.New(engine.Config{Client: client, Bells: client, Settings: set, User: "queue"})
 	return q
 }
 

@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"crypto/rand"
 	"strings"
 	"testing"
 	"time"
@@ -18,12 +17,9 @@ import (
 // waiting enqueues one job of each of so many laboratories.
 func waiting(t testing.TB, q *engine.Redis, labs int, due time.Time) {
 	t.Helper()
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{})
 	for lab := range labs {
-		id, err := ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Low})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Low})
 		one := engine.NewJob{ID: id, Flow: job.LabFlow(int64(lab)), DueMs: due.UnixMilli(), Body: []byte("x")}
 		batch := engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{one}}
 		if _, err := q.Enqueue(t.Context(), batch); err != nil {

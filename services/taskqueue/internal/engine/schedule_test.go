@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"crypto/rand"
 	"slices"
 	"testing"
 	"time"
@@ -18,17 +17,14 @@ func TestScheduledJobsStartOnTimeAndNeverEarly(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	q := open(t, server.Addr, 0, engine.DefaultSettings())
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{})
 	const jobs = 2000
 	due := map[job.ID]int64{}
 	base := clock.System{}.Now().Add(time.Second).UnixMilli()
 	for batchNo := range jobs / 100 {
 		batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
 		for i := range 100 {
-			id, err := ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
 			due[id] = base + int64((batchNo*100+i)*37%2000)
 			batch.Jobs = append(batch.Jobs, engine.NewJob{ID: id, DueMs: due[id], Body: []byte("x")})
 		}

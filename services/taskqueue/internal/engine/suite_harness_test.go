@@ -3,7 +3,6 @@ package engine_test
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"testing"
 	"time"
 
@@ -75,17 +74,14 @@ type bench struct {
 }
 
 func newBench(t *testing.T, h harness) *bench {
-	return &bench{harness: h, t: t, ids: job.NewGenerator(clock.System{}, rand.Reader)}
+	return &bench{harness: h, t: t, ids: job.NewGenerator(clock.System{})}
 }
 
 func lane(c job.Channel, p job.Priority) job.Lane { return job.Lane{Channel: c, Priority: p} }
 
 func (b *bench) id(l job.Lane) job.ID {
 	b.t.Helper()
-	id, err := b.ids.Next(0, l)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	id := b.ids.Next(0, l)
 	return id
 }
 

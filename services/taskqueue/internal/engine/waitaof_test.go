@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
@@ -46,13 +45,10 @@ func TestWaitAOFKeepsWhatWasAcceptedOrIsRefusedByAnOldServer(t *testing.T) {
 	if err != nil || len(said) > 0 {
 		t.Fatalf("%v, said %q", err, said)
 	}
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{})
 	var accepted []job.ID
 	for range 5 {
-		id, err := ids.Next(0, job.Lane{Channel: job.SMS})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := ids.Next(0, job.Lane{Channel: job.SMS})
 		batch := engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
 			Jobs: []engine.NewJob{{ID: id, Body: []byte("v1")}}}
 		got, err := gate.Enqueue(t.Context(), batch)

@@ -2,7 +2,6 @@ package janitor_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"testing"
@@ -56,10 +55,7 @@ func (p *press) enqueue(n int) error {
 	p.t.Helper()
 	batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
 	for range n {
-		id, err := p.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Low})
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		id := p.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Low})
 		batch.IdempotencyKey = string(id)
 		body := &job.Body{Task: 4, LabID: 12, Flow: job.LabFlow(12), Data: make([]byte, 1000)}
 		batch.Jobs = append(batch.Jobs, engine.NewJob{ID: id, Flow: body.Flow, Body: body.Encode(nil)})
@@ -110,11 +106,8 @@ func TestWhileTheArchiveIsAwayWhatEndedIsBoundedAndEverythingIsArchivedOnceAfter
 	client := redistest.Start(t, "--appendfsync", "no").Client()
 	set := engine.DefaultSettings()
 	set.Archive, set.EndsLimit = true, bound
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &press{Redis: q, t: t, ids: job.NewGenerator(clock.System{}, rand.Reader)}
+	q := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
+	p := &press{Redis: q, t: t, ids: job.NewGenerator(clock.System{})}
 	store, clk := &switched{away: true, taken: map[job.ID]int{}}, &hands{at: time.UnixMilli(1_790_000_000_000)}
 	a := &janitor.Archive{Queue: q, Store: store, Observer: archived{}, Clock: clk, Log: slog.New(slog.DiscardHandler), Age: time.Hour}
 	for range 10 { // ten times the bound is accepted, whatever the archive does

@@ -83,6 +83,6 @@ func (j *Janitor) end(s *engine.Settlement, body *job.Body, state job.State, why
 		body.History = job.AppendHistory(body.History, job.Attempt{EndedMs: now, Error: why.Message, Reason: why.Reason})
 	}
 	record := job.RecordOf(body, state, now)
-	end := worker.Ending(j.IDs, j.Log, s.ID, body, &record)
+	end := worker.Ending(j.IDs, s.ID, body, &record)
 	s.Op, s.Payload, s.Callbacks = end.Op, end.Payload, end.Callbacks
 }

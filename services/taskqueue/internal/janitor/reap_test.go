@@ -2,7 +2,6 @@ package janitor_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -68,7 +67,7 @@ type world struct {
 
 func open(t *testing.T) *world {
 	clk := &manual{at: time.UnixMilli(1_790_000_000_000)}
-	return &world{t: t, clock: clk, queue: model.New(clk, engine.DefaultSettings()), ids: job.NewGenerator(clk, rand.Reader), seen: counter{}}
+	return &world{t: t, clock: clk, queue: model.New(clk, engine.DefaultSettings()), ids: job.NewGenerator(clk), seen: counter{}}
 }
 
 // reap lets a new janitor work once.
@@ -90,10 +89,7 @@ func (w *world) reap(cfg janitor.Config, k *keeper) {
 
 func (w *world) claimed() (job.ID, engine.Claim) {
 	w.t.Helper()
-	id, err := w.ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	id := w.ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
 	body := job.Body{Task: 1, LabID: 12, Subscribe: "https://a.example/told"}
 	if _, err := w.queue.Enqueue(w.t.Context(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
 		Jobs: []engine.NewJob{{ID: id, Body: body.Encode(nil)}}}); err != nil {

@@ -12,10 +12,7 @@ import (
 // die runs a job of a laboratory that fails for good.
 func (w *world) die(lab int64, size, shard int) job.ID {
 	w.t.Helper()
-	id, err := w.ids.Next(shard, job.Lane{Channel: job.SMS, Priority: job.High})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	id := w.ids.Next(shard, job.Lane{Channel: job.SMS, Priority: job.High})
 	one := engine.NewJob{ID: id, Flow: job.LabFlow(lab), Body: (&job.Body{LabID: lab, Data: make([]byte, size)}).Encode(nil)}
 	batch := engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{one}}
 	if _, err := w.queue.Enqueue(w.t.Context(), batch); err != nil {

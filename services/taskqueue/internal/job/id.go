@@ -1,9 +1,8 @@
 package job
 
 import (
+	"crypto/rand"
 	"encoding/binary"
-	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -63,8 +62,7 @@ func (id ID) CreatedMs() int64 {
 // Generator makes ids that increase within a process, also inside one millisecond, so that jobs of one lane
 // and one instant keep their order. It is safe for concurrent use.
 type Generator struct {
-	clock   clock.Clock
-	entropy io.Reader
+	clock clock.Clock
 
 	mu     sync.Mutex // guards the fields below
 	lastMs int64
@@ -72,38 +70,31 @@ type Generator struct {
 	low    uint64
 }
 
-// NewGenerator makes a generator; entropy is usually crypto/rand.Reader.
-func NewGenerator(clk clock.Clock, entropy io.Reader) *Generator {
-	return &Generator{clock: clk, entropy: entropy}
-}
+// NewGenerator makes a generator.
+func NewGenerator(clk clock.Clock) *Generator { return &Generator{clock: clk} }
 
 // Next makes one id.
-func (g *Generator) Next(shard int, lane Lane) (ID, error) {
+func (g *Generator) Next(shard int, lane Lane) ID {
 	ms := g.clock.Now().UnixMilli()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := g.advance(ms); err != nil {
-		return "", err
-	}
-	return g.format(shard, lane), nil
+	g.advance(ms)
+	return g.format(shard, lane)
 }
 
-func (g *Generator) advance(ms int64) error {
+func (g *Generator) advance(ms int64) {
 	if ms <= g.lastMs {
 		g.low++
 		if g.low == 0 {
 			g.high++
 		}
-		return nil
+		return
 	}
 	var seed [10]byte
-	if _, err := io.ReadFull(g.entropy, seed[:]); err != nil {
-		return fmt.Errorf("read entropy for a job id: %w", err)
-	}
+	_, _ = rand.Read(seed[:]) // never fails
 	g.lastMs = ms
 	g.high = binary.BigEndian.Uint16(seed[:2]) >> 1 // head room for the increments above
 	g.low = binary.BigEndian.Uint64(seed[2:])
-	return nil
 }
 
 func (g *Generator) format(shard int, lane Lane) ID {

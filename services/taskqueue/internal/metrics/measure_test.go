@@ -1,7 +1,6 @@
 package metrics_test
 
 import (
-	"crypto/rand"
 	"testing"
 	"time"
 
@@ -19,13 +18,10 @@ func TestWhatIsDueIsMeasuredApartFromWhatIsScheduledAndWhatEnded(t *testing.T) {
 	set := engine.DefaultSettings()
 	set.Archive = true
 	q := model.New(clock.System{}, set)
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{})
 	lane := job.Lane{Channel: job.Email, Priority: job.Low}
 	for _, due := range []int64{0, 0, 0, time.Now().Add(time.Hour).UnixMilli()} {
-		id, err := ids.Next(0, lane)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := ids.Next(0, lane)
 		b := engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Hour, Jobs: []engine.NewJob{{ID: id, DueMs: due, Body: []byte("x")}}}
 		if _, err := q.Enqueue(t.Context(), b); err != nil {
 			t.Fatal(err)

@@ -15,10 +15,7 @@ import (
 func TestWhatAFilterSelects(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, model.New(clock.System{}, engine.DefaultSettings()))
-	id, err := d.ids.Next(0, job.Lane{Channel: job.Email})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := d.ids.Next(0, job.Lane{Channel: job.Email})
 	failed := &api.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Failed, LabID: 12, Reason: "http_503"}}
 	finished := &api.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Finished, LabID: 12}}
 	for name, c := range map[string]struct {

@@ -2,7 +2,6 @@ package operate_test
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,18 +36,15 @@ type site struct {
 // open serves the page over n scheduled SMS of laboratory 12, whose texts are secrets.
 func open(t *testing.T, tokens string, payloads bool, n int) *site {
 	t.Helper()
-	ids, queue := job.NewGenerator(clock.System{}, rand.Reader), model.New(clock.System{}, engine.DefaultSettings())
+	ids, queue := job.NewGenerator(clock.System{}), model.New(clock.System{}, engine.DefaultSettings())
 	s := &site{t: t, log: &bytes.Buffer{}, queue: queue}
 	for range n {
-		id, err := ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
 		body := job.Body{LabID: 12, Flow: job.LabFlow(12), LogTag: "secret tag", WindowKey: "secret window", Caller: "user:77",
 			Data: []byte(`{"contact":9812345678,"message":"secret text"}`), Subscribe: "https://told.example/secret-path?token=secret",
 			LastError: "secret error", LastReason: "http_503", History: []job.Attempt{{Error: "secret error", Reason: "http_503"}}}
 		due := clock.System{}.Now().Add(time.Hour).UnixMilli()
-		if _, err = queue.Enqueue(t.Context(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
+		if _, err := queue.Enqueue(t.Context(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
 			Jobs: []engine.NewJob{{ID: id, Flow: body.Flow, DueMs: due, Body: body.Encode(nil)}}}); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package operate_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -51,16 +50,13 @@ func onEveryEngine(t *testing.T, test func(d *desk)) {
 		t.Parallel()
 		client := redis.NewClient(&redis.Options{Addr: redistest.Start(t).Addr, MaxRetries: -1})
 		t.Cleanup(func() { _ = client.Close() })
-		q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
 		test(newDesk(t, q))
 	})
 }
 
 func newDesk(t *testing.T, q queue) *desk {
-	d := &desk{t: t, queue: q, ids: job.NewGenerator(clock.System{}, rand.Reader)}
+	d := &desk{t: t, queue: q, ids: job.NewGenerator(clock.System{})}
 	jobs := &api.Jobs{Queue: q, Lease: q.Lease(), Clock: clock.System{}, IDs: d.ids}
 	d.Operator = &operate.Operator{Queue: q, Jobs: jobs, Clock: clock.System{}, Audit: slog.New(slog.DiscardHandler)}
 	return d
@@ -76,10 +72,7 @@ func (d *desk) enqueue(c job.Channel, lab int64, n int, in time.Duration) (list 
 	d.t.Helper()
 	batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
 	for range n {
-		id, err := d.ids.Next(0, job.Lane{Channel: c, Priority: job.Moderate})
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		id := d.ids.Next(0, job.Lane{Channel: c, Priority: job.Moderate})
 		body := &job.Body{Task: 1, LabID: lab, Flow: job.LabFlow(lab), Data: []byte(`{"message":"secret"}`)}
 		batch.IdempotencyKey = string(id)
 		batch.Jobs = append(batch.Jobs, engine.NewJob{ID: id, Flow: body.Flow, DueMs: now().Add(in).UnixMilli(), Body: body.Encode(nil)})

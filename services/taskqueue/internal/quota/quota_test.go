@@ -2,7 +2,6 @@ package quota_test
 
 import (
 	"context"
-	"crypto/rand"
 	"testing"
 	"time"
 
@@ -16,15 +15,12 @@ import (
 func TestALaboratoryIsFullByTheBytesThatWaitAndComeAndNobodyElseIs(t *testing.T) {
 	t.Parallel()
 	q := model.New(clock.System{}, engine.DefaultSettings())
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{})
 	enqueue := func(flow job.Flow, n, size int) {
 		t.Helper()
 		b := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
 		for range n {
-			id, err := ids.Next(0, job.Lane{Channel: job.Email, Priority: job.Low})
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := ids.Next(0, job.Lane{Channel: job.Email, Priority: job.Low})
 			b.Jobs = append(b.Jobs, engine.NewJob{ID: id, Flow: flow, Body: make([]byte, size)})
 		}
 		b.IdempotencyKey = string(b.Jobs[0].ID)

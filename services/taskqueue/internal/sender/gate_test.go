@@ -2,7 +2,6 @@ package sender_test
 
 import (
 	"context"
-	"crypto/rand"
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -26,15 +25,12 @@ func TestSendersAreAskedAtTheMomentOfSending(t *testing.T) {
 	}}
 	senders, passed := sender.New(rows, redistest.Start(t).Client()), &sent{}
 	gate := sender.NewGate(senders, passed)
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{})
 	deliver := func(c job.Channel, lab int64, data string) string {
 		t.Helper()
-		id, err := ids.Next(0, job.Lane{Channel: c})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := ids.Next(0, job.Lane{Channel: c})
 		before := passed.n
-		_, err = gate.Handle(t.Context(), worker.Delivery{ID: id, Body: &job.Body{LabID: lab, Data: []byte(data)}})
+		_, err := gate.Handle(t.Context(), worker.Delivery{ID: id, Body: &job.Body{LabID: lab, Data: []byte(data)}})
 		if err != nil {
 			return job.AsFailure(err).Reason
 		}

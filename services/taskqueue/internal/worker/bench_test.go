@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -30,10 +29,7 @@ func endToEnd(b *testing.B, fsync string) {
 	server := redistest.Start(b, "--appendfsync", fsync)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, PoolSize: 64})
 	b.Cleanup(func() { _ = client.Close() })
-	q, err := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
 	if err := q.Load(b.Context()); err != nil {
 		b.Fatal(err)
 	}
@@ -45,7 +41,7 @@ func endToEnd(b *testing.B, fsync string) {
 	pumps := make([]*worker.Pump, job.Shards)
 	for shard := range pumps {
 		pumps[shard] = worker.New(worker.Config{Shard: shard, Channel: job.Webhook, Lease: q.Lease(), MaxRun: time.Minute, Grace: time.Second},
-			worker.Deps{Queue: q, Pool: pool, Observer: seen, Clock: clock.System{}, IDs: job.NewGenerator(clock.System{}, rand.Reader),
+			worker.Deps{Queue: q, Pool: pool, Observer: seen, Clock: clock.System{}, IDs: job.NewGenerator(clock.System{}),
 				Handler: handle(func(context.Context, worker.Delivery) (job.Result, error) { return job.Result{HTTPStatus: 200}, nil }),
 				Roll:    func() float64 { return 0.5 }, Log: slog.New(slog.DiscardHandler)})
 	}
@@ -67,7 +63,7 @@ func endToEnd(b *testing.B, fsync string) {
 }
 
 func feed(ctx context.Context, b *testing.B, q *engine.Redis, left *atomic.Int64) {
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{})
 	body := (&job.Body{Task: 4, TaskType: 2, LabID: 12, Caller: "user:77", Retry: 3, CreatedMs: 1_790_000_000_000, Data: make([]byte, 200)}).Encode(nil)
 	for shard := 0; ; shard = (shard + 1) % job.Shards {
 		size := min(250, left.Add(-250)+250)
@@ -76,11 +72,7 @@ func feed(ctx context.Context, b *testing.B, q *engine.Redis, left *atomic.Int64
 		}
 		batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
 		for range size {
-			id, err := ids.Next(shard, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
-			if err != nil {
-				b.Error(err)
-				return
-			}
+			id := ids.Next(shard, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
 			batch.Jobs = append(batch.Jobs, engine.NewJob{ID: id, Body: body})
 		}
 		batch.IdempotencyKey = string(batch.Jobs[0].ID)

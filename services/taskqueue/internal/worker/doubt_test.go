@@ -54,10 +54,7 @@ func TestAJobThatWasSentAndCancelledIsAmongTheDeadOfItsLaboratory(t *testing.T) 
 			}
 			return job.Result{Sent: true}, job.Retryable("timeout", "The receiver did not answer")
 		})
-		id, err := w.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := w.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
 		flow := job.LabFlow(12)
 		one := engine.NewJob{ID: id, Flow: flow, Body: (&job.Body{LabID: 12, Flow: flow, Retry: 2}).Encode(nil)}
 		batch := engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{one}}

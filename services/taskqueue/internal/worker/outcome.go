@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -120,13 +119,13 @@ func (p *Pump) final(
 	p.countAttempt(&last, r, result, failure, began)
 	record := job.RecordOf(&last, state, p.Clock.Now().UnixMilli())
 	record.HTTPStatus, record.Excerpt, record.MessageID = result.HTTPStatus, result.Excerpt, result.MessageID
-	return Ending(p.IDs, p.Log, r.id, r.body, &record)
+	return Ending(p.IDs, r.id, r.body, &record)
 }
 
 // cancelled ends a run that was asked to stop before anything was sent.
 func (p *Pump) cancelled(r *run) engine.Settlement {
 	record := job.RecordOf(r.body, job.Cancelled, p.Clock.Now().UnixMilli())
-	return Ending(p.IDs, p.Log, r.id, r.body, &record)
+	return Ending(p.IDs, r.id, r.body, &record)
 }
 
 // unknown ends a run that was asked to stop when the request had been sent: the receiver may have acted on it.
@@ -152,29 +151,18 @@ var opOf = map[job.State]engine.Op{job.Finished: engine.OpSucceed, job.Failed: e
 	job.Unknown: engine.OpUnknown, job.Cancelled: engine.OpCancel}
 
 // Ending is the settlement of a job that ended as the record says, with the callbacks that its end gives birth to.
-func Ending(ids *job.Generator, log *slog.Logger, id job.ID, b *job.Body, record *job.Record) engine.Settlement {
-	children, err := Callbacks(ids, id, b, record)
-	if err != nil {
-		log.Error("callbacks of a job cannot be built", "job_id", string(id), "error", err)
-	}
+func Ending(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) engine.Settlement {
+	children := Callbacks(ids, id, b, record)
 	return engine.Settlement{Op: opOf[record.State], Payload: record.Encode(nil), Callbacks: children}
 }
 
 // Callbacks makes the callback jobs of a job that ended, which live on its shard, and notes their ids in its record,
 // which is encoded afterwards.
-func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) ([]engine.NewJob, error) {
-	var children []engine.NewJob
+func Callbacks(ids *job.Generator, id job.ID, b *job.Body, record *job.Record) (children []engine.NewJob) {
 	for _, url := range job.CallbackURLs(id.Lane(), b, record.State) {
-		body, err := job.CallbackBody(id, b, record, url)
-		if err != nil {
-			return children, err
-		}
-		child, err := ids.Next(id.Shard(), engine.CallbackLane())
-		if err != nil {
-			return children, err
-		}
+		body, child := job.CallbackBody(id, b, record, url), ids.Next(id.Shard(), engine.CallbackLane())
 		children = append(children, engine.NewJob{ID: child, Flow: body.Flow, Body: body.Encode(nil)})
 		record.Callbacks = append(record.Callbacks, child)
 	}
-	return children, nil
+	return children
 }

@@ -2,7 +2,6 @@ package worker_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -67,10 +66,10 @@ func (o *observer) count(name string) int {
 }
 
 func newQueue() *model.Model { return model.New(clock.System{}, engine.DefaultSettings()) }
-func newIDs() *job.Generator { return job.NewGenerator(clock.System{}, rand.Reader) }
+func newIDs() *job.Generator { return job.NewGenerator(clock.System{}) }
 
 func begin(t *testing.T, h handle) *world {
-	w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}, rand.Reader)}
+	w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{})}
 	w.start(h)
 	return w
 }
@@ -101,11 +100,8 @@ func (w *world) end() {
 
 func (w *world) enqueue(b *job.Body) job.ID {
 	w.t.Helper()
-	id, err := w.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	_, err = w.queue.Enqueue(context.Background(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
+	id := w.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: job.Moderate})
+	_, err := w.queue.Enqueue(context.Background(), engine.Batch{IdempotencyKey: string(id), RequestHash: "h", KeepKey: time.Minute,
 		Jobs: []engine.NewJob{{ID: id, Body: b.Encode(nil)}}})
 	if err != nil {
 		w.t.Fatal(err)
@@ -246,7 +242,7 @@ func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int32
 		var renewals, settles atomic.Int32
-		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}, rand.Reader)}
+		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{})}
 		w.wrap = func(q worker.Queue) worker.Queue {
 			return &deaf{Queue: q, renew: func() bool { return renewals.Add(1)%3 != 0 }, settle: func() bool { return settles.Add(1) == 1 }}
 		}
@@ -404,7 +400,7 @@ func (l loading) Settle(ctx context.Context, shard int, c job.Channel, list []en
 func TestAKnownOutcomeIsKeptUntilTheEngineAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}, rand.Reader), alone: true}
+		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}), alone: true}
 		began := time.Now()
 		w.wrap = func(q worker.Queue) worker.Queue { return loading{Queue: q, until: began.Add(time.Minute)} }
 		ran := 0
@@ -486,10 +482,7 @@ func (w *world) flood(p job.Priority, n int) {
 	w.t.Helper()
 	batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
 	for range n {
-		id, err := w.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: p})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		id := w.ids.Next(0, job.Lane{Channel: job.Webhook, Priority: p})
 		batch.Jobs = append(batch.Jobs, engine.NewJob{ID: id, Body: (&job.Body{Retry: 3}).Encode(nil)})
 	}
 	batch.IdempotencyKey = string(batch.Jobs[0].ID)

@@ -2,7 +2,6 @@ package simulated_test
 
 import (
 	"context"
-	"crypto/rand"
 	"net/mail"
 	"strings"
 	"testing"
@@ -25,13 +24,10 @@ func (s *sink) Add(_ context.Context, list ...mailbox.Message) error {
 
 func deliver(t *testing.T, c job.Channel, taskNumber int, data string) (mailbox.Message, error) {
 	t.Helper()
-	id, err := job.NewGenerator(clock.System{}, rand.Reader).Next(0, job.Lane{Channel: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := job.NewGenerator(clock.System{}).Next(0, job.Lane{Channel: c})
 	s := &sink{}
 	at := clock.Fixed(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC))
-	_, err = simulated.New(s, at).Handle(t.Context(), worker.Delivery{ID: id, Attempt: 1, Body: &job.Body{Task: taskNumber, TaskType: 1, Data: []byte(data)}})
+	_, err := simulated.New(s, at).Handle(t.Context(), worker.Delivery{ID: id, Attempt: 1, Body: &job.Body{Task: taskNumber, TaskType: 1, Data: []byte(data)}})
 	if len(s.list) != 1 {
 		t.Fatalf("%d messages, %v", len(s.list), err)
 	}

@@ -4,7 +4,6 @@ package workertest
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -28,13 +27,10 @@ func Deliver(
 	t *testing.T, queue *model.Model, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration,
 ) (ended map[job.State]int, claims int) {
 	t.Helper()
-	ids := job.NewGenerator(clock.System{}, rand.Reader)
+	ids := job.NewGenerator(clock.System{})
 	var all []job.ID
 	for _, b := range jobs {
-		id, err := ids.Next(0, job.Lane{Channel: c, Priority: job.Moderate})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := ids.Next(0, job.Lane{Channel: c, Priority: job.Moderate})
 		b.CreatedMs = clock.System{}.Now().UnixMilli()
 		one := engine.NewJob{ID: id, Body: b.Encode(nil), Flow: b.Flow}
 		batch := engine.Batch{IdempotencyKey: string(id), Jobs: []engine.NewJob{one}}

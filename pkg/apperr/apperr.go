@@ -114,3 +114,11 @@ func KindOf(err error) Kind {
 
 // Is reports whether err carries kind.
 func Is(err error, kind Kind) bool { return err != nil && KindOf(err) == kind }
+
+// WithCauses is the text of err for the log: the public face and what is behind it.
+func WithCauses(err error) string {
+	if e, ok := From(err); ok && e.cause != nil {
+		return err.Error() + ": " + e.cause.Error()
+	}
+	return err.Error()
+}

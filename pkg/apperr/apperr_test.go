@@ -30,8 +30,8 @@ func TestCauseIsHiddenButReachable(t *testing.T) {
 	if err.Error() != "already there" {
 		t.Fatalf("public text = %q", err.Error())
 	}
-	if !errors.Is(err, secret) {
-		t.Fatal("the cause must be reachable for logs")
+	if !errors.Is(err, secret) || apperr.WithCauses(err) != "already there: Error 1062: Duplicate entry '9876543210'" {
+		t.Fatalf("the cause must be reachable for logs: %s", apperr.WithCauses(err))
 	}
 }
 

@@ -229,7 +229,7 @@ func (i *interceptors) finish(ctx context.Context, method string, start time.Tim
 		i.log.InfoContext(ctx, "call refused", attrs...)
 		return st.Err()
 	}
-	i.log.ErrorContext(ctx, "call failed", append(attrs, "error", causes(err))...)
+	i.log.ErrorContext(ctx, "call failed", append(attrs, "error", apperr.WithCauses(err))...)
 	if st.Code() == codes.Internal {
 		i.telemetry.Report("internal error in " + method)
 	}
@@ -250,15 +250,6 @@ func failure(code codes.Code) bool {
 func named(ctx context.Context) context.Context {
 	md, _ := metadata.FromIncomingContext(ctx)
 	return telemetry.WithRequestID(ctx, first(md, "x-request-id"))
-}
-
-// causes prints the error behind a public message.
-func causes(err error) string {
-	text := err.Error()
-	if e, ok := apperr.From(err); ok && e.Unwrap() != nil {
-		return text + ": " + e.Unwrap().Error()
-	}
-	return text
 }
 
 func (i *interceptors) authenticateUnary(

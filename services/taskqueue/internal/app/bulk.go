@@ -99,7 +99,7 @@ func (d *desk) pauseVerb(paused bool) cli.Verb {
 			d.sign(f)
 		},
 		Run: d.opened(func(ctx context.Context, _ []string) error {
-			if o.Channel == "" && o.LabID == 0 && o.Receiver == "" {
+			if paused && o.Channel == "" && o.LabID == 0 && o.Receiver == "" {
 				return d.showPauses(ctx)
 			}
 			o.Paused = paused

@@ -102,6 +102,9 @@ func TestAVerbPausesAndResumes(t *testing.T) {
 	if _, err = p.verb("pause", map[string]string{"channel": "fax"}); err == nil {
 		t.Error("a channel that does not exist was paused")
 	}
+	if text, err = p.verb("resume", nil); err == nil || text != "" {
+		t.Errorf("a resume of nothing: %v %s", err, text)
+	}
 }
 
 func TestNothingIsSentToAPausedReceiver(t *testing.T) {

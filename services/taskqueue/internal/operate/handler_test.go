@@ -2,7 +2,9 @@ package operate_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -98,6 +100,28 @@ func TestEveryCallNeedsTheToken(t *testing.T) {
 	}
 	if strings.Contains(s.log.String(), token) {
 		t.Error("the log tells the token")
+	}
+}
+
+// unreachable is a queue whose Redis does not answer.
+type unreachable struct{ *model.Model }
+
+func (unreachable) Depths(context.Context, int) (engine.Depths, error) {
+	return engine.Depths{}, errors.New("dial tcp 10.0.0.7:6379: connection refused")
+}
+
+func TestWhyThePageCannotAnswerIsInTheLogAlone(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	o := &operate.Operator{Queue: unreachable{model.New(clock.System{}, engine.DefaultSettings())}, Clock: clock.System{}}
+	s := &site{t: t, Server: httptest.NewServer(operate.Handler(o, "", slog.New(slog.NewTextHandler(&log, nil))))}
+	defer s.Close()
+	code, body, _ := s.call("GET", "api/overview", "")
+	if code != http.StatusServiceUnavailable || strings.Contains(body, "10.0.0.7") {
+		t.Errorf("%d %s", code, body)
+	}
+	if !strings.Contains(log.String(), "10.0.0.7:6379: connection refused") {
+		t.Errorf("the log does not say why: %s", &log)
 	}
 }
 

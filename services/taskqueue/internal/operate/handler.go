@@ -136,7 +136,8 @@ func (s *server) answer(serve func(*http.Request) (any, error)) http.Handler {
 			known = apperr.New(apperr.Internal, "INTERNAL", "The page failed; the service's log says why").WithCause(err)
 		}
 		if httpserver.Status(known.Kind) >= http.StatusInternalServerError {
-			s.log.WarnContext(r.Context(), "the queue's page could not answer", "path", r.Pattern, "error", apperr.WithCauses(known))
+			s.log.WarnContext(r.Context(), "the queue's page could not answer", "path", r.Pattern,
+				"error", apperr.WithCauses(known))
 		}
 		httpserver.WriteError(w, httpserver.Envelope, known)
 	})

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -62,11 +61,7 @@ func (b *builder) openMailbox() error {
 		return nil
 	}
 	b.mailbox = mailbox.NewStore(b.client, b.Clock, b.Log)
-	page, err := mailbox.Handler(b.mailbox)
-	if err != nil {
-		return fmt.Errorf("mailbox page: %w", err)
-	}
-	b.AdminPage("/outbox/", page)
+	b.AdminPage("/outbox/", mailbox.Handler(b.mailbox))
 	return nil
 }
 

@@ -12,16 +12,10 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// policy lets the page use its own files only; the HTML of e-mails is shown in a frame without scripts.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
 // Handler serves the page at /outbox/ and its JSON API: GET and DELETE /outbox/messages. A browser's request
 // from another site is refused.
-func Handler(store *Store) (http.Handler, error) {
-	files, err := fs.Sub(pageFiles, "page")
-	if err != nil {
-		return nil, err
-	}
+func Handler(store *Store) http.Handler {
+	files, _ := fs.Sub(pageFiles, "page") // that it exists is known when the program is built
 	mux := http.NewServeMux()
 	mux.Handle("GET /outbox/", http.StripPrefix("/outbox/", http.FileServerFS(files)))
 	mux.Handle("GET /outbox/lab.css", http.StripPrefix("/outbox/", http.FileServerFS(pageassets.Files())))
@@ -40,16 +34,7 @@ func Handler(store *Store) (http.Handler, error) {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	return http.NewCrossOriginProtection().Handler(harden(mux)), nil
-}
-
-func harden(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		httpserver.Harden(w.Header())
-		w.Header().Set("Content-Security-Policy", policy)
-		w.Header().Set("Referrer-Policy", "no-referrer")
-		next.ServeHTTP(w, r)
-	})
+	return httpserver.Page("'self' 'unsafe-inline'", mux) // the HTML of mails is shown in a frame without scripts
 }
 
 func (s *Store) unavailable(w http.ResponseWriter, r *http.Request, err error) {

@@ -38,10 +38,7 @@ func open(t *testing.T) (*mailbox.Store, *movable, *httptest.Server) {
 	t.Helper()
 	clk := &movable{at: time.UnixMilli(1_790_000_000_000)}
 	store := mailbox.NewStore(redistest.Start(t).Client(), clk, slog.New(slog.DiscardHandler))
-	h, err := mailbox.Handler(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := mailbox.Handler(store)
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return store, clk, server

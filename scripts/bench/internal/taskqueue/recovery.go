@@ -32,7 +32,7 @@ func WorkerVerb() cli.Verb {
 			f.StringVar(&file, "tally", "", "the tally `file`")
 			f.StringVar(&which, "engine", "ours", "ours or asynq")
 			f.IntVar(&jobs, "jobs", 0, "how many jobs there are")
-			f.IntVar(&pause, "pause", 5, "how long a handler takes, in `ms`")
+			f.IntVar(&pause, "pause", 10, "how long a handler takes, in `ms`")
 			f.IntVar(&c.concurrency, "concurrency", 20, "of asynq")
 			f.IntVar(&c.servers, "servers", 1, "of asynq")
 		},

@@ -35,7 +35,7 @@ type sizes struct {
 func chosen(quick bool) sizes {
 	if quick {
 		return sizes{rounds: 2, ours: 40_000, peer: 6_000, probe: 5_000, cells: []cell{{20, 16}, {50, 4}},
-			waiting: 50_000, scheduled: 1_000, span: time.Second, kill: 2_000, fair: 2}
+			waiting: 50_000, scheduled: 1_000, span: time.Second, kill: 4_000, fair: 2}
 	}
 	s := sizes{rounds: 4, ours: 400_000, peer: 80_000, probe: 40_000,
 		waiting: 1_000_000, scheduled: 10_000, span: 10 * time.Second, kill: 20_000, fair: 20}

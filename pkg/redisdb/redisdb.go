@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/labplatform/labplatform/pkg/config"
@@ -74,6 +75,10 @@ func Options(cfg Config) *redis.UniversalOptions {
 		ContextTimeoutEnabled: true,
 		// The identity command makes old servers answer with an error on every connection.
 		DisableIdentity: true,
+		// Notices of maintenance are for one cloud's servers, and cost every client half a megabyte.
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		// Pipelines use the connections of all, not some of their own with a quarter of a megabyte of buffers each.
+		PipelinePoolSize: -1,
 	}
 	if len(cfg.Sentinels) > 0 {
 		options.Addrs, options.IsClusterMode = cfg.Sentinels, false

@@ -12,9 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 )
 
+// bellBuffer is enough for a bell, whose connections are many.
+const bellBuffer = 512
+
 func (b *builder) openEngine() error {
 	settings, options := b.cfg.engine(), b.cfg.redis()
 	options.PoolSize = len(job.Channels())*job.Shards + 1 // every idle pump blocks one
+	options.ReadBufferSize, options.WriteBufferSize = bellBuffer, bellBuffer
 	bells := redis.NewUniversalClient(options)
 	b.Close("bells", func(context.Context) error { return bells.Close() })
 	q := engine.New(engine.Config{Client: b.client, Bells: bells, Settings: settings, User: b.cfg.Redis.User})

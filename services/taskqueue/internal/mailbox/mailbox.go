@@ -84,12 +84,12 @@ type Store struct {
 	rdb      redis.UniversalClient
 	clock    clock.Clock
 	log      *slog.Logger
-	recorded chan Message // not written yet
+	recorded chan *Message // not written yet
 }
 
 // NewStore makes a store; the caller closes the client. Run writes what is recorded.
 func NewStore(rdb redis.UniversalClient, clk clock.Clock, log *slog.Logger) *Store {
-	return &Store{rdb: rdb, clock: clk, log: log, recorded: make(chan Message, recordBuffer)}
+	return &Store{rdb: rdb, clock: clk, log: log, recorded: make(chan *Message, recordBuffer)}
 }
 
 // Add keeps messages, the last one newest.
@@ -144,7 +144,7 @@ func (s *Store) Clear(ctx context.Context) error {
 // dropped, newest first.
 func (s *Store) Record(m Message) {
 	select {
-	case s.recorded <- m:
+	case s.recorded <- &m:
 	default:
 	}
 }
@@ -166,10 +166,10 @@ func (s *Store) Run(ctx context.Context) error {
 }
 
 // write keeps a message together with those that came while the last ones were written.
-func (s *Store) write(ctx context.Context, first Message) {
-	batch := []Message{first}
+func (s *Store) write(ctx context.Context, first *Message) {
+	batch := []Message{*first}
 	for len(s.recorded) > 0 && len(batch) < recordBatch {
-		batch = append(batch, <-s.recorded)
+		batch = append(batch, *<-s.recorded)
 	}
 	if err := s.Add(ctx, batch...); err != nil {
 		s.log.WarnContext(ctx, "webhooks were not recorded in the mailbox", "messages", len(batch), "error", err)

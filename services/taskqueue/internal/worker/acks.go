@@ -40,7 +40,7 @@ type acks struct {
 func newAcks(p *Pump) *acks {
 	return &acks{
 		pump: p,
-		in:   make(chan *ack, 4*ackBatch),
+		in:   make(chan *ack, ackBatch),
 		quit: make(chan struct{}),
 		send: make(chan struct{}, ackInFlight),
 	}

@@ -11,23 +11,15 @@ import (
 // RequireColumns checks that tables which the service does not own have the columns that it reads. The error
 // lists what is missing as DDL hints; nothing is altered.
 func RequireColumns(ctx context.Context, db *sql.DB, columns map[string][]string) error {
-	rows, err := db.QueryContext(
-		ctx,
-		"SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()",
-	)
-	if err != nil {
-		return fmt.Errorf("read schema: %w", err)
-	}
-	defer rows.Close()
+	const query = "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"
 	present := map[string]bool{}
-	for rows.Next() {
+	err := Each(ctx, db, query, nil, func(rows *sql.Rows) error {
 		var table, column string
-		if err := rows.Scan(&table, &column); err != nil {
-			return fmt.Errorf("read schema: %w", err)
-		}
+		err := rows.Scan(&table, &column)
 		present[table+"."+column] = true
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("read schema: %w", err)
 	}
 	var missing []string

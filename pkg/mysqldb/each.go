@@ -25,3 +25,24 @@ func Each(ctx context.Context, q RowsQuerier, query string, args []any, scan fun
 	}
 	return rows.Err()
 }
+
+// Row is a *sql.Row, or *sql.Rows at one of its rows.
+type Row interface{ Scan(into ...any) error }
+
+// Collect returns what scan makes of each row that the query answers with, in their order: nil of no row. The error is
+// that of Each.
+func Collect[T any](
+	ctx context.Context, q RowsQuerier, query string, args []any, scan func(Row, *T) error,
+) ([]T, error) {
+	var all []T
+	err := Each(ctx, q, query, args, func(rows *sql.Rows) error {
+		var one T
+		err := scan(rows, &one)
+		all = append(all, one)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}

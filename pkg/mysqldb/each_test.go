@@ -1,0 +1,42 @@
+package mysqldb_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+)
+
+func TestCollectReturnsWhatWasMadeOfEachRow(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	const query = "SELECT id FROM (SELECT 2 AS id UNION SELECT 1 UNION SELECT 3) numbers WHERE id >= ? ORDER BY id"
+	number := func(row mysqldb.Row, n *int) error { return row.Scan(n) }
+	for least, want := range map[int][]int{1: {1, 2, 3}, 3: {3}, 4: nil} {
+		got, err := mysqldb.Collect(t.Context(), db, query, []any{least}, number)
+		if err != nil || !slices.Equal(got, want) || (got == nil) != (want == nil) {
+			t.Errorf("from %d: %#v, error %v, want %#v", least, got, err, want)
+		}
+	}
+}
+
+func TestCollectReturnsAnErrorAsItCame(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	seen, unreadable := 0, errors.New("unreadable")
+	got, err := mysqldb.Collect(t.Context(), db, "SELECT 1 UNION SELECT 2 UNION SELECT 3", nil,
+		func(mysqldb.Row, *int) error {
+			if seen++; seen == 2 {
+				return unreadable
+			}
+			return nil
+		})
+	if got != nil || err != unreadable || seen != 2 { //nolint:errorlint // as it came
+		t.Errorf("%v, error %v, after %d rows", got, err, seen)
+	}
+	if open := db.Stats().InUse; open != 0 {
+		t.Errorf("%d connections are held by rows that nobody reads", open)
+	}
+}

@@ -35,33 +35,19 @@ func (s *session) due(ctx context.Context, kind string, now time.Time, limit int
 
 func (s *session) read(
 	ctx context.Context, conn *sql.Conn, kind string, now time.Time, limit int,
-) (due []Row, err error) {
-	rows, err := conn.QueryContext(
-		ctx,
-		"SELECT o.id, o.aggregate, o.kind, o.payload, o.created_at, o.attempts, o.traceparent, o.request_id"+
-			" FROM "+s.table+" o WHERE o.kind = ? AND o.available_at <= ? AND NOT EXISTS (SELECT 1 FROM "+s.table+" e"+
-			" WHERE e.aggregate = o.aggregate AND e.available_at < ? AND e.id < o.id AND e.kind = o.kind)"+
-			" ORDER BY o.available_at, o.id LIMIT ?",
-		kind,
-		now.UnixMilli(),
-		int64(parkedAt),
-		limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r Row
-		var created int64
-		err := rows.Scan(&r.ID, &r.Aggregate, &r.Kind, &r.Payload, &created, &r.Attempts, &r.Traceparent, &r.RequestID)
-		if err != nil {
-			return nil, err
-		}
-		r.CreatedAt = time.UnixMilli(created).UTC()
-		due = append(due, r)
-	}
-	return due, rows.Err()
+) ([]Row, error) {
+	query := "SELECT o.id, o.aggregate, o.kind, o.payload, o.created_at, o.attempts, o.traceparent, o.request_id" +
+		" FROM " + s.table + " o WHERE o.kind = ? AND o.available_at <= ? AND NOT EXISTS (SELECT 1 FROM " + s.table + " e" +
+		" WHERE e.aggregate = o.aggregate AND e.available_at < ? AND e.id < o.id AND e.kind = o.kind)" +
+		" ORDER BY o.available_at, o.id LIMIT ?"
+	return mysqldb.Collect(ctx, conn, query, []any{kind, now.UnixMilli(), int64(parkedAt), limit}, scanRow)
+}
+
+func scanRow(row mysqldb.Row, r *Row) error {
+	var created int64
+	err := row.Scan(&r.ID, &r.Aggregate, &r.Kind, &r.Payload, &created, &r.Attempts, &r.Traceparent, &r.RequestID)
+	r.CreatedAt = time.UnixMilli(created).UTC()
+	return err
 }
 
 func (s *session) remove(ctx context.Context, ids []int64) error {

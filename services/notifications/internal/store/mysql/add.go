@@ -105,20 +105,13 @@ func (s *Store) addTogether(ctx context.Context, all []*addition) error {
 }
 
 func readIDs(ctx context.Context, tx *sql.Tx, query string, keys []any, ids map[string]int64) error {
-	rows, err := tx.QueryContext(ctx, query, keys...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return mysqldb.Each(ctx, tx, query, keys, func(rows *sql.Rows) error {
 		var id int64
 		var key string
-		if err := rows.Scan(&id, &key); err != nil {
-			return err
-		}
+		err := rows.Scan(&id, &key)
 		ids[key] = id
-	}
-	return rows.Err()
+		return err
+	})
 }
 
 // send makes the message to the task queue durable with the notification.

@@ -242,21 +242,13 @@ func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.De
 		column = "org_id"
 	}
 	kind, id := v.Login()
-	rows, err := s.db.QueryContext(ctx, "SELECT token, generation, topics, pending_topics FROM FcmDevices WHERE lab_id = ?"+
-		" AND "+column+" = ? AND user_type = ? ORDER BY id", v.Lab.LabID(), id, kind)
-	if err != nil {
-		return nil, mysqldb.Wrap("read devices", err)
-	}
-	defer rows.Close()
-	var list []device.Device
-	for rows.Next() {
-		var d device.Device
-		if d.Lists, err = scanLists(rows.Scan, &d.Token); err != nil {
-			return nil, mysqldb.Wrap("read devices", err)
-		}
-		list = append(list, d)
-	}
-	return list, mysqldb.Wrap("read devices", rows.Err())
+	list, err := mysqldb.Collect(ctx, s.db, "SELECT token, generation, topics, pending_topics FROM FcmDevices"+
+		" WHERE lab_id = ? AND "+column+" = ? AND user_type = ? ORDER BY id", []any{v.Lab.LabID(), id, kind},
+		func(row mysqldb.Row, d *device.Device) (err error) {
+			d.Lists, err = scanLists(row.Scan, &d.Token)
+			return err
+		})
+	return list, mysqldb.Wrap("read devices", err)
 }
 
 // Wanted implements device.Store.

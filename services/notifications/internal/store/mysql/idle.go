@@ -26,24 +26,16 @@ func (s *Store) Lead(ctx context.Context, work func(context.Context) error) erro
 // Idle implements sweep.Store. The loop sees all laboratories: it finds, and what it finds is changed through a scope.
 func (s *Store) Idle(ctx context.Context, before time.Time, after sweep.Position, limit int) ([]sweep.Device, error) {
 	from := max(after.LastActivity.UnixMilli(), 0)
-	rows, err := s.db.QueryContext(ctx, "SELECT id, lab_id, token, last_activity FROM FcmDevices WHERE last_activity < ?"+
-		" AND last_activity >= ? AND (last_activity > ? OR id > ?) ORDER BY last_activity, id LIMIT ?",
-		before.UnixMilli(), from, from, after.ID, limit)
-	if err != nil {
-		return nil, mysqldb.Wrap("find idle devices", err)
-	}
-	defer rows.Close()
-	var list []sweep.Device
-	for rows.Next() {
-		var d sweep.Device
-		var last int64
-		if err := rows.Scan(&d.ID, &d.LabID, &d.Token, &last); err != nil {
-			return nil, mysqldb.Wrap("find idle devices", err)
-		}
-		d.LastActivity = time.UnixMilli(last)
-		list = append(list, d)
-	}
-	return list, mysqldb.Wrap("find idle devices", rows.Err())
+	const query = "SELECT id, lab_id, token, last_activity FROM FcmDevices WHERE last_activity < ?" +
+		" AND last_activity >= ? AND (last_activity > ? OR id > ?) ORDER BY last_activity, id LIMIT ?"
+	list, err := mysqldb.Collect(ctx, s.db, query, []any{before.UnixMilli(), from, from, after.ID, limit},
+		func(row mysqldb.Row, d *sweep.Device) error {
+			var last int64
+			err := row.Scan(&d.ID, &d.LabID, &d.Token, &last)
+			d.LastActivity = time.UnixMilli(last)
+			return err
+		})
+	return list, mysqldb.Wrap("find idle devices", err)
 }
 
 // Suspect implements sweep.Store.

@@ -62,40 +62,26 @@ func (s *Store) List(
 }
 
 func (s *Store) notifications(ctx context.Context, query string, args []any) ([]notification.Notification, error) {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, mysqldb.Wrap("list notifications", err)
-	}
-	defer rows.Close()
-	var list []notification.Notification
-	for rows.Next() {
-		var n notification.Notification
+	list, err := mysqldb.Collect(ctx, s.db, query, args, func(row mysqldb.Row, n *notification.Notification) error {
 		var document []byte
-		if err := rows.Scan(&n.ID, &n.TypeID, &document, &n.CreatedAt, &n.ReadOn); err != nil {
-			return nil, mysqldb.Wrap("list notifications", err)
-		}
+		err := row.Scan(&n.ID, &n.TypeID, &document, &n.CreatedAt, &n.ReadOn)
 		n.Message = messageOf(document)
-		list = append(list, n)
-	}
-	return list, mysqldb.Wrap("list notifications", rows.Err())
+		return err
+	})
+	return list, mysqldb.Wrap("list notifications", err)
 }
 
 const activityColumns = "SELECT a.id, a.notification_id, a.activity, a.user_id, a.user_name, a.username, a.activity_at FROM NotificationActivity a"
 
 func (s *Store) activities(ctx context.Context, query string, args []any, each func(notification.Activity)) error {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return mysqldb.Wrap("list activities", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return mysqldb.Wrap("list activities", mysqldb.Each(ctx, s.db, query, args, func(rows *sql.Rows) error {
 		var a notification.Activity
 		if err := rows.Scan(&a.ID, &a.NotificationID, &a.Activity, &a.UserID, &a.UserName, &a.Username, &a.At); err != nil {
-			return mysqldb.Wrap("list activities", err)
+			return err
 		}
 		each(a)
-	}
-	return mysqldb.Wrap("list activities", rows.Err())
+		return nil
+	}))
 }
 
 // idsPerStatement bounds the length of one statement. From 1,000 values on MariaDB makes a table of a list
@@ -273,20 +259,7 @@ func (s *Store) MarkRead(
 func unread(ctx context.Context, tx *sql.Tx, v notification.Viewer, w notification.Window, limit int) ([]int64, error) {
 	condition, args := visible(v)
 	args = append(readerArgs(v), args...)
-	rows, err := tx.QueryContext(ctx, "SELECT n.id FROM Notifications n"+readStateJoin+" WHERE "+condition+
+	return mysqldb.Collect(ctx, tx, "SELECT n.id FROM Notifications n"+readStateJoin+" WHERE "+condition+
 		" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL ORDER BY n.created_at DESC, n.id DESC LIMIT ?",
-		append(args, w.From, w.To, limit)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+		append(args, w.From, w.To, limit), func(row mysqldb.Row, id *int64) error { return row.Scan(id) })
 }

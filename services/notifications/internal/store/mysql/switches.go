@@ -18,35 +18,20 @@ const kindColumns = "SELECT m.id, m.category, m.name, m.description, m.user_cate
 
 const kindTables = " FROM NotificationTypesMaster m LEFT JOIN LabNotificationTypes l ON l.notification_type_id = m.id AND l.lab_id = ?"
 
-func scanKind(scan func(...any) error, more ...any) (notification.Kind, error) {
-	var k notification.Kind
+func scanKind(row mysqldb.Row, k *notification.Kind, more ...any) error {
 	var labParams, params []byte
-	err := scan(append([]any{&k.ID, &k.Category, &k.Name, &k.Description, &k.UserCategory, &params, &k.Order, &k.Mandatory,
-		&k.Disabled, &labParams}, more...)...)
+	err := row.Scan(append([]any{&k.ID, &k.Category, &k.Name, &k.Description, &k.UserCategory, &params, &k.Order,
+		&k.Mandatory, &k.Disabled, &labParams}, more...)...)
 	k.DefaultParams, k.LabParams = params, labParams
-	return k, err
+	return err
 }
 
 // Kinds implements preference.Store.
 func (s *Store) Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error) {
-	rows, err := s.db.QueryContext(
-		ctx,
-		kindColumns+kindTables+" WHERE m.is_active = 1 ORDER BY m.`order`, m.id",
-		lab.LabID(),
-	)
-	if err != nil {
-		return nil, mysqldb.Wrap("read notification types", err)
-	}
-	defer rows.Close()
-	var kinds []notification.Kind
-	for rows.Next() {
-		k, err := scanKind(rows.Scan)
-		if err != nil {
-			return nil, mysqldb.Wrap("read notification types", err)
-		}
-		kinds = append(kinds, k)
-	}
-	return kinds, mysqldb.Wrap("read notification types", rows.Err())
+	const query = kindColumns + kindTables + " WHERE m.is_active = 1 ORDER BY m.`order`, m.id"
+	kinds, err := mysqldb.Collect(ctx, s.db, query, []any{lab.LabID()},
+		func(row mysqldb.Row, k *notification.Kind) error { return scanKind(row, k) })
+	return kinds, mysqldb.Wrap("read notification types", err)
 }
 
 // Kind implements notify.Store.
@@ -55,9 +40,9 @@ func (s *Store) Kind(ctx context.Context, lab authn.LabScope, typeID int64) (not
 		func(ctx context.Context, _ []struct{}) (notification.Kind, error) { return s.kind(ctx, lab, typeID) })
 }
 
-func (s *Store) kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error) {
+func (s *Store) kind(ctx context.Context, lab authn.LabScope, typeID int64) (k notification.Kind, err error) {
 	row := s.db.QueryRowContext(ctx, kindColumns+kindTables+" WHERE m.is_active = 1 AND m.id = ?", lab.LabID(), typeID)
-	k, err := scanKind(row.Scan)
+	err = scanKind(row, &k)
 	if errors.Is(err, sql.ErrNoRows) {
 		return k, notification.ErrNoType
 	}
@@ -123,23 +108,14 @@ func switchesOf(v notification.Viewer) switchTable {
 func (s *Store) Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error) {
 	own := switchesOf(v)
 	args := append([]any{v.Lab.LabID(), v.Lab.LabID()}, own.login...)
-	rows, err := s.db.QueryContext(ctx, kindColumns+", u.is_disabled"+kindTables+
+	list, err := mysqldb.Collect(ctx, s.db, kindColumns+", u.is_disabled"+kindTables+
 		" LEFT JOIN "+own.name+" u ON u.notification_type_id = m.id AND u.lab_id = ? AND u."+
 		strings.Join(own.columns, " = ? AND u.")+" = ?"+
-		" WHERE m.is_active = 1 AND (m.is_mandatory = 1 OR IFNULL(l.is_disabled, 0) = 0) ORDER BY m.`order`, m.id", args...)
-	if err != nil {
-		return nil, mysqldb.Wrap("read preferences", err)
-	}
-	defer rows.Close()
-	var list []notification.Preference
-	for rows.Next() {
-		var p notification.Preference
-		if p.Kind, err = scanKind(rows.Scan, &p.UserDisabled); err != nil {
-			return nil, mysqldb.Wrap("read preferences", err)
-		}
-		list = append(list, p)
-	}
-	return list, mysqldb.Wrap("read preferences", rows.Err())
+		" WHERE m.is_active = 1 AND (m.is_mandatory = 1 OR IFNULL(l.is_disabled, 0) = 0) ORDER BY m.`order`, m.id", args,
+		func(row mysqldb.Row, p *notification.Preference) error {
+			return scanKind(row, &p.Kind, &p.UserDisabled)
+		})
+	return list, mysqldb.Wrap("read preferences", err)
 }
 
 // SetPreferences implements preference.Store.

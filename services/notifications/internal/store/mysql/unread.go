@@ -100,22 +100,14 @@ func (s *Store) stillUnread(
 }
 
 func (s *Store) scanUnread(ctx context.Context, condition string, args []any) (f found, err error) {
-	rows, err := s.db.QueryContext(
-		ctx,
-		"SELECT n.id, n.created_at FROM Notifications n"+readStateJoin+" WHERE "+condition,
-		args...)
-	if err != nil {
-		return f, mysqldb.Wrap("count unread", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	query := "SELECT n.id, n.created_at FROM Notifications n" + readStateJoin + " WHERE " + condition
+	err = mysqldb.Each(ctx, s.db, query, args, func(rows *sql.Rows) error {
 		var id, at int64
-		if err := rows.Scan(&id, &at); err != nil {
-			return f, mysqldb.Wrap("count unread", err)
-		}
+		err := rows.Scan(&id, &at)
 		f.ids, f.times = append(f.ids, id), append(f.times, at)
-	}
-	return f, mysqldb.Wrap("count unread", rows.Err())
+		return err
+	})
+	return f, mysqldb.Wrap("count unread", err)
 }
 
 func (s *Store) readMark(ctx context.Context, v notification.Viewer) (m readMark, err error) {

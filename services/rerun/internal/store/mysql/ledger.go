@@ -2,9 +2,10 @@ package mysql
 
 import (
 	"context"
-	"fmt"
+	"database/sql"
 
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
@@ -35,20 +36,16 @@ func (l *locked) Archived(ctx context.Context) (map[string]bool, error) {
 func (l *locked) entries(
 	ctx context.Context, condition string, args []any, each func(activitylog.Category, []byte),
 ) error {
-	rows, err := l.tx.QueryContext(ctx, "SELECT category, meta FROM ActivityLog WHERE lab_id = ? AND labReportId = ? AND"+
-		" meta IS NOT NULL AND "+
-		condition+" ORDER BY id", append([]any{l.scope.LabID(), l.report.ID}, args...)...)
-	if err != nil {
-		return wrap("read activity log", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	query := "SELECT category, meta FROM ActivityLog WHERE lab_id = ? AND labReportId = ? AND meta IS NOT NULL AND " +
+		condition + " ORDER BY id"
+	args = append([]any{l.scope.LabID(), l.report.ID}, args...)
+	return wrap("read activity log", mysqldb.Each(ctx, l.tx, query, args, func(rows *sql.Rows) error {
 		var category activitylog.Category
 		var meta []byte
 		if err := rows.Scan(&category, &meta); err != nil {
-			return fmt.Errorf("read activity log: %w", err)
+			return err
 		}
 		each(category, meta)
-	}
-	return wrap("read activity log", rows.Err())
+		return nil
+	}))
 }

@@ -48,22 +48,13 @@ func (l *locked) Report() rerun.Report { return l.report }
 
 // Parameters returns the enabled formats of the report and of its profile children.
 func (l *locked) Parameters(ctx context.Context) ([]rerun.Parameter, error) {
-	rows, err := l.tx.QueryContext(ctx, "SELECT f.testId_id, f.`index`, f.`order`, f.parameterName FROM ReportFormat f"+
-		testsOfReport+" WHERE f.isDisabled = 0 ORDER BY f.`order`, f.`index`, f.id",
-		l.testID, l.billingInfoID, l.scope.LabID())
-	if err != nil {
-		return nil, wrap("read parameters", err)
-	}
-	defer rows.Close()
-	var parameters []rerun.Parameter
-	for rows.Next() {
-		var p rerun.Parameter
-		if err := rows.Scan(&p.TestID, &p.Index, &p.Order, &p.Name); err != nil {
-			return nil, wrap("read parameters", err)
-		}
-		parameters = append(parameters, p)
-	}
-	return parameters, wrap("read parameters", rows.Err())
+	const query = "SELECT f.testId_id, f.`index`, f.`order`, f.parameterName FROM ReportFormat f" + testsOfReport +
+		" WHERE f.isDisabled = 0 ORDER BY f.`order`, f.`index`, f.id"
+	parameters, err := mysqldb.Collect(ctx, l.tx, query, []any{l.testID, l.billingInfoID, l.scope.LabID()},
+		func(row mysqldb.Row, p *rerun.Parameter) error {
+			return row.Scan(&p.TestID, &p.Index, &p.Order, &p.Name)
+		})
+	return parameters, wrap("read parameters", err)
 }
 
 // SetFlag changes the flag and nothing else of the row, which other services write too.

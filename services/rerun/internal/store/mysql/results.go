@@ -5,29 +5,21 @@ import (
 	"database/sql"
 	"strings"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
 // Results returns the report's values and holds them, so that nobody changes what is being archived.
 func (l *locked) Results(ctx context.Context) ([]rerun.Result, error) {
-	rows, err := l.tx.QueryContext(ctx, "SELECT id, profileTestId, `index`, `order`, parameter_name, value, highlight,"+
-		" automatedValue FROM reportValues WHERE labReportId_id = ? ORDER BY `order`, `index`, id FOR UPDATE", l.report.ID)
-	if err != nil {
-		return nil, wrap("read report values", err)
-	}
-	defer rows.Close()
-	var results []rerun.Result
-	for rows.Next() {
-		var r rerun.Result
+	const query = "SELECT id, profileTestId, `index`, `order`, parameter_name, value, highlight, automatedValue" +
+		" FROM reportValues WHERE labReportId_id = ? ORDER BY `order`, `index`, id FOR UPDATE"
+	results, err := mysqldb.Collect(ctx, l.tx, query, []any{l.report.ID}, func(row mysqldb.Row, r *rerun.Result) error {
 		var value sql.NullString
-		if err := rows.Scan(&r.ID, &r.ProfileTestID, &r.Index, &r.Order, &r.ParameterName, &value, &r.Highlight,
-			&r.Automated); err != nil {
-			return nil, wrap("read report values", err)
-		}
+		err := row.Scan(&r.ID, &r.ProfileTestID, &r.Index, &r.Order, &r.ParameterName, &value, &r.Highlight, &r.Automated)
 		r.Value = value.String
-		results = append(results, r)
-	}
-	return results, wrap("read report values", rows.Err())
+		return err
+	})
+	return results, wrap("read report values", err)
 }
 
 // Replace deletes the rows of gone and inserts those of confirmed.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/reportformat"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
@@ -43,25 +44,19 @@ func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int6
 func (s *Store) formats(
 	ctx context.Context, scope authn.LabScope, testID int64, billingInfoID sql.NullInt64,
 ) ([]autorerun.Format, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT f.id, f.`index`, f.valueType, f.meta, "+
-		reportformat.RangeColumns+" FROM ReportFormat f"+testsOfReport+
-		" LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id"+
-		" WHERE f.isDisabled = 0 AND f.meta IS NOT NULL ORDER BY f.id, g.id",
-		testID, billingInfoID, scope.LabID())
-	if err != nil {
-		return nil, wrap("read formats", err)
-	}
-	defer rows.Close()
+	const query = "SELECT f.id, f.`index`, f.valueType, f.meta, " + reportformat.RangeColumns + " FROM ReportFormat f" +
+		testsOfReport + " LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id" +
+		" WHERE f.isDisabled = 0 AND f.meta IS NOT NULL ORDER BY f.id, g.id"
 	var formats []autorerun.Format
 	last := int64(-1) // id of the format that the last row belonged to
-	for rows.Next() {
+	err := mysqldb.Each(ctx, s.db, query, []any{testID, billingInfoID, scope.LabID()}, func(rows *sql.Rows) error {
 		var row formatRow
 		if err := rows.Scan(row.targets()...); err != nil {
-			return nil, wrap("read formats", err)
+			return err
 		}
 		meta, ok := readMeta(row.meta)
 		if !ok || !meta.Allowed {
-			continue
+			return nil
 		}
 		if row.id != last {
 			last = row.id
@@ -71,6 +66,7 @@ func (s *Store) formats(
 			f := &formats[len(formats)-1]
 			f.Bands = append(f.Bands, band)
 		}
-	}
-	return formats, wrap("read formats", rows.Err())
+		return nil
+	})
+	return formats, wrap("read formats", err)
 }

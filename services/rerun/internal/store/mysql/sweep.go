@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -42,21 +43,16 @@ func (s *Store) OpenReports(
 }
 
 func (s *Store) flags(ctx context.Context, condition string, args ...any) (map[int64]rerun.Flag, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT id, sampleRedrawFlag FROM labReportRelation WHERE "+condition, args...)
-	if err != nil {
-		return nil, wrap("read flags", err)
-	}
-	defer rows.Close()
+	query := "SELECT id, sampleRedrawFlag FROM labReportRelation WHERE " + condition
 	flags := map[int64]rerun.Flag{}
-	for rows.Next() {
+	err := mysqldb.Each(ctx, s.db, query, args, func(rows *sql.Rows) error {
 		var id int64
 		var flag rerun.Flag
-		if err := rows.Scan(&id, &flag); err != nil {
-			return nil, wrap("read flags", err)
-		}
+		err := rows.Scan(&id, &flag)
 		flags[id] = flag
-	}
-	return flags, wrap("read flags", rows.Err())
+		return err
+	})
+	return flags, wrap("read flags", err)
 }
 
 // Laboratories implements sweep.Reports.
@@ -75,18 +71,6 @@ func (s *Store) OpenLaboratories(ctx context.Context) ([]int64, error) {
 }
 
 func (s *Store) laboratories(ctx context.Context, query string, args ...any) ([]int64, error) {
-	rows, err := s.db.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, wrap("read laboratories", err)
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, wrap("read laboratories", err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, wrap("read laboratories", rows.Err())
+	ids, err := mysqldb.Collect(ctx, s.db, query, args, func(row mysqldb.Row, id *int64) error { return row.Scan(id) })
+	return ids, wrap("read laboratories", err)
 }

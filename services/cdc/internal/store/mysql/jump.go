@@ -42,22 +42,16 @@ func (s *Store) note(ctx context.Context, connector string, state int) error {
 }
 
 // Jumping implements supervise.Jumps.
-func (s *Store) Jumping(ctx context.Context) (connectors map[string]bool, err error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT name FROM cdc_walk WHERE name LIKE ? AND last_user_id = ?", jumpPrefix+"%",
-		toForget)
-	if err != nil {
-		return nil, s.fault(ctx, wrap("read jumps", err))
-	}
-	defer rows.Close()
-	connectors = map[string]bool{}
-	for rows.Next() {
+func (s *Store) Jumping(ctx context.Context) (map[string]bool, error) {
+	const query = "SELECT name FROM cdc_walk WHERE name LIKE ? AND last_user_id = ?"
+	connectors := map[string]bool{}
+	err := mysqldb.Each(ctx, s.db, query, []any{jumpPrefix + "%", toForget}, func(rows *sql.Rows) error {
 		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, s.fault(ctx, wrap("read jumps", err))
-		}
+		err := rows.Scan(&name)
 		connectors[strings.TrimPrefix(name, jumpPrefix)] = true
-	}
-	return connectors, s.fault(ctx, wrap("read jumps", rows.Err()))
+		return err
+	})
+	return connectors, s.fault(ctx, wrap("read jumps", err))
 }
 
 // Landed implements heartbeat.Jumps.

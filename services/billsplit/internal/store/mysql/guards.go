@@ -2,6 +2,7 @@ package mysql
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -38,24 +39,18 @@ func (g Guards) columns() map[string][]string {
 // Around implements split.Facts with one statement over all guarded tables and the attachments.
 func (t *transaction) Around(ctx context.Context, billID int64, tests []int64) (bill.Surroundings, error) {
 	query, args := t.guards.query(billID, tests)
-	rows, err := t.tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return bill.Surroundings{}, mysqldb.Wrap("read guarded tables", err)
-	}
-	defer rows.Close()
 	var around bill.Surroundings
-	for rows.Next() {
+	err := mysqldb.Each(ctx, t.tx, query, args, func(rows *sql.Rows) error {
 		var kind, value string
-		if err := rows.Scan(&kind, &value); err != nil {
-			return bill.Surroundings{}, mysqldb.Wrap("read guarded tables", err)
-		}
+		err := rows.Scan(&kind, &value)
 		if kind == attachment {
 			around.Attachments = append(around.Attachments, value)
 		} else {
 			around.Guarded = append(around.Guarded, kind)
 		}
-	}
-	return around, mysqldb.Wrap("read guarded tables", rows.Err())
+		return err
+	})
+	return around, mysqldb.Wrap("read guarded tables", err)
 }
 
 // query finds the guarded tables with rows, and the categories of active attachments. Rows are looked for by bill,

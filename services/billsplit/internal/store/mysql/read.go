@@ -63,24 +63,21 @@ func amountArgs(a bill.Amounts) []any {
 	}
 }
 
-type scanner interface{ Scan(targets ...any) error }
-
 // scanBill reads id and headColumns.
-func scanBill(s scanner) (bill.Bill, error) {
-	var b bill.Bill
+func scanBill(row mysqldb.Row, b *bill.Bill) error {
 	var lab int64
 	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &b.Version},
 		amountTargets(&b.Amounts)...)
 	st := &b.State
-	return b, s.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,
+	return row.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,
 		&st.Invoiced)...)
 }
 
 // Bill implements split.Facts.
 func (t *transaction) Bill(ctx context.Context, id int64) (*bill.Bill, error) {
-	b, err := scanBill(t.tx.QueryRowContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE id = ?"+
-		" AND labId_id = ?"+t.lock(),
-		id, t.lab.LabID()))
+	var b bill.Bill
+	err := scanBill(t.tx.QueryRowContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE id = ?"+
+		" AND labId_id = ?"+t.lock(), id, t.lab.LabID()), &b)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -93,30 +90,20 @@ func (t *transaction) Bill(ctx context.Context, id int64) (*bill.Bill, error) {
 // Rows implements split.Facts. The bill is the laboratory's; a test on it may claim to be another's, which is an error
 // that the checks report.
 func (t *transaction) Rows(ctx context.Context, billID int64) ([]bill.Row, error) {
-	rows, err := t.tx.QueryContext(ctx, "SELECT "+rowColumns+" FROM billingInfo WHERE billId_id = ? AND EXISTS"+
-		" (SELECT 1 FROM billing b WHERE b.id = billId_id AND b.labId_id = ?) ORDER BY id"+t.lock(), billID, t.lab.LabID())
-	if err != nil {
-		return nil, mysqldb.Wrap("read tests", err)
-	}
-	defer rows.Close()
-	var list []bill.Row
-	for rows.Next() {
-		r, err := scanRow(rows)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	return list, mysqldb.Wrap("read tests", rows.Err())
+	query := "SELECT " + rowColumns + " FROM billingInfo WHERE billId_id = ? AND EXISTS" +
+		" (SELECT 1 FROM billing b WHERE b.id = billId_id AND b.labId_id = ?) ORDER BY id" + t.lock()
+	list, err := mysqldb.Collect(ctx, t.tx, query, []any{billID, t.lab.LabID()},
+		func(row mysqldb.Row, r *bill.Row) error { return scanRow(row, r) })
+	return list, mysqldb.Wrap("read tests", err)
 }
 
 // scanRow reads what stands before rowColumns, and a row.
-func scanRow(s scanner, before ...any) (r bill.Row, err error) {
+func scanRow(row mysqldb.Row, r *bill.Row, before ...any) error {
 	var profile sql.NullInt64
-	err = s.Scan(append(before, &r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay},
+	err := row.Scan(append(before, &r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay},
 		money{&r.Deductible}, &r.Dismissed, &r.Refunded)...)
 	r.ProfileID = profile.Int64
-	return r, mysqldb.Wrap("read tests", err)
+	return err
 }
 
 // SplittingEnabled implements split.Facts. A laboratory without a row has no switch that is off.

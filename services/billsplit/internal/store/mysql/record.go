@@ -68,7 +68,8 @@ const records = "SELECT " + recordColumns + " FROM bill_split_audit a" +
 
 // Split implements family.Locked.
 func (t *transaction) Split(ctx context.Context, newBillID int64) (*family.Record, error) {
-	r, err := scanRecord(t.tx.QueryRowContext(ctx, records+" AND a.new_bill_id = ?", t.lab.LabID(), newBillID))
+	var r family.Record
+	err := scanRecord(t.tx.QueryRowContext(ctx, records+" AND a.new_bill_id = ?", t.lab.LabID(), newBillID), &r)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -78,10 +79,9 @@ func (t *transaction) Split(ctx context.Context, newBillID int64) (*family.Recor
 	return &r, nil
 }
 
-func scanRecord(s scanner) (family.Record, error) {
-	var r family.Record
+func scanRecord(row mysqldb.Row, r *family.Record) error {
 	var moved, rows, was, parent, made []byte
-	if err := s.Scan(
+	if err := row.Scan(
 		&r.ParentID,
 		&r.NewID,
 		&moved,
@@ -95,17 +95,17 @@ func scanRecord(s scanner) (family.Record, error) {
 		&r.At,
 		&r.MergedAt,
 	); err != nil {
-		return r, err
+		return err
 	}
 	var original before
 	var amounts [2]split.AmountsDocument
 	err := errors.Join(json.Unmarshal(moved, &r.Moved), json.Unmarshal(was, &original),
 		json.Unmarshal(parent, &amounts[0]), json.Unmarshal(made, &amounts[1]))
 	if err != nil {
-		return r, err
+		return err
 	}
 	if r.Rows, err = rowsOf(rows); err != nil {
-		return r, err
+		return err
 	}
 	r.SmartReports = original.SmartReports
 	for _, a := range []struct {
@@ -113,10 +113,10 @@ func scanRecord(s scanner) (family.Record, error) {
 		into     *bill.Amounts
 	}{{original.AmountsDocument, &r.Before}, {amounts[0], &r.AfterParent}, {amounts[1], &r.AfterNew}} {
 		if *a.into, err = a.document.Amounts(); err != nil {
-			return r, err
+			return err
 		}
 	}
-	return r, nil
+	return nil
 }
 
 // rowsOf reads moved_rows, which is NULL for a split from before they were recorded.
@@ -193,20 +193,9 @@ func (t *transaction) descendants(ctx context.Context, root int64) (map[int64]fa
 
 func (t *transaction) children(ctx context.Context, parents []int64) ([]family.Record, error) {
 	marks, args := mysqldb.In(parents, t.lab.LabID())
-	rows, err := t.tx.QueryContext(ctx, records+" AND a.parent_bill_id IN ("+marks+") ORDER BY a.new_bill_id", args...)
-	if err != nil {
-		return nil, mysqldb.Wrap("read splits", err)
-	}
-	defer rows.Close()
-	var list []family.Record
-	for rows.Next() {
-		r, err := scanRecord(rows)
-		if err != nil {
-			return nil, mysqldb.Wrap("read splits", err)
-		}
-		list = append(list, r)
-	}
-	return list, mysqldb.Wrap("read splits", rows.Err())
+	query := records + " AND a.parent_bill_id IN (" + marks + ") ORDER BY a.new_bill_id"
+	list, err := mysqldb.Collect(ctx, t.tx, query, args, scanRecord)
+	return list, mysqldb.Wrap("read splits", err)
 }
 
 // members reads the bills with their tests, by id.
@@ -222,46 +211,31 @@ func (t *transaction) members(
 		return nil, err
 	}
 	marks, args := mysqldb.In(ids, t.lab.LabID())
-	rows, err := t.tx.QueryContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE labId_id = ?"+
-		" AND id IN ("+marks+") ORDER BY id", args...)
-	if err != nil {
-		return nil, mysqldb.Wrap("read family", err)
-	}
-	defer rows.Close()
-	var members []family.Member
-	for rows.Next() {
-		b, err := scanBill(rows)
-		if err != nil {
-			return nil, mysqldb.Wrap("read family", err)
-		}
-		m := family.Member{Bill: b, Tests: tests[b.ID]}
-		if r, ok := origins[b.ID]; ok {
+	query := "SELECT id, " + headColumns + " FROM billing WHERE labId_id = ? AND id IN (" + marks + ") ORDER BY id"
+	members, err := mysqldb.Collect(ctx, t.tx, query, args, func(row mysqldb.Row, m *family.Member) error {
+		err := scanBill(row, &m.Bill)
+		m.Tests = tests[m.Bill.ID]
+		if r, ok := origins[m.Bill.ID]; ok {
 			m.Origin = &r
 		}
-		members = append(members, m)
-	}
-	return members, mysqldb.Wrap("read family", rows.Err())
+		return err
+	})
+	return members, mysqldb.Wrap("read family", err)
 }
 
 func (t *transaction) tests(ctx context.Context, bills []int64) (map[int64][]family.Test, error) {
 	marks, args := mysqldb.In(bills, t.lab.LabID())
-	rows, err := t.tx.QueryContext(ctx, "SELECT i.billId_id, COALESCE(n.testName, ''), i."+
-		strings.ReplaceAll(rowColumns, ", ", ", i.")+" FROM billingInfo i"+
-		" JOIN billing b ON b.id = i.billId_id AND b.labId_id = ?"+
-		" LEFT JOIN AllTests n ON n.id = i.testId_id AND COALESCE(n.labId_id, b.labId_id) = b.labId_id"+
-		" WHERE i.billId_id IN ("+marks+") ORDER BY i.id", args...)
-	if err != nil {
-		return nil, mysqldb.Wrap("read tests", err)
-	}
-	defer rows.Close()
+	query := "SELECT i.billId_id, COALESCE(n.testName, ''), i." + strings.ReplaceAll(rowColumns, ", ", ", i.") +
+		" FROM billingInfo i JOIN billing b ON b.id = i.billId_id AND b.labId_id = ?" +
+		" LEFT JOIN AllTests n ON n.id = i.testId_id AND COALESCE(n.labId_id, b.labId_id) = b.labId_id" +
+		" WHERE i.billId_id IN (" + marks + ") ORDER BY i.id"
 	tests := map[int64][]family.Test{}
-	for rows.Next() {
+	err := mysqldb.Each(ctx, t.tx, query, args, func(rows *sql.Rows) error {
 		var billID int64
 		var one family.Test
-		if one.Row, err = scanRow(rows, &billID, &one.Name); err != nil {
-			return nil, err
-		}
+		err := scanRow(rows, &one.Row, &billID, &one.Name)
 		tests[billID] = append(tests[billID], one)
-	}
-	return tests, mysqldb.Wrap("read tests", rows.Err())
+		return err
+	})
+	return tests, mysqldb.Wrap("read tests", err)
 }

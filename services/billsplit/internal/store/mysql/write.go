@@ -37,22 +37,10 @@ func (t *transaction) NextBillNumber(ctx context.Context) (int64, error) {
 // it lies before the same prefix with the next character in its place.
 func (t *transaction) OrderNumbers(ctx context.Context, prefix string) ([]string, error) {
 	after := prefix[:len(prefix)-1] + string(rune(prefix[len(prefix)-1]+1))
-	rows, err := t.tx.QueryContext(ctx, "SELECT orderNumber FROM billing WHERE labId_id = ? AND orderNumber >= ?"+
-		" AND orderNumber < ?",
-		t.lab.LabID(), prefix, after)
-	if err != nil {
-		return nil, mysqldb.Wrap("read order numbers", err)
-	}
-	defer rows.Close()
-	var orders []string
-	for rows.Next() {
-		var order string
-		if err := rows.Scan(&order); err != nil {
-			return nil, mysqldb.Wrap("read order numbers", err)
-		}
-		orders = append(orders, order)
-	}
-	return orders, mysqldb.Wrap("read order numbers", rows.Err())
+	const query = "SELECT orderNumber FROM billing WHERE labId_id = ? AND orderNumber >= ? AND orderNumber < ?"
+	orders, err := mysqldb.Collect(ctx, t.tx, query, []any{t.lab.LabID(), prefix, after},
+		func(row mysqldb.Row, order *string) error { return row.Scan(order) })
+	return orders, mysqldb.Wrap("read order numbers", err)
 }
 
 // cloned are the columns that a new bill takes over.
@@ -111,22 +99,10 @@ func (t *transaction) Log(ctx context.Context, e activitylog.Entry) error {
 
 // RetireSmartReports implements split.Locked.
 func (t *transaction) RetireSmartReports(ctx context.Context, billID int64) ([]int64, error) {
-	rows, err := t.tx.QueryContext(ctx, "SELECT id FROM bill_attachment WHERE bill_id = ? AND is_active <> 0"+
-		" AND category = ?"+t.lock(),
-		billID, bill.SmartReport)
-	if err != nil {
-		return nil, mysqldb.Wrap("read attachments", err)
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, mysqldb.Wrap("read attachments", err)
-		}
-		ids = append(ids, id)
-	}
-	if err := rows.Err(); err != nil || len(ids) == 0 {
+	query := "SELECT id FROM bill_attachment WHERE bill_id = ? AND is_active <> 0 AND category = ?" + t.lock()
+	ids, err := mysqldb.Collect(ctx, t.tx, query, []any{billID, bill.SmartReport},
+		func(row mysqldb.Row, id *int64) error { return row.Scan(id) })
+	if err != nil || len(ids) == 0 {
 		return nil, mysqldb.Wrap("read attachments", err)
 	}
 	return ids, t.activate(ctx, billID, ids, false)

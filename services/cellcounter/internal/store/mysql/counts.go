@@ -61,39 +61,26 @@ func readReport(
 }
 
 func readCounts(ctx context.Context, q querier, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
-	rows, err := q.QueryContext(ctx, "SELECT observer, counts, counted_by, counted_by_kind, counted_by_name, counted_at"+
-		" FROM cell_count WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer",
-		a.Lab.LabID(), reportID, testID)
-	if err != nil {
-		return nil, mysqldb.Wrap("read counts", err)
-	}
-	defer rows.Close()
-	var list []observe.Count
-	for rows.Next() {
-		c, err := scanCount(rows)
-		if err != nil {
-			return nil, mysqldb.Wrap("read counts", err)
-		}
-		list = append(list, c)
-	}
-	return list, mysqldb.Wrap("read counts", rows.Err())
+	const query = "SELECT observer, counts, counted_by, counted_by_kind, counted_by_name, counted_at" +
+		" FROM cell_count WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer"
+	list, err := mysqldb.Collect(ctx, q, query, []any{a.Lab.LabID(), reportID, testID}, scanCount)
+	return list, mysqldb.Wrap("read counts", err)
 }
 
-func scanCount(rows *sql.Rows) (observe.Count, error) {
-	var c observe.Count
+func scanCount(row mysqldb.Row, c *observe.Count) error {
 	var text []byte
 	by := &c.CountedBy
-	if err := rows.Scan(&c.Observer, &text, &by.ID, &by.Kind, &by.Name, &c.CountedAt); err != nil {
-		return c, err
+	if err := row.Scan(&c.Observer, &text, &by.ID, &by.Kind, &by.Name, &c.CountedAt); err != nil {
+		return err
 	}
 	var documents []observe.Document
 	if err := json.Unmarshal(text, &documents); err != nil {
-		return c, err
+		return err
 	}
 	for _, d := range documents {
 		c.Tallies = append(c.Tallies, counting.Tally{CellID: d.CellID, Count: d.Count, InTotal: d.InTotal})
 	}
-	return c, nil
+	return nil
 }
 
 // counted implements observe.Locked.
@@ -113,7 +100,7 @@ func (l *counted) Counts(ctx context.Context, testID int64) ([]observe.Count, er
 
 // KnownCells implements observe.Locked.
 func (l *counted) KnownCells(ctx context.Context, ids []int64) (map[int64]bool, error) {
-	cells, err := readCells(ctx, l.tx, ids)
+	cells, err := cellsByID(ctx, l.tx, ids)
 	known := make(map[int64]bool, len(cells))
 	for _, c := range cells {
 		known[c.ID] = true

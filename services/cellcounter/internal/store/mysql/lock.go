@@ -63,57 +63,35 @@ func (l *locked) Rows(ctx context.Context) ([]mapping.Row, error) {
 func (l *locked) Defaults(ctx context.Context) ([]mapping.Row, error) { return l.rows(ctx, 0) }
 
 func (l *locked) rows(ctx context.Context, scope int64) ([]mapping.Row, error) {
-	rows, err := l.tx.QueryContext(
-		ctx,
-		"SELECT id, `key`, cell_id, report_format_index, report_format_order, include_in_total"+
-			" FROM cell_counter_mappings WHERE test_id = ? AND lab_scope = ? ORDER BY id",
-		l.testID,
-		scope,
-	)
-	if err != nil {
-		return nil, mysqldb.Wrap("read mappings", err)
-	}
-	defer rows.Close()
-	var list []mapping.Row
-	for rows.Next() {
-		var r mapping.Row
+	const query = "SELECT id, `key`, cell_id, report_format_index, report_format_order, include_in_total" +
+		" FROM cell_counter_mappings WHERE test_id = ? AND lab_scope = ? ORDER BY id"
+	list, err := mysqldb.Collect(ctx, l.tx, query, []any{l.testID, scope}, func(row mysqldb.Row, r *mapping.Row) error {
 		var key string
-		if err := rows.Scan(&r.ID, &key, &r.CellID, &r.Parameter.Index, &r.Parameter.Order, &r.IncludeInTotal); err != nil {
-			return nil, mysqldb.Wrap("read mappings", err)
-		}
+		err := row.Scan(&r.ID, &key, &r.CellID, &r.Parameter.Index, &r.Parameter.Order, &r.IncludeInTotal)
 		r.Key = mapping.StoredKey(key)
-		list = append(list, r)
-	}
-	return list, mysqldb.Wrap("read mappings", rows.Err())
+		return err
+	})
+	return list, mysqldb.Wrap("read mappings", err)
 }
 
 // Formats implements configure.Locked.
 func (l *locked) Formats(ctx context.Context) (map[int64]mapping.Parameter, error) {
-	rows, err := l.tx.QueryContext(
-		ctx,
-		"SELECT id, `index`, `order` FROM ReportFormat WHERE testId_id = ? AND isDisabled = 0",
-		l.testID,
-	)
-	if err != nil {
-		return nil, mysqldb.Wrap("read report formats", err)
-	}
-	defer rows.Close()
+	const query = "SELECT id, `index`, `order` FROM ReportFormat WHERE testId_id = ? AND isDisabled = 0"
 	formats := map[int64]mapping.Parameter{}
-	for rows.Next() {
+	err := mysqldb.Each(ctx, l.tx, query, []any{l.testID}, func(rows *sql.Rows) error {
 		var id int64
 		var p mapping.Parameter
-		if err := rows.Scan(&id, &p.Index, &p.Order); err != nil {
-			return nil, mysqldb.Wrap("read report formats", err)
-		}
+		err := rows.Scan(&id, &p.Index, &p.Order)
 		formats[id] = p
-	}
-	return formats, mysqldb.Wrap("read report formats", rows.Err())
+		return err
+	})
+	return formats, mysqldb.Wrap("read report formats", err)
 }
 
 // Cells implements configure.Locked.
 func (l *locked) Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell, error) {
 	found := map[int64]mapping.Cell{}
-	cells, err := readCells(ctx, l.tx, ids)
+	cells, err := cellsByID(ctx, l.tx, ids)
 	for _, c := range cells {
 		found[c.ID] = c
 	}

@@ -49,33 +49,22 @@ ORDER BY m.lab_scope DESC, m.report_format_order, m.report_format_index`
 // Read implements configure.Store with one statement: the laboratory's rows come first, then the defaults. A laboratory
 // may have a target of its own and count with the default keys.
 func (s *Store) Read(ctx context.Context, testID int64, owner mapping.Owner) (configure.View, error) {
-	rows, err := s.db.QueryContext(ctx, readStatement, owner.LabID(), owner.LabID(), testID, owner.LabID(), owner.LabID())
+	args := []any{owner.LabID(), owner.LabID(), testID, owner.LabID(), owner.LabID()}
+	rows, err := mysqldb.Collect(ctx, s.db, readStatement, args, scanOptionalRow)
 	if err != nil {
 		return configure.View{}, mysqldb.Wrap("read mappings", err)
 	}
-	defer rows.Close()
-	view, found := configure.View{Target: mapping.DefaultTarget}, false
-	for first := true; rows.Next(); first = false {
-		found = true
-		var r optionalRow
-		if err := r.scan(rows); err != nil {
-			return configure.View{}, mysqldb.Wrap("read mappings", err)
-		}
-		if first {
-			view.OwnLab = r.scope.Int64 != 0
-			if r.target.Valid {
-				view.Target = int(r.target.Int64)
-			}
-		}
+	if len(rows) == 0 {
+		return configure.View{}, mapping.ErrNoTest
+	}
+	view := configure.View{Target: mapping.DefaultTarget, OwnLab: rows[0].scope.Int64 != 0}
+	if target := rows[0].target; target.Valid {
+		view.Target = int(target.Int64)
+	}
+	for _, r := range rows {
 		if r.id.Valid && (r.scope.Int64 != 0) == view.OwnLab {
 			view.Rows = append(view.Rows, r.row())
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return configure.View{}, mysqldb.Wrap("read mappings", err)
-	}
-	if !found {
-		return configure.View{}, mapping.ErrNoTest
 	}
 	return view, nil
 }
@@ -87,8 +76,8 @@ type optionalRow struct {
 	included                              sql.NullBool
 }
 
-func (r *optionalRow) scan(rows *sql.Rows) error {
-	return rows.Scan(&r.id, &r.scope, &r.key, &r.cell, &r.index, &r.order, &r.included, &r.target)
+func scanOptionalRow(row mysqldb.Row, r *optionalRow) error {
+	return row.Scan(&r.id, &r.scope, &r.key, &r.cell, &r.index, &r.order, &r.included, &r.target)
 }
 
 func (r *optionalRow) row() mapping.Row {
@@ -103,34 +92,19 @@ const cellColumns = "SELECT id, name, bg_color_hex, fg_color_hex, default_key, i
 
 // Cells implements configure.Store.
 func (s *Store) Cells(ctx context.Context) ([]mapping.Cell, error) {
-	rows, err := s.db.QueryContext(ctx, cellColumns+" ORDER BY id")
-	if err != nil {
-		return nil, mysqldb.Wrap("read cells", err)
-	}
-	return scanCells(rows)
+	return readCells(ctx, s.db, " ORDER BY id", nil)
 }
 
-// readCells returns the cells with these ids.
-func readCells(ctx context.Context, q querier, ids []int64) ([]mapping.Cell, error) {
+// cellsByID returns the cells with these ids.
+func cellsByID(ctx context.Context, q querier, ids []int64) ([]mapping.Cell, error) {
 	marks, args := mysqldb.In(ids)
-	rows, err := q.QueryContext(ctx, cellColumns+" WHERE id IN ("+marks+")", args...)
-	if err != nil {
-		return nil, mysqldb.Wrap("read cells", err)
-	}
-	return scanCells(rows)
+	return readCells(ctx, q, " WHERE id IN ("+marks+")", args)
 }
 
-func scanCells(rows *sql.Rows) ([]mapping.Cell, error) {
-	defer rows.Close()
-	var cells []mapping.Cell
-	for rows.Next() {
-		var c mapping.Cell
-		err := rows.Scan(&c.ID, &c.Name, &c.Background, &c.Foreground, &c.DefaultKey, &c.Disabled, &c.NucleatedRed,
+func readCells(ctx context.Context, q querier, which string, args []any) ([]mapping.Cell, error) {
+	cells, err := mysqldb.Collect(ctx, q, cellColumns+which, args, func(row mysqldb.Row, c *mapping.Cell) error {
+		return row.Scan(&c.ID, &c.Name, &c.Background, &c.Foreground, &c.DefaultKey, &c.Disabled, &c.NucleatedRed,
 			&c.CreatedAt, &c.UpdatedAt)
-		if err != nil {
-			return nil, mysqldb.Wrap("read cells", err)
-		}
-		cells = append(cells, c)
-	}
-	return cells, mysqldb.Wrap("read cells", rows.Err())
+	})
+	return cells, mysqldb.Wrap("read cells", err)
 }

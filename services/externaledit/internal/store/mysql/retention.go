@@ -17,29 +17,26 @@ func (s *Store) Outdated(
 ) ([]sweep.Outdated, error) {
 	columns := strings.Replace(strings.TrimSuffix(revisionColumns, "s.lab_id = ? AND "), "SELECT ",
 		"SELECT s.lab_id, s.lab_report_id, ", 1)
-	rows, err := s.db.QueryContext(ctx, columns+"r.id > ? AND r.uploaded_at < ?"+
-		" AND NOT EXISTS (SELECT 1 FROM labReportRelation p WHERE p.id = s.lab_report_id AND p.labId_id = s.lab_id"+
-		" AND p.wordFilePath = r.word_s3_path)"+
-		" AND (SELECT COUNT(*) FROM external_edit_revision n JOIN external_edit_session m ON m.id = n.session_id"+
-		" WHERE m.lab_report_id = s.lab_report_id AND n.id > r.id) >= ? ORDER BY r.id LIMIT ?",
-		after, now.Add(-r.Age).UnixMilli(), r.Newest, limit)
-	if err != nil {
-		return nil, mysqldb.Wrap("read outdated revisions", err)
-	}
-	return collect(rows, "read outdated revisions", func(row scanner) (o sweep.Outdated, err error) {
-		o.Revision, err = scanRevision(prefixed{row, []any{&o.LabID, &o.ReportID}})
-		return o, err
+	query := columns + "r.id > ? AND r.uploaded_at < ?" +
+		" AND NOT EXISTS (SELECT 1 FROM labReportRelation p WHERE p.id = s.lab_report_id AND p.labId_id = s.lab_id" +
+		" AND p.wordFilePath = r.word_s3_path)" +
+		" AND (SELECT COUNT(*) FROM external_edit_revision n JOIN external_edit_session m ON m.id = n.session_id" +
+		" WHERE m.lab_report_id = s.lab_report_id AND n.id > r.id) >= ? ORDER BY r.id LIMIT ?"
+	args := []any{after, now.Add(-r.Age).UnixMilli(), r.Newest, limit}
+	outdated, err := mysqldb.Collect(ctx, s.db, query, args, func(row mysqldb.Row, o *sweep.Outdated) error {
+		return scanRevision(prefixed{row, []any{&o.LabID, &o.ReportID}}, &o.Revision)
 	})
+	return outdated, mysqldb.Wrap("read outdated revisions", err)
 }
 
-// prefixed is a row with columns before those of its scanner.
+// prefixed is a row with columns before those that its reader knows.
 type prefixed struct {
-	scanner
+	mysqldb.Row
 	first []any
 }
 
-// Scan implements scanner.
-func (p prefixed) Scan(dest ...any) error { return p.scanner.Scan(append(p.first, dest...)...) }
+// Scan implements mysqldb.Row.
+func (p prefixed) Scan(into ...any) error { return p.Row.Scan(append(p.first, into...)...) }
 
 // Retire deletes a save that its report does not link; its files become those of an abandoned upload, unless another
 // save has them.

@@ -14,22 +14,21 @@ const revisionColumns = `SELECT r.id, r.session_id, r.revision, r.word_s3_path, 
   r.uploaded_at, r.restored_from
 FROM external_edit_revision r JOIN external_edit_session s ON s.id = r.session_id WHERE s.lab_id = ? AND `
 
-func scanRevision(row scanner) (session.Revision, error) {
-	var r session.Revision
+func scanRevision(row mysqldb.Row, r *session.Revision) error {
 	var uploaded int64
 	var restored sql.NullInt64
 	err := row.Scan(&r.ID, &r.SessionID, &r.Number, &r.Word.URL, &r.PDF.URL, &r.Word.SHA256, &r.PDF.SHA256, &r.Word.Size,
 		&r.PDF.Size,
 		&r.UploadedBy.ID, &r.UploadedBy.Name, &r.UploadedBy.IsDoctor, &uploaded, &restored)
 	r.UploadedAt, r.RestoredFrom = moment(uploaded), restored.Int64
-	return r, err
+	return err
 }
 
 func readRevision(
 	ctx context.Context, q querier, scope authn.LabScope, sessionID, number int64,
-) (session.Revision, error) {
-	found, err := scanRevision(q.QueryRowContext(ctx, revisionColumns+"r.session_id = ? AND r.revision = ?", scope.LabID(),
-		sessionID, number))
+) (found session.Revision, err error) {
+	err = scanRevision(q.QueryRowContext(ctx, revisionColumns+"r.session_id = ? AND r.revision = ?", scope.LabID(),
+		sessionID, number), &found)
 	return found, orMissing("read revision", err, session.ErrNoRevision)
 }
 
@@ -42,19 +41,17 @@ func (s *Store) Revision(ctx context.Context, scope authn.LabScope, sessionID, n
 func (s *Store) Revisions(
 	ctx context.Context, scope authn.LabScope, reportID int64, p session.Page,
 ) ([]session.Revision, error) {
-	rows, err := s.db.QueryContext(ctx, revisionColumns+"s.lab_report_id = ? AND (? = 0 OR r.id < ?)"+
-		" ORDER BY r.id DESC LIMIT ?", scope.LabID(), reportID, p.Before, p.Before, p.Limit)
-	if err != nil {
-		return nil, mysqldb.Wrap("read revisions", err)
-	}
-	return collect(rows, "read revisions", scanRevision)
+	const query = revisionColumns + "s.lab_report_id = ? AND (? = 0 OR r.id < ?) ORDER BY r.id DESC LIMIT ?"
+	args := []any{scope.LabID(), reportID, p.Before, p.Before, p.Limit}
+	list, err := mysqldb.Collect(ctx, s.db, query, args, scanRevision)
+	return list, mysqldb.Wrap("read revisions", err)
 }
 
 func readHolding(
 	ctx context.Context, q querier, scope authn.LabScope, reportID int64, f session.Files,
-) (session.Revision, error) {
-	found, err := scanRevision(q.QueryRowContext(ctx, revisionColumns+"s.lab_report_id = ? AND r.word_s3_path = ?"+
-		" AND r.pdf_s3_path = ? ORDER BY r.id DESC LIMIT 1", scope.LabID(), reportID, f.Word, f.PDF))
+) (found session.Revision, err error) {
+	err = scanRevision(q.QueryRowContext(ctx, revisionColumns+"s.lab_report_id = ? AND r.word_s3_path = ?"+
+		" AND r.pdf_s3_path = ? ORDER BY r.id DESC LIMIT 1", scope.LabID(), reportID, f.Word, f.PDF), &found)
 	return found, orMissing("read revision", err, session.ErrNoRevision)
 }
 
@@ -71,9 +68,9 @@ func (l *locked) Holding(ctx context.Context, f session.Files) (session.Revision
 }
 
 // Revision returns a save of the locked report by its id.
-func (l *locked) Revision(ctx context.Context, id int64) (session.Revision, error) {
-	found, err := scanRevision(l.tx.QueryRowContext(ctx, revisionColumns+"s.lab_report_id = ? AND r.id = ?",
-		l.scope.LabID(), l.report.ID, id))
+func (l *locked) Revision(ctx context.Context, id int64) (found session.Revision, err error) {
+	err = scanRevision(l.tx.QueryRowContext(ctx, revisionColumns+"s.lab_report_id = ? AND r.id = ?",
+		l.scope.LabID(), l.report.ID, id), &found)
 	return found, orMissing("read revision", err, session.ErrNoRevision)
 }
 

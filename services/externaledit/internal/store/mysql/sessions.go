@@ -15,15 +15,14 @@ const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_
   expires_at, ended_at, end_reason, ended_by_name
 FROM external_edit_session`
 
-type scanner interface{ Scan(dest ...any) error }
-
-func readSession(ctx context.Context, q querier, condition string, args ...any) (session.Session, error) {
-	found, err := scanSession(q.QueryRowContext(ctx, sessionColumns+" WHERE "+condition, args...))
+func readSession(
+	ctx context.Context, q querier, condition string, args ...any,
+) (found session.Session, err error) {
+	err = scanSession(q.QueryRowContext(ctx, sessionColumns+" WHERE "+condition, args...), &found)
 	return found, orMissing("read session", err, session.ErrNoSession)
 }
 
-func scanSession(row scanner) (session.Session, error) {
-	var s session.Session
+func scanSession(row mysqldb.Row, s *session.Session) error {
 	var active bool
 	var created, updated, expires int64
 	var saved, ended sql.NullInt64
@@ -62,7 +61,7 @@ func scanSession(row scanner) (session.Session, error) {
 	if s.End, s.EndedBy = session.EndReason(reason.String), endedBy.String; !active && s.End == session.Active {
 		s.End = session.ByAdmin // closed by hand, without a reason
 	}
-	return s, err
+	return err
 }
 
 func moment(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

@@ -106,26 +106,9 @@ func (s *Store) Open(ctx context.Context, scope authn.LabScope, reportIDs []int6
 		return nil, nil
 	}
 	marks, args := mysqldb.In(reportIDs, scope.LabID())
-	rows, err := s.db.QueryContext(ctx, sessionColumns+" WHERE lab_id = ? AND active_report_id IN ("+marks+")"+
-		" ORDER BY lab_report_id", args...)
-	if err != nil {
-		return nil, mysqldb.Wrap("read sessions", err)
-	}
-	return collect(rows, "read sessions", scanSession)
-}
-
-// collect reads all rows.
-func collect[T any](rows *sql.Rows, operation string, scan func(scanner) (T, error)) ([]T, error) {
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, mysqldb.Wrap(operation, err)
-		}
-		all = append(all, one)
-	}
-	return all, mysqldb.Wrap(operation, rows.Err())
+	query := sessionColumns + " WHERE lab_id = ? AND active_report_id IN (" + marks + ") ORDER BY lab_report_id"
+	open, err := mysqldb.Collect(ctx, s.db, query, args, scanSession)
+	return open, mysqldb.Wrap("read sessions", err)
 }
 
 // orMissing is mysqldb.Wrap with an answer of its own to no row.

@@ -24,14 +24,11 @@ func (s *Store) Lead(ctx context.Context, work func(context.Context) error) erro
 
 // Expired returns reports whose session expired before now and was not closed. The sweeper works for all laboratories.
 func (s *Store) Expired(ctx context.Context, now time.Time, limit int) ([]sweep.Due, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT lab_id, lab_report_id FROM external_edit_session"+
-		" WHERE is_active = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?", now.UnixMilli(), limit)
-	if err != nil {
-		return nil, mysqldb.Wrap("read expired sessions", err)
-	}
-	return collect(rows, "read expired sessions", func(row scanner) (d sweep.Due, err error) {
-		return d, row.Scan(&d.LabID, &d.ReportID)
-	})
+	const query = "SELECT lab_id, lab_report_id FROM external_edit_session" +
+		" WHERE is_active = 1 AND expires_at <= ? ORDER BY expires_at LIMIT ?"
+	expired, err := mysqldb.Collect(ctx, s.db, query, []any{now.UnixMilli(), limit},
+		func(row mysqldb.Row, d *sweep.Due) error { return row.Scan(&d.LabID, &d.ReportID) })
+	return expired, mysqldb.Wrap("read expired sessions", err)
 }
 
 // CloseOrphan closes the expired session of a report whose row is gone. No lock is needed: without the row nobody else
@@ -52,18 +49,16 @@ func (s *Store) CloseOrphan(ctx context.Context, scope authn.LabScope, reportID 
 
 // Stale returns uploads of all laboratories above after that showed no progress since before.
 func (s *Store) Stale(ctx context.Context, before time.Time, after int64, limit int) ([]session.Upload, error) {
-	rows, err := s.db.QueryContext(ctx,
-		"SELECT id, lab_id, session_id, revision, word_key, pdf_key, started_at FROM external_edit_upload"+
-			" WHERE started_at < ? AND id > ? ORDER BY id LIMIT ?", before.UnixMilli(), after, limit)
-	if err != nil {
-		return nil, mysqldb.Wrap("read stale uploads", err)
-	}
-	return collect(rows, "read stale uploads", func(row scanner) (u session.Upload, err error) {
-		var started int64
-		err = row.Scan(&u.ID, &u.LabID, &u.SessionID, &u.Number, &u.WordKey, &u.PDFKey, &started)
-		u.StartedAt = moment(started)
-		return u, err
-	})
+	const query = "SELECT id, lab_id, session_id, revision, word_key, pdf_key, started_at FROM external_edit_upload" +
+		" WHERE started_at < ? AND id > ? ORDER BY id LIMIT ?"
+	stale, err := mysqldb.Collect(ctx, s.db, query, []any{before.UnixMilli(), after, limit},
+		func(row mysqldb.Row, u *session.Upload) error {
+			var started int64
+			err := row.Scan(&u.ID, &u.LabID, &u.SessionID, &u.Number, &u.WordKey, &u.PDFKey, &started)
+			u.StartedAt = moment(started)
+			return err
+		})
+	return stale, mysqldb.Wrap("read stale uploads", err)
 }
 
 // ForgetKeys deletes idempotency keys that expired before now.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -40,6 +41,7 @@ func TestTheRunbookFindsTheLeadingRelayAndEndsIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	sql := statements(t, "OutboxOld")
+	often := func(c *outbox.Config) { c.PollInterval = 50 * time.Millisecond } // the lock outlives the statement that ends it
 	leader := func() (id int64) {
 		var host string
 		var silent int
@@ -48,14 +50,14 @@ func TestTheRunbookFindsTheLeadingRelayAndEndsIt(t *testing.T) {
 		}
 		return id
 	}
-	startRelay(t, b.newRelay(prometheus.NewRegistry(), b.receiver.deliver))
+	startRelay(t, b.newRelay(prometheus.NewRegistry(), b.receiver.deliver, often))
 	await.True(t, "a relay leads", func() bool { return leader() != 0 })
 	before := leader()
 	kill := strings.ReplaceAll(sql[1], "ID", strconv.FormatInt(before, 10))
 	if _, err := b.db.ExecContext(t.Context(), kill); err != nil {
 		t.Fatal(err)
 	}
-	startRelay(t, b.newRelay(prometheus.NewRegistry(), b.receiver.deliver))
+	startRelay(t, b.newRelay(prometheus.NewRegistry(), b.receiver.deliver, often))
 	await.True(t, "another connection leads", func() bool { id := leader(); return id != 0 && id != before })
 }
 

@@ -105,12 +105,12 @@ func TestWorkIsStoppedWhenTheLockIsGone(t *testing.T) {
 func TestALeaderThatIsIdleKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	db, dsn := mysqltest.Open(t)
-	leader := newLeader(t, mysqltest.Via(t, dsn, mysqltest.Address(t, dsn), time.Second), "test")
+	leader := newLeader(t, mysqltest.Via(t, dsn, mysqltest.Address(t, dsn), 3*time.Second), "test")
 	if !leads(t, leader) {
 		t.Fatal("nobody leads")
 	}
 	before := holder(t, db, "test")
-	exec(t, db, "DO SLEEP(3)") // three times as long as the server keeps a session that says nothing
+	exec(t, db, "DO SLEEP(7)") // more than twice as long as the server keeps a session that says nothing
 	if !leads(t, leader) || holder(t, db, "test") != before {
 		t.Fatal("the leader lost its connection while nothing was to do")
 	}

@@ -25,6 +25,9 @@ const (
 	errConnectionKilled       = 1927 // MariaDB
 	errReadOnly               = 1290 // a primary that became a replica
 	errReadOnlyTransaction    = 1792
+	errDiskFull               = 1021
+	errWrite                  = 1026 // a file of the server cannot be written
+	errTableFull              = 1114 // or the disk on which it is
 )
 
 const (

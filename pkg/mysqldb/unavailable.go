@@ -48,7 +48,10 @@ func unavailableNumber(number uint16) bool {
 		errServerShutdown,
 		errConnectionKilled,
 		errReadOnly,
-		errReadOnlyTransaction:
+		errReadOnlyTransaction,
+		errDiskFull,
+		errWrite,
+		errTableFull:
 		return true
 	case errDeadlock, errLockWaitTimeout, errRecordChanged: // InTx tried several times: too many callers want the rows
 		return true

@@ -16,8 +16,8 @@ import (
 )
 
 // IsUnavailable reports whether err says that the database cannot do the work now and may do it a moment later: the
-// connection broke or could not be made, the server is full or shutting down, or others hold the rows. Nothing that
-// the caller sent is wrong, so the answer is 503, never 500 or 400.
+// connection broke or could not be made, the server or its disk is full, it is shutting down, or others hold the rows.
+// Nothing that the caller sent is wrong, so the answer is 503, never 500 or 400.
 //
 // A commit whose outcome is unknown is not among them (ErrCommitUnknown): a caller who tries again could do the work
 // twice. Neither is the end of the caller's own context.

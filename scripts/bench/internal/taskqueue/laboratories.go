@@ -89,9 +89,12 @@ var claimsOfAJob = regexp.MustCompile(`webhook: ([0-9.]+) claims a job`)
 func (b *bench) claims(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^TestJobsToADeadReceiverEnd$",
 		"./services/taskqueue/internal/channel/webhook").CombinedOutput()
-	found := claimsOfAJob.FindSubmatch(out)
-	if err != nil || found == nil {
+	if err != nil {
 		return fmt.Errorf("claims of a job to a dead receiver: %w\n%s", err, out)
+	}
+	found := claimsOfAJob.FindSubmatch(out)
+	if found == nil {
+		return fmt.Errorf("the test of a dead receiver tells no claims:\n%s", out)
 	}
 	claims, err := strconv.ParseFloat(string(found[1]), 64)
 	b.report.Lower("claims_per_waiting_job", "", []float64{claims}, "", nil)

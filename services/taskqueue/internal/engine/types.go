@@ -83,7 +83,7 @@ type Claim struct {
 	Held      bool        // ready jobs were left because their flows are at their limits
 }
 
-// Leased is one claimed job; a nil body means that there is nothing left to run.
+// Leased is one claimed job. ReadBodies sets Raw; where it stays nil, there is nothing left to run.
 type Leased struct {
 	ID   job.ID
 	Flow job.Flow

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics tells what became of the work.
+// Metrics tells the outcome of the work.
 type Metrics struct {
 	failed, dropped *prometheus.CounterVec
 	waiting         prometheus.Gauge

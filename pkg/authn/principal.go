@@ -66,13 +66,13 @@ type Principal struct {
 	Internal bool
 }
 
-// IsInstrument tells whether this is the interface of an instrument: a token of a laboratory that names no kind of
+// IsInstrument reports whether this is the interface of an instrument: a token of a laboratory that names no kind of
 // login. Tokens that a service issues itself have a Grant.
 func (p Principal) IsInstrument() bool {
 	return p.Kind == Bearer && p.SessionType == "" && p.Grant == nil
 }
 
-// IsStaff tells whether the login belongs to the laboratory itself: its users, and support.
+// IsStaff reports whether the login belongs to the laboratory itself: its users, and support.
 func (p Principal) IsStaff() bool { return p.SessionType == LabUser || p.SessionType == Support }
 
 // departmentDoctor is the docType of a laboratory's own doctor.
@@ -100,10 +100,10 @@ type LabScope struct{ labID int64 }
 // LabID returns the laboratory's id, never zero for a scope that was made.
 func (s LabScope) LabID() int64 { return s.labID }
 
-// ErrNoLab tells that the session belongs to no laboratory.
+// ErrNoLab reports that the session belongs to no laboratory.
 var ErrNoLab = apperr.New(apperr.Invalid, "NO_LABORATORY", "lab_id is missing: the session belongs to no laboratory")
 
-// ErrLabMismatch tells that the request names another laboratory than the credential.
+// ErrLabMismatch reports that the request names another laboratory than the credential.
 var ErrLabMismatch = apperr.New(apperr.Invalid, "LABORATORY_MISMATCH", "lab_id does not belong to this session")
 
 // Scope returns the laboratory that a call works on. named is the request's lab_id, zero when it has none:

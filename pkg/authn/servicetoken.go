@@ -71,7 +71,7 @@ func Verifiers(keys [][]byte) jwt.Keyfunc {
 	return func(*jwt.Token) (any, error) { return set, nil }
 }
 
-// IsServiceToken tells whether an Authorization header holds what says of itself that it is a service token,
+// IsServiceToken reports whether an Authorization header holds what says of itself that it is a service token,
 // genuine or not: listeners for users refuse it without looking further.
 func IsServiceToken(authorization string) bool {
 	return slices.ContainsFunc(

@@ -75,7 +75,7 @@ func (in *In) take(data mem.BufferSlice) *mem.Reader {
 // codec is gRPC's own but for the two types.
 type codec struct{ encoding.CodecV2 }
 
-// Codec returns gRPC's own codec for protobuf, which knows the two types besides.
+// Codec returns gRPC's own codec for protobuf, which also knows the two types.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(grpcproto.Name)} }
 
 // Marshal implements encoding.CodecV2. The transport frees the buffer once it is written.

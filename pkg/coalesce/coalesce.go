@@ -1,7 +1,7 @@
 // Package coalesce lets callers who ask for the same at the same time share one read. What is read costs the same for
 // one caller as for fifty, so a busy moment makes no queue: at most one read of a key is under way.
 //
-// Nobody gets what was read before they asked: a read that is under way may miss what its new caller has just written,
+// No one gets what was read before they asked: a read that is under way may miss what its new caller has just written,
 // so the caller shares the next one. Nothing is kept after that.
 package coalesce
 
@@ -20,7 +20,7 @@ type Reads[K comparable, I, V any] struct {
 // Read reads what items callers have asked for.
 type Read[I, V any] func(ctx context.Context, items []I) (V, error)
 
-// line are the callers who wait for the read that follows the one under way; nil: nobody.
+// line are the callers who wait for the read that follows the one under way; nil: no one.
 type line[I, V any] struct{ next *round[I, V] }
 
 // round is one read with its callers.
@@ -35,8 +35,8 @@ type round[I, V any] struct {
 	panicked any
 }
 
-// Do returns what read makes of item and of what others ask for at the same time. Everybody gets the same value: nobody
-// may change it. A read goes on when its callers have left; it ends in time by the deadline of who came last.
+// Do returns what read makes of item and of what others ask for at the same time. Everybody gets the same value: no one
+// may change it. A read continues when its callers have left; it ends in time by the deadline of who came last.
 func (r *Reads[K, I, V]) Do(ctx context.Context, key K, item I, read Read[I, V]) (V, error) {
 	mine := r.join(ctx, key, item, read)
 	select {
@@ -70,7 +70,7 @@ func (r *Reads[K, I, V]) join(ctx context.Context, key K, item I, read Read[I, V
 	return first
 }
 
-// run reads until nobody waits.
+// run reads until no one waits.
 func (r *Reads[K, I, V]) run(key K, now *round[I, V]) {
 	for now != nil {
 		now.run()

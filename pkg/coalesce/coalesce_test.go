@@ -33,7 +33,7 @@ func (l *library) read(ctx context.Context, items []int) (int, error) {
 	}
 }
 
-// seen waits until nothing goes on any more, and returns the items of each read.
+// seen waits until nothing continues any more, and returns the items of each read.
 func (l *library) seen() string {
 	synctest.Wait()
 	l.mu.Lock()

@@ -67,7 +67,7 @@ func (all areas) of(path string) *Area {
 	return best
 }
 
-// internalOnly tells whether only services may use path.
+// internalOnly reports whether only services may use path.
 func (all areas) internalOnly(path string) bool {
 	suffix := all.of(path).InternalSuffix
 	return suffix != "" && strings.HasSuffix(path, suffix)

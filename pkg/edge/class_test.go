@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// What is not deployed, and what lasts as long as somebody looks, say nothing of how well requests are answered: they are
+// What is not deployed, and what lasts as long as someone looks, say nothing of how well requests are answered: they are
 // classes of their own, so that neither is an error nor slow.
 func TestRequestsAreCountedByClass(t *testing.T) {
 	t.Parallel()

@@ -118,7 +118,7 @@ func (e *Edge) crossOrigin(r *http.Request) bool {
 }
 
 // Internal returns the listener for services: a service token for the gateway and x-is-internal-request are
-// required; users' credentials are refused. The call goes on with a token of our own for the service, which
+// required; users' credentials are refused. The call continues with a token of our own for the service, which
 // names the caller it acts for.
 func (e *Edge) Internal() http.Handler {
 	return e.listener("internal", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -189,7 +189,7 @@ func identified(listener string, w http.ResponseWriter, r *http.Request) *http.R
 	return r.WithContext(telemetry.WithRequestID(r.Context(), id))
 }
 
-// class is the hundred of the status. A stream, which lasts as long as somebody looks, and an area that is not deployed
+// class is the hundred of the status. A stream, which lasts as long as someone looks, and an area that is not deployed
 // are of classes of their own: they say nothing of how fast and how well requests are answered.
 func (c *call) class() string {
 	switch {

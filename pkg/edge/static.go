@@ -15,7 +15,7 @@ import (
 // pagePolicy makes the browser refuse scripts and styles inside the page and everything of another host.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// Static is a page that is a folder of files, with index.html at prefix itself. Nobody needs a session to read it:
+// Static is a page that is a folder of files, with index.html at prefix itself. No one needs a session to read it:
 // what it shows it gets from the documented paths. Links inside it may be relative.
 func Static(prefix string, files fs.FS) Page {
 	return Page{

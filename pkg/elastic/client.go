@@ -46,8 +46,8 @@ type Client struct {
 	roll    func() float64
 }
 
-// Open returns a client. It does not connect: an engine that is away makes the service not ready, it does not end
-// it. The caller ends it with Close.
+// Open returns a client. It does not connect: an engine that is unavailable makes the service not ready, it does not
+// end it. The caller ends it with Close.
 func Open(cfg Config, deps Deps) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ type Call struct {
 
 // Do sends call and decodes the answer into out, a pointer for encoding/json or a func(io.Reader) error; nil
 // ignores the answer. An answer that is not 2xx is an *Error; every other error is one of transport, after which
-// nobody knows whether the request was carried out.
+// no one knows whether the request was carried out.
 func (c *Client) Do(ctx context.Context, call Call, out any) error {
 	if c.tracing != nil && trace.SpanContextFromContext(ctx).IsValid() { // calls of loops belong to no request
 		ctx = c.tracing.Start(ctx, call.Name)
@@ -133,7 +133,7 @@ func (c *Client) Do(ctx context.Context, call Call, out any) error {
 	return err
 }
 
-// repeat makes attempts until one is answered, or may not be repeated. Whoever is impatient has paid for the next
+// repeat makes attempts until one is answered, or may not be repeated. Anyone who is impatient has paid for the next
 // attempt.
 func (c *Client) repeat(ctx context.Context, call Call, out any) error {
 	for n := 0; ; n++ {

@@ -121,7 +121,7 @@ func TestWithAllNodesSilentTheyAreAskedAllTheSame(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 	defer cancel()
 	if err := client.Do(ctx, search, nil); err == nil {
-		t.Fatal("answered by nobody")
+		t.Fatal("answered by no one")
 	}
 	for _, m := range all {
 		m.hangs.Store(false)
@@ -146,7 +146,7 @@ func TestASlowClusterIsGivenItsTime(t *testing.T) {
 			defer cancel()
 			begin := time.Now()
 			if err := client.Do(ctx, search, nil); err == nil {
-				t.Error("answered by nobody")
+				t.Error("answered by no one")
 			}
 			begun <- time.Since(begin)
 		})

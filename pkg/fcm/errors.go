@@ -18,7 +18,7 @@ type Class int
 const (
 	Passing       Class = iota // may succeed later
 	RateLimited                // a healthy provider slows us down
-	DeadToken                  // the device's token: nobody can send to it any more
+	DeadToken                  // the device's token: no one can send to it any more
 	Refused                    // the message or request: it will never be accepted
 	Configuration              // credentials or project: every request fails until an operator acts
 )

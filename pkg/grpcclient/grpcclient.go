@@ -27,8 +27,8 @@ const (
 	windowBytes      = 1 << 20
 )
 
-// reconnect is quick: an address that was away for any time is used again within about two seconds, and a new one as
-// soon as its name has it (Names). The default would wait up to two minutes.
+// reconnect is quick: an address that was unavailable for any time is used again within about two seconds, and a new
+// one as soon as its name has it (Names). The default would wait up to two minutes.
 var reconnect = grpc.ConnectParams{
 	Backoff: backoff.Config{
 		BaseDelay:  100 * time.Millisecond,
@@ -75,7 +75,7 @@ func WithTLS(c tlsfiles.Config) grpc.DialOption {
 
 // Dial returns a connection to the service audience for calls of our own: each carries a fresh service token, the id of
 // the request that it follows from, and a deadline of at most five seconds unless the context has one, and returns
-// apperr errors. A refusal that nobody handles becomes the 503 of the service that called.
+// apperr errors. A refusal that no one handles becomes the 503 of the service that called.
 func Dial(
 	address, audience string,
 	tokens *authn.ServiceTokens,

@@ -141,7 +141,7 @@ func (i *interceptors) limitStream(
 	}
 	slots := i.slots
 	if info.IsServerStream {
-		slots = i.streams // held as long as somebody listens: they must not take the places of calls
+		slots = i.streams // held as long as someone listens: they must not take the places of calls
 	}
 	leave, err := i.enter(stream.Context(), slots)
 	if err != nil {

@@ -39,7 +39,7 @@ type Config struct {
 	GRPCPort int    `env:"GRPC_PORT"`
 	// MaxInFlight is how many calls are worked on at once; more are refused at once with a retry time.
 	MaxInFlight int `env:"MAX_IN_FLIGHT" envDefault:"512"`
-	// MaxStreams is the same for calls that stream answers as long as somebody listens.
+	// MaxStreams is the same for calls that stream answers as long as someone listens.
 	MaxStreams int `env:"MAX_STREAMS" envDefault:"4096"`
 	// DefaultDeadlineSeconds applies to calls that bring none, and caps those that bring a longer one.
 	DefaultDeadlineSeconds int `env:"DEADLINE_SECONDS" envDefault:"10"`

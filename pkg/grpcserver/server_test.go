@@ -205,7 +205,7 @@ func TestOneLaboratorysCallsLeaveRoomForAnothers(t *testing.T) {
 		t.Errorf("another laboratory beside it: %v", err)
 	}
 	if _, err := client.ListReruns(t.Context(), list(0)); status.Code(err) != codes.Unauthenticated {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("no one: %v", err)
 	}
 	close(h.release)
 	for range 3 {

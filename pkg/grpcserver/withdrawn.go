@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// lookAgain is how long a stream goes on after its login ended or changed.
+// lookAgain is how long a stream continues after its login ended or changed.
 const lookAgain = time.Minute
 
 var errLoginChanged = apperr.New(apperr.Unauthenticated, "LOGIN_CHANGED", "The login has changed. Connect again.")

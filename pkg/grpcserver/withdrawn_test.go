@@ -37,7 +37,7 @@ func (l *login) Authenticate(context.Context, authn.Credentials) (authn.Principa
 	return says.p, says.err
 }
 
-// watching returns a stream of somebody whom auth lets in, and how to stop its server.
+// watching returns a stream of someone whom auth lets in, and how to stop its server.
 func watching(ctx context.Context, t *testing.T, auth *login) (
 	stream grpc.ServerStreamingClient[typev1.Event], stop func(),
 ) {
@@ -73,7 +73,7 @@ func watching(ctx context.Context, t *testing.T, auth *login) (
 	}
 }
 
-// TestAStreamEndsWithItsLogin changes what the session store says while somebody watches.
+// TestAStreamEndsWithItsLogin changes what the session store says while someone watches.
 func TestAStreamEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	asha := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, DepartmentIDs: []int64{4}}
@@ -81,7 +81,7 @@ func TestAStreamEndsWithItsLogin(t *testing.T) {
 	moved.DepartmentIDs = []int64{5}
 	for name, c := range map[string]struct {
 		says verdict
-		want codes.Code // Canceled: the stream goes on until its reader leaves
+		want codes.Code // Canceled: the stream continues until its reader leaves
 	}{
 		"logged out":               {verdict{err: apperr.New(apperr.Unauthenticated, "SESSION_EXPIRED", "over")}, codes.Unauthenticated},
 		"another department":       {verdict{p: moved}, codes.Unauthenticated},

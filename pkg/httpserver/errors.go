@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// statusClientClosed is nginx's code for a caller that went away; nobody reads it but the metrics.
+// statusClientClosed is nginx's code for a caller that went away; no one reads it but the metrics.
 const statusClientClosed = 499
 
 var statuses = map[apperr.Kind]int{
@@ -85,7 +85,7 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(body) // the peer went away: nobody is left to tell
+	_ = encoder.Encode(body) // the peer went away: no one is left to tell
 }
 
 // retryAfter is never empty on 429 and 503: a client without a hint retries at once.

@@ -14,7 +14,7 @@ const (
 	probeInterval = 2 * time.Second
 	probeTimeout  = 1500 * time.Millisecond
 	// firstTimeout is how long a dependency has that never answered: the first check of some loads scripts or asks for
-	// every right, and on a slow disk an impatient one would begin anew for ever.
+	// every right, and on a slow disk an impatient one would start over for ever.
 	firstTimeout = 10 * time.Second
 	// downAfter is how many probes in a row must fail before a dependency counts as down; one success brings
 	// it back. A single slow answer must not take every replica out of the load balancer at once.
@@ -45,8 +45,8 @@ type state struct {
 	reason   string // of the last failure; "" when its words may hold anything
 }
 
-// Reason is an error whose words are safe to show to whoever may look at /health: they hold nothing of a request, a row
-// or a secret.
+// Reason is an error whose words are safe to show to anyone who may look at /health: they hold nothing of a request, a
+// row or a secret.
 type Reason interface {
 	error
 	Reason() string
@@ -150,7 +150,8 @@ func (h *Health) Reasons() []string {
 	return reasons
 }
 
-// Note has /health show text about a dependency with which the process goes on; "" takes it away. A new text is logged.
+// Note has /health show text about a dependency with which the process continues; "" takes it away. A new text is
+// logged.
 func (h *Health) Note(name, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -59,7 +59,7 @@ func TestALargeFileMayTakeLongAndAReaderThatStoppedIsCutOff(t *testing.T) {
 			t.Errorf("%d of %d bytes after %v", got, fileBytes, took)
 		}
 		if got, _ := download(t, 0, 1<<20); got >= fileBytes {
-			t.Errorf("%d bytes although nobody read for an hour", got)
+			t.Errorf("%d bytes although no one read for an hour", got)
 		}
 	})
 }

@@ -157,7 +157,7 @@ func TestWhatRawSocketsAreAnswered(t *testing.T) {
 		"no request at all":                  {echo, time.Hour, []string{""}, "", "", 6 * time.Second},
 		"a slow body":                        {echo, 16 * time.Second, drip(post+"Content-Length: 9\r\n\r\n", 9), "408", "", 15 * time.Second},
 		"slow chunks":                        {echo, 3 * time.Second, []string{post + "Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", "1\r\na\r\n", "1\r\na\r\n", "1\r\na\r\n", "1\r\na\r\n"}, "408", "", 15 * time.Second},
-		"a slow body nobody reads":           {echo, 16 * time.Second, drip("POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "404", "", 15 * time.Second},
+		"a slow body no one reads":           {echo, 16 * time.Second, drip("POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "404", "", 15 * time.Second},
 		"the same of the admin listener":     {admin, 16 * time.Second, drip("POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "404", "", 15 * time.Second},
 		"the same with GET":                  {admin, 16 * time.Second, drip("GET /health/live HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "200", "", 15 * time.Second},
 		"two requests at once":               {echo, 0, []string{post + "Content-Length: 1\r\n\r\na" + post + closing + "Content-Length: 1\r\n\r\nb"}, "200 200", "got b", 0},
@@ -166,7 +166,7 @@ func TestWhatRawSocketsAreAnswered(t *testing.T) {
 		"a slow answer after a body":         {echo, time.Hour, []string{post + "Content-Length: 1\r\n\r\naGET /slow HTTP/1.1\r\nHost: h\r\n" + closing + "\r\n"}, "200 200", "done", 41 * time.Second},
 		"an idle connection":                 {echo, time.Hour, []string{post + "Content-Length: 1\r\n\r\na"}, "200", "got a", 121 * time.Second},
 		"an upload of 8 MiB in 21 minutes":   {echo, 10 * time.Second, upload(chunk, 128), "200", "iiiiiiii", 22 * time.Minute},
-		"an upload that nobody reads":        {echo, 16 * time.Second, drip("POST /refused HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "403", "", 13 * time.Second},
+		"an upload that no one reads":        {echo, 16 * time.Second, drip("POST /refused HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "403", "", 13 * time.Second},
 		"a body that is skipped":             {echo, 16 * time.Second, drip("POST /skipped HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "403", "", 4 * time.Second},
 		"an upload of 64 KiB in a minute":    {echo, 31 * time.Second, upload(chunk[:1<<10], 64), "408", "", 32 * time.Second},
 	}

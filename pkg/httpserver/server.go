@@ -92,5 +92,5 @@ func (c Config) URL(host string) string {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the peer went away: nobody is left to tell
+	_ = json.NewEncoder(w).Encode(body) // the peer went away: no one is left to tell
 }

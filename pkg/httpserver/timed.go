@@ -69,8 +69,8 @@ func (w pacedAnswer) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w pacedAnswer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Paced replaces the one time for the whole body of r by a least pace, from the first time that somebody reads it:
-// large bodies may take long, slow ones not, and one that nobody wants is cut off as everywhere. A body that is still
+// Paced replaces the one time for the whole body of r by a least pace, from the first time that someone reads it:
+// large bodies may take long, slow ones not, and one that no one wants is cut off as everywhere. A body that is still
 // on its way when the process stops ends with an error, and the context of r with ErrStopping.
 func Paced(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
@@ -95,7 +95,7 @@ func SkipBody(w http.ResponseWriter) {
 	setRead(http.NewResponseController(w), time.Now().Add(unreadTimeout))
 }
 
-// timedBody ends the read deadline with the body: net/http goes on reading, to notice that the caller went away,
+// timedBody ends the read deadline with the body: net/http continues reading, to notice that the caller went away,
 // and would take a passed deadline for that.
 type timedBody struct {
 	io.ReadCloser

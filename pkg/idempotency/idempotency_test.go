@@ -219,7 +219,7 @@ func TestCallersThatDieInBetweenLeaveNothing(t *testing.T) {
 	group.Wait()
 	b.requireBills(t, 1)
 	if answered.Load() == 0 {
-		t.Fatal("nobody got an answer")
+		t.Fatal("no one got an answer")
 	}
 	if _, replayed := b.mustAdd(t, 12, request("k", "body")); !replayed {
 		t.Fatal("the request ran again")

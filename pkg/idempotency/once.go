@@ -17,11 +17,11 @@ const (
 	mostAnswer = 4 << 20 // bytes of an answer
 )
 
-// ErrKeyInvalid tells that the key is not one.
+// ErrKeyInvalid reports that the key is not one.
 var ErrKeyInvalid = apperr.New(apperr.Invalid, "IDEMPOTENCY_KEY_INVALID",
 	"the idempotency key must be 1 to 255 visible ASCII characters, for example a UUID")
 
-// ErrKeyReused tells that the key was used for something else.
+// ErrKeyReused reports that the key was used for something else.
 var ErrKeyReused = apperr.New(
 	apperr.Conflict,
 	"IDEMPOTENCY_KEY_REUSED",
@@ -54,7 +54,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Once runs work within tx unless the request was answered before, and returns the answer. replayed tells that it is
+// Once runs work within tx unless the request was answered before, and returns the answer. replayed reports that it is
 // the one of before. Of callers with one key one works; the others wait for its commit and get its answer, or work
 // themselves when it failed. The caller must roll tx back when Once fails, and run it again on a deadlock: mysqldb.InTx
 // does both.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Codec is the labjson marshaler of grpc-gateway; wrap it in runtime.HTTPBodyMarshaler. Besides messages it
+// Codec is the labjson marshaler of grpc-gateway; wrap it in runtime.HTTPBodyMarshaler. Apart from messages it
 // takes what generated handlers pass for `body: "field"` and `response_body: "field"`: lists of messages,
 // pointers to messages, scalars, lists of scalars. The zero value is ready.
 type Codec struct{}

@@ -62,7 +62,7 @@ func appendText(b []byte, s string) ([]byte, error) {
 	return appendString(b, s), nil
 }
 
-// plain tells whether s is ASCII that needs no escape.
+// plain reports whether s is ASCII that needs no escape.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {

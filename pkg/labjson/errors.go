@@ -77,7 +77,7 @@ func inKey(err error, key string) error {
 	return inField(err, fmt.Sprintf("[%q]", key))
 }
 
-// Must says in the words of JSON what a value of a Go type has to be: "must be a list". Whoever decodes with
+// Must says in the words of JSON what a value of a Go type has to be: "must be a list". Anyone who decodes with
 // encoding/json uses it, so that callers never read the names of Go types.
 func Must(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {

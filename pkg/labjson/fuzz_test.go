@@ -82,7 +82,7 @@ func reencodes(t *testing.T, kind protoreflect.MessageType, m proto.Message, dat
 
 var boolField = regexp.MustCompile(`"(b|ob|rb|wb)"`)
 
-// flagSpelling tells whether a bool field may have been sent as 1, "True" and the like.
+// flagSpelling reports whether a bool field may have been sent as 1, "True" and the like.
 func flagSpelling(data []byte) bool { return boolField.Match(data) }
 
 // stricter tells refusals that proto-JSON lacks: names repeated inside values that it skips, keys with leading

@@ -105,7 +105,7 @@ func (d *decoder) literal(word string) error {
 	return nil
 }
 
-// null steps over a null and tells whether there was one.
+// null steps over a null and reports whether there was one.
 func (d *decoder) null() (bool, error) {
 	if d.peek() != 'n' {
 		return false, nil

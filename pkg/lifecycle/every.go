@@ -20,7 +20,7 @@ var panics = prometheus.NewCounterVec(prometheus.CounterOpts{
 func Metrics() prometheus.Collector { return panics }
 
 // Every calls runOnce at once and then each interval until ctx ends. Errors and panics are logged under name and do
-// not stop the loop: a loop that dies silently is worse than one that fails loudly and goes on. The same error again
+// not stop the loop: a loop that dies silently is worse than one that fails loudly and continues. The same error again
 // is logged once a minute.
 func Every(
 	ctx context.Context,

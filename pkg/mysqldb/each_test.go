@@ -37,6 +37,6 @@ func TestCollectReturnsAnErrorAsItCame(t *testing.T) {
 		t.Errorf("%v, error %v, after %d rows", got, err, seen)
 	}
 	if open := db.Stats().InUse; open != 0 {
-		t.Errorf("%d connections are held by rows that nobody reads", open)
+		t.Errorf("%d connections are held by rows that no one reads", open)
 	}
 }

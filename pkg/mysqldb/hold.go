@@ -16,7 +16,7 @@ type hold struct {
 	before  limits          // of the session, while it held no lock
 	timeout time.Duration   // after which the server frees the lock of a connection that says nothing
 	turn    chan struct{}   // full while conn is used
-	lost    context.Context // ends when somebody else may have the lock
+	lost    context.Context // ends when someone else may have the lock
 	lose    context.CancelCauseFunc
 	watched chan struct{} // closed when watch has ended
 }
@@ -75,7 +75,7 @@ func (h *hold) ask() error {
 	})
 }
 
-// do has the connection for itself. Waiting for its turn counts: who cannot ask for so long must not go on.
+// do has the connection for itself. Waiting for its turn counts: who cannot ask for so long must not continue.
 func (h *hold) do(ctx context.Context, statements func(context.Context, *sql.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout/2)
 	defer cancel()

@@ -21,7 +21,7 @@ func (i Index) statement() string {
 }
 
 // MissingIndexes returns, for each index that no other serves, a sentence with the statement that makes it. Nothing is
-// altered: the table has another owner, and a service goes on without it, slowly.
+// altered: the table has another owner, and a service continues without it, slowly.
 func MissingIndexes(ctx context.Context, db *sql.DB, wanted []Index) ([]string, error) {
 	rows, err := db.QueryContext(ctx, "SELECT TABLE_NAME, INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS"+
 		" WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX")

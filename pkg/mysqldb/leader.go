@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// leaderTimeout is how long after its leader's last statement the server gives a lock to somebody else: the leader's
+// leaderTimeout is how long after its leader's last statement the server gives a lock to someone else: the leader's
 // node may have vanished without a farewell. A leader that lives asks after a tenth of it, and stops its work when no
 // answer came after another half: before anybody else can lead.
 const leaderTimeout = 20 * time.Second
@@ -39,7 +39,7 @@ func Lead(ctx context.Context, db *sql.DB, lock Lock, work func(context.Context)
 	return leader.Run(ctx, work)
 }
 
-// Run runs work if this process leads, or can begin to, and goes on leading afterwards until Close. It returns false
+// Run runs work if this process leads, or can begin to, and continues leading afterwards until Close. It returns false
 // without an error when another process leads. The context of work ends when the leadership may be lost; an error of
 // work then becomes ErrLeadershipLost.
 func (l *Leader) Run(ctx context.Context, work func(context.Context) error) (bool, error) {
@@ -79,7 +79,7 @@ func (l *Leader) Close(ctx context.Context) {
 	}
 }
 
-// claim takes the lock if nobody has it; it returns nil without an error when somebody does.
+// claim takes the lock if no one has it; it returns nil without an error when someone does.
 func (l *Leader) claim(ctx context.Context) (*hold, error) {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 )
 
 func lockOf(purpose string) mysqldb.Lock {
-	return mysqldb.Lock{Service: "test", Purpose: purpose, Former: purpose + "_test"}
+	return mysqldb.Lock{Service: "test", Purpose: purpose, Previous: purpose + "_test"}
 }
 
 func nothing(context.Context) error { return nil }
 
-// leads tells whether l leads, by letting it try.
+// leads reports whether l leads, by letting it try.
 func leads(t *testing.T, l *mysqldb.Leader) bool {
 	t.Helper()
 	worked := false
@@ -107,7 +107,7 @@ func TestALeaderThatIsIdleKeepsItsSession(t *testing.T) {
 	db, dsn := mysqltest.Open(t)
 	leader := newLeader(t, mysqltest.Via(t, dsn, mysqltest.Address(t, dsn), 3*time.Second), "test")
 	if !leads(t, leader) {
-		t.Fatal("nobody leads")
+		t.Fatal("no one leads")
 	}
 	before := holder(t, db, "test")
 	exec(t, db, "DO SLEEP(7)") // more than twice as long as the server keeps a session that says nothing

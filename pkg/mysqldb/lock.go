@@ -16,9 +16,9 @@ import (
 type Lock struct {
 	Service string
 	Purpose string // of a few letters
-	// Former is the purpose from which earlier releases made the lock's name. A leader holds that lock as well, so that
+	// Previous is the purpose from which earlier releases made the lock's name. A leader holds that lock as well, so that
 	// old and new processes exclude each other during an upgrade.
-	Former string
+	Previous string
 }
 
 // String returns the name for people.
@@ -40,8 +40,8 @@ func (l Lock) Name(database string) string {
 // names returns all names that a leader holds, Name first.
 func (l Lock) names(database string) []string {
 	names := []string{l.Name(database)}
-	if l.Former != "" {
-		sum := sha256.Sum256([]byte(database + "\x00" + l.Former))
+	if l.Previous != "" {
+		sum := sha256.Sum256([]byte(database + "\x00" + l.Previous))
 		names = append(names, "lab_"+hex.EncodeToString(sum[:16]))
 	}
 	return names
@@ -74,10 +74,10 @@ func PrintLeaders(ctx context.Context, db *sql.DB, locks []Lock, out io.Writer) 
 			if err != nil {
 				return err
 			}
-			if i == 0 || line != nobody { // the former name only when an earlier release leads by it
+			if i == 0 || line != noLeader { // the previous name only when an earlier release leads by it
 				fmt.Fprintf(table, "%s\t%s\n", name, line)
 			}
-			if line != nobody {
+			if line != noLeader {
 				break
 			}
 		}
@@ -85,7 +85,7 @@ func PrintLeaders(ctx context.Context, db *sql.DB, locks []Lock, out io.Writer) 
 	return table.Flush()
 }
 
-const nobody = "nobody at the moment\t\t\t"
+const noLeader = "no one at the moment\t\t\t"
 
 func leaderLine(ctx context.Context, db *sql.DB, name string) (string, error) {
 	var id, silent int64
@@ -93,7 +93,7 @@ func leaderLine(ctx context.Context, db *sql.DB, name string) (string, error) {
 	err := db.QueryRowContext(ctx, "SELECT ID, HOST, TIME FROM information_schema.PROCESSLIST"+
 		" WHERE ID = IS_USED_LOCK(?)", name).Scan(&id, &host, &silent)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nobody, nil
+		return noLeader, nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("ask who holds %s: %w", name, err)

@@ -74,11 +74,11 @@ func TestProcessesOfTwoReleasesExcludeEachOther(t *testing.T) {
 func TestWhoLeadsIsShownWithWhatEndsIt(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
-	if shown := printLeaders(t, db); !strings.Contains(shown, "nobody") || strings.Count(shown, "\n") != 2 {
+	if shown := printLeaders(t, db); !strings.Contains(shown, "no one") || strings.Count(shown, "\n") != 2 {
 		t.Errorf("without a leader:\n%s", shown)
 	}
 	if !leads(t, newLeader(t, db, "test")) {
-		t.Fatal("nobody leads")
+		t.Fatal("no one leads")
 	}
 	id := holder(t, db, "test")
 	shown := printLeaders(t, db)

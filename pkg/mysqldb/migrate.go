@@ -16,7 +16,7 @@ import (
 
 const (
 	// migrationTries is how often a migration is tried while other transactions hold a table that it changes: for two
-	// minutes, with pauses in which the statements that queue behind it go on.
+	// minutes, with pauses in which the statements that queue behind it continue.
 	migrationTries = 12
 	migrationPause = 5 * time.Second
 	lockTries      = 600 // for the lock that another process's migration holds: two minutes as well
@@ -32,7 +32,7 @@ const (
 // version table, where two beginners collide.
 func Migrate(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
 	service := schemas[0].Service
-	leader := NewLeader(db, Lock{Service: service, Purpose: "migrate", Former: "migrate_" + service})
+	leader := NewLeader(db, Lock{Service: service, Purpose: "migrate", Previous: "migrate_" + service})
 	defer leader.Close(ctx)
 	for range lockTries {
 		led, err := leader.Run(ctx, func(ctx context.Context) error { return patiently(ctx, db, schemas, log) })

@@ -78,7 +78,7 @@ func TestAMigrationDoesNotHoldUpTheServiceBehindAnOpenTransaction(t *testing.T) 
 	await.True(t, "the migration tells of the transaction in its way", func() bool {
 		return strings.Contains(log.String(), fmt.Sprintf("connection %d of ", id))
 	})
-	exec(t, db, "INSERT INTO report VALUES (1)") // the service goes on between two tries
+	exec(t, db, "INSERT INTO report VALUES (1)") // the service continues between two tries
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}

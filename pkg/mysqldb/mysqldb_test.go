@@ -39,7 +39,7 @@ func TestInTxRetriesADeadlock(t *testing.T) {
 			if _, err := tx.ExecContext(t.Context(), "UPDATE account SET n = n + 1 WHERE id = ?", first); err != nil {
 				return err
 			}
-			if !met { // each holds one row now, and goes on to the other's
+			if !met { // each holds one row now, and continues to the other's
 				met = true
 				meet.Done()
 				meet.Wait()

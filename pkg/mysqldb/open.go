@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Open returns a pool. It does not connect: a database that is away makes the service not ready, it does not
+// Open returns a pool. It does not connect: a database that is unavailable makes the service not ready, it does not
 // end it. tracers may be nil; spans carry the statement without its arguments. The caller closes the pool.
 func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
 	connector, err := cfg.connector(Connector)

@@ -12,7 +12,7 @@ import (
 const probeTimeout = 2 * time.Second
 
 // Probe asks whether the database answers, on a connection of its own: a pool that is used up means many callers, not a
-// database that is away, and must not turn every replica unready at once.
+// database that is unavailable, and must not turn every replica unready at once.
 type Probe struct {
 	db      *sql.DB
 	schemas []Schema

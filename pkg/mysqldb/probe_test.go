@@ -94,7 +94,7 @@ func TestTheProbeDoesNotWaitForAServerThatSaysNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() // accepts nothing: the kernel does, and nobody greets
+	defer listener.Close() // accepts nothing: the kernel does, and no one greets
 	cfg := mysqldb.Config{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, User: "u", Database: "d", PoolSize: 2}
 	probe, err := mysqldb.NewProbe(cfg, nil)
 	if err != nil {

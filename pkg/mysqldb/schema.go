@@ -60,7 +60,7 @@ func (s Schema) names() ([]string, error) {
 // and names of ours, so /health may show them, and no quotation marks, which the log would take for values.
 type SchemaError struct {
 	words string
-	// Newer is set when a later release has migrated already. Migrations only add, so this release goes on.
+	// Newer is set when a later release has migrated already. Migrations only add, so this release continues.
 	Newer bool
 }
 

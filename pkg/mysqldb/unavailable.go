@@ -59,7 +59,7 @@ func unavailableNumber(number uint16) bool {
 	return false
 }
 
-// retryAfter is how long callers of a database that is away should wait.
+// retryAfter is how long callers of a database that is unavailable should wait.
 const retryAfter = 5 * time.Second
 
 // Wrap adds the operation to an error of the database. One that is unavailable becomes the platform's 503, and one

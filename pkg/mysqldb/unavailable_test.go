@@ -26,7 +26,7 @@ func TestIsUnavailable(t *testing.T) {
 		"a bad connection":          {driver.ErrBadConn, true},
 		"a broken connection":       {mysql.ErrInvalidConn, true},
 		"a closed connection":       {sql.ErrConnDone, true},
-		"nobody listens":            {fmt.Errorf("begin: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), true},
+		"no one listens":            {fmt.Errorf("begin: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), true},
 		"too many connections":      {server(1040), true},
 		"too many of this user":     {server(1203), true},
 		"shutting down":             {server(1053), true},
@@ -61,7 +61,7 @@ func TestAServerThatIsAwayOrEndsTheConnectionIsUnavailable(t *testing.T) {
 	}
 	defer away.Close()
 	if err := away.PingContext(t.Context()); !mysqldb.IsUnavailable(err) {
-		t.Errorf("nobody listens: %v", err)
+		t.Errorf("no one listens: %v", err)
 	}
 	db := mysqltest.New(t)
 	err = mysqldb.InTx(t.Context(), db, func(tx *sql.Tx) error {

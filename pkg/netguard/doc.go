@@ -1,4 +1,4 @@
-// Package netguard owns HTTP exchanges with URLs that somebody else wrote: it refuses every address that is not
+// Package netguard owns HTTP exchanges with URLs that someone else wrote: it refuses every address that is not
 // public on the very socket that is dialled (after resolution, so rebinding and literal spellings are covered),
 // follows no redirect, takes no proxy from the environment, and caps time, headers and body.
 //

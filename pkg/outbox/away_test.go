@@ -134,7 +134,7 @@ func TestAPanicCostsItsRowAnAttempt(t *testing.T) {
 	}
 }
 
-// TestARowThatFellsItsReceiverDoesNotHoldBackTheOthers: the receiver is away after every try of one row.
+// TestARowThatFellsItsReceiverDoesNotHoldBackTheOthers: the receiver is unavailable after every try of one row.
 func TestARowThatFellsItsReceiverDoesNotHoldBackTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // mostCounted is how many rows of a kind are counted: every replica counts every few seconds, also after a receiver
-// was away for hours, when the database is busy anyhow.
+// was unavailable for hours, when the database is busy anyhow.
 const mostCounted = 10_000
 
 // backlog is what the gauges show of one kind.

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-// TestALongBacklogIsNotCountedToItsEnd: the receiver of k was away for hours.
+// TestALongBacklogIsNotCountedToItsEnd: the receiver of k was unavailable for hours.
 func TestALongBacklogIsNotCountedToItsEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

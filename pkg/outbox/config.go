@@ -23,7 +23,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// probeInterval is how often a receiver that is away is asked for, after quicker first tries.
+// probeInterval is how often a receiver that is unavailable is asked for, after quicker first tries.
 const probeInterval = time.Minute
 
 // retryDelay doubles with each attempt up to the maximum; jitter from 0 to 1 moves it by ±20 %.
@@ -31,7 +31,7 @@ func (c *Config) retryDelay(attempts int, jitter float64) time.Duration {
 	return time.Duration(float64(doubled(c.FirstRetryDelay, attempts, c.MaxRetryDelay)) * (0.8 + 0.4*jitter))
 }
 
-// probeDelay is the pause before the next row asks for a receiver that was away so many times in a row.
+// probeDelay is the pause before the next row asks for a receiver that was unavailable so many times in a row.
 func (c *Config) probeDelay(misses int) time.Duration {
 	return doubled(c.FirstRetryDelay, misses, probeInterval)
 }

@@ -10,9 +10,9 @@
 //	   │ └─ Away: the receiver is not there; the row loses no attempt
 //	   └─ Undeliverable: parked (kept, shown in outbox_parked_rows, never tried again on its own)
 //
-// Each kind is delivered by a goroutine of its own, so a receiver that is slow or not deployed delays nobody else's
-// messages. While a receiver is away, one row asks for it after delays that double up to a minute; all other rows of
-// its kind wait untouched. Rows of a kind that this process does not know wait for one that does.
+// Each kind is delivered by a goroutine of its own, so a receiver that is slow or not deployed delays no one else's
+// messages. While a receiver is unavailable, one row asks for it after delays that double up to a minute; all other
+// rows of its kind wait untouched. Rows of a kind that this process does not know wait for one that does.
 //
 // An operator releases a parked row with UPDATE … SET available_at = 0 WHERE id = …, or deletes it.
 // While a row waits for another try, later rows of the same kind and aggregate wait too.

@@ -16,7 +16,7 @@ type lane struct {
 	deliver Deliver
 	wake    chan struct{}
 
-	misses int       // how often in a row the receiver was away
+	misses int       // how often in a row the receiver was unavailable
 	asksAt time.Time // nothing is tried before
 }
 
@@ -97,7 +97,7 @@ func (l *lane) deliverAll(ctx context.Context, s *session, rows []Row) (tried in
 	return tried, errors.Join(err, s.remove(lasting, delivered))
 }
 
-// paused tells that the process stops, or that the receiver has just been away.
+// paused reports that the process stops, or that the receiver has just been away.
 func (l *lane) paused(ctx context.Context) bool {
 	return ctx.Err() != nil || l.d.Clock.Now().Before(l.asksAt)
 }

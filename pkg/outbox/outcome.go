@@ -40,7 +40,7 @@ type away struct{ error }
 func (a *away) Unwrap() error { return a.error }
 
 // Classify marks the answer of a service of the platform. What it refuses as wrong is final. A refused credential is
-// not: the configuration is at fault and gets mended. A receiver that ran into its deadline is not away: one row that
+// not: the configuration is at fault and gets fixed. A receiver that ran into its deadline is not away: one row that
 // makes it slow must not hold back the others.
 func Classify(err error) error {
 	if err == nil {

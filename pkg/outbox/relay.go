@@ -58,7 +58,7 @@ func (r *Relay) Wake() {
 	}
 }
 
-// errorPause keeps a database that is away from being asked, and logged, several times a second.
+// errorPause keeps a database that is unavailable from being asked, and logged, several times a second.
 const errorPause = 5 * time.Second
 
 // Run delivers until ctx ends, while this process is the leader. Errors are logged and counted; they never end it.
@@ -78,7 +78,7 @@ func (r *Relay) Run(ctx context.Context) error {
 }
 
 // RunOnce makes one pass over every kind if this process can be the leader, and returns how many rows it took up.
-// Rows that fail are postponed and are no error here.
+// Rows that fail are postponed and are not errors here.
 func (r *Relay) RunOnce(ctx context.Context) (taken int, err error) {
 	err = r.lead(ctx, func(ctx context.Context, s *session) error {
 		for _, l := range r.lanes {

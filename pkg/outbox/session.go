@@ -73,7 +73,7 @@ func (s *session) sendBack(ctx context.Context, id int64, until time.Time, reaso
 		until.UnixMilli(), shorten(reason), id)
 }
 
-// park keeps the row for an operator. It gives its dedupe key back: else a row that nobody tries again would
+// park keeps the row for an operator. It gives its dedupe key back: else a row that no one tries again would
 // keep later messages out.
 func (s *session) park(ctx context.Context, id int64, reason string) error {
 	return s.exec(ctx, "UPDATE "+s.table+

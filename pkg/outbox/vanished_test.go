@@ -15,7 +15,7 @@ import (
 )
 
 // TestTheMessagesOfAVanishedNodeAreDeliveredByAnother: the leader's node loses its network without a farewell, in the
-// middle of a request that holds a row. The server hears of it from nobody.
+// middle of a request that holds a row. The server hears of it from no one.
 func TestTheMessagesOfAVanishedNodeAreDeliveredByAnother(t *testing.T) {
 	t.Parallel()
 	sessionTimeout := 4 * time.Second // 0 with LAB_LONG_TESTS: what the services have

@@ -15,7 +15,7 @@ export function element(name, className, ...content) {
 let looked;
 const visitor = () => looked ??= fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
 
-// enter leaves for a demo's first page, which comes back here once somebody was chosen. It never returns.
+// enter leaves for a demo's first page, which comes back here once someone was chosen. It never returns.
 function enter() {
   location.replace(`/?to=${encodeURIComponent(location.pathname + location.search)}`);
   return new Promise(() => {});
@@ -37,7 +37,7 @@ export async function ask(path, body, options = {}) {
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
   if (response.status === 401 && location.pathname !== "/" && (await visitor()).door) return enter();
-  const text = response.status === 401 ? "Nobody is logged in. Log in to the platform in this browser."
+  const text = response.status === 401 ? "No one is logged in. Log in to the platform in this browser."
     : answer.message || `The server answered ${response.status}. Try again.`;
   throw Object.assign(new Error(text), { status: response.status, answer });
 }
@@ -72,7 +72,7 @@ export async function header() {
     nav.prepend(link("/", "Home"));
     const here = encodeURIComponent(location.pathname + location.search);
     nav.append(element("span", "person", person.name ? `${person.name}, ${person.role} · ` : "",
-      link(`/?to=${here}`, person.name ? "be somebody else" : "Sign in")));
+      link(`/?to=${here}`, person.name ? "be someone else" : "Sign in")));
   }
   return person;
 }

@@ -1,7 +1,7 @@
 // Package ratelimit owns the platform's sliding windows: of one subject never more than the limit pass in any window,
 // and the one that is refused learns how long to wait. Redis counts for all processes together, Local for one process,
-// Failover for both, so that limits hold while Redis is away. A window is half-open: what passed exactly one window ago
-// no longer counts.
+// Failover for both, so that limits hold while Redis is unavailable. A window is half-open: what passed exactly one
+// window ago no longer counts.
 package ratelimit
 
 import (

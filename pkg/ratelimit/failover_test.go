@@ -67,7 +67,7 @@ func TestFailover(t *testing.T) {
 				t.Fatal("the fourth passed")
 			}
 			s.set(true, false)
-			for i := range 3 { // process 1 let nobody pass so far
+			for i := range 3 { // process 1 let no one pass so far
 				if got := attempt(1); !got.Allowed {
 					t.Fatalf("attempt %d of a process that is on its own: %+v", i, got)
 				}

@@ -60,7 +60,7 @@ func (l *Local) take(s subject, limit int) (Decision, uint64) {
 	return Decision{Allowed: true, Remaining: limit - len(passed) - 1}, l.next
 }
 
-// giveBack forgets a passing that somebody else refused.
+// giveBack forgets a passing that someone else refused.
 func (l *Local) giveBack(s subject, id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -90,7 +90,7 @@ func TestASubjectCostsAtMostTheLimitAndIsForgotten(t *testing.T) {
 	}
 }
 
-// put notes that somebody passed at a time.
+// put notes that someone passed at a time.
 func put(t *testing.T, client *redis.Client, key string, at time.Time) {
 	t.Helper()
 	stamp := strconv.FormatInt(at.UnixMicro(), 10)

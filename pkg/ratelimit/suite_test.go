@@ -180,7 +180,7 @@ func waits(t *testing.T, l ratelimit.Limiter) {
 		told := time.NewTimer(decision.RetryAfter)
 		select {
 		case <-ctx.Done():
-			t.Fatal("nobody passes again")
+			t.Fatal("no one passes again")
 		case <-told.C:
 		}
 	}

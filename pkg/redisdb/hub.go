@@ -18,13 +18,13 @@ type Hub struct {
 	client redis.UniversalClient
 
 	mu       sync.Mutex          // guards what follows
-	pubsub   *redis.PubSub       // nil until somebody listens, and after Close
+	pubsub   *redis.PubSub       // nil until someone listens, and after Close
 	channels map[string]*channel // that are read
 	changed  map[string]struct{} // channels of which the cache has to be told
 	tell     chan struct{}       // has a value while changed is not empty; closed by Close
 }
 
-// channel is one that somebody reads.
+// channel is one that someone reads.
 type channel struct {
 	readers   map[chan struct{}]struct{}
 	confirmed chan struct{} // closed once the cache knows of the channel
@@ -75,7 +75,7 @@ func (h *Hub) join(name string) (signal, confirmed chan struct{}) {
 	return signal, c.confirmed
 }
 
-// leave forgets a channel that nobody reads any more.
+// leave forgets a channel that no one reads any more.
 func (h *Hub) leave(name string, signal chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

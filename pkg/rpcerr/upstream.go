@@ -9,7 +9,7 @@ import (
 )
 
 // upstreamError is another service's refusal of a call of our own. apperr.KindOf sees through it, so that a caller
-// branches on the kinds of the domain; what nobody handled becomes our own 503 in ToStatus, because it was our call
+// branches on the kinds of the domain; what no one handled becomes our own 503 in ToStatus, because it was our call
 // that was refused and not our caller's.
 type upstreamError struct {
 	service string
@@ -36,7 +36,7 @@ func FromUpstream(service string, err error) error {
 
 const upstreamWait = 5 * time.Second
 
-// own replaces an upstream's refusal that nobody translated. Kinds of the domain stay.
+// own replaces an upstream's refusal that no one translated. Kinds of the domain stay.
 func own(err error, e *apperr.Error) *apperr.Error {
 	var upstream *upstreamError
 	if !errors.As(err, &upstream) || upstream.refusal != e {

@@ -7,6 +7,6 @@
 // them the loops in the order in which build added them. A stop goes the other way round: not ready, drain, loops,
 // servers, and last what was opened, newest first.
 //
-// A store that is away does not fail a start: it makes the process live and not ready, and it is asked again until it
-// answers.
+// A store that is unavailable does not fail a start: it makes the process live and not ready, and it is asked again
+// until it answers.
 package service

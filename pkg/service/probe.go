@@ -129,7 +129,7 @@ func (p Probe) expect(ctx context.Context, url, beginning string) error {
 	return nil
 }
 
-// get asks whether somebody answers. The certificate is not verified: it is for the service's name, and nothing that is
+// get asks whether someone answers. The certificate is not verified: it is for the service's name, and nothing that is
 // read here is trusted or passed on.
 func get(ctx context.Context, url string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -159,7 +159,7 @@ func TestUnknownSettingsAreNamed(t *testing.T) {
 	}
 }
 
-// status returns what url answers, 0 when nobody listens yet.
+// status returns what url answers, 0 when no one listens yet.
 func status(t *testing.T, url string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)

@@ -27,9 +27,9 @@ func (s *Service) Database(cfg mysqldb.Config) (*sql.DB, error) {
 	return db, nil
 }
 
-// CheckDatabase says that no call can be answered without the database: the process is not ready while it is away,
-// asked on a connection of its own, lacks a table of schemas or one of more, or has an older schema. And no more calls
-// are worked on at once than its pool can serve before their deadline. It comes before GRPC.
+// CheckDatabase says that no call can be answered without the database: the process is not ready while it is
+// unavailable, asked on a connection of its own, lacks a table of schemas or one of more, or has an older schema. And
+// no more calls are worked on at once than its pool can serve before their deadline. It comes before GRPC.
 func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, schemas []mysqldb.Schema, more ...string) error {
 	if s.server != nil {
 		return errors.New("CheckDatabase must come before GRPC: it limits the server")

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// The one test that takes over the process's libraries, hence not in parallel.
+// The one test that takes over the process's libraries, so it is not parallel.
 func TestWhatLibrariesSayIsInFieldsOfTheLog(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {

@@ -23,12 +23,12 @@ func redact(groups []string, a slog.Attr) slog.Attr {
 		a.Value = slog.StringValue(withoutQuoted(a.Value.String()))
 	case slog.KindAny:
 		a.Value = slog.StringValue(withoutQuoted(text(a.Value.Any())))
-	default: // numbers, times and durations quote nobody
+	default: // numbers, times and durations quote no one
 	}
 	return a
 }
 
-// text prints what is made to be printed. A structure printed field by field would show what nobody quoted.
+// text prints what is made to be printed. A structure printed field by field would show what no one quoted.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:

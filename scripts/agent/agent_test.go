@@ -186,7 +186,7 @@ func TestNothingIsOverwrittenAfterATakeOver(t *testing.T) {
 			lost := u.ctrlC()
 			u.wantError(lost, errLost)
 			if !strings.Contains(lost.Error(), "move it and .agent.json away") {
-				u.t.Errorf("it does not say how to begin anew: %v", lost)
+				u.t.Errorf("it does not say how to start over: %v", lost)
 			}
 		}
 		u.wantReport(7001, "B's work")
@@ -196,7 +196,7 @@ func TestNothingIsOverwrittenAfterATakeOver(t *testing.T) {
 
 func TestAnExpiredSessionGoesOnUnlessSomebodySaved(t *testing.T) {
 	for _, other := range []bool{false, true} {
-		t.Run(fmt.Sprint("somebody saved ", other), func(t *testing.T) {
+		t.Run(fmt.Sprint("someone saved ", other), func(t *testing.T) {
 			story(t, func(_ *testing.T, h *hospital, u *user) {
 				p := &process{dieBefore: 1000}
 				u.start(p)
@@ -221,14 +221,14 @@ func TestAnExpiredSessionGoesOnUnlessSomebodySaved(t *testing.T) {
 				u.wantReport(7001, "B's work")
 				u.wantDocument("TWO, typed while the machine had no agent")
 				if h.active(7001) != nil {
-					t.Error("the report is held by nobody's session")
+					t.Error("the report is held by no one's session")
 				}
 			})
 		})
 	}
 }
 
-// A machine that slept for too long: nobody took the report, so the same command goes on.
+// A machine that slept for too long: no one took the report, so the same command continues.
 func TestASessionThatExpiredUnderARunningAgentGoesOn(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		u.start()
@@ -275,7 +275,7 @@ func TestARefusedSaveIsNotCalledSaved(t *testing.T) {
 				if h.active(7001) == nil {
 					t.Error("the session was ended silently")
 				}
-				h.refuse(nil) // the document was mended, or the signature removed
+				h.refuse(nil) // the document was fixed, or the signature removed
 				u.start()
 				u.wantReport(7001, "ONE")
 				u.wantError(u.ctrlC(), nil)

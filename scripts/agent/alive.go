@@ -54,12 +54,12 @@ func lost(err error) error {
 	if endedByItself(err) {
 		return fmt.Errorf("%w: %w; the document is kept: start the same command again", errLost, err)
 	}
-	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now. To begin anew, move it and %s away", errLost,
+	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now. To start over, move it and %s away", errLost,
 		err, journalName)
 }
 
 // alive gives a sign of life. It returns false when another session has to be opened: ours expired, or we ended it.
-// After anything else the report is somebody else's.
+// After anything else the report is someone else's.
 func (a *agent) alive(ctx context.Context) (bool, error) {
 	err := a.beat(ctx)
 	switch {
@@ -72,7 +72,7 @@ func (a *agent) alive(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// endedByItself tells that nobody took the report away.
+// endedByItself reports that no one took the report away.
 func endedByItself(err error) bool {
 	return strings.Contains(err.Error(), "the session expired") || strings.Contains(err.Error(), "ended by its author")
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// begin goes on with the session of the journal, or opens one, and has the document in the folder.
+// begin continues with the session of the journal, or opens one, and has the document in the folder.
 func (a *agent) begin(ctx context.Context) error {
 	if err := a.recall(); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (a *agent) open(ctx context.Context) error {
 }
 
 // fetch has the newest save in the folder, or the template of a report without one. A document that was not saved
-// stays; when somebody else saved since, it is not uploaded over that.
+// stays; when someone else saved since, it is not uploaded over that.
 func (a *agent) fetch(ctx context.Context) error {
 	j := a.known()
 	current, err := a.platform.current(ctx, a.report, j.Token)
@@ -129,7 +129,7 @@ func (a *agent) fetch(ctx context.Context) error {
 		return nil
 	case unsaved:
 		_ = a.platform.end(ctx, j.EditID, j.Token) // else it expires
-		return fmt.Errorf("%w: somebody saved since %s was downloaded; it is kept: move it and %s away, start again and bring"+
+		return fmt.Errorf("%w: someone saved since %s was downloaded; it is kept: move it and %s away, start again and bring"+
 			" your changes into the new document", errLost, a.document(), journalName)
 	case !missing && j.Base == pathOf(current):
 		return nil
@@ -139,12 +139,12 @@ func (a *agent) fetch(ctx context.Context) error {
 
 func (a *agent) document() string { return a.disk.document() }
 
-// isOurs tells whether the report's save is the one that the document began with, or one that we uploaded ourselves.
+// isOurs reports whether the report's save is the one that the document began with, or one that we uploaded ourselves.
 func (j *journal) isOurs(current *revision) bool {
 	if pathOf(current) == j.Base {
 		return true
 	}
-	return current != nil && current.RestoredFrom == 0 && (current.EditID == j.EditID || current.EditID == j.Former)
+	return current != nil && current.RestoredFrom == 0 && (current.EditID == j.EditID || current.EditID == j.Previous)
 }
 
 // replace downloads the document. The journal knows its hash before it takes its place, so that it is never taken for a

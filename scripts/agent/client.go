@@ -66,7 +66,7 @@ func (p *problem) Error() string {
 	return fmt.Sprintf("%d %s: %s", p.Code, p.Message, p.Details)
 }
 
-// refused tells that the session is over.
+// refused reports that the session is over.
 func refused(err error) bool {
 	return isCode(err, http.StatusForbidden) || isCode(err, http.StatusNotFound)
 }
@@ -123,7 +123,7 @@ type revision struct {
 	IsCurrent    bool   `json:"is_current"`
 }
 
-// errOtherFiles tells that the report has files of which this program cannot tell whether it may replace them.
+// errOtherFiles reports that the report has files of which this program cannot report whether it may replace them.
 var errOtherFiles = errors.New("the report's files are none of its saves, another program has put them there; " +
 	"restore a save, then start again")
 

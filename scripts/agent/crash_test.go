@@ -109,12 +109,12 @@ func (m mortal) place() error {
 }
 
 // TestCrashBetweenAnyTwoSteps kills the agent at every step of a day's work: open, two saves, the end. The user types on,
-// and the same command brings the last text into the report, ends the session, and uploads nothing that nobody typed.
+// and the same command brings the last text into the report, ends the session, and uploads nothing that no one typed.
 func TestCrashBetweenAnyTwoSteps(t *testing.T) {
 	t.Parallel()
-	for _, former := range []bool{false, true} { // a report with a save of somebody's, in a folder that was used before
+	for _, previous := range []bool{false, true} { // a report with a save of someone's, in a folder that was used before
 		for n, alive := 1, false; !alive; n++ {
-			synctest.Test(t, func(t *testing.T) { alive = crash(t, n, 0, former) })
+			synctest.Test(t, func(t *testing.T) { alive = crash(t, n, 0, previous) })
 			if t.Failed() {
 				return
 			}
@@ -134,13 +134,13 @@ func TestCrashOfTheStartAfterACrash(t *testing.T) {
 }
 
 // crash kills the agent before step n, and the next one before step again, which is 0 for never.
-func crash(t *testing.T, n, again int, former bool) (alive bool) {
+func crash(t *testing.T, n, again int, previous bool) (alive bool) {
 	t.Helper()
 	h := newHospital()
 	u := newUser(t, h)
-	if former {
+	if previous {
 		u.start()
-		u.types("our former text")
+		u.types("our previous text")
 		u.wantError(u.ctrlC(), nil)
 		h.somebodyElse(7001, "B's work")
 	}
@@ -155,7 +155,7 @@ func crash(t *testing.T, n, again int, former bool) (alive bool) {
 		_ = u.ctrlC()
 	}
 	if p.at() != "" && !typed {
-		typed = started(u, former)
+		typed = started(u, previous)
 		if typed {
 			u.types("TWO")
 		}
@@ -171,13 +171,13 @@ func crash(t *testing.T, n, again int, former bool) (alive bool) {
 	}
 	for _, r := range h.revisions[before:] {
 		if r.content != "ONE" && r.content != "TWO" {
-			t.Errorf("killed before %q: %q was uploaded, which nobody typed", p.at(), r.content)
+			t.Errorf("killed before %q: %q was uploaded, which no one typed", p.at(), r.content)
 		}
 	}
 	if again > 0 {
 		return p.at() == ""
 	}
-	t.Logf("former saves %-5t %2d dies before %-36q the report says %q after %d sessions and %d saves", former, n, p.at(),
+	t.Logf("previous saves %-5t %2d dies before %-36q the report says %q after %d sessions and %d saves", previous, n, p.at(),
 		h.content(7001), len(h.sessions), len(h.revisions)-before)
 	return p.at() == ""
 }
@@ -191,8 +191,8 @@ func typeOn(u *user, p *process, text string) bool {
 	return true
 }
 
-// started tells whether the user sees the document of today in the folder. One of yesterday is not typed in.
-func started(u *user, former bool) bool {
+// started reports whether the user sees the document of today in the folder. One of yesterday is not typed in.
+func started(u *user, previous bool) bool {
 	content, err := os.ReadFile(u.path())
-	return err == nil && (!former || string(content) != "our former text")
+	return err == nil && (!previous || string(content) != "our previous text")
 }

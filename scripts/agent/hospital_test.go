@@ -109,7 +109,7 @@ func (h *hospital) create(_ context.Context, report int64, key string, in creati
 			if !in.TakeOver {
 				return opened{}, &problem{Code: http.StatusConflict, Message: "A session is already active"}
 			}
-			s.ended = "the session was taken over by somebody"
+			s.ended = "the session was taken over by someone"
 		}
 		id = int64(len(h.sessions)) + 1
 		h.sessions[id] = &held{id: id, report: report, expires: time.Now().Add(h.ttl)}

@@ -22,7 +22,7 @@ type journal struct {
 	Creation creation `json:"creation"`
 	EditID   int64    `json:"edit_id,omitempty"` // 0 before the answer to the creation
 	Token    string   `json:"auth_token,omitempty"`
-	Former   int64    `json:"former_edit_id,omitempty"` // the session before
+	Previous int64    `json:"former_edit_id,omitempty"` // the session before
 	Ended    bool     `json:"ended,omitempty"`
 	// Base is the path of the save that the document in the folder began with, or that holds it; "" for the template.
 	Base string `json:"based_on,omitempty"`
@@ -44,7 +44,7 @@ func (j *journal) placed() {
 
 // next is the journal of another session of the same document.
 func (j *journal) next() journal {
-	return journal{Report: j.Report, Former: j.EditID, Base: j.Base, Saved: j.Saved}
+	return journal{Report: j.Report, Previous: j.EditID, Base: j.Base, Saved: j.Saved}
 }
 
 // folder is where the document and the journal lie.
@@ -71,7 +71,7 @@ func (f folder) read() (*journal, error) {
 	return &j, nil
 }
 
-// write replaces the journal as a whole: a crash leaves the former one or this one.
+// write replaces the journal as a whole: a crash leaves the previous one or this one.
 func (f folder) write(j journal) error {
 	text, err := json.Marshal(j)
 	if err != nil {

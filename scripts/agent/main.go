@@ -18,7 +18,7 @@ import (
 const (
 	exitFailed  = 1
 	exitUsage   = 2
-	exitLost    = 3 // somebody took the session over, or saved since; the document is kept
+	exitLost    = 3 // someone took the session over, or saved since; the document is kept
 	exitUnsaved = 4 // the last save was refused or never answered; the document and the journal are kept
 )
 

@@ -15,7 +15,7 @@ func (c cluster) images(checkout, version string, deployables []string) error {
 		dir: checkout,
 		args: []string{"make", "--no-print-directory", "images", "REGISTRY=" + c.registry, "VERSION=" + version,
 			"BIN=" + bin, "--old-file=" + filepath.Join(bin, "ko")},
-	} // another checkout has no reason to build ko anew
+	} // another checkout has no reason to build ko again
 	if deployables != nil {
 		make.args = append(make.args, "SERVICES="+strings.Join(deployables, " "))
 	}

@@ -71,7 +71,7 @@ func (c cluster) allReady(ctx context.Context, names ...string) error {
 }
 
 // checkDrain drains the only node. A pod of each service goes; its replacement finds no node, so the disruption budget
-// keeps the other, and the drain gives up. One cdc goes altogether: searches go on without it.
+// keeps the other, and the drain gives up. One cdc goes altogether: searches continue without it.
 func checkDrain(ctx context.Context, c cluster) error {
 	counts, err := c.underLoad(ctx, reads, func() error {
 		_, drained := c.kubectl(

@@ -252,7 +252,7 @@ func (m matrix) judge(found map[string]map[string]string) error {
 		line := ""
 		for _, column := range m.columns {
 			state := found[row][column]
-			reaches := state == "open" || state == "refused" // nobody listens, but no policy forbids it
+			reaches := state == "open" || state == "refused" // no one listens, but no policy forbids it
 			pairs++
 			mark := map[bool]string{true: "●", false: "·"}[reaches]
 			if reaches {

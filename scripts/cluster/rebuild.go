@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// checkRebuild makes the search index anew after an upgrade, and goes back to the release before in the order of the
-// handbook: the index first. Searches go on all the while, and each time a new patient is found.
+// checkRebuild makes the search index again after an upgrade, and goes back to the release before in the order of the
+// handbook: the index first. Searches continue all the while, and each time a new patient is found.
 func checkRebuild(ctx context.Context, c cluster) error {
 	indexing := []string{"cdc", "search"}
 	searches := slices.DeleteFunc(slices.Clone(reads), func(r request) bool { return r.service != "search" })
@@ -43,5 +43,5 @@ func checkRebuild(ctx context.Context, c cluster) error {
 	if err != nil {
 		return err
 	}
-	return report("the index made anew, and back", counts, 0)
+	return report("the index rebuilt, and back", counts, 0)
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// request is one of the demo laboratory's, by somebody who is signed in.
+// request is one of the demo laboratory's, by someone who is signed in.
 type request struct{ service, method, path, body, session string }
 
 // People of the demo laboratory.
@@ -32,7 +32,7 @@ var reads = []request{
 	{"search", "POST", "/api/v1/users/search", `{"query":"rahul sha"}`, user},
 }
 
-// writes go on into other services, queues and stores.
+// writes continue into other services, queues and stores.
 var writes = []request{
 	{"rerun", "POST", "/api-v3/sample-rerun/7001/auto",
 		`{"device_data":[{"index":1,"value":"6.1"},{"index":3,"value":"31.5"},{"index":12,"value":"18"}]}`, user},
@@ -103,7 +103,7 @@ func (c cluster) ask(ctx context.Context, requests []request) error {
 	return errors.Join(problems...)
 }
 
-// captured waits until a search finds somebody who comes by Kafka Connect and Kafka to the index: a new patient, or in
+// captured waits until a search finds someone who comes by Kafka Connect and Kafka to the index: a new patient, or in
 // the trial, whose database is in the cluster and whose index began empty, one of the demo.
 func (c cluster) captured(ctx context.Context) error {
 	base, err := c.gateway()
@@ -112,7 +112,7 @@ func (c cluster) captured(ctx context.Context) error {
 	}
 	contact := "9876543210"
 	if c.space != trial {
-		contact = fmt.Sprintf("5%09d", time.Now().UnixMilli()%1_000_000_000) // nobody's yet
+		contact = fmt.Sprintf("5%09d", time.Now().UnixMilli()%1_000_000_000) // no one's yet
 		if err := c.database("INSERT INTO lab.userDetails (labId_id, branchId, fullName, firstName, contact, countryCode)" +
 			" VALUES (12, 3, 'Cluster', 'Cluster', '" + contact + "', '91')"); err != nil {
 			return err

@@ -20,7 +20,7 @@ var checks = []check{
 	{"requests", "the example requests through the gateway", checkRequests},
 	{"policies", "NetworkPolicies hold in both directions", checkPolicies},
 	{"upgrade", "upgrade from the release before under load, and back", checkUpgrade},
-	{"rebuild", "the search index is made anew, and rolled back under load", checkRebuild},
+	{"rebuild", "the search index is rebuilt, and rolled back under load", checkRebuild},
 	{"kill", "a pod of each service is killed under load", checkKill},
 	{"drain", "the node is drained under load", checkDrain},
 	{"uninstall", "uninstalling leaves nothing", checkUninstall},

@@ -21,7 +21,7 @@ import (
 // trial is the namespace of the trial, and the name of its Secret.
 const trial = "trial"
 
-// checkTrial installs lab with its own engines where there are none, as somebody who tries the platform.
+// checkTrial installs lab with its own engines where there are none, as someone who tries the platform.
 func checkTrial(ctx context.Context, c cluster) error {
 	c.space = trial
 	if err := step("  images of the engines", c.engineImages); err != nil {

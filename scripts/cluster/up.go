@@ -109,7 +109,7 @@ const (
 	sentinelPort = 26379
 )
 
-// serveBeside ends with ctx, or with the first of its parts that cannot go on.
+// serveBeside ends with ctx, or with the first of its parts that cannot continue.
 func (c cluster) serveBeside(ctx context.Context) error {
 	ended := make(chan error, len(enginePorts)+2)
 	for port, offset := range enginePorts {
@@ -124,7 +124,7 @@ func (c cluster) serveBeside(ctx context.Context) error {
 	return <-ended
 }
 
-// watchRedis is the sentinel that tells the address of Redis. It writes its file anew.
+// watchRedis is the sentinel that tells the address of Redis. It writes its file again.
 func (c cluster) watchRedis(ctx context.Context) error {
 	file := filepath.Join(c.dir, "sentinel.conf")
 	text := fmt.Sprintf("port %d\nbind %s\nprotected-mode no\nsentinel monitor mymaster %s 6379 1\n", sentinelPort, c.host, c.host)

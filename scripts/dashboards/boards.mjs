@@ -16,7 +16,7 @@ export const boards = [
     graph("Latency by listener", "s",
       [`histogram_quantile(0.5, sum by (listener, le) (rate(http_server_request_duration_seconds_bucket{code_class!="stream"}[5m])))`, "50 % {{listener}}"],
       [`histogram_quantile(0.99, sum by (listener, le) (rate(http_server_request_duration_seconds_bucket{code_class!="stream"}[5m])))`, "99 % {{listener}}"])
-      .because("Without streams, which last as long as somebody looks at a page."),
+      .because("Without streams, which last as long as someone looks at a page."),
     graph("Critical results that wait, overdue", "short", ["max(callout_open_reports)", "waiting"], ["max(callout_overdue_reports)", "overdue"])
       .over(1),
     graph("Calls between services", "reqps",
@@ -115,8 +115,8 @@ export const boards = [
       ["max(callout_overdue_reports)", "overdue"],
       ["max(callout_exhausted_reports)", "not escalated any more"]),
     graph("Longest wait", "s", ["max(callout_oldest_wait_seconds)", "oldest"]),
-    graph("Told to nobody, corrected, not judged", "ops",
-      ["sum(rate(callout_notices_off_total[5m]))", "told to nobody"],
+    graph("Told to no one, corrected, not judged", "ops",
+      ["sum(rate(callout_notices_off_total[5m]))", "told to no one"],
       ["sum(rate(callout_corrected_total[5m]))", "corrected"],
       ["sum(rate(callout_unclear_total[5m]))", "cannot be judged"]),
     graph("Found by the reaper", "ops", ["sum by (what) (rate(callout_reaped_total[5m]))", "{{what}}"]),

@@ -23,7 +23,7 @@ export function graph(title, unit, ...queries) {
     panel.withTarget(new PrometheusQuery().refId(String.fromCharCode(65 + i)).expr(scoped(expr)).legendFormat(legend)
       .exemplar(expr.includes("_bucket")));
   });
-  // because says what a reader has to know; over draws the line above which somebody should look.
+  // because says what a reader has to know; over draws the line above which someone should look.
   panel.because = (text) => panel.description(text);
   panel.over = (value) => panel.thresholds(new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute)
     .steps([{ value: null, color: "green" }, { value, color: "red" }])).thresholdsStyle({ build: () => ({ mode: "line" }) });

@@ -226,7 +226,7 @@ func TestBillSplitRefusals(t *testing.T) {
 	}
 }
 
-// Sixteen want the same test: one gets it, and whoever repeats a request with its key gets the first answer.
+// Sixteen want the same test: one gets it, and anyone who repeats a request with its key gets the first answer.
 func TestBillSplitDoubleClicks(t *testing.T) {
 	t.Parallel()
 	seedBill(t, 91301)

@@ -164,7 +164,7 @@ func TestCalloutLoop(t *testing.T) {
 	note("notification of type 2 in the organisation's inbox")
 	note("the pushes to organisation, referring doctor and laboratory are in the mailbox")
 	awaitNotices(t, bill, 1, 1)
-	note("nobody called: escalated")
+	note("no one called: escalated")
 	if inbox := call(t, "demo-organization", "GET", notificationsPath+"all?limit=100", "").body; strings.Contains(inbox, "waits for a call") {
 		t.Errorf("the organisation hears of the laboratory's own delay: %s", inbox)
 	}
@@ -208,7 +208,7 @@ func TestCalloutOfASecondResult(t *testing.T) {
 	value(bill+1, 2, "7.9 mmol/L*")
 	note("potassium 7.9 mmol/L* is critical")
 	awaitNotices(t, bill, 1, 1)
-	note("nobody called: escalated for the last time")
+	note("no one called: escalated for the last time")
 	value(bill+2, 1, "5.9")
 	awaitNotices(t, bill, 2, 1)
 	note("haemoglobin 5.9 of the same bill is critical, and announced")
@@ -225,7 +225,7 @@ func TestCalloutOfASecondResult(t *testing.T) {
 	save(bill+1, true, false, "CALLOUT_DONE")
 	note("potassium told and read back: CALLOUT_DONE")
 	awaitNotices(t, bill, 2, 2)
-	note("nobody called the haemoglobin: escalated")
+	note("no one called the haemoglobin: escalated")
 	value(bill+1, 2, "4.1")
 	awaitNotices(t, bill, 3, 2)
 	note("potassium corrected to 4.1: all who were told are told")
@@ -240,7 +240,7 @@ func TestCalloutOfASecondResult(t *testing.T) {
 }
 
 // TestCalloutLoopSurvivesKills kills one of the four services at a random moment of the loop, and starts it again. Each
-// critical result ends announced once and, as nobody calls it, escalated twice.
+// critical result ends announced once and, as no one calls it, escalated twice.
 func TestCalloutLoopSurvivesKills(t *testing.T) {
 	runs := 4
 	if os.Getenv("LAB_LONG_TESTS") != "" {
@@ -272,7 +272,7 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 	}
 }
 
-// engineLinks starts the services of the loop anew, each with a link to the engine that holds its state. It returns the
+// engineLinks starts the services of the loop again, each with a link to the engine that holds its state. It returns the
 // links by service.
 func engineLinks(t *testing.T) map[string]*link.Link {
 	t.Helper()
@@ -292,7 +292,7 @@ func engineLinks(t *testing.T) map[string]*link.Link {
 }
 
 // TestCalloutLoopSurvivesSilence: the network between one of the four services and the engine that holds its state says
-// nothing for some seconds of the loop, and then goes on as if nothing had been. Each critical result ends announced once
+// nothing for some seconds of the loop, and then continues as if nothing had been. Each critical result ends announced once
 // and escalated twice, and is called.
 func TestCalloutLoopSurvivesSilence(t *testing.T) {
 	runs := 4

@@ -38,7 +38,7 @@ func (p page) cutOff(bill int) {
 	p.Clean() // the browser notes the lost connection
 }
 
-// unclearAndFilter shows a value that cannot be judged beside one that waits, and asks before a call that nobody read back.
+// unclearAndFilter shows a value that cannot be judged beside one that waits, and asks before a call that no one read back.
 func (p page) unclearAndFilter(bill int) {
 	p.T.Helper()
 	newCriticalBill(p.T, bill, 0, 3)
@@ -69,7 +69,7 @@ func (p page) unclearAndFilter(bill int) {
 	p.Await("an attempt", card+`?.textContent.includes("tried, not reached") === true && !document.getElementById("dialog").open`)
 }
 
-// changedMeanwhile changes a value while somebody is told the one that the dialog shows: the call is not taken for one about
+// changedMeanwhile changes a value while someone is told the one that the dialog shows: the call is not taken for one about
 // the new value, which is shown, and told.
 func (p page) changedMeanwhile(bill int) {
 	p.T.Helper()
@@ -146,7 +146,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	newCriticalBill(t, 979000, 0, 3)
 	card := fmt.Sprintf(boardCard, 979001)
 	if p.Eval(card+" === null") != "true" {
-		t.Error("a result is shown that nobody evaluated")
+		t.Error("a result is shown that no one evaluated")
 	}
 	if got := evaluateBill(t, 979000); got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)

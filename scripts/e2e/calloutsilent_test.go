@@ -33,7 +33,7 @@ func waiting(t *testing.T, report int) (found openItem, ok bool) {
 }
 
 // TestCalloutOfWhatNobodyAskedToEvaluate is a story of mishaps on the real processes. The core saves a critical potassium while
-// callout is away, and nobody asks for an evaluation; it is called; the core writes the row back as it read it before; the
+// callout is unavailable, and no one asks for an evaluation; it is called; the core writes the row back as it read it before; the
 // potassium gets worse while the laboratory has its notifications switched off.
 func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 	const bill, report = 977700, 977701
@@ -83,7 +83,7 @@ func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 	if got := evaluateBill(t, bill); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	await.True(t, "the board says that nobody was told", func() bool {
+	await.True(t, "the board says that no one was told", func() bool {
 		item, ok := waiting(t, report)
 		return ok && item.NoticesOff
 	})
@@ -93,10 +93,10 @@ func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 	}
 	metrics := callAt(t, adminURL("callout"), "", "GET", "/metrics", "").body
 	if !strings.Contains(metrics, "callout_notices_off_total 1") {
-		t.Error("nobody counted it")
+		t.Error("no one counted it")
 	}
 	if first, _ := noticesOf(t, bill); first != 1 {
 		t.Errorf("%d notices", first)
 	}
-	note("8.1 waits, with notifications switched off: the board, the history and a counter say that nobody was told")
+	note("8.1 waits, with notifications switched off: the board, the history and a counter say that no one was told")
 }

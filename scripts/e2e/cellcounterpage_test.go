@@ -55,7 +55,7 @@ func counterPage(t *testing.T, test int) (p page, report int) {
 	return p, report
 }
 
-// atReport loads the page anew with the keys of the test.
+// atReport loads the page again with the keys of the test.
 func (p page) atReport(test, report int) {
 	p.T.Helper()
 	p.Do(chromedp.Navigate(fmt.Sprintf("%s/cell-counter/?test=%d&report=%d", stack.Endpoints.Gateway, test, report)))
@@ -159,7 +159,7 @@ func TestCellCounterPageCountsWhatWasPressedAndNothingElse(t *testing.T) {
 }
 
 // wantOfTheLoadedReportAlone enters another report after a save: nothing counts until its keys are loaded, and then not as
-// the former one's.
+// the previous one's.
 func (p page) wantOfTheLoadedReportAlone(report int) {
 	p.T.Helper()
 	p.Fill("wbc", "input", "12")
@@ -172,7 +172,7 @@ func (p page) wantOfTheLoadedReportAlone(report int) {
 	p.Do(chromedp.Click(chromedp.CSS("#load")))
 	p.says("Ready: 5 keys")
 	if got := p.Eval(`document.getElementById("wbc").value`); got != "" {
-		p.T.Errorf("the white cell count of the former report stays: %s", got)
+		p.T.Errorf("the white cell count of the previous report stays: %s", got)
 	}
 	p.Press("n", kb.Enter)
 	p.says("The report is not of this test")
@@ -197,7 +197,7 @@ func TestCellCounterPageKeepsACount(t *testing.T) {
 	for _, button := range []string{"#clear", "#load"} {
 		p.Do(chromedp.Click(chromedp.CSS(button)))
 		p.Await("a question", `document.getElementById("ask").open`)
-		p.Press("n", kb.Enter) // Enter keeps the count, and no key counts while somebody is asked
+		p.Press("n", kb.Enter) // Enter keeps the count, and no key counts while someone is asked
 		p.Await("the answer", `!document.getElementById("ask").open`)
 		if got := p.total(); got != "3" {
 			t.Errorf("after %s and keeping the count: %s", button, got)

@@ -35,7 +35,7 @@ func TestExternalEditTakeOver(t *testing.T) {
 	got := mustUpload(t, firstID, firstToken, savedPair(t, "by asha again"))
 	if details, _ := got.json(t)["details"].(string); got.status != 403 ||
 		!strings.Contains(details, "taken over by Editor") {
-		t.Errorf("the former holder's save: %d %s", got.status, got.body)
+		t.Errorf("the previous holder's save: %d %s", got.status, got.body)
 	}
 	if got := mustUpload(t, secondID, secondToken, savedPair(t, "by the chief")); got.status != 200 {
 		t.Errorf("%d %s", got.status, got.body)
@@ -67,7 +67,7 @@ func TestExternalEditRevisionsAndRestore(t *testing.T) {
 	}
 	restore := fmt.Sprintf("%s/%.0f/restore", path, list[1]["id"])
 	if got := call(t, chief, "POST", restore, ""); got.status != 409 || !strings.Contains(got.body, "active session") {
-		t.Errorf("while somebody edits: %d %s", got.status, got.body)
+		t.Errorf("while someone edits: %d %s", got.status, got.body)
 	}
 	if got := call(t, asha, "PUT", fmt.Sprintf("%s/%d", editPath, id), ""); got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)
@@ -182,7 +182,7 @@ func TestExternalEditAnExpiredSessionIsOver(t *testing.T) {
 	id, _ = openSession(t, asha, other, creation)
 	execSQL(t, "UPDATE external_edit_session SET expires_at = ? WHERE id = ?", time.Now().Add(-time.Second).UnixMilli(),
 		id)
-	await.Nil(t, "the sweeper closes a session that nobody asks for", func() error {
+	await.Nil(t, "the sweeper closes a session that no one asks for", func() error {
 		var reason string
 		queryRow(t, "SELECT COALESCE(end_reason, '') FROM external_edit_session WHERE id = ?", id).scan(&reason)
 		if reason != "expired" {
@@ -207,7 +207,7 @@ func TestExternalEditAKeyMakesACreationRepeatable(t *testing.T) {
 	}
 }
 
-// TestExternalEditBadFiles sends what is not in order: the documented 400, nothing stored, the former pair linked.
+// TestExternalEditBadFiles sends what is not in order: the documented 400, nothing stored, the previous pair linked.
 func TestExternalEditBadFiles(t *testing.T) {
 	t.Parallel()
 	word, good := docx(t, "good"), pdf("good")
@@ -259,9 +259,9 @@ func TestExternalEditBadFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			report := editReport(t)
 			id, token := openSession(t, editor(t, 12, "report_edit"), report, creation)
-			former := mustUpload(t, id, token, savedPair(t, "former"))
-			if former.status != 200 {
-				t.Fatalf("%d %s", former.status, former.body)
+			previous := mustUpload(t, id, token, savedPair(t, "former"))
+			if previous.status != 200 {
+				t.Fatalf("%d %s", previous.status, previous.body)
 			}
 			before := objectsOf(t, report)
 			got := mustUpload(t, id, token, c.files)
@@ -273,7 +273,7 @@ func TestExternalEditBadFiles(t *testing.T) {
 			}
 			var linked string
 			queryRow(t, "SELECT wordFilePath FROM labReportRelation WHERE id = ?", report).scan(&linked)
-			if linked != former.json(t)["word_s3_path"] {
+			if linked != previous.json(t)["word_s3_path"] {
 				t.Errorf("linked %s", linked)
 			}
 		})

@@ -138,9 +138,9 @@ func tryFaults(t *testing.T, engine string, warm int) (table string) {
 		fault.begin(l.links[engine])
 		write, read := l.both(t.Context(), report, warm)
 		l.links[engine].Pass()
-		mended := time.Now()
+		repaired := time.Now()
 		reruns := l.awaitRerun(t, report)
-		table += fmt.Sprintf("%-14s %-9s  %-52s %-52s %4.1f s\n", engine, fault.name, write, read, time.Since(mended).Seconds())
+		table += fmt.Sprintf("%-14s %-9s  %-52s %-52s %4.1f s\n", engine, fault.name, write, read, time.Since(repaired).Seconds())
 		if write.status == http.StatusOK && reruns == 0 {
 			t.Errorf("%s: an acknowledged request is lost", fault.name)
 		}
@@ -153,7 +153,7 @@ func tryFaults(t *testing.T, engine string, warm int) (table string) {
 	return table
 }
 
-// documented tells whether the answer is a success, 503 or 504; a request that was not saved is 500 by contract.
+// documented reports whether the answer is a success, 503 or 504; a request that was not saved is 500 by contract.
 func (o outcome) documented() bool {
 	switch o.status {
 	case http.StatusOK, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

@@ -174,7 +174,7 @@ func TestBadRerunInputIsRefusedAndStoresNothing(t *testing.T) {
 		{"a value of 1 MB", labSession, "new", values(id, 1, `{"index":1,"value":"`+strings.Repeat("9", 1<<20)+`"}`), 413, `"code":413`},
 		{"two values of one index", labSession, "new", values(id, 1, `{"index":1,"value":"1"},{"index":1,"value":"2"}`), 400, "twice"},
 		{"number 0", labSession, "new", values(id, 0, `{"index":1,"value":"1"}`), 400, "rerun_number"},
-		{"a number that nobody requested", labSession, "new", values(id, 7, `{"index":1,"value":"1"}`), 400, "No active rerun request"},
+		{"a number that no one requested", labSession, "new", values(id, 7, `{"index":1,"value":"1"}`), 400, "No active rerun request"},
 		{"the sample of another report", labSession, "new", strings.Replace(values(id, 1, `{"index":1,"value":"1"}`), "E2E-97104", "E2E-97105", 1), 400, "sample_id"},
 		{"another report named", labSession, "new", strings.Replace(values(id, 1, `{"index":1,"value":"1"}`), `"lab_report_id":97104`, `"lab_report_id":97105`, 1), 400, "lab_report_id"},
 		{"a laboratory that contradicts", labSession, "new", strings.Replace(values(id, 1, `{"index":1,"value":"1"}`), `"lab_id":12`, `"lab_id":13`, 1), 404, `"code":404`},
@@ -186,7 +186,7 @@ func TestBadRerunInputIsRefusedAndStoresNothing(t *testing.T) {
 		{"a confirmation without a value", labSession, "confirm", `{"rerun_confirmed_data":[{"index":1}]}`, 400, "value"},
 		{"another laboratory confirms", otherSession, "confirm", `{"rerun_confirmed_data":[{"index":1,"value":"1"}]}`, 404, `"code":404`},
 		{"another laboratory aborts", otherSession, "abort", "", 404, `"code":404`},
-		{"nobody aborts", "", "abort", "", 401, `"code":401`},
+		{"no one aborts", "", "abort", "", 401, `"code":401`},
 	}
 	for _, c := range cases {
 		got := call(t, c.session, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/%s", id, c.operation), c.body)

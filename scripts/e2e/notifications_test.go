@@ -192,7 +192,7 @@ func TestNotificationsPreferencesAreForms(t *testing.T) {
 }
 
 // TestNotificationsABrowserChangesHands: a lab user, then an organisation's login, then a collection centre's use one
-// browser, and nobody logs out. Each has the topics of the present login alone, and the outside login none.
+// browser, and no one logs out. Each has the topics of the present login alone, and the outside login none.
 func TestNotificationsABrowserChangesHands(t *testing.T) {
 	t.Parallel()
 	const token = "e2e-changes-hands"
@@ -219,7 +219,7 @@ func TestNotificationsABrowserChangesHands(t *testing.T) {
 			t.Errorf("%s: %d %s", session, got.status, got.body)
 		}
 		if n := count(t, left); n != 0 {
-			t.Errorf("%s: the device has its former topics", session)
+			t.Errorf("%s: the device has its previous topics", session)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (p page) visit(path, expression string) {
 	p.Await(path, expression)
 }
 
-// TestPagesAVisitorSignsInAndFindsEverything is somebody's first minutes: a demo's door, a person, and each page from there.
+// TestPagesAVisitorSignsInAndFindsEverything is someone's first minutes: a demo's door, a person, and each page from there.
 func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/callout/")
 	p.Await("the people", `document.querySelectorAll(".people button").length === 9`)
@@ -33,12 +33,12 @@ func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 			t.Errorf("%s leads to %d", path, got.status)
 		}
 	}
-	if errors, foreign := p.Clean(); len(foreign) > 0 || len(errors) > 2 { // external editing answers 404 while nobody edits, and this platform has no search
+	if errors, foreign := p.Clean(); len(foreign) > 0 || len(errors) > 2 { // external editing answers 404 while no one edits, and this platform has no search
 		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
 	}
 }
 
-// TestPagesOfAPlatformForRealAskToLogIn: where there is no demo nobody is led anywhere, and no page shows anything.
+// TestPagesOfAPlatformForRealAskToLogIn: where there is no demo no one is led anywhere, and no page shows anything.
 func TestPagesOfAPlatformForRealAskToLogIn(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/")
 	const noDemo = `const send = window.fetch; window.fetch = (to, how) => to === "/sign-in/person" ? Promise.resolve(new Response("{}")) : send(to, how)`
@@ -81,15 +81,15 @@ func TestNotificationsPageInABrowser(t *testing.T) {
 	p.Pictures("notifications-switches")
 }
 
-// TestExternalEditPageInABrowser is a report: nobody holds it, somebody does, another takes it over, the session ends.
+// TestExternalEditPageInABrowser is a report: no one holds it, someone does, another takes it over, the session ends.
 func TestExternalEditPageInABrowser(t *testing.T) {
 	const report = 97051
 	newReport(t, report)
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(labSession)
 	held := `document.getElementById("held").textContent`
-	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+fmt.Sprintf(` === "Nobody edits report %d."`, report))
-	p.Clean() // the browser notes the 404 of a report that nobody holds
+	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+fmt.Sprintf(` === "No one edits report %d."`, report))
+	p.Clean() // the browser notes the 404 of a report that no one holds
 	p.Eval(`document.getElementById("open").click()`)
 	p.Await("it is open", held+`.startsWith("Asha Ranade has report") && document.querySelector("#opened a") !== null`)
 	p.Pictures("external-edit")
@@ -101,7 +101,7 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 	p.Await("it was taken over", held+`.startsWith("Sunita Deshpande has report")`)
 	p.Eval(`document.getElementById("end").click()`)
 	p.Eval(`document.getElementById("yes").click()`)
-	p.Await("nobody again", held+`.startsWith("Nobody edits")`)
+	p.Await("no one again", held+`.startsWith("No one edits")`)
 	p.wantAllSaves(report)
 }
 

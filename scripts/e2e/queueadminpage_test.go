@@ -135,7 +135,7 @@ func (p page) pauseAndResume() {
 	}
 }
 
-// pauseALaboratory holds back a laboratory that no other test uses, and lets it go on.
+// pauseALaboratory holds back a laboratory that no other test uses, and lets it continue.
 func (p page) pauseALaboratory() {
 	p.T.Helper()
 	p.Fill("hold-lab", "input", "4711")

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// TestOneRequestIDGoesFromAnInstrumentsResultToThePush: the id that somebody gives to support finds the lines of all
+// TestOneRequestIDGoesFromAnInstrumentsResultToThePush: the id that someone gives to support finds the lines of all
 // services that worked on the request, over two outboxes and the queue.
 func TestOneRequestIDGoesFromAnInstrumentsResultToThePush(t *testing.T) {
 	t.Parallel()

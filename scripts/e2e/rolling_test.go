@@ -23,7 +23,7 @@ import (
 // perSecond is the load of a rolling restart, for each service.
 const perSecond = 30
 
-// secondsAfter is how long the load goes on when everything is new.
+// secondsAfter is how long the load continues when everything is new.
 const secondsAfter = 5
 
 // deployment is a service with two replicas behind one name.
@@ -130,7 +130,7 @@ func (d *deployment) ask(ctx context.Context, base string) error {
 	return err
 }
 
-// standstills are times at which the stack's own service, which nobody restarts, failed or was slow: with the stores, whose
+// standstills are times at which the stack's own service, which no one restarts, failed or was slow: with the stores, whose
 // disk other suites share. What fails then is no matter of restarts.
 type standstills struct {
 	mu   sync.Mutex // guards list

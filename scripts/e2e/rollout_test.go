@@ -33,7 +33,7 @@ type gateways struct {
 	links    sync.Map          // what leads to a replica, by its address
 }
 
-// start starts a replica that is away networkDelay from the clients.
+// start starts a replica that is unavailable networkDelay from the clients.
 func (g *gateways) start(t *testing.T) {
 	t.Helper()
 	host := g.address()
@@ -58,7 +58,7 @@ func (g *gateways) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced has clients that keep their connections, as proxies do,
-// and send what nobody repeats by himself, while all gateways are replaced twice.
+// and send what no one repeats by himself, while all gateways are replaced twice.
 func TestNoRequestOnAKeptConnectionIsLostWhenGatewaysAreReplaced(t *testing.T) {
 	const clients, requests = 16, 1000
 	job := jobOf(t, labSession, "/queue/",

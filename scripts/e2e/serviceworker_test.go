@@ -127,7 +127,7 @@ func (p *pushing) want(texts ...string) (list []shown) {
 // shownIn is how long a push that the browser took needs at most until it is shown.
 const shownIn = 15 * time.Second
 
-// deliver pushes a message and waits until it alone is shown. The developer tools tell nobody when the browser dropped a
+// deliver pushes a message and waits until it alone is shown. The developer tools tell no one when the browser dropped a
 // push, as it does now and then: one that is not shown is pushed again.
 func (p *pushing) deliver(message, text string) (list []shown) {
 	p.T.Helper()

@@ -36,7 +36,7 @@ func listeners(t *testing.T) map[string]string {
 	return found
 }
 
-// A body whose bytes do not come holds no connection, on any listener and on paths that nobody has.
+// A body whose bytes do not come holds no connection, on any listener and on paths that no one has.
 func TestSlowBodiesAreAnsweredOrCut(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
@@ -78,8 +78,8 @@ func sendSlowly(base, path string) error {
 	return nil
 }
 
-// A service that was away is reached again within seconds of its return: the gateway must not wait out the delays that
-// grew while it was away.
+// A service that was unavailable is reached again within seconds of its return: the gateway must not wait out the delays that
+// grew while it was unavailable.
 func TestAServiceIsReachedSoonAfterAnOutage(t *testing.T) {
 	outage := 20 * time.Second
 	if os.Getenv("LAB_LONG_TESTS") == "1" {
@@ -108,7 +108,7 @@ func TestAServiceIsReachedSoonAfterAnOutage(t *testing.T) {
 	}
 }
 
-// Two thousand connections that say nothing keep nobody else from being answered, and are closed.
+// Two thousand connections that say nothing keep no one else from being answered, and are closed.
 func TestIdleConnectionsAreClosedAndStopNobody(t *testing.T) {
 	t.Parallel()
 	const connections = 2000

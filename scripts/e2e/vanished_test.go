@@ -16,7 +16,7 @@ import (
 const announceWithin = time.Minute
 
 // TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished runs two replicas of every service on the way of a
-// critical result. Those that lead lose their database without a farewell, as when their node loses power; nobody is
+// critical result. Those that lead lose their database without a farewell, as when their node loses power; no one is
 // told. The result comes in through the others.
 func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) {
 	const bill = 979_800
@@ -46,8 +46,8 @@ func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) 
 	t.Log(since(), " a critical result was confirmed through another replica")
 	announced := false
 	await.True(t, "every relay has another leader, and the result is announced", func() bool {
-		for service, former := range leaders {
-			if now := relayLeader(t, service); now != "" && now != former {
+		for service, previous := range leaders {
+			if now := relayLeader(t, service); now != "" && now != previous {
 				t.Log(since(), " another replica leads the relay of", service)
 				delete(leaders, service)
 			}

@@ -1,5 +1,5 @@
 {{/* The verb migrate holds a lock of the database, so two installs at once are safe; a failed one stops the upgrade. It serves
-nobody and calls no service, so it needs neither the service account nor the certificate, which are not there yet. */}}
+no one and calls no service, so it needs neither the service account nor the certificate, which are not there yet. */}}
 {{- define "labkit.migrate" -}}
 {{- if and .facts.migrate .root.Values.migration.enabled (not .root.Values.migration.inPods) -}}
 {{- $job := merge (dict "migration" true) . -}}

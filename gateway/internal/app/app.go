@@ -19,8 +19,8 @@ import (
 // Name is the gateway's name in logs and tokens.
 const Name = "gateway"
 
-// Serve serves until ctx ends. Logs go to logs. Nothing here needs a dependency: a service that is away is its own
-// area's 503, not the edge's.
+// Serve serves until ctx ends. Logs go to logs. Nothing here needs a dependency: a service that is unavailable is its
+// own area's 503, not the edge's.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	cfg.Garbage.Delay()
 	p := service.Process{Name: Name, Version: version, Config: cfg.process(), Prefix: Prefix, Settings: &cfg}

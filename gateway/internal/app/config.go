@@ -64,7 +64,7 @@ func Load(environ []string) (Config, error) {
 	return cfg, config.Load(Prefix, &cfg, environ)
 }
 
-// Validate refuses to start an internal listener that nobody could use, and encryption without a certificate.
+// Validate refuses to start an internal listener that no one could use, and encryption without a certificate.
 func (c *Config) Validate() error {
 	problems := []error{
 		c.TLS.NeededBy("INTERNAL_TLS", c.InternalTLS), c.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS),

@@ -50,7 +50,7 @@ func TestOnlyTrustedOriginsMayReadAnswers(t *testing.T) {
 		{"preflight", request{method: "OPTIONS", path: path + "/request/", header: preflight(trusted)}, []string{trusted}, 204, trusted},
 		{"preflight of another origin", request{method: "OPTIONS", path: path + "/request", header: preflight(foreign)}, []string{trusted}, 405, ""},
 		{"preflight of no origin", request{method: "OPTIONS", path: path + "/request", header: preflight("null")}, []string{trusted}, 405, ""},
-		{"preflight, nobody trusted", request{method: "OPTIONS", path: path + "/request", header: preflight(trusted)}, nil, 405, ""},
+		{"preflight, no one trusted", request{method: "OPTIONS", path: path + "/request", header: preflight(trusted)}, nil, 405, ""},
 		{"preflight of an unknown path", request{method: "OPTIONS", path: "/nothing", header: preflight(trusted)}, []string{trusted}, 404, trusted},
 		{"preflight of an internal path", request{method: "OPTIONS", path: "/report/1/critical/evaluate", header: preflight(trusted)}, []string{trusted}, 404, ""},
 		{"a read", request{method: "GET", path: path, header: map[string]string{"Origin": trusted, "Cookie": "sessionid=a"}}, []string{trusted}, 200, trusted},

@@ -21,7 +21,7 @@ type Directory struct {
 
 type laboratory struct {
 	Cell   string `json:"cell"`
-	Moving bool   `json:"moving"` // to another cell: nobody is let in meanwhile
+	Moving bool   `json:"moving"` // to another cell: no one is let in meanwhile
 }
 
 // Read reads a directory:

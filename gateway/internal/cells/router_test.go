@@ -69,7 +69,7 @@ func ask(t *testing.T, address, host, path, body string) string {
 	return fmt.Sprintf("%d %s%s", response.StatusCode, response.Header.Get("Retry-After"), answer)
 }
 
-// TestALaboratoryIsAskedWhereItIs: each laboratory in its cell, then one moves, and nobody else notices.
+// TestALaboratoryIsAskedWhereItIs: each laboratory in its cell, then one moves, and no one else notices.
 func TestALaboratoryIsAskedWhereItIs(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "cells.json")

@@ -18,7 +18,7 @@ type Demo struct {
 	Links  []Link // to what is not the gateway's
 }
 
-// Person is somebody who may be signed in with a press of a button.
+// Person is someone who may be signed in with a press of a button.
 type Person struct {
 	Session config.Secret // that the platform knows
 	ID      int64         // of a laboratory's user, else 0

@@ -72,7 +72,7 @@ func TestAPersonOfTheDemoComesInAndLeaves(t *testing.T) {
 		t.Errorf("signed in: %s", page)
 	}
 	if got := send(t, p, "GET", "/sign-in/person", "", nil).Body.String(); !strings.Contains(got, `"nobody":true`) {
-		t.Errorf("nobody looks: %s", got)
+		t.Errorf("no one looks: %s", got)
 	}
 	out := send(t, p, "POST", "/sign-out", "", signed)
 	if cookies := out.Result().Cookies(); out.Header().Get("Location") != "/" || cookies[0].MaxAge >= 0 {
@@ -103,7 +103,7 @@ func TestNobodyElseComesInAndNoLinkLeadsElsewhere(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	if got := send(t, p, "POST", "/sign-in", url.Values{"name": {"s-rao"}}.Encode(), nil); got.Code != http.StatusBadRequest || len(got.Result().Cookies()) > 0 {
-		t.Errorf("somebody who is not in the demo: %d %v", got.Code, got.Header())
+		t.Errorf("someone who is not in the demo: %d %v", got.Code, got.Header())
 	}
 	foreign := map[string]string{"Sec-Fetch-Site": "cross-site"}
 	if got := send(t, p, "POST", "/sign-in", url.Values{"name": {"Dr Rao"}}.Encode(), foreign); got.Code != http.StatusForbidden {

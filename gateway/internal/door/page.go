@@ -66,7 +66,7 @@ type answer struct {
 	Door   bool   `json:"door"`   // one may sign in at /
 	Nobody bool   `json:"nobody"` // and has to
 	ID     int64  `json:"id"`
-	Name   string `json:"name"` // of who is signed in; "": nobody, or by another way
+	Name   string `json:"name"` // of who is signed in; "": no one, or by another way
 	Role   string `json:"role"`
 }
 
@@ -79,7 +79,7 @@ func (d *Demo) tell(w http.ResponseWriter, r *http.Request) {
 	httpserver.WriteJSON(w, http.StatusOK, a)
 }
 
-// visitor is nil for somebody who is none of the demo's people.
+// visitor is nil for someone who is none of the demo's people.
 func (d *Demo) visitor(r *http.Request) *Person {
 	c, err := r.Cookie(cookie)
 	if err != nil {
@@ -104,7 +104,7 @@ func (d *Demo) show(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text.Bytes())
 }
 
-// enter gives the browser the session of one of the demo's people, and of nobody else.
+// enter gives the browser the session of one of the demo's people, and of no one else.
 func (d *Demo) enter(w http.ResponseWriter, r *http.Request) {
 	p := d.named(r.PostFormValue("name"))
 	if p == nil {

@@ -38,7 +38,7 @@ func Append(ctx context.Context, tx *sql.Tx, scope authn.LabScope, e Entry) (int
 	return id, nil
 }
 
-// labUser is NULL for whom the column labUserId would name somebody else; the meta then says who it was.
+// labUser is NULL for whom the column labUserId would name someone else; the meta then says who it was.
 func labUser(a authn.Actor) sql.NullInt64 {
 	id, ok := a.LabUserID()
 	return sql.NullInt64{Int64: id, Valid: ok}

@@ -5,19 +5,19 @@ type Category int
 
 // The codes in use. A new one is added here first.
 const (
-	CriticalCallout      Category = 648 // a critical result was told to somebody, or somebody was tried
+	CriticalCallout      Category = 648 // a critical result was told to someone, or someone was tried
 	RerunValuesReceived  Category = 979 // an instrument sent values of a repeated sample
 	RerunValuesConfirmed Category = 980 // values of a rerun replaced the report's
 	RerunRequested       Category = 981
 	RerunFailed          Category = 984 // a request could not be saved, or an unfinished rerun was archived
 	RerunCancelled       Category = 985
 
-	ExternalEditTakenOver Category = 986 // somebody else's editing session was ended and replaced
+	ExternalEditTakenOver Category = 986 // someone else's editing session was ended and replaced
 	ExternalEditRestored  Category = 987 // an earlier save became the report's files again
-	ExternalEditEnded     Category = 988 // somebody else's editing session was ended
+	ExternalEditEnded     Category = 988 // someone else's editing session was ended
 
 	BillSplit  Category = 990 // tests of a bill moved to a new one; one entry for each of the two bills
 	BillMerged Category = 991 // they moved back
 
-	CellCountReplaced Category = 994 // an observer's stored cell count was replaced; the meta has the former one
+	CellCountReplaced Category = 994 // an observer's stored cell count was replaced; the meta has the previous one
 )

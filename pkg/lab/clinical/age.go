@@ -21,14 +21,14 @@ type Age struct {
 	Unit Unit
 }
 
-// maxAge bounds N so that calendar arithmetic stays in range; nobody is that many days old.
+// maxAge bounds N so that calendar arithmetic stays in range; no one is that many days old.
 const maxAge = 100_000
 
 func (a Age) valid() bool {
 	return a.N >= 0 && a.N <= maxAge && (a.Unit == Days || a.Unit == Months || a.Unit == Years)
 }
 
-// after returns the first day on which somebody born on birth has completed the age. A month that is too short
+// after returns the first day on which someone born on birth has completed the age. A month that is too short
 // has its completion on the first of the next one: born on 29 February means 18 on 1 March.
 func (a Age) after(birth time.Time) time.Time {
 	switch a.Unit {

@@ -16,7 +16,7 @@ type Band struct {
 	Display   string // the range as it is printed
 }
 
-// Patient is who the sample was taken from. The zero value is somebody of whom nothing is known.
+// Patient is who the sample was taken from. The zero value is someone of whom nothing is known.
 type Patient struct {
 	Gender      string    // as recorded; the first letter counts
 	BirthDate   time.Time // zero: unknown; only year, month and day count

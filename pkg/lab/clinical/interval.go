@@ -14,7 +14,7 @@ const (
 	Unlisted                 // a text that is not normal
 )
 
-// Outside tells whether the value certainly lies outside. Undecided does not.
+// Outside reports whether the value certainly lies outside. Undecided does not.
 func (o Outcome) Outside() bool { return o >= Low }
 
 // String names the outcome for logs.
@@ -63,7 +63,7 @@ func bound(text *string) (end, error) {
 	return end{set: true, at: n}, nil
 }
 
-// Empty tells whether both bounds are missing.
+// Empty reports whether both bounds are missing.
 func (r Range) Empty() bool { return !r.low.set && !r.high.set }
 
 // Judge tells where v lies. A titre is compared only with a titre range, and a plain number only with a plain

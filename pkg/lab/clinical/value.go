@@ -172,7 +172,7 @@ var (
 	noResults = [...]string{"TNTC", "QNS", "ERR", "ERROR"}
 )
 
-// Absent tells whether the value says, or leaves open, that the test was not done: nothing, dashes, "TNP".
+// Absent reports whether the value says, or leaves open, that the test was not done: nothing, dashes, "TNP".
 func (v Value) Absent() bool {
 	return strings.Trim(v.text, "-– ") == "" || equalsOne(notDone[:], v.text)
 }
@@ -186,7 +186,7 @@ func equalsOne(words []string, text string) bool {
 	return false
 }
 
-// word tells whether the value is a text that can be compared with configured texts: it has letters, no digit,
+// word reports whether the value is a text that can be compared with configured texts: it has letters, no digit,
 // and is no statement that a result is missing.
 func (v Value) word() bool {
 	if v.text == "" || len(v.text) > maxValue || strings.ContainsAny(v.text, "0123456789") {

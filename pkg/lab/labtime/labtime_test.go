@@ -30,6 +30,6 @@ func TestWhatPeopleWrite(t *testing.T) {
 		}
 	}
 	if labtime.Zone("Moon/Crater") != time.UTC {
-		t.Error("a zone that nobody knows is not UTC")
+		t.Error("a zone that no one knows is not UTC")
 	}
 }

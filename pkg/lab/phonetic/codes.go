@@ -43,7 +43,7 @@ func codesOf(word string) []string {
 	return codes
 }
 
-// startsWithVowel tells whether a code begins with A, which stands for every vowel.
+// startsWithVowel reports whether a code begins with A, which stands for every vowel.
 func startsWithVowel(code string) bool { return strings.HasPrefix(code, "A") }
 
 // words folds name and returns its runs of a to z. Marks go first, so that é and e are one letter; an apostrophe

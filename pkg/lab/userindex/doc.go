@@ -1,6 +1,6 @@
 // Package userindex owns what the pipeline that writes the index of patients and the search that reads it must agree
 // on: the names of the fields that are made of a patient's name and numbers, and the forms that stand in them. A form
-// that one side made in another way than the other would be found by nobody.
+// that one side made in another way than the other would be found by no one.
 //
 // The forms are made when a document is written, so that a search compares terms instead of trying spellings: names
 // joined with their neighbours, names with a letter left out, and identifiers without separators and leading zeros.
@@ -43,7 +43,7 @@ const (
 // What a search of one laboratory reads of each document beside the fields that it compares.
 const (
 	// VisibleIn is the laboratory that may find the patient; nothing in the document of one who is deleted or gone. One
-	// term instead of two filters, and the only one: a document without it is found by nobody.
+	// term instead of two filters, and the only one: a document without it is found by no one.
 	VisibleIn = "visible_in"
 	// Shown is the patient's Card as JSON, kept apart from the document: an answer reads what it shows, and nothing of
 	// the forms.

@@ -53,7 +53,7 @@ var others = map[rune]string{
 }
 
 // Latin writes the scripts of India in Latin letters, as names are usually written; other text stays as it is. The a
-// that a consonant carries is not written at the end of a word in the north, where nobody says it.
+// that a consonant carries is not written at the end of a word in the north, where no one says it.
 func Latin(text string) string {
 	if !strings.ContainsFunc(text, indian) {
 		return text

@@ -15,7 +15,7 @@ type Person struct {
 	Age    int // in years, 0 when unknown
 }
 
-// Said tells whether the text says anything beside the name.
+// Said reports whether the text says anything beside the name.
 func (p *Person) Said() bool { return len(p.Titles) > 0 || p.Female || p.Male || p.Age > 0 }
 
 // titles are groups of one meaning. The first letter says the sex that it tells: f, m or -.

@@ -19,7 +19,7 @@ import (
 
 // Authority signs certificates. It lives as long as the test.
 type Authority struct {
-	// Names are those that the certificates of its members hold besides localhost.
+	// Names are those that the certificates of its members hold in addition to localhost.
 	Names []string
 
 	certificate *x509.Certificate

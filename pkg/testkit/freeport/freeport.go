@@ -16,7 +16,7 @@ const (
 	lastPort  = 20_999
 )
 
-// lastTried goes on from port to port, so that a process never gets one twice, and begins anywhere, so that two
+// lastTried continues from port to port, so that a process never gets one twice, and begins anywhere, so that two
 // processes hardly ever meet.
 var lastTried = anywhere()
 
@@ -26,7 +26,7 @@ func anywhere() *atomic.Int64 {
 	return &port
 }
 
-// Some returns ports of 127.0.0.1, all different, on which nobody listened a moment ago.
+// Some returns ports of 127.0.0.1, all different, on which no one listened a moment ago.
 func Some(t testing.TB, count int) []int {
 	t.Helper()
 	ports := make([]int, 0, count)

@@ -1,7 +1,7 @@
 // Package link owns the network between a test's program and an engine: a TCP proxy that passes everything until the
 // test tells it to misbehave as networks do when a node loses power, a machine freezes or packets are dropped.
 //
-// kill -9 sends FIN and is noticed at once. Silence is what a lost node looks like: nobody hears anything, and nobody
+// kill -9 sends FIN and is noticed at once. Silence is what a lost node looks like: no one hears anything, and no one
 // is told that the other side is gone.
 package link
 
@@ -98,7 +98,7 @@ func (l *Link) Port() int { return l.listener.Addr().(*net.TCPAddr).Port }
 func (l *Link) Pass() { l.change(weather{}) }
 
 // Silence carries nothing in either direction, the end of a connection included. New connections are accepted, and
-// nobody answers on them.
+// no one answers on them.
 func (l *Link) Silence() { l.change(weather{silent: [2]bool{true, true}}) }
 
 // SilenceAnswers makes connections half-open: what the program sends arrives, and it hears nothing.

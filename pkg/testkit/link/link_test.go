@@ -272,12 +272,12 @@ func TestACallerOfAnEngineThatIsAwayIsHungUpOn(t *testing.T) {
 
 func TestAnAddressMovesToAnotherEngine(t *testing.T) {
 	t.Parallel()
-	former, next := startEngine(t), startEngine(t)
-	l := link.New(t, former.address)
+	previous, next := startEngine(t), startEngine(t)
+	l := link.New(t, previous.address)
 	c := call(t, l)
 	c.say("one")
 	c.expect(late, "you said: one")
-	former.expect(t, late, "one")
+	previous.expect(t, late, "one")
 	l.Move(next.address)
 	c.expect(late, "end")
 	c = call(t, l)

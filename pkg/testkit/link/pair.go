@@ -39,7 +39,7 @@ func (l *Link) carry(near net.Conn) {
 	}
 	defer p.close()
 	defer l.remove(p)
-	// A silent network does not let the engine know that somebody wants to connect.
+	// A silent network does not let the engine know that someone wants to connect.
 	if _, ok := l.await(p, requests); !ok {
 		return
 	}

@@ -63,7 +63,8 @@ func value(name string, cell any, r row) (any, error) {
 	return r.text(name), nil
 }
 
-// Derived tells whether a field is of the pipeline's own, or made of others by the encoder, which has tests of its own.
+// Derived reports whether a field is of the pipeline's own, or made of others by the encoder, which has tests of its
+// own.
 func Derived(field string) bool {
 	switch field {
 	case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.Joined, userindex.Misspelled,

@@ -69,7 +69,7 @@ func (s *Server) Client() *redis.Client {
 	return client
 }
 
-// Kill ends the process with SIGKILL, as a crash would, and waits until it is gone. Killing twice is no error.
+// Kill ends the process with SIGKILL, as a crash would, and waits until it is gone. Killing twice is not an error.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

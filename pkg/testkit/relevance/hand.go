@@ -78,7 +78,7 @@ func handOf(lab, firstID int64) (patients []Patient, texts []Judgement) {
 	return patients, texts
 }
 
-// handPatient reads a line. Numbers that it does not give are made from its place, and are nobody's in a text.
+// handPatient reads a line. Numbers that it does not give are made from its place, and are no one's in a text.
 func handPatient(line string, lab, id int64) Patient {
 	parts := strings.Split(line, "; ")
 	n := id % 1_000_000

@@ -19,7 +19,7 @@ type Judgement struct {
 type kind struct {
 	name string
 	text func(r *rand.Rand, p *Patient) string
-	// rivals tells whether another patient answers to the text as well; nil: whoever has the same makes it useless.
+	// rivals reports whether another patient answers to the text as well; nil: any other patient with the same text makes it useless.
 	rivals func(text string, p, other *Patient) bool
 }
 

@@ -108,7 +108,7 @@ func telephone(r *rand.Rand, p *Patient) string {
 
 func sameName(_ string, p, other *Patient) bool { return strings.EqualFold(p.Name(), other.Name()) }
 
-// holdsWords tells whether the other has every word.
+// holdsWords reports whether the other has every word.
 func holdsWords(text string, _, other *Patient) bool {
 	for _, w := range strings.Fields(text) {
 		if !slices.Contains(other.Words, w) {
@@ -118,7 +118,7 @@ func holdsWords(text string, _, other *Patient) bool {
 	return true
 }
 
-// begunAlike tells whether every word begins a word of the other's name.
+// begunAlike reports whether every word begins a word of the other's name.
 func begunAlike(text string, _, other *Patient) bool {
 	for _, w := range strings.Fields(text) {
 		if !slices.ContainsFunc(other.Words, func(o string) bool { return strings.HasPrefix(strings.ToLower(o), w) }) {
@@ -128,32 +128,32 @@ func begunAlike(text string, _, other *Patient) bool {
 	return true
 }
 
-// namedAndBegun tells whether the other has the same given name, however spelled, and a name that begins like the last word.
+// namedAndBegun reports whether the other has the same given name, however spelled, and a name that begins like the last word.
 func namedAndBegun(text string, p, other *Patient) bool {
 	words := strings.Fields(strings.ToLower(text))
 	return begunAlike(words[len(words)-1], nil, other) && slices.ContainsFunc(other.names, func(o name) bool { return o.spellings[0] == p.names[0].spellings[0] })
 }
 
-// reached tells whether the other's telephone holds the digits at the end.
+// reached reports whether the other's telephone holds the digits at the end.
 func reached(text string, _, other *Patient) bool {
 	digits := text[strings.LastIndexByte(text, ' ')+1:]
 	return strings.Contains(other.Contact, digits) || strings.Contains(other.AlternateContact, digits)
 }
 
-// sharesEnds tells whether the other has the same first and last names, however spelled.
+// sharesEnds reports whether the other has the same first and last names, however spelled.
 func sharesEnds(_ string, p, other *Patient) bool {
 	ends := &Patient{names: []name{p.names[0], p.names[len(p.names)-1]}}
 	return sameSound("", ends, other)
 }
 
-// sameSound tells whether the other has the same names, however spelled.
+// sameSound reports whether the other has the same names, however spelled.
 func sameSound(_ string, p, other *Patient) bool {
 	return !slices.ContainsFunc(p.names, func(n name) bool {
 		return !slices.ContainsFunc(other.names, func(o name) bool { return o.spellings[0] == n.spellings[0] })
 	})
 }
 
-// heldAlike tells whether the other's telephone holds the last word too, and the name the ones before.
+// heldAlike reports whether the other's telephone holds the last word too, and the name the ones before.
 func heldAlike(text string, _, other *Patient) bool {
 	words := strings.Fields(text)
 	last := words[len(words)-1]

@@ -57,7 +57,7 @@ type Running struct {
 	stop   func()
 }
 
-// Start migrates and serves s until the test ends. The services that it calls are away. It logs at DEBUG.
+// Start migrates and serves s until the test ends. The services that it calls are unavailable. It logs at DEBUG.
 func Start[C any](t testing.TB, s Service[C]) *Running {
 	t.Helper()
 	r := &Running{t: t, name: s.Name}

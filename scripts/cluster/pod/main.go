@@ -39,7 +39,7 @@ func main() {
 // settle is how long policies take to know this pod: its address is told to them after its start.
 const settle = 5 * time.Second
 
-// dial prints each address with open, refused (nobody listens there, and no policy forbids it) or dropped.
+// dial prints each address with open, refused (no one listens there, and no policy forbids it) or dropped.
 func dial(addresses []string) {
 	if port, listens := strings.CutPrefix(addresses[0], "--listen="); listens {
 		addresses = addresses[1:]

@@ -90,7 +90,7 @@ func registration(who patient, now time.Time) row {
 
 const nextBill = "SELECT MAX(labBillId) + 1 FROM billing WHERE labId_id = ?"
 
-// attempts is how often a bill's number is drawn again that somebody took meanwhile.
+// attempts is how often a bill's number is drawn again that someone took meanwhile.
 const attempts = 5
 
 func (p *play) billOf(ctx context.Context, v visit) (bill int64, err error) {

@@ -129,7 +129,7 @@ func Run(ctx context.Context, c Config) (Tally, error) {
 		}
 		for _, do := range p.next() {
 			working.Go(func() {
-				// What is under way at the end goes on: cut off by ctx's deadline it would look like a failure before it.
+				// What is under way at the end continues: cut off by ctx's deadline it would look like a failure before it.
 				own, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
 				defer done()
 				p.settle(ctx, do(own))
@@ -138,7 +138,7 @@ func Run(ctx context.Context, c Config) (Tally, error) {
 	}
 }
 
-// next goes on by a minute and returns what is due in it.
+// next continues by a minute and returns what is due in it.
 func (p *play) next() []func(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// glucose is the test that every patient has besides.
+// glucose is a further test that every patient has.
 const glucose = 64
 
 // kind is a test with the one value that the day looks at: what healthy people have, and what endangers a life.

@@ -58,7 +58,7 @@ func rerun(v visit, verb string) string {
 	return fmt.Sprintf("/api-v3/sample-rerun/%d/%s", v.report, verb)
 }
 
-// measured is an analyser's value: the platform says whether to measure again, and the core enters it.
+// measured is an analyser's value: the platform reports whether to measure again, and the core enters it.
 func (p *play) measured(ctx context.Context, v visit, value float64, first bool) error {
 	text := v.kind.text(value)
 	said := map[string]any{"device_data": []map[string]any{{"index": v.kind.index, "value": text}}}
@@ -77,7 +77,7 @@ func (p *play) measured(ctx context.Context, v visit, value float64, first bool)
 	return p.enters(ctx, v, text)
 }
 
-// measuredAgain is what the analyser finds in the same sample: mostly the same, sometimes the first value was wrong.
+// measuredAgain is what the analyser finds in the same sample: usually the same, sometimes the first value was wrong.
 func (p *play) measuredAgain(ctx context.Context, v visit, before string, try int) error {
 	text := before
 	if v.wrong {
@@ -123,7 +123,7 @@ func (p *play) ready(ctx context.Context, v visit) error {
 		"contact": v.contact, "countryCode": 91, "message": "Your report is ready."}})
 }
 
-// callSomebody takes the result that waits longest, and calls; now and then nobody answers.
+// callSomebody takes the result that waits longest, and calls; now and then no one answers.
 func (p *play) callSomebody(ctx context.Context) error {
 	var board struct {
 		Open []struct {
@@ -134,7 +134,7 @@ func (p *play) callSomebody(ctx context.Context) error {
 	}
 	err := p.ask(ctx, http.MethodGet, "/operation/critical-callout/open", nil, &board)
 	if err != nil || len(board.Open) <= 3 {
-		return err // some stay on the board, for whoever looks at it
+		return err // some stay on the board, for anyone who looks at it
 	}
 	one := board.Open[0]
 	call := map[string]any{"lab_report_ids": []int64{one.Report}, "recipients": []string{"Referral Doctor"},

@@ -80,7 +80,7 @@ func Write(labDir string, e Endpoints) error {
 	return os.Rename(path+".tmp", path)
 }
 
-// Remove takes the file away; an absent file is no error.
+// Remove takes the file away; an absent file is not an error.
 func Remove(labDir string) error {
 	if err := os.Remove(filepath.Join(labDir, File)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove endpoints: %w", err)

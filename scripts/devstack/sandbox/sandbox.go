@@ -153,7 +153,7 @@ func (s *Sandbox) PID(name string) int {
 	return s.Endpoints.PIDs[name]
 }
 
-// Signal sends a signal to a part: SIGSTOP freezes it, SIGCONT lets it go on.
+// Signal sends a signal to a part: SIGSTOP freezes it, SIGCONT lets it continue.
 func (s *Sandbox) Signal(name string, signal syscall.Signal) error {
 	if err := syscall.Kill(s.PID(name), signal); err != nil {
 		return fmt.Errorf("signal %v to %s: %w", signal, name, err)

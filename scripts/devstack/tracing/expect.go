@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Has tells whether the span has all the attributes, each as name=value.
+// Has reports whether the span has all the attributes, each as name=value.
 func (s Span) Has(attributes ...string) bool {
 	for _, a := range attributes {
 		name, value, _ := strings.Cut(a, "=")

@@ -55,7 +55,7 @@ func (t Tree) String(root string) string {
 	return out.String()
 }
 
-// All is the tree for people from its roots on. A span whose parent nobody sent is one of them.
+// All is the tree for people from its roots on. A span whose parent no one sent is one of them.
 func (t Tree) All() string {
 	var roots []Span
 	for parent, children := range t.children {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A program that nobody would write without generated types: it compiles only while the document says what it uses.
+// A program that no one would write without generated types: it compiles only while the document says what it uses.
 func TestATypeScriptClientIsGeneratedCompiledAndUsed(t *testing.T) {
 	generate, compile := npmTool(t, "openapi-typescript"), npmTool(t, "tsc")
 	folder := copied(t, "client.ts", "tsconfig.json")

@@ -45,7 +45,7 @@ func TestServices(t *testing.T) {
 		address, deployed := platform.Endpoints.GRPC[service]
 		if !deployed {
 			if withPipeline() {
-				t.Errorf("%s: nobody serves it", row.name)
+				t.Errorf("%s: no one serves it", row.name)
 			}
 			t.Logf("%s is not sent: %s needs the pipeline, which LAB_PIPELINE=off leaves out", row.name, service)
 			continue
@@ -97,7 +97,7 @@ func byGRPC(t *testing.T, address, service string, row line, caller string) stri
 	return ""
 }
 
-// refusal tells whether the contract refuses the caller; what the service says of the request itself does not count.
+// refusal reports whether the contract refuses the caller; what the service says of the request itself does not count.
 func refusal(ctx context.Context, c *grpc.ClientConn, method string, header []string) (refused bool, answer string) {
 	ctx = metadata.AppendToOutgoingContext(ctx, header...)
 	stream, err := c.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, "/"+method)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestNoCellBecomesWiderWhileThingsBreak sends what the table refuses, and the lists, while services die and engines
-// freeze: requests may fail in other ways than at rest, but nothing is answered that was refused, and nobody is shown more.
+// freeze: requests may fail in other ways than at rest, but nothing is answered that was refused, and no one is shown more.
 func TestNoCellBecomesWiderWhileThingsBreak(t *testing.T) {
 	rows, columns, err := peopleTable()
 	if err != nil {
@@ -26,13 +26,13 @@ func TestNoCellBecomesWiderWhileThingsBreak(t *testing.T) {
 		return r.kind&stream != 0 || c.owner >= 0 && !c.refused()
 	})
 	apply(t, owners)
-	ctx, mend := context.WithCancel(t.Context())
+	ctx, repair := context.WithCancel(t.Context())
 	var faults, failed atomic.Int64
-	mended := make(chan error, 1)
-	go func() { mended <- breakInTurns(ctx, &faults) }()
+	repaired := make(chan error, 1)
+	go func() { repaired <- breakInTurns(ctx, &faults) }()
 	var wider []string
 	rounds, parts := 0, int64(len(platform.Endpoints.Commands))
-	for ; faults.Load() < parts && len(mended) == 0; rounds++ { // until each part was broken once
+	for ; faults.Load() < parts && len(repaired) == 0; rounds++ { // until each part was broken once
 		wider = append(wider, each(cells, func(c cell) string {
 			status, body := c.send(t)
 			if status == 0 || status >= http.StatusInternalServerError {
@@ -41,8 +41,8 @@ func TestNoCellBecomesWiderWhileThingsBreak(t *testing.T) {
 			return c.widerBy(status, body)
 		})...)
 	}
-	mend()
-	if err := <-mended; err != nil {
+	repair()
+	if err := <-repaired; err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range wider {
@@ -55,7 +55,7 @@ func TestNoCellBecomesWiderWhileThingsBreak(t *testing.T) {
 	}
 }
 
-// refused tells whether the table lets nobody have an answer of this cell.
+// refused reports whether the table lets no one have an answer of this cell.
 func (c cell) refused() bool { return strings.ContainsAny(c.letters[:1], "01349") }
 
 func (c cell) widerBy(status int, body string) string {
@@ -87,13 +87,13 @@ func breakInTurns(ctx context.Context, faults *atomic.Int64) error {
 		if err := begin(); err != nil {
 			return err
 		}
-		select { // mended also when it is over
+		select { // fixed also when it is over
 		case <-ctx.Done():
 		case <-time.After(1500 * time.Millisecond):
 		}
 		faults.Add(1)
 		if err := end(); err != nil {
-			return fmt.Errorf("mend %s: %w", name, err)
+			return fmt.Errorf("fix %s: %w", name, err)
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// letter is what a message that nobody can process must become: itself, with its origin.
+// letter is what a message that no one can process must become: itself, with its origin.
 type letter struct {
 	topic, key, value string
 	headers           map[string]string

@@ -15,7 +15,7 @@ import (
 const seed = 20261121
 
 // TestTheIndexEqualsTheTablesWhateverFails is the proof of the pipeline: an unruly workload, every part failing in turn, and at rest
-// every laboratory's documents are what its tables say, no former laboratory sees a patient, and every record that was consumed has
+// every laboratory's documents are what its tables say, no previous laboratory sees a patient, and every record that was consumed has
 // one outcome.
 func TestTheIndexEqualsTheTablesWhateverFails(t *testing.T) {
 	operations := int64(20_000)

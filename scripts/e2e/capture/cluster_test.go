@@ -31,7 +31,7 @@ type machines struct {
 	consumers []*consumer
 }
 
-// TestAnyMachineOfAClusterMayFail takes one machine away at a time, under writes and searches. While it is away, and after
+// TestAnyMachineOfAClusterMayFail takes one machine away at a time, under writes and searches. While it is unavailable, and after
 // it came back, the index becomes equal to the tables, and searches are answered. It prints how long and how many.
 func TestAnyMachineOfAClusterMayFail(t *testing.T) {
 	if !long() {
@@ -88,7 +88,7 @@ func startMachines(t *testing.T) *machines {
 	return m
 }
 
-// outage is one machine that is away for a while.
+// outage is one machine that is unavailable for a while.
 type outage struct {
 	name       string
 	lasts      time.Duration

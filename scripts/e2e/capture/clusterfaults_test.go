@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
-// faults are the outages. Which machine it is that fails is decided at that moment: the one whose work somebody else
+// faults are the outages. Which machine it is that fails is decided at that moment: the one whose work someone else
 // must take over.
 func (m *machines) faults() []outage {
 	return []outage{

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// Three ways to lose a place, and nobody who mends it: the binary log is purged under stopped connectors, records of every topic are
+// Three ways to lose a place, and no one who fixes it: the binary log is purged under stopped connectors, records of every topic are
 // deleted before they are read, and the connector runtime forgets its connectors and how far they have read. In each gap a
 // patient is registered, and one is deleted.
 func TestALostPlaceMendsItself(t *testing.T) {
@@ -40,7 +40,7 @@ func TestALostPlaceMendsItself(t *testing.T) {
 		{"the binary log is purged", func() {
 			operate(t, "connectors", "stop")
 			await.Nil(t, "stopped connectors", func() error { return connectorsUp(cdc, "0 0") })
-			rest(5 * time.Second) // stopped by an operator is not failed: nobody starts them again
+			rest(5 * time.Second) // stopped by an operator is not failed: no one starts them again
 			if err := connectorsUp(cdc, "0 0"); err != nil {
 				t.Error(err)
 			}

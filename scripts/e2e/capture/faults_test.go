@@ -21,7 +21,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/link"
 )
 
-// long tells whether the long forms were asked for.
+// long reports whether the long forms were asked for.
 func long() bool { return os.Getenv("LAB_LONG_TESTS") != "" }
 
 func rest(d time.Duration) {
@@ -158,7 +158,7 @@ func (f *field) crashConsumer(c *consumer) fault {
 	}}
 }
 
-// freeze stops a process and lets it go on, unaware of what the others did meanwhile.
+// freeze stops a process and lets it continue, unaware of what the others did meanwhile.
 func freeze(name string, d time.Duration) fault {
 	return fault{"freeze " + name, func() error {
 		if err := platform.Signal(name, syscall.SIGSTOP); err != nil {

@@ -39,7 +39,7 @@ func newIndexProxy(t *testing.T, target string, seed uint64) *indexProxy {
 		t.Fatal(err)
 	}
 	p := &indexProxy{target: u, rng: rand.New(rand.NewPCG(seed, 99))}
-	quiet := log.New(io.Discard, "", 0) // engines are away on purpose
+	quiet := log.New(io.Discard, "", 0) // engines are unavailable on purpose
 	pass := httputil.NewSingleHostReverseProxy(u)
 	pass.ErrorLog = quiet
 	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -59,10 +59,10 @@ func TestWhatASearchSeesOfAFaultInTheNetwork(t *testing.T) {
 			took := time.Since(begin)
 			rest(faultLasts() - took)
 			engine.link.Pass()
-			mended := time.Now()
+			repaired := time.Now()
 			mine.sees(t, name, id)
 			fmt.Fprintf(&table, "%-14s %-10s %4.1f s  %d   %4.1f s\n", engine.name, fault.name, took.Seconds(), got.status,
-				time.Since(mended).Seconds())
+				time.Since(repaired).Seconds())
 			documented := got.status == http.StatusOK || engine.link == index &&
 				(got.status == http.StatusServiceUnavailable || got.status == http.StatusGatewayTimeout)
 			if !documented || took > answerWithin {

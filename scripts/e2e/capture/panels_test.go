@@ -47,20 +47,20 @@ func photograph(t *testing.T, server *prometheus.Server) {
 // keepAsking makes the load that the pictures show: twenty times a second a request, a search, a new patient and a message.
 func keepAsking(t *testing.T) {
 	t.Helper()
-	db, somebody := database(t), user(t, 12, 1)
+	db, someone := database(t), user(t, 12, 1)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for n := range int(photographed / (50 * time.Millisecond)) {
 		<-tick.C
 		ask(t)
-		if _, err := somebody.search(t, platform.Endpoints.Gateway, `{"query":"panel"}`); err != nil {
+		if _, err := someone.search(t, platform.Endpoints.Gateway, `{"query":"panel"}`); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (?, 12, 'Panel')", 950_000+n); err != nil {
 			t.Fatal(err)
 		}
 		const message = `[{"task":2,"task_type":1,"data":{"to":["panel@example.org"],"subject":"Report","message":"Your report is ready"}}]`
-		if got := somebody.send(t, http.MethodPost, platform.Endpoints.Gateway+"/queue/", message); got.status != http.StatusOK {
+		if got := someone.send(t, http.MethodPost, platform.Endpoints.Gateway+"/queue/", message); got.status != http.StatusOK {
 			t.Fatalf("a message is answered with %d %s", got.status, got.body)
 		}
 	}

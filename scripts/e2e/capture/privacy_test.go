@@ -59,14 +59,14 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 	name, key := canaries["fullName"], `{"id":930002}`
 	p.send("userDetails", key, `{"op":"u","after":{"id":930002,"fullName":"`+name)
 	p.send("userDetails", name, `{"op":"u","after":{"id":"`+name+`","labId_id":12}}`)
-	p.send("billing", key, `{"op":"`+name+`","after":`+`"`+canaryOrder+`"}`) // an operation that nobody knows: skipped
+	p.send("billing", key, `{"op":"`+name+`","after":`+`"`+canaryOrder+`"}`) // an operation that no one knows: skipped
 	p.send("billing", key, `{"op":"c","after":{"id":1,"userDetailsId_id":"`+canaryOrder+`"}}`)
 	p.send("user_meta", `{"user_id":930002}`, `{"op":"c","after":{"user_id":930002,"lab_id":12,"rev":5,"is_deleted":0,"date_of_birth":"`+name+`"}}`)
 	p.send("user_meta", `{"user_id":930003}`, `{"op":"c","after":{"user_id":930003,"lab_id":12,"rev":5,"is_deleted":0,"full_name":"`+name+`","order_numbers":"[\"`+
 		strings.Repeat(canaryOrder, 4000)+`\"]"}}`)
 	exec("ALTER TABLE user_meta ADD CONSTRAINT short CHECK (user_id <> 930004 OR LENGTH(contact) < 4)")
-	mend := sync.OnceFunc(func() { exec("ALTER TABLE user_meta DROP CONSTRAINT short") })
-	t.Cleanup(mend) // whatever fails before
+	repair := sync.OnceFunc(func() { exec("ALTER TABLE user_meta DROP CONSTRAINT short") })
+	t.Cleanup(repair) // whatever fails before
 	row(930004)
 	log := filepath.Join(platform.Dir, "logs", "cdc.log")
 	await.Nil(t, "a letter from the decoder, the database and the index", func() error {
@@ -112,9 +112,9 @@ func TestNothingAboutPatientsIsInLogsMetricsAndWhatVerbsSay(t *testing.T) {
 			}
 		}
 	}
-	mend()
+	repair()
 	if out, err := verb(t, "replay-dlq"); err != nil {
-		t.Errorf("the letters cannot be answered after the mend: %v\n%s", err, out)
+		t.Errorf("the letters cannot be answered after the fix: %v\n%s", err, out)
 	}
 	if out, err := verb(t, "reconcile", "--repair", "--wait", "1m"); err != nil {
 		t.Errorf("reconcile: %v\n%s", err, out)

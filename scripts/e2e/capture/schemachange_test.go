@@ -12,7 +12,7 @@ import (
 )
 
 // gh-ost and pt-online-schema-change copy a table into a shadow table with the new structure, and rename both at the end. The
-// connectors go on, and go on after a restart at each step, although they capture neither the shadow nor the copy.
+// connectors continue, and continue after a restart at each step, although they capture neither the shadow nor the copy.
 func TestAnOnlineSchemaChangePassesWhileConnectorsRunAndRestart(t *testing.T) {
 	db := database(t)
 	must := func(query string, args ...any) {

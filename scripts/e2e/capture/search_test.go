@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// Laboratories of these tests: nobody else writes there. 31 and 32 are not on the same shard.
+// Laboratories of these tests: no one else writes there. 31 and 32 are not on the same shard.
 const (
 	ownLab   = int64(31)
 	otherLab = int64(32)
@@ -97,7 +97,7 @@ func TestALoginSeesItsOwnPatientsAlone(t *testing.T) {
 		}
 		for what, got := range map[string]answer{
 			"detail of another laboratory":  user(t, ownLab, 1).detail(t, listener, elsewhere),
-			"detail of nobody":              user(t, ownLab, 1).detail(t, listener, 949_999),
+			"detail of no one":              user(t, ownLab, 1).detail(t, listener, 949_999),
 			"detail of another institution": org(46).detail(t, listener, id),
 		} {
 			refusal(t, what+" at the "+name, got, http.StatusNotFound, "no such patient")

@@ -45,7 +45,7 @@ func token(t *testing.T, identity map[string]any) credential {
 	return credential{"Authorization", "Bearer " + text}
 }
 
-// user is a token of somebody in the laboratory.
+// user is a token of someone in the laboratory.
 func user(t *testing.T, lab, id int64) credential {
 	t.Helper()
 	return token(t, map[string]any{"lab_id": lab, "lab_user_id": id})

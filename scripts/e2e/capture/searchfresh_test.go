@@ -36,7 +36,7 @@ func TestARowIsFoundOverRESTWithinTwoSeconds(t *testing.T) {
 				return err
 			}
 			if len(f.Results) != 1 || f.Results[0].UserID != first+n {
-				return errors.New("nobody is found")
+				return errors.New("no one is found")
 			}
 			return nil
 		})

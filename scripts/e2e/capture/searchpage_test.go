@@ -39,7 +39,7 @@ const (
 	pageDetail  = `document.getElementById("detail").hidden ? "" : document.getElementById("detail").textContent`
 )
 
-// A receptionist finds a patient without touching the mouse, and nobody of another laboratory.
+// A receptionist finds a patient without touching the mouse, and no one of another laboratory.
 func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 	const first, second, stranger = 940_301, 940_302, 940_303
 	register(t, ownLab, first, "Quenby Ashgrove", "9811100301", "SPAGE-301/1")
@@ -72,7 +72,7 @@ func TestTheSearchPageIsUsedByTheKeyboardAlone(t *testing.T) {
 	}
 }
 
-// Whoever is about to register somebody asks whether the patient is there already, and sees why each is proposed.
+// Anyone who is about to register someone asks whether the patient is there already, and sees why each is proposed.
 func TestTheSearchPageTellsWhoIsHereAlready(t *testing.T) {
 	const known = 940_311
 	register(t, ownLab, known, "Yolanda Birchwood", "9811100311", "SPAGE-311/1")

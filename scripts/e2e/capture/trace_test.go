@@ -68,7 +68,7 @@ func TestABatchIsFollowedToWhatItWrote(t *testing.T) {
 	checkExemplar(t, cdc, index.Spans()[0].Trace)
 }
 
-// replaced starts the platform's consumer anew with other settings, nil for its own, and waits until it is ready.
+// replaced starts the platform's consumer again with other settings, nil for its own, and waits until it is ready.
 func replaced(t *testing.T, change map[string]string) *consumer {
 	t.Helper()
 	if err := platform.Stop("cdc"); err != nil {

@@ -34,7 +34,7 @@ type workload struct {
 	alter atomic.Int64
 }
 
-// run makes operations until more says no. It goes on through outages of the database.
+// run makes operations until more says no. It continues through outages of the database.
 func (w *workload) run(t *testing.T, more func(done int64) bool) {
 	t.Helper()
 	var all sync.WaitGroup

@@ -49,7 +49,7 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	begin := time.Now()
 	before := a.broken()
 	next := http.RoundTripper(a.Recorder)
-	if former(before) {
+	if mixesReleases(before) {
 		next = a.plain
 	}
 	response, err := next.RoundTrip(request)

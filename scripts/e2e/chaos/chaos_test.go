@@ -12,7 +12,7 @@ import (
 )
 
 // TestWhatWasAcknowledgedBecomesTrueWhateverBreaks breaks a platform for a minute, for ten in the long form. Promises that
-// nobody made stand in the ledger too: were one of these not found to be broken, the checker would prove nothing.
+// no one made stand in the ledger too: were one of these not found to be broken, the checker would prove nothing.
 func TestWhatWasAcknowledgedBecomesTrueWhateverBreaks(t *testing.T) {
 	o := options{minutes: 1, seed: 1, faults: "kill-service,freeze-engine,cut", out: t.Output()}
 	if os.Getenv("LAB_LONG_TESTS") == "1" {

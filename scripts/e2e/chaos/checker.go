@@ -22,7 +22,7 @@ type checker struct {
 	notices map[int64][]int64 // of a critical result, not of what followed, by bill
 	inbox   map[int64]bool    // whether it was read
 
-	doubtful sync.Map // jobs of which nobody knows whether they were sent
+	doubtful sync.Map // jobs of which no one knows whether they were sent
 
 	mu         sync.Mutex
 	violations []string // guarded by mu
@@ -131,7 +131,7 @@ func (c *checker) last(ctx context.Context) {
 	c.compareStores(ctx)
 }
 
-// compareStores looks at everything in the stores, also at what nobody acknowledged.
+// compareStores looks at everything in the stores, also at what no one acknowledged.
 func (c *checker) compareStores(ctx context.Context) {
 	for what, statement := range map[string]string{
 		"patients without a row of the projection": "SELECT COUNT(*) FROM userDetails u LEFT JOIN user_meta m" +

@@ -158,16 +158,16 @@ func (p *platform) promote(ctx context.Context, r *replica) error {
 	if err := inOrder(ctx, r.db, "STOP SLAVE", "RESET SLAVE ALL"); err != nil {
 		return err
 	}
-	former := p.datadir()
+	previous := p.datadir()
 	p.TakeOver("mysql", r.name, r.argv)
 	p.primary = r.address
 	p.links["mysql"].Move(r.address)
 	p.core.Move(r.address)
 	if p.disks["mysql"] != "" {
 		p.disks["mysql"] = r.folder
-		_ = syscall.Unmount(former, syscall.MNT_DETACH)
+		_ = syscall.Unmount(previous, syscall.MNT_DETACH)
 	}
-	return os.RemoveAll(former)
+	return os.RemoveAll(previous)
 }
 
 // sent is up to where the replica has what the primary did.
@@ -179,7 +179,7 @@ func (r *replica) sent(ctx context.Context) (position string, err error) {
 	defer rows.Close()
 	columns, err := rows.Columns()
 	if err != nil || !rows.Next() {
-		return "", errors.Join(err, rows.Err(), errors.New("the replica follows nobody"))
+		return "", errors.Join(err, rows.Err(), errors.New("the replica follows no one"))
 	}
 	values := make([]any, len(columns))
 	for i, column := range columns {

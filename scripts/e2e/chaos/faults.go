@@ -46,7 +46,7 @@ var classes = []class{
 	{"freeze-service", "SIGSTOP: it holds its connections and says nothing; then SIGCONT", (*platform).allServices, 4 * time.Second, freeze},
 	{"kill-engine", "kill -9, and a start on the same data", (*platform).allEngines, 2 * time.Second, kill},
 	{"freeze-engine", "SIGSTOP, then SIGCONT", (*platform).allEngines, 4 * time.Second, freeze},
-	{"silent", "the network before an engine or a service carries nothing, and tells nobody", (*platform).linked, 5 * time.Second, weather((*link.Link).Silence)},
+	{"silent", "the network before an engine or a service carries nothing, and tells no one", (*platform).linked, 5 * time.Second, weather((*link.Link).Silence)},
 	{"half-open", "requests arrive, answers do not", (*platform).linked, 5 * time.Second, weather((*link.Link).SilenceAnswers)},
 	{"slow", "each packet takes a tenth of a second, at 64 KiB/s", (*platform).linked, 5 * time.Second,
 		weather(func(l *link.Link) { l.Slow(100*time.Millisecond, 64<<10) })},
@@ -131,7 +131,7 @@ func (d *draws) one() fault {
 	case "failover":
 		f.ready = d.p.follow
 	case "upgrade":
-		f.ready = d.p.buildFormer
+		f.ready = d.p.buildPrevious
 	}
 	return f
 }
@@ -179,7 +179,7 @@ func (p *platform) skewable() []string {
 	return []string{"mysql", "redis"}
 }
 
-// skew starts an engine anew with another clock, and again with the right one.
+// skew starts an engine again with another clock, and again with the right one.
 func skew(p *platform, name string) (begin, end func(context.Context) error) {
 	again := func(change map[string]string) func(context.Context) error {
 		return func(context.Context) error { return errors.Join(p.Stop(name), p.Start(name, change)) }

@@ -21,8 +21,8 @@ type promise struct {
 	Note int64 `json:"note,omitempty"` // the id of a notification
 
 	keptAt  time.Time // when it was seen to be true; guarded by the ledger's mutex
-	late    bool      // likewise
-	problem string    // why it was not true when looked at last; likewise
+	late    bool      // as above
+	problem string    // why it was not true when looked at last; as above
 }
 
 // from is when its time begins to run if nothing is broken.

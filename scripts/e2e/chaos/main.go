@@ -19,7 +19,7 @@ func command() int {
 	flag.Float64Var(&o.minutes, "minutes", 10, "how long things are broken")
 	flag.Uint64Var(&o.seed, "seed", 1, "of what is drawn: patients, faults and their targets")
 	flag.StringVar(&o.faults, "faults", "all", "names with commas between, or all")
-	flag.IntVar(&o.patients, "patients", 0, "of former days: nothing is broken then, and what grows is measured")
+	flag.IntVar(&o.patients, "patients", 0, "from earlier days: nothing is broken then, and what grows is measured")
 	pageFile := flag.String("page", "", "write the figures to their part of this page")
 	flag.Usage = usage
 	flag.Parse()
@@ -50,7 +50,7 @@ func command() int {
 
 func usage() {
 	out := flag.CommandLine.Output()
-	fmt.Fprintln(out, "chaos breaks a platform of its own while a laboratory works on it, and judges what became of everything acknowledged.")
+	fmt.Fprintln(out, "chaos breaks a platform of its own while a laboratory works on it, and judges the outcome of everything acknowledged.")
 	fmt.Fprintln(out, "It prints a line for each fault and for each violation, and ends with 1 if there was any.")
 	flag.PrintDefaults()
 	fmt.Fprintln(out, "faults:")

@@ -25,7 +25,7 @@ type options struct {
 	minutes float64
 	seed    uint64
 	faults  string
-	// patients of former days; above 0 nothing is broken, and what grows is measured.
+	// patients from earlier days; above 0 nothing is broken, and what grows is measured.
 	patients int
 	out      io.Writer
 	living   func(*run) // is called when the laboratory works, before anything breaks; may be nil
@@ -194,7 +194,7 @@ func (r *run) breakThings(ctx context.Context, kinds []class) {
 	}
 }
 
-// happen breaks something, mends it and waits until the platform has recovered.
+// happen breaks something, fixes it and waits until the platform has recovered.
 func (r *run) happen(ctx context.Context, faults []fault) happening {
 	for _, f := range faults {
 		if f.ready != nil {

@@ -36,7 +36,7 @@ type soak struct {
 	first, second time.Time
 }
 
-// crowd writes patients of former days of the laboratory that lives, and waits until all are found.
+// crowd writes patients from earlier days of the laboratory that lives, and waits until all are found.
 func (r *run) crowd(ctx context.Context) error {
 	into := volume.Laboratory{ID: day.Laboratory, Branch: day.Branch, Tests: []int{55, 64, 65, 66}, FirstBill: 1000}
 	all := volume.Config{Users: r.patients, Labs: 1, SeedNumber: r.seed, Into: &into}

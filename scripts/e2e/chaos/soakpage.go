@@ -13,7 +13,7 @@ import (
 const (
 	mostPart, mostMemory, mostCount = 0.05, 6 << 20, 10
 	mostFaster, mostKept, mostBytes = 1.25, 100, 2 << 20
-	// Engines write their data anew now and then, and reserve what they will need.
+	// Engines write their data again now and then, and reserve what they will need.
 	mostData           = 32 << 20
 	mostMedian float64 = 1.5
 	moreMedian         = 5 * time.Millisecond

@@ -31,16 +31,16 @@ func upgrade(p *platform, _ string) (begin, end func(context.Context) error) {
 			return nil
 		}
 	}
-	former := func(service string) []string { return []string{filepath.Join(p.former(), service), "serve"} }
+	upgradeFrom := func(service string) []string { return []string{filepath.Join(p.previousBinaries(), service), "serve"} }
 	present := func(service string) []string { return p.Endpoints.Commands[service] }
-	return roll(former), roll(present)
+	return roll(upgradeFrom), roll(present)
 }
 
-func (p *platform) former() string { return filepath.Join(p.Dir, "former") }
+func (p *platform) previousBinaries() string { return filepath.Join(p.Dir, "previous") }
 
-// buildFormer builds the programs of the release before, once.
-func (p *platform) buildFormer(ctx context.Context) error {
-	if _, err := os.Stat(p.former()); err == nil {
+// buildPrevious builds the programs of the release before, once.
+func (p *platform) buildPrevious(ctx context.Context) error {
+	if _, err := os.Stat(p.previousBinaries()); err == nil {
 		return nil
 	}
 	commit, err := previous.Commit(ctx)
@@ -48,14 +48,14 @@ func (p *platform) buildFormer(ctx context.Context) error {
 		return err
 	}
 	services := slices.DeleteFunc(slices.Clone(p.services), func(s string) bool { return slices.Contains(notUpgraded, s) })
-	building := p.former() + ".new"
+	building := p.previousBinaries() + ".new"
 	if err := previous.Build(ctx, commit, building, services); err != nil {
 		return err
 	}
-	return os.Rename(building, p.former())
+	return os.Rename(building, p.previousBinaries())
 }
 
-// former tells whether programs of the release before may answer, whose document was another.
-func former(faults []fault) bool {
+// mixesReleases reports whether binaries of the previous release may answer, which have another API document.
+func mixesReleases(faults []fault) bool {
 	return slices.ContainsFunc(faults, func(f fault) bool { return strings.HasPrefix(f.class, "upgrade") })
 }

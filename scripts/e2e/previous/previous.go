@@ -15,7 +15,7 @@ import (
 //go:embed commit
 var untagged string
 
-// ErrShallow tells that a clone lacks the release before.
+// ErrShallow reports that a clone lacks the release before.
 var ErrShallow = errors.New("this clone is shallow: it lacks the release before")
 
 // Commit returns that of the release before: the last tag, without one what the file commit says.

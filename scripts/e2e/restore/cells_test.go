@@ -40,28 +40,28 @@ var patients = []string{"9876543210", "9822011223", "9848022338"}
 // worked for 13 before. It is asked through the router, by the host 127.0.0.1.
 func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	tools := mongoTools(t)
-	former, next := startCell(t, 1), startCell(t, 2)
+	previous, next := startCell(t, 1), startCell(t, 2)
 	move := t.TempDir()
 	rows := block(t, "Say which rows are the laboratory's, in the order in which they can be deleted:")
-	deletion := block(t, "Delete it in the former cell, whose change capture takes it out of the index:")
+	deletion := block(t, "Delete it in the previous cell, whose change capture takes it out of the index:")
 	counting := block(t, "Count what both cells have of it; nothing is printed when they agree:")
-	follow(t, rows+"\n"+deletion, moving(t, next, former, move), tools) // the next cell never had it
-	former.wantEveryTable(t, filepath.Join(move, "rows"))
-	others := former.countOthers(t)
+	follow(t, rows+"\n"+deletion, moving(t, next, previous, move), tools) // the next cell never had it
+	previous.wantEveryTable(t, filepath.Join(move, "rows"))
+	others := previous.countOthers(t)
 
 	directory := filepath.Join(t.TempDir(), "cells.json")
-	direct(t, directory, former, next, `{"cell": "former"}`)
-	router := former.startRouter(t, directory)
+	direct(t, directory, previous, next, `{"cell": "previous"}`)
+	router := previous.startRouter(t, directory)
 	router.Rerun(t)
 	before := map[string]string{}
 	for _, path := range readings {
 		before[path] = timeless(router.MustAsk(t, "GET", path, ""))
 	}
-	former.finds(t, patients...)
+	previous.finds(t, patients...)
 	next.finds(t)
 
-	direct(t, directory, former, next, `{"cell": "former", "moving": true}`)
-	await.Nil(t, "the router lets nobody in", func() error {
+	direct(t, directory, previous, next, `{"cell": "previous", "moving": true}`)
+	await.Nil(t, "the router lets no one in", func() error {
 		_, err := router.Reruns(t.Context())
 		if err == nil {
 			return errors.New("it answers")
@@ -71,11 +71,11 @@ func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 		}
 		return err
 	})
-	former.sent(t)
-	environment := moving(t, former, next, move)
+	previous.sent(t)
+	environment := moving(t, previous, next, move)
 	follow(t, rows+"\n"+block(t, "Copy the laboratory, while it is silent:")+"\n"+counting, environment, tools)
 	must(t, next.Run(t.Context(), "exec", "cdc", "reconcile", "--wait", "2m"))
-	direct(t, directory, former, next, `{"cell": "next"}`)
+	direct(t, directory, previous, next, `{"cell": "next"}`)
 	next.finds(t, patients...)
 	for _, path := range readings {
 		same(t, path, before[path], func() (string, error) {
@@ -87,12 +87,12 @@ func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 		"communication_methods":["call"],"notified_person":"Dr Rao","read_back":true}`)
 
 	follow(t, deletion, environment, tools)
-	if diff := cmp.Diff(others, former.countOthers(t)); diff != "" {
-		t.Errorf("rows of others in the former cell, by table (-before +after):\n%s", diff)
+	if diff := cmp.Diff(others, previous.countOthers(t)); diff != "" {
+		t.Errorf("rows of others in the previous cell, by table (-before +after):\n%s", diff)
 	}
-	former.finds(t)
-	if _, err := former.Reruns(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
-		t.Errorf("the former cell answers %v about the laboratory that left", err)
+	previous.finds(t)
+	if _, err := previous.Reruns(t.Context()); err == nil || !strings.Contains(err.Error(), "404") {
+		t.Errorf("the previous cell answers %v about the laboratory that left", err)
 	}
 }
 
@@ -154,10 +154,10 @@ func startCell(t *testing.T, number int) cell {
 }
 
 // direct writes where laboratory 12 is.
-func direct(t *testing.T, file string, former, next cell, laboratory string) {
+func direct(t *testing.T, file string, previous, next cell, laboratory string) {
 	t.Helper()
-	text := fmt.Sprintf(`{"cells": {"former": %q, "next": %q}, "laboratories": {"127.0.0.1": %s}}`,
-		former.Endpoints.Gateway, next.Endpoints.Gateway, laboratory)
+	text := fmt.Sprintf(`{"cells": {"previous": %q, "next": %q}, "laboratories": {"127.0.0.1": %s}}`,
+		previous.Endpoints.Gateway, next.Endpoints.Gateway, laboratory)
 	must(t, os.WriteFile(file+".new", []byte(text), 0o600))
 	must(t, os.Rename(file+".new", file))
 }

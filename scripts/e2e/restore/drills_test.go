@@ -125,7 +125,7 @@ func (d *drills) found(contact string) {
 	await.Nil(d.t, "the patient in search", func() error {
 		answer, err := d.Ask(d.t.Context(), "POST", "/api/v1/users/search", fmt.Sprintf(`{"query":%q}`, contact))
 		if err == nil && !strings.Contains(answer, contact) {
-			err = errors.New("nobody is found: " + answer)
+			err = errors.New("no one is found: " + answer)
 		}
 		return err
 	})
@@ -159,7 +159,7 @@ func (d *drills) kafka() {
 	d.start("cdc")
 	d.found(d.registers())
 	d.found(before)
-	d.took(lost, "Kafka, with the connectors' offsets and history", "`cdc migrate`, a restart of cdc; connectors begin anew and all patients are computed again",
+	d.took(lost, "Kafka, with the connectors' offsets and history", "`cdc migrate`, a restart of cdc; connectors start over and all patients are computed again",
 		"nothing is lost")
 	d.equal()
 }
@@ -209,7 +209,7 @@ func (d *drills) answers(path string) error {
 	return err
 }
 
-// signIn makes the demo's sessions anew.
+// signIn makes the demo's sessions again.
 func signIn(ctx context.Context, p demolab.Platform) error {
 	fixture, err := fixtures.Demo()
 	if err != nil {

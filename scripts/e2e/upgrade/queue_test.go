@@ -55,10 +55,10 @@ func (r *receiver) count(path string) int {
 	return r.got[path]
 }
 
-// kept is a job that the former task queue accepted, and what becomes of it with the present one.
+// kept is a job that the previous task queue accepted, and what becomes of it with the present one.
 type kept struct {
 	name, path, task string // the members of the task beside its time
-	before, after    string // status, while the former task queue works and in the end
+	before, after    string // status, while the previous task queue works and in the end
 }
 
 // queueful is a job of each kind. HOOK stands for the receiver.
@@ -73,10 +73,10 @@ var queueful = []kept{
 	{"webhook that runs", "/queue/", `"task":4,"task_type":2,"data":{"url":"HOOK/slow"}`, "started", "finished"},
 	{"webhook between two attempts", "/queue/", `"task":4,"task_type":2,"retry":9,"data":{"url":"HOOK/retried"}`, "retrying", "finished"},
 	{"failed webhook", "/queue/", `"task":4,"task_type":2,"retry":0,"data":{"url":"HOOK/failed"}`, "failed", "failed"},
-	{"finished SMS with a callback that nobody took yet", "/queue/", `"task":1,"task_type":4,"subscribe":"HOOK/told","data":{"contact":9876543210,"countryCode":91,"message":"upgrade"}`, "finished", "finished"},
+	{"finished SMS with a callback that no one took yet", "/queue/", `"task":1,"task_type":4,"subscribe":"HOOK/told","data":{"contact":9876543210,"countryCode":91,"message":"upgrade"}`, "finished", "finished"},
 }
 
-// fullQueue has the former task queue, which runs, accept a job of each kind, and the present one take its place.
+// fullQueue has the previous task queue, which runs, accept a job of each kind, and the present one take its place.
 func fullQueue(t *testing.T, p demolab.Platform) {
 	r := receive(t)
 	soon := time.Now().Add(time.Minute)

@@ -66,13 +66,13 @@ func previousOnPresent(t *testing.T, p demolab.Platform, programs string, servic
 		}
 	}
 	for _, r := range requests {
-		await.Nil(t, "an answer of the former "+r.service, func() error { _, err := p.Ask(t.Context(), r.method, r.path, r.body); return err })
+		await.Nil(t, "an answer of the previous "+r.service, func() error { _, err := p.Ask(t.Context(), r.method, r.path, r.body); return err })
 	}
 	p.Rerun(t)
 	t.Logf("%d services of the release before answer on this release's schema", len(services))
 }
 
-// presentOnPrevious starts rerun on a database that the former rerun has migrated.
+// presentOnPrevious starts rerun on a database that the previous rerun has migrated.
 func presentOnPrevious(t *testing.T, p demolab.Platform, programs string) {
 	const name = "lab_before"
 	makeDatabase(t, p, name)

@@ -73,7 +73,7 @@ func (i *Index) URL() string { return i.server.URL() }
 // Alias returns the name to search.
 func (i *Index) Alias() string { return i.server.Alias }
 
-// Put writes rows as the pipeline does, the blanks of former laboratories included, and makes them visible. A row
+// Put writes rows as the pipeline does, the blanks of previous laboratories included, and makes them visible. A row
 // without a Rev has the Rev 1.
 func (i *Index) Put(rows ...Row) {
 	i.t.Helper()

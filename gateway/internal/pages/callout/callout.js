@@ -52,7 +52,7 @@ function card(item) {
   if (item.escalations > 0) notes.push(`escalated ${item.escalations} ×`);
   if (item.rerun_pending) notes.push("a rerun is pending");
   button.append(element("div", "soft", notes.join(" · ")));
-  if (item.notices_off) button.append(element("div", "off", "Nobody was notified: notifications are switched off."));
+  if (item.notices_off) button.append(element("div", "off", "No one was notified: notifications are switched off."));
   button.addEventListener("click", () => open(item));
   return button;
 }
@@ -286,7 +286,7 @@ async function open(item) {
   if (chosen.lab_report_id === item.lab_report_id) $("history").replaceChildren(...lines); // else another card was opened meanwhile
 }
 
-// toldAt is the time of the call when somebody changed it: the last time that the clock showed it. Undefined is now.
+// toldAt is the time of the call when someone changed it: the last time that the clock showed it. Undefined is now.
 function toldAt() {
   const text = $("told-at").value;
   if (!text || text === $("told-at").defaultValue) return undefined;
@@ -342,7 +342,7 @@ async function save(isDraft) {
   say(done ? "The callout is recorded." : "The attempt is saved; the result still waits.");
 }
 
-// failedToSave says why. When the result changed meanwhile, the dialog shows it as it is now: nobody was told of that.
+// failedToSave says why. When the result changed meanwhile, the dialog shows it as it is now: no one was told of that.
 async function failedToSave(failed) {
   if (failed.status === 409 && !chosen.wrong) {
     try {
@@ -377,7 +377,7 @@ $("full").addEventListener("click", () => {
   if (document.fullscreenElement) document.exitFullscreen();
   else document.documentElement.requestFullscreen();
 });
-// The card may have been drawn anew since: who works with the keyboard goes on where the dialog was opened.
+// The card may have been drawn again since: who works with the keyboard goes on where the dialog was opened.
 $("dialog").addEventListener("close", () => focusCard(chosen.lab_report_id));
 setInterval(() => { if (!$("dialog").open && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // ages
 setInterval(listen, 1000);

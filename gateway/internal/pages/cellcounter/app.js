@@ -9,7 +9,7 @@ let counter = null;
 let subject = null; // whose count this is: {test, report, observer}; report is 0 until one is entered
 let cells = new Map();
 let finished = false;
-let busy = false; // somebody is asked, or a count is being saved: no key counts
+let busy = false; // someone is asked, or a count is being saved: no key counts
 
 function say(text, kind = "") {
   $("message").className = "message " + kind;
@@ -84,7 +84,7 @@ function begin(asked, view, list) {
   draw();
 }
 
-// bringBack shows what was counted in this browser, whoever did: several people may use one beside a microscope.
+// bringBack shows what was counted in this browser, by any user: several people may use one beside a microscope.
 function bringBack(kept) {
   const lost = counter.bringBack(kept.count);
   subject.observer = kept.subject.observer;
@@ -179,7 +179,7 @@ function beep() {
 }
 
 // press takes a key: Enter ends a count wherever the focus is, all others belong to a field or button that has the focus
-// when it uses them. A key that is held repeats itself, which nobody counted.
+// when it uses them. A key that is held repeats itself, which no one counted.
 function press(event) {
   if (!counter || busy || event.ctrlKey || event.metaKey || event.altKey) {
     return;
@@ -307,7 +307,7 @@ function countOn() {
   say("Counting on to " + counter.target + ".");
 }
 
-// observe changes who counts. Cells of one observer become another's only when somebody says so.
+// observe changes who counts. Cells of one observer become another's only when someone says so.
 async function observe() {
   const observer = Number($("observer").value);
   $("observer").blur();

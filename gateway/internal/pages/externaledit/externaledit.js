@@ -7,7 +7,7 @@ const first = { template_id: 1, word_s3_filepath: "templates/report.docx" };
 
 const $ = (id) => document.getElementById(id);
 let report = 0;
-let session = null; // who holds it; null when nobody does
+let session = null; // who holds it; null when no one does
 let versions = [];
 let more = false; // there are older versions than those
 let stream = null;
@@ -56,7 +56,7 @@ function row(one) {
 function show() {
   $("holder").hidden = $("versions").hidden = false;
   $("held").textContent = session ? `${session.author_name} has report ${report} open, last sign of life ${moment(session.updated_at)}.`
-    : `Nobody edits report ${report}.`;
+    : `No one edits report ${report}.`;
   $("open").hidden = session !== null;
   $("take").hidden = $("end").hidden = session === null;
   $("rows").replaceChildren(...versions.map(row));
@@ -76,7 +76,7 @@ async function holder() {
 const page = 50;
 const list = async (before = "") => (await ask(`${base}${report}/revisions?limit=${page}${before && `&before=${before}`}`)).revisions;
 
-// load keeps the older versions that somebody has asked for.
+// load keeps the older versions that someone has asked for.
 async function load() {
   const of = report;
   const [held, newest] = await Promise.all([holder(), list()]);

@@ -126,7 +126,7 @@ async function search() {
     const left = answer.total > hits.length ? ` The closest ${hits.length} are shown: type more to see the others.` : "";
     const partly = answer.degraded ? " Not everything could be searched: try again in a moment." : "";
     const found = duplicates ? `${many} may be this patient: open each before you register anybody.` : `${many} found.`;
-    const nobody = duplicates ? "Nobody here has this birth date or telephone and a name like it." : "Nobody found. Try part of the name, or the telephone number.";
+    const nobody = duplicates ? "No one here has this birth date or telephone and a name like it." : "No one found. Try part of the name, or the telephone number.";
     say((hits.length ? found + left : nobody) + partly, answer.degraded);
   } catch (problem) {
     if (mine === asked) failed(problem);

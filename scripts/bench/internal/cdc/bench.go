@@ -83,7 +83,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	return nil
 }
 
-// settled tells whether every row of the tables has reached its topic and every event the end of its way.
+// settled reports whether every row of the tables has reached its topic and every event the end of its way.
 func (b *bench) settled(ctx context.Context) (bool, error) {
 	counts, err := b.broker.counts()
 	if err != nil {

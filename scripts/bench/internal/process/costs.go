@@ -13,7 +13,7 @@ type Costs struct {
 	pids map[string]int
 }
 
-// NewCosts returns the costs of the processes of pids, by name; 0 stands for an engine that somebody else started.
+// NewCosts returns the costs of the processes of pids, by name; 0 stands for an engine that someone else started.
 func NewCosts(pids map[string]int) *Costs {
 	ours := maps.Clone(pids)
 	maps.DeleteFunc(ours, func(_ string, pid int) bool { return pid == 0 })

@@ -13,7 +13,7 @@ import (
 )
 
 // storeAlone inserts as many times 30 documents as a round has reports, over as many connections and with the unique
-// index of the values, and returns how many of these inserts a second the store takes when nobody asks or decides
+// index of the values, and returns how many of these inserts a second the store takes when no one asks or decides
 // anything.
 func (l *laboratory) storeAlone(ctx context.Context) (float64, error) {
 	values := l.docs.Collection("BenchValues")

@@ -42,7 +42,7 @@ func (b *bench) cold(ctx context.Context) error {
 	return nil
 }
 
-// restart starts the engine anew, and waits until it has the index.
+// restart starts the engine again, and waits until it has the index.
 func (b *bench) restart(ctx context.Context) error {
 	if err := b.sandbox.Stop("elasticsearch"); err != nil {
 		return err

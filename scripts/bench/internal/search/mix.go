@@ -8,7 +8,7 @@ import (
 )
 
 // shares say how often each kind of text is asked, in hundredths: what is typed at the counter of a laboratory, most of
-// it by name or telephone, and a good deal unfinished, misspelled or of somebody who is not there.
+// it by name or telephone, and a good deal unfinished, misspelled or of someone who is not there.
 var shares = map[string]int{
 	"whole name": 11, "words in another order": 4, "last word begun": 13, "beginnings of words": 8,
 	"typing error": 2, "two typing errors": 1, "typing error and digits": 1, "sound": 4, "sound, last word begun": 2,

@@ -53,7 +53,7 @@ func Relevance(ctx context.Context, r *report.Report) error {
 	})
 }
 
-// negatives is the percentage of texts that nobody answers to by which our side finds somebody.
+// negatives is the percentage of texts that no one answers to by which our side finds someone.
 func (b *bench) negatives(ctx context.Context) (float64, error) {
 	texts := relevance.Nobodys()
 	found := map[*side]int{}
@@ -68,7 +68,7 @@ func (b *bench) negatives(ctx context.Context) (float64, error) {
 			}
 		}
 	}
-	b.report.Progress("of %d texts that nobody answers to, %d find somebody; with %s %d, with %s %d", len(texts), found[b.ours],
+	b.report.Progress("of %d texts that no one answers to, %d find someone; with %s %d, with %s %d", len(texts), found[b.ours],
 		peerName, found[b.peer], plainName, found[b.plain])
 	return 100 * float64(found[b.ours]) / float64(len(texts)), nil
 }

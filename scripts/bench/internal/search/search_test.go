@@ -43,16 +43,16 @@ func TestOurAnswersAreJudged(t *testing.T) {
 		ok     bool
 		missed int64
 	}{
-		"the one who is meant":              {"email", []inprocess.Hit{other, right}, true, true, 0},
-		"somebody else":                     {"email", []inprocess.Hit{other}, true, false, 0},
-		"somebody else of a sound":          {"sound", []inprocess.Hit{other}, true, true, 1},
-		"somebody else by the peer":         {"email", []inprocess.Hit{other}, false, true, 1},
-		"somebody where nobody is meant":    {foreign, []inprocess.Hit{other}, true, false, 0},
-		"nobody where nobody is meant":      {foreign, nil, true, true, 0},
-		"a patient of another laboratory":   {"email", []inprocess.Hit{right, alien}, true, false, 0},
-		"a foreign patient, by the peer":    {"email", []inprocess.Hit{right, alien}, false, false, 0},
-		"a foreign patient where none is":   {foreign, []inprocess.Hit{alien}, true, false, 0},
-		"somebody for a mistyped telephone": {"typing error and digits", nil, true, true, 1},
+		"the one who is meant":             {"email", []inprocess.Hit{other, right}, true, true, 0},
+		"someone else":                     {"email", []inprocess.Hit{other}, true, false, 0},
+		"someone else of a sound":          {"sound", []inprocess.Hit{other}, true, true, 1},
+		"someone else by the peer":         {"email", []inprocess.Hit{other}, false, true, 1},
+		"someone where no one is meant":    {foreign, []inprocess.Hit{other}, true, false, 0},
+		"no one where no one is meant":     {foreign, nil, true, true, 0},
+		"a patient of another laboratory":  {"email", []inprocess.Hit{right, alien}, true, false, 0},
+		"a foreign patient, by the peer":   {"email", []inprocess.Hit{right, alien}, false, false, 0},
+		"a foreign patient where none is":  {foreign, []inprocess.Hit{alien}, true, false, 0},
+		"someone for a mistyped telephone": {"typing error and digits", nil, true, true, 1},
 	} {
 		s := &side{name: name, strict: c.strict, find: func(context.Context, int64, string) ([]inprocess.Hit, error) { return c.hits, nil }}
 		answered, err := s.ask(t.Context(), relevance.Judgement{Kind: c.kind, LabID: 1, Want: 7})

@@ -45,8 +45,8 @@ func (s *side) ask(ctx context.Context, j relevance.Judgement) (bool, error) {
 	return true, s.judge(j, hits)
 }
 
-// judge requires that nobody is of another laboratory, and when it is strict the patient who is meant, or nobody where
-// nobody is.
+// judge requires that no one is of another laboratory, and when it is strict the patient who is meant, or no one where
+// no one is.
 func (s *side) judge(j relevance.Judgement, hits []inprocess.Hit) error {
 	if i := slices.IndexFunc(hits, func(h inprocess.Hit) bool { return h.LabID != j.LabID }); i >= 0 {
 		return fmt.Errorf(
@@ -67,7 +67,7 @@ func (s *side) judge(j relevance.Judgement, hits []inprocess.Hit) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"%s: %q, a %s in laboratory %d, finds %d patients, and patient %d is meant (0: nobody)",
+		"%s: %q, a %s in laboratory %d, finds %d patients, and patient %d is meant (0: no one)",
 		s.name,
 		j.Text,
 		j.Kind,

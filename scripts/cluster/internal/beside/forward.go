@@ -32,7 +32,7 @@ func join(client net.Conn, to string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", to)
 	if err != nil {
-		return // the client sees its connection closed, as with an engine that is away
+		return // the client sees its connection closed, as with an engine that is unavailable
 	}
 	defer server.Close()
 	var both sync.WaitGroup

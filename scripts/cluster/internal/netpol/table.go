@@ -1,4 +1,4 @@
-// Package netpol enforces the NetworkPolicies of a cluster of one node, in IPv4: one table of nftables is written anew
+// Package netpol enforces the NetworkPolicies of a cluster of one node, in IPv4: one table of nftables is written again
 // whenever a pod, a namespace or a policy changes. Clusters in earnest have a network plugin for it.
 package netpol
 

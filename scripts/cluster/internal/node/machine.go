@@ -106,7 +106,7 @@ func removeGroup(top string) error {
 		if err == nil && entry.IsDir() {
 			folders = append(folders, path)
 		}
-		return nil // what is gone meanwhile is no error
+		return nil // what is gone meanwhile is not an error
 	}
 	if err := filepath.WalkDir(top, walk); err != nil {
 		return err

@@ -122,7 +122,7 @@ func image(entrypoint []string, files map[string][]byte) (v1.Image, error) {
 	return imageOf(layer, entrypoint)
 }
 
-// imageOf is an image of one layer for this machine's kind, of the user that is nobody special.
+// imageOf is an image of one layer for this machine's kind, of the user that is no one special.
 func imageOf(layer v1.Layer, entrypoint []string) (v1.Image, error) {
 	made, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1), layer)
 	if err != nil {

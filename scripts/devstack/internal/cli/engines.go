@@ -152,7 +152,7 @@ func (t *testEngines) addMySQL(wanted engines.Wanted) error {
 	return nil
 }
 
-// certificate makes one that nobody trusts yet, so that the server offers TLS beside plain connections.
+// certificate makes one that no one trusts yet, so that the server offers TLS beside plain connections.
 func (t *testEngines) certificate() (certificates.Files, error) {
 	folder := filepath.Join(t.work, "mysql-tls")
 	if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -26,7 +26,7 @@ func Connect(place Place, brokers, password string, java Java) Engine {
 	}
 }
 
-// ConnectorsRun asks Kafka Connect at url whether each named connector runs with a task. held are those that somebody
+// ConnectorsRun asks Kafka Connect at url whether each named connector runs with a task. held are those that someone
 // stopped or paused: they count as they are.
 func ConnectorsRun(ctx context.Context, url string, names []string) (held []string, err error) {
 	type part struct{ State string }

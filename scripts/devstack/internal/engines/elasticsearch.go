@@ -17,7 +17,7 @@ import (
 
 const elasticsearchHeapMiB = 512
 
-// SearchNode is what a node has besides its own port: the transport addresses of all nodes of its cluster, as
+// SearchNode is what a node has in addition to its own port: the transport addresses of all nodes of its cluster, as
 // host:port, and which of them is its own.
 type SearchNode struct {
 	Transports []string

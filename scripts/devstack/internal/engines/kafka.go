@@ -41,7 +41,7 @@ func Kafka(place Place, broker KafkaBroker, java Java) Engine {
 	}
 }
 
-// KafkaBroker is what a broker has besides its own port.
+// KafkaBroker is what a broker has in addition to its own port.
 type KafkaBroker struct {
 	Advertised  string   // where clients are told to come, as host:port: "" means to the broker's own port
 	Cluster     string   // "": a new one

@@ -114,7 +114,7 @@ func MySQL(place Place, durability Durability, distributions string) (Engine, er
 
 func initFile(data string) string { return data + ".init.sql" }
 
-// rootOverTCP: the server makes root@localhost alone, which without name resolution nobody over TCP is.
+// rootOverTCP: the server makes root@localhost alone, which without name resolution no one over TCP is.
 const rootOverTCP = `SET sql_log_bin=0;
 CREATE USER IF NOT EXISTS root@'127.0.0.1';
 GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;

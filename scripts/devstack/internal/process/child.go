@@ -75,7 +75,7 @@ func tail(file string, lines int) string {
 }
 
 // StopStranger ends a process that an earlier devstack started: SIGTERM, grace, SIGKILL to its group. It does
-// nothing when id no longer runs, whoever has the pid now.
+// nothing when id no longer runs, even when another process has the pid now.
 func StopStranger(id Identity, grace time.Duration) {
 	if !id.Alive() {
 		return

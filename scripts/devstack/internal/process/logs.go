@@ -12,7 +12,7 @@ import (
 const MostLog = 32 << 20
 
 // BoundLog sets a log aside as <file>.1, in place of an older one, when it is larger than most bytes. Its writer keeps
-// the file open in append mode and goes on in the same one; what it writes at that very moment may be lost.
+// the file open in append mode and continues in the same one; what it writes at that very moment may be lost.
 func BoundLog(file string, most int64) error {
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -27,7 +27,7 @@ func (d Directory) Write(name string, pid int) error {
 	return nil
 }
 
-// Remove forgets name; a name that is not recorded is no error.
+// Remove forgets name; a name that is not recorded is not an error.
 func (d Directory) Remove(name string) { _ = os.Remove(d.file(name)) }
 
 // Find returns the recorded identity of name; it may be of a process that is gone.

@@ -9,7 +9,7 @@ import (
 )
 
 // A child that is just being started holds its parent's sockets until its program begins, also those that the parent
-// has closed: a port that nobody is known to hold is looked at again.
+// has closed: a port that no one is known to hold is looked at again.
 const (
 	portLooks = 20
 	lookAgain = 50 * time.Millisecond

@@ -58,10 +58,10 @@ func TestAZombieIsNotAlive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Kill(); err != nil { // nobody waits for it yet
+	if err := cmd.Process.Kill(); err != nil { // no one waits for it yet
 		t.Fatal(err)
 	}
-	await.True(t, "the end of a killed process that nobody reaped", func() bool { return !id.Alive() })
+	await.True(t, "the end of a killed process that no one reaped", func() bool { return !id.Alive() })
 }
 
 func TestPidFilesFindOnlyTheLiving(t *testing.T) {

@@ -73,7 +73,7 @@ func CommandLine(pid int) string {
 	return strings.TrimSpace(strings.ReplaceAll(string(text), "\x00", " "))
 }
 
-// PortOwner finds the process that listens on a local TCP port. It returns 0 when nobody does, or when the
+// PortOwner finds the process that listens on a local TCP port. It returns 0 when no one does, or when the
 // listener belongs to a user whose processes this one may not inspect.
 func PortOwner(port int) int {
 	inodes := listeningInodes(port)

@@ -24,7 +24,7 @@ type Stack struct {
 	BlobURL       string
 	DemoFile      string // who may be signed in without a password; "" when there is no demo laboratory
 
-	TraceCollector string // host:port; "" when nobody collects
+	TraceCollector string // host:port; "" when no one collects
 
 	// The pipeline; "" when this stack runs without.
 	KafkaBrokers      string // host:port with commas between
@@ -35,7 +35,7 @@ type Stack struct {
 
 // The names that change capture gives to topics, and its user of the database.
 const (
-	topicPrefix   = "lab" // Debezium's; the name of a topic goes on with the database's
+	topicPrefix   = "lab" // Debezium's; the name of a topic continues with the database's
 	ConnectorUser = "cdc_connector"
 )
 

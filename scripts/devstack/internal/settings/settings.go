@@ -150,7 +150,7 @@ func parseAddress(name string, getenv func(string) string) (string, error) {
 	return value, nil
 }
 
-// parseDay says whether a day of the demo laboratory is played: by default for somebody who looks.
+// parseDay reports whether a day of the demo laboratory is played: by default for someone who looks.
 func parseDay(value string, seed Seed) (bool, error) {
 	switch value {
 	case "day":

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/volume"
 )
 
-// crowd are patients of former days of the demo laboratory, so that there is somebody to search for.
+// crowd are patients from earlier days of the demo laboratory, so that there is someone to search for.
 func crowd() volume.Config {
 	return volume.Config{Users: 10_000, Labs: 1, SeedNumber: 1, Into: &volume.Laboratory{
 		ID: day.Laboratory, Branch: day.Branch, Tests: []int{55, 64, 65, 66, 67, 68}, FirstBill: 1000}}

@@ -67,7 +67,7 @@ func (r *running) seedOnce(ctx context.Context, db *sql.DB, target seed.Target, 
 	return nil
 }
 
-// once loads what name stands for unless a start before did, and says whether it was this one.
+// once loads what name stands for unless a start before did, and reports whether it was this one.
 func (r *running) once(ctx context.Context, db *sql.DB, name string, load func() error) (loaded bool, err error) {
 	var before int
 	if err := db.QueryRowContext(ctx, countMarker, name).Scan(&before); err != nil {

@@ -17,7 +17,7 @@ const examples = `Requests to copy and paste. The cookie is sessionid=demo-lab-u
   # a moment later the task queue has posted the request: the rerun is open and waits for the analyser
   curl -s -b sessionid=demo-lab-user {{.Gateway}}/api-v3/sample-rerun/7001
 
-  # a message that no provider sends, and what became of its job
+  # a message that no provider sends, and the outcome of its job
   JOB=$(curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/queue/ \
     -d '[{"task":1,"task_type":4,"data":{"contact":9876543210,"countryCode":91,"message":"Your report is ready."}}]' \
     | grep -o '"job_ids":\["[^"]*' | cut -d'"' -f4)
@@ -38,7 +38,7 @@ const examples = `Requests to copy and paste. The cookie is sessionid=demo-lab-u
   # a critical potassium waits for a call; on the wall: {{.Gateway}}/callout/
   curl -s -b sessionid=demo-lab-user {{.Gateway}}/report/9005/critical/records
 
-  # somebody calls, and the values are read back; the history shows it
+  # someone calls, and the values are read back; the history shows it
   curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/report/9005/critical/callout \
     -d '{"lab_report_ids":[7009],"recipients":["Referral Doctor"],"communication_methods":["call"],"read_back":true,"notified_person":"Dr Arvind Rao"}'
   curl -s -b sessionid=demo-lab-user '{{.Gateway}}/report/bulk/critical-notification/logs?report_ids=7009'
@@ -60,7 +60,7 @@ const examples = `Requests to copy and paste. The cookie is sessionid=demo-lab-u
   curl -s -b sessionid=demo-organization {{.Gateway}}/api-v3/notifications/all
 {{- if .Search}}
 
-  # a patient, by a part of the name; a typing error, a telephone's last digits and a sample's number work as well; as somebody types:
+  # a patient, by a part of the name; a typing error, a telephone's last digits and a sample's number work as well; as someone types:
   # {{.Gateway}}/search/
   curl -s -b sessionid=demo-lab-user -H 'content-type: application/json' {{.Gateway}}/api/v1/users/search -d '{"query":"rahul sha"}'
 {{- end}}

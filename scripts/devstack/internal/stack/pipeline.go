@@ -76,7 +76,7 @@ func (r *running) captures() bool {
 	return slices.ContainsFunc(r.Services, func(s roster.Service) bool { return s.Pipeline })
 }
 
-// awaitConnectors waits until every connector runs. One that somebody stopped or paused stays so, also across a
+// awaitConnectors waits until every connector runs. One that someone stopped or paused stays so, also across a
 // restart of the stack, and is only mentioned.
 func (r *running) awaitConnectors(ctx context.Context) error {
 	if !r.captures() || slices.Contains(r.Caller, "CDC_CONNECTORS_APPLY=never") {
@@ -91,7 +91,7 @@ func (r *running) awaitConnectors(ctx context.Context) error {
 		held, err := engines.ConnectorsRun(ctx, worker, connectors.Names())
 		if err == nil {
 			for _, name := range held {
-				fmt.Fprintf(r.Out, "%s was stopped by somebody and stays so: nothing that it captures reaches the index\n", name)
+				fmt.Fprintf(r.Out, "%s was stopped by someone and stays so: nothing that it captures reaches the index\n", name)
 			}
 			return nil
 		}

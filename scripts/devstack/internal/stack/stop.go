@@ -18,7 +18,7 @@ import (
 const supervisorGrace = serviceGrace + engineGrace + 10*time.Second
 
 // Stop ends the stack of this LAB_DIR: first the devstack that runs it, then whatever is left, e.g. after that
-// devstack was killed. Stopping a stack that does not run is no error.
+// devstack was killed. Stopping a stack that does not run is not an error.
 func Stop(s settings.Settings, out io.Writer) error {
 	pids := process.Directory(s.Run())
 	id, known := pids.Find(supervisor)

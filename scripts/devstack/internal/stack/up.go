@@ -21,7 +21,7 @@ const ExitRunning = 3
 const followInterval = 50 * time.Millisecond
 
 // Up runs `binary --dir LAB_DIR run` in the background, shows its progress, and returns when the stack is ready. A
-// stack that runs already is no error. When ctx ends first, the stack is stopped.
+// stack that runs already is not an error. When ctx ends first, the stack is stopped.
 func Up(ctx context.Context, s settings.Settings, binary string, out io.Writer) error {
 	if Running(s) {
 		return sayRunning(s, out)

@@ -12,7 +12,7 @@ const (
 // Division is a bill's amounts after a split.
 type Division struct {
 	Parent, New Amounts
-	// Limited tells that the moved tests cost more than the bill has, or less than nothing: the new bill got at most
+	// Limited reports that the moved tests cost more than the bill has, or less than nothing: the new bill got at most
 	// what there is.
 	Limited bool
 }

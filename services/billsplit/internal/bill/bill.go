@@ -71,5 +71,5 @@ type Row struct {
 // IsChild reports whether the row belongs to a profile.
 func (r Row) IsChild() bool { return r.ProfileID != 0 }
 
-// Counts reports whether the row is a test that somebody pays for.
+// Counts reports whether the row is a test that someone pays for.
 func (r Row) Counts() bool { return !r.IsChild() && !r.Dismissed }

@@ -131,7 +131,7 @@ func TestSelection(t *testing.T) {
 	}
 }
 
-// TestWhatMovesWithItsProfileIsCheckedToo has one profile, 1, and a child of it that nobody asked for.
+// TestWhatMovesWithItsProfileIsCheckedToo has one profile, 1, and a child of it that no one asked for.
 func TestWhatMovesWithItsProfileIsCheckedToo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

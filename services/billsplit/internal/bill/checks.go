@@ -127,7 +127,7 @@ func CheckExecution(b Bill, s Selection, around Surroundings) []Failure {
 	return f
 }
 
-// Warnings tells what the amounts of a bill have that a split cannot mend.
+// Warnings tells what the amounts of a bill have that a split cannot fix.
 func Warnings(b Bill, rows []Row, d Division) []Failure {
 	var w []Failure
 	if Disagrees(b.Amounts, rows) {

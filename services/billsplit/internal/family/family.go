@@ -44,7 +44,7 @@ type Reader interface {
 	Family(ctx context.Context, lab authn.LabScope, billID int64) ([]Member, error)
 }
 
-// ErrNoBill tells that the laboratory has no such bill.
+// ErrNoBill reports that the laboratory has no such bill.
 var ErrNoBill = apperr.New(apperr.NotFound, bill.NotFound, bill.BillNotFound.Message)
 
 // Observer is told what happened.

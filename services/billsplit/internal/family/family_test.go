@@ -44,7 +44,7 @@ func TestAFamilyAddsUp(t *testing.T) {
 				t.Fatalf("%+v %v", f, err)
 			}
 			want := worked().Bills[original].Amounts
-			want.CoPay, want.PatientPayable = 4000, 4000 // the moved tests' co-pay is nobody's any more
+			want.CoPay, want.PatientPayable = 4000, 4000 // the moved tests' co-pay is no one's any more
 			if diff := cmp.Diff(want, f.Sum); diff != "" {
 				t.Error(diff)
 			}
@@ -128,7 +128,7 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 		"a moved child was dismissed":               {"BILL_CHANGED", func(s *memory.State, _ int64) { r := s.Tests[104]; r.Dismissed = true; s.Tests[104] = r }},
 		"the original was written and written back": {"BILL_CHANGED", func(s *memory.State, _ int64) { b := s.Bills[original]; b.Version += 2; s.Bills[original] = b }},
 		"the new bill was written and written back": {"BILL_CHANGED", func(s *memory.State, id int64) { b := s.Bills[id]; b.Version += 2; s.Bills[id] = b }},
-		"nobody noted what the tests cost":          {"SPLIT_TOO_OLD", func(s *memory.State, _ int64) { s.Splits[0].Rows = nil }},
+		"no one noted what the tests cost":          {"SPLIT_TOO_OLD", func(s *memory.State, _ int64) { s.Splits[0].Rows = nil }},
 		"a test went away":                          {"BILL_CHANGED", func(s *memory.State, _ int64) { delete(s.Tests, 104) }},
 		"an attachment": {"BILL_CHANGED", func(s *memory.State, id int64) {
 			s.Attachments[9] = memory.Attachment{BillID: id, Category: "image", Active: true}

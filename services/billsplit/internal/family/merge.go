@@ -25,7 +25,7 @@ var (
 	errChanged = apperr.New(apperr.Conflict, "BILL_CHANGED",
 		"One of the two bills changed since the split, so it cannot be undone; correct the bills by hand")
 	errNoRows = apperr.New(apperr.Conflict, "SPLIT_TOO_OLD",
-		"This split was made before its tests were recorded, so nobody can tell whether they changed; "+
+		"This split was made before its tests were recorded, so no one can tell whether they changed; "+
 			"correct the bills by hand")
 )
 
@@ -210,7 +210,7 @@ func (p pair) changedTests() []int64 {
 	return slices.Sorted(maps.Keys(changed))
 }
 
-// headsChanged tells whether somebody wrote either bill since. Each later split and its undoing wrote its bill once.
+// headsChanged reports whether someone wrote either bill since. Each later split and its undoing wrote its bill once.
 func (p pair) headsChanged() bool {
 	versions := map[int64]int64{p.parent.ID: p.record.ParentVersion, p.new.ID: 0}
 	for _, r := range p.later {

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// Access says which of a laboratory's staff may work on its bills. Nobody else may.
+// Access says which of a laboratory's staff may work on its bills. No one else may.
 type Access string
 
 // The values of BILL_SPLIT_ACCESS.

@@ -60,7 +60,7 @@ const (
 // Modes lists them.
 func Modes() []string { return []string{modeValidate, modeCalculate, modeExecute} }
 
-// Validate makes the checks of every mode. The warnings tell what an execution would refuse besides.
+// Validate makes the checks of every mode. The warnings tell what else an execution would refuse.
 func (s *Splitter) Validate(ctx context.Context, r Request) (failures, warnings []bill.Failure, err error) {
 	defer s.timed(modeValidate)()
 	a, err := s.view(ctx, r)

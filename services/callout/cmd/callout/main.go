@@ -1,4 +1,4 @@
-// Command callout is the service of critical results: it finds them, tells of them, and proves that somebody was told.
+// Command callout is the service of critical results: it finds them, tells of them, and proves that someone was told.
 package main
 
 import (

@@ -37,7 +37,7 @@ var sessions = map[string]string{
 	"organization": `{"session_type":"organization","lab_id":12,"org_id":45}`,
 }
 
-// as returns the context of a session, of a service when the name begins with service/, or of nobody.
+// as returns the context of a session, of a service when the name begins with service/, or of no one.
 func as(r *servicetest.Running, t *testing.T, name string) context.Context {
 	t.Helper()
 	if service, ok := strings.CutPrefix(name, "service/"); ok {

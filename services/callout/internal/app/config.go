@@ -34,12 +34,12 @@ type Config struct {
 	Reap   reap.Config    `envPrefix:"REAP_"`
 	Sweep  sweep.Config   `envPrefix:"SWEEP_"`
 
-	// EscalateAfter is how long a critical result may wait before somebody is told that nobody called; a laboratory may
+	// EscalateAfter is how long a critical result may wait before someone is told that no one called; a laboratory may
 	// have its own.
 	EscalateAfter time.Duration `env:"ESCALATE_AFTER" envDefault:"30m"`
 	// EscalateMost is how often that is repeated.
 	EscalateMost int `env:"ESCALATE_MOST" envDefault:"3"`
-	// SettingsPermission lets users who are no administrators change the laboratory's settings; empty: nobody else may.
+	// SettingsPermission lets users who are no administrators change the laboratory's settings; empty: no one else may.
 	SettingsPermission string `env:"SETTINGS_PERMISSION" envDefault:"callout_configure"`
 	// EventStreamSeconds ends a stream of the board; the browser comes back, and its login is looked at again.
 	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`

@@ -61,11 +61,11 @@ func newMetrics(registry prometheus.Registerer, c clock.Clock) (*metrics, error)
 			Name: "callout_saved_total", Help: "Reports of callouts that were recorded.",
 		}, []string{"kind"}),
 		escalated: counter("callout_escalated_total", "Deadlines of bills that passed without a callout."),
-		exhausted: counter("callout_exhausted_total", "Reports that were escalated for the last time: nobody is told again."),
+		exhausted: counter("callout_exhausted_total", "Reports that were escalated for the last time: no one is told again."),
 		corrected: counter("callout_corrected_total", "Reports of which a called value was corrected to not critical."),
 		unclear:   counter("callout_unclear_total", "Values with critical limits that cannot be judged."),
 		off: counter("callout_notices_off_total",
-			"Notices that nobody got: the laboratory has the type of notification switched off."),
+			"Notices that no one got: the laboratory has the type of notification switched off."),
 		open:    gauge("callout_open_reports", "Reports that wait for a callout, in all laboratories."),
 		overdue: gauge("callout_overdue_reports", "Those of them whose first deadline has passed."),
 		silent:  gauge("callout_exhausted_reports", "Those of them that are not escalated any more."),
@@ -73,7 +73,7 @@ func newMetrics(registry prometheus.Registerer, c clock.Clock) (*metrics, error)
 		reaped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "callout_reaped_total", Help: "What the reaper found out of line.",
 		}, []string{"what"}),
-		swept:    counter("callout_swept_total", "Reports that changed and that nobody had asked to evaluate."),
+		swept:    counter("callout_swept_total", "Reports that changed and that no one had asked to evaluate."),
 		watching: gauge("callout_event_streams", "Open boards."),
 	}
 	for _, c := range []prometheus.Collector{

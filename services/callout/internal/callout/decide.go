@@ -22,12 +22,12 @@ func (t *Told) holds() []Parameter {
 	})
 }
 
-// Case is a report with what is known about it besides its values.
+// Case is a report with what is known about it apart from its values.
 type Case struct {
 	Status Status
 	Wait   *Episode // nil: it has no open episode
 	Told   *Told    // nil: no callout of it is known
-	// Named means that somebody asked for this report: then one that was done before this service came is judged, too.
+	// Named means that someone asked for this report: then one that was done before this service came is judged, too.
 	Named bool
 }
 
@@ -73,8 +73,8 @@ func (f Finding) waiting(c Case) (Event, bool) {
 	return FoundCritical, true // another program wrote an older state over ours
 }
 
-// Clears tells whether everything that opened a wait is certainly not critical any more; of a wait of which nothing is
-// known, whether nothing is left to doubt.
+// Clears reports whether everything that opened a wait is certainly not critical any more; of a wait of which nothing
+// is known, whether nothing is left to doubt.
 func (f Finding) Clears(wait *Episode) bool {
 	if wait == nil || len(wait.Parameters) == 0 {
 		return !f.Undecided
@@ -94,7 +94,7 @@ func (f Finding) Waits(opened []Parameter) []Parameter {
 	return waits
 }
 
-// Adds tells whether a parameter is critical that was not among those that opened the wait.
+// Adds reports whether a parameter is critical that was not among those that opened the wait.
 func (f Finding) Adds(opened []Parameter) bool {
 	return slices.ContainsFunc(f.Critical, func(now Parameter) bool {
 		return !slices.ContainsFunc(opened, func(p Parameter) bool { return p.FormatID == now.FormatID })
@@ -102,7 +102,7 @@ func (f Finding) Adds(opened []Parameter) bool {
 }
 
 // Shown is Waits for who lists or records a callout of a waiting report: what opened the wait when nothing is left, as
-// nobody has judged the report since.
+// no one has judged the report since.
 func (f Finding) Shown(opened []Parameter) []Parameter {
 	if waits := f.Waits(opened); len(waits) > 0 {
 		return waits
@@ -129,7 +129,7 @@ func (f Finding) Corrections(t *Told) []int64 {
 	})
 }
 
-// covers tells whether every present value was communicated.
+// covers reports whether every present value was communicated.
 func covers(told, present []Parameter) bool {
 	for _, p := range present {
 		same := func(t Parameter) bool { return t.FormatID == p.FormatID && t.RawValue == p.RawValue }
@@ -147,8 +147,8 @@ type Call struct {
 	Corrected bool
 }
 
-// Spares tells whether the calls of a patient, the earliest first, make a call of the critical values needless: the
-// last call of each was read back, was not taken back, and the value is not further outside than it was.
+// Spares reports whether the calls of a patient, the earliest first, make a call of the critical values unnecessary:
+// the last call of each was read back, was not taken back, and the value is not further outside than it was.
 func Spares(calls []Call, critical []Parameter) bool {
 	for _, p := range critical {
 		last := -1

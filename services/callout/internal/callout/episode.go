@@ -11,7 +11,7 @@ type Episode struct {
 	DetectedAt time.Time
 	DueAt      time.Time // zero: no escalation follows
 	Level      int       // escalations so far
-	// Parameters are what was critical; nil when somebody else set the report to wait.
+	// Parameters are what was critical; nil when someone else set the report to wait.
 	Parameters []Parameter
 	Closed     bool
 	// Adopted means that another program set the report to wait: when it was found is not known.
@@ -39,10 +39,10 @@ func (e Episode) Start(pace Pace) Episode {
 	return e
 }
 
-// Started tells whether a deadline was ever set.
+// Started reports whether a deadline was ever set.
 func (e Episode) Started() bool { return e.Level > 0 || !e.DueAt.IsZero() }
 
-// Exhausted tells whether no escalation follows the last one.
+// Exhausted reports whether no escalation follows the last one.
 func (e Episode) Exhausted() bool { return e.Level > 0 && e.DueAt.IsZero() }
 
 // Renew begins another run from now on. How long the report has waited is still counted from its detection.
@@ -51,10 +51,10 @@ func (e Episode) Renew(now time.Time, pace Pace) Episode {
 	return e
 }
 
-// Overdue tells whether the deadline has passed.
+// Overdue reports whether the deadline has passed.
 func (e Episode) Overdue(now time.Time) bool { return !e.DueAt.IsZero() && !now.Before(e.DueAt) }
 
-// Raise notes that the deadline passed, and sets the next one. Deadlines that passed while nobody looked are not made
+// Raise notes that the deadline passed, and sets the next one. Deadlines that passed while no one looked are not made
 // up for all at once.
 func (e Episode) Raise(now time.Time, pace Pace) Episode {
 	e.Level++

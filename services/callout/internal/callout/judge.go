@@ -66,7 +66,7 @@ func (all Formats) of(c Chart, r Reading) []Format {
 	return inOrder(found, r.Order)
 }
 
-// at returns the formats of an index. A value has mostly one; then nothing is copied.
+// at returns the formats of an index. A value has usually one; then nothing is copied.
 func at(list []Format, index int) []Format {
 	var found []Format
 	for i := range list {

@@ -42,7 +42,7 @@ func CallsOf(values, meta []byte, reportID int64) []Call {
 	return calls
 }
 
-// HeardOf returns what a stored attempt says that somebody was told of a report without reading it back.
+// HeardOf returns what a stored attempt says that someone was told of a report without reading it back.
 func HeardOf(values, meta []byte, reportID int64) []Parameter {
 	var m Meta
 	if json.Unmarshal(meta, &m) != nil || m.Outcome != NoReadBack {
@@ -72,7 +72,7 @@ func WasReadBack(meta []byte) bool {
 	return json.Unmarshal(meta, &m) == nil && m.Heard()
 }
 
-// Heard tells whether the person who was called repeated the result.
+// Heard reports whether the person who was called repeated the result.
 func (m Meta) Heard() bool {
 	if m.ReadBack != nil {
 		return *m.ReadBack
@@ -92,7 +92,7 @@ const (
 	emptyJSON             = "{}"
 )
 
-// Known tells whether o is one of the documented outcomes.
+// Known reports whether o is one of the documented outcomes.
 func (o Outcome) Known() bool {
 	return slices.Contains([]Outcome{Confirmed, NoReadBack, UnableToReach, NotStated}, o)
 }
@@ -105,7 +105,7 @@ type Draft struct {
 	CalloutMeta []byte
 }
 
-// For returns the part of the draft that somebody may see who sees these reports; ok is false when that is nothing.
+// For returns the part of the draft that someone may see who sees these reports; ok is false when that is nothing.
 func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	if v.Rule == Everything {
 		return d, true

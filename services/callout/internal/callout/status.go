@@ -6,10 +6,10 @@ type Status int
 // The states, as the database stores them.
 const (
 	Normal    Status = 0
-	Pending   Status = 1 // a critical value that nobody was told yet
-	Done      Status = 2 // somebody was told
+	Pending   Status = 1 // a critical value that no one was told yet
+	Done      Status = 2 // someone was told
 	Abnormal  Status = 3
-	Attempted Status = 4 // somebody tried, and saved a draft
+	Attempted Status = 4 // someone tried, and saved a draft
 )
 
 var names = map[Status]string{
@@ -28,7 +28,7 @@ func (s Status) String() string {
 	return names[Normal]
 }
 
-// Open tells whether somebody has still to be told.
+// Open reports whether someone has still to be told.
 func (s Status) Open() bool { return s == Pending || s == Attempted }
 
 // Event is what happens to a report.
@@ -36,10 +36,10 @@ type Event int
 
 // The events.
 const (
-	FoundNormal   Event = iota // its values were judged
-	FoundAbnormal              // likewise: outside the normal range, not critical
-	FoundCritical              // likewise: critical, and not what was communicated already
-	FoundTold                  // likewise: critical, and communicated already
+	FoundNormal   Event = iota // evaluated: within the normal range
+	FoundAbnormal              // evaluated: outside the normal range, not critical
+	FoundCritical              // evaluated: critical, and not what was communicated already
+	FoundTold                  // evaluated: critical, and communicated already
 	Attempt                    // a callout was saved as a draft
 	Complete                   // a callout was completed
 	Repeat                     // a callout was completed again, on purpose

@@ -25,7 +25,7 @@ type Notifications interface {
 	) (*notificationsv1.NotifyResponse, error)
 }
 
-// Swallowed notes that nobody was told, as the laboratory has the type of notification switched off.
+// Swallowed notes that no one was told, as the laboratory has the type of notification switched off.
 type Swallowed interface {
 	NoticeOff(ctx context.Context, scope authn.LabScope, n escalate.Notice) error
 }

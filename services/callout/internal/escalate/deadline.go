@@ -23,7 +23,7 @@ type Messages interface {
 	Notice(n Notice) (outbox.Event, error)
 }
 
-// Notice is a notification about a critical report. The ids of whom it concerns are 0 where there is nobody. Level 0 is
+// Notice is a notification about a critical report. The ids of whom it concerns are 0 where there is no one. Level 0 is
 // the first; Key tells one notice from another.
 type Notice struct {
 	LabID, OrgID, DoctorID, ReportID, BillID int64

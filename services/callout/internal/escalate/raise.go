@@ -35,7 +35,7 @@ type Store interface {
 type Counters interface {
 	// Escalated counts a notice about a bill; exhausted are its reports that get no other.
 	Escalated(exhausted int)
-	// NoticeOff counts a notice that nobody got.
+	// NoticeOff counts a notice that no one got.
 	NoticeOff()
 }
 
@@ -125,7 +125,7 @@ func (u *UseCase) raise(
 	return raised, Wake(ctx, l, u.d.Messages, scope.LabID(), []int64{billID})
 }
 
-// tell sends one notice for the bill to the laboratory, and writes into the history of every report that nobody called
+// tell sends one notice for the bill to the laboratory, and writes into the history of every report that no one called
 // in time.
 func (u *UseCase) tell(
 	ctx context.Context, l Locked, scope authn.LabScope, billID int64, raised []callout.Episode,

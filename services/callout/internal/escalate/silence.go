@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 )
 
-// Silence makes it visible that a notice reached nobody.
+// Silence makes it visible that a notice reached no one.
 type Silence struct {
 	Store    Store
 	Clock    clock.Clock
@@ -16,7 +16,7 @@ type Silence struct {
 	Signals  Signals
 }
 
-// NoticeOff writes into the history that nobody was told, and shows it on the board.
+// NoticeOff writes into the history that no one was told, and shows it on the board.
 func (s Silence) NoticeOff(ctx context.Context, scope authn.LabScope, n Notice) error {
 	err := s.Store.Begin(ctx, scope, func(l Locked) error {
 		if err := l.MarkNoticesOff(ctx, n.BillID); err != nil {

@@ -31,7 +31,7 @@ func TestALaterResultOfABillIsEscalated(t *testing.T) {
 	timeline(b, "potassium 7.1")
 	b.Pass(90 * time.Minute)
 	b.Want("potassium", b.Due(storetest.Potassium), "level 2, last")
-	timeline(b, "nobody called")
+	timeline(b, "no one called")
 	b.Enter(storetest.Count, storetest.CountIndex, "5")
 	b.Want("haemoglobin", b.Due(storetest.Count), "level 0, due 11:00:00")
 	timeline(b, "haemoglobin 5")
@@ -74,7 +74,7 @@ func TestASplitMovesNoDeadline(t *testing.T) {
 	b.Want("and back again", b.Due(storetest.Potassium), "level 2, last")
 }
 
-// TestAnAbsenceIsNotMadeUpForAtOnce: whoever was away for hours raises once and goes on, and omits no escalation.
+// TestAnAbsenceIsNotMadeUpForAtOnce: an escalation loop that was down for hours raises once and continues, and omits no escalation.
 func TestAnAbsenceIsNotMadeUpForAtOnce(t *testing.T) {
 	b := bench(t)
 	b.Pending()
@@ -93,7 +93,7 @@ func TestAReportOfAnEarlierReleaseGetsItsDeadline(t *testing.T) {
 	b.Want("adopted", b.Due(storetest.Potassium), "level 0, due 09:31:00")
 }
 
-// TestAnotherParameterOfAReportThatWasEscalatedToTheEnd: nobody called the potassium of a profile. Hours later its sodium
+// TestAnotherParameterOfAReportThatWasEscalatedToTheEnd: no one called the potassium of a profile. Hours later its sodium
 // turns critical, which is announced and has a full run, too; the minutes still count from the potassium.
 func TestAnotherParameterOfAReportThatWasEscalatedToTheEnd(t *testing.T) {
 	t.Parallel()
@@ -101,7 +101,7 @@ func TestAnotherParameterOfAReportThatWasEscalatedToTheEnd(t *testing.T) {
 	b.Pending()
 	b.Pass(90 * time.Minute)
 	b.Want("potassium", b.Due(storetest.Potassium), "level 2, last")
-	b.Want("worse, and nobody was told the milder one", b.Enter(storetest.Potassium, storetest.PotassiumIndex, "7.4"), "CALLOUT_PENDING")
+	b.Want("worse, and no one was told the milder one", b.Enter(storetest.Potassium, storetest.PotassiumIndex, "7.4"), "CALLOUT_PENDING")
 	b.Want("potassium", b.Due(storetest.Potassium), "level 2, last")
 	b.Want("sodium", b.Enter(storetest.Potassium, storetest.SodiumIndex, "9"), "CALLOUT_PENDING")
 	b.Want("both", b.Due(storetest.Potassium), "level 0, due 11:00:00")

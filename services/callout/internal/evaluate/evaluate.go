@@ -43,7 +43,7 @@ type Locked interface {
 	Episodes(ctx context.Context, reportIDs []int64) (map[int64]callout.Episode, error)
 	// Told returns what was communicated last of each report, without Corrected; absent where no callout is known.
 	Told(ctx context.Context, reportIDs []int64) (map[int64]callout.Snapshot, error)
-	// Heard returns the values of a report that somebody was told and did not read back, by the attempt of its bill.
+	// Heard returns the values of a report that someone was told and did not read back, by the attempt of its bill.
 	Heard(ctx context.Context, billID, reportID int64) ([]callout.Parameter, error)
 	// Memories returns what was remembered of each report; absent where there is nothing.
 	Memories(ctx context.Context, reportIDs []int64) (map[int64]Memory, error)
@@ -110,7 +110,7 @@ type Why int
 
 // The reasons.
 const (
-	Named   Why = iota // somebody asked for these reports: a report that was done before this service came is judged, too
+	Named   Why = iota // someone asked for these reports: a report that was done before this service came is judged, too
 	Noticed            // a loop or a deadline came by
 )
 
@@ -161,7 +161,7 @@ func (u *UseCase) oneByOne(ctx context.Context, scope authn.LabScope, ids []int6
 func (u *UseCase) part(ctx context.Context, scope authn.LabScope, ids []int64, why Why) ([]Result, error) {
 	var p pass
 	err := u.d.Store.Lock(ctx, scope, ids, func(l Locked) (err error) {
-		p = pass{Locked: l, d: u.d, scope: scope, now: u.d.Clock.Now(), why: why} // a retried transaction begins anew
+		p = pass{Locked: l, d: u.d, scope: scope, now: u.d.Clock.Now(), why: why} // a retried transaction starts over
 		return p.run(ctx)
 	})
 	if err != nil {

@@ -194,7 +194,7 @@ func (p *pass) goOn(ctx context.Context, s *subject) error {
 	return p.SaveParameters(ctx, e)
 }
 
-// renew begins another run for what turned critical after the last escalation: nobody would hear of it.
+// renew begins another run for what turned critical after the last escalation: no one would hear of it.
 func (p *pass) renew(ctx context.Context, s *subject, e callout.Episode) error {
 	if err := p.CloseEpisode(ctx, s.ID, p.now, "renewed"); err != nil {
 		return err
@@ -209,7 +209,7 @@ func (p *pass) renew(ctx context.Context, s *subject, e callout.Episode) error {
 func (p *pass) end(ctx context.Context, s *subject, to callout.Status) error {
 	p.wake = append(p.wake, s.BillID)
 	if to == callout.Done {
-		return p.CloseEpisode(ctx, s.ID, p.now, "elsewhere") // another program says that somebody was told
+		return p.CloseEpisode(ctx, s.ID, p.now, "elsewhere") // another program says that someone was told
 	}
 	if err := p.CloseEpisode(ctx, s.ID, p.now, "corrected"); err != nil {
 		return err
@@ -289,7 +289,8 @@ func (p *pass) tellWrong(ctx context.Context, s *subject, values []callout.Param
 	return p.notify(ctx, s, fmt.Sprintf("corrected:%d:%d", s.ID, p.now.UnixMilli()), true)
 }
 
-// spares tells whether the laboratory's policy makes a call needless, and decides it once: the same values stay spared.
+// spares reports whether the laboratory's policy makes a call unnecessary, and decides it once: the same values stay
+// spared.
 func (p *pass) spares(ctx context.Context, s *subject) (bool, error) {
 	if p.settings.RepeatWithin <= 0 {
 		return false, nil

@@ -132,13 +132,13 @@ func TestACalledValueThatTurnsOutWrongIsToldAgain(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending corrected pending]")
 }
 
-// TestAValueThatWasToldWithoutReadBackIsTakenBack: somebody on the ward heard 7.5, may have acted on it, and hears that it
-// was wrong. Of a try that reached nobody there is nothing to take back.
+// TestAValueThatWasToldWithoutReadBackIsTakenBack: someone on the ward heard 7.5, may have acted on it, and hears that it
+// was wrong. Of a try that reached no one there is nothing to take back.
 func TestAValueThatWasToldWithoutReadBackIsTakenBack(t *testing.T) {
 	b, _ := bench(t)
 	b.Enter(potassium, index, "7.5")
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Draft: true, Outcome: callout.UnableToReach}))
-	b.Want("nobody was reached", b.Enter(potassium, index, "4.0"), "NORMAL")
+	b.Want("no one was reached", b.Enter(potassium, index, "4.0"), "NORMAL")
 	b.Want("notices", b.Notices(), "[pending]")
 	b.Enter(potassium, index, "7.5")
 	no := false
@@ -187,7 +187,7 @@ func TestAWholeRowSaveAnnouncesNothingTwice(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending]")
 }
 
-// TestAReportThatWasDoneBeforeWeCame is judged when somebody names it, and left alone in passing.
+// TestAReportThatWasDoneBeforeWeCame is judged when someone names it, and left alone in passing.
 func TestAReportThatWasDoneBeforeWeCame(t *testing.T) {
 	b, _ := bench(t)
 	b.SetStatus(potassium, callout.Done)

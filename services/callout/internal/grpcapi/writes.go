@@ -59,7 +59,7 @@ func savedMessage(draft bool, status callout.Status) string {
 	case draft:
 		return "Critical callout draft saved successfully"
 	case status == callout.Attempted:
-		return "Critical callout saved as an attempt: nobody read the result back, so it waits on;" +
+		return "Critical callout saved as an attempt: no one read the result back, so it waits on;" +
 			" call again and send read_back true"
 	}
 	return "Critical callout saved successfully"

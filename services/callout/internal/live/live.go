@@ -20,7 +20,7 @@ const (
 	rest = 250 * time.Millisecond
 )
 
-// Signals tells that the worklist of a laboratory may have changed.
+// Signals reports that the worklist of a laboratory may have changed.
 type Signals interface {
 	// Listen returns a channel that gets a value with every change until stop is called.
 	Listen(ctx context.Context, lab authn.LabScope) (signal <-chan struct{}, stop func(), err error)
@@ -39,7 +39,7 @@ type Reader interface {
 	Admitted() error
 	Open(o worklist.Open) error
 	Summary(s worklist.Summary) error
-	// Alive tells that nothing changed: a board that hears nothing for long knows that it is cut off.
+	// Alive reports that nothing changed: a board that hears nothing for long knows that it is cut off.
 	Alive() error
 }
 
@@ -123,7 +123,7 @@ func (f *follower) follow(ctx context.Context, signal <-chan struct{}, maxAge ti
 	}
 }
 
-// look sends what is another than before. The list comes first: figures without it would tell of results that nobody
+// look sends what is another than before. The list comes first: figures without it would tell of results that no one
 // sees.
 func (f *follower) look(ctx context.Context) (changed bool, err error) {
 	open, err := f.worklist.Open(ctx, f.scope, f.sees)

@@ -1,5 +1,5 @@
 // Package reap owns the loop that loses no critical result: it finds reports that wait without a deadline, deadlines
-// that passed while nobody looked, and jobs that the task queue lost; and it counts what waits.
+// that passed while no one looked, and jobs that the task queue lost; and it counts what waits.
 package reap
 
 import (
@@ -18,7 +18,7 @@ import (
 // Config holds the pace of the loop.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"20s"`
-	// AdoptWithin is how fresh a report must be whose state was set by somebody else: what waits for years is history.
+	// AdoptWithin is how fresh a report must be whose state was set by someone else: what waits for years is history.
 	AdoptWithin time.Duration `env:"ADOPT_WITHIN" envDefault:"720h"`
 }
 
@@ -70,7 +70,7 @@ type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, why evaluate.Why) ([]evaluate.Result, error)
 }
 
-// Escalator raises what is overdue, and ends what nobody waits for any more.
+// Escalator raises what is overdue, and ends what no one waits for any more.
 type Escalator interface {
 	Bill(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error)
 	End(ctx context.Context, scope authn.LabScope, reportIDs []int64) error

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// View is everything of a bill that somebody may see.
+// View is everything of a bill that someone may see.
 type View struct {
 	// Reports are not dismissed, their sample is collected and their state is pending, attempted or done; by id.
 	Reports []callout.Report

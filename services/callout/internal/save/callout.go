@@ -43,13 +43,13 @@ type Callout struct {
 	toldAt time.Time // NotifiedAt, read
 }
 
-// ToldValue is a critical value as somebody was told it.
+// ToldValue is a critical value as someone was told it.
 type ToldValue struct {
 	ReportID, FormatID int64
 	RawValue           string
 }
 
-// tells whether exactly these values of a report were told, as far as the caller says which.
+// reports whether exactly these values of a report were told, as far as the caller says which.
 func (c *Callout) tells(reportID int64, values []callout.Parameter) bool {
 	if len(c.Told) == 0 || c.Draft {
 		return true
@@ -68,13 +68,13 @@ func (c *Callout) tells(reportID int64, values []callout.Parameter) bool {
 	return len(of) == len(values)
 }
 
-// spokenWords are what a method is called in which somebody hears the result and can repeat it.
+// spokenWords are what a method is called in which someone hears the result and can repeat it.
 var spokenWords = []string{
 	"call", "calls", "called", "phone", "telephone", "voice", "person", "face", "verbal", "verbally", "spoken", "oral",
 	"orally",
 }
 
-// spoken tells whether somebody heard the result.
+// spoken reports whether someone heard the result.
 func (c *Callout) spoken() bool {
 	return slices.ContainsFunc(c.Methods, func(method string) bool {
 		words := strings.FieldsFunc(strings.ToLower(method), func(r rune) bool { return !unicode.IsLetter(r) })
@@ -82,7 +82,7 @@ func (c *Callout) spoken() bool {
 	})
 }
 
-// heard tells whether that person repeated it.
+// heard reports whether that person repeated it.
 func (c *Callout) heard() bool { return callout.Meta{ReadBack: c.ReadBack, Outcome: c.Outcome}.Heard() }
 
 // Limits of what is stored, in characters.
@@ -155,7 +155,7 @@ func (c *Callout) checkOutcome() error {
 	if c.Outcome == callout.UnableToReach {
 		return apperr.InvalidField(
 			"outcome",
-			"nobody was reached, so the callout is not complete: save it as a draft with is_draft true",
+			"no one was reached, so the callout is not complete: save it as a draft with is_draft true",
 		)
 	}
 	if c.Outcome == callout.Confirmed && c.ReadBack != nil && !*c.ReadBack {
@@ -236,7 +236,7 @@ func (c Callout) says(event callout.Event, corrected bool) string {
 	case c.Draft:
 		return "Critical callout attempted: draft saved"
 	}
-	return "Critical callout attempted: nobody read it back"
+	return "Critical callout attempted: no one read it back"
 }
 
 func errNotOnBill(id int64) error {

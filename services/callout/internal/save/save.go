@@ -1,4 +1,4 @@
-// Package save owns the recording of a callout: that somebody was told of a critical result, or that somebody tried.
+// Package save owns the recording of a callout: that someone was told of a critical result, or that someone tried.
 package save
 
 import (
@@ -84,7 +84,7 @@ func New(d Deps) *UseCase { return &UseCase{d} }
 
 // Save records the callout or the draft in one transaction: the earlier draft goes, so that a draft and a completed
 // callout never exist together; the reports move; the history and the deadlines follow. It returns the state that the
-// reports have then: a spoken callout that nobody repeated is an attempt, unless the laboratory allows it.
+// reports have then: a spoken callout that no one repeated is an attempt, unless the laboratory allows it.
 func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, c Callout) (callout.Status, error) {
 	c, err := c.checked(u.d.Clock.Now())
 	if err != nil {
@@ -92,7 +92,7 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	}
 	var w write
 	err = u.d.Store.LockBill(ctx, scope, c.BillID, c.ReportIDs, by.Sees, func(l Locked) error {
-		w = write{Locked: l, d: u.d, scope: scope, by: by, c: c, now: u.d.Clock.Now()} // a retried transaction begins anew
+		w = write{Locked: l, d: u.d, scope: scope, by: by, c: c, now: u.d.Clock.Now()} // a retried transaction starts over
 		return w.run(ctx)
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ type write struct {
 	c     Callout
 	now   time.Time
 
-	attempt  bool             // reports that wait go on waiting
+	attempt  bool             // reports that wait continue waiting
 	drafted  []callout.Report // those that do
 	episodes map[int64]callout.Episode
 	told     map[int64]callout.Snapshot
@@ -168,7 +168,7 @@ func (w *write) load(ctx context.Context) error {
 }
 
 // event is what the callout does to a report. force records one more call about what was called already, or was waiting
-// until it was withdrawn: somebody may have been told of it.
+// until it was withdrawn: someone may have been told of it.
 func (w *write) event(r callout.Report) callout.Event {
 	known := len(w.known(r.ID)) > 0
 	switch {
@@ -249,7 +249,7 @@ func (w *write) snapshot(r callout.Report) (s callout.Snapshot, ok bool) {
 	return s, len(s.Parameters) > 0
 }
 
-// checkTime refuses a call about a result that nobody could know yet. People say the minute.
+// checkTime refuses a call about a result that no one could know yet. People say the minute.
 func (w *write) checkTime(r callout.Report) error {
 	e, ok := w.episodes[r.ID]
 	if !ok || e.Adopted || w.c.Draft || !w.c.toldAt.Before(e.DetectedAt.Truncate(time.Minute)) {
@@ -287,7 +287,7 @@ func (w *write) report(ctx context.Context, r callout.Report, all callout.Snapsh
 	return w.Log(ctx, w.c.entry(r, event, snapshot.Corrected, w.by, w.now))
 }
 
-// toldAt is when somebody was told: the figures measure to then, not to when it was written down.
+// toldAt is when someone was told: the figures measure to then, not to when it was written down.
 func (w *write) toldAt(reportID int64) time.Time {
 	at := w.c.toldAt
 	if detected := w.episodes[reportID].DetectedAt; at.Before(detected) {

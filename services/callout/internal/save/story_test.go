@@ -36,7 +36,7 @@ func TestACallThatNobodyReadBackStaysAnAttempt(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending escalation]")
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
 	b.Want("state", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
-	b.Want("history", b.Lines(storetest.Potassium), "[Critical result detected Critical callout attempted: nobody read it back"+
+	b.Want("history", b.Lines(storetest.Potassium), "[Critical result detected Critical callout attempted: no one read it back"+
 		" Critical callout is overdue: escalation 1 Critical callout completed]")
 }
 
@@ -49,7 +49,7 @@ func TestALaboratoryMayAllowCallsWithoutReadBack(t *testing.T) {
 	b.Want("state", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
 }
 
-// TestAMessageNeedsNoReadBack: nobody hears an e-mail, so nobody can repeat it.
+// TestAMessageNeedsNoReadBack: no one hears an e-mail, so no one can repeat it.
 func TestAMessageNeedsNoReadBack(t *testing.T) {
 	b := pending(t)
 	status, err := b.Save.Save(t.Context(), storetest.Lab(t, 12), storetest.Asha, save.Callout{
@@ -70,7 +70,7 @@ func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 	b.Want("minutes", *sum.Median, 5)
 }
 
-// TestWhatNobodyWasToldIsNotCalled: the page shows a potassium of 7.1; while somebody telephones, the sodium of the same
+// TestWhatNobodyWasToldIsNotCalled: the page shows a potassium of 7.1; while someone telephones, the sodium of the same
 // report turns critical. The call says what it was about, so it is refused until the sodium is told, too.
 func TestWhatNobodyWasToldIsNotCalled(t *testing.T) {
 	t.Parallel()
@@ -92,7 +92,7 @@ func TestWhatNobodyWasToldIsNotCalled(t *testing.T) {
 	b.Want("called", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
 }
 
-// TestACallAboutAWithdrawnResultCanBeRecorded: somebody was told of 7.1 and did not read it back, then it was corrected.
+// TestACallAboutAWithdrawnResultCanBeRecorded: someone was told of 7.1 and did not read it back, then it was corrected.
 // Nothing waits any more; the call that takes it back is recorded with force.
 func TestACallAboutAWithdrawnResultCanBeRecorded(t *testing.T) {
 	b := pending(t)

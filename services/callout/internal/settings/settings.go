@@ -59,7 +59,7 @@ type Store interface {
 	Settings(ctx context.Context, scope authn.LabScope) (callout.Settings, error)
 	// LockSettings runs work in a transaction that holds the laboratory's row.
 	LockSettings(ctx context.Context, scope authn.LabScope, work func(Locked) error) error
-	// Administers tells whether the user is an administrator of the laboratory.
+	// Administers reports whether the user is an administrator of the laboratory.
 	Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (bool, error)
 }
 

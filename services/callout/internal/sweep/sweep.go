@@ -1,4 +1,4 @@
-// Package sweep owns the loop that evaluates reports which changed and which nobody asked to evaluate, so that a
+// Package sweep owns the loop that evaluates reports which changed and which no one asked to evaluate, so that a
 // forgotten call delays a critical result by minutes, never for ever.
 package sweep
 
@@ -30,7 +30,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Report is one that nobody judged as it is now.
+// Report is one that no one judged as it is now.
 type Report struct {
 	LabID, ID int64
 	ChangedAt time.Time

@@ -1,4 +1,4 @@
-// Package worklist owns what a laboratory hangs on the wall: the critical results about which somebody has still to be
+// Package worklist owns what a laboratory hangs on the wall: the critical results about which someone has still to be
 // told, and how quickly its callouts come.
 package worklist
 
@@ -108,7 +108,7 @@ type Store interface {
 	Corrected(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Corrected, error)
-	// LastClosed returns when the last wait ended, of those that were detected lately; zero without any.
+	// LastClosed returns when the last wait ended, of those that were detected recently; zero without any.
 	LastClosed(ctx context.Context, scope authn.LabScope, v callout.Visibility) (time.Time, error)
 	// Figures counts the results that were detected in [from, to), for a referring doctor those of own bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
@@ -132,7 +132,7 @@ type sameList struct {
 	sees  string
 }
 
-// sameSummary is whose figures of which time somebody asks for.
+// sameSummary is whose figures of which time someone asks for.
 type sameSummary struct {
 	labID, doctorID int64
 	from, to        string
@@ -141,8 +141,8 @@ type sameSummary struct {
 // New returns the use case.
 func New(s Store, c clock.Clock) *UseCase { return &UseCase{store: s, clock: c} }
 
-// Open lists what waits and may be seen. A report stays listed when its values are not critical any more and nobody
-// judged them yet. Several callers get the same list: nobody may change it.
+// Open lists what waits and may be seen. A report stays listed when its values are not critical any more and no one
+// judged them yet. Several callers get the same list: no one may change it.
 func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Open, error) {
 	same := sameList{scope.LabID(), fmt.Sprint(v)}
 	return u.lists.Do(ctx, same, struct{}{}, func(ctx context.Context, _ []struct{}) (Open, error) {

@@ -54,7 +54,7 @@ type Config struct {
 // ConnectConfig says where the connector runtime is and with what the connectors reach their database and brokers.
 type ConnectConfig struct {
 	URLs []string `env:"CONNECT_URL" envDefault:"http://127.0.0.1:8083"` // of the workers
-	// Apply is start: write both configurations when the service starts; or never: somebody else does.
+	// Apply is start: write both configurations when the service starts; or never: someone else does.
 	Apply    string        `env:"CONNECTORS_APPLY" envDefault:"start"`
 	DBHost   string        `env:"CONNECTOR_DB_HOST"` // default: CDC_DB_HOST
 	DBPort   int           `env:"CONNECTOR_DB_PORT"` // default: CDC_DB_PORT

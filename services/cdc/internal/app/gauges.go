@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/consume"
 )
 
-// gauges are read from the consumer when somebody asks.
+// gauges are read from the consumer when someone asks.
 type gauges struct {
 	group  *broker.Group
 	status *consume.Status

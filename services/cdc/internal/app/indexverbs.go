@@ -15,7 +15,7 @@ import (
 
 // They make the verb's exit code tell that something is wrong.
 var (
-	errDiffers = errors.New("sources, user_meta and the index do not agree; --repair mends them")
+	errDiffers = errors.New("sources, user_meta and the index do not agree; --repair fixes them")
 	errMending = errors.New(
 		"the repair has been sent and takes some seconds to arrive in the index; see with cdc reconcile, or wait for it with --repair --wait 2m")
 	errStill = errors.New(
@@ -67,7 +67,7 @@ func rebuildVerb(out io.Writer) cli.Verb {
 	var rollback, discard bool
 	return cli.Verb{
 		Name:    "rebuild",
-		Summary: "Make the search index anew without a moment in which searches lack anything.",
+		Summary: "Make the search index again without a moment in which searches lack anything.",
 		Details: "Makes the next index, has every change written to both, fills it from user_meta, proves it, and moves the alias in one step.\n" +
 			"The index before is kept. Killed at any point, it goes on when it is called again.",
 		Flags: func(f *flag.FlagSet) {

@@ -95,7 +95,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 			"Differences between sources, user_meta and index that stayed, and were sent for repair.", "kind"),
 		unsettled: counter("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
 		unaccepted: counter("cdc_reconcile_refused_total",
-			"Patients whose row or document was refused when the proof repaired it, at every pass until somebody mends them."),
+			"Patients whose row or document was refused when the proof repaired it, at every pass until someone fixes them."),
 		held: counter("cdc_reconcile_held_total",
 			"Laboratories of which so much differed that the proof repaired nothing; a person has to look."),
 		purged: counter("cdc_stubs_purged_total",

@@ -38,7 +38,7 @@ func migrateIndex(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("search index: %w", err)
 	}
-	if auto, err := store.AutoCreates(ctx); err == nil && auto { // whoever may not read the settings may still migrate
+	if auto, err := store.AutoCreates(ctx); err == nil && auto { // anyone who may not read the settings may still migrate
 		log.Warn(
 			"the cluster makes indexes by itself: a delete while the alias is missing would take its name; set action.auto_create_index to false",
 			"alias", cfg.Index.Alias)

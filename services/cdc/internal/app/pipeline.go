@@ -117,7 +117,7 @@ func (b *builder) openConsumer() error {
 	return nil
 }
 
-// recordsLost has every patient computed again before the consumer goes on behind records that it never read.
+// recordsLost has every patient computed again before the consumer continues behind records that it never read.
 func (b *builder) recordsLost(ctx context.Context) error {
 	b.counters.Lost(broker.GroupID)
 	return b.rows.Restart(ctx)

@@ -20,7 +20,7 @@ func (b *builder) openSupervisor() error {
 	if b.cfg.Connect.Apply == applyAtStart {
 		if password := b.cfg.Connect.Password.Reveal(); !strings.HasPrefix(password, "${") {
 			b.Log.Warn(
-				"whoever may ask Kafka Connect sees the password of the connectors' database user",
+				"anyone who may ask Kafka Connect sees the password of the connectors' database user",
 				"advice",
 				"give the workers a config provider and set CDC_CONNECTOR_DB_PASSWORD to its reference, as "+connectors.PasswordReference(
 					"/secrets/connector.properties"),

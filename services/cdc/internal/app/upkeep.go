@@ -40,12 +40,12 @@ func (b *builder) openReconciler() error {
 			Config:    reconcile.DefaultConfig(),
 		}),
 	}
-	// The one that leads goes on: it remembers which refused patients it told of.
+	// The one that leads continues: it remembers which refused patients it told of.
 	b.Every("reconciler", b.cfg.ReconcileEvery, b.alone(reconcileLock, loop.RunOnce))
 	return nil
 }
 
-// indexed tells whether the index is meant to be what the rows of user_meta say: the migration is over, and no walk
+// indexed reports whether the index is meant to be what the rows of user_meta say: the migration is over, and no walk
 // over all patients is under way.
 func (b *builder) indexed(ctx context.Context) (bool, error) {
 	if running, err := b.phases.Running(ctx); err != nil || !running {

@@ -117,7 +117,7 @@ func walkVerb(out io.Writer) cli.Verb {
 	return cli.Verb{
 		Name:    "walk",
 		Summary: "Have every patient computed again from the sources, and written to the index.",
-		Details: "The service does it, about 5,000 patients a second, and goes on where it stood when it is restarted; called again, it begins anew.\n" +
+		Details: "The service does it, about 5,000 patients a second, and goes on where it stood when it is restarted; called again, it starts over.\n" +
 			"It finds whatever events would have said. See when it is over with cdc reconcile --wait 1h.",
 		Run: withStores(func(ctx context.Context, _ Config, stores *stores) error {
 			if err := stores.rows.Restart(ctx); err != nil {
@@ -135,7 +135,7 @@ func replayVerb(out io.Writer) cli.Verb {
 		Name:    "replay-dlq",
 		Summary: "Answer the dead letters: read the rows that they are about again and write their present state.",
 		Details: "Reads every letter of " + broker.DeadLetters + " that is there at the start. The letters stay; answering them twice changes nothing.\n" +
-			"A letter that names no row is printed. Mend the cause first (see the letter's header error), else the letter comes again.",
+			"A letter that names no row is printed. Fix the cause first (see the letter's header error), else the letter comes again.",
 		Flags: func(f *flag.FlagSet) { f.BoolVar(&dry, "dry-run", false, "only say what would be done") },
 		Run: withStores(func(ctx context.Context, cfg Config, stores *stores) error {
 			r := deadletter.Replay{
@@ -166,4 +166,4 @@ func replayVerb(out io.Writer) cli.Verb {
 }
 
 var errRefused = errors.New(
-	"the database refuses the rows of the patients above: mend their sources, then call replay-dlq again")
+	"the database refuses the rows of the patients above: fix their sources, then call replay-dlq again")

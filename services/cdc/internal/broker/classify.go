@@ -26,7 +26,7 @@ var advices = []struct {
 	{sarama.ErrInconsistentGroupProtocol, "stop the older consumers of the group: their strategy differs"},
 }
 
-// Classify tells what a person has to mend from what passes by itself, as a broker's restart or a partition's move
+// Classify tells what a person has to fix from what passes by itself, as a broker's restart or a partition's move
 // does.
 func Classify(err error) *outcome.Fault {
 	for _, a := range advices {

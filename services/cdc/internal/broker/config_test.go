@@ -20,7 +20,7 @@ func TestASilentCoordinatorIsLeftWithinASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if cfg.SessionTimeout > 10*time.Second {
-		t.Errorf("after a crash nobody is found anew for %v, until the former session ends", cfg.SessionTimeout)
+		t.Errorf("after a crash no one is found again for %v, until the previous session ends", cfg.SessionTimeout)
 	}
 	if lost := time.Duration(1+s.Metadata.Retry.Max) * s.Net.ReadTimeout; lost > cfg.SessionTimeout {
 		t.Errorf("a silent coordinator is left after %v, a silent member after %v", lost, cfg.SessionTimeout)

@@ -7,7 +7,7 @@ import (
 )
 
 // retireFormer has the group forget the process that had this one's name. A container that died is started again in its
-// place and under its name; until the session of the one before ends, nobody would be given what that one read.
+// place and under its name; until the session of the one before ends, no one would be given what that one read.
 func (g *Group) retireFormer() error {
 	admin, err := g.Config.admin("cdc-former")
 	if err != nil {
@@ -38,10 +38,10 @@ func (g *Group) retireFormer() error {
 	}
 	answer, err := coordinator.LeaveGroup(leave)
 	if err != nil {
-		return fmt.Errorf("retire the former process: %w", err)
+		return fmt.Errorf("retire the previous process: %w", err)
 	}
 	if answer.Err != sarama.ErrNoError {
-		return fmt.Errorf("retire the former process: %w", answer.Err)
+		return fmt.Errorf("retire the previous process: %w", answer.Err)
 	}
 	g.Log.Info("the process before this one is retired from the group", "members", len(leave.Members))
 	return nil

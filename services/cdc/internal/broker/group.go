@@ -38,7 +38,7 @@ type GroupDeps struct {
 	Name     string
 	Topics   []string
 	Consumer Consumer
-	// Lost makes up for records that were deleted before they were read, durably: then the group goes on behind them.
+	// Lost makes up for records that were deleted before they were read, durably: then the group continues behind them.
 	Lost  func(context.Context) error
 	Clock clock.Clock
 	Log   *slog.Logger
@@ -49,7 +49,7 @@ type Group struct {
 	GroupDeps
 
 	registry metrics.Registry
-	jump     bool // the next membership goes on behind lost records; of Run
+	jump     bool // the next membership continues behind lost records; of Run
 
 	mu       sync.Mutex
 	member   bool           // guarded by mu
@@ -67,7 +67,7 @@ func NewGroup(d GroupDeps) *Group {
 	return &Group{GroupDeps: d, registry: metrics.NewRegistry(), since: d.Clock.Now(), lastPoll: d.Clock.Now()}
 }
 
-// Run keeps this process in the group until ctx ends. Brokers that are away are asked again.
+// Run keeps this process in the group until ctx ends. Brokers that are unavailable are asked again.
 func (g *Group) Run(ctx context.Context) error {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
@@ -147,13 +147,14 @@ func (g *Group) failed(err error) {
 	switch {
 	case known:
 	case fault.Operator:
-		g.Log.Error("cannot consume until somebody mends this", "error", fault.Err, "advice", fault.Advice)
+		g.Log.Error("cannot consume until someone fixes this", "error", fault.Err, "advice", fault.Advice)
 	default:
 		g.Log.Warn("consumer group", "error", err)
 	}
 }
 
-// sameTrouble tells whether one line of log says both: a broker that goes away takes many partitions of a topic along.
+// sameTrouble reports whether one line of log says both: a broker that goes away takes many partitions of a topic
+// along.
 func sameTrouble(a, b error) bool {
 	var first, second *sarama.ConsumerError
 	if errors.As(a, &first) && errors.As(b, &second) {

@@ -258,7 +258,7 @@ func TestWhatAPersonMustMendIsSaid(t *testing.T) {
 				t.Fatal(err)
 			}
 			produce(t, c.ListenAddrs(), 0, 20)
-			await.True(t, "the records once it is mended", func() bool { return l.count() == 20 })
+			await.True(t, "the records once it is fixed", func() bool { return l.count() == 20 })
 			await.True(t, "the end of the advice", func() bool { return g.State().Fault == nil })
 		})
 	}
@@ -281,7 +281,7 @@ func TestAGapIsJumpedOverBehindWhatMakesUpForIt(t *testing.T) {
 	join(t, c.ListenAddrs(), l)
 	await.True(t, "two tries", func() bool { return l.triesToMakeUp() >= 2 })
 	if l.count() != 30 {
-		t.Errorf("%d records came: the gap was jumped over, and nobody makes up for it", l.count())
+		t.Errorf("%d records came: the gap was jumped over, and no one makes up for it", l.count())
 	}
 	l.away(nil)
 	await.True(t, "what is left", func() bool { return l.count() == 45 })

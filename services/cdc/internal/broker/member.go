@@ -14,7 +14,7 @@ import (
 type member struct {
 	g     *Group
 	group sarama.ConsumerGroup
-	leave func() // ends the membership; the process joins anew
+	leave func() // ends the membership; the process joins again
 }
 
 // Setup implements sarama.ConsumerGroupHandler.
@@ -35,7 +35,7 @@ func (m *member) check(session sarama.ConsumerGroupSession) {
 		given += len(partitions)
 	}
 	if read := m.g.State().Claims; read < given {
-		m.g.Log.Warn("partitions are without work; this process joins the group anew", "given", given, "read", read)
+		m.g.Log.Warn("partitions are without work; this process joins the group again", "given", given, "read", read)
 		m.leave()
 	}
 }

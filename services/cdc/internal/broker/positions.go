@@ -98,7 +98,7 @@ func (p *Positions) Committed(ctx context.Context, of []heartbeat.Partition) (ma
 		}
 		group := answer[p.cfg.Group]
 		if group == nil || errors.Is(group.Err, sarama.ErrGroupIDNotFound) {
-			return nil // nobody has committed yet
+			return nil // no one has committed yet
 		}
 		if !errors.Is(group.Err, sarama.ErrNoError) {
 			return fmt.Errorf("offsets of group %s: %w", p.cfg.Group, group.Err)

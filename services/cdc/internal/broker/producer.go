@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// Producer writes records durably. It connects at the first write, so that brokers that are away at start delay
+// Producer writes records durably. It connects at the first write, so that brokers that are unavailable at start delay
 // nothing.
 type Producer struct {
 	cfg  Config

@@ -147,5 +147,5 @@ func fits(topic string, have, needs int32) error {
 	case needs == dataPartitions:
 		return fmt.Errorf("topic %s has %d partitions, not %d: run cdc topics grow", topic, have, needs)
 	}
-	return fmt.Errorf("topic %s has %d partitions, not %d: create it anew (docs/runbooks/cdc.md, a lost place)", topic, have, needs)
+	return fmt.Errorf("topic %s has %d partitions, not %d: create it again (docs/runbooks/cdc.md, a lost place)", topic, have, needs)
 }

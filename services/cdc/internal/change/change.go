@@ -13,7 +13,7 @@ const (
 // Op is the operation of an envelope.
 type Op string
 
-// The operations of the interface document, and two that Debezium has besides.
+// The operations of the interface document, and two more that Debezium has.
 const (
 	Read     Op = "r" // a row of a snapshot
 	Create   Op = "c"

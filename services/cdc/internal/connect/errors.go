@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// What an error of this package can be asked for with errors.Is. Any other one passes by itself or not: nobody knows.
+// What an error of this package can be asked for with errors.Is. Any other one passes by itself or not: no one knows.
 var (
 	ErrUnknown = errors.New("no such connector") // 404
 	ErrBusy    = errors.New("the workers are rebalancing; try again in a moment")
 )
 
-// Invalid is a configuration that the runtime refuses. It also asks the database, so that one that is away counts.
+// Invalid is a configuration that the runtime refuses. It also asks the database, so that one that is unavailable
+// counts.
 type Invalid struct{ Problems []string }
 
 // Error lists the problems.

@@ -65,7 +65,7 @@ func Causes(trace string) []string {
 	return classes
 }
 
-// lost are words of traces that no restart mends: the binary log does not hold any more what the connector wants to
+// lost are words of traces that no restart fixes: the binary log does not hold any more what the connector wants to
 // read next, it was empty when the connector began, or what is known of the tables' structure is gone.
 var lost = []string{
 	"this is no longer available on the server", `"this.gtidSet" is null`,

@@ -54,7 +54,7 @@ func (b *breaker) allow(table string, results []outcome.Result) *outcome.Fault {
 	return &outcome.Fault{
 		Operator: true,
 		Err:      fmt.Errorf("%d of the last %d records of %s cannot be processed", min(dead, window), window, table),
-		Advice:   "compare the newest letters in cdc.dead-letter-queue: a column or the mapping has changed; mend that, or let the letters pass with CDC_DEAD_LETTER_LIMIT_PERCENT=100",
+		Advice:   "compare the newest letters in cdc.dead-letter-queue: a column or the mapping has changed; fix that, or let the letters pass with CDC_DEAD_LETTER_LIMIT_PERCENT=100",
 	}
 }
 

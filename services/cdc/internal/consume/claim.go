@@ -18,7 +18,7 @@ type Claim struct {
 	Mark func(offset int64)
 	// HighWater returns the offset that the next record of the partition will get.
 	HighWater func() int64
-	// Pause and Resume stop and go on with fetching; records already fetched keep coming.
+	// Pause and Resume stop and continue with fetching; records already fetched keep coming.
 	Pause, Resume func()
 }
 

@@ -483,13 +483,13 @@ func TestDeadRecordsInNumbersStopTheTable(t *testing.T) {
 			t.Errorf("more than half: fault %v, %d letters", p.Fault, len(b.letters.sent))
 		}
 		b.sink.mu.Lock()
-		sick = false // somebody mends it
+		sick = false // someone fixes it
 		b.sink.mu.Unlock()
 		time.Sleep(time.Minute)
 		close(b.records)
 		<-done
 		if got := b.marked(); got[len(got)-1] != 510 || b.ended[outcome.Applied] != 10 {
-			t.Errorf("after the mend: marked %v, ends %v", got[len(got)-1], b.ended)
+			t.Errorf("after the fix: marked %v, ends %v", got[len(got)-1], b.ended)
 		}
 	})
 }

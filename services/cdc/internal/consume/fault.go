@@ -52,13 +52,13 @@ func (w *worker) backoff(fault *outcome.Fault, attempt int) time.Duration {
 func (w *worker) log(ctx context.Context, fault *outcome.Fault) {
 	log := w.c.d.Log.With("topic", w.claim.Topic, "partition", w.claim.Partition, "error", fault.Err)
 	if fault.Operator {
-		log.ErrorContext(ctx, "partition paused until somebody mends this", "advice", fault.Advice)
+		log.ErrorContext(ctx, "partition paused until someone fixes this", "advice", fault.Advice)
 		return
 	}
 	log.WarnContext(ctx, "partition paused, trying again")
 }
 
-// recovered lets the partition go on after a fault.
+// recovered lets the partition continue after a fault.
 func (w *worker) recovered(ctx context.Context) {
 	if lasted, was := w.state.heal(); was {
 		w.claim.Resume()

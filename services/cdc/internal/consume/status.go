@@ -52,7 +52,7 @@ func (s *Status) close(c Claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.partitions[key{c.Topic, c.Partition}]; p != nil && p.fault != nil {
-		s.paused += s.clock.Now().Sub(p.faulted) // it was paused, whoever goes on with it
+		s.paused += s.clock.Now().Sub(p.faulted) // it was paused until now, also when another process takes it
 	}
 	delete(s.partitions, key{c.Topic, c.Partition})
 }

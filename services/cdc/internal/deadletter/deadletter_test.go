@@ -135,7 +135,7 @@ func TestReplayRecomputesThePatientsOfItsLettersOnce(t *testing.T) {
 	if !strings.Contains(out.String(), "unreadable: lab.lab.billing/0 offset 0") || !strings.Contains(out.String(), "5 of 5 patients") {
 		t.Errorf("said:\n%s", out.String())
 	}
-	r.refused, r.batches = map[int64]error{502: errors.New("too_long: column email")}, nil // the replay goes on and says whom
+	r.refused, r.batches = map[int64]error{502: errors.New("too_long: column email")}, nil // the replay continues and says whom
 	if sum, err := replay.Run(t.Context(), &out); err != nil || sum.Patients != 4 || sum.Refused != 1 || len(r.batches) != 2 ||
 		!strings.Contains(out.String(), "refused: patient 502: too_long: column email") {
 		t.Errorf("%+v, error %v, said:\n%s", sum, err, &out)

@@ -42,7 +42,7 @@ type Replay struct {
 type Summary struct {
 	Letters    int
 	Patients   int // written
-	Refused    int // patients whose row the database refuses still: mend the sources, then replay again
+	Refused    int // patients whose row the database refuses still: fix the sources, then replay again
 	Unreadable int // letters that name no row: look at them by hand
 	Gone       int // letters about rows that no longer exist and whose patient is not known: nothing to write
 }

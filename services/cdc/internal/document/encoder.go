@@ -28,7 +28,7 @@ func NewEncoderOf(schema int) *Encoder {
 // Document returns the JSON of a patient's document. Empty texts and lists are left out.
 func (e *Encoder) Document(r *projection.Row) []byte { return encode(e.fields, r) }
 
-// Stub returns the JSON that takes a document's place where a patient is not, or not any more.
+// Stub returns the JSON that takes a document's place where a patient is not, or no longer.
 func (e *Encoder) Stub(userID, labID, rev int64) []byte {
 	return encode(e.stub, &projection.Row{UserID: userID, LabID: labID, Rev: rev, IsDeleted: true})
 }

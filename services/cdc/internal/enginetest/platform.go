@@ -155,7 +155,7 @@ type running struct{}
 func (running) Phase(context.Context) (phase.Phase, error)       { return phase.Running, nil }
 func (running) Check(context.Context) (phase.Phase, bool, error) { return phase.Running, false, nil }
 
-// nobody listens.
+// no one listens.
 type nobody struct{}
 
 func (nobody) Add([]int64)             {}

@@ -26,7 +26,7 @@ type source struct {
 	Pos      int64   `json:"pos"`
 }
 
-// Decode reads the value of a record. An operation that nobody knows is not an error: it is returned as it came.
+// Decode reads the value of a record. An operation that no one knows is not an error: it is returned as it came.
 // The error is a *Malformed: the same record will never decode.
 func Decode(r change.Record) (change.Change, error) {
 	table := r.Table()

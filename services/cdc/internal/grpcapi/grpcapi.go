@@ -16,7 +16,7 @@ const maxUsers = 1000
 
 // Recomputer writes the present state of patients of one laboratory, also where it looks unchanged.
 type Recomputer interface {
-	// RecomputeIn returns how many of the ids were patients of the laboratory, now or formerly, and were recomputed.
+	// RecomputeIn returns how many of the ids were patients of the laboratory, now or previously, and were recomputed.
 	RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs []int64) (int, error)
 }
 

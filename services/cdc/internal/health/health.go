@@ -71,8 +71,8 @@ func (h *Health) Handle(mux *http.ServeMux) {
 	mux.HandleFunc("GET /health/live", h.live)
 }
 
-// live asks for a restart only where one helps: a batch that neither ends nor fails. Brokers that are away are no
-// reason.
+// live asks for a restart only where one helps: a batch that neither ends nor fails. Brokers that are unavailable are
+// no reason.
 func (h *Health) live(w http.ResponseWriter, _ *http.Request) {
 	if stuck := h.stuck(); len(stuck) > 0 {
 		write(w, http.StatusServiceUnavailable, map[string]any{"status": "stuck", "reasons": stuck})
@@ -146,8 +146,8 @@ func (h *Health) notReady() []string {
 	return append(append(reasons, h.storesDown()...), h.stalled()...)
 }
 
-// storesDown names the stores that are away. The stores are not ready either before their first probe and while the
-// process stops.
+// storesDown names the stores that are unavailable. The stores are not ready either before their first probe and while
+// the process stops.
 func (h *Health) storesDown() []string {
 	if h.Stores.Ready() {
 		return nil

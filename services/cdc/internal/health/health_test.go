@@ -89,7 +89,7 @@ func TestHealthTellsIdleFromStuck(t *testing.T) {
 			test.change(&s)
 			mux := http.NewServeMux()
 			(&health.Health{Group: s, Status: s, Stores: s, Clock: s, Phase: func(context.Context) string { return "running" }}).Handle(mux)
-			live := 200 // brokers that are away are no reason for a restart
+			live := 200 // brokers that are unavailable are no reason for a restart
 			if strings.Contains(test.reason, "one batch") {
 				live = 503
 			}

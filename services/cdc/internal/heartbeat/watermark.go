@@ -52,8 +52,8 @@ type beat struct {
 	ends map[Partition]Extent
 }
 
-// NewWatermark returns one for connectors whose changes are in topics, by the connector's name. indexed tells whether
-// what is done is in the index as well: while it is not, no beat is noted, or the data would seem fresh that nobody
+// NewWatermark returns one for connectors whose changes are in topics, by the connector's name. indexed reports whether
+// what is done is in the index as well: while it is not, no beat is noted, or the data would seem fresh that no one
 // finds.
 func NewWatermark(
 	positions Positions, progress Progress, indexed func(context.Context) (bool, error), topics map[string][]string,
@@ -140,7 +140,7 @@ func (w *Watermark) settle(ctx context.Context, connector string) error {
 	return nil
 }
 
-// passed tells whether nothing before ends is open. An empty partition needs no commit.
+// passed reports whether nothing before ends is open. An empty partition needs no commit.
 func passed(ends map[Partition]Extent, committed map[Partition]int64) bool {
 	for partition, extent := range ends {
 		done, begun := committed[partition]

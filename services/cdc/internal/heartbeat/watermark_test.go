@@ -67,7 +67,7 @@ func TestBrokersThatAreAwayLoseNoBeat(t *testing.T) {
 	w.Offer("source-unknown", at(2000))
 	for range 2 {
 		if err := w.RunOnce(t.Context()); err == nil {
-			t.Fatal("nobody was told")
+			t.Fatal("no one was told")
 		}
 	}
 	b.err = nil

@@ -86,7 +86,7 @@ func (b *batch) read(record change.Record) (row projection.Row, gone bool, resul
 
 var errNoBefore = &envelope.Malformed{
 	Part: "before",
-	What: "is missing: nobody knows where the deleted row was indexed; set binlog_row_image=FULL",
+	What: "is missing: no one knows where the deleted row was indexed; set binlog_row_image=FULL",
 }
 
 func died(err error) *outcome.Result {

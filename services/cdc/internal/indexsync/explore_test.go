@@ -29,7 +29,7 @@ type story []int64
 
 const rowGone = -1
 
-// events are what user_meta goes through, kept as the materializer keeps it: former laboratories, a new rev each time.
+// events are what user_meta goes through, kept as the materializer keeps it: previous laboratories, a new rev each time.
 func (s story) events() (events []change.Record, last projection.Row, gone bool) {
 	row := projection.Row{UserID: 1}
 	for i, lab := range s {

@@ -18,7 +18,7 @@ const (
 	Busy                      // the server has too much to do: again, and slower
 	Later                     // something is in the way that passes: again
 	Gone                      // the target does not exist
-	Broken                    // a person has to mend something
+	Broken                    // a person has to fix something
 )
 
 // Final reports whether sending the operation again would change nothing.
@@ -56,7 +56,7 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 // Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// refusalOf reads err. What is not a refusal was lost on the way: nobody knows what became of the operations.
+// refusalOf reads err. What is not a refusal was lost on the way: no one knows the outcome of the operations.
 func refusalOf(err error) *Refusal {
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -65,10 +65,10 @@ func refusalOf(err error) *Refusal {
 	return &Refusal{Verdict: Later, Kind: "transport", Err: err}
 }
 
-// ErrGone tells that the target of a write does not exist any more.
+// ErrGone reports that the target of a write does not exist any more.
 var ErrGone = errors.New("the index is gone")
 
-// ErrBusy tells that the server has had too much to do for longer than the writer's patience.
+// ErrBusy reports that the server has had too much to do for longer than the writer's patience.
 var ErrBusy = errors.New("the search engine has too much to do")
 
 // faultOf turns what stops a write into a fault; Gone is the caller's to judge.

@@ -84,7 +84,7 @@ func say(fates ...indexsync.Verdict) func([]document.Op) ([]indexsync.Fate, erro
 // refuse answers the whole request.
 func refuse(v indexsync.Verdict, cause indexsync.Cause) func([]document.Op) ([]indexsync.Fate, error) {
 	return func([]document.Op) ([]indexsync.Fate, error) {
-		return nil, &indexsync.Refusal{Verdict: v, Cause: cause, Kind: "kind", Advice: "mend it", Err: errors.New("refused")}
+		return nil, &indexsync.Refusal{Verdict: v, Cause: cause, Kind: "kind", Advice: "fix it", Err: errors.New("refused")}
 	}
 }
 

@@ -128,8 +128,8 @@ func realSink(t *testing.T, s *enginetest.Server) *indexsync.Sink {
 
 func TestTheSinkOnTheRealServer(t *testing.T) {
 	t.Parallel()
-	at := func(user, lab, rev int64, former ...int64) change.Record {
-		return event(change.Update, projection.Row{UserID: user, LabID: lab, FormerLabIDs: former, Rev: rev})
+	at := func(user, lab, rev int64, previous ...int64) change.Record {
+		return event(change.Update, projection.Row{UserID: user, LabID: lab, FormerLabIDs: previous, Rev: rev})
 	}
 	immense := projection.Row{UserID: 5, LabID: 7, Rev: 3, SampleIDs: []string{string(make([]byte, 40_000))}}
 	s := enginetest.Ensured(t)
@@ -165,8 +165,8 @@ func TestFaultsOfTheRealServer(t *testing.T) {
 	t.Parallel()
 	record := []change.Record{event(change.Update, projection.Row{UserID: 1, LabID: 7, Rev: 10})}
 	for name, c := range map[string]struct {
-		spoil, mend func(*enginetest.Server)
-		operator    bool
+		spoil, repair func(*enginetest.Server)
+		operator      bool
 	}{
 		"a write block": {
 			func(s *enginetest.Server) {
@@ -198,9 +198,9 @@ func TestFaultsOfTheRealServer(t *testing.T) {
 			if fault := outcome.FaultOf(err); err == nil || fault.Operator != c.operator || (fault.Advice != "") != c.operator {
 				t.Fatalf("error %v", err)
 			}
-			c.mend(s)
+			c.repair(s)
 			if results, err := sink.Apply(t.Context(), record); err != nil || results[0].Kind != outcome.Applied {
-				t.Errorf("after it was mended: %v, error %v", results, err)
+				t.Errorf("after it was fixed: %v, error %v", results, err)
 			}
 		})
 	}

@@ -129,7 +129,7 @@ func (s *Sink) writeAll(ctx context.Context, targets []Target, b *batch) (fates 
 	return fates, open
 }
 
-// givingUp is how long the index that a rebuild fills may be overloaded, mostly by the rebuild itself, before it is
+// givingUp is how long the index that a rebuild fills may be overloaded, usually by the rebuild itself, before it is
 // given up. Until then the batches come again, and searches have what they hold.
 const givingUp = 3 * time.Minute
 

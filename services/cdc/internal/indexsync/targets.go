@@ -9,7 +9,7 @@ import (
 )
 
 // LookupEvery is how old the knowledge of where to write may be. A rebuild that waits twice as long after it made a
-// second target knows: whoever does not write there works on events from before.
+// second target knows: a process that does not write there works on events from before.
 const LookupEvery = 2 * time.Second
 
 // Target is an index to write.

@@ -16,7 +16,7 @@ import (
 // Index takes operations.
 type Index interface {
 	// Bulk sends ops to the index behind target, in their order, and returns the fate of each. The error is a *Refusal
-	// when the server refused the request as a whole; any other error leaves open what became of it.
+	// when the server refused the request as a whole; any other error leaves open the outcome of it.
 	Bulk(ctx context.Context, target string, ops []document.Op) ([]Fate, error)
 }
 

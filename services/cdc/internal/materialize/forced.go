@@ -14,7 +14,7 @@ type Members interface {
 	Members(ctx context.Context, scope authn.LabScope, userIDs []int64) ([]int64, error)
 }
 
-// Forced computes patients whom somebody names, and writes their rows also when they are equal: the index follows
+// Forced computes patients whom someone names, and writes their rows also when they are equal: the index follows
 // even when only it was wrong.
 type Forced struct {
 	Users   Users
@@ -34,7 +34,7 @@ func (f Forced) RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs [
 	return len(members), f.first(refused)
 }
 
-// RecomputeForced computes patients of any laboratory. It returns those whose row the database refuses, and why: nobody
+// RecomputeForced computes patients of any laboratory. It returns those whose row the database refuses, and why: no one
 // else would tell.
 func (f Forced) RecomputeForced(ctx context.Context, userIDs []int64) (refused map[int64]error, err error) {
 	targets := make([]Target, len(userIDs))

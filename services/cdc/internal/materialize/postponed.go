@@ -35,7 +35,7 @@ func NewPostponed(c clock.Clock) *Postponed {
 	return &Postponed{clock: c, due: map[int64]postponement{}}
 }
 
-// Add puts patients on the list. Those on it begin anew.
+// Add puts patients on the list. Those on it start over.
 func (p *Postponed) Add(userIDs []int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

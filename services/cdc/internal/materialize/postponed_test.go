@@ -58,7 +58,7 @@ func TestAPostponedPatientIsComputedWithGrowingPauses(t *testing.T) {
 	})
 }
 
-// A rolling update ends every process within a minute: whoever waits is computed before, not at the reconciler's next lap.
+// A rolling update ends every process within a minute: anyone who waits is computed before, not at the reconciler's next lap.
 func TestAProcessThatEndsComputesWhoeverWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

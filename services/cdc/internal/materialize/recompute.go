@@ -18,7 +18,7 @@ type Store interface {
 }
 
 // Late takes over patients whose sources did not show what the events told within the time that a batch may wait.
-// It looks at them later, or has them looked at by whoever compares everything.
+// It looks at them later, or has them looked at by anyone who compares everything.
 type Late interface {
 	Add(userIDs []int64)
 }

@@ -54,5 +54,5 @@ func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Re
 }
 
 // freshness is how long after its commit an event may be ahead of its row. Older events come from a backlog or a
-// replay, where a missing row was deleted since: waiting for it would be in vain.
+// replay, where a missing row was deleted since: waiting for it would be without effect.
 const freshness = time.Minute

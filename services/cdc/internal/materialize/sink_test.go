@@ -142,7 +142,7 @@ func TestARecordThatAsksForNothingIsSkippedOrDead(t *testing.T) {
 		"no JSON":                       {record(change.Billing, `Asha`), outcome.Died("decode", "malformed", nil)},
 		"no owner":                      {record(change.Billing, `{"op":"c","after":{"id":1}}`), outcome.Died("decode", "malformed", nil)},
 		"an owner that is a text":       {record(change.Billing, `{"op":"c","after":{"id":1,"userDetailsId_id":"Asha"}}`), outcome.Died("decode", "malformed", nil)},
-		"a bill deleted, nobody's":      {record(change.Billing, `{"op":"d","before":null}`), outcome.Died("decode", "malformed", nil)},
+		"a bill deleted, no one's":      {record(change.Billing, `{"op":"d","before":null}`), outcome.Died("decode", "malformed", nil)},
 		"a patient deleted, key broken": {change.Record{Topic: "x.userDetails", Key: []byte(`{"id":"Asha"}`), Value: []byte(`{"op":"d"}`)}, outcome.Died("decode", "malformed", nil)},
 	} {
 		u := &users{}

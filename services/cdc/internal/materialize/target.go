@@ -15,10 +15,10 @@ import (
 type Target struct {
 	UserID int64
 	Seen   []Seen // what the events showed; the computation is repeated while the sources lag behind it
-	// SourceTime is when the newest of the changes was committed, epoch milliseconds; 0 when nobody knows.
+	// SourceTime is when the newest of the changes was committed, epoch milliseconds; 0 when no one knows.
 	SourceTime int64
 	// Force writes the row also when nothing differs, with a revision above the document of IndexVersion: what
-	// mends a wrong index under a right row.
+	// fixes a wrong index under a right row.
 	Force        bool
 	IndexVersion int64
 }

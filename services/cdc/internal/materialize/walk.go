@@ -15,7 +15,7 @@ type Position struct {
 	Mark   int64
 }
 
-// Walks keeps the position of the one walk over all patients, durably. Whoever restarts it wins over whoever walks:
+// Walks keeps the position of the one walk over all patients, durably. A restart wins over the process that walks:
 // Advance and Finish do nothing and say so when the position is not the given one any more.
 type Walks interface {
 	// Restart asks for a walk from the first patient on.
@@ -44,7 +44,7 @@ type WalkerDeps struct {
 }
 
 // Walker computes all patients once more when that is due: after the migration of user_meta, during which changes
-// passed that nobody indexed, and after a source table was emptied. Rows are written even when they are equal, so that
+// passed that no one indexed, and after a source table was emptied. Rows are written even when they are equal, so that
 // each passes the index. It resumes where it stopped; two walkers at once only waste work.
 type Walker struct{ d WalkerDeps }
 
@@ -118,7 +118,7 @@ func (w *Walker) step(ctx context.Context, at Position) (*Position, int, error) 
 	return w.movedByAnother(ctx)
 }
 
-// movedByAnother returns the position after somebody else moved it.
+// movedByAnother returns the position after someone else moved it.
 func (w *Walker) movedByAnother(ctx context.Context) (*Position, int, error) {
 	at, due, err := w.d.Walks.Position(ctx)
 	if err != nil || !due {

@@ -17,7 +17,7 @@ const (
 	Superseded
 	// Coalesced means that a later record of the same batch says it all.
 	Coalesced
-	// Skipped means that there is nothing to do, as for a tombstone, an unknown operation or a table that nobody asked
+	// Skipped means that there is nothing to do, as for a tombstone, an unknown operation or a table that no one asked
 	// for.
 	Skipped
 	// Dead means that the record itself is wrong, now and for ever. It goes to the dead-letter queue.
@@ -52,7 +52,7 @@ func Skip(reason string) Result { return Result{Kind: Skipped, Reason: reason} }
 // Fault is why a whole batch could not be processed now. Nothing of it may be marked as consumed.
 type Fault struct {
 	Err      error
-	Operator bool   // only a person can mend it: pause and say so
+	Operator bool   // only a person can fix it: pause and say so
 	Advice   string // what the person does next; for Operator
 }
 
@@ -70,7 +70,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 // Retry wraps a failure that passes by itself: an outage, a deadlock, an overload.
 func Retry(err error) error { return &Fault{Err: err} }
 
-// Operator wraps a failure that a person has to mend; advice says how.
+// Operator wraps a failure that a person has to fix; advice says how.
 func Operator(err error, advice string) error {
 	return &Fault{Err: err, Operator: true, Advice: advice}
 }

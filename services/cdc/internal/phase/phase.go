@@ -21,7 +21,7 @@ const (
 	Running   Phase = "running"
 )
 
-// Schema tells whether user_meta has the column that ends the migration.
+// Schema reports whether user_meta has the column that ends the migration.
 type Schema interface {
 	HasFullName(ctx context.Context) (bool, error)
 }
@@ -41,15 +41,15 @@ type Deps struct {
 	Log      *slog.Logger
 }
 
-// DefaultInterval is how often the schema is looked at. Nothing else tells that a column was added: a pipeline that
+// DefaultInterval is how often the schema is looked at. Nothing else reports that a column was added: a pipeline that
 // does not use it gets no error.
 const DefaultInterval = 5 * time.Second
 
 // Watch knows the present phase. It is safe for concurrent use.
 type Watch struct {
 	d Deps
-	// looking holds one value while somebody guards present and reads the schema for all. Others wait for it as long as
-	// their context lasts: a probe must not wait for a database that is away.
+	// looking holds one value while someone guards present and reads the schema for all. Others wait for it as long as
+	// their context lasts: a probe must not wait for a database that is unavailable.
 	looking chan struct{}
 	present Phase
 }
@@ -67,7 +67,7 @@ func (w *Watch) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Phase returns the phase, from memory when somebody looked before.
+// Phase returns the phase, from memory when someone looked before.
 func (w *Watch) Phase(ctx context.Context) (Phase, error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *Watch) Phase(ctx context.Context) (Phase, error) {
 	return w.look(ctx)
 }
 
-// Running tells whether the phase is Running.
+// Running reports whether the phase is Running.
 func (w *Watch) Running(ctx context.Context) (bool, error) {
 	now, err := w.Phase(ctx)
 	return now == Running, err
@@ -99,7 +99,7 @@ func (w *Watch) Check(ctx context.Context) (now Phase, changed bool, err error) 
 }
 
 // look is called with the lock held. Nothing changes unless the walk that a change needs is sure to happen: in the
-// migration phase changes pass that nobody indexes, so its beginning and its end both ask for one.
+// migration phase changes pass that no one indexes, so its beginning and its end both ask for one.
 func (w *Watch) look(ctx context.Context) (Phase, error) {
 	now := w.d.Override
 	if now == "" {

@@ -88,7 +88,7 @@ func TestADatabaseThatIsAwayLeavesThePhaseUnknown(t *testing.T) {
 }
 
 // A process that saw the migration may die in it: the walk is asked for at its beginning, and once more at its end,
-// when changes have passed that nobody indexed.
+// when changes have passed that no one indexed.
 func TestAWalkIsAskedForAroundTheMigration(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -12,7 +12,7 @@ const maxFullName = 400 // characters of the column; the parts may have 403
 // nil or a stub when there is none; it contributes the laboratories that the patient was in.
 //
 // Only rows of the patient's present laboratory count. A patient who is deleted, or whose row is gone, keeps the
-// routes and nothing else: the index has to blank them, and nobody has to remember a person who asked to be
+// routes and nothing else: the index has to blank them, and no one has to remember a person who asked to be
 // forgotten.
 func Compute(userID int64, s Sources, previous *Row) Row {
 	row := Row{UserID: userID, IsDeleted: s.Patient == nil || s.Patient.IsDeleted}
@@ -28,22 +28,22 @@ func Compute(userID int64, s Sources, previous *Row) Row {
 	return row
 }
 
-// routes returns the present laboratory and the ascending list of those that the patient left.
-func routes(p *Patient, previous *Row) (present int64, former []int64) {
+// routes returns the current laboratory and, ascending, the laboratories that the patient has left.
+func routes(p *Patient, previous *Row) (current int64, left []int64) {
 	if previous == nil {
 		previous = &Row{}
 	}
-	present = previous.LabID
+	current = previous.LabID
 	if p != nil {
-		present = p.LabID
+		current = p.LabID
 	}
-	former = slices.Clone(previous.FormerLabIDs)
+	left = slices.Clone(previous.FormerLabIDs)
 	if previous.LabID != 0 {
-		former = append(former, previous.LabID)
+		left = append(left, previous.LabID)
 	}
-	former = slices.DeleteFunc(former, func(lab int64) bool { return lab == present || lab == 0 })
-	slices.Sort(former)
-	return present, orNil(slices.Compact(former))
+	left = slices.DeleteFunc(left, func(lab int64) bool { return lab == current || lab == 0 })
+	slices.Sort(left)
+	return current, orNil(slices.Compact(left))
 }
 
 // within returns the rows of one laboratory in the order of their ids, the newest last.
@@ -72,7 +72,7 @@ func (r *Row) person(p *Patient) {
 	r.PassportNo, r.NationalIdentityNumber = p.PassportNo, p.NationalIdentityNumber
 }
 
-// name is the full name as one line, or its parts when nobody wrote one.
+// name is the full name as one line, or its parts when no one wrote one.
 func (p *Patient) name() string {
 	words := strings.Fields(p.FullName)
 	if len(words) == 0 {

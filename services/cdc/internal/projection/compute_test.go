@@ -51,7 +51,7 @@ func TestTheFullNameIsOneLineWithinItsColumn(t *testing.T) {
 		"as written":            {projection.Patient{FullName: "Asha R", FirstName: "Other"}, "Asha R"},
 		"of its parts":          {projection.Patient{Designation: "Dr", FirstName: "Asha", MiddleName: "K", LastName: "R"}, "Dr Asha K R"},
 		"of some parts":         {projection.Patient{FullName: "  ", LastName: "R"}, "R"},
-		"nobody knows":          {projection.Patient{}, ""},
+		"no one knows":          {projection.Patient{}, ""},
 		"white space":           {projection.Patient{FullName: " Asha \t R\n"}, "Asha R"},
 		"of the longest parts":  {projection.Patient{Designation: strings.Repeat("D", 16), FirstName: long, MiddleName: long, LastName: long}, strings.Repeat("D", 16) + " " + long + " " + long + " " + strings.Repeat("é", 125)},
 		"with the widest runes": {projection.Patient{FullName: strings.Repeat("😀", 400)}, strings.Repeat("😀", 400)},
@@ -76,9 +76,9 @@ func TestAPatientWhoMovesLeavesARoute(t *testing.T) {
 	}
 	stub := &projection.Row{UserID: 1}
 	for name, c := range map[string]struct {
-		row    *projection.Row
-		lab    int64
-		former []int64
+		row      *projection.Row
+		lab      int64
+		previous []int64
 	}{
 		"at first":                      {in(7, stub), 7, nil},
 		"stayed":                        {in(7, in(7, nil)), 7, nil},
@@ -90,8 +90,8 @@ func TestAPatientWhoMovesLeavesARoute(t *testing.T) {
 		"A, deleted twice, again there": {in(7, gone(gone(in(7, nil)))), 7, nil},
 		"deleted before anybody looked": {gone(stub), 0, nil},
 	} {
-		if c.row.LabID != c.lab || !cmp.Equal(c.row.FormerLabIDs, c.former) {
-			t.Errorf("%s: laboratory %d, former %v", name, c.row.LabID, c.row.FormerLabIDs)
+		if c.row.LabID != c.lab || !cmp.Equal(c.row.FormerLabIDs, c.previous) {
+			t.Errorf("%s: laboratory %d, previous %v", name, c.row.LabID, c.row.FormerLabIDs)
 		}
 	}
 }

@@ -3,7 +3,7 @@ package projection
 import "slices"
 
 // MaxEntries is how many entries a list of the row keeps. A patient with more is no person but a counter's account
-// for everybody; the newest entries are the ones that somebody still looks for.
+// for everybody; the newest entries are the ones that someone still looks for.
 const MaxEntries = 5000
 
 // newest returns the distinct values of rows that are ordered oldest first, each at the place of its last

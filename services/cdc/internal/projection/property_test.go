@@ -103,7 +103,7 @@ func TestALifeEndsInTheRowOfItsLastState(t *testing.T) {
 	})
 }
 
-// Every field but Rev and UpdatedAt counts, also one that somebody adds later.
+// Every field but Rev and UpdatedAt counts, also one that someone adds later.
 func TestEqualLooksAtEveryField(t *testing.T) {
 	t.Parallel()
 	fields := reflect.TypeFor[projection.Row]()

@@ -12,13 +12,13 @@ func NextRev(stored int64, now time.Time, indexVersion int64) int64 {
 	return max(stored+1, now.UnixMicro(), indexVersion/2+1)
 }
 
-// Equal tells whether two rows say the same. When and how often they were written does not count.
+// Equal reports whether two rows say the same. When and how often they were written does not count.
 func (r Row) Equal(o Row) bool {
 	r.Rev, r.UpdatedAt = o.Rev, o.UpdatedAt
 	return reflect.DeepEqual(r, o)
 }
 
-// Capped tells whether a list reached MaxEntries: then the patient may have more.
+// Capped reports whether a list reached MaxEntries: then the patient may have more.
 func (r Row) Capped() bool {
 	return max(len(r.BillIDs), len(r.LabBillIDs), len(r.OrderNumbers), len(r.LabReportIDs),
 		len(r.SampleIDs), len(r.ManualSampleIDs), len(r.LrfIDs)) >= MaxEntries

@@ -22,7 +22,7 @@ type Patient struct {
 }
 
 // Bill is what the projection takes of a billing row. A cancelled bill counts as any other: its paper is still in
-// somebody's hand, and the search is how that person finds the patient.
+// someone's hand, and the search is how that person finds the patient.
 type Bill struct {
 	ID          int64
 	LabID       int64

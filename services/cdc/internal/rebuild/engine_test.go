@@ -272,7 +272,7 @@ func TestARebuildThatIsKilledAnywhereGoesOn(t *testing.T) {
 	p := small(t)
 	run := func(ctx context.Context, r *rebuild.Rebuilder) error { return r.Run(ctx) }
 	deaths := int64(0)
-	for n := int64(1); mortally(t, p, n, run); n += 2 { // each goes on where the one before died, and lives longer
+	for n := int64(1); mortally(t, p, n, run); n += 2 { // each continues where the one before died, and lives longer
 		deaths++
 		if count, err := p.Index.Count(t.Context(), p.Index.Live()); err != nil || count < 90 {
 			t.Fatalf("after %d steps a search sees %d documents, error %v", n, count, err)
@@ -296,7 +296,7 @@ func TestARebuildThatIsKilledAnywhereGoesOn(t *testing.T) {
 }
 
 // The index that was kept holds the past. It is caught up before anybody searches it, wherever the way back is killed, and each
-// call goes on to the same index.
+// call continues to the same index.
 func TestAWrongIndexIsRolledBackOnceItIsCaughtUp(t *testing.T) {
 	t.Parallel()
 	p := small(t)

@@ -20,14 +20,14 @@ import (
 
 const (
 	pageSize = 1000
-	// mostMends is how often one patient is mended; who differs again after that stays wrong.
-	mostMends = 2
+	// mostMends is how often one patient is fixed; who differs again after that stays wrong.
+	maxRepairs = 2
 	// verifyTries is how often a laboratory is compared while each time others differ: changes that the pipeline was slow
 	// to write. When even the last one finds some, the pipeline does not keep up.
 	verifyTries = 20
 )
 
-// ErrDiffers tells that the new index does not agree with user_meta after all that could be tried. It stays as it is,
+// ErrDiffers reports that the new index does not agree with user_meta after all that could be tried. It stays as it is,
 // to be looked at; nothing was swapped.
 var ErrDiffers = errors.New(
 	"the index does not agree with user_meta; look at the patients above, then run `cdc rebuild` again or `cdc rebuild --discard`")
@@ -108,7 +108,7 @@ func (f *filler) everything(ctx context.Context, lab authn.LabScope) error {
 	}
 }
 
-// lacking writes the rows of patients about whom anything looks wrong. Nobody needs to look twice: a row at its own
+// lacking writes the rows of patients about whom anything looks wrong. No one needs to look twice: a row at its own
 // version does no harm.
 func (f *filler) lacking(ctx context.Context, lab authn.LabScope) error {
 	suspects, count, err := f.proof.Suspects(ctx, lab, func(reconcile.Count) {})
@@ -158,7 +158,7 @@ func (f *filler) write(ctx context.Context, rows []projection.Row) error {
 	return nil
 }
 
-// verify compares laboratory by laboratory and mends what differs. A patient whose document the index refuses is none
+// verify compares laboratory by laboratory and fixes what differs. A patient whose document the index refuses is none
 // of its concern: the record is in the dead-letter topic, and the live index has no document either.
 func (f *filler) verify(ctx context.Context) error {
 	labs, err := f.proof.Labs(ctx)
@@ -180,7 +180,7 @@ func (f *filler) verify(ctx context.Context) error {
 
 // agree brings one laboratory to agreement and returns the number of its patients.
 func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
-	mended := map[int64]int{} // how often, by patient
+	repaired := map[int64]int{} // how often, by patient
 	for try := 1; ; try++ {
 		result, err := f.proof.Compare(ctx, lab, func(reconcile.Count) {})
 		if err != nil {
@@ -191,18 +191,18 @@ func (f *filler) agree(ctx context.Context, lab authn.LabScope) (int64, error) {
 		if len(differences) == 0 {
 			return result.Patients, nil
 		}
-		stays := func(d reconcile.Difference) bool { return mended[d.UserID] >= mostMends }
+		stays := func(d reconcile.Difference) bool { return repaired[d.UserID] >= maxRepairs }
 		if try == verifyTries || slices.ContainsFunc(differences, stays) {
 			for _, d := range differences[:min(len(differences), 20)] {
 				f.r.say("  %s", d)
 			}
 			return 0, fmt.Errorf("laboratory %d: %d differences: %w", lab.LabID(), len(differences), ErrDiffers)
 		}
-		if err := f.mend(ctx, differences); err != nil {
+		if err := f.repair(ctx, differences); err != nil {
 			return 0, err
 		}
 		for id := range patients(differences) {
-			mended[id]++
+			repaired[id]++
 		}
 	}
 }
@@ -216,8 +216,8 @@ func patients(differences []reconcile.Difference) map[int64]bool {
 	return all
 }
 
-// mend writes the rows of what is missing or old; the rest is repaired as in the live index.
-func (f *filler) mend(ctx context.Context, differences []reconcile.Difference) error {
+// fix writes the rows of what is missing or old; the rest is repaired as in the live index.
+func (f *filler) repair(ctx context.Context, differences []reconcile.Difference) error {
 	var ids []int64
 	var others []reconcile.Difference
 	for _, d := range differences {

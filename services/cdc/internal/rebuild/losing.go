@@ -10,9 +10,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 )
 
-// ErrLoses tells that searches would lose patients by the swap. Nothing was swapped.
+// ErrLoses reports that searches would lose patients by the swap. Nothing was swapped.
 var ErrLoses = errors.New(
-	"the new index refuses patients whom searches find today; mend their rows or the mapping, then run `cdc rebuild` again, or `cdc rebuild --discard`")
+	"the new index refuses patients whom searches find today; fix their rows or the mapping, then run `cdc rebuild` again, or `cdc rebuild --discard`")
 
 const shownLosses = 50
 

@@ -15,7 +15,7 @@ const sayEvery = 2 * time.Second
 type meter struct {
 	out   io.Writer
 	clock clock.Clock
-	about int64 // patients in all; 0 when nobody knows
+	about int64 // patients in all; 0 when no one knows
 
 	mu    sync.Mutex
 	done  int64     // guarded by mu

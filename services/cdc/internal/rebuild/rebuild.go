@@ -90,7 +90,7 @@ func New(d Deps) *Rebuilder {
 	return &Rebuilder{d: d, maker: document.NewMaker(document.RevVersions{})}
 }
 
-// Run makes a new index, or goes on with the one that an earlier run left, and puts it in the place of the live one.
+// Run makes a new index, or continues with the one that an earlier run left, and puts it in the place of the live one.
 // The error is a fault, or ErrDiffers; the live index is then what it was, and Run may be called again.
 func (r *Rebuilder) Run(ctx context.Context) error {
 	name, made, err := r.d.Index.CreateNext(ctx)
@@ -111,7 +111,7 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 
 // Rollback puts the index before the live one back into its place: for a new index that turns out wrong. It is filled
 // and proved first, as a new one: it holds the past, with patients who left a laboratory and those who were deleted.
-// Called again it goes on. The error is a fault or ErrDiffers; the live index is then what it was.
+// Called again it continues. The error is a fault or ErrDiffers; the live index is then what it was.
 func (r *Rebuilder) Rollback(ctx context.Context) error {
 	name, err := r.d.Index.TakeOlder(ctx)
 	switch {
@@ -155,7 +155,7 @@ func (r *Rebuilder) swap(ctx context.Context, name string) error {
 }
 
 // longestMerge is how long a rebuild waits for the merge. An engine whose disk is nearly full begins none until there
-// is room, and says so to nobody.
+// is room, and says so to no one.
 const longestMerge = time.Hour
 
 // compact makes searches of the new index cheap. One that is not compacted is as right as one that is.

@@ -179,7 +179,7 @@ func TestARebuildThatWouldLosePatientsDoesNotSwap(t *testing.T) {
 			t.Errorf("%q is missing in %s", want, &out)
 		}
 	}
-	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY('S1'), rev = rev + 1 WHERE user_id IN (9, 95)") // somebody mends them
+	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY('S1'), rev = rev + 1 WHERE user_id IN (9, 95)") // someone fixes them
 	p.Pump(p.Index.Live())
 	if err := rebuild.New(deps(p, &out)).Run(t.Context()); err != nil || live(t, p) != "v2" {
 		t.Errorf("live is %s, error %v\n%s", live(t, p), err, &out)
@@ -210,7 +210,7 @@ func TestABrokenNextIndexStopsNobodyAndIsNeverSearched(t *testing.T) {
 		t.Error("the broken index goes live")
 	}
 	if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err == nil || live(t, p) != "v1" {
-		t.Errorf("a rebuild before it is mended: live is %s, error %v", live(t, p), err)
+		t.Errorf("a rebuild before it is fixed: live is %s, error %v", live(t, p), err)
 	}
 	p.Index.Send(http.MethodPut, "/"+next+"/_settings", `{"index.blocks.write":false}`, nil)
 	if err := rebuild.New(deps(p, io.Discard)).Run(t.Context()); err != nil || live(t, p) != "v2" {

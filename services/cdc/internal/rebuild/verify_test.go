@@ -32,7 +32,7 @@ func (l late) Compare(ctx context.Context, lab authn.LabScope, progress func(rec
 }
 
 // Under constant writes to a slow pipeline each comparison finds some who are behind, and others the next time. Only who stays behind
-// although he was mended keeps the new index from its place.
+// although he was fixed keeps the new index from its place.
 func TestPatientsWhoseChangesAreLateHoldUpARebuildAndOneWhoStaysWrongEndsIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -62,7 +62,7 @@ func TestPatientsWhoseChangesAreLateHoldUpARebuildAndOneWhoStaysWrongEndsIt(t *t
 				t.Errorf("%d comparisons, live is %s, error %v\n%s", calls, live(t, p), err, &out)
 			}
 			if !c.swapped && !strings.Contains(out.String(), "laboratory 7, patient ") {
-				t.Errorf("nobody is named in %s", &out)
+				t.Errorf("no one is named in %s", &out)
 			}
 			agrees(t, p)
 		})

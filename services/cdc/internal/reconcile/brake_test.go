@@ -44,7 +44,7 @@ func (c crowd) document(id int64) document.Entry {
 	return document.Entry{UserID: id, Route: 7, LabID: 7, Version: 11, Source: document.NewEncoder().Document(&row)}
 }
 
-// crowdIndex holds whoever is not missing.
+// crowdIndex holds every patient who is not missing.
 type crowdIndex struct {
 	fromIndex
 	crowd crowd

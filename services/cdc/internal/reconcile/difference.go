@@ -46,8 +46,8 @@ func (d Difference) String() string {
 		d.Kind, d.Rev, d.Version, d.Route)
 }
 
-// behind tells whether the row's own document mends the difference: the index has none, an older one, or another one of
-// the same revision.
+// behind reports whether the row's own document fixes the difference: the index has none, an older one, or another one
+// of the same revision.
 func (d Difference) behind() bool {
 	switch d.Kind {
 	case Missing, Content:

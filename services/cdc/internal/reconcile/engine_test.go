@@ -96,7 +96,7 @@ func TestEveryKindOfDifferenceIsFoundAndRepaired(t *testing.T) {
 	ahead := s.row(43)
 	ahead.Rev += 1_000_000_000
 	s.write(maker.Own(&ahead)) // the index is ahead of the row
-	content := maker.Own(&projection.Row{UserID: 44, LabID: 1, Rev: s.row(44).Rev, FullName: "Somebody Else"})
+	content := maker.Own(&projection.Row{UserID: 44, LabID: 1, Rev: s.row(44).Rev, FullName: "Someone Else"})
 	s.write(content)
 	p.Exec("UPDATE userDetails SET fullName = 'Renamed' WHERE id = 45")
 	p.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (2000, 1, 'Unseen')")
@@ -108,7 +108,7 @@ func TestEveryKindOfDifferenceIsFoundAndRepaired(t *testing.T) {
 	astray := maker.Own(&projection.Row{UserID: 47, LabID: 1, Rev: 99})
 	astray.Route = 8
 	s.write(astray)
-	forgotten := projection.Row{UserID: 4000, LabID: 77, Rev: 5, FullName: "Nobody knows the laboratory"}
+	forgotten := projection.Row{UserID: 4000, LabID: 77, Rev: 5, FullName: "No one knows the laboratory"}
 	s.write(maker.Own(&forgotten))
 
 	result, err := r.Compare(t.Context(), scope(t, 1), func(reconcile.Count) {})

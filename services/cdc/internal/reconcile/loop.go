@@ -14,7 +14,7 @@ type Observer interface {
 	// Compared tells of one laboratory. Every kind of the differences has been sent for repair, but for those of refused
 	// patients.
 	Compared(result Result, refused int)
-	// Held tells that so many patients of one laboratory differ that nothing was repaired.
+	// Held reports that so many patients of one laboratory differ that nothing was repaired.
 	Held(result Result)
 }
 
@@ -32,12 +32,12 @@ type Loop struct {
 	Cursor     Cursor
 	Clock      clock.Clock
 	Log        *slog.Logger
-	// Share is how long a call of RunOnce goes on to the next laboratory: many small ones cost no more than a large one.
+	// Share is how long a call of RunOnce continues to the next laboratory: many small ones cost no more than a large one.
 	Share time.Duration
-	// Indexed tells whether the index is meant to be what the rows say: not before the migration of user_meta is over, nor
-	// while all patients are computed again. The error is a fault.
+	// Indexed reports whether the index is meant to be what the rows say: not before the migration of user_meta is over,
+	// nor while all patients are computed again. The error is a fault.
 	Indexed func(context.Context) (bool, error)
-	// Late tells whether changes are on their way that took effect some time ago. The error is a fault.
+	// Late reports whether changes are on their way that took effect some time ago. The error is a fault.
 	Late func(context.Context) (bool, error)
 
 	// What follows belongs to the one turn that runs at a time.
@@ -137,7 +137,7 @@ func patients(differences []Difference) int {
 	return len(users)
 }
 
-// tell logs each refused revision once: it is found again in every pass, until somebody mends it.
+// tell logs each refused revision once: it is found again in every pass, until someone fixes it.
 func (l *Loop) tell(ctx context.Context, lab authn.LabScope, refused []Refusal) {
 	if l.told == nil {
 		l.told = map[int64]int64{}
@@ -148,7 +148,7 @@ func (l *Loop) tell(ctx context.Context, lab authn.LabScope, refused []Refusal) 
 		}
 		l.told[r.UserID] = r.Rev
 		l.Log.WarnContext(ctx, "a patient is not in the index as the sources say", "lab_id", lab.LabID(), "user_id", r.UserID,
-			"refused_by", r.By, "reason", r.Why, "advice", "mend the row in the sources; its dead letter names the column")
+			"refused_by", r.By, "reason", r.Why, "advice", "fix the row in the sources; its dead letter names the column")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Refusal is a patient whose row the database, or whose document the index does not accept. Only a change of the
-// sources or of the mapping mends it.
+// sources or of the mapping fixes it.
 type Refusal struct {
 	UserID int64
 	Rev    int64 // of the row
@@ -27,14 +27,14 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("patient %d: the %s refuses revision %d: %s", r.UserID, r.By, r.Rev, r.Why)
 }
 
-// Repair mends differences that stay, and returns the patients who are refused: they keep nobody else from being
-// mended. It may be repeated, and it may stop half-way: what is left is found again. It does not wait until the
+// Repair fixes differences that stay, and returns the patients who are refused: they keep no one else from being
+// fixed. It may be repeated, and it may stop half-way: what is left is found again. It does not wait until the
 // pipeline has passed what it set in motion. The error is a fault.
 //
 // A document that is missing or behind is written from the row at the row's own revision. So one that the index refuses
 // is refused here, and comes through the pipeline as a dead letter only once. Everything else gets a new revision.
 func (r *Reconciler) Repair(ctx context.Context, differences []Difference) ([]Refusal, error) {
-	m := newMending(differences, r.maker)
+	m := newRepairs(differences, r.maker)
 	if err := r.remove(ctx, m.removals); err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func (r *Reconciler) Repair(ctx context.Context, differences []Difference) ([]Re
 	return append(refused, more...), err
 }
 
-// mending is what differences ask for.
-type mending struct {
+// fixing is what differences ask for.
+type repairs struct {
 	removals  []document.Op
 	strangers []int64
 	behind    []int64                       // patients whose document is to be written from the row
@@ -62,8 +62,8 @@ type mending struct {
 	targets   map[int64]*materialize.Target // patients whose row gets a new revision
 }
 
-func newMending(differences []Difference, maker *document.Maker) *mending {
-	m := &mending{sources: map[int64]bool{}, targets: map[int64]*materialize.Target{}}
+func newRepairs(differences []Difference, maker *document.Maker) *repairs {
+	m := &repairs{sources: map[int64]bool{}, targets: map[int64]*materialize.Target{}}
 	for _, d := range differences {
 		if d.behind() {
 			m.behind = append(m.behind, d.UserID)
@@ -76,7 +76,7 @@ func newMending(differences []Difference, maker *document.Maker) *mending {
 	return m
 }
 
-func (m *mending) add(d Difference, maker *document.Maker) {
+func (m *repairs) add(d Difference, maker *document.Maker) {
 	t := m.target(d.UserID)
 	if d.Kind == Projection {
 		m.sources[d.UserID] = true
@@ -93,7 +93,7 @@ func (m *mending) add(d Difference, maker *document.Maker) {
 	}
 }
 
-func (m *mending) target(user int64) *materialize.Target {
+func (m *repairs) target(user int64) *materialize.Target {
 	if m.targets[user] == nil {
 		m.targets[user] = &materialize.Target{UserID: user}
 	}

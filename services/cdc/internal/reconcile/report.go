@@ -15,7 +15,7 @@ import (
 // Options are those of the verb reconcile.
 type Options struct {
 	LabID  int64         // 0: every laboratory
-	Repair bool          // mend what differs
+	Repair bool          // fix what differs
 	Wait   time.Duration // how long to wait in all until nothing differs any more; 0: tell what is
 }
 
@@ -101,15 +101,15 @@ func (p *report) laboratory(ctx context.Context, lab authn.LabScope, name string
 	return nil
 }
 
-// settled compares a laboratory, shows what differs, mends it once if it may, and compares again while there is time.
+// settled compares a laboratory, shows what differs, fixes it once if it may, and compares again while there is time.
 func (p *report) settled(ctx context.Context, lab authn.LabScope, name string) (Result, error) {
-	for mended := false; ; {
+	for repaired := false; ; {
 		result, err := p.r.Compare(ctx, lab, p.progress(name))
 		if err != nil || len(result.Differences) == 0 {
 			return result, err
 		}
 		show(p.w, result.Differences)
-		if p.o.Repair && !mended {
+		if p.o.Repair && !repaired {
 			refused, err := p.r.Repair(ctx, result.Differences)
 			if err != nil {
 				return result, err
@@ -119,7 +119,7 @@ func (p *report) settled(ctx context.Context, lab authn.LabScope, name string) (
 			}
 			p.total.Refused += len(refused)
 			p.total.Repaired += len(result.Differences) - len(refused)
-			mended = true
+			repaired = true
 		}
 		left, err := p.wait(ctx, lab.LabID(), result.Differences)
 		if err != nil || len(left) > 0 {

@@ -53,7 +53,7 @@ func (r *Reconciler) settle(ctx context.Context, result *Result, suspects map[in
 	return nil
 }
 
-// Still looks again at differences that stayed and returns those that are there yet, for whoever waits for a repair.
+// Still looks again at differences that stayed and returns those that are there yet, for anyone who waits for a repair.
 func (r *Reconciler) Still(ctx context.Context, lab int64, differences []Difference) ([]Difference, error) {
 	suspects := map[int64][]Difference{}
 	suspect(suspects, differences)

@@ -27,7 +27,7 @@ import (
 type world struct {
 	turn      int64   // the cursor
 	revs      []int64 // of the row, at the scan and at each look
-	documents []int64 // revs of the document likewise; 0 for none
+	documents []int64 // revs of the document in the same order; 0 for none
 	look      int
 	targets   []materialize.Target
 	deleted   []document.Op

@@ -57,7 +57,7 @@ func (s *Supervisor) care(ctx context.Context, name string, status connect.Statu
 		s.recover(name, now)
 		return nil
 	case trace != "":
-		return s.mend(ctx, name, s.open(ctx, name, task, trace), now)
+		return s.repair(ctx, name, s.open(ctx, name, task, trace), now)
 	case status.Connector.State == connect.Running && len(status.Tasks) == 0:
 		return s.mendTaskless(ctx, name, now)
 	case c != nil: // on its way between two workers
@@ -86,7 +86,7 @@ func (s *Supervisor) open(ctx context.Context, name string, task int, trace stri
 		s.cases[name] = c
 	}
 	if c.trace != "" && connect.LostPosition(trace) && !connect.LostPosition(c.trace) {
-		c.trace, c.recorded, c.next = "", false, time.Time{} // restarts do not mend this one
+		c.trace, c.recorded, c.next = "", false, time.Time{} // restarts do not fix this one
 	}
 	if c.trace == "" {
 		c.task, c.trace = task, trace
@@ -105,9 +105,9 @@ func (s *Supervisor) offsets(ctx context.Context, name string) string {
 	return string(offsets)
 }
 
-// mend records the failure once, and restarts what failed whenever its time has come. A failure log that is away
+// fix records the failure once, and restarts what failed whenever its time has come. A failure log that is unavailable
 // must not keep the connector down: it is tried again at the next look.
-func (s *Supervisor) mend(ctx context.Context, name string, c *failure, now time.Time) error {
+func (s *Supervisor) repair(ctx context.Context, name string, c *failure, now time.Time) error {
 	var problem error
 	if !c.recorded {
 		if problem = s.Failures.Record(ctx, name, c.task, c.trace, c.offsets); problem == nil {
@@ -124,18 +124,18 @@ func (s *Supervisor) mend(ctx context.Context, name string, c *failure, now time
 }
 
 // lose begins the jump of all connectors: where one of them has lost its place in the binary log, numbers in a new log
-// may look to the others like theirs. Noted first, so that nobody forgets to compute every patient again.
+// may look to the others like theirs. Noted first, so that no one forgets to compute every patient again.
 func (s *Supervisor) lose(ctx context.Context, name string, c *failure, now time.Time) error {
 	c.next = now.Add(pause(c.restarts))
 	c.restarts++
 	c.trace = "" // of the next failure, its own
-	s.Log.Error("the binary log no longer holds what a connector is to read next; all connectors begin anew, and then all"+
+	s.Log.Error("the binary log no longer holds what a connector is to read next; all connectors start over, and then all"+
 		" patients are computed again", "connector", name)
 	s.Observer.Lost(name)
 	return s.Jumps.Jump(ctx, s.Connectors)
 }
 
-// jump goes on with a jump, one step at each look: an offset is only forgotten by a connector whose tasks have ended.
+// jump continues with a jump, one step at each look: an offset is only forgotten by a connector whose tasks have ended.
 func (s *Supervisor) jump(ctx context.Context, name string, status connect.Status) error {
 	if status.Connector.State != connect.Stopped || len(status.Tasks) > 0 {
 		return s.Runtime.Stop(ctx, name)

@@ -23,7 +23,7 @@ func (b *bench) successor() {
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}})
 }
 
-// Nobody gets up at night: both connectors begin anew, and what they missed is noted before the first of them forgets anything. At
+// No one gets up at night: both connectors start over, and what they missed is noted before the first of them forgets anything. At
 // every look another process leads.
 func TestALostPositionMendsItself(t *testing.T) {
 	t.Parallel()
@@ -64,14 +64,14 @@ func TestALostPositionMendsItself(t *testing.T) {
 		if diff := cmp.Diff(want, b.journal.jumps); diff != "" {
 			t.Error(diff)
 		}
-		if !b.journal.up[existing] || !b.journal.up[projection] || len(b.journal.records) != 1 || !strings.Contains(b.log.String(), "begin anew") {
+		if !b.journal.up[existing] || !b.journal.up[projection] || len(b.journal.records) != 1 || !strings.Contains(b.log.String(), "start over") {
 			t.Errorf("journal %+v", b.journal)
 		}
 	})
 }
 
-// When a replica becomes the primary, the connector first cannot reach the former one; restarted, it does not find its
-// place on the new one. The first failure must not hide the second: restarts alone would mend nothing, ever.
+// When a replica becomes the primary, the connector first cannot reach the previous one; restarted, it does not find its
+// place on the new one. The first failure must not hide the second: restarts alone would fix nothing, ever.
 func TestAPositionThatIsLostWhileAFailureIsMendedMendsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

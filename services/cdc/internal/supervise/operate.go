@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 )
 
-// Operator carries out an operator's commands. The runtime takes an order and keeps it; Status shows what became of it.
+// Operator carries out an operator's commands. The runtime takes an order and keeps it; Status shows the outcome of it.
 type Operator struct {
 	Runtime    Runtime
 	Connectors []string // that there are; a command without names means all
@@ -110,7 +110,7 @@ func advise(name string, status connect.Status, exists bool) []string {
 	case status.Held():
 		return []string{fmt.Sprintf("%s is %s by an operator: cdc connectors resume %s", name, status.Connector.State, name)}
 	case connect.LostPosition(trace):
-		return []string{name + " cannot go on where it was: all connectors begin anew by themselves, and then all patients" +
+		return []string{name + " cannot go on where it was: all connectors start over by themselves, and then all patients" +
 			" are computed again. If this is not the right database, stop them: cdc connectors stop"}
 	case trace != "":
 		what := name + " failed"
@@ -132,7 +132,7 @@ func advise(name string, status connect.Status, exists bool) []string {
 func Orders() []string { return []string{"restart", "stop", "resume"} }
 
 // Give gives the connectors an order. Restart: with their tasks. Stop: also across restarts of the workers; nothing
-// reads the database once Status says STOPPED, without tasks. Resume: stopped or paused ones go on where they were.
+// reads the database once Status says STOPPED, without tasks. Resume: stopped or paused ones continue where they were.
 func (o *Operator) Give(ctx context.Context, order string, names []string) error {
 	said, act := "is restarted", func(name string) error { return o.Runtime.Restart(ctx, name, false) }
 	switch order {

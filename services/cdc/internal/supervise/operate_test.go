@@ -114,7 +114,7 @@ func TestConnectorsThatTheRuntimeForgotAreMadeAgain(t *testing.T) {
 			if len(w.connectors) != 2 {
 				t.Errorf("behind the wipe there are %v", w.connectors)
 			}
-			w.connectors[existing].configuration["poll.interval.ms"] = "1" // what somebody changes stands
+			w.connectors[existing].configuration["poll.interval.ms"] = "1" // what someone changes stands
 		})
 		<-time.After(time.Hour)
 		stop()
@@ -200,7 +200,7 @@ func TestALostPositionIsSaidWithItsRemedy(t *testing.T) {
 		w.fail(existing)
 		w.connectors[existing].trace = trace
 		var out bytes.Buffer
-		if up, err := operator(w, &out).Status(t.Context()); err != nil || up || !strings.Contains(out.String(), "begin anew by themselves") {
+		if up, err := operator(w, &out).Status(t.Context()); err != nil || up || !strings.Contains(out.String(), "start over by themselves") {
 			t.Errorf("up %t, error %v:\n%s", up, err, out.String())
 		}
 	}

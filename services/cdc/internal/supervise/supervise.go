@@ -1,5 +1,5 @@
 // Package supervise owns the care for the source connectors: their configurations are applied once, when a process
-// starts, what fails afterwards is restarted, and a connector that has lost its place begins anew. What an operator
+// starts, what fails afterwards is restarted, and a connector that has lost its place starts over. What an operator
 // stopped or paused stays that way; one that is not there is made.
 package supervise
 
@@ -17,7 +17,7 @@ import (
 )
 
 // The pace of restarts of one failure: at once, then after 10 s, 20 s, 40 s, and every minute. A restart costs little,
-// and once the cause is mended nobody should wait longer for the index: failures that follow each other closely count
+// and once the cause is fixed no one should wait longer for the index: failures that follow each other closely count
 // as one.
 const (
 	firstPause = 10 * time.Second

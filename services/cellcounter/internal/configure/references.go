@@ -47,9 +47,9 @@ func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, e
 	return changes, nil
 }
 
-// checkCells refuses unknown cells, and disabled ones but where the mapping has them already. former are the rows that
-// the elements rewrite.
-func (w Write) checkCells(ctx context.Context, l Locked, former []*mapping.Row) error {
+// checkCells refuses unknown cells, and disabled ones but where the mapping has them already. previous are the rows
+// that the elements rewrite.
+func (w Write) checkCells(ctx context.Context, l Locked, previous []*mapping.Row) error {
 	var ids []int64
 	for _, e := range w.Elements {
 		if e.CellID != nil {
@@ -70,7 +70,7 @@ func (w Write) checkCells(ctx context.Context, l Locked, former []*mapping.Row) 
 		case !ok:
 			fields = append(fields, apperr.Field{Index: i, Name: "cell_id",
 				Message: fmt.Sprintf("there is no cell %d; GET cells/ lists them", *e.CellID)})
-		case cell.Disabled && (former[i] == nil || former[i].CellID != cell.ID):
+		case cell.Disabled && (previous[i] == nil || previous[i].CellID != cell.ID):
 			fields = append(fields, apperr.Field{Index: i, Name: "cell_id",
 				Message: fmt.Sprintf("the cell %s is disabled; choose another one", cell.Name)})
 		}

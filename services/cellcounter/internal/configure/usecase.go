@@ -35,7 +35,7 @@ type Store interface {
 	Lock(ctx context.Context, testID int64, owner mapping.Owner, work func(Locked) error) error
 }
 
-// Locked is a scope that nobody else writes.
+// Locked is a scope that no one else writes.
 type Locked interface {
 	// Rows returns the scope's own mappings.
 	Rows(ctx context.Context) ([]mapping.Row, error)

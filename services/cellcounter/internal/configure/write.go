@@ -159,5 +159,5 @@ func (w Write) plan(ctx context.Context, l Locked, rows []mapping.Row) (mapping.
 	if err != nil {
 		return mapping.Plan{}, err
 	}
-	return plan, w.checkCells(ctx, l, plan.Former)
+	return plan, w.checkCells(ctx, l, plan.Previous)
 }

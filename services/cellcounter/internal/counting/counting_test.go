@@ -146,6 +146,6 @@ func TestCompareTellsChanceFromDifference(t *testing.T) {
 		t.Fatalf("%+v", agreements)
 	}
 	if got := counting.Compare(nil, tallies(1, 1)); len(got) != 2 || !got[0].WithinChance || got[0].Upper != 100 {
-		t.Fatalf("an observer who counted nothing contradicts nobody: %+v", got)
+		t.Fatalf("an observer who counted nothing contradicts no one: %+v", got)
 	}
 }

@@ -12,7 +12,7 @@ type Tally struct {
 	Count  int
 	// InTotal false keeps the cell out of the hundred per cent.
 	InTotal bool
-	// NucleatedRed tells that the instrument counts the cell as a white one.
+	// NucleatedRed reports that the instrument counts the cell as a white one.
 	NucleatedRed bool
 }
 
@@ -40,14 +40,14 @@ type Differential struct {
 // WBC is a measured white cell count in any unit.
 type WBC struct {
 	Value float64 // NaN when unknown
-	// Corrected tells that the instrument has left the nucleated red cells out already.
+	// Corrected reports that the instrument has left the nucleated red cells out already.
 	Corrected bool
 }
 
 // Unknown is no white cell count.
 func Unknown() WBC { return WBC{Value: math.NaN()} }
 
-// Of works out the differential of tallies; decimals is how many places percentages have.
+// Of computes the differential of tallies; decimals is how many places percentages have.
 //
 // Cells outside the total are reported per 100 white cells (CLSI H20-A2, 2007, 8.4: nucleated red cells are counted
 // apart). The white cell count is corrected by the nucleated red cells among them alone: smudge cells or platelet

@@ -13,7 +13,7 @@ import (
 
 const maxDecimals = 1
 
-// ComputeDifferential works out a count. It needs a laboratory, as everything here, and stores nothing.
+// ComputeDifferential computes a count. It needs a laboratory, as everything here, and stores nothing.
 func (s *Server) ComputeDifferential(
 	ctx context.Context, in *cellcounterv1.ComputeDifferentialRequest,
 ) (*cellcounterv1.ComputeDifferentialResponse, error) {

@@ -326,7 +326,7 @@ func TestWhoCountsAndReadsCounts(t *testing.T) {
 		"a collection centre":     {authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12, CCID: 21}, apperr.Forbidden},
 		"an instrument":           {authn.Principal{Kind: authn.Bearer, LabID: 12}, apperr.Forbidden},
 		"another laboratory":      {other, apperr.NotFound},
-		"nobody's laboratory yet": {homeless, apperr.Invalid},
+		"no one's laboratory yet": {homeless, apperr.Invalid},
 	} {
 		s := server("global")
 		_, err := s.SaveCount(as(t, test.who), &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: 1,
@@ -341,7 +341,7 @@ func TestWhoCountsAndReadsCounts(t *testing.T) {
 	}
 }
 
-// A scope that somebody forgot to look up is nobody's: it reads and writes neither the defaults nor a laboratory's.
+// A scope that someone forgot to look up is no one's: it reads and writes neither the defaults nor a laboratory's.
 func TestNobodysMappingsAreNotTheDefaults(t *testing.T) {
 	t.Parallel()
 	c := configure.New(memory.Seeded(), silent{})

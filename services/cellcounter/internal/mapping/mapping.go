@@ -35,14 +35,14 @@ type Cell struct {
 	Foreground string // #RRGGBB
 	DefaultKey string
 	Disabled   bool
-	// NucleatedRed tells that a white cell count is corrected by this cell.
+	// NucleatedRed reports that a white cell count is corrected by this cell.
 	NucleatedRed bool
 	CreatedAt    int64 // epoch seconds
 	UpdatedAt    int64 // epoch seconds
 }
 
-// DefaultTarget is how many cells a count stops at when nobody chose.
+// DefaultTarget is how many cells a count stops at when no one chose.
 const DefaultTarget = 100
 
-// ErrNoTest tells that there is no such test for this laboratory.
+// ErrNoTest reports that there is no such test for this laboratory.
 var ErrNoTest = apperr.New(apperr.NotFound, "TEST_NOT_FOUND", "There is no such test in this laboratory")

@@ -4,7 +4,7 @@ import "github.com/labplatform/labplatform/pkg/authn"
 
 // Owner is whose mappings are meant: a laboratory's, or the defaults of all laboratories. The zero Owner has none, so
 // that
-// a laboratory which somebody forgot to look up never stands for the defaults.
+// a laboratory which someone forgot to look up never stands for the defaults.
 type Owner struct {
 	lab      authn.LabScope
 	defaults bool
@@ -22,5 +22,5 @@ func (o Owner) LabID() int64 { return o.lab.LabID() }
 // AreDefaults tells the defaults from a laboratory.
 func (o Owner) AreDefaults() bool { return o.defaults }
 
-// IsNobody tells whether it is neither.
+// IsNobody reports whether it is neither.
 func (o Owner) IsNobody() bool { return !o.defaults && o.lab.LabID() == 0 }

@@ -13,18 +13,18 @@ import (
 type Plan struct {
 	Remove []Row
 	Write  []Row
-	// Former has the row that each element rewrites, nil for a new one.
-	Former   []*Row
+	// Previous has the row that each element rewrites, nil for a new one.
+	Previous []*Row
 	Inserted int
 	Updated  int
 	// Result is the whole scope afterwards, by parameter.
 	Result []Row
 }
 
-// NewPlan works out a write on the present rows of a scope. Each element rewrites the row with its key or its
+// NewPlan computes a write on the present rows of a scope. Each element rewrites the row with its key or its
 // parameter, or adds one. It refuses, as Invalid with one field an element, what contradicts itself or is incomplete;
 // and as Conflict an element whose key is one row's and whose parameter is another's, unless the elements together
-// rewrite all of those rows: otherwise a mapping that nobody named would vanish.
+// rewrite all of those rows: otherwise a mapping that no one named would vanish.
 func NewPlan(present []Row, changes []Change) (Plan, error) {
 	if fields := duplicates(changes); len(fields) > 0 {
 		return Plan{}, apperr.InvalidFields(fields...)
@@ -49,7 +49,7 @@ func (m *matching) plan() (Plan, error) {
 		} else {
 			p.Inserted++
 		}
-		p.Former = append(p.Former, before)
+		p.Previous = append(p.Previous, before)
 		after, err := change.apply(before)
 		if lacks := (missing{}); errors.As(err, &lacks) {
 			fields = append(fields, apperr.Field{Index: i, Name: lacks.field, Message: lacks.Error()})

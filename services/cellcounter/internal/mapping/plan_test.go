@@ -113,7 +113,7 @@ func TestPlan(t *testing.T) {
 }
 
 // Whatever is written: both rules of a scope hold afterwards, what was asked for stands there, and no mapping that
-// nobody named is gone.
+// no one named is gone.
 func TestPlanKeepsTheRulesOfAScope(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {

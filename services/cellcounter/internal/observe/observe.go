@@ -27,7 +27,7 @@ type Count struct {
 	CountedAt int64 // epoch seconds
 }
 
-// Access is for which reports somebody counts: all of a laboratory, or those on one doctor's bills.
+// Access is for which reports someone counts: all of a laboratory, or those on one doctor's bills.
 type Access struct {
 	Lab      authn.LabScope
 	OwnBills bool
@@ -36,7 +36,7 @@ type Access struct {
 
 // Store keeps counts. A report outside the access is ErrNoReport.
 type Store interface {
-	// Lock runs work while nobody else changes the report or its counts, and commits. Work may run again.
+	// Lock runs work while no one else changes the report or its counts, and commits. Work may run again.
 	Lock(ctx context.Context, a Access, reportID int64, work func(Locked) error) error
 	// Counts returns the counts of a report by observer.
 	Counts(ctx context.Context, a Access, reportID, testID int64) ([]Count, error)
@@ -103,20 +103,20 @@ func save(ctx context.Context, l Locked, testID int64, count Count, now time.Tim
 	if err != nil {
 		return err
 	}
-	former, err := count.former(present)
+	previous, err := count.previous(present)
 	if err != nil {
 		return err
 	}
-	if former != nil && slices.Equal(former.Tallies, count.Tallies) && isSame(former.CountedBy, count.CountedBy) {
+	if previous != nil && slices.Equal(previous.Tallies, count.Tallies) && isSame(previous.CountedBy, count.CountedBy) {
 		return nil // the request again
 	}
-	if err := l.Put(ctx, testID, count); err != nil || former == nil {
+	if err := l.Put(ctx, testID, count); err != nil || previous == nil {
 		return err
 	}
 	return l.Log(ctx, activitylog.Entry{
 		Category: activitylog.CellCountReplaced, Actor: count.CountedBy, At: now,
 		Text: fmt.Sprintf("Cell count of observer %d replaced", count.Observer),
-		Meta: replaced{testID, count.Observer, activitylog.Change[stored]{Old: storedOf(*former), New: storedOf(count)}},
+		Meta: replaced{testID, count.Observer, activitylog.Change[stored]{Old: storedOf(*previous), New: storedOf(count)}},
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 // Bounds of a count.
 const (
 	MaxCells = 100
-	// MaxTotal is how many cells somebody counts at most, as many as a target may have.
+	// MaxTotal is how many cells someone counts at most, as many as a target may have.
 	MaxTotal = 10_000
 	// Observers is how many counts of one report are kept.
 	Observers = 2
@@ -27,7 +27,7 @@ var (
 		"The report is dismissed, so its counts cannot be changed")
 	ErrSameObserver = apperr.New(apperr.Conflict, "SAME_OBSERVER",
 		"The other count of this report is yours: the second observer must be another person; save as the first, "+
-			"or have somebody else count")
+			"or have someone else count")
 	errOtherTest = apperr.InvalidField("test_id", "The report is not of this test; load the keys of the report's own test")
 )
 
@@ -50,8 +50,8 @@ func (r Report) admits(testID int64) error {
 	return nil
 }
 
-// former returns the count that this one replaces, nil without one. Two counts of one report are two persons'.
-func (c Count) former(present []Count) (*Count, error) {
+// previous returns the count that this one replaces, nil without one. Two counts of one report are two persons'.
+func (c Count) previous(present []Count) (*Count, error) {
 	var replaced *Count
 	for _, other := range present {
 		switch {
@@ -64,7 +64,7 @@ func (c Count) former(present []Count) (*Count, error) {
 	return replaced, nil
 }
 
-// isSame tells whether both are one person. Counts from before kinds were stored have none.
+// isSame reports whether both are one person. Counts from before kinds were stored have none.
 func isSame(stored, now authn.Actor) bool {
 	return stored.ID == now.ID && (stored.Kind == now.Kind || stored.Kind == "")
 }

@@ -39,7 +39,7 @@ func newCounters(registry prometheus.Registerer) (*counters, error) {
 		created: one("externaledit_sessions_created_total", "Sessions that were opened."),
 		refused: one("externaledit_sessions_refused_total", "Requests for a session that met an active one."),
 		ended:   vec("externaledit_sessions_ended_total", "Sessions that ended.", "reason"),
-		uploads: vec("externaledit_uploads_total", "Uploads, by what became of them.", "outcome"),
+		uploads: vec("externaledit_uploads_total", "Uploads, by the outcome of them.", "outcome"),
 		bytes:   vec("externaledit_upload_bytes_total", "Bytes that were stored.", "file"),
 		agents: vec("externaledit_upload_requests_total",
 			"Uploads, by whether they said that they come from the desktop client.", "desktop_client"),

@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-// Whatever somebody uploads, the verdict does not depend on the pieces in which it arrives.
+// Whatever someone uploads, the verdict does not depend on the pieces in which it arrives.
 func FuzzAPDFIsJudgedAlikeInAnyPieces(f *testing.F) {
 	for _, text := range []string{
 		"", "%PDF-1.7\n%%EOF", "%PDF-1.7\n/#4a#61vaScript%%EOF", "%PDF-1.4\n/Launch", "/ObjStm stream\r\nx\xdaendstream%%EOF",

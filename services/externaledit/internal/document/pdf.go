@@ -97,7 +97,7 @@ func (s *PDFScanner) name(data []byte, carry int) (int, error) {
 	end := len(data) - carry
 	next := bytes.IndexByte(data[:end], '/')
 	if s.state == awaiting {
-		// Only what lies before the next name is searched: whoever announces many streams has each byte looked at once.
+		// Only what lies before the next name is searched: a file that announces many streams has each byte looked at once.
 		before := end
 		if next >= 0 {
 			before = next

@@ -112,7 +112,7 @@ func TestASessionFromCreationToEnd(t *testing.T) {
 		t.Errorf("%+v %v", s, err)
 	}
 	if err := b.End(t.Context(), b.scope, created.ID, session.Author{ID: 78}); !errors.Is(err, session.ErrNotAuthor) {
-		t.Errorf("somebody else: %v", err)
+		t.Errorf("someone else: %v", err)
 	}
 	for range 2 { // the first answer may be lost
 		if err := b.End(t.Context(), b.scope, created.ID, session.Author{ID: 77}); err != nil {
@@ -177,7 +177,7 @@ func TestTakeOver(t *testing.T) {
 		first.ID)
 	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Forbidden ||
 		!strings.Contains(e.Details, "taken over by user 78") {
-		t.Errorf("the former holder hears %v", err)
+		t.Errorf("the previous holder hears %v", err)
 	}
 	want := []string{"session_created", "session_ended taken_over", "session_created", "authorship_changed"}
 	if diff := cmp.Diff(want, b.events()); diff != "" {
@@ -217,7 +217,7 @@ func TestAnAdministratorEndsWhoeversSession(t *testing.T) {
 		created.ID)
 	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Forbidden ||
 		!strings.Contains(e.Details, "ended by an administrator") {
-		t.Errorf("the former holder hears %v", err)
+		t.Errorf("the previous holder hears %v", err)
 	}
 	if diff := cmp.Diff([]string{"session_created", "session_ended admin"}, b.events()); diff != "" {
 		t.Error(diff)
@@ -270,7 +270,7 @@ func TestTheTimeCountsFromTheLastSignOfLife(t *testing.T) {
 	if _, _, err := b.Heartbeat(t.Context(), b.scope, grant, created.ID); !apperr.Is(err, apperr.Forbidden) {
 		t.Errorf("a sign of life too late: %v", err)
 	}
-	b.mustCreate(b.creation(78)) // nobody has to wait for a sweeper
+	b.mustCreate(b.creation(78)) // no one has to wait for a sweeper
 	want := []string{"session_created", "session_ended expired", "session_created"}
 	if diff := cmp.Diff(want, b.events()); diff != "" {
 		t.Error(diff)

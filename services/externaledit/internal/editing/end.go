@@ -25,15 +25,15 @@ func (u *UseCase) End(ctx context.Context, scope authn.LabScope, id int64, by se
 	return u.end(ctx, scope, &s, session.ByAuthor, nil)
 }
 
-// Termination asks for the end of whoever's session.
+// Termination asks for the end of anyone's session.
 type Termination struct {
 	Scope authn.LabScope
 	ID    int64 // of the session
 	By    session.Author
 }
 
-// Terminate closes whoever's session for an administrator: its author's machine died, and nobody wants to go on. It is
-// written down who did it. Ending a session that has ended changes nothing. Errors: NotFound.
+// Terminate closes anyone's session for an administrator: its author's machine died, and no one wants to continue. It
+// is written down who did it. Ending a session that has ended changes nothing. Errors: NotFound.
 func (u *UseCase) Terminate(ctx context.Context, in Termination) error {
 	s, err := u.d.Reports.Session(ctx, in.Scope, in.ID)
 	if err != nil || s.End != session.Active {

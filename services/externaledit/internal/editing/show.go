@@ -46,7 +46,7 @@ func (u *UseCase) Referred(ctx context.Context, scope authn.LabScope, reportID, 
 	return err
 }
 
-// CloseExpired ends the report's session if nobody showed a sign of life in time.
+// CloseExpired ends the report's session if no one showed a sign of life in time.
 func (u *UseCase) CloseExpired(ctx context.Context, scope authn.LabScope, reportID int64) error {
 	closed := false
 	err := u.d.Reports.Lock(ctx, scope, reportID, func(l Locked) error {

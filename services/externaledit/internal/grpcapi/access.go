@@ -25,7 +25,7 @@ var (
 		"Send the auth_token of the session as Authorization: Bearer; a user's login is not accepted here")
 )
 
-// Authenticator knows session tokens besides the platform's credentials.
+// Authenticator knows session tokens in addition to the platform's credentials.
 type Authenticator struct {
 	Users  grpcserver.Authenticator
 	Tokens *token.Tokens

@@ -210,7 +210,7 @@ func TestATokenOpensNothingAfterItsSessionEnded(t *testing.T) {
 	}
 }
 
-// TestAStreamEndsWithTheSessionOfItsToken ends the session while its holder watches; a user's stream goes on.
+// TestAStreamEndsWithTheSessionOfItsToken ends the session while its holder watches; a user's stream continues.
 func TestAStreamEndsWithTheSessionOfItsToken(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -237,8 +237,8 @@ func TestAStreamEndsWithTheSessionOfItsToken(t *testing.T) {
 func TestATokenThatExpiredBeforeItsSessionIsToBeReplaced(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	former := d.holder()
-	p := authn.FromContext(former)
+	previous := d.holder()
+	p := authn.FromContext(previous)
 	grant := p.Grant.(session.Grant)
 	grant.Expired = true
 	p.Grant = grant
@@ -281,7 +281,7 @@ func TestAReferringDoctorSeesReportsOfOwnBillsAlone(t *testing.T) {
 	}
 }
 
-// TestADoctorHoldsASession is doctor 301, while laboratory user 301 is somebody else.
+// TestADoctorHoldsASession is doctor 301, while laboratory user 301 is someone else.
 func TestADoctorHoldsASession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -126,7 +126,7 @@ func (s *Server) EndSession(
 	return &externaleditv1.EndSessionResponse{Message: ended}, nil
 }
 
-// ForceEndSession ends whoever's session for an administrator.
+// ForceEndSession ends anyone's session for an administrator.
 func (s *Server) ForceEndSession(
 	ctx context.Context, in *externaleditv1.ForceEndSessionRequest,
 ) (*externaleditv1.ForceEndSessionResponse, error) {
@@ -172,7 +172,7 @@ func (s *Server) Heartbeat(
 
 const mostReports = 1000
 
-// HasOpenSession tells a service whether somebody edits one of the reports.
+// HasOpenSession tells a service whether someone edits one of the reports.
 func (s *Server) HasOpenSession(
 	ctx context.Context, in *externaleditv1.HasOpenSessionRequest,
 ) (*externaleditv1.HasOpenSessionResponse, error) {

@@ -68,7 +68,7 @@ type form struct {
 // Next implements upload.Form.
 func (f *form) Next() (upload.Part, error) {
 	for f.file == nil {
-		f.chunk = nil // what nobody read of the part before
+		f.chunk = nil // what no one read of the part before
 		if err := f.receive(); err != nil {
 			return upload.Part{}, err
 		}

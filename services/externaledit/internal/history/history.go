@@ -112,7 +112,7 @@ func (u *UseCase) Restore(ctx context.Context, in Restoration) (session.Revision
 	return restored, nil
 }
 
-// makeWay refuses while somebody edits, and closes a session that expired.
+// makeWay refuses while someone edits, and closes a session that expired.
 func (u *UseCase) makeWay(ctx context.Context, l Locked, now time.Time) (expired bool, err error) {
 	active, err := l.Active(ctx)
 	switch {

@@ -58,9 +58,9 @@ func TestAnEarlierSaveIsRestoredOnce(t *testing.T) {
 	in := history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: revisions[0].ID,
 		By: session.Author{ID: 79, Name: "Chief"}}
 	if _, err := u.Restore(t.Context(), in); !apperr.Is(err, apperr.Conflict) {
-		t.Errorf("while somebody edits: %v", err)
+		t.Errorf("while someone edits: %v", err)
 	}
-	clock.Advance(2 * time.Hour) // the session expired and nobody closed it
+	clock.Advance(2 * time.Hour) // the session expired and no one closed it
 	for range 2 {                // the first answer may be lost
 		got, err := u.Restore(t.Context(), in)
 		if err != nil || got.Number != 3 || got.RestoredFrom != revisions[0].ID || got.UploadedBy.ID != 79 {

@@ -21,7 +21,7 @@ func (r Report) CheckEditable() error {
 	return nil
 }
 
-// CheckLinkable refuses new files for a report that was signed or dismissed while somebody edited it.
+// CheckLinkable refuses new files for a report that was signed or dismissed while someone edited it.
 func (r Report) CheckLinkable() error {
 	switch {
 	case r.Signed:

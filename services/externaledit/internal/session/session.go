@@ -53,7 +53,7 @@ var ends = map[EndReason]map[EndReason]bool{
 // IsActive reports whether the session is open at now. An expired one is not, whether or not it was closed yet.
 func (s *Session) IsActive(now time.Time) bool { return s.End == Active && now.Before(s.ExpiresAt) }
 
-// HasExpired reports whether the session is still to be closed because nobody showed a sign of life.
+// HasExpired reports whether the session is still to be closed because no one showed a sign of life.
 func (s *Session) HasExpired(now time.Time) bool { return s.End == Active && !now.Before(s.ExpiresAt) }
 
 // Close ends the session. It returns an error for a session that has ended.

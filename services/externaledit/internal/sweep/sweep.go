@@ -124,7 +124,7 @@ func (s *Sweeper) sessions(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// close ends one session. That of a report which was deleted has no row to lock, and nobody is left to be told.
+// close ends one session. That of a report which was deleted has no row to lock, and no one is left to be told.
 func (s *Sweeper) close(ctx context.Context, d Due) (outcome string, err error) {
 	scope, err := scopeOf(d.LabID)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // TestCrashBeforeEveryStep kills the process before each step of a save that follows another. What is linked is always
-// one save's pair, a save that was acknowledged is linked, and the sweeper finds every file that belongs to nobody.
+// one save's pair, a save that was acknowledged is linked, and the sweeper finds every file that belongs to no one.
 func TestCrashBeforeEveryStep(t *testing.T) {
 	t.Parallel()
 	for step := 1; ; step++ {

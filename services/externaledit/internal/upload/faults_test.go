@@ -84,7 +84,7 @@ func TestFaultsOfTheStores(t *testing.T) {
 		files   faultyFiles
 		reports faultyReports
 		saved   bool   // the caller hears of success
-		linked  string // "" stands for former
+		linked  string // "" stands for previous
 	}{
 		"the store refuses the Word file":               {files: faultyFiles{refuse: ".docx"}},
 		"the store refuses the second file":             {files: faultyFiles{refuse: ".pdf"}},

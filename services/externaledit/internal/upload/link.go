@@ -60,7 +60,7 @@ func (s *saving) commit(ctx context.Context, l Locked, r *session.Revision) (Sav
 	return Saved{r.Files(), Overtaken}, err
 }
 
-// settle finds out what became of a transaction that ended with an error: its commit may have happened without an
+// settle finds out the outcome of a transaction that ended with an error: its commit may have happened without an
 // answer. An upload that can still be abandoned was not linked.
 func (s *saving) settle(ctx context.Context, cause error) (Saved, error) {
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTimeout)

@@ -19,7 +19,7 @@ import (
 
 // Form is the multipart form of a save.
 type Form interface {
-	// Next returns the next part, io.EOF after the last. The former part's body is over then.
+	// Next returns the next part, io.EOF after the last. The previous part's body is over then.
 	Next() (Part, error)
 }
 

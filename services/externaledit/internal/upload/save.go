@@ -169,7 +169,7 @@ type Eraser interface {
 	Delete(ctx context.Context, scope authn.LabScope, key string) error
 }
 
-// Discard takes an upload back: first the row, so that nobody links what is being deleted, then the files. It returns
+// Discard takes an upload back: first the row, so that no one links what is being deleted, then the files. It returns
 // false for an upload that was linked, or forgotten, before.
 func Discard(ctx context.Context, d Discards, files Eraser, scope authn.LabScope, u session.Upload) (bool, error) {
 	abandoned, err := d.Abandon(ctx, scope, u.ID)

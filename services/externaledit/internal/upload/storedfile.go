@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// blockBytes is how much one request to the store brings: reading goes mostly forward, in small steps.
+// blockBytes is how much one request to the store brings: reading goes usually forward, in small steps.
 const blockBytes = 512 << 10
 
 // A document that was written in one go is fetched about once. More than this, in its own size and in blocks, is asked

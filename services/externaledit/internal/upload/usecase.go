@@ -16,7 +16,7 @@ type Reports interface {
 	Discards
 	// Session returns a session, ended or not; session.ErrNoSession without one.
 	Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error)
-	// Touch tells that the upload is still under way.
+	// Touch reports that the upload is still under way.
 	Touch(ctx context.Context, scope authn.LabScope, uploadID int64) error
 	// Revision returns a save of a session by its number; session.ErrNoRevision without one.
 	Revision(ctx context.Context, scope authn.LabScope, sessionID, number int64) (session.Revision, error)
@@ -54,7 +54,7 @@ type Files interface {
 	// Put stores what source holds. After an error there is no object, or one that is not known of.
 	Put(ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader) (int64, error)
 	Open(ctx context.Context, scope authn.LabScope, key string, offset, length int64) (io.ReadCloser, error)
-	// Delete removes an object and what an unfinished Put left of it; one that is not there is no error.
+	// Delete removes an object and what an unfinished Put left of it; one that is not there is not an error.
 	Delete(ctx context.Context, scope authn.LabScope, key string) error
 }
 

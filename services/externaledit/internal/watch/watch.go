@@ -26,7 +26,7 @@ type Log interface {
 // Start is the id before every event.
 const Start = "0-0"
 
-// Reports tells whether the laboratory has the report.
+// Reports reports whether the laboratory has the report.
 type Reports interface {
 	Report(ctx context.Context, scope authn.LabScope, id int64) (session.Report, error)
 }

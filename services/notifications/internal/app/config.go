@@ -37,7 +37,7 @@ type Config struct {
 	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
 	// BulkPermission lets a lab user who is no administrator switch types for the laboratory.
 	BulkPermission string `env:"BULK_PERMISSION" envDefault:"notification_configure"`
-	// PushProvider is fcm; mailbox, which keeps topics and calls nobody; or off, which tells devices so.
+	// PushProvider is fcm; mailbox, which keeps topics and calls no one; or off, which tells devices so.
 	PushProvider string `env:"PUSH_PROVIDER" envDefault:"mailbox"`
 	// FCMCredentials is the JSON key file of a service account.
 	FCMCredentials config.Secret `env:"FCM_CREDENTIALS"`

@@ -20,13 +20,13 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "notifications_triggers_total",
-			Help: "Triggers of other services, by what became of them.",
+			Help: "Triggers of other services, by the outcome of them.",
 		}, []string{"outcome"}),
 		marked: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "notifications_marked_total", Help: "Notifications that people marked."}, []string{"action"}),
 		swept: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "notifications_idle_devices_total",
-			Help: "Devices that were not seen for long, by what became of them.",
+			Help: "Devices that were not seen for long, by the outcome of them.",
 		}, []string{"outcome"}),
 		watching: prometheus.NewGauge(
 			prometheus.GaugeOpts{Name: "notifications_event_streams", Help: "Open streams of notifications."},

@@ -22,7 +22,7 @@ type TaskQueue interface {
 	) (*taskqueuev1.EnqueueResponse, error)
 }
 
-// Devices subscribes a login's devices anew.
+// Devices subscribes a login's devices again.
 type Devices interface {
 	Resubscribe(ctx context.Context, v notification.Viewer) error
 }

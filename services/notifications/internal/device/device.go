@@ -3,7 +3,7 @@
 // The provider cannot list a token's topics, so the stored lists are the only truth. Topics are pending before they are
 // subscribed and confirmed afterwards, and leave the lists after they are unsubscribed: whatever dies in between, a
 // topic that the provider has is in one of the lists, and a confirmed topic is at the provider. Every change raises the
-// row's generation. Whoever finds that another login, tab or change came in between takes back what it has just
+// row's generation. Anyone who finds that another login, tab or change came in between takes back what it has just
 // subscribed.
 package device
 
@@ -22,10 +22,10 @@ import (
 
 const maxToken = 512 // characters; the width of the column
 
-// ErrUnknownToken tells that the provider knows the token no more: the app was removed.
+// ErrUnknownToken reports that the provider knows the token no more: the app was removed.
 var ErrUnknownToken = errors.New("the push provider does not know the token")
 
-// ErrMoved tells that another login took the token over meanwhile.
+// ErrMoved reports that another login took the token over meanwhile.
 var ErrMoved = apperr.New(apperr.Conflict, "TOKEN_MOVED", "Another login uses this device now; subscribe again")
 
 // Topics is the push provider. Both methods return the topics that failed; an error concerns all of them.
@@ -66,14 +66,14 @@ func (d Done) Missing(l Lists) []string {
 
 // Store keeps devices.
 type Store interface {
-	// Claim makes the token the viewer's, whoever had it, and returns the stored topics with the new generation.
+	// Claim makes the token the viewer's, whichever login had it, and returns the stored topics with the new generation.
 	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
 	// SaveTopics stores the topics of the viewer's token, and raises the generation by one. It is ErrMoved when the token
-	// is somebody else's or its generation is not that of l any more.
+	// is someone else's or its generation is not that of l any more.
 	SaveTopics(ctx context.Context, v notification.Viewer, token string, l Lists, now time.Time) error
-	// Undo takes back what was done at the provider for a token that moved meanwhile, while nobody can change its row:
+	// Undo takes back what was done at the provider for a token that moved meanwhile, while no one can change its row:
 	// undo gets the added topics that are in no list of the token, and the removed ones that are in one. When it fails,
-	// all of them become pending: of the token's owner, or of nobody until a sweep.
+	// all of them become pending: of the token's owner, or of no one until a sweep.
 	Undo(
 		ctx context.Context,
 		v notification.Viewer,
@@ -81,9 +81,9 @@ type Store interface {
 		done Done,
 		undo func(gone, missing []string) error,
 	) error
-	// Find returns the topics of the viewer's token; found is false when it is unknown or somebody else's.
+	// Find returns the topics of the viewer's token; found is false when it is unknown or someone else's.
 	Find(ctx context.Context, v notification.Viewer, token string) (l Lists, found bool, err error)
-	// Forget deletes the viewer's token. It is ErrMoved when it is somebody else's or of another generation.
+	// Forget deletes the viewer's token. It is ErrMoved when it is someone else's or of another generation.
 	Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error
 	// Drop deletes a token that the provider does not know.
 	Drop(ctx context.Context, v notification.Viewer, token string) error
@@ -99,14 +99,14 @@ type Devices struct {
 	topics Topics
 	zone   notification.Zone
 	clock  clock.Clock
-	off    bool // nobody is subscribed any more
+	off    bool // no one is subscribed any more
 }
 
-// ErrOff tells that this installation pushes to nobody.
+// ErrOff reports that this installation pushes to no one.
 var ErrOff = apperr.New(apperr.Unavailable, "PUSH_OFF",
 	"This installation sends no push messages; ask its operator to set NOTIFICATIONS_PUSH_PROVIDER=fcm")
 
-// New returns the use case. Without topics nobody is subscribed, and told so.
+// New returns the use case. Without topics no one is subscribed, and told so.
 func New(store Store, topics Topics, zone notification.Zone, c clock.Clock) *Devices {
 	d := &Devices{store, topics, zone, c, topics == nil}
 	if d.off {
@@ -115,7 +115,7 @@ func New(store Store, topics Topics, zone notification.Zone, c clock.Clock) *Dev
 	return d
 }
 
-// Outcome is what became of a subscription.
+// Outcome is the outcome of a subscription.
 type Outcome struct {
 	Topics []string // subscribed now
 	Failed []string // the provider refused; subscribing again tries them again
@@ -141,8 +141,8 @@ func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device D
 	return d.align(ctx, v, device.Token, stored, wanted)
 }
 
-// Release takes the token from whoever had it, for a login that is told nothing: its browser must not go on showing
-// what the former login gets.
+// Release takes the token from any login that had it, for a login that is told nothing: its browser must not continue
+// showing what the previous login gets.
 func (d *Devices) Release(ctx context.Context, v notification.Viewer, token string) error {
 	if err := check(Device{Token: token}); err != nil {
 		return err
@@ -300,7 +300,7 @@ var errBusy = apperr.New(
 	"The device is being subscribed elsewhere; try again in a minute",
 )
 
-// untilSettled repeats do while somebody else changes the device.
+// untilSettled repeats do while someone else changes the device.
 func untilSettled(do func() error) error {
 	for range attempts {
 		if err := do(); !errors.Is(err, ErrMoved) {
@@ -338,9 +338,9 @@ func (d *Devices) resubscribe(ctx context.Context, v notification.Viewer) error 
 	return nil
 }
 
-// Unsubscribe ends every subscription of the viewer's token and forgets it. A token that is not known is no error: a
-// log-out must not fail. Nor is one that another login has taken over, and that one keeps its notifications: the page
-// of the former login may still be open. It returns the topics that were stored.
+// Unsubscribe ends every subscription of the viewer's token and forgets it. A token that is not known is not an error:
+// a log-out must not fail. Nor is one that another login has taken over, and that one keeps its notifications: the page
+// of the previous login may still be open. It returns the topics that were stored.
 func (d *Devices) Unsubscribe(ctx context.Context, v notification.Viewer, token string) (topics []string, err error) {
 	if err := check(Device{Token: token}); err != nil {
 		return nil, err

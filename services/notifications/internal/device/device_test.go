@@ -150,7 +150,7 @@ func TestATokenThatChangesItsLoginLosesTheFormerTopics(t *testing.T) {
 		expect(t, p.of("T"), c.want)
 	}
 	if topics, err := d.Unsubscribe(t.Context(), asha(t), "T"); err != nil || len(topics) != 0 {
-		t.Fatal("the former login unsubscribes", topics, err)
+		t.Fatal("the previous login unsubscribes", topics, err)
 	}
 	expect(t, p.of("T"), ofOrg)
 	topics, err := d.Unsubscribe(t.Context(), organization(t), "T")
@@ -355,8 +355,8 @@ func TestALateUnsubscriptionTakesNothingFromTheNextLogin(t *testing.T) {
 	expect(t, p.of("T"), ofOrg)
 }
 
-// TestABrowserOfAnOutsideLoginShowsNothingOfTheFormerOne: asha leaves without logging out, and somebody of a collection
-// centre with her number logs in on the same browser. While the provider is away they are told so; afterwards nothing is
+// TestABrowserOfAnOutsideLoginShowsNothingOfTheFormerOne: asha leaves without logging out, and someone of a collection
+// centre with her number logs in on the same browser. While the provider is unavailable they are told so; afterwards nothing is
 // left.
 func TestABrowserOfAnOutsideLoginShowsNothingOfTheFormerOne(t *testing.T) {
 	t.Parallel()
@@ -369,7 +369,7 @@ func TestABrowserOfAnOutsideLoginShowsNothingOfTheFormerOne(t *testing.T) {
 		t.Errorf("while the provider is away: %v", err)
 	}
 	p.err = nil
-	for range 2 { // of a token that nobody has, too
+	for range 2 { // of a token that no one has, too
 		if err := d.Release(t.Context(), centre, "T"); err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,7 @@ type eventReader struct {
 	send   func(*typev1.Event) error
 }
 
-// Position implements live.Reader. The event has an id alone: it says where to go on after a lost connection.
+// Position implements live.Reader. The event has an id alone: it says where to continue after a lost connection.
 func (r eventReader) Position(id int64) error {
 	return r.send(&typev1.Event{Id: strconv.FormatInt(id, 10)})
 }

@@ -18,7 +18,7 @@ const (
 	DefaultLimit  = 1_000
 	MaxLimit      = 10_000
 	MaxActivities = 10_000
-	// MaxUnread is where the count of unread notifications stops: nobody reads the difference.
+	// MaxUnread is where the count of unread notifications stops: no one reads the difference.
 	MaxUnread = 1_000
 	maxPage   = 100_000
 	// markStep bounds one transaction, MaxMarked one request.
@@ -67,7 +67,7 @@ type List struct {
 	Unread        int64
 }
 
-// List returns a page of the inbox. Several callers get the same list: nobody may change it.
+// List returns a page of the inbox. Several callers get the same list: no one may change it.
 func (i *Inbox) List(ctx context.Context, v notification.Viewer, q Query) (List, error) {
 	return i.lists.Do(ctx, sameList{v, q}, struct{}{}, func(ctx context.Context, _ []struct{}) (List, error) {
 		return i.list(ctx, v, q)
@@ -153,7 +153,7 @@ func number(name, text string, otherwise, most int) (int, error) {
 	return n, nil
 }
 
-// Marked is what became of a notification.
+// Marked is the outcome of a notification.
 type Marked struct {
 	NotificationID int64
 	ReadOn         *int64
@@ -190,7 +190,7 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 		return 0, err
 	}
 	most := MaxMarked
-	if unread < MaxUnread { // that is all: nobody looks for more through what was read
+	if unread < MaxUnread { // that is all: no one looks for more through what was read
 		most = int(unread)
 	}
 	total := 0

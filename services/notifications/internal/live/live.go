@@ -27,11 +27,11 @@ const (
 	shownActivities = 50
 	// settle is more than the time that a commit may take: callers have given up before.
 	settle = 30 * time.Second
-	// replayed bounds what a reader that was away gets; the list has the rest.
+	// replayed bounds what a reader that was unavailable gets; the list has the rest.
 	replayed = 24 * time.Hour
 )
 
-// Signals tells that the inbox of a laboratory may have changed.
+// Signals reports that the inbox of a laboratory may have changed.
 type Signals interface {
 	// Listen returns a channel that gets a value with every change until stop is called.
 	Listen(ctx context.Context, lab authn.LabScope) (signal <-chan struct{}, stop func(), err error)

@@ -80,7 +80,7 @@ func parseID(raw json.RawMessage) (int64, error) {
 	return id, nil
 }
 
-// Addressed returns the context with whom it is for: an escalation is the laboratory's own failure, and nobody else's
+// Addressed returns the context with whom it is for: an escalation is the laboratory's own failure, and no one else's
 // business.
 func (c Context) Addressed() Context {
 	if c.Escalation > 0 {

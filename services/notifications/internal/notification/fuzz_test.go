@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a trigger knows is read from what is stored as it was from what was sent, and an escalation shows nobody outside
+// What a trigger knows is read from what is stored as it was from what was sent, and an escalation shows no one outside
 // the laboratory.
 func FuzzAContextIsReadAlikeFromTheStore(f *testing.F) {
 	f.Add([]byte(`{"lab_id":12,"org_id":"45","lrr_id":7001,"title":"t"}`))

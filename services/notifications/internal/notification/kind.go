@@ -35,7 +35,7 @@ func (k Kind) Wording() (title, body string) {
 // CriticalReport is the type of critical results.
 const CriticalReport = 2
 
-// WordingFor returns the wording for a context. What became of a critical result has words of its own, which name no
+// WordingFor returns the wording for a context. The outcome of a critical result has words of its own, which name no
 // patient either.
 func (k Kind) WordingFor(c Context) (title, body string) {
 	title, body = k.Wording()
@@ -44,7 +44,7 @@ func (k Kind) WordingFor(c Context) (title, body string) {
 	}
 	switch {
 	case c.Escalation > 0:
-		return "Critical result waits for a call", "Nobody has called a critical result yet. Open the board of callouts now."
+		return "Critical result waits for a call", "No one has called a critical result yet. Open the board of callouts now."
 	case c.Corrected:
 		return "A critical result was corrected", "A critical result that was called is not critical any more. Open it now."
 	}

@@ -40,7 +40,7 @@ func ParseAction(text string) (Action, error) {
 	return "", apperr.InvalidField("action", "action must be read or unread")
 }
 
-// Activity is one thing that somebody did with a notification.
+// Activity is one thing that someone did with a notification.
 type Activity struct {
 	ID             int64
 	NotificationID int64

@@ -38,7 +38,7 @@ func (z Zone) Topic(typeID int64, ref Ref) string {
 }
 
 // RefsOf returns whom a type is for in a context, by the type's user category. A context that lacks the id is for the
-// laboratory, and a critical result is for everybody who can act on it: somebody must hear of it.
+// laboratory, and a critical result is for everybody who can act on it: someone must hear of it.
 func RefsOf(k Kind, c Context) []Ref {
 	var refs []Ref
 	critical := k.ID == CriticalReport

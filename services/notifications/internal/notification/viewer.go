@@ -71,7 +71,7 @@ func (v Viewer) Login() (kind string, id int64) {
 	return "org:" + hex.EncodeToString(sum[:6]), v.ID
 }
 
-// HasTopics tells whether devices of the login are told anything. The number of a support login is that of another
+// HasTopics reports whether devices of the login are told anything. The number of a support login is that of another
 // table, and would be taken for a lab user's.
 func (v Viewer) HasTopics() bool { return v.Audience != Nobody && v.Audience != OneUser }
 

@@ -68,7 +68,7 @@ type Signals interface {
 	Changed(ctx context.Context, lab authn.LabScope)
 }
 
-// Outcome is what became of a trigger.
+// Outcome is the outcome of a trigger.
 type Outcome string
 
 // The outcomes.

@@ -40,7 +40,7 @@ type Store interface {
 	) error
 }
 
-// Messages makes the message that has a login's devices subscribed anew.
+// Messages makes the message that has a login's devices subscribed again.
 type Messages interface {
 	Resubscribe(v notification.Viewer) (outbox.Event, error)
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // TestEachLoginOfAnOrganisationHasItsOwnSwitches: two wards of a hospital share its notifications. One does not want to
-// hear of ready reports; the other does, and so does lab user 45, whose number is the hospital's. Nobody switches off
+// hear of ready reports; the other does, and so does lab user 45, whose number is the hospital's. No one switches off
 // what is mandatory, and the laboratory's switch is above everybody's.
 func TestEachLoginOfAnOrganisationHasItsOwnSwitches(t *testing.T) {
 	t.Parallel()

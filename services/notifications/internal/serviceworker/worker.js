@@ -29,7 +29,7 @@ self.addEventListener("push", (event) => {
       data,
       tag: data.notification_id ? "notification-" + data.notification_id : undefined,
       renotify: Boolean(data.notification_id),
-      requireInteraction: data.notification_type_id === "2", // a critical report stays until somebody acts
+      requireInteraction: data.notification_type_id === "2", // a critical report stays until someone acts
     }),
   );
 });

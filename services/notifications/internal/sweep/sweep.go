@@ -1,5 +1,5 @@
 // Package sweep owns the loop that forgets devices which were not seen for long: the push provider drops their tokens
-// after 270 days, and a device that nobody uses should not get a laboratory's notifications.
+// after 270 days, and a device that no one uses should not get a laboratory's notifications.
 package sweep
 
 import (
@@ -37,11 +37,11 @@ type Store interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
 	// Idle lists devices that were last active before the given time, the longest idle first, after the position.
 	Idle(ctx context.Context, before time.Time, after Position, limit int) ([]Device, error)
-	// Suspect makes the confirmed topics of an idle device pending: from now on nobody relies on them. It returns false
+	// Suspect makes the confirmed topics of an idle device pending: from now on no one relies on them. It returns false
 	// when the device was active meanwhile.
 	Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error)
 	// Retire calls unsubscribe with the stored topics of an idle device and forgets it, while the device can be claimed
-	// by nobody. It returns false when the device was active meanwhile, and then calls nothing.
+	// by no one. It returns false when the device was active meanwhile, and then calls nothing.
 	Retire(
 		ctx context.Context,
 		lab authn.LabScope,
@@ -51,7 +51,7 @@ type Store interface {
 	) (bool, error)
 }
 
-// Position is where a list of idle devices goes on.
+// Position is where a list of idle devices continues.
 type Position struct {
 	LastActivity time.Time
 	ID           int64
@@ -64,12 +64,12 @@ type Device struct {
 	Token string
 }
 
-// Counters counts what became of idle devices.
+// Counters counts the outcome of idle devices.
 type Counters interface {
 	Swept(Outcome)
 }
 
-// Outcome is what became of an idle device.
+// Outcome is the outcome of an idle device.
 type Outcome string
 
 // The outcomes.

@@ -122,7 +122,7 @@ func TestDevicesThatFailDoNotStandInTheWay(t *testing.T) {
 		t.Fatal(c)
 	}
 	if _ = s.RunOnce(t.Context()); c[sweep.Failed] != 2*stuck {
-		t.Fatalf("the third pass does not begin anew: %v", c)
+		t.Fatalf("the third pass does not start over: %v", c)
 	}
 }
 

@@ -41,7 +41,7 @@ type Index interface {
 	SyncUser(ctx context.Context, scope authn.LabScope, patientID int64) error
 }
 
-// Documents deletes archived documents; those that are not there are no error.
+// Documents deletes archived documents; those that are not there are not errors.
 type Documents interface {
 	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
 	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error

@@ -177,7 +177,7 @@ func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {
 	}
 	if _, err := b.client.ListReruns(t.Context(),
 		&rerunv1.ListRerunsRequest{LabReportId: 7001}); status.Code(err) != codes.Unauthenticated {
-		t.Fatalf("nobody: %v", err)
+		t.Fatalf("no one: %v", err)
 	}
 }
 

@@ -42,7 +42,7 @@ type Config struct {
 	CalloutAddr string `env:"CALLOUT_ADDR"`
 	// CDCAddr may be empty: then the search index is refreshed by change capture alone.
 	CDCAddr string `env:"CDC_ADDR"`
-	// ExternalEditAddr may be empty: then nobody is warned of a report that is open in an editor.
+	// ExternalEditAddr may be empty: then no one is warned of a report that is open in an editor.
 	ExternalEditAddr string `env:"EXTERNAL_EDIT_ADDR"`
 }
 

@@ -63,7 +63,7 @@ func newIndex(s *service.Service, cfg Config) (delivery.Index, error) {
 	return delivery.Index{Client: cdcv1.NewChangeCaptureServiceClient(conn)}, nil
 }
 
-// newEditors returns the client of external editing, or one that knows of nobody.
+// newEditors returns the client of external editing, or one that knows of no one.
 func newEditors(s *service.Service, cfg Config) (delivery.Editors, error) {
 	if cfg.ExternalEditAddr == "" {
 		return delivery.Editors{}, nil

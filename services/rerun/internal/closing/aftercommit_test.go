@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// TestAConfirmIsAnsweredBeforeItsCleanUp confirms with a queue that nobody works on, as when a store hangs: the
+// TestAConfirmIsAnsweredBeforeItsCleanUp confirms with a queue that no one works on, as when a store hangs: the
 // caller has the answer, GET shows the closed rerun, and the next request begins with number 1. What the queue does
 // much later harms nothing.
 func TestAConfirmIsAnsweredBeforeItsCleanUp(t *testing.T) {

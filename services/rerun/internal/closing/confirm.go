@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Confirmation is the values that somebody decided on.
+// Confirmation is the values that someone decided on.
 type Confirmation struct {
 	ReportID int64
 	Rows     []Row // not empty; no test and index twice
@@ -111,7 +111,7 @@ func (e *ending) complete(
 	return confirmed, nil
 }
 
-// replaces tells whether the confirmed row takes the place of a present one.
+// replaces reports whether the confirmed row takes the place of a present one.
 func replaces(confirmed, present rerun.Result) bool {
 	return confirmed.Index == present.Index &&
 		(confirmed.ProfileTestID == 0 || confirmed.ProfileTestID == present.ProfileTestID)
@@ -127,7 +127,7 @@ func matching(present, confirmed []rerun.Result) []rerun.Result {
 	return gone
 }
 
-// differ tells whether the report says something else when gone gives way to confirmed.
+// differ reports whether the report says something else when gone gives way to confirmed.
 func differ(gone, confirmed []rerun.Result) bool {
 	if len(gone) != len(confirmed) {
 		return true

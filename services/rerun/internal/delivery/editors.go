@@ -12,7 +12,7 @@ import (
 // editorTimeout is how long an answer waits for a warning.
 const editorTimeout = time.Second
 
-// Editors asks external editing who has a report open; without a client nobody does.
+// Editors asks external editing who has a report open; without a client no one does.
 type Editors struct {
 	Client externaleditv1.ExternalEditServiceClient
 	Log    *slog.Logger
@@ -28,7 +28,7 @@ func (e Editors) Editor(ctx context.Context, scope authn.LabScope, reportID int6
 	open, err := e.Client.HasOpenSession(ctx, &externaleditv1.HasOpenSessionRequest{LabId: scope.LabID(),
 		LabReportIds: []int64{reportID}})
 	if err != nil {
-		e.Log.WarnContext(ctx, "nobody could be warned of a report that may be open in an editor", "error", err)
+		e.Log.WarnContext(ctx, "no one could be warned of a report that may be open in an editor", "error", err)
 		return ""
 	}
 	for _, s := range open.GetSessions() {

@@ -119,12 +119,12 @@ const (
 	rerunAborted = "Successfully aborted sample rerun"
 )
 
-// confirmed warns when somebody has the report open in an editor: what they save has the former values.
+// confirmed warns when someone has the report open in an editor: what they save has the previous values.
 func confirmed(editor string) *rerunv1.ConfirmRerunResponse {
 	out := &rerunv1.ConfirmRerunResponse{Message: rerunUpdated, SampleRedrawFlag: int32(rerun.Normal)}
 	if editor != "" {
 		out.Warnings = []string{
-			"The report is open in an external editor by " + editor + ", whose document still has the former values",
+			"The report is open in an external editor by " + editor + ", whose document still has the previous values",
 		}
 	}
 	return out

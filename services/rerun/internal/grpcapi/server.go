@@ -42,7 +42,7 @@ type Closer interface {
 
 // Editors knows who edits a report as a Word document.
 type Editors interface {
-	// Editor returns the name of who has the report open, "" when nobody does or it cannot be told in time.
+	// Editor returns the name of who has the report open, "" when no one does or it cannot be told in time.
 	Editor(ctx context.Context, scope authn.LabScope, reportID int64) string
 }
 

@@ -58,7 +58,7 @@ func parameterOf(parameters []rerun.Parameter, reading Reading) (rerun.Parameter
 }
 
 // put inserts the values. When one is stored already it compares: the same value is left alone, another one
-// replaces it and keeps it in its history. known is what was stored before, nil when nobody had to look.
+// replaces it and keeps it in its history. known is what was stored before, nil when no one had to look.
 func (r *receipt) put(
 	ctx context.Context, number int, values []rerun.Value,
 ) (known []rerun.Value, changed int, err error) {

@@ -77,7 +77,7 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// OnItsOwn is the rerun number of a repetition that nobody asked for.
+// OnItsOwn is the rerun number of a repetition that no one asked for.
 const OnItsOwn = -1
 
 // Command is a message of an instrument interface.
@@ -99,7 +99,7 @@ type Reading struct {
 	Name  string // empty: the parameter's
 }
 
-// Result tells what became of a message.
+// Result tells the outcome of a message.
 type Result struct {
 	ByInstrument bool
 	Accepted     []int // indices that are stored, in the order of the message

@@ -165,7 +165,7 @@ func TestARepetitionOfTheInstrumentIsStoredFromEveryFlag(t *testing.T) {
 	b.say(-1, "1=9.2 3=4.2")
 	b.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2")
 	b.ask(8)
-	b.say(-1, "1=9.2 3=4.2") // late delivery of what is stored: the request goes on waiting
+	b.say(-1, "1=9.2 3=4.2") // late delivery of what is stored: the request continues waiting
 	b.expect(rerun.Requested, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2")
 	b.say(-1, "1=9.3")
 	b.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2", "4:1=9.3")

@@ -121,7 +121,7 @@ func (r *receipt) insert(
 	return record, r.d.Records.Insert(ctx, record)
 }
 
-// unfinished tells whether old is what this message left when it died: it was not committed, and all that it
+// unfinished reports whether old is what this message left when it died: it was not committed, and all that it
 // stored is in the message.
 func (r *receipt) unfinished(old rerun.Record, stored, values []rerun.Value, ledger rerun.Ledger) bool {
 	if old.Type != rerun.ByAnalyser || old.Foreign || old.SampleID != r.command.SampleID || ledger.Committed(old.ID) ||

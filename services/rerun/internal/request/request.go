@@ -40,10 +40,10 @@ type Records interface {
 	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
 	Insert(ctx context.Context, record rerun.Record) error
 	// Close makes a record await no more values and frees the open slot; Retire frees the automatic slot too.
-	// A record that is not there is no error.
+	// A record that is not there is not an error.
 	Close(ctx context.Context, scope authn.LabScope, id string) error
 	Retire(ctx context.Context, scope authn.LabScope, id string) error
-	// Delete removes records; those that are not there are no error.
+	// Delete removes records; those that are not there are not errors.
 	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
 	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
 }

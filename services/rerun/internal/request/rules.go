@@ -51,7 +51,7 @@ func (u *UseCase) tidy(ctx context.Context, scope authn.LabScope, l Locked) ([]r
 	}
 	kept := records[:0]
 	for _, r := range records {
-		// What an instrument did on its own is kept for whoever archives it: it holds values. What another
+		// What an instrument did on its own is kept for the request that archives it: it holds values. What another
 		// program wrote has no marker and is not ours to delete.
 		if ledger.Committed(r.ID) || r.Type == rerun.ByAnalyser || r.Foreign {
 			kept = append(kept, r)
@@ -107,7 +107,7 @@ func (u *UseCase) unarchived(
 }
 
 // release frees the slots of records that outlived their rerun: the flag is 0, so it was closed. They stay for
-// whoever archives them.
+// the request that archives them.
 func (u *UseCase) release(ctx context.Context, scope authn.LabScope, flag rerun.Flag, records []rerun.Record) error {
 	if flag.Open() {
 		return nil

@@ -25,7 +25,7 @@ func (l *laboratory) repair(ctx context.Context, reportID int64, before time.Tim
 	return nil
 }
 
-// judge repairs what it may, and archives what nobody archived; archived tells that another pass is needed.
+// judge repairs what it may, and archives what no one archived; archived reports that another pass is needed.
 func (l *laboratory) judge(ctx context.Context, locked Locked, before time.Time) (archived bool, err error) {
 	c, err := l.facts(ctx, l.scope, locked, before)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c facts) over(createdAt time.Time, foreign bool) bool {
 	return !foreign && createdAt.Before(c.before) && !c.flag.Open()
 }
 
-// unarchived returns the documents of a closed rerun that nobody has archived.
+// unarchived returns the documents of a closed rerun that no one has archived.
 func (c facts) unarchived() (records []rerun.Record, values []rerun.Value) {
 	for _, r := range c.records {
 		if c.over(r.CreatedAt, r.Foreign) && !c.uncommitted(r) && !c.archived[r.ID] {
@@ -174,7 +174,7 @@ func (l *laboratory) slot(ctx context.Context, locked Locked, c facts, kept []re
 	return err
 }
 
-// recache makes the entry of a report agree with its flag while nobody can change it.
+// recache makes the entry of a report agree with its flag while no one can change it.
 func (l *laboratory) recache(ctx context.Context, reportID int64) {
 	err := l.d.Reports.Lock(ctx, l.scope, reportID, func(locked Locked) error {
 		return l.d.OpenSet.Set(ctx, l.scope, reportID, locked.Report().Flag.Open())

@@ -79,7 +79,7 @@ func (l *laboratory) suspects(ctx context.Context, ids []int64) (map[int64]*susp
 	return suspects, err
 }
 
-// suspicious tells whether the documents of a report may need repair: its rerun is closed, a record was never judged,
+// suspicious reports whether the documents of a report may need repair: its rerun is closed, a record was never judged,
 // or a request whose values and slot do not fit the flag.
 func (l *laboratory) suspicious(s *suspect, before time.Time) bool {
 	if !s.flag.Open() {

@@ -58,7 +58,7 @@ type Documents interface {
 	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
 }
 
-// Changes repairs documents; what is not there is no error.
+// Changes repairs documents; what is not there is not an error.
 type Changes interface {
 	Reopen(ctx context.Context, scope authn.LabScope, id string) error
 	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
@@ -74,7 +74,7 @@ type OpenSet interface {
 // Outcomes that are counted.
 const (
 	Uncommitted = "uncommitted_deleted" // a request whose transaction did not commit
-	Archived    = "archived"            // a document of a closed rerun that nobody had archived
+	Archived    = "archived"            // a document of a closed rerun that no one had archived
 	Deleted     = "archived_deleted"    // an archived document
 	Completed   = "completed"           // a report that had all its values
 	Reopened    = "reopened"            // a request that lost its slot

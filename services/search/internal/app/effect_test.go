@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// effect is what somebody outside notices of a variable.
+// effect is what someone outside notices of a variable.
 type effect struct {
 	value string   // other than the default; $INDEX is the address of an engine of the test, $CERT its certificate
 	with  []string // what else is set, by default and otherwise

@@ -14,13 +14,13 @@ type warmable interface {
 
 var errWarming = errors.New("the index is searched until the engine is warm; this takes some seconds")
 
-// warmUp makes the process ready once the engine is warm, and warms an engine that comes back while searches go on:
+// warmUp makes the process ready once the engine is warm, and warms an engine that comes back while searches continue:
 // they are slow then, and not refused.
 type warmUp struct {
 	index warmable
 
 	mu    sync.Mutex
-	down  bool // guarded by mu; it may have started anew
+	down  bool // guarded by mu; it may have started again
 	begun bool // guarded by mu
 	warm  bool // guarded by mu
 }

@@ -1,5 +1,5 @@
-// Package detail owns the detail lookup: one patient as the tables say, shown to whoever may see the patient and noted
-// in the audit.
+// Package detail owns the detail lookup: one patient as the tables say, shown to anyone who may see the patient and
+// noted in the audit.
 package detail
 
 import (
@@ -27,7 +27,7 @@ type Record struct {
 type Reader interface {
 	// Record is ErrNoUser for a patient who is unknown in the laboratory or deleted.
 	Record(ctx context.Context, lab authn.LabScope, userID int64) (Record, error)
-	// IsReferredBy tells whether one of the patient's bills is assigned to the doctor.
+	// IsReferredBy reports whether one of the patient's bills is assigned to the doctor.
 	IsReferredBy(ctx context.Context, lab authn.LabScope, userID, doctorID int64) (bool, error)
 }
 

@@ -134,7 +134,7 @@ type open struct{}
 
 func (open) AdmitRead(context.Context, authn.Principal, authn.LabScope) error { return nil }
 
-// shut admits nobody.
+// shut admits no one.
 type shut struct{}
 
 var errShut = apperr.New(apperr.TooManyRequests, "TOO_MANY_PATIENTS", "Wait a moment.")

@@ -35,7 +35,7 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 			Name: "search_query_hits", Help: "How many patients a search found, on all pages together; counted to 10,000.",
 			Buckets: []float64{0, 1, 2, 5, 10, 20, 50, 100, 1000, 10_000}}, []string{"key"}),
 		zero: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "search_zero_results_total", Help: "Searches that found nobody."}, []string{"key"}),
+			Name: "search_zero_results_total", Help: "Searches that found no one."}, []string{"key"}),
 		buckets: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "search_bucket_hits_total",
 			Help: "Hits that were shown, by the family of identifiers that produced them.",

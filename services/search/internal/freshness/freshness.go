@@ -130,7 +130,7 @@ type Report struct {
 	LastProbeAt      *time.Time `json:"last_probe_at"` // null before the first probe
 }
 
-// Report tells what is known now. The age grows between probes, and goes on growing when they fail.
+// Report tells what is known now. The age grows between probes, and continues growing when they fail.
 func (w *Watch) Report() Report {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -2,7 +2,7 @@ package freshness
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Collector returns the metrics of the watch, computed when somebody asks.
+// Collector returns the metrics of the watch, computed when someone asks.
 func (w *Watch) Collector() prometheus.Collector {
 	return collector{
 		watch: w,

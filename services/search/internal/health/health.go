@@ -74,5 +74,5 @@ func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the peer went away: nobody is left to tell
+	_ = json.NewEncoder(w).Encode(body) // the peer went away: no one is left to tell
 }

@@ -16,7 +16,7 @@ type Config struct {
 	PerMinute          int           `env:"PER_MINUTE" envDefault:"120"`
 	DegradedPerMinute  int           `env:"DEGRADED_PER_MINUTE" envDefault:"30"`
 	EmergencyPerMinute int           `env:"EMERGENCY_PER_MINUTE" envDefault:"5"`
-	// ReadsPerMinute is how many patients somebody may open, whatever the mode.
+	// ReadsPerMinute is how many patients someone may open, whatever the mode.
 	ReadsPerMinute int `env:"READS_PER_MINUTE" envDefault:"300"`
 	// ConfigCacheTTL is how many seconds a mode that was read is used.
 	ConfigCacheTTL int `env:"CONFIG_CACHE_TTL" envDefault:"5"`
@@ -24,7 +24,7 @@ type Config struct {
 
 const maxConfigCacheTTL = 60
 
-// Validate refuses limits that nobody could search under, and an address that cannot be read.
+// Validate refuses limits that no one could search under, and an address that cannot be read.
 func (c *Config) Validate() error {
 	var problems []error
 	if min(c.PerMinute, c.DegradedPerMinute, c.EmergencyPerMinute, c.ReadsPerMinute) < 1 {
@@ -48,7 +48,7 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// PerMinuteIn returns how many searches a minute somebody may make in the mode.
+// PerMinuteIn returns how many searches a minute someone may make in the mode.
 func (c *Config) PerMinuteIn(m Mode) int {
 	switch m {
 	case Degraded:

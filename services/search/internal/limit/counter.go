@@ -21,7 +21,7 @@ const (
 )
 
 // NewCounter counts in shared, which all processes ask, and in the memory of this process while shared does not answer:
-// a cache that is away must neither stop the search nor open it.
+// a cache that is unavailable must neither stop the search nor open it.
 func NewCounter(shared ratelimit.Limiter, m *Metrics, log *slog.Logger, c clock.Clock) Counter {
 	var warned atomic.Int64 // when, nanoseconds since the epoch
 	return ratelimit.NewFailover(ratelimit.FailoverConfig{

@@ -1,4 +1,4 @@
-// Package limit owns how much searching is allowed: how many searches a minute somebody may make, and how much each may
+// Package limit owns how much searching is allowed: how many searches a minute someone may make, and how much each may
 // cost the index. Operators turn both down by a mode in the cache, without a restart.
 package limit
 

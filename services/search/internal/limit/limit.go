@@ -50,8 +50,8 @@ func (l *Limit) Admit(ctx context.Context, p authn.Principal, lab authn.LabScope
 	return mode.Effort(), nil
 }
 
-// AdmitRead counts that p reads one patient. The limit is wide for whoever works, and narrow for whoever reads a whole
-// laboratory number by number. The error is TooManyRequests with the time to wait.
+// AdmitRead counts that p reads one patient. The limit is wide for normal work, and narrow for a caller that reads a
+// whole laboratory number by number. The error is TooManyRequests with the time to wait.
 func (l *Limit) AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error {
 	decision, err := l.d.Counter.Allow(ctx, "read:"+subject(p, lab), l.d.Config.ReadsPerMinute, window)
 	switch {

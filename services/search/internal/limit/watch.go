@@ -17,8 +17,8 @@ type Reader interface {
 }
 
 const (
-	// keep is how long the last mode holds when none can be read: a cache that is away for good must not leave everybody
-	// limited.
+	// keep is how long the last mode holds when none can be read: a cache that is unavailable for good must not leave
+	// everybody limited.
 	keep = time.Minute
 	// patience is how long one reading may take.
 	patience = time.Second

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// shows tells whether a card shows what a query finds. sure is false for what cannot be seen on it: forms of names by
+// shows reports whether a card shows what a query finds. sure is false for what cannot be seen on it: forms of names by
 // their sound, with a typing error or joined.
 func (q *Query) shows(card *userindex.Card) (shown, sure bool) {
 	switch q.Kind {
@@ -94,7 +94,7 @@ func sameText(value, asked string) bool { return userindex.Fold(value) == userin
 
 func equalTo(word, asked string) bool { return word == asked }
 
-// everyWordOf tells whether each word that is asked is like a word of the value.
+// everyWordOf reports whether each word that is asked is like a word of the value.
 func everyWordOf(asked, value string, like func(word, asked string) bool) bool {
 	words := userindex.Words(value)
 	all := userindex.Words(asked)
@@ -145,7 +145,7 @@ func values(card *userindex.Card, field string) []string {
 	return nil
 }
 
-// identified tells whether an identifier has one of the forms that are asked for, each under its field.
+// identified reports whether an identifier has one of the forms that are asked for, each under its field.
 func identified(card *userindex.Card, asked []string) bool {
 	for _, a := range asked {
 		field, form, _ := strings.Cut(a, ":")

@@ -74,7 +74,7 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 	return p, ok
 }
 
-// Third plans what is done when nobody at all was found: long words of names may have two errors. False when none is
+// Third plans what is done when no one at all was found: long words of names may have two errors. False when none is
 // long enough.
 func (c Compiler) Third(typed string, fields []search.Field, effort search.Effort) (Plan, bool) {
 	words := parse(userindex.Latin(userindex.Describe(typed).Name)).words
@@ -85,13 +85,13 @@ func (c Compiler) Third(typed string, fields []search.Field, effort search.Effor
 	return c.like(Plan{}, typed, fields, effort, far)
 }
 
-// A name of several words that are long enough seldom has ten patients: its first search will not be the last.
+// A name of several words that are long enough rarely has ten patients: its first search will not be the last.
 const (
 	minNames   = 2
 	minLetters = 3 // of each word
 )
 
-// IsSeldom tells whether a text is hardly found ten times.
+// IsSeldom reports whether a text is hardly found ten times.
 func IsSeldom(typed string) bool {
 	words := parse(typed).words
 	short := func(w string) bool { return utf8.RuneCountInString(w) < minLetters }

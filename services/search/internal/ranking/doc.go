@@ -17,7 +17,7 @@
 //	person     the name that stands beside titles, relations, words of sex and of age; those only rank
 //	sound      only if fewer than ten were found, like the next: all words sound like words of the name, or begin one
 //	typo       mixed, and words of names may sound alike or have typing errors
-//	most       only if nobody was found, or the text says more than a name and a number: most of what it says, without
+//	most       only if no one was found, or the text says more than a name and a number: most of what it says, without
 //	           labels and the names of relatives
 //
 // Scores are constants, without the statistics of words: they are equal on every copy of a shard, and pages have

@@ -7,9 +7,9 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Duplicates plans the search for who may be the person of a text. Whoever has the same birth date and the same
-// telephone number is, whatever the name: people marry, and are written down in many ways. Whoever has one of them is
-// when half of the name agrees, an initial and a joined name too.
+// Duplicates plans the search for who may be the person of a text. Anyone who has the same birth date and the same
+// telephone number is, whatever the name: people marry, and are written down in many ways. Anyone who has one of them
+// is when half of the name agrees, an initial and a joined name too.
 func (c Compiler) Duplicates(q search.Query) Plan {
 	var p Plan
 	names := userindex.Words(q.Identity.Name)

@@ -50,7 +50,7 @@ func joinedWays(words []string) Query {
 	return either(ways...)
 }
 
-// described finds the names of a text that says more about a person: it ranks, and excludes nobody.
+// described finds the names of a text that says more about a person: it ranks, and excludes no one.
 func described(t text, f search.Field) []clause {
 	person := userindex.Describe(t.whole)
 	words := userindex.Words(person.Name)

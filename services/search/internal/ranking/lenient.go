@@ -15,8 +15,8 @@ const (
 )
 
 // Last plans what is done at the end for a text that says one thing too many: most of what it says is found. The names
-// of relatives, labels and the like are not asked for. more tells that the text says more than was asked for before; ok
-// is false when this would ask the same again.
+// of relatives, labels and the like are not asked for. more reports that the text says more than was asked for before;
+// ok is false when this would ask the same again.
 func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bool) {
 	said := search.Say(typed)
 	var pieces []word

@@ -59,7 +59,7 @@ func union(a, b []string) []string {
 	return all
 }
 
-// same tells whether two queries ask the same.
+// same reports whether two queries ask the same.
 func (q *Query) same(other *Query) bool {
 	return q.Kind == other.Kind && q.Field == other.Field && q.Score == other.Score &&
 		slices.Equal(q.Texts, other.Texts) && allSame(q.Of, other.Of) && allSame(q.More, other.More)

@@ -112,7 +112,7 @@ func bySound(t text) (Query, bool) {
 	return every(all...), heard
 }
 
-// mayBeWrong tells whether a word is long enough for a typing error, and a name: identifiers and addresses have none.
+// mayBeWrong reports whether a word is long enough for a typing error, and a name: identifiers and addresses have none.
 func mayBeWrong(w string) bool {
 	return utf8.RuneCountInString(w) >= minFuzzy && !strings.ContainsFunc(w, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("'’.,-", r)

@@ -82,7 +82,7 @@ func (p *Plan) With(other *Plan) Plan {
 	return Plan{clauses: append(p.clauses, other.clauses...), byWord: append(p.byWord, other.byWord...), whole: p.whole}
 }
 
-// Empty tells whether there is no way to find anybody.
+// Empty reports whether there is no way to find anybody.
 func (p *Plan) Empty() bool { return len(p.clauses) == 0 && len(p.byWord) == 0 }
 
 // Query scores by the best of the ways. A text that any field may hold is compared with the families of fields. old:
@@ -153,8 +153,8 @@ type group struct {
 }
 
 // groups returns them in the order in which they decide: by rank, then in the order of the buckets. Hits of the last
-// rank are told apart by words alone: whoever is no hit of the ranks before was found by mixed or by sound, and a sound
-// is a name.
+// rank are told apart by words alone: anyone who is no hit of the ranks before was found by mixed or by sound, and a
+// sound is a name.
 func (p *Plan) groups() []group {
 	var all [ranks][]group
 	add := func(t tier, f search.Field, q Query) {

@@ -58,8 +58,8 @@ func isDigits(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 }
 
-// isPart tells whether s can be one part of an identifier, between what separates parts: two characters, a letter or a
-// digit at both ends. The index takes other characters for blanks: without this a text would be found that nobody
+// isPart reports whether s can be one part of an identifier, between what separates parts: two characters, a letter or
+// a digit at both ends. The index takes other characters for blanks: without this a text would be found that no one
 // typed.
 func isPart(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)

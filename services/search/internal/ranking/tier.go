@@ -57,5 +57,5 @@ func tierOf(score float64) tier {
 	return tierMost
 }
 
-// IsGuess tells whether a hit was only found by a sound or with a typing error.
+// IsGuess reports whether a hit was only found by a sound or with a typing error.
 func IsGuess(score float64) bool { return tierOf(score) >= tierSound }

@@ -14,7 +14,7 @@ var (
 )
 
 // daysOf reads a date as YYYY-MM-DD; nil when the word is none. A year of two digits is one of either century: who is
-// not born yet is found by nobody.
+// not born yet is found by no one.
 func daysOf(word string) []string {
 	dashed := strings.NewReplacer("/", "-", ".", "-").Replace(word)
 	if day, ok := parseDay(dashed, longDates); ok {

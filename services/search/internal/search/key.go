@@ -7,7 +7,7 @@ type Key string
 const (
 	All Key = "all" // every field
 	// Duplicate finds who may be the person of the text, which names one and tells the birth date or the telephone: before
-	// somebody is registered twice.
+	// someone is registered twice.
 	Duplicate Key = "duplicate"
 )
 

@@ -7,14 +7,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// Said is what a text says about a patient, each word by what it is: whoever stands at a counter types what is on a
+// Said is what a text says about a patient, each word by what it is: anyone who stands at a counter types what is on a
 // slip of paper, and more of it than the register holds.
 type Said struct {
 	Names   []string // words of the name, without titles, sex and age
 	Births  []string // YYYY-MM-DD; two for a year of two digits, one in each century
 	Years   []string // of birth, of four digits
 	Numbers []Number
-	// More tells that the text says more than a name, a number, or both.
+	// More reports that the text says more than a name, a number, or both.
 	More bool
 }
 
@@ -45,7 +45,7 @@ type reader struct {
 	at    int
 	said  Said
 
-	kin      []string // words behind a relation, which are of somebody else's name
+	kin      []string // words behind a relation, which are of someone else's name
 	ofKin    bool
 	labels   []string // that no number has followed yet
 	labelled []Field
@@ -66,7 +66,7 @@ func (r *reader) read() int {
 		if of := labels[plain]; of != nil {
 			r.labelled = of
 		}
-	case besides[plain]:
+	case filler[plain]:
 		r.said.More = true
 	case digitsOf(word) != "":
 		return r.digits()
@@ -145,7 +145,7 @@ func (r *reader) numberOf(text string, of []Field) {
 // unlabel forgets the labels: what they belong to has come.
 func (r *reader) unlabel() { r.labels, r.labelled = nil, nil }
 
-// name reads a word of a name, or a relation to somebody else. Labels that no number followed were names: Bill is one.
+// name reads a word of a name, or a relation to someone else. Labels that no number followed were names: Bill is one.
 func (r *reader) name(word string) int {
 	r.relabel()
 	next := ""

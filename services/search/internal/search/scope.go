@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// ErrNoScope tells that a login which sees only its own patients does not say whose it is.
+// ErrNoScope reports that a login which sees only its own patients does not say whose it is.
 var ErrNoScope = apperr.New(apperr.Forbidden, "SCOPE_MISSING",
 	"This login names no organization or collection centre, so it has no patients to show. Log in again; if it stays, ask the laboratory.")
 
@@ -29,7 +29,7 @@ type Places struct {
 	BranchIDs, OrgIDs, CCIDs []int64
 }
 
-// Admits tells whether a patient of these places, in the laboratory of the scope, may be shown.
+// Admits reports whether a patient of these places, in the laboratory of the scope, may be shown.
 func (s Scope) Admits(p Places) bool {
 	return in(s.BranchID, p.BranchIDs) && in(s.OrgID, p.OrgIDs) && in(s.CCID, p.CCIDs)
 }

@@ -29,10 +29,10 @@ func isLabel(word string) bool {
 	return ok
 }
 
-// besides are words that say nothing about who is meant.
-var besides = words("self pt late ji sir madam name and or & and/or")
+// filler are words that say nothing about who is meant.
+var filler = words("self pt late ji sir madam name and or & and/or")
 
-// relations are how people write whose wife or child somebody is, and relatives the same in words, before "of".
+// relations are how people write whose wife or child someone is, and relatives the same in words, before "of".
 var (
 	relations = words("w/o s/o d/o c/o h/o f/o m/o wo so")
 	relatives = words("wife son daughter husband father mother sister brother guardian care")
@@ -62,7 +62,7 @@ const (
 	lastYear  = 2099
 )
 
-// isAge tells whether a word is an age, perhaps with the sex: 36, 36y, 36/M.
+// isAge reports whether a word is an age, perhaps with the sex: 36, 36y, 36/M.
 func isAge(word string) bool {
 	word, sex, _ := strings.Cut(strings.ToLower(word), "/")
 	if !strings.Contains("male female", sex) {

@@ -36,7 +36,7 @@ const (
 	keepClientKey = 24 * time.Hour
 	keepServerKey = time.Minute // longer than any resend after a lost reply
 	// windowTries bounds how often a window may change between an override's look and its batch. Each loss means that
-	// somebody else got on, so losing this often in a row takes a broken store.
+	// someone else got on, so losing this often in a row takes a broken store.
 	windowTries  = 200
 	maxKeyLength = 255
 )

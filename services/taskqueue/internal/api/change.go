@@ -175,7 +175,7 @@ func (m *Jobs) resolve(ctx context.Context, j *Job, sent bool) (bool, error) {
 	record.EndedMs = m.Clock.Now().UnixMilli()
 	if sent {
 		record.State, record.Error, record.Reason = job.Finished, "", ""
-		// The attempt that nobody knew the end of was the successful one, which the history leaves out.
+		// The attempt that no one knew the end of was the successful one, which the history leaves out.
 		record.History = record.History[:max(0, len(record.History)-1)]
 	}
 	children := worker.Callbacks(m.IDs, j.ID, j.Body, &record)

@@ -22,9 +22,9 @@ func (q *identified) Enqueue(ctx context.Context, b engine.Batch) (engine.Accept
 	return q.Model.Enqueue(ctx, b)
 }
 
-// A repeat may meet another release than the request did: while a deployment goes on, or in the day after it. A hash that
-// differs is a conflict to it, and its caller never learns the ids. Whoever has to change one of these makes the new form
-// recognise the former one for a day.
+// A repeat may meet another release than the request did: while a deployment continues, or in the day after it. A hash that
+// differs is a conflict to it, and its caller never learns the ids. Anyone who has to change one of these makes the new form
+// recognise the previous one for a day.
 func TestWhatIdentifiesARequestIsTheSameInEveryRelease(t *testing.T) {
 	t.Parallel()
 	q := &identified{Model: model.New(clock.System{}, engine.DefaultSettings())}

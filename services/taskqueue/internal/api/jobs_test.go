@@ -108,7 +108,7 @@ func TestAMoveHasTheHorizonOfASchedule(t *testing.T) {
 	}
 }
 
-// overriding is a queue on which somebody overrides the job before each of the first moves.
+// overriding is a queue on which someone overrides the job before each of the first moves.
 type overriding struct {
 	*model.Model
 	left int

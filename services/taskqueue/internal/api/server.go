@@ -23,7 +23,7 @@ type Consents interface {
 	Update(ctx context.Context, caller task.Caller, u consent.Update) error
 }
 
-// Access says who may use the queue besides the services of the platform.
+// Access says who may use the queue in addition to the services of the platform.
 type Access string
 
 // The settings of TASKQUEUE_ACCESS.
@@ -72,7 +72,7 @@ func userName(a authn.Actor) string {
 	return fmt.Sprintf("%s:%d", a.Kind, a.ID)
 }
 
-// refers tells whether the login only refers patients to the laboratory.
+// refers reports whether the login only refers patients to the laboratory.
 func refers(p authn.Principal) bool {
 	_, referring := p.ReferringDoctor()
 	return referring || p.SessionType == authn.Organization || p.SessionType == authn.CollectionCenter

@@ -418,7 +418,7 @@ func TestAJobThatRedisForgotComesFromTheArchiveForItsLaboratoryOnly(t *testing.T
 		t.Errorf("a live job needs no archive: %v", got)
 	}
 	if _, err := a.JobInfo(asUser(t, 12), &taskqueuev1.JobInfoRequest{Id: raw(`"` + id + `"`)}); !apperr.Is(err, apperr.Unavailable) {
-		t.Errorf("nobody can say that it does not exist: %v", err)
+		t.Errorf("no one can say that it does not exist: %v", err)
 	}
 	if got := a.info(asUser(t, 12), "no id"); got.GetCode() != 401 {
 		t.Errorf("a text that is no id: %v", got)

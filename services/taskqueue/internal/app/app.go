@@ -31,8 +31,8 @@ import (
 // Name is the service's name in logs, tokens and the version table of its migrations.
 const Name = "taskqueue"
 
-// Serve runs the service until ctx ends. A Redis that is away or not fit makes it live and not ready; it is asked
-// again until it is. Logs go to logs.
+// Serve runs the service until ctx ends. A Redis that is unavailable or not fit makes it live and not ready; it is
+// asked again until it is. Logs go to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
 	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error {

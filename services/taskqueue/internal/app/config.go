@@ -53,7 +53,7 @@ type Config struct {
 	// DatabaseEnabled false runs the queue without archive, consents, mappings and configured providers.
 	DatabaseEnabled bool `env:"DB_ENABLED" envDefault:"true"`
 
-	// Access is authenticated, open or off: who may use the queue besides the platform's services.
+	// Access is authenticated, open or off: who may use the queue in addition to the platform's services.
 	Access api.Access `env:"ACCESS" envDefault:"authenticated"`
 	// SendPermission is what users need to enqueue, schedule and retry tasks; empty: nothing but the credential.
 	SendPermission string `env:"SEND_PERMISSION"`
@@ -64,7 +64,7 @@ type QueueConfig struct {
 	// Profile durable accepts jobs only when Redis keeps them through kill -9; attested takes the operator's word for what
 	// Redis does not show; fast takes what Redis offers.
 	Profile engine.Profile `env:"PROFILE" envDefault:"durable"`
-	// WaitReplicas and WaitAOF say where a task must be, besides the master's memory, before it is accepted.
+	// WaitReplicas and WaitAOF say where a task must be, in addition to the master's memory, before it is accepted.
 	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
 	WaitAOF      bool `env:"WAIT_AOF" envDefault:"false"`
 	LaneLimit    int  `env:"LANE_LIMIT" envDefault:"5000000" min:"1"`
@@ -87,7 +87,7 @@ type QueueConfig struct {
 	WebhookWorkers  int `env:"WEBHOOK_WORKERS" envDefault:"128" min:"1"`
 	CallbackWorkers int `env:"CALLBACK_WORKERS" envDefault:"64" min:"1"`
 	MessageWorkers  int `env:"MESSAGE_WORKERS" envDefault:"32" min:"1"`
-	// GraceSeconds is how long running deliveries may go on at a stop.
+	// GraceSeconds is how long running deliveries may continue at a stop.
 	GraceSeconds int `env:"GRACE_SECONDS" envDefault:"10"`
 }
 

@@ -84,7 +84,7 @@ func (b *builder) watchDatabase() {
 		defer cancel()
 		err := b.TellOfSchema("database", b.db.Ready(ctx))
 		b.metrics.DatabaseUp(err == nil)
-		if differs := (*mysqldb.SchemaError)(nil); errors.As(err, &differs) { // jobs go on: it is no reason to be unready
+		if differs := (*mysqldb.SchemaError)(nil); errors.As(err, &differs) { // jobs continue: it is no reason to be unready
 			b.Health.Note("database", differs.Reason())
 		}
 		if err != nil {

@@ -107,7 +107,7 @@ func (b *builder) openHandlers() error {
 	return nil
 }
 
-// openProviders makes the handlers of the channels with providers. Their rows are read by whoever has the tables.
+// openProviders makes the handlers of the channels with providers. Their rows are read by anyone who has the tables.
 func (b *builder) openProviders() {
 	files := b.public
 	files.MaxBody = email.MaxFileBytes

@@ -24,8 +24,8 @@ import (
 // ErrViolations makes fsck exit with 1.
 var ErrViolations = errors.New("the queue's data breaks its invariants")
 
-// Verbs are what operators do besides serving. They work on the queue's Redis, beside running services, and write
-// to out; log tells what they changed. environ holds the settings.
+// Verbs are the operator commands, apart from serving. They work on the queue's Redis, beside running services, and
+// write to out; log tells what they changed. environ holds the settings.
 func Verbs(environ []string, out, log io.Writer) []cli.Verb {
 	d := &desk{environ: environ, out: out, log: slog.New(slog.NewTextHandler(log, nil))}
 	return []cli.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb(),
@@ -92,10 +92,10 @@ func (d *desk) fsck(ctx context.Context, repair bool) error {
 }
 
 func (d *desk) repair(ctx context.Context, report audit.Report) error {
-	mended, err := audit.Repair(ctx, d.queue, clock.System{}, report)
+	repaired, err := audit.Repair(ctx, d.queue, clock.System{}, report)
 	d.log.InfoContext(ctx, "an operator repaired jobs", "operator", d.order.Operator, "ticket", d.order.Ticket,
-		"done", mended)
-	fmt.Fprintf(d.out, "%d mended\n", mended)
+		"done", repaired)
+	fmt.Fprintf(d.out, "%d repaired\n", repaired)
 	return err
 }
 

@@ -94,11 +94,11 @@ func TestOperatorsSeeJobsAndDamageAndNeverPayloads(t *testing.T) {
 	if text, err := p.verb("fsck", nil); !errors.Is(err, app.ErrViolations) || !strings.Contains(text, "orphan_body") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if text, err := p.verb("fsck", map[string]string{"repair": "true"}); err != nil || !strings.Contains(text, "1 mended") {
+	if text, err := p.verb("fsck", map[string]string{"repair": "true"}); err != nil || !strings.Contains(text, "1 repaired") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	if got := p.status(answer.GetJobIds()[0]); got != "failed" {
-		t.Errorf("the mended job is %s", got)
+		t.Errorf("the fixed job is %s", got)
 	}
 	await.True(t, "the auditor's own count", func() bool {
 		_, body := p.get("/metrics")

@@ -45,7 +45,7 @@ func TestTheWayOfAJobInTheREADMENamesWhatThereIs(t *testing.T) {
 			declares = declares || err == nil && regexp.MustCompile(`(?m)^type `+name[2]+`\b`).Match(source)
 		}
 		if err != nil || below != nil || !declares {
-			t.Errorf("the picture names %s, which nobody declares", name[0])
+			t.Errorf("the picture names %s, which no one declares", name[0])
 		}
 	}
 }

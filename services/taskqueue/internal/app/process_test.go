@@ -86,7 +86,7 @@ func newProcessOn(t testing.TB, server *redistest.Server, env ...string) *proces
 		"TASKQUEUE_REDIS_HOST=" + host, "TASKQUEUE_REDIS_PORT=" + port, "TASKQUEUE_REDIS_CONNECTION_TYPE=standalone",
 		"TASKQUEUE_KV_HOST=" + host, "TASKQUEUE_KV_PORT=" + port, "TASKQUEUE_KV_CONNECTION_TYPE=standalone",
 		"TASKQUEUE_SERVICE_TOKEN_SECRET=" + serviceSecret, "TASKQUEUE_ALLOWED_HOSTS=127.0.0.1", "TASKQUEUE_DRAIN_DELAY_SECONDS=0",
-		"TASKQUEUE_DB_HOST=127.0.0.1", "TASKQUEUE_DB_PORT=" + portOf(freeAddr(t)), // nobody is there: jobs do not need it
+		"TASKQUEUE_DB_HOST=127.0.0.1", "TASKQUEUE_DB_PORT=" + portOf(freeAddr(t)), // no one is there: jobs do not need it
 		"TASKQUEUE_LOG_JSON=false", "PATH=" + os.Getenv("PATH")}, env...)
 	t.Cleanup(p.kill)
 	p.start()

@@ -17,7 +17,7 @@ type Queue interface {
 	Lease() time.Duration
 	Sources(shard int) []engine.Source
 	Page(ctx context.Context, s engine.Source, cursor uint64, count int64) (texts []string, next uint64, err error)
-	Mend(ctx context.Context, observed engine.Snapshot, record []byte, flow job.Flow) (bool, error)
+	Repair(ctx context.Context, observed engine.Snapshot, record []byte, flow job.Flow) (bool, error)
 	Remove(ctx context.Context, s engine.Source, text string) error
 	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
 }
@@ -80,7 +80,7 @@ type place struct {
 	cursor        uint64
 }
 
-// check checks the next page of a source and goes on behind it.
+// check checks the next page of a source and continues behind it.
 func (p *place) check(ctx context.Context, q Queue) (source string, checked int, found []Violation, err error) {
 	sources, shard := q.Sources(p.shard), p.shard
 	s := sources[p.source]
@@ -162,29 +162,29 @@ func CheckShard(ctx context.Context, q Queue, shard int) (Report, error) {
 	return r, nil
 }
 
-// Repair takes what is damaged out of the queue and returns how many jobs it mended: they are dead letters then, which
+// Repair takes what is damaged out of the queue and returns how many jobs it fixed: they are dead letters then, which
 // people revive or not. A job that changed since it was observed is left alone. Check again: one may break two rules.
 func Repair(ctx context.Context, q Queue, clk clock.Clock, r Report) (int, error) {
-	mended := 0
+	repaired := 0
 	for _, v := range r.Violations {
-		done, err := mend(ctx, q, clk, v)
+		done, err := repair(ctx, q, clk, v)
 		if err != nil {
-			return mended, fmt.Errorf("repair %s of %s: %w", v.Rule, v.Text, err)
+			return repaired, fmt.Errorf("repair %s of %s: %w", v.Rule, v.Text, err)
 		}
 		if done {
-			mended++
+			repaired++
 		}
 	}
-	return mended, nil
+	return repaired, nil
 }
 
-func mend(ctx context.Context, q Queue, clk clock.Clock, v Violation) (bool, error) {
+func repair(ctx context.Context, q Queue, clk clock.Clock, v Violation) (bool, error) {
 	switch v.Rule {
 	case Foreign:
 		return true, q.Remove(ctx, v.Source, v.Text)
 	case StrayTrace:
-		return q.Mend(ctx, v.Job, nil, 0)
-	case LeaseStale: // the job is sound; whoever reaps is not
+		return q.Repair(ctx, v.Job, nil, 0)
+	case LeaseStale: // the job is sound; the reaper is not
 		return false, nil
 	}
 	snapshots, err := q.Info(ctx, []job.ID{v.Job.ID})
@@ -198,5 +198,5 @@ func mend(ctx context.Context, q Queue, clk clock.Clock, v Violation) (bool, err
 	body.LastError = "The queue's data was damaged (" + string(v.Rule) + "); an operator repaired it"
 	body.LastReason = "repaired"
 	record := job.RecordOf(body, job.Failed, clk.Now().UnixMilli())
-	return q.Mend(ctx, v.Job, record.Encode(nil), body.Flow)
+	return q.Repair(ctx, v.Job, record.Encode(nil), body.Flow)
 }

@@ -228,8 +228,8 @@ func TestARepairLeavesAJobAloneThatMovedMeanwhile(t *testing.T) {
 	if ok, err := b.queue.MarkIntent(t.Context(), id, c.Token, "p"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if mended, err := audit.Repair(t.Context(), b.queue, clock.System{}, r); err != nil || mended != 0 || len(r.Violations) != 1 {
-		t.Errorf("mended %d of %d, %v", mended, len(r.Violations), err)
+	if repaired, err := audit.Repair(t.Context(), b.queue, clock.System{}, r); err != nil || repaired != 0 || len(r.Violations) != 1 {
+		t.Errorf("fixed %d of %d, %v", repaired, len(r.Violations), err)
 	}
 	if n, err := b.client.HLen(t.Context(), "tq:{00}:si").Result(); n != 1 || err != nil {
 		t.Error("the mark of a running send was forgotten")

@@ -22,7 +22,7 @@ const (
 	DeadNoRecord Rule = "dead_no_record" // kept for retryTask without a record
 	GraveNoDead  Rule = "grave_no_dead"  // the record of a dead job that is not dead
 	LeaseFar     Rule = "lease_far"      // a lease beyond now and its length
-	LeaseStale   Rule = "lease_stale"    // a lease that ran out long ago: nobody reaps
+	LeaseStale   Rule = "lease_stale"    // a lease that ran out long ago: no one reaps
 	StrayTrace   Rule = "stray_trace"    // a counter, request or mark of a job that does not run
 )
 

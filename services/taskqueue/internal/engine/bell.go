@@ -50,6 +50,6 @@ func (b *bell) listen(ctx context.Context, bells redis.UniversalClient, key stri
 	b.listening.Store(false)
 	select {
 	case b.rung <- err:
-	default: // a ring that nobody took yet says the same
+	default: // a ring that no one took yet says the same
 	}
 }

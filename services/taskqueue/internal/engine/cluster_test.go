@@ -213,8 +213,8 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if mended, err := q.Mend(t.Context(), facts[2], nil, 0); !mended || err != nil {
-			t.Errorf("%v, %v", mended, err)
+		if repaired, err := q.Repair(t.Context(), facts[2], nil, 0); !repaired || err != nil {
+			t.Errorf("%v, %v", repaired, err)
 		}
 	}
 	if err := g.ReserveKey(t.Context(), 7, "k", "h", time.Hour); err != nil {
@@ -227,7 +227,7 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 }
 
 // Three masters of a cluster with a replica each carry the queue, and one dies under load: its shards wait for the replica,
-// the others go on, and whatever was acknowledged is there.
+// the others continue, and whatever was acknowledged is there.
 func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 	t.Parallel()
 	set := engine.DefaultSettings()

@@ -11,7 +11,7 @@ import (
 // confirmTimeout is how long one try waits for disks and replicas; it leaves time for the script.
 const confirmTimeout = time.Second
 
-// ErrUnconfirmed tells that a batch is in the master's memory and not yet where the settings want it. It may be lost
+// ErrUnconfirmed reports that a batch is in the master's memory and not yet where the settings want it. It may be lost
 // and it may run; the same batch again is the same jobs.
 var ErrUnconfirmed = errors.New("too few replicas or disks have the batch")
 

@@ -22,10 +22,10 @@ const (
 	Fast     Profile = "fast"     // whatever Redis offers; what may be lost is said; refused in production
 )
 
-// Contract is the outcome of one check of Redis's settings, in words for operators that end with what mends it.
+// Contract is the outcome of one check of Redis's settings, in words for operators that end with what fixes it.
 type Contract struct {
 	Broken []string // accepted jobs may be lost: the durable profile refuses
-	Unseen []string // whether they may cannot be seen: the attested profile takes somebody's word
+	Unseen []string // whether they may cannot be seen: the attested profile takes someone's word
 	Weak   []string // worth a change
 }
 

@@ -17,7 +17,7 @@ func TestEveryWeakSettingIsNamedWithWhatMendsIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		args         []string
 		set          func(*engine.Settings)
-		broken, weak string // the statement that mends it; "": none
+		broken, weak string // the statement that fixes it; "": none
 	}{
 		"all as it should be":         {args: good},
 		"no append-only file":         {args: append(good, "--appendonly", "no"), broken: "CONFIG SET appendonly yes"},

@@ -76,7 +76,7 @@ func (r *Redis) readRecords(ctx context.Context, hashes map[string][]int, list [
 	return nil
 }
 
-// TrimEnds forgets observed ends, unless somebody else did; it reports whether they went.
+// TrimEnds forgets observed ends, unless someone else did; it reports whether they went.
 func (r *Redis) TrimEnds(ctx context.Context, shard int, observed Ends) (bool, error) {
 	keys := keysOf(shard).all(endsKey, endsGoneKey)
 	reply, err := r.repeat(ctx, "trim_ends", keys, []any{observed.Forgotten, len(observed.IDs)})

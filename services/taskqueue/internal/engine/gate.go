@@ -24,7 +24,7 @@ type gateState struct {
 	found  []string // with what is weak
 }
 
-// ErrClosed tells that Redis was not found fit for the profile, or was not asked yet.
+// ErrClosed reports that Redis was not found fit for the profile, or was not asked yet.
 var ErrClosed = errors.New("redis does not keep the durable profile")
 
 // NewGate makes a closed gate; Check opens it.
@@ -59,8 +59,8 @@ func (g *Gate) Check(ctx context.Context) error {
 	return nil
 }
 
-// look says whether the gate may be open. A user that may not run what the queue runs is refused in every profile: it
-// would fail in the middle.
+// look reports whether the gate may be open. A user that may not run what the queue runs is refused in every profile:
+// it would fail in the middle.
 func (g *Gate) look(ctx context.Context, open bool) (*gateState, error) {
 	if !open {
 		missing, err := g.MissingRights(ctx)

@@ -54,7 +54,7 @@ func (r *Redis) Hold(ctx context.Context, to job.Destination, d time.Duration) e
 	return err
 }
 
-// TryHeld asks whether a destination may be tried now: no wait. Nobody else may try for d then.
+// TryHeld asks whether a destination may be tried now: no wait. No one else may try for d then.
 func (r *Redis) TryHeld(ctx context.Context, to job.Destination, d time.Duration) (wait time.Duration, err error) {
 	return r.hold(ctx, to, d, true)
 }

@@ -104,11 +104,11 @@ func everySecond(list []string) []string {
 	return out
 }
 
-// Mend takes a damaged job out of the queue, unless it changed since it was observed: as a dead letter with the record
+// Fix takes a damaged job out of the queue, unless it changed since it was observed: as a dead letter with the record
 // when it has a body of this flow. An empty record only forgets the traces of a run that is over.
-func (r *Redis) Mend(ctx context.Context, observed Snapshot, record []byte, flow job.Flow) (bool, error) {
+func (r *Redis) Repair(ctx context.Context, observed Snapshot, record []byte, flow job.Flow) (bool, error) {
 	k := keysOf(observed.ID.Shard())
-	reply, err := r.run(ctx, "mend", k.lives(k.places(observed.ID)...),
+	reply, err := r.run(ctx, "repair", k.lives(k.places(observed.ID)...),
 		[]any{string(observed.ID), int(observed.Traces), record, flow.Base(), seconds(r.set.KeepResults)})
 	return number(reply) == 1, err
 }

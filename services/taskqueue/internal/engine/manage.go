@@ -67,7 +67,7 @@ type Revival struct {
 	ID       job.ID
 	Body     []byte
 	Observed []byte
-	Window   string // the job leaves it: nobody joins a job that ran; empty: none
+	Window   string // the job leaves it: no one joins a job that ran; empty: none
 }
 
 const reviveBytes = 256 << 10 // of one call

@@ -1,5 +1,5 @@
 -- What the scripts share; each is loaded with this in front. A lane's score is the flow times SPAN plus the due time since
--- EPOCH; of flow 0, of former versions, the due time alone. The ring of a lane holds its flows by a time before which none
+-- EPOCH; of flow 0, of previous versions, the due time alone. The ring of a lane holds its flows by a time before which none
 -- of their jobs is due.
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local function clock()

@@ -25,7 +25,7 @@ type Settings struct {
 	WindowKeepAfter time.Duration // a window hash outlives its due time by this
 	WaitReplicas    int           // a batch is accepted when so many replicas have it
 	WaitAOF         bool          // a batch is accepted when it is on the master's disk, whatever appendfsync says
-	Archive         bool          // somebody archives: note every end for it
+	Archive         bool          // someone archives: note every end for it
 	EndsLimit       int           // with so many ends waiting for the archive, ordinary jobs are not claimed; 0: no limit
 }
 
@@ -74,7 +74,7 @@ func New(c Config) *Redis {
 // Lease is how long a claim lasts without renewal.
 func (r *Redis) Lease() time.Duration { return r.set.Lease }
 
-// send sends a pipeline within the time of a call. That there is nothing under a key is no error.
+// send sends a pipeline within the time of a call. That there is nothing under a key is not an error.
 func (r *Redis) send(ctx context.Context, pipe redis.Pipeliner, what string) error {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()

@@ -34,7 +34,7 @@ func nameOfCommand(line string) string {
 }
 
 // Rights are the commands of the ACL of the queue's user, as `ACL SETUSER` takes them. A cluster's client asks for the
-// cluster's map besides.
+// cluster's map as well.
 func Rights() []string {
 	list := []string{"+config|get"}
 	for _, line := range commands {
@@ -45,7 +45,7 @@ func Rights() []string {
 }
 
 // MissingRights says what the user may not do that the queue does, in words for operators that end with the statement
-// that mends it.
+// that fixes it.
 func (r *Redis) MissingRights(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.set.CallTimeout)
 	defer cancel()

@@ -13,8 +13,8 @@ type RingPlace struct{ lane, score int64 }
 const ringSteps = 500
 
 // TendRings puts the flows that wait in a shard's lanes into the lanes' rings, a few hundred at a time, and returns
-// where the next call goes on. Every script that adds a job does this for its own; the rest is what a former version
-// enqueued.
+// where the next call continues. Every script that adds a job does this for its own; the rest is what a previous
+// version enqueued.
 func (r *Redis) TendRings(ctx context.Context, shard int, from RingPlace) (RingPlace, error) {
 	keys := keysOf(shard).lanesAndRings(job.Lanes()...)
 	parts, err := r.list(ctx, "rings", keys, []any{from.lane + 1, from.score, ringSteps}, 2, 0)

@@ -89,7 +89,7 @@ func TestJobsOfTomorrowCostAClaimNothing(t *testing.T) {
 
 func now(testing.TB) time.Time { return clock.System{}.Now() }
 
-// A former version enqueued jobs of 700 laboratories and knew no rings; or a ring got lost.
+// A previous version enqueued jobs of 700 laboratories and knew no rings; or a ring got lost.
 func TestFlowsThatAreMissingInARingAreFoundAgain(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
@@ -121,7 +121,7 @@ func TestFlowsThatAreMissingInARingAreFoundAgain(t *testing.T) {
 	}
 }
 
-// What one process measured of the bytes that wait is known to all, and forgotten when nobody measures any more.
+// What one process measured of the bytes that wait is known to all, and forgotten when no one measures any more.
 func TestTheBytesOfFlowsAreToldToAllProcesses(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)

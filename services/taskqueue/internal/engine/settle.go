@@ -17,7 +17,7 @@ func (r *Redis) Settle(ctx context.Context, shard int, c job.Channel, list []Set
 }
 
 // Reap is Settle for leases that ran out: a lease that was renewed meanwhile is left alone. fence is the number of the
-// caller's leadership; when somebody else leads now, everything is left alone.
+// caller's leadership; when someone else leads now, everything is left alone.
 func (r *Redis) Reap(
 	ctx context.Context, shard int, c job.Channel, fence int64, list []Settlement,
 ) ([]Verdict, error) {

@@ -17,8 +17,8 @@ import (
 // shardsKey tells a Redis with how many shards its queue works: number → when that was noted, in ms.
 const shardsKey = "tq:shards"
 
-// ErrOtherShards tells that this Redis has the data of a queue with another number of shards: its idempotency keys and
-// windows are not where this version looks for them, so what was sent could be sent again.
+// ErrOtherShards reports that this Redis has the data of a queue with another number of shards: its idempotency keys
+// and windows are not where this version looks for them, so what was sent could be sent again.
 var ErrOtherShards = fmt.Errorf("this Redis has a queue whose number of shards is not %d: "+
 	"use another Redis, or move it as the README says under Shards", job.Shards)
 
@@ -67,8 +67,8 @@ func (r *Redis) ReserveKey(ctx context.Context, shard int, key, hash string, kee
 	return nil
 }
 
-// Lead makes owner the one that tidies a shard for the next d, unless somebody else is. The answer is the number of the
-// leadership, which rises with every change, so that a leader of former times can be refused; 0: somebody else leads.
+// Lead makes owner the one that tidies a shard for the next d, unless someone else is. The answer is the number of the
+// leadership, which rises with every change, so that a leader of previous times can be refused; 0: someone else leads.
 func (r *Redis) Lead(ctx context.Context, shard int, owner string, d time.Duration) (fence int64, err error) {
 	reply, err := r.repeat(ctx, "lead", keysOf(shard).all(leaderKey), []any{owner, d.Milliseconds()})
 	return number(reply), err

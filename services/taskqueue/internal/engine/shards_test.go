@@ -15,7 +15,7 @@ func TestDataOfAnotherNumberOfShardsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		counter string         // of claims, of a queue that noted nothing
-		noted   map[string]any // by former versions
+		noted   map[string]any // by previous versions
 		refused bool
 	}{
 		"an empty Redis":                      {},

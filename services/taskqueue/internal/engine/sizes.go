@@ -63,7 +63,7 @@ func (r *Redis) sizesIn(ctx context.Context, k shardKeys, key string, least int)
 	return parts, nil
 }
 
-const flowBytesAge = time.Minute // without a measurement nobody is refused for an old one
+const flowBytesAge = time.Minute // without a measurement no one is refused for an old one
 
 // NoteFlowBytes tells all processes with how many bytes flows wait, in place of what was told before.
 func (r *Redis) NoteFlowBytes(ctx context.Context, sizes map[job.Flow]int64) error {

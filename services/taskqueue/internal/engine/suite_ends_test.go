@@ -33,7 +33,7 @@ func ends(b *bench) {
 		b.t.Errorf("ends (-want +got):\n%s", diff)
 	}
 	later := b.fail(webhook)
-	for try, want := range []bool{true, false} { // the second is somebody slower, or a repeat after a lost reply
+	for try, want := range []bool{true, false} { // the second is someone slower, or a repeat after a lost reply
 		if went, err := b.Queue.TrimEnds(b.t.Context(), 0, first); went != want || err != nil {
 			b.t.Errorf("try %d: %v, %v", try, went, err)
 		}

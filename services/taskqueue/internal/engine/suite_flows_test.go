@@ -29,7 +29,7 @@ func flows(c engine.Claim) map[job.Flow]int {
 	return got
 }
 
-// turns: a flow with a backlog takes turns with the others, whoever came first.
+// turns: a flow with a backlog takes turns with the others, whichever came first.
 func turns(b *bench) {
 	flood, small, old := job.LabFlow(1), job.LabFlow(2), job.Flow(0)
 	b.enqueueFlow(webhook, flood, 900)

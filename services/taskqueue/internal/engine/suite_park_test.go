@@ -74,7 +74,7 @@ func parking(b *bench) {
 	}
 }
 
-// A parked job that nobody lets go looks itself; afterwards its group has no hold on it.
+// A parked job that no one lets go looks itself; afterwards its group has no hold on it.
 func parkedUntilItsPatienceEnds(b *bench) {
 	b.enqueue(lane(job.Webhook, job.High), 1, 0)
 	c := b.claim(job.Webhook, 1)
@@ -84,7 +84,7 @@ func parkedUntilItsPatienceEnds(b *bench) {
 	b.Advance(60 * time.Millisecond)
 	again := b.claim(job.Webhook, 1)
 	if len(again.Jobs) != 1 {
-		b.t.Fatal("nobody claims it")
+		b.t.Fatal("no one claims it")
 	}
 	b.settle(job.Webhook, engine.Settlement{ID: retry.ID, Token: again.Token, Op: engine.OpRetry, Payload: retry.Payload,
 		Flow: parkedGroup.Flow, Delay: time.Hour})
@@ -103,7 +103,7 @@ func holding(b *bench) {
 		return wait
 	}
 	if wait := try(); wait != 0 {
-		b.t.Errorf("what nobody holds is tried in %v", wait)
+		b.t.Errorf("what no one holds is tried in %v", wait)
 	}
 	if err := q.Hold(b.t.Context(), to, 200*time.Millisecond); err != nil {
 		b.t.Fatal(err)

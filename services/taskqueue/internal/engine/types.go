@@ -113,7 +113,7 @@ type Settlement struct {
 	Flow      job.Flow      // OpRetry, OpRelease, OpFail, OpUnknown
 	Payload   []byte
 	Counter   int64  // reaper: the crash counter to store; 0: leave
-	Window    string // OpRetry, OpRelease after a crash: nobody joins the job any more; empty: it has none
+	Window    string // OpRetry, OpRelease after a crash: no one joins the job any more; empty: it has none
 	Callbacks []NewJob
 	// To, of OpRetry and OpRelease: the job is parked until Unpark lets its group go, at most for Delay.
 	To job.Destination
@@ -126,7 +126,7 @@ type Verdict int
 const (
 	VerdictLost            Verdict = 0 // the lease is not mine any more; nothing was changed
 	VerdictDone            Verdict = 1
-	VerdictAlready         Verdict = 2 // a result is stored: a repeat of this call, or somebody else's end
+	VerdictAlready         Verdict = 2 // a result is stored: a repeat of this call, or someone else's end
 	VerdictCancelRequested Verdict = 3 // retry and release are refused: end it as cancelled
 	VerdictUntold          Verdict = 4 // done; its callbacks were dropped, because too many of its flow wait
 )

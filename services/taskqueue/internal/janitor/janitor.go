@@ -1,4 +1,4 @@
-// Package janitor owns what happens to jobs that nobody holds any more: leases whose worker went silent, ends that wait
+// Package janitor owns what happens to jobs that no one holds any more: leases whose worker went silent, ends that wait
 // for the archive, dead jobs that are too old or too many, parked jobs that may go, and how many bytes wait. Any number
 // of processes may run it: each shard has one that works at a time, and every step compares what it observed.
 package janitor
@@ -57,7 +57,7 @@ type Config struct {
 type Deps struct {
 	Queue    Queue
 	Archive  *Archive // nil: there is none
-	Weigher  Weigher  // nil: nobody is told
+	Weigher  Weigher  // nil: no one is told
 	Observer Observer
 	Clock    clock.Clock
 	IDs      *job.Generator

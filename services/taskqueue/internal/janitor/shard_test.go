@@ -36,7 +36,7 @@ func TestAShardThatDoesNotAnswerKeepsNoOtherFromTheArchive(t *testing.T) {
 	a := &janitor.Archive{Queue: sharded{q}, Store: s, Observer: archived{}, Clock: clock.System{},
 		Log: slog.New(slog.DiscardHandler), Age: time.Hour}
 	if err := a.RunOnce(t.Context(), every); err == nil {
-		t.Error("nobody hears of the shard that does not answer")
+		t.Error("no one hears of the shard that does not answer")
 	}
 	if len(s.rows) != len(want) {
 		t.Errorf("%d of %d ends are in the archive", len(s.rows), len(want))

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// mostPages are what one pass forgets of the surplus; the next one goes on.
+// mostPages are what one pass forgets of the surplus; the next one continues.
 const mostPages = 200
 
 // trimOld forgets the dead of a shard that are too old.
@@ -30,8 +30,8 @@ func (j *Janitor) trimOld(ctx context.Context, shard int) error {
 // parts are what each flow has among the dead of each shard.
 type parts [job.Shards]map[job.Flow]engine.Part
 
-// trimSurplus forgets the oldest dead of whoever has most while all together are too many or too large: nobody pushes
-// out what another laboratory may still want to retry.
+// trimSurplus forgets the oldest dead of the laboratory that has most while all together are too many or too large: no
+// one pushes out what another laboratory may still want to retry.
 func (j *Janitor) trimSurplus(ctx context.Context) error {
 	var held parts
 	j.dead = 0
@@ -102,7 +102,8 @@ func (x *parts) most(flow job.Flow) (shard int) {
 	return shard
 }
 
-// forget archives dead jobs and takes them out of Redis. While the archive is away they wait, up to twice their number.
+// forget archives dead jobs and takes them out of Redis. While the archive is unavailable they wait, up to twice their
+// number.
 func (j *Janitor) forget(ctx context.Context, shard int, list []engine.Member) (int64, error) {
 	if j.Archive != nil {
 		ids := make([]job.ID, len(list))

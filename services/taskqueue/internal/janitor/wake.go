@@ -18,7 +18,7 @@ const WakeEvery = 250 * time.Millisecond
 const (
 	// wakePage is how many jobs of a group go at a time when their destination is back: some thousand a second in all.
 	wakePage = 250
-	// forgetHeld is how long after its end a mark is kept that nobody tried.
+	// forgetHeld is how long after its end a mark is kept that no one tried.
 	forgetHeld = 10 * time.Minute
 )
 
@@ -81,7 +81,7 @@ func (j *Janitor) Wake(ctx context.Context) error {
 }
 
 // allowed is how many of those that wait for a destination may go: all when nothing that they wait for is left alone,
-// or something is not any more; else one for each that may be tried.
+// or something is no longer; else one for each that may be tried.
 func allowed(to job.Destination, now engine.Holds, before map[job.Destination]engine.Held) int {
 	held, tries := 0, 0
 	for d, one := range now.Held {
@@ -122,7 +122,7 @@ func (j *Janitor) wake(ctx context.Context, groups []parked, most int) (went int
 	return went, err
 }
 
-// forgetHolds forgets marks of what nobody sends to any more.
+// forgetHolds forgets marks of what no one sends to any more.
 func (j *Janitor) forgetHolds(ctx context.Context, h engine.Holds) error {
 	var problems error
 	for to, one := range h.Held {

@@ -39,7 +39,7 @@ type Body struct {
 	Sealed      []byte // Data and Headers encrypted, which are then empty; see package seal
 	CallbackTo  string // the callback_url of sealed Data
 	RequestID   string // of the request that enqueued it
-	Progress    []byte // fate of each part of a message, by package progress; it names nobody and is never sealed
+	Progress    []byte // fate of each part of a message, by package progress; it names no one and is never sealed
 }
 
 // Attempt is one past execution, shown in /jobInfo/.
@@ -61,7 +61,7 @@ func AppendHistory(h []Attempt, a Attempt) []Attempt {
 	return h[max(0, len(h)-historyLimit):]
 }
 
-// usual is what a stored job needs besides its long texts; more makes the buffer grow once.
+// usual is what a stored job needs apart from its long texts; more makes the buffer grow once.
 const usual = 192
 
 // Encode appends the stored form of b to dst.

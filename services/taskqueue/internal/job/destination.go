@@ -17,7 +17,7 @@ const (
 	atRate     = "rate:"
 )
 
-// ToReceiver is a receiver by its origin, whoever sends.
+// ToReceiver is a receiver by its origin, whichever laboratory sends.
 func ToReceiver(origin string) Destination { return Destination(toReceiver + origin) }
 
 // ToPath is one kind of path at a receiver as one laboratory uses it. The path is not told: it may name people.

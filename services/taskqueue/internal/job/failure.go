@@ -16,7 +16,7 @@ type Failure struct {
 	Doubtful   bool          // the message may have been sent: the job ends as unknown
 	Repeatable bool          // Doubtful, and sending again does no harm: retried first, unknown after the last retry
 	Postponed  bool          // nothing was tried: run again after RetryAfter without counting an attempt
-	Recovers   bool          // Postponed until somebody recovers: who does not in time costs attempts after all
+	Recovers   bool          // Postponed until someone recovers: who does not in time costs attempts after all
 	To         Destination   // it is left alone now: the job waits with the others until it may be asked; empty: by itself
 	cause      error
 }
@@ -29,7 +29,7 @@ func Permanent(reason, message string) *Failure {
 // Retryable is a failure that may pass.
 func Retryable(reason, message string) *Failure { return &Failure{Reason: reason, Message: message} }
 
-// Doubt is a failure after which nobody knows whether the message was sent; sending again might double it.
+// Doubt is a failure after which no one knows whether the message was sent; sending again might double it.
 func Doubt(reason, message string) *Failure {
 	return &Failure{Reason: reason, Message: message, Doubtful: true}
 }

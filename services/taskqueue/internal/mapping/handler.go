@@ -28,7 +28,7 @@ type Handler struct{ store Store }
 func NewHandler(store Store) *Handler { return &Handler{store: store} }
 
 // Handle stores one mapping. The order of acceptance decides between two of one keyword, not the order of the jobs.
-// A database that is away costs no attempt.
+// A database that is unavailable costs no attempt.
 func (h *Handler) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var m task.Mapping
 	if err := json.Unmarshal(d.Body.Data, &m); err != nil {

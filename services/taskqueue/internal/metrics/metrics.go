@@ -62,7 +62,7 @@ func New(registry prometheus.Registerer) *Metrics {
 		depth:   r.gauges("taskqueue_lane_jobs", "Jobs waiting in a lane, scheduled ones included.", lane),
 		age:     r.gauges("taskqueue_lane_age_seconds", "Age of the oldest job that is ready to run.", lane),
 		running: r.gauges("taskqueue_running_jobs", "Jobs under a lease.", channel),
-		archived: r.counters("taskqueue_archived_total", "Ended jobs by what became of them on the way to the archive.",
+		archived: r.counters("taskqueue_archived_total", "Ended jobs by the outcome of them on the way to the archive.",
 			label("outcome", janitor.Outcomes()...)),
 		database: r.gauge("taskqueue_database_up", "1 while the database of archive, consents and mappings answers."),
 		checked:  r.counter("taskqueue_audit_checked_total", "Jobs that the auditor looked at."),

@@ -38,7 +38,7 @@ func (p *Providers) Attempt(c job.Channel, provider, outcome string) {
 	p.attempts.WithLabelValues(c.String(), provider, outcome).Inc()
 }
 
-// Paused tells whether the circuit breaker is open.
+// Paused reports whether the circuit breaker is open.
 func (p *Providers) Paused(c job.Channel, provider string, paused bool) {
 	p.paused.WithLabelValues(c.String(), provider).Set(number(paused))
 }

@@ -32,7 +32,7 @@ type server struct {
 }
 
 // Handler serves the page and its JSON API under Path. The files hold no secret; every call of the API needs the token,
-// which is one of several during a rotation; empty: nobody is asked for one. A browser's request from another site is
+// which is one of several during a rotation; empty: no one is asked for one. A browser's request from another site is
 // refused.
 func Handler(o *Operator, token config.Secret, log *slog.Logger) http.Handler {
 	files, _ := fs.Sub(pageFiles, "page") // that it exists is known when the program is built

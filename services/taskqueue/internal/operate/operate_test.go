@@ -311,7 +311,7 @@ func TestAPausedChannelIsNotClaimedFromAndALostClaimIsStillTold(t *testing.T) {
 		}
 	}
 	if _, err := q.Claim(t.Context(), engine.ClaimRequest{Channel: job.SMS}); err == nil || len(c.doubts) > 0 {
-		t.Errorf("a claim although nobody knows what is paused: %v", err)
+		t.Errorf("a claim although no one knows what is paused: %v", err)
 	}
 	know(t, pauses)
 	claim(false)

@@ -43,7 +43,7 @@ var (
 
 const maxMinutes = 366 * 24 * 60
 
-// Check refuses an order that nobody signed, before anything is done.
+// Check refuses an order that no one signed, before anything is done.
 func (o *Order) Check() error {
 	wrong := api.Wrong{Index: -1}
 	wrong.If(!operatorWord.MatchString(o.Operator), "operator",

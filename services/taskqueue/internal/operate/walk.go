@@ -81,7 +81,7 @@ type match struct {
 }
 
 // walk looks at up to most jobs from a cursor on and hands those that the filter selects to take, until it has enough.
-// next is the cursor to go on from; it is empty at the end.
+// next is the cursor to continue from; it is empty at the end.
 func (o *Operator) walk(
 	ctx context.Context, f Filter, cursor string, most int, take func(match) (enough bool),
 ) (looked int, next string, err error) {
@@ -138,7 +138,7 @@ const (
 type Found struct {
 	Jobs   []Job  `json:"jobs"`
 	Looked int    `json:"looked"`
-	Next   string `json:"next"` // the cursor to go on from; empty: that was all
+	Next   string `json:"next"` // the cursor to continue from; empty: that was all
 }
 
 // Search finds some jobs from a cursor on. It looks at a bounded number of them: no jobs and a cursor mean that none

@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// ErrNoKey tells that a job was sealed with a key that is not there. The job waits for it.
+// ErrNoKey reports that a job was sealed with a key that is not there. The job waits for it.
 var ErrNoKey = errors.New("the key that the job was sealed with is not among the keys")
 
 const keyBytes = 32

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// unknownDelay is how long a message waits while nobody knows which senders its laboratory may name.
+// unknownDelay is how long a message waits while no one knows which senders its laboratory may name.
 const unknownDelay = 30 * time.Second
 
 // Gate lets messages pass to a handler whose laboratory may name their senders at the moment of sending: a rule may

@@ -75,7 +75,7 @@ func Name(taskNumber, taskType int) string {
 	return row.name
 }
 
-// Find returns the row of a pair; known tells whether the task number exists at all.
+// Find returns the row of a pair; known reports whether the task number exists at all.
 func Find(taskNumber, taskType int) (row Kind, found, known bool) {
 	for _, k := range kinds {
 		known = known || k.Task == taskNumber

@@ -127,8 +127,8 @@ func (a *acks) flush(ctx context.Context, batch []*ack) {
 	}
 }
 
-// settle repeats until Redis answers: what is known of a delivery is kept, for only the answer says whether the lease
-// is lost. When the worker stops, it repeats until the last lease of the batch is over.
+// settle repeats until Redis answers: what is known of a delivery is kept, for only the answer reports whether the
+// lease is lost. When the worker stops, it repeats until the last lease of the batch is over.
 func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool) {
 	p := a.pump
 	slices.SortStableFunc(batch, func(x, y *ack) int { // those of one claim together, which the engine names once

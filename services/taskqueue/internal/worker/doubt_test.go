@@ -41,7 +41,7 @@ func TestADoubtThatMayBeRepeatedIsRetriedAndEndsUnknownOnlyAfterTheLastRetry(t *
 	}
 }
 
-// The dead of a laboratory are trimmed by its flow: one that is refused a retry because somebody cancelled it is one of them.
+// The dead of a laboratory are trimmed by its flow: one that is refused a retry because someone cancelled it is one of them.
 func TestAJobThatWasSentAndCancelledIsAmongTheDeadOfItsLaboratory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

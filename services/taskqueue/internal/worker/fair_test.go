@@ -129,7 +129,7 @@ func TestWhoWaitsForPlacesIsWokenByTheseAlone(t *testing.T) {
 			return time.Since(begun)
 		}
 		if took := waits(func() { s.reserve(t.Context(), maxClaim).take(nil) }); took != quarterPatience {
-			t.Errorf("woken after %v by places that nobody held", took)
+			t.Errorf("woken after %v by places that no one held", took)
 		}
 		if took := waits(func() {
 			for range s.quarter() {

@@ -53,7 +53,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 	return retry, "retry"
 }
 
-// parkedLook is how long a job is parked at most where nothing counts attempts for it: when nobody lets it go, it looks
+// parkedLook is how long a job is parked at most where nothing counts attempts for it: when no one lets it go, it looks
 // itself.
 const parkedLook = 30 * time.Minute
 
@@ -85,13 +85,13 @@ func (p *Pump) waited(r *run) time.Duration {
 	return p.Clock.Now().Sub(time.UnixMilli(max(r.body.CreatedMs, r.body.ScheduledMs)))
 }
 
-// patience is when to look again: the longer a job waits for somebody to recover, the less often.
+// patience is when to look again: the longer a job waits for someone to recover, the less often.
 func (p *Pump) patience(r *run, failure *job.Failure) time.Duration {
-	const seldom, longest = 4, 3 * time.Minute // a quarter of the time that it waited
+	const rarely, longest = 4, 3 * time.Minute // a quarter of the time that it waited
 	if !failure.Recovers {
 		return failure.RetryAfter
 	}
-	return max(failure.RetryAfter, min(longest, p.waited(r)/seldom))
+	return max(failure.RetryAfter, min(longest, p.waited(r)/rarely))
 }
 
 func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job.Failure, began time.Time) {

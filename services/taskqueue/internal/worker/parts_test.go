@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// The second of three parts is refused for now, then for good; somebody revives the job, and then all are taken. The first
+// The second of three parts is refused for now, then for good; someone revives the job, and then all are taken. The first
 // part is sent once, whether or not the attempts are traced.
 func TestPartsThatWereSentAreNotSentAgainByARetryNorAfterARevival(t *testing.T) {
 	t.Parallel()
@@ -70,7 +70,7 @@ func TestAPaidSendThatIsInterruptedByAStopIsNeverRepeated(t *testing.T) {
 			}
 			sends++
 			<-ctx.Done() // the provider never answers
-			return job.Result{Sent: true}, job.Doubt("no_answer", "nobody knows")
+			return job.Result{Sent: true}, job.Doubt("no_answer", "no one knows")
 		})
 		id := w.enqueue(&job.Body{Task: 1, Retry: 3, Data: []byte(`{}`)})
 		pass(time.Second)

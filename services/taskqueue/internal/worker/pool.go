@@ -40,10 +40,10 @@ func (s *Pool) join() {
 }
 
 // claimTurn is how long a claim keeps those of other shards waiting. One that takes longer, because its node does not
-// answer, keeps its places and lets the others go on.
+// answer, keeps its places and lets the others continue.
 const claimTurn = 100 * time.Millisecond
 
-// reservation is the places of one claim, until take says what became of them.
+// reservation is the places of one claim, until take says the outcome of them.
 type reservation struct {
 	pool    *Pool
 	places  int
@@ -101,7 +101,7 @@ func (s *Pool) release(flow job.Flow) {
 	if s.held[flow]--; s.held[flow] <= 0 {
 		delete(s.held, flow)
 	}
-	if s.free == 1 || s.free == s.quarter() || s.free == s.total || s.given == s.target { // what somebody may wait for
+	if s.free == 1 || s.free == s.quarter() || s.free == s.total || s.given == s.target { // what someone may wait for
 		s.change.Broadcast()
 	}
 }

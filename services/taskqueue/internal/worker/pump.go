@@ -36,7 +36,7 @@ type Observer interface {
 	Claimed(c job.Channel, jobs int, took time.Duration)
 	Attempt(c job.Channel, outcome string, took time.Duration)
 	LeaseLost(c job.Channel)
-	// Callbacks tells that n callback jobs were born, or dropped because too many of the laboratory wait.
+	// Callbacks reports that n callback jobs were born, or dropped because too many of the laboratory wait.
 	Callbacks(n int, dropped bool)
 	// Waited tells how long a job waited from its due time to its first attempt.
 	Waited(l job.Lane, d time.Duration)
@@ -48,7 +48,7 @@ type Config struct {
 	Channel job.Channel
 	Lease   time.Duration // the engine's
 	MaxRun  time.Duration // a lease is renewed no longer than this
-	Grace   time.Duration // stopping: how long handlers may go on
+	Grace   time.Duration // stopping: how long handlers may continue
 }
 
 // Deps are what a pump works with.
@@ -62,7 +62,7 @@ type Deps struct {
 	Roll     func() float64 // jitter, in [0,1)
 	Log      *slog.Logger
 	Seals    *seal.Ring   // nil: payloads are stored as they are
-	Bytes    *quota.Bytes // is told what does not wait any more, and what waits again; nil: nobody asks
+	Bytes    *quota.Bytes // is told what does not wait any more, and what waits again; nil: no one asks
 }
 
 const (

@@ -49,7 +49,7 @@ func TestASealedJobIsOpenForItsHandlerAloneAndWaitsForAMissingKey(t *testing.T) 
 		keys, formerKeys := t.TempDir(), t.TempDir()
 		writeKey(t, keys, "2", 2)
 		writeKey(t, formerKeys, "1", 1)
-		ring, former := ringOf(t, keys), ringOf(t, formerKeys)
+		ring, previous := ringOf(t, keys), ringOf(t, formerKeys)
 		w := &world{t: t, queue: newQueue(), ids: newIDs(), seals: ring}
 		var mu sync.Mutex // guards seen
 		var seen []string
@@ -61,7 +61,7 @@ func TestASealedJobIsOpenForItsHandlerAloneAndWaitsForAMissingKey(t *testing.T) 
 			return job.Result{}, job.Retryable("network", "no answer")
 		})
 		b := &job.Body{Retry: 3, Data: []byte(`{"otp":"135790"}`)}
-		former.Seal(b, job.Webhook)
+		previous.Seal(b, job.Webhook)
 		id := w.enqueue(b)
 		pass(10 * time.Second)
 		waiting, err := job.DecodeBody(w.body(id))

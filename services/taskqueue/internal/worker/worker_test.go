@@ -30,7 +30,7 @@ type world struct {
 	seen  observer
 	wrap  func(worker.Queue) worker.Queue
 	seals *seal.Ring
-	alone bool // no reaper: nobody takes expired leases away
+	alone bool // no reaper: no one takes expired leases away
 }
 
 type handle func(ctx context.Context, d worker.Delivery) (job.Result, error)
@@ -356,7 +356,7 @@ func (w *world) flood(p job.Priority, n int) {
 	}
 }
 
-// The provider of a one-time password is away for an hour: whoever asked for it is told when it is too late, not when the
+// The provider of a one-time password is unavailable for an hour: anyone who asked for it is told when it is too late, not when the
 // provider is back.
 func TestAParkedPasswordEndsWhenItExpires(t *testing.T) {
 	t.Parallel()

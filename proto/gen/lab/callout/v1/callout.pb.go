@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: lab/callout/v1/callout.proto
 
-// Area F: telling somebody about a critical result, and proving that they were told.
+// Area F: telling someone about a critical result, and proving that they were told.
 
 package calloutv1
 
@@ -1019,7 +1019,7 @@ type SaveCalloutRequest struct {
 	CriticalCalloutComment *string                `protobuf:"bytes,6,opt,name=critical_callout_comment,json=criticalCalloutComment,proto3,oneof" json:"critical_callout_comment,omitempty"`
 	// Without it a spoken callout stays an attempt, unless the laboratory allows it.
 	ReadBack *bool `protobuf:"varint,7,opt,name=read_back,json=readBack,proto3,oneof" json:"read_back,omitempty"`
-	// Required when somebody was told by word of mouth.
+	// Required when someone was told by word of mouth.
 	NotifiedPerson *string `protobuf:"bytes,8,opt,name=notified_person,json=notifiedPerson,proto3,oneof" json:"notified_person,omitempty"`
 	// ISO 8601 UTC, between the detection and now. Default: now.
 	NotifiedAt *string `protobuf:"bytes,9,opt,name=notified_at,json=notifiedAt,proto3,oneof" json:"notified_at,omitempty"`
@@ -1027,7 +1027,7 @@ type SaveCalloutRequest struct {
 	Outcome *string `protobuf:"bytes,10,opt,name=outcome,proto3,oneof" json:"outcome,omitempty"`
 	// Records one more callout of a report that is done already, or of a result that was withdrawn.
 	Force bool `protobuf:"varint,11,opt,name=force,proto3" json:"force,omitempty"`
-	// What was told, of every report, as it was shown. Critical values that changed meanwhile are then 409: nobody was told
+	// What was told, of every report, as it was shown. Critical values that changed meanwhile are then 409: no one was told
 	// of them. Without it the callout is about the values as they are.
 	ToldValues    []*ToldValue `protobuf:"bytes,12,rep,name=told_values,json=toldValues,proto3" json:"told_values,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1212,7 +1212,7 @@ func (x *ToldValue) GetRawValue() string {
 type SaveCalloutResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	// CALLOUT_DONE, or CALLOUT_ATTEMPTED for a draft and for what nobody read back.
+	// CALLOUT_DONE, or CALLOUT_ATTEMPTED for a draft and for what no one read back.
 	Status        string  `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	Reports       []int64 `protobuf:"varint,3,rep,packed,name=reports,proto3" json:"reports,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2175,7 +2175,7 @@ type PutCalloutSettingsRequest struct {
 	EscalateMinutes *int32 `protobuf:"varint,1,opt,name=escalate_minutes,json=escalateMinutes,proto3,oneof" json:"escalate_minutes,omitempty"`
 	// Escalations of one report: 1 to 20.
 	EscalateMost *int32 `protobuf:"varint,2,opt,name=escalate_most,json=escalateMost,proto3,oneof" json:"escalate_most,omitempty"`
-	// A spoken callout that nobody read back stays an attempt.
+	// A spoken callout that no one read back stays an attempt.
 	ReadBackNeeded *bool `protobuf:"varint,3,opt,name=read_back_needed,json=readBackNeeded,proto3,oneof" json:"read_back_needed,omitempty"`
 	// For how long a call that was read back spares others of the same patient that are not worse: 0 to 168; 0 is off.
 	RepeatWithinHours *int32 `protobuf:"varint,4,opt,name=repeat_within_hours,json=repeatWithinHours,proto3,oneof" json:"repeat_within_hours,omitempty"`

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: lab/callout/v1/callout.proto
 
-// Area F: telling somebody about a critical result, and proving that they were told.
+// Area F: telling someone about a critical result, and proving that they were told.
 
 package calloutv1
 

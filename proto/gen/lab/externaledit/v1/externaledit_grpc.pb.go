@@ -46,7 +46,7 @@ type ExternalEditServiceClient interface {
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// Ends a session. Only its author may.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
-	// Ends whoever's session, for an administrator: the author's machine died and nobody goes on. What was saved stays.
+	// Ends anyone's session, for an administrator: the author's machine died and no one goes on. What was saved stays.
 	// Needs the permission report_edit_takeover. Ending a session that has ended succeeds.
 	ForceEndSession(ctx context.Context, in *ForceEndSessionRequest, opts ...grpc.CallOption) (*ForceEndSessionResponse, error)
 	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
@@ -62,7 +62,7 @@ type ExternalEditServiceClient interface {
 	// Streams the events of a report as they happen. The edge offers it as server-sent events at
 	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays what came after it.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error)
-	// Tells other services whether somebody edits one of the reports.
+	// Tells other services whether someone edits one of the reports.
 	HasOpenSession(ctx context.Context, in *HasOpenSessionRequest, opts ...grpc.CallOption) (*HasOpenSessionResponse, error)
 }
 
@@ -198,7 +198,7 @@ type ExternalEditServiceServer interface {
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// Ends a session. Only its author may.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
-	// Ends whoever's session, for an administrator: the author's machine died and nobody goes on. What was saved stays.
+	// Ends anyone's session, for an administrator: the author's machine died and no one goes on. What was saved stays.
 	// Needs the permission report_edit_takeover. Ending a session that has ended succeeds.
 	ForceEndSession(context.Context, *ForceEndSessionRequest) (*ForceEndSessionResponse, error)
 	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
@@ -214,7 +214,7 @@ type ExternalEditServiceServer interface {
 	// Streams the events of a report as they happen. The edge offers it as server-sent events at
 	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays what came after it.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[v1.Event]) error
-	// Tells other services whether somebody edits one of the reports.
+	// Tells other services whether someone edits one of the reports.
 	HasOpenSession(context.Context, *HasOpenSessionRequest) (*HasOpenSessionResponse, error)
 	mustEmbedUnimplementedExternalEditServiceServer()
 }

@@ -1000,7 +1000,7 @@ type ConfirmRerunResponse struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Message          string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	SampleRedrawFlag int32                  `protobuf:"varint,2,opt,name=sampleRedrawFlag,proto3" json:"sampleRedrawFlag,omitempty"`
-	// What somebody should look at, as a Word document of the report that is open in an editor. Left out when empty.
+	// What someone should look at, as a Word document of the report that is open in an editor. Left out when empty.
 	Warnings      []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -35,7 +35,7 @@ type SearchUsersRequest struct {
 	SearchValue *string `protobuf:"bytes,3,opt,name=search_value,json=searchValue,proto3,oneof" json:"search_value,omitempty"`
 	Q           *string `protobuf:"bytes,4,opt,name=q,proto3,oneof" json:"q,omitempty"`
 	// all, name, contact, email, patient_id, national_id, bill, order, report, sample or duplicate. Default all. duplicate
-	// finds who may be the same person: query names somebody and tells the birth date or the telephone number, or both.
+	// finds who may be the same person: query names someone and tells the birth date or the telephone number, or both.
 	SearchKey *string `protobuf:"bytes,5,opt,name=search_key,json=searchKey,proto3,oneof" json:"search_key,omitempty"`
 	// Narrows the fields of search_key.
 	SearchFields []string `protobuf:"bytes,6,rep,name=search_fields,json=searchFields,proto3" json:"search_fields,omitempty"`

@@ -81,7 +81,7 @@ type Callers struct {
 	// platform's network, "operator" a person on the machine.
 	Services []string `protobuf:"bytes,2,rep,name=services,proto3" json:"services,omitempty"`
 	// Among users also tokens without a session type: the interface of an instrument, which may stand open in a
-	// laboratory and belongs to nobody.
+	// laboratory and belongs to no one.
 	InstrumentTokens bool `protobuf:"varint,3,opt,name=instrument_tokens,json=instrumentTokens,proto3" json:"instrument_tokens,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache

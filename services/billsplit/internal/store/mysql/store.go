@@ -2,8 +2,8 @@
 // idempotency_billsplit. Of the platform's tables it writes billing, billingInfo.billId_id,
 // labReportRelation.billId_id, bill_attachment.is_active and ActivityLog, and reads labs and the guarded tables.
 //
-// Whoever changes a bill takes its row first (SELECT … FOR UPDATE), then its tests, last the laboratory's counter; of
-// two bills the older one first. The number of statements does not depend on the number of tests.
+// Anyone who changes a bill takes its row first (SELECT … FOR UPDATE), then its tests, last the laboratory's counter;
+// of two bills the older one first. The number of statements does not depend on the number of tests.
 package mysql
 
 import (
@@ -132,7 +132,7 @@ func (t *transaction) lock() string {
 	return ""
 }
 
-// errNumberTaken tells that another program gave out the bill number meanwhile.
+// errNumberTaken reports that another program gave out the bill number meanwhile.
 var errNumberTaken = errors.New("bill number is taken")
 
 // errNumbersTaken is for callers. Nothing was written, and the numbers of a quieter moment are free.

@@ -136,7 +136,7 @@ func (s *Store) Sent() []outbox.Event {
 	return slices.Clone(s.state.sent)
 }
 
-// sees tells whether a rule shows the report.
+// sees reports whether a rule shows the report.
 func (s *Store) sees(v callout.Visibility, r Report) bool {
 	department := func(list []int64) bool {
 		return r.Test.DepartmentID != nil && slices.Contains(list, *r.Test.DepartmentID)

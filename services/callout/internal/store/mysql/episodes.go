@@ -90,7 +90,7 @@ func (l *locked) episodes(ctx context.Context, query string, args []any) (map[in
 	return found, err
 }
 
-// OpenEpisode implements evaluate.Locked. The report's row is locked, so nobody else opens one in between; the unique
+// OpenEpisode implements evaluate.Locked. The report's row is locked, so no one else opens one in between; the unique
 // key would refuse it.
 func (l *locked) OpenEpisode(ctx context.Context, e callout.Episode) (int64, error) {
 	parameters, err := parametersColumn(e.Parameters)

@@ -18,7 +18,7 @@ import (
 )
 
 // formats are the platform's and no laboratory's data: the tests come from reports of the laboratory. They are read
-// anew for every decision, since nothing tells when one changes; only the parsed form of equal ranges is shared, see
+// again for every decision, since nothing tells when one changes; only the parsed form of equal ranges is shared, see
 // recentFormats for lists. They are sorted here: the server would sort wide rows, JSON columns included.
 func (s *Store) formats(ctx context.Context, q querier, tests []int64, condition string) (callout.Formats, error) {
 	in, args := list(tests)
@@ -142,7 +142,7 @@ type parsedBand struct {
 	ok      bool
 }
 
-// bandSet are the ranges of a format. Nobody changes it.
+// bandSet are the ranges of a format. No one changes it.
 type bandSet struct {
 	bands   []clinical.Band
 	printed []callout.Printed

@@ -6,7 +6,7 @@ import "github.com/labplatform/labplatform/pkg/mysqldb"
 func LegacyIndexes() []mysqldb.Index {
 	return []mysqldb.Index{
 		{Table: "labReportRelation", Columns: []string{"criticalValues", "labId_id"}, For: "the board"},
-		{Table: "labReportRelation", Columns: []string{"updatedOn"}, For: "the search for what nobody judged"},
+		{Table: "labReportRelation", Columns: []string{"updatedOn"}, For: "the search for what no one judged"},
 		{Table: "labReportRelation", Columns: []string{"labId_id", "billId_id"}, For: "the reports of a bill"},
 		{Table: "reportValues", Columns: []string{"labReportId_id"}, For: "a judgement"},
 		{Table: "ReportFormat", Columns: []string{"testId_id"}, For: "a judgement"},

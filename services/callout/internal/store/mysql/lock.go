@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 )
 
-// Rows are always taken in this order: the bill, reports by id, then what belongs to these. So nobody waits in a
+// Rows are always taken in this order: the bill, reports by id, then what belongs to these. So no one waits in a
 // circle.
 
 // locked is a transaction.
@@ -106,7 +106,7 @@ func (l *locked) take(ctx context.Context, condition string, args []any) error {
 		return err
 	}
 	in, idArgs := list(ids)
-	// Read after the lock, so that nobody changes a state between the look and the decision.
+	// Read after the lock, so that no one changes a state between the look and the decision.
 	l.reports, l.formats, err = l.store.reports(
 		ctx,
 		l.tx,

@@ -16,8 +16,8 @@ import (
 // Loops see all laboratories: they find, and what they find is changed through a scope.
 
 var (
-	reapLock  = mysqldb.Lock{Service: "callout", Purpose: "reap", Former: "reap_callout"}
-	sweepLock = mysqldb.Lock{Service: "callout", Purpose: "sweep", Former: "sweep_callout"}
+	reapLock  = mysqldb.Lock{Service: "callout", Purpose: "reap", Previous: "reap_callout"}
+	sweepLock = mysqldb.Lock{Service: "callout", Purpose: "sweep", Previous: "sweep_callout"}
 )
 
 // Locks are those of the service's loops.
@@ -79,7 +79,7 @@ func (s Sweeps) SaveSweptUntil(ctx context.Context, until time.Time) error {
 }
 
 const (
-	// gone is the condition of episodes, of reports r, that nobody waits for any more.
+	// gone is the condition of episodes, of reports r, that no one waits for any more.
 	gone = "(r.id IS NULL OR r.dismissed <> 0)"
 	// openEpisodes are joined with their reports r.
 	openEpisodes = " FROM callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id WHERE e.open_report_id IS NOT NULL AND "

@@ -22,7 +22,7 @@ type recent struct {
 	byTest map[int64]recentTest // guarded by mu
 }
 
-// recentTest is shared: nobody changes its formats.
+// recentTest is shared: no one changes its formats.
 type recentTest struct {
 	read    time.Time
 	formats []callout.Format

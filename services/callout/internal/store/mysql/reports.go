@@ -19,7 +19,7 @@ const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id,
 	" LEFT JOIN labs l ON l.id = r.labId_id LEFT JOIN userDetails u ON u.id = r.userDetailsId_id" +
 	" WHERE r.labId_id = ? AND r.dismissed = 0"
 
-// open is the condition of reports about which somebody has still to be told.
+// open is the condition of reports about which someone has still to be told.
 const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
 
 // reports reads the reports of a laboratory that a further condition picks, with their charts and formats: four
@@ -121,7 +121,7 @@ func (r *reportRow) read(s *Store) callout.Report {
 	return report
 }
 
-// visible is the condition of the reports that somebody sees.
+// visible is the condition of the reports that someone sees.
 func visible(v callout.Visibility) (condition string, args []any) {
 	switch v.Rule {
 	case callout.Everything:

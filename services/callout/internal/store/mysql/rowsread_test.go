@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
-// A laboratory has millions of reports, of which a few wait: whoever looks for these, or for those that changed lately,
+// A laboratory has millions of reports, of which a few wait: anyone who looks for these, or for those that changed recently,
 // must not read the others. README.md names the indexes that the platform's table needs for it.
 func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 	t.Parallel()
@@ -37,23 +37,23 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 		}
 	}
 	ctx, lab, now := t.Context(), storetest.Lab(t, 12), clock.Now()
-	lately, loops := now.Add(-time.Hour), mysql.Reaps{Store: s}
+	recently, loops := now.Add(-time.Hour), mysql.Reaps{Store: s}
 	for name, work := range map[string]func() error{
 		"the board":   func() error { _, _, err := s.Waiting(ctx, lab, callout.Visibility{}, 501); return err },
-		"the figures": func() error { _, err := s.Figures(ctx, lab, callout.Visibility{}, lately, now, now); return err },
+		"the figures": func() error { _, err := s.Figures(ctx, lab, callout.Visibility{}, recently, now, now); return err },
 		"the history": func() error { _, err := s.Latest(ctx, lab, []int64{7001, 100001}); return err },
 		"the log":     func() error { _, err := s.Logs(ctx, lab, []int64{7001}, 100); return err },
 		"the sweeper": func() error {
-			_, err := mysql.Sweeps{Store: s}.Unjudged(ctx, sweep.Report{ChangedAt: lately}, now, 100)
+			_, err := mysql.Sweeps{Store: s}.Unjudged(ctx, sweep.Report{ChangedAt: recently}, now, 100)
 			return err
 		},
-		"unadopted":  func() error { _, err := loops.Unadopted(ctx, lately, 100); return err },
+		"unadopted":  func() error { _, err := loops.Unadopted(ctx, recently, 100); return err },
 		"gone":       func() error { _, err := loops.Gone(ctx, 100); return err },
 		"overdue":    func() error { _, err := loops.Overdue(ctx, now, 100); return err },
 		"upcoming":   func() error { _, err := loops.Upcoming(ctx, 0, 100); return err },
 		"what waits": func() error { _, err := loops.Figures(ctx, now); return err },
 		"unclear": func() error {
-			_, _, err := s.Unclear(ctx, lab, callout.Visibility{}, lately, 100)
+			_, _, err := s.Unclear(ctx, lab, callout.Visibility{}, recently, 100)
 			return err
 		},
 		"the last call":     func() error { _, err := s.LastClosed(ctx, lab, callout.Visibility{}); return err },

@@ -13,7 +13,7 @@ import (
 // Everything is the visibility of support.
 var Everything = callout.Visibility{Rule: callout.Everything}
 
-// Judged has somebody ask for an evaluation, and returns the states.
+// Judged has someone ask for an evaluation, and returns the states.
 func (b *Bench) Judged(lab int64, reports ...int64) string {
 	b.T.Helper()
 	results, err := b.Evaluate.Reports(b.T.Context(), Lab(b.T, lab), reports, evaluate.Named)

@@ -79,7 +79,7 @@ func scoped(b *Bench) {
 	b.Want("their own", b.Judged(13, Foreign), "7100 CALLOUT_PENDING")
 }
 
-// turnedOutWrong: the board shows what was called, when everybody was told that it was wrong, and whether somebody
+// turnedOutWrong: the board shows what was called, when everybody was told that it was wrong, and whether someone
 // called.
 func turnedOutWrong(b *Bench) {
 	shown := func(v callout.Visibility) string {
@@ -100,7 +100,7 @@ func turnedOutWrong(b *Bench) {
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}}))
 	b.Clock.Move(10 * time.Minute)
 	b.SetValue(Potassium, PotassiumIndex, "4.0")
-	b.Want("nobody judged it", shown(Everything), "")
+	b.Want("no one judged it", shown(Everything), "")
 	b.Want("corrected", b.Judged(12, Potassium), "7001 CALLOUT_DONE")
 	b.Clock.Move(time.Minute)
 	b.Want("on the board", shown(Everything), "7001 7.1, 1m0s ago, not called")
@@ -294,7 +294,7 @@ func moved(b *Bench) {
 	b.Must(b.Reaper.RunOnce(b.T.Context()))
 	b.SetStatus(Count, callout.Done)
 	b.Must(b.Reaper.RunOnce(b.T.Context()))
-	b.Want("called by somebody else", b.Due(Count), "closed")
+	b.Want("called by someone else", b.Due(Count), "closed")
 	b.Want("nothing is open", b.Count.Figures.Open, 0)
 }
 

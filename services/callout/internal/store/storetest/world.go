@@ -25,8 +25,8 @@ import (
 // Potassium of test 66 (department 5) and report Count of test 55 (department 4); and bill 401 of the same patient with
 // report Second of test 66. Laboratory 13 has bill 500 with report Foreign of test 66. All states are 0, all samples
 // collected, no values. Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to 6.5; index 1 of test
-// 55 likewise 13 to 17 and
-// 7 to 20; index 3 of test 55 has no critical limits. Department 5 is doctor 302's, department 4 is lab user 78's.
+// 55 from 13 to 17 and outside 7 to 20; index 3 of test 55 has no critical limits. Department 5 is doctor 302's,
+// department 4 is lab user 78's.
 const (
 	Bill        = 400
 	SecondBill  = 401

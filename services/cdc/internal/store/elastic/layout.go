@@ -159,9 +159,9 @@ func (i Index) present() error {
 		"give it up with `cdc rebuild --discard`, then call `cdc rebuild` again")
 }
 
-// Targets returns where a write goes, the next index first: whoever finds it gone then writes to the index that took
-// its place. A live index without the alias of its schema gets it. The error is a fault: no index, or one that this
-// program must not write.
+// Targets returns where a write goes, the next index first: a writer that finds it gone then writes to the index that
+// took its place. A live index without the alias of its schema gets it. The error is a fault: no index, or one that
+// this program must not write.
 func (s *Store) Targets(ctx context.Context) ([]indexsync.Target, error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *Store) Targets(ctx context.Context) ([]indexsync.Target, error) {
 }
 
 // target is how the live index is written: by the alias of its schema, if it has one. A swap moves that one away from
-// whoever still writes the schema before.
+// anyone who still writes the schema before.
 func (s *Store) target(live Index) indexsync.Target {
 	t := indexsync.Target{Alias: s.Live(), Schema: live.Schema}
 	if reader := userindex.Reader(s.Live(), live.Schema); slices.Contains(live.Readers, reader) {
@@ -239,5 +239,5 @@ func errNoIndex(alias string) error {
 		"make and fill one with `cdc rebuild`")
 }
 
-// ErrNoIndex tells that the live alias names no index.
+// ErrNoIndex reports that the live alias names no index.
 var ErrNoIndex = errors.New("no search index")

@@ -40,8 +40,8 @@ func (s *Store) create(ctx context.Context, name string, aliases map[string]bool
 }
 
 // CreateNext makes the index that a rebuild fills, with the next alias, and returns its name and whether it is new. One
-// that is there is taken as it is, if it fits this program: a rebuild goes on where another one stopped. So is one that
-// the pipeline gave up: what it lacks is found by comparing.
+// that is there is taken as it is, if it fits this program: a rebuild continues where another one stopped. So is one
+// that the pipeline gave up: what it lacks is found by comparing.
 func (s *Store) CreateNext(ctx context.Context) (name string, made bool, err error) {
 	for range 3 {
 		layout, err := s.Layout(ctx)
@@ -105,7 +105,7 @@ func (s *Store) TakeOlder(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// bindLive gives the live index the alias of its schema when somebody took that away: searches ask by it, and once
+// bindLive gives the live index the alias of its schema when someone took that away: searches ask by it, and once
 // there is a next index, everybody writes by it. Nothing happens to an index that is not live any more.
 func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 	live, ok := layout.Live()
@@ -144,7 +144,7 @@ func (s *Store) Swap(ctx context.Context) error {
 	next, ok := layout.Next()
 	if !ok {
 		return outcome.Operator(fmt.Errorf("%w: nothing has the alias %s", ErrNoIndex, s.Next()),
-			"the pipeline could not write the new index and gave it up: mend what its log says, then call `cdc rebuild` again")
+			"the pipeline could not write the new index and gave it up: fix what its log says, then call `cdc rebuild` again")
 	}
 	return s.move(ctx, "swap indexes", append(s.exchange(layout, next), remove(next.Name, s.Next()))...)
 }
@@ -166,8 +166,8 @@ func (s *Store) exchange(layout Layout, to Index) []any {
 	return actions
 }
 
-// GiveUpNext takes the next alias from an index that a rebuild fills: nobody writes it any more, it cannot become the
-// live one, and it is never rolled back to. One that lost the alias already is no error.
+// GiveUpNext takes the next alias from an index that a rebuild fills: no one writes it any more, it cannot become the
+// live one, and it is never rolled back to. One that lost the alias already is not an error.
 func (s *Store) GiveUpNext(ctx context.Context, name string) error {
 	err := s.move(ctx, "give up the next index", remove(name, s.Next()), add(name, s.givenUp(), false))
 	if elastic.IsStatus(err, http.StatusNotFound) {
@@ -189,7 +189,7 @@ func remove(index, alias string) any {
 	return object{"remove": object{"index": index, "alias": alias, "must_exist": true}}
 }
 
-// Drop deletes an index. One that is gone already is no error.
+// Drop deletes an index. One that is gone already is not an error.
 func (s *Store) Drop(ctx context.Context, name string) error {
 	err := s.client.Do(ctx,
 		elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true}, nil)

@@ -82,7 +82,7 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 	t.Parallel()
 	s := enginetest.Ensured(t)
 	ctx := t.Context()
-	for range 2 { // a second rebuild goes on with the first one's index
+	for range 2 { // a second rebuild continues with the first one's index
 		if next, _, err := s.CreateNext(ctx); err != nil || next != s.Alias+"_v2" {
 			t.Fatalf("next %q, error %v", next, err)
 		}
@@ -100,7 +100,7 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 	if err := s.Swap(ctx); !errors.Is(err, elastic.ErrNoIndex) {
 		t.Errorf("a second swap: %v", err)
 	}
-	for range 2 { // a second way back goes on with the first one's index
+	for range 2 { // a second way back continues with the first one's index
 		if older, err := s.TakeOlder(ctx); err != nil || older != s.Alias+"_v1" {
 			t.Fatalf("older %q, error %v", older, err)
 		}
@@ -124,7 +124,7 @@ func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 	s := enginetest.Open(t)
 	ctx := t.Context()
 	s.CreateOld("_v1")
-	if status := s.Send(http.MethodDelete, "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema5", nil, nil); status != http.StatusOK { // somebody did
+	if status := s.Send(http.MethodDelete, "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema5", nil, nil); status != http.StatusOK { // someone did
 		t.Fatalf("status %d", status)
 	}
 	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_schema5", Schema: 5}}) {

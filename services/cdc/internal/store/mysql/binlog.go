@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// binlogSettings are those without which changes cannot be captured, with what mends them.
-var binlogSettings = []struct{ name, want, mend string }{
+// binlogSettings are those without which changes cannot be captured, with what fixes them.
+var binlogSettings = []struct{ name, want, repair string }{
 	{"log_bin", "1", "start the server with --log-bin=binlog"},
 	{
 		"binlog_format",
@@ -38,7 +38,7 @@ func (s *Store) CheckBinlog(ctx context.Context) (mysqldb.Server, error) {
 		}
 		if have != setting.want {
 			problems = append(problems,
-				fmt.Errorf("the database's %s is %s, change capture needs %s: %s", setting.name, have, setting.want, setting.mend))
+				fmt.Errorf("the database's %s is %s, change capture needs %s: %s", setting.name, have, setting.want, setting.repair))
 		}
 	}
 	return server, errors.Join(problems...)

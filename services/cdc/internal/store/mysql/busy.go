@@ -32,8 +32,8 @@ const (
 	reportScopes = "orgId_id, NULL, NULL, 0"
 )
 
-// newest reads the newest rows of a busy patient's present laboratory, and the scopes of all of them. Whoever is in no
-// laboratory has nothing to read.
+// newest reads the newest rows of a busy patient's present laboratory, and the scopes of all of them. Anyone who is in
+// no laboratory has nothing to read.
 func (s *sourceRows) newest(ctx context.Context, q querier, t sourceTable, id any) error {
 	userID, _ := id.(int64)
 	patient := s.of(userID).Patient

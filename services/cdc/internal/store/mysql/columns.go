@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// columnKind says whether a column exists before the last migration of user_meta.
+// columnKind reports whether a column exists before the last migration of user_meta.
 type columnKind bool
 
 const (

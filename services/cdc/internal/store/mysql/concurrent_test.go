@@ -68,7 +68,7 @@ func take(dirty <-chan int64) []int64 {
 }
 
 // write makes random changes. Each names exactly the patients whom it concerned, once it is committed, as the images of
-// its event would; nobody else ever names them.
+// its event would; no one else ever names them.
 func (b *bench) write(t *testing.T, seed int, dirty chan<- int64) {
 	r := rand.New(rand.NewPCG(uint64(seed), 7))
 	for n := range raceChanges {
@@ -209,14 +209,14 @@ func (b *bench) waitForLock(t *testing.T, id int64) {
 		var waiting int
 		err := b.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_state = 'LOCK WAIT' AND trx_query LIKE CONCAT('%', ?, '%')", id).Scan(&waiting)
 		if err != nil {
-			t.Fatalf("nobody waits for the lock: %v", err)
+			t.Fatalf("no one waits for the lock: %v", err)
 		}
 		if waiting > 0 {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatal("nobody waits for the lock")
+			t.Fatal("no one waits for the lock")
 		case <-ticker.C:
 		}
 	}

@@ -36,7 +36,7 @@ func early(
 	return late, nil
 }
 
-// ahead tells whether an event showed more than the table does.
+// ahead reports whether an event showed more than the table does.
 func ahead(seen materialize.Seen, updated map[rowKey]int64) bool {
 	at, there := updated[rowKey{seen.Table, seen.RowID}]
 	if seen.Gone {

@@ -53,7 +53,7 @@ func poisonReason(number uint16) string {
 	return ""
 }
 
-// passes tells whether an error of the server ends by itself: it stops, is overloaded, or waited too long.
+// passes reports whether an error of the server ends by itself: it stops, is overloaded, or waited too long.
 func passes(number uint16) bool {
 	switch number {
 	case 1020,
@@ -83,7 +83,7 @@ func passes(number uint16) bool {
 	return false
 }
 
-// fault classifies err: an *outcome.Fault, or a *materialize.Poison. What nobody knows is the operator's: it neither
+// fault classifies err: an *outcome.Fault, or a *materialize.Poison. What no one knows is the operator's: it neither
 // passes by itself nor concerns a row that could be set aside.
 func (s *Store) fault(ctx context.Context, err error) error {
 	var classified *outcome.Fault
@@ -109,7 +109,7 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return outcome.Operator(err, advice)
 	}
 	return outcome.Operator(fmt.Errorf("database error %d", e.Number), // its text may quote values
-		"this error is not known to pass: look it up and mend it; processing goes on by itself")
+		"this error is not known to pass: look it up and fix it; processing goes on by itself")
 }
 
 func (s *Store) phaseChanged(ctx context.Context) bool {

@@ -118,7 +118,7 @@ func TestAnOutageIsRetried(t *testing.T) {
 	wantRetry(t, err)
 }
 
-// Somebody holds a patient's row for longer than the server waits: the attempts inside end, the fault passes.
+// Someone holds a patient's row for longer than the server waits: the attempts inside end, the fault passes.
 func TestALockThatIsHeldIsRetried(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

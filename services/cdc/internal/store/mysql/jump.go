@@ -85,7 +85,7 @@ func (s *Store) endJump(ctx context.Context, landed string, args []any) (bool, e
 	return ended && err == nil, err
 }
 
-// Behind tells whether patients have still to be computed again, or a connector to say where it is: until then the
+// Behind reports whether patients have still to be computed again, or a connector to say where it is: until then the
 // index lacks changes.
 func (s *Store) Behind(ctx context.Context) (behind bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM cdc_walk)").Scan(&behind)

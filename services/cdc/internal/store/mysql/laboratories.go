@@ -12,7 +12,7 @@ import (
 // pipeline is on whose behalf the pipeline works: no user asked. It is the only maker of scopes here.
 func pipeline() authn.Principal { return authn.Principal{Kind: authn.Service, Caller: "cdc"} }
 
-// Laboratories returns every laboratory that has a patient, present or former in the sources or in user_meta, or that
+// Laboratories returns every laboratory that has a patient, present or previous in the sources or in user_meta, or that
 // the platform knows, in the order of their ids.
 func (s *Store) Laboratories(ctx context.Context) ([]authn.LabScope, error) {
 	ids, err := s.ids(ctx, "read laboratories", "SELECT id FROM labs UNION SELECT DISTINCT labId_id FROM userDetails"+
@@ -32,7 +32,7 @@ func (s *Store) Laboratories(ctx context.Context) ([]authn.LabScope, error) {
 // Laboratory returns the scope of one laboratory for the pipeline's own work.
 func Laboratory(labID int64) (authn.LabScope, error) { return pipeline().Scope(labID) }
 
-// SourceUserIDs returns up to limit ids of a laboratory's patients in userDetails above after, ascending: whoever is
+// SourceUserIDs returns up to limit ids of a laboratory's patients in userDetails above after, ascending: anyone who is
 // missing from user_meta is found here.
 func (s *Store) SourceUserIDs(ctx context.Context, scope authn.LabScope, after int64, limit int) ([]int64, error) {
 	return s.ids(ctx, "read patients", "SELECT id FROM userDetails WHERE labId_id = ? AND id > ? ORDER BY id LIMIT ?",

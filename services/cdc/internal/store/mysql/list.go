@@ -29,7 +29,7 @@ func encodeList[T int64 | string](values []T) any {
 }
 
 // listScanner reads a JSON column. Text that is no list of its kind reads as the list of the zero value, which no
-// computation yields: the row is written anew.
+// computation yields: the row is written again.
 type listScanner[T int64 | string] struct{ to *[]T }
 
 // Scan implements sql.Scanner.

@@ -41,7 +41,7 @@ func (s *Store) Applied(ctx context.Context, connector string, beatAt time.Time)
 // lateAfter is many times what a change takes while nothing fails.
 const lateAfter = 15 * time.Second
 
-// Late tells whether the index is not known to hold all changes that are older than lateAfter.
+// Late reports whether the index is not known to hold all changes that are older than lateAfter.
 func (s *Store) Late(ctx context.Context) (late bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM cdc_freshness WHERE id = 1 AND complete_at > "+now+" - ?)",
 		lateAfter.Milliseconds()).Scan(&late)

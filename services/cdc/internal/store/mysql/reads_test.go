@@ -177,7 +177,7 @@ func TestChangesAreLateUntilTheIndexHoldsThoseOfLate(t *testing.T) {
 			t.Fatalf("late %v, error %v", got, err)
 		}
 	}
-	late(true) // nobody knows yet
+	late(true) // no one knows yet
 	for before, want := range map[time.Duration]bool{time.Minute: true, time.Second: false} {
 		b.exec(t, fmt.Sprintf("REPLACE INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, %d, 0, 0)",
 			time.Now().Add(-before).UnixMilli()))

@@ -13,8 +13,8 @@ import (
 
 // Recompute implements materialize.Store: stubs, locks, sources, rows, in a fixed number of statements.
 //
-// The locks come before the sources: whoever waited for a lock reads sources that are at least as new as those of the
-// one before. A deadlock, a lock that takes too long and a changed row are repeated here.
+// The locks come before the sources: a transaction that waited for a lock reads sources that are at least as new as
+// those of the one before. A deadlock, a lock that takes too long and a changed row are repeated here.
 func (s *Store) Recompute(ctx context.Context, targets []materialize.Target) (materialize.Summary, error) {
 	st, err := s.statements(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *recomputation) compute(
 	for _, t := range r.targets {
 		before := stored[t.UserID]
 		row := r.row(t.UserID, before, sources)
-		if row.LabID == 0 || (row.Equal(*before) && !t.Force) { // without a laboratory nobody ever was there
+		if row.LabID == 0 || (row.Equal(*before) && !t.Force) { // without a laboratory no one ever was there
 			summary.Equal++
 			continue
 		}

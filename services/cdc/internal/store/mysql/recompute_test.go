@@ -112,7 +112,7 @@ func TestAPatientWhomNobodyKnowsLeavesOnlyAStub(t *testing.T) {
 	}
 }
 
-// Old rows hold dates that are none; they read as unknown and stop nobody.
+// Old rows hold dates that are none; they read as unknown and stop no one.
 func TestDatesThatAreNoneReadAsUnknown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -142,7 +142,7 @@ func TestDatesThatAreNoneReadAsUnknown(t *testing.T) {
 	}
 }
 
-// Whatever somebody wrote into a column by hand, the next computation mends it.
+// Whatever someone wrote into a column by hand, the next computation fixes it.
 func TestABrokenListIsWrittenAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -232,7 +232,7 @@ func TestAnEventBeforeItsRowIsEarly(t *testing.T) {
 	}
 }
 
-// A counter's account: the newest 5,000 bills are listed, and whoever has any of the 200,000 may see the patient.
+// A counter's account: the newest 5,000 bills are listed, and anyone who has any of the 200,000 may see the patient.
 func TestAPatientWithManyBillsIsComputedFromTheNewest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

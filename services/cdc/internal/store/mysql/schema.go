@@ -11,7 +11,7 @@ type Schema struct{ db *sql.DB }
 // NewSchema returns a Schema of the pool's database.
 func NewSchema(db *sql.DB) Schema { return Schema{db} }
 
-// HasFullName tells whether user_meta has the column that ends the migration phase.
+// HasFullName reports whether user_meta has the column that ends the migration phase.
 func (s Schema) HasFullName(ctx context.Context) (bool, error) {
 	var n int
 	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.COLUMNS"+

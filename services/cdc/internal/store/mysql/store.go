@@ -20,7 +20,7 @@ import (
 // Phases tells which columns user_meta has; *phase.Watch implements it.
 type Phases interface {
 	Phase(ctx context.Context) (phase.Phase, error)
-	// Check looks again and tells whether the phase changed.
+	// Check looks again and reports whether the phase changed.
 	Check(ctx context.Context) (now phase.Phase, changed bool, err error)
 }
 

@@ -47,7 +47,7 @@ func (s *Store) Finish(ctx context.Context, at materialize.Position) (bool, erro
 	return s.one(ctx, "DELETE FROM cdc_walk WHERE name = ? AND last_user_id = ? AND mark = ?", walkRow, at.UserID, at.Mark)
 }
 
-// one runs a statement and tells whether it found its row.
+// one runs a statement and reports whether it found its row.
 func (s *Store) one(ctx context.Context, query string, args ...any) (bool, error) {
 	result, err := s.db.ExecContext(ctx, query, args...)
 	if err != nil {

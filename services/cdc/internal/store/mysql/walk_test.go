@@ -54,7 +54,7 @@ func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 	if err := walker.RunOnce(t.Context()); err != nil || users.users != 0 {
 		t.Fatalf("walked %d patients in the migration, %v", users.users, err)
 	}
-	b.patient(t, 11, 12) // nobody tells about this one
+	b.patient(t, 11, 12) // no one tells about this one
 	b.addPerson(t)
 	if _, changed, err := b.watch.Check(t.Context()); err != nil || !changed {
 		t.Fatalf("changed %v, %v", changed, err)
@@ -80,7 +80,7 @@ func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 	}
 }
 
-// Somebody restarts the walk while another walks: the other begins anew instead of ending it.
+// Someone restarts the walk while another walks: the other starts over instead of ending it.
 func TestARestartWinsOverWhoeverWalks(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -53,7 +53,7 @@ func TestAFileIsStoredReadListedAndDeleted(t *testing.T) {
 		if diff := cmp.Diff([]string{"labs/12/reports/7001/1 final.docx 10", "labs/12/reports/7001/empty.docx 0"}, keys(t, l, "reports/7001/")); diff != "" {
 			t.Error(diff)
 		}
-		for range 2 { // a repeated delete is no error
+		for range 2 { // a repeated delete is not an error
 			if err := l.Delete(t.Context(), key); err != nil {
 				t.Error(err)
 			}
@@ -256,7 +256,7 @@ func TestS3ThatFails(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		fault  func(w http.ResponseWriter, r *http.Request, inner http.Handler)
-		stored bool // although nobody was told
+		stored bool // although no one was told
 	}{
 		"error 500": {fault: func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.WriteHeader(http.StatusInternalServerError)

@@ -33,7 +33,7 @@ type Bucket struct {
 }
 
 // Open opens the store of cfg. A folder is made when it is absent; S3 is not asked, so that a service starts while it
-// is away. c tells when links expire. The caller closes the bucket.
+// is unavailable. c tells when links expire. The caller closes the bucket.
 func Open(ctx context.Context, cfg Config, c clock.Clock) (*Bucket, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

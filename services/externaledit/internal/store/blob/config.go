@@ -20,7 +20,7 @@ type Config struct {
 	PublicURL     string        `env:"PUBLIC_URL"`
 }
 
-// IsFolder tells whether the service itself answers the links to files.
+// IsFolder reports whether the service itself answers the links to files.
 func (c *Config) IsFolder() bool { return strings.HasPrefix(c.URL, "file:") }
 
 // Validate refuses stores that are none.

@@ -118,7 +118,7 @@ func TestAStoredFileSurvivesALossOfPower(t *testing.T) {
 	}
 }
 
-// A disk that does not take the bytes leaves the former object; one that does not take the name is an error as well.
+// A disk that does not take the bytes leaves the previous object; one that does not take the name is an error as well.
 func TestADiskThatFailsToSyncStoresNothing(t *testing.T) {
 	t.Parallel()
 	for _, fail := range slices.Concat([]string{"new in a temporary file, object old"}, namesSynced) {

@@ -14,7 +14,7 @@ const (
 	labFolder = "labs/"
 )
 
-// ErrKeyInvalid tells that a text is neither a key nor the URL of an object of this store.
+// ErrKeyInvalid reports that a text is neither a key nor the URL of an object of this store.
 var ErrKeyInvalid = apperr.New(
 	apperr.Invalid,
 	"FILE_PATH_INVALID",

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// ErrNotFound tells that this laboratory has no such file.
+// ErrNotFound reports that this laboratory has no such file.
 var ErrNotFound = apperr.New(apperr.NotFound, "FILE_NOT_FOUND", "there is no such file")
 
 // Attributes is what the store knows of an object beside its content.
@@ -118,7 +118,7 @@ func (r Reader) SignedURL(ctx context.Context, key string, expiry time.Duration)
 }
 
 // Put stores what source holds and returns its size; when it has, the object survives a loss of power. When source
-// fails or ctx ends, there is no object, or still the former one. A store that does not confirm may have it or not;
+// fails or ctx ends, there is no object, or still the previous one. A store that does not confirm may have it or not;
 // then Put may be repeated.
 func (l Lab) Put(ctx context.Context, key, contentType string, source io.Reader) (int64, error) {
 	if err := l.check(key); err != nil {
@@ -178,7 +178,7 @@ func (s *watchedSource) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Delete removes the object, and in a folder what writers of it left that died; what is not there is no error. S3
+// Delete removes the object, and in a folder what writers of it left that died; what is not there is not an error. S3
 // forgets unfinished uploads by a rule of the bucket.
 func (l Lab) Delete(ctx context.Context, key string) error {
 	if err := l.check(key); err != nil {

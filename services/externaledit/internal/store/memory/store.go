@@ -50,7 +50,7 @@ type template struct {
 	disabled bool
 }
 
-// user is somebody of the platform's list of users.
+// user is someone of the platform's list of users.
 type user struct {
 	lab, id  int64
 	isDoctor bool
@@ -89,7 +89,7 @@ func (s *Store) AddReport(lab int64, r session.Report) {
 	s.state.reports[r.ID] = report{r, lab}
 }
 
-// SetListed has the platform's list of users say, or not say any more, that somebody may edit.
+// SetListed has the platform's list of users say, or not say any more, that someone may edit.
 func (s *Store) SetListed(lab int64, a session.Author, listed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,7 +33,7 @@ func (l *locked) Take(ctx context.Context, uploadID int64) (bool, error) {
 	return n == 1, mysqldb.Wrap("take upload", err)
 }
 
-// Touch tells that the upload is still under way.
+// Touch reports that the upload is still under way.
 func (s *Store) Touch(ctx context.Context, scope authn.LabScope, uploadID int64) error {
 	_, err := s.db.ExecContext(ctx, "UPDATE external_edit_upload SET started_at = ? WHERE id = ? AND lab_id = ?",
 		s.clock.Now().UnixMilli(), uploadID, scope.LabID())

@@ -1,5 +1,5 @@
-// Package redis owns the real-time channels: a stream with a report's latest events, from which a reader that was away
-// catches up, and a publish/subscribe channel that carries each event to whoever listens now.
+// Package redis owns the real-time channels: a stream with a report's latest events, from which a reader that was
+// unavailable catches up, and a publish/subscribe channel that carries each event to the current listeners.
 package redis
 
 import (

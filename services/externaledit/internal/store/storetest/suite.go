@@ -29,7 +29,7 @@ type Subject struct {
 	// RemoveReport deletes the row, as the platform's core may.
 	RemoveReport func(lab, id int64)
 	AddTemplate  func(lab int64, t session.Template, disabled bool)
-	// SetListed has the list of users say, or not say any more, that somebody may edit.
+	// SetListed has the list of users say, or not say any more, that someone may edit.
 	SetListed func(lab int64, a session.Author, listed bool)
 	// Events returns the names of what was emitted.
 	Events func() []session.EventName

@@ -191,7 +191,7 @@ func sweeping(t *testing.T, s Subject) {
 	led := false
 	must(t, s.Sweep.Lead(ctx, func(context.Context) error { led = true; return nil }))
 	if !led {
-		t.Error("nobody leads")
+		t.Error("no one leads")
 	}
 	if _, err := s.Sweep.ForgetKeys(ctx, Now); err != nil {
 		t.Error(err)

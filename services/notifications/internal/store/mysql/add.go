@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
 
-// addition is a notification to store, and what became of it.
+// addition is a notification to store, and the outcome of it.
 type addition struct {
 	ctx context.Context // says whose request it is; its end ends nothing
 	lab authn.LabScope

@@ -81,7 +81,7 @@ func (s *Store) Claim(
 func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
 // scanLists reads the columns generation, topics and pending_topics, after more. A list that cannot be read is empty:
-// its topics are subscribed anew, which does no harm.
+// its topics are subscribed again, which does no harm.
 func scanLists(scan func(...any) error, more ...any) (l device.Lists, err error) {
 	var confirmed, pending []byte
 	if err := scan(append(more, &l.Generation, &confirmed, &pending)...); err != nil {
@@ -136,7 +136,7 @@ func oneRow(operation string, result sql.Result, err error) error {
 	return device.ErrMoved
 }
 
-// Undo implements device.Store. A token without a row gets one that nobody owns and that the sweep forgets.
+// Undo implements device.Store. A token without a row gets one that no one owns and that the sweep forgets.
 func (s *Store) Undo(
 	ctx context.Context, v notification.Viewer, token string, done device.Done, undo func(gone, missing []string) error,
 ) error {
@@ -178,7 +178,7 @@ func (s *Store) Undo(
 	}))
 }
 
-// forgetOwnerless deletes a row that nobody owns, unless its topics are at the provider still.
+// forgetOwnerless deletes a row that no one owns, unless its topics are at the provider still.
 func forgetOwnerless(ctx context.Context, tx *sql.Tx, id int64, failed error) error {
 	if failed != nil {
 		return nil //nolint:nilerr // the row stays, and the sweep tries again

@@ -51,7 +51,7 @@ func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notificatio
 	unread := len(old) + len(fresh.ids)
 	until := min(w.To, s.clock.Now().Add(-settled).Unix())
 	next := readMark{From: w.From, Until: until, version: mark.version, known: mark.known}
-	if len(fresh.ids) >= most { // nobody looked behind these, and everything before them is read
+	if len(fresh.ids) >= most { // no one looked behind these, and everything before them is read
 		next.Until = min(next.Until, fresh.times[0]-1)
 	}
 	next.unread = append(old, fresh.until(next.Until)...)
@@ -123,7 +123,7 @@ func (s *Store) readMark(ctx context.Context, v notification.Viewer) (m readMark
 	}
 	m.known = true
 	if len(unread) > 0 && json.Unmarshal(unread, &m.unread) != nil {
-		m.Until = 0 // what cannot be read is counted anew
+		m.Until = 0 // what cannot be read is counted again
 	}
 	return m, nil
 }

@@ -32,14 +32,14 @@ func handOver(t *testing.T, s Store) {
 	)
 	claim(boss, "a", "b")
 	if err := s.SaveTopics(ctx, asha, "T", device.Lists{Generation: 3}, start); !errors.Is(err, device.ErrMoved) {
-		t.Fatalf("the former login still writes: %v", err)
+		t.Fatalf("the previous login still writes: %v", err)
 	}
 	if err := s.SaveTopics(ctx, boss, "T", device.Lists{Generation: 2}, start); !errors.Is(err, device.ErrMoved) {
 		t.Fatalf("a write of an earlier generation: %v", err)
 	}
 	centre := viewer(t, authn.Principal{SessionType: authn.CollectionCenter, LabID: 12, CCID: 79})
 	others := map[string]notification.Viewer{
-		"another laboratory": user(t, 13, 79), "the former login": asha, "the same number in another table": centre,
+		"another laboratory": user(t, 13, 79), "the previous login": asha, "the same number in another table": centre,
 	}
 	for name, other := range others {
 		if err := s.Forget(ctx, other, "T", 3); !errors.Is(err, device.ErrMoved) {
@@ -89,7 +89,7 @@ func undone(t *testing.T, s Store) {
 	must(t, s.Undo(ctx, asha, "gone", done, undo))
 	list, err := s.Idle(ctx, start, sweep.Position{}, 10)
 	if err != nil || len(list) != 1 || list[0].Token != "gone" {
-		t.Fatalf("nobody sweeps what nobody owns: %v, %v", list, err)
+		t.Fatalf("no one sweeps what no one owns: %v, %v", list, err)
 	}
 	away = nil
 	must(t, s.Undo(ctx, asha, "gone", done, undo))

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
 
-// after checks that a reader goes on from where it was, oldest first, and only in what it may see.
+// after checks that a reader continues from where it was, oldest first, and only in what it may see.
 func after(t *testing.T, s Store) {
 	asha := user(t, 12, 77)
 	organization := viewer(t, authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 45})

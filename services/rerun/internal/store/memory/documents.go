@@ -126,7 +126,7 @@ func (d *Documents) change(scope authn.LabScope, id string, change func(*documen
 	return nil
 }
 
-// Delete removes records; those that are not there are no error.
+// Delete removes records; those that are not there are not errors.
 func (d *Documents) Delete(_ context.Context, scope authn.LabScope, ids ...string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -165,7 +165,7 @@ func (d *Documents) ReplaceValue(_ context.Context, scope authn.LabScope, v reru
 	return nil
 }
 
-// DeleteValues removes values; those that are not there are no error.
+// DeleteValues removes values; those that are not there are not errors.
 func (d *Documents) DeleteValues(_ context.Context, scope authn.LabScope, ids []string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -25,7 +25,7 @@ const (
 
 // Config holds the variables of the document store; nest it with envPrefix "MONGO_".
 type Config struct {
-	// URI may hold a password, hence the type.
+	// URI may hold a password, so its type is secret.
 	URI      config.Secret `env:"URI" envDefault:"mongodb://127.0.0.1:27017/"`
 	Database string        `env:"DATABASE" envDefault:"lab"`
 	// TLS names files; without it the URI says how connections are encrypted, by authorities that the system trusts.
@@ -45,7 +45,7 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// Open returns the database. It does not connect: a store that is away makes the service not ready, it does not
+// Open returns the database. It does not connect: a store that is unavailable makes the service not ready, it does not
 // end it. Writes are acknowledged by a majority and journaled. tracers may be nil. The caller ends it with Close.
 func Open(cfg Config, tracers trace.TracerProvider) (*mongo.Database, error) {
 	journaled := true

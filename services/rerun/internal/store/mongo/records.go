@@ -123,7 +123,7 @@ func (s *Store) set(ctx context.Context, scope authn.LabScope, id string, fields
 	return translate("update rerun record", err)
 }
 
-// Delete removes records; those that are not there are no error.
+// Delete removes records; those that are not there are not errors.
 func (s *Store) Delete(ctx context.Context, scope authn.LabScope, ids ...string) error {
 	_, err := s.records.DeleteMany(ctx, many(scope, ids))
 	return translate("delete rerun record", err)

@@ -74,7 +74,7 @@ var textLayouts = [...]string{
 	time.DateOnly,
 }
 
-// UnmarshalBSONValue reads a date or a text; what is neither is no time, and keeps nobody from reading the rest.
+// UnmarshalBSONValue reads a date or a text; what is neither is no time, and keeps no one from reading the rest.
 func (m *moment) UnmarshalBSONValue(kind byte, data []byte) error {
 	v := bson.RawValue{Type: bson.Type(kind), Value: data}
 	*m = moment{}

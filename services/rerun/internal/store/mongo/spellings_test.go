@@ -13,7 +13,7 @@ import (
 )
 
 // TestTimesOfOtherProgramsAreRead: another program wrote a request and its values with times as texts, and one with no time
-// at all. All are read, and one that cannot be read keeps nobody from the others.
+// at all. All are read, and one that cannot be read keeps no one from the others.
 func TestTimesOfOtherProgramsAreRead(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)

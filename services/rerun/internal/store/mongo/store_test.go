@@ -99,7 +99,7 @@ func TestDocumentsOfOtherProgramsAreReadAndChanged(t *testing.T) {
 	}
 }
 
-// TestTimesOfOtherProgramsAreTexts in several spellings; one that nobody can read keeps nobody from reading the rest.
+// TestTimesOfOtherProgramsAreTexts in several spellings; one that no one can read keeps no one from reading the rest.
 func TestTimesOfOtherProgramsAreTexts(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)

@@ -95,7 +95,7 @@ func (s *Store) ReplaceValue(ctx context.Context, scope authn.LabScope, v rerun.
 	return translate("replace rerun value", err)
 }
 
-// DeleteValues removes values; those that are not there are no error.
+// DeleteValues removes values; those that are not there are not errors.
 func (s *Store) DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error {
 	_, err := s.values.DeleteMany(ctx, many(scope, ids))
 	return translate("delete rerun values", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Results returns the report's values and holds them, so that nobody changes what is being archived.
+// Results returns the report's values and holds them, so that no one changes what is being archived.
 func (l *locked) Results(ctx context.Context) ([]rerun.Result, error) {
 	const query = "SELECT id, profileTestId, `index`, `order`, parameter_name, value, highlight, automatedValue" +
 		" FROM reportValues WHERE labReportId_id = ? ORDER BY `order`, `index`, id FOR UPDATE"

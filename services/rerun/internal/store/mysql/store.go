@@ -70,7 +70,7 @@ var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
 	"The database did not answer whether the change was made; load the report, and try again if it was not")
 
 // wrap adds the operation, and translates what the driver says: no row is an unknown report, a lost connection
-// is a database that is away. A lost answer to a commit stays mysqldb.ErrCommitUnknown for errors.Is.
+// is a database that is unavailable. A lost answer to a commit stays mysqldb.ErrCommitUnknown for errors.Is.
 func wrap(operation string, err error) error {
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

@@ -252,7 +252,7 @@ func describe(s State) string {
 	return fmt.Sprintf("flag %d, %d records, %d values, hash %d", s.Flag, len(s.Records), len(s.Values), cached)
 }
 
-// consistent holds for every report that nobody works on.
+// consistent holds for every report that no one works on.
 func consistent(s State) error {
 	active := 0
 	for _, r := range s.Records {

@@ -20,7 +20,7 @@ const (
 	downAfter = 2
 )
 
-// breaker keeps searches from an engine that is known to be down: whoever waits at a counter is told at once, and an
+// breaker keeps searches from an engine that is known to be down: anyone who waits at a counter is told at once, and an
 // engine that comes back is not met by all who waited. Safe for concurrent use.
 type breaker struct {
 	clock clock.Clock
@@ -48,7 +48,7 @@ func (b *breaker) probed(err error) {
 
 var errDown = fmt.Errorf("the last %d probes of the index were not answered", downAfter)
 
-// admit says whether a search may be sent.
+// admit reports whether a search may be sent.
 func (b *breaker) admit() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,7 +66,7 @@ func (b *breaker) admit() error {
 	return nil
 }
 
-// note learns from what became of a search. One that its caller gave up tells nothing.
+// note learns from the outcome of a search. One that its caller gave up tells nothing.
 func (b *breaker) note(ctx context.Context, err error) {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return
@@ -81,8 +81,8 @@ func (b *breaker) note(ctx context.Context, err error) {
 	b.until = b.clock.Now().Add(restFor)
 }
 
-// answered tells whether the engine is there, whatever it thinks of the search. One that is overloaded says so quickly,
-// and is asked on.
+// answered reports whether the engine is there, whatever it thinks of the search. One that is overloaded says so
+// quickly, and is asked on.
 func answered(err error) bool {
 	if err == nil {
 		return true

@@ -77,7 +77,7 @@ func TestAnEngineThatRefusesIsAskedOn(t *testing.T) {
 	}
 }
 
-// An engine that is frozen takes requests and answers none: whoever waits at a counter is told as soon as readiness knows.
+// An engine that is frozen takes requests and answers none: anyone who waits at a counter is told as soon as readiness knows.
 func TestASearchDoesNotWaitForAnEngineThatReadinessCallsDown(t *testing.T) {
 	t.Parallel()
 	var frozen atomic.Bool

@@ -13,7 +13,7 @@ import (
 
 // combined asks for both plans in one request and answers what two would. The score of a hit tells by which plan it was
 // found, and hits of the first one stand first. When those are enough, the others are left out; when the page shows
-// nobody else, a request of its own counts them. An engine that refuses both together, or does not answer in half of
+// no one else, a request of its own counts them. An engine that refuses both together, or does not answer in half of
 // the time, is asked for the first plan alone, which is an answer in part.
 //
 // Two searches in one request (_msearch) took the engine 1.4 times the work over 60,000 patients: what the first plan
@@ -54,7 +54,7 @@ func (s *Store) askInHalf(ctx context.Context, p *ranking.Plan, l *look) (answer
 	return s.ask(half, l, func(l *look) []byte { return body(p, l, engineTime(half)) })
 }
 
-// tooMuch tells that the engine did not manage what it was asked, while there is still time to ask for less.
+// tooMuch reports that the engine did not manage what it was asked, while there is still time to ask for less.
 func tooMuch(ctx context.Context, found *answer, err error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -63,7 +63,7 @@ func tooMuch(ctx context.Context, found *answer, err error) bool {
 		elastic.IsStatus(err, http.StatusBadRequest) || elastic.IsStatus(err, http.StatusInternalServerError)
 }
 
-// inPart answers with what a plan alone finds. When that is nobody, who was not looked for may still be there: the
+// inPart answers with what a plan alone finds. When that is no one, who was not looked for may still be there: the
 // answer is why, cause, or that it took too long.
 func (s *Store) inPart(ctx context.Context, p *ranking.Plan, l *look, cause error) (search.Result, error) {
 	result, err := s.run(ctx, p, l)
@@ -91,7 +91,7 @@ func (s *Store) split(
 	return r, nil
 }
 
-// countFirst counts what the first plan finds, when the page shows nobody else. A count that fails is an answer in
+// countFirst counts what the first plan finds, when the page shows no one else. A count that fails is an answer in
 // part.
 func (s *Store) countFirst(ctx context.Context, first *ranking.Plan, l *look, r search.Result) (search.Result, error) {
 	found, err := s.counts(ctx, first, l, r.Hits)

@@ -78,7 +78,7 @@ func TestANameOfSeveralWordsIsAskedForAtOnce(t *testing.T) {
 			{`full_name_deletions`}, {`"size":0`, `full_name.keyword`, `!full_name_deletions`, `!aggs`}}},
 		"or of few": {"rahul sharma", 1, []string{oneOf(50, 1, 1e9), oneOf(4, 1, 1)}, 50, [][]string{
 			{`full_name_deletions`}, {`"size":0`}}},
-		"nobody is found":     {"rahul venkatesh", 10, []string{nobody, oneOf(1, 1, 1)}, 1, [][]string{{`full_name_deletions`}, {`"fuzziness":2`}}},
+		"no one is found":     {"rahul venkatesh", 10, []string{nobody, oneOf(1, 1, 1)}, 1, [][]string{{`full_name_deletions`}, {`"fuzziness":2`}}},
 		"a short word":        {"rahul s", 10, []string{oneOf(20, 1, 1e9)}, 20, [][]string{{`!full_name_deletions`}}},
 		"one word":            {"venkatesh", 10, []string{oneOf(20, 1, 1e9)}, 20, [][]string{{`!full_name_deletions`}}},
 		"words of an address": {"rahul@x.in 98765", 10, []string{oneOf(20, 1, 1e9), oneOf(20, 1, 1e9)}, 20, [][]string{{`!full_name_deletions`}, {`"size":0`}}},
@@ -139,7 +139,7 @@ func TestWhenBothPlansTakeTooLongTheFirstOneIsAnAnswerInPart(t *testing.T) {
 				t.Errorf("%+v, error %v", r, err)
 			}
 			if r, err := find(nobody); !apperr.Is(err, apperr.DeadlineExceeded) || r.Partial {
-				t.Errorf("nobody is found as typed: %+v, error %v", r, err)
+				t.Errorf("no one is found as typed: %+v, error %v", r, err)
 			}
 		})
 	}

@@ -97,7 +97,7 @@ func TestWhatAFailureMeansToTheCaller(t *testing.T) {
 				t.Errorf("reason %s, message %q", e.Reason, e.Message)
 			}
 			if c.kind == apperr.Unavailable && e.RetryAfter <= 0 {
-				t.Error("nobody knows when to try again")
+				t.Error("no one knows when to try again")
 			}
 			if cause := e.Unwrap(); c.cause != "" && (cause == nil || !strings.Contains(cause.Error(), c.cause) || strings.Contains(cause.Error(), secret)) {
 				t.Errorf("the log gets %v", cause)

@@ -33,10 +33,10 @@ func TestFurtherRequestsLookForWhoIsNew(t *testing.T) {
 			{`"size":100`, `full_name.keyword`, `!must_not`}, {`"size":99`, `"must_not":{"term":{"user_id":"1"}}`, `!full_name.keyword`, `!fuzziness`}}},
 		"others are found again": {"rahul", []string{oneOf(2, 1, 1e9), oneOf(3, 1, 1e9)}, []int64{1}, 3, [][]string{
 			{`"size":100`}, {`"size":100`, `full_name.keyword`, `!must_not`}}},
-		"two errors when nobody is found": {"venkatesh", []string{nobody, nobody, oneOf(1, 3, 1)}, []int64{3}, 1, [][]string{
+		"two errors when no one is found": {"venkatesh", []string{nobody, nobody, oneOf(1, 3, 1)}, []int64{3}, 1, [][]string{
 			{`!fuzziness`}, {`!fuzziness`, `full_name_deletions`}, {`"fuzziness":2`}}},
-		"but not in short words":             {"rahul", []string{nobody, nobody}, nil, 0, [][]string{{`!fuzziness`}, {`!fuzziness`}}},
-		"nor when somebody sounds like that": {"venkatesh", []string{nobody, oneOf(1, 3, 1)}, []int64{3}, 1, [][]string{{}, {`!fuzziness`}}},
+		"but not in short words":            {"rahul", []string{nobody, nobody}, nil, 0, [][]string{{`!fuzziness`}, {`!fuzziness`}}},
+		"nor when someone sounds like that": {"venkatesh", []string{nobody, oneOf(1, 3, 1)}, []int64{3}, 1, [][]string{{}, {`!fuzziness`}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

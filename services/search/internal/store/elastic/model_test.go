@@ -58,7 +58,7 @@ func tokens(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// every tells whether each token of pieces is like a word of the name.
+// every reports whether each token of pieces is like a word of the name.
 func every(pieces, of []string, like func(word, token string) bool) bool {
 	for _, token := range tokens(strings.Join(pieces, " ")) {
 		if !slices.ContainsFunc(of, func(word string) bool { return like(word, token) }) {
@@ -68,7 +68,7 @@ func every(pieces, of []string, like func(word, token string) bool) bool {
 	return true
 }
 
-// everywhere tells whether each word is somewhere; neighbouring words of digits are one telephone number.
+// everywhere reports whether each word is somewhere; neighbouring words of digits are one telephone number.
 func everywhere(row *indextest.Row, pieces, of []string, fields []search.Field) bool {
 	var joined []string
 	for i, p := range pieces {

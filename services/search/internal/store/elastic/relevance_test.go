@@ -85,7 +85,7 @@ func TestTheOneWhomPeopleMeanStandsFirst(t *testing.T) {
 	}
 }
 
-// Whoever types what nobody has is not to be shown somebody else: at most one text in twenty finds anybody.
+// Anyone who types what no one has is not to be shown someone else: at most one text in twenty finds anybody.
 func TestTextsThatNobodyAnswersToFindNobody(t *testing.T) {
 	t.Parallel()
 	i := open(t)
@@ -99,8 +99,8 @@ func TestTextsThatNobodyAnswersToFindNobody(t *testing.T) {
 			noise++
 		}
 	}
-	t.Logf("%d of %d texts that nobody has find somebody", noise, len(texts))
+	t.Logf("%d of %d texts that no one has find someone", noise, len(texts))
 	if 20*noise > len(texts) {
-		t.Errorf("%d of %d texts find somebody", noise, len(texts))
+		t.Errorf("%d of %d texts find someone", noise, len(texts))
 	}
 }

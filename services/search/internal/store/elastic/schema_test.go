@@ -19,7 +19,7 @@ type stopwatch struct{ passed atomic.Int64 }
 func (w *stopwatch) Now() time.Time { return now.Add(time.Duration(w.passed.Load())) }
 
 // While a program of the present schema searches, the live index is of the one before, then of the present one, and after a rollback
-// of the one before again. Nobody notices.
+// of the one before again. No one notices.
 func TestASearchFindsTheSameInBothSchemasAndWhileTheyChange(t *testing.T) {
 	t.Parallel()
 	i := on(t, indextest.NewOld(t))
@@ -50,7 +50,7 @@ func TestASearchFindsTheSameInBothSchemasAndWhileTheyChange(t *testing.T) {
 	want := found(store)
 	for _, asked := range []string{"all 98765", "contact 6543", "all s-1", "sample S-", "order or", "bill 1", "all rahul sharma"} {
 		if len(want[asked]) == 0 {
-			t.Errorf("the older schema finds nobody: %s", asked)
+			t.Errorf("the older schema finds no one: %s", asked)
 		}
 	}
 	agree := func(when string) {

@@ -36,7 +36,7 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 }
 
 // Search answers q within scope. When few are found and effort allows it, a second request looks for names that sound
-// alike or have typing errors, below those who were found; and when nobody was, a third one for names with two errors.
+// alike or have typing errors, below those who were found; and when no one was, a third one for names with two errors.
 // A text that will hardly be found ten times is asked for in both ways at once.
 // Whether that happens does not depend on the page that is asked for. When a further request fails, what the first one
 // found is an answer in part. Errors: Unavailable when the index is down, overloaded or missing, DeadlineExceeded when
@@ -77,7 +77,7 @@ func (s *Store) find(ctx context.Context, l *look, effort search.Effort) (search
 		p := s.compile.Duplicates(*q)
 		return s.run(ctx, &p, l)
 	}
-	// Both at once need the first page: behind that, nobody knows how many hits of the first plan stand before.
+	// Both at once need the first page: behind that, no one knows how many hits of the first plan stand before.
 	if q.From == 0 && q.After == nil && ranking.IsSeldom(q.Text) {
 		if second, ok := s.compile.Second(ranking.Plan{}, q.Text, q.Fields, effort); ok {
 			return s.combined(ctx, s.compile.First(q.Text, q.Fields, effort), second, l)
@@ -96,7 +96,7 @@ func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (sear
 	return s.further(ctx, first, l, effort, result)
 }
 
-// lenient looks for most of what a text says, below those whom the searches before found: when they found nobody, or
+// lenient looks for most of what a text says, below those whom the searches before found: when they found no one, or
 // the text says more than they asked for. When it fails, what they found is an answer in part.
 func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (search.Result, error) {
 	q := &l.page
@@ -124,7 +124,7 @@ func (s *Store) origin(q search.Query) time.Time {
 	return s.clock.Now().Truncate(time.Hour)
 }
 
-// enough are the hits of a first request that make a second one needless.
+// enough are the hits of a first request that make a second one unnecessary.
 const enough = 10
 
 // further looks for names that are like the text, below those whom the first request found.
@@ -162,7 +162,7 @@ func (s *Store) further(
 	return again, err
 }
 
-// furthest looks for names with two errors, when nobody was found: it is the dearest search.
+// furthest looks for names with two errors, when no one was found: it is the dearest search.
 func (s *Store) furthest(
 	ctx context.Context, l *look, effort search.Effort, none search.Result,
 ) (search.Result, error) {

@@ -57,7 +57,7 @@ func (s *Store) warmOnce(ctx context.Context, lab int64, text string) {
 	if err != nil {
 		return
 	}
-	_, _ = s.Search(ctx, search.Scope{Lab: scope}, q, search.Full) // what it finds is nobody's business
+	_, _ = s.Search(ctx, search.Scope{Lab: scope}, q, search.Full) // what it finds is no one's business
 }
 
 // largest returns the laboratories with the most patients; none when the engine does not tell.

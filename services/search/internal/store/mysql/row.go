@@ -71,7 +71,7 @@ func with(own *int64, others []int64) []int64 {
 	return append(others, *own)
 }
 
-// name is the full name as one line, or its parts when nobody wrote one; change capture does the same for the index.
+// name is the full name as one line, or its parts when no one wrote one; change capture does the same for the index.
 func name(full string, parts ...string) string {
 	if words := strings.Fields(full); len(words) > 0 {
 		return strings.Join(words, " ")

@@ -118,7 +118,7 @@ func (c *Circuits) conclude(ctx context.Context, to job.Destination, failures in
 	}
 }
 
-// count takes a verdict and returns how long all are to leave the destination alone, or that they need not any more.
+// count takes a verdict and returns how long all are to leave the destination alone, or that they need no longer.
 func (c *Circuits) count(to job.Destination, failures int, v Verdict) (hold time.Duration, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -247,7 +247,7 @@ func TestAttachmentsThatCannotBeHadFailTheMessage(t *testing.T) {
 		{"too many", "too_many_files", "permanent", many},
 		{"inside the house", "file_refused", "permanent", []string{"http://169.254.169.254/latest"}},
 		{"busy", "file_unreachable", "retry", []string{at + "/busy"}},
-		{"nobody there", "file_unreachable", "retry", []string{"http://127.0.0.1:1/"}},
+		{"no one there", "file_unreachable", "retry", []string{"http://127.0.0.1:1/"}},
 	} {
 		_, err := send(t, p, withFiles(c.urls...))
 		if f := job.AsFailure(err); provider.Outcome(err) != c.class || f.Reason != c.reason {
@@ -341,7 +341,7 @@ func TestEncryptionAndAuthenticationAreAsConfigured(t *testing.T) {
 		{"no password", script{tls: own, login: true}, trust, map[string]any{"tls": "starttls"}, "elsewhere"},
 		{"the server has no starttls", script{login: true}, trust, user("starttls", "right"), "elsewhere"},
 		{"opportunistic without starttls", script{}, trust, map[string]any{"tls": "opportunistic"}, "sent"},
-		{"a certificate nobody vouches for", script{tls: own}, strange, map[string]any{"tls": "starttls"}, "elsewhere"},
+		{"a certificate no one vouches for", script{tls: own}, strange, map[string]any{"tls": "starttls"}, "elsewhere"},
 		{"no password in the clear", script{login: true}, trust, user("none", "right"), "elsewhere"},
 	} {
 		if _, err := send(t, newProvider(t, serve(t, c.script), c.trust, c.settings), simple); provider.Outcome(err) != c.want {

@@ -74,7 +74,7 @@ func (s *Settings) mechanism() gomail.SMTPAuthType {
 }
 
 // deliver hands over one message. refused is the number of recipients that the server will never take while it
-// took others. One recipient that may be taken later holds the message back for all: nobody gets it twice.
+// took others. One recipient that may be taken later holds the message back for all: no one gets it twice.
 func deliver(client *smtp.Client, from string, l *letter) (refused int, err error) {
 	if err := client.Mail("<" + from + ">"); err != nil {
 		return 0, replyFailure("sender", err, true)

@@ -1,6 +1,6 @@
 // Package progress owns what a job remembers between its attempts about a message that is sent in several parts
 // (push tokens, WhatsApp documents), so that a retry sends only what is left. A handler returns it with its result; the
-// worker stores it with the job, also when the job failed for good: somebody may revive it.
+// worker stores it with the job, also when the job failed for good: someone may revive it.
 package progress
 
 import (
@@ -38,7 +38,7 @@ func Read(b *job.Body, n int) []byte {
 	return marks
 }
 
-// inData reads the place where former versions kept the marks, for jobs that wait since then.
+// inData reads the place where previous versions kept the marks, for jobs that wait since then.
 func inData(data []byte) []byte {
 	var d struct {
 		Parts string `json:"_parts"`

@@ -7,7 +7,7 @@ func Outcomes() []string {
 	return []string{"sent", "retry", "permanent", "elsewhere", "unknown", "postponed"}
 }
 
-// Outcome is the word for what became of a message in an attempt.
+// Outcome is the word for the outcome of a message in an attempt.
 func Outcome(err error) string {
 	f := job.AsFailure(err)
 	switch {

@@ -1,9 +1,9 @@
 // Package provider owns what the providers of all channels share: what they work with, how a provider's interface is
 // called once, how its failures are told apart, and where its secrets come from.
 //
-// Four classes of failure: retryable (may pass), permanent (about the message: nobody can send it), fail-over
+// Four classes of failure: retryable (may pass), permanent (about the message: no one can send it), fail-over
 // (permanent here, but another provider may send it: credentials, balance, configuration), and doubtful (the
-// message may have been sent). Nobody retries or fails over after doubt.
+// message may have been sent). No one retries or fails over after doubt.
 package provider
 
 import (

@@ -48,7 +48,7 @@ func TestNoAnswerIsDoubtOnlyAfterAPaidRequestWasWritten(t *testing.T) {
 	}{
 		{"paid, connection lost after the request", dropping.URL, true, "unknown"},
 		{"free, connection lost after the request", dropping.URL, false, "retry"},
-		{"paid, nobody listens", closed.URL, true, "retry"},
+		{"paid, no one listens", closed.URL, true, "retry"},
 		{"paid, address refused", "http://10.0.0.1/", true, "elsewhere"},
 	} {
 		u, err := url.Parse(c.url)

@@ -15,7 +15,7 @@ const (
 	maxListed  = maxExcerpt / len(`0,"",`) // a dead token takes no less: its position and itself
 )
 
-// fate is what became of one recipient in this round; who was not asked has none.
+// fate is the outcome of one recipient in this round; who was not asked has none.
 type fate struct {
 	mark   byte
 	status int
@@ -45,7 +45,7 @@ func newRound(b *job.Body) (*round, error) {
 }
 
 // conclude marks who was asked and decides the attempt: whatever is left and may pass is tried again, after the longest
-// wait; a message that reached anybody is sent; one that reached nobody failed.
+// wait; a message that reached anybody is sent; one that reached no one failed.
 func (r *round) conclude() error {
 	var own, passing, refusal *job.Failure
 	for i, f := range r.fates {
@@ -111,7 +111,7 @@ func (r *round) result() job.Result {
 	return result
 }
 
-// encode lists the first dead tokens, as many as fit into the excerpt, and says whether these are all.
+// encode lists the first dead tokens, as many as fit into the excerpt, and reports whether these are all.
 func (s *summary) encode(to []string, marks []byte) string {
 	var at []int
 	for i, mark := range marks {

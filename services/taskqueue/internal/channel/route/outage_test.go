@@ -16,8 +16,8 @@ const (
 	messages = 200
 )
 
-// A mail server is away for two and a half minutes. No message fails that was not really tried as often as it may be: with
-// retries all arrive, without them those fail that were asked for, and nobody else.
+// A mail server is unavailable for two and a half minutes. No message fails that was not really tried as often as it may be: with
+// retries all arrive, without them those fail that were asked for, and no one else.
 func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	t.Parallel()
 	for _, retry := range []int{0, 3} {
@@ -51,7 +51,7 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	}
 }
 
-// A provider that never comes back: whoever asked is told, within the retries' delays and a quarter of an hour.
+// A provider that never comes back: anyone who asked is told, within the retries' delays and a quarter of an hour.
 func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 	})
 }
 
-// A gateway asks for five minutes. Nobody asks it meanwhile, whoever waits is claimed once, and all arrive.
+// A gateway asks for five minutes. No one asks it meanwhile, each waiting job is claimed once, and all arrive.
 func TestAProviderThatAsksForTimeGetsItFromAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -28,10 +28,10 @@ type Factory func(c job.Channel, name string, settings json.RawMessage) (Sender,
 
 // Observer counts attempts by outcome; it must not block.
 type Observer interface {
-	// Configured tells that a provider exists: its series start at zero.
+	// Configured reports that a provider exists: its series start at zero.
 	Configured(c job.Channel, provider string)
 	Attempt(c job.Channel, provider, outcome string)
-	// Paused tells whether the provider is left alone.
+	// Paused reports whether the provider is left alone.
 	Paused(c job.Channel, provider string, paused bool)
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )
 
-// Nobody listens at the receiver's port any more. Whoever enqueued is told within the retries' delays and a quarter of an
+// No one listens at the receiver's port any more. Anyone who enqueued is told within the retries' delays and a quarter of an
 // hour, and callbacks do not pile up for days.
 func TestJobsToADeadReceiverEnd(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func (h *hosts) use(key string) *host {
 	return one
 }
 
-// drop forgets a host that nobody uses.
+// drop forgets a host that no one uses.
 func (h *hosts) drop(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

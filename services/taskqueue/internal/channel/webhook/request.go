@@ -99,7 +99,7 @@ func method(taskType int) string {
 	return cmp.Or(methods[taskType], http.MethodGet)
 }
 
-// asBody tells whether args travel as the JSON body: as isBody says, else by method.
+// asBody reports whether args travel as the JSON body: as isBody says, else by method.
 func asBody(method string, isBody json.RawMessage) bool {
 	if len(isBody) > 0 && string(isBody) != "null" {
 		return job.Flag(isBody)

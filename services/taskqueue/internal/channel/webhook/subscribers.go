@@ -39,7 +39,7 @@ type Subscribers struct {
 	signers atomic.Pointer[map[receiver]*Signer]
 }
 
-// NewSubscribers makes a set that knows nobody until RunOnce.
+// NewSubscribers makes a set that knows no one until RunOnce.
 func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies redis.UniversalClient) *Subscribers {
 	s := &Subscribers{secrets: secrets}
 	s.Rows = copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies,
@@ -47,7 +47,7 @@ func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies 
 	return s
 }
 
-// use reads the secrets of the rows. A receiver with a secret that cannot be read keeps its former ones; without any
+// use reads the secrets of the rows. A receiver with a secret that cannot be read keeps its previous ones; without any
 // its jobs wait, because a signature by another secret would fail them for good.
 func (s *Subscribers) use(rows []Subscriber) error {
 	next := map[receiver]*Signer{}

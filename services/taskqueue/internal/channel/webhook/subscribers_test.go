@@ -127,7 +127,7 @@ func TestReceiversAreKnownWithoutTheDatabaseAndAMissingSecretMakesJobsWait(t *te
 	table.err = errors.New("away")
 	restarted := NewSubscribers(table, provider.Directory{Root: files}, copied)
 	if err := restarted.RunOnce(t.Context()); err == nil {
-		t.Error("nobody is told that the database is away")
+		t.Error("no one is told that the database is away")
 	}
 	if !accepts(t, whsec("h"), signed(t, restarted, 12, origin)) {
 		t.Error("the copy is not used")
@@ -138,7 +138,7 @@ func TestReceiversAreKnownWithoutTheDatabaseAndAMissingSecretMakesJobsWait(t *te
 		t.Errorf("%v", err)
 	}
 	if !accepts(t, whsec("h"), signed(t, restarted, 12, origin)) {
-		t.Error("a receiver whose secret cannot be read lost its former one")
+		t.Error("a receiver whose secret cannot be read lost its previous one")
 	}
 	if waits, _ := restarted.of(12, other+":443"); waits == nil || waits.Enabled() {
 		t.Error("a receiver without a readable secret must wait")

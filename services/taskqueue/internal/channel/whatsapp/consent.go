@@ -15,7 +15,7 @@ import (
 // Consent knows who may be written to.
 type Consent interface {
 	// Allowed reports whether the present consent of cacheKey in laboratory labID is an opt-in. An error means that
-	// nobody knows at the moment.
+	// no one knows at the moment.
 	Allowed(ctx context.Context, labID int64, cacheKey string) (bool, error)
 }
 
@@ -25,7 +25,7 @@ type Gate struct {
 	next    worker.Handler
 }
 
-// consentDelay is how long a message waits while nobody knows whether its recipient agreed.
+// consentDelay is how long a message waits while no one knows whether its recipient agreed.
 const consentDelay = 30 * time.Second
 
 // NewGate makes a gate in front of next.

@@ -223,7 +223,7 @@ func TestNothingIsSentWithoutConsentAtTheMomentOfSending(t *testing.T) {
 		{"by key", yes, `{"contact":1234,"message":"m","cache_key":"patient-7"}`, "sent", ""},
 		{"the key decides", yes, `{"contact":9812345678,"countryCode":91,"message":"m","cache_key":"patient-8"}`, "permanent", "consent_missing"},
 		{"never asked", ledger{}, simple, "permanent", "consent_missing"},
-		{"nobody knows", ledger{allowed: yes.allowed, err: errors.New("away")}, simple, "postponed", "consent_unavailable"},
+		{"no one knows", ledger{allowed: yes.allowed, err: errors.New("away")}, simple, "postponed", "consent_unavailable"},
 	} {
 		_, err := whatsapp.NewGate(c.consent, p).Handle(t.Context(), delivery(c.data))
 		if sent := len(g.took()) == 1; provider.Outcome(err) != c.want || sent != (c.want == "sent") || (err != nil && job.AsFailure(err).Reason != c.reason) {

@@ -208,7 +208,7 @@ func (m *Model) windowJob(key string) job.ID {
 	return ""
 }
 
-// leaveWindow lets nobody join a job any more.
+// leaveWindow lets no one join a job any more.
 func (m *Model) leaveWindow(key string, id job.ID) {
 	if key != "" && m.windowJob(key) == id {
 		delete(m.windows, key)

@@ -2,7 +2,7 @@
 -- Takes up to n ready jobs of a channel and leases them under one token. LOW and MODERATE have guaranteed
 -- shares; the rest goes by priority, where a lane whose head waited longer than the ageing limit counts as one
 -- level higher and shares with the lane of that level. Within a lane the flows (laboratories) take turns.
--- What is due tomorrow costs a claim nothing today: whoever adds a job lowers the time of its flow in the ring, only here
+-- What is due tomorrow costs a claim nothing today: anyone who adds a job lowers the time of its flow in the ring, only here
 -- is it raised.
 -- While too many ends wait for the archive, ordinary flows are not served: what ended must not fill the memory.
 -- KEYS: high lane, moderate lane, low lane, their rings, then as named here; claimer: token of the caller's last claim;

@@ -2,7 +2,7 @@
 -- Elects who tidies a shard. A leader that asks again in time stays; every change raises the fencing number.
 -- KEYS: the leadership: owner, until, fence
 -- ARGV: owner, ms
--- Reply: the fencing number of the caller; 0: somebody else leads
+-- Reply: the fencing number of the caller; 0: someone else leads
 local now = clock()
 local owner, ends = unpack(redis.call('HMGET', KEYS[1], 'owner', 'until'))
 local leads, over = owner == ARGV[1], tonumber(ends or 0) <= now

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Puts into the rings what waits in the lanes, from a place on, a step for each flow: jobs that a former version
+-- Puts into the rings what waits in the lanes, from a place on, a step for each flow: jobs that a previous version
 -- enqueued are in no ring, and a flow that is missing there would wait for ever.
 -- KEYS: n lanes, then their n rings
 -- ARGV: lane to begin with, score to begin with, most steps

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Forgets the oldest ends after the caller has archived them, unless somebody else forgot some since it read them.
+-- Forgets the oldest ends after the caller has archived them, unless someone else forgot some since it read them.
 -- KEYS: ends for the archive, how many were ever forgotten
 -- ARGV: observed count of those, how many to forget
 -- Reply: how many went

@@ -21,7 +21,7 @@ function recall() {
 function remember() {
   try {
     sessionStorage.setItem(HISTORY, JSON.stringify({ at: Date.now(), lanes: [...history] }));
-  } catch { /* the lines begin anew after the next load */ }
+  } catch { /* the lines start over after the next load */ }
 }
 
 function spark(key) {

@@ -75,7 +75,7 @@ function facts(j) {
   add("Window", j.window);
   if (j.parent) add("Tells of", link(j.parent));
   for (const c of j.callbacks || []) add("Tells when " + c.when, c.origin);
-  if (j.untold) add("Told by", "nobody: too many callbacks of the laboratory waited");
+  if (j.untold) add("Told by", "no one: too many callbacks of the laboratory waited");
   else for (const id of j.told) add("Told by", link(id));
   if (j.sealed) add("Payload", "sealed");
   return list;

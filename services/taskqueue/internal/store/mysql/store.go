@@ -51,7 +51,7 @@ func away(err error) error {
 func cannotBeUsed(err error) bool {
 	return mysqldb.IsUnavailable(err) || mysqldb.IsNoTable(err) ||
 		errors.Is(err, mysqldb.ErrCommitUnknown) || errors.Is(err, context.DeadlineExceeded) ||
-		answers(err, 1044, 1045, 1049, 1698) // access or the database itself: its operator mends it, the jobs wait
+		answers(err, 1044, 1045, 1049, 1698) // access or the database itself: its operator fixes it, the jobs wait
 }
 
 // answers reports whether err is the server's answer with one of these numbers.

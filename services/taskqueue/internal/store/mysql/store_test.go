@@ -99,7 +99,7 @@ func TestTheLastLineOfTheLedgerIsTheState(t *testing.T) {
 		return ok
 	}
 	if allowed(12, "k") {
-		t.Error("nobody agreed yet")
+		t.Error("no one agreed yet")
 	}
 	record := func(kind string) {
 		t.Helper()

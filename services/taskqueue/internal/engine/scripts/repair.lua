@@ -3,7 +3,7 @@
 -- body becomes a dead letter, for people to revive; of one without a body the record stays.
 -- KEYS: those of lives, then as named here
 -- ARGV: id, observed bits, record ('': only its traces are forgotten), what its flow adds to a time, result seconds
--- Reply: 1 mended, 0 it changed meanwhile
+-- Reply: 1 fixed, 0 it changed meanwhile
 local lane, leases, results, stored = unpack(KEYS, 12, 15)
 local id, observed, record, base, seconds = unpack(ARGV)
 local bits, _, _, _, body, result, grave = look(id, lane, leases, results, stored)

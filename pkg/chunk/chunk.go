@@ -104,14 +104,14 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 // pool keeps buffers of Bytes. gRPC's would clear each of them before it is overwritten.
 type pool struct{ inner sync.Pool }
 
+var _ mem.BufferPool = (*pool)(nil)
+
 var buffers = &pool{sync.Pool{New: func() any { buffer := make([]byte, Bytes); return &buffer }}}
 
-// Get implements mem.BufferPool.
 func (p *pool) Get(int) *[]byte {
 	buffer := p.inner.Get().(*[]byte) // the pool's own
 	*buffer = (*buffer)[:Bytes]
 	return buffer
 }
 
-// Put implements mem.BufferPool.
 func (p *pool) Put(buffer *[]byte) { p.inner.Put(buffer) }

@@ -70,7 +70,8 @@ type requestBody struct {
 	ended func() // called once, when the last byte has arrived
 }
 
-// Read implements io.Reader.
+var _ io.Reader = (*requestBody)(nil)
+
 func (b *requestBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	switch {

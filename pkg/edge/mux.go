@@ -134,7 +134,8 @@ func forward(ctx context.Context, w http.ResponseWriter, _ proto.Message) error 
 // codec is labjson with decode errors kept for handleError.
 type codec struct{ labjson.Codec }
 
-// NewDecoder implements runtime.Marshaler.
+var _ runtime.Marshaler = (*codec)(nil)
+
 func (c codec) NewDecoder(r io.Reader) runtime.Decoder {
 	return keepError(r, c.Codec.NewDecoder(r).Decode)
 }

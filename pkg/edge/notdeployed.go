@@ -13,17 +13,17 @@ import (
 // answer 501.
 type notDeployed struct{ area *Area }
 
+var _ grpc.ClientConnInterface = (*notDeployed)(nil)
+
 func (n notDeployed) err() error {
 	return rpcerr.ToStatus(apperr.New(apperr.Unimplemented, "AREA_NOT_DEPLOYED",
 		n.area.Title+" is not deployed here. Ask the operator of this installation to enable it.")).Err()
 }
 
-// Invoke implements grpc.ClientConnInterface.
 func (n notDeployed) Invoke(context.Context, string, any, any, ...grpc.CallOption) error {
 	return n.err()
 }
 
-// NewStream implements grpc.ClientConnInterface.
 func (n notDeployed) NewStream(
 	context.Context,
 	*grpc.StreamDesc,

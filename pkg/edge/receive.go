@@ -12,6 +12,8 @@ type receiving struct {
 	limit grpc.CallOption
 }
 
+var _ grpc.ClientConnInterface = (*receiving)(nil)
+
 // receive returns c with the area's limit of answers.
 func (a *Area) receive(c grpc.ClientConnInterface) grpc.ClientConnInterface {
 	if a.MaxAnswerBytes == 0 {
@@ -20,12 +22,10 @@ func (a *Area) receive(c grpc.ClientConnInterface) grpc.ClientConnInterface {
 	return receiving{c, grpc.MaxCallRecvMsgSize(a.MaxAnswerBytes)}
 }
 
-// Invoke implements grpc.ClientConnInterface.
 func (c receiving) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
 	return c.ClientConnInterface.Invoke(ctx, method, args, reply, append(opts, c.limit)...)
 }
 
-// NewStream implements grpc.ClientConnInterface.
 func (c receiving) NewStream(
 	ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption,
 ) (grpc.ClientStream, error) {

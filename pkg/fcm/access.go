@@ -111,7 +111,8 @@ type transport struct {
 	err    error
 }
 
-// RoundTrip implements http.RoundTripper.
+var _ http.RoundTripper = (*transport)(nil)
+
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -29,7 +29,8 @@ func Names(lookup Lookup) resolver.Builder { return names{lookup} }
 
 type names struct{ lookup Lookup }
 
-// Scheme implements resolver.Builder.
+var _ resolver.Builder = (*names)(nil)
+
 func (names) Scheme() string { return "dns" }
 
 // Build implements resolver.Builder. target is host:port, or dns://SERVER/host:port to ask a name server of one's own.
@@ -63,6 +64,8 @@ type watcher struct {
 	ended  chan struct{}
 }
 
+var _ resolver.Resolver = (*watcher)(nil)
+
 // ResolveNow implements resolver.Resolver: gRPC asks for it when a connection is lost.
 func (w *watcher) ResolveNow(resolver.ResolveNowOptions) {
 	select {
@@ -71,7 +74,6 @@ func (w *watcher) ResolveNow(resolver.ResolveNowOptions) {
 	}
 }
 
-// Close implements resolver.Resolver.
 func (w *watcher) Close() {
 	w.stop()
 	<-w.ended

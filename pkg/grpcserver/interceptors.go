@@ -293,7 +293,8 @@ type streamWith struct {
 	ctx context.Context
 }
 
-// Context implements grpc.ServerStream.
+var _ grpc.ServerStream = (*streamWith)(nil)
+
 func (s *streamWith) Context() context.Context { return s.ctx }
 
 func (i *interceptors) authenticate(ctx context.Context, method string) (context.Context, error) {

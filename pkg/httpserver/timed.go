@@ -60,7 +60,8 @@ func PacedAnswer(w http.ResponseWriter) http.ResponseWriter { return pacedAnswer
 // pacedAnswer has no ReadFrom, which would send a file without coming back here.
 type pacedAnswer struct{ http.ResponseWriter }
 
-// Write implements http.ResponseWriter.
+var _ http.ResponseWriter = (*pacedAnswer)(nil)
+
 func (w pacedAnswer) Write(p []byte) (int, error) {
 	AnswerWithin(w.ResponseWriter, answerPace)
 	return w.ResponseWriter.Write(p)
@@ -104,7 +105,8 @@ type timedBody struct {
 	arrived int
 }
 
-// Read implements io.Reader.
+var _ io.Reader = (*timedBody)(nil)
+
 func (b *timedBody) Read(p []byte) (int, error) {
 	if b.paced && b.arrived >= paceBytes {
 		b.arrived = 0

@@ -80,7 +80,8 @@ type panicError struct {
 	stack []byte
 }
 
-// Error implements error.
+var _ error = (*panicError)(nil)
+
 func (e *panicError) Error() string { return "panic of type " + e.kind }
 
 func pass(ctx context.Context, name string, runOnce func(context.Context) error) (err error) {

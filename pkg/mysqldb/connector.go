@@ -71,7 +71,8 @@ func newConnector(
 
 type connector struct{ driver.Connector }
 
-// Connect implements driver.Connector.
+var _ driver.Connector = (*connector)(nil)
+
 func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
@@ -94,7 +95,8 @@ type rotating struct {
 	open   func(*mysql.Config) (driver.Connector, error)
 }
 
-// Connect implements driver.Connector.
+var _ driver.Connector = (*rotating)(nil)
+
 func (r rotating) Connect(ctx context.Context) (driver.Conn, error) {
 	configuration, err := r.secure()
 	if err != nil {
@@ -109,5 +111,4 @@ func (r rotating) Connect(ctx context.Context) (driver.Conn, error) {
 	return inner.Connect(ctx)
 }
 
-// Driver implements driver.Connector.
 func (rotating) Driver() driver.Driver { return mysql.MySQLDriver{} }

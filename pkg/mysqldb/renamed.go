@@ -17,7 +17,8 @@ type renamed struct {
 	from, to string
 }
 
-// Open implements fs.FS.
+var _ fs.FS = (*renamed)(nil)
+
 func (r renamed) Open(name string) (fs.File, error) {
 	file, err := r.files.Open(name)
 	if err != nil || path.Ext(name) != ".sql" {
@@ -36,5 +37,6 @@ type renamedFile struct {
 	text *strings.Reader
 }
 
-// Read implements fs.File.
+var _ fs.File = (*renamedFile)(nil)
+
 func (f renamedFile) Read(p []byte) (int, error) { return f.text.Read(p) }

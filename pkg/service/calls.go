@@ -32,7 +32,8 @@ func (s *Service) authenticator(sessions authn.SessionStore) *authn.Authenticato
 // noSessions knows no session.
 type noSessions struct{}
 
-// Session implements authn.SessionStore.
+var _ authn.SessionStore = (*noSessions)(nil)
+
 func (noSessions) Session(context.Context, string) ([]byte, error) { return nil, nil }
 
 // GRPC makes the service's gRPC server; register the API on it. anonymous lists full method names that need no

@@ -50,7 +50,8 @@ func say(level slog.Level, library, words string) {
 // standardLogger takes the lines of package log.
 type standardLogger struct{}
 
-// Write implements io.Writer.
+var _ io.Writer = (*standardLogger)(nil)
+
 func (standardLogger) Write(line []byte) (int, error) {
 	say(slog.LevelWarn, "log", string(line))
 	return len(line), nil

@@ -17,7 +17,8 @@ func (c Config) Credentials() credentials.TransportCredentials {
 
 type rotating struct{ reader *reader }
 
-// ClientHandshake implements credentials.TransportCredentials.
+var _ credentials.TransportCredentials = (*rotating)(nil)
+
 func (r *rotating) ClientHandshake(
 	ctx context.Context,
 	authority string,
@@ -32,7 +33,6 @@ func (r *rotating) ClientHandshake(
 	}).ClientHandshake(ctx, authority, conn)
 }
 
-// ServerHandshake implements credentials.TransportCredentials.
 func (r *rotating) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	m, err := r.reader.current()
 	if err != nil {
@@ -44,15 +44,12 @@ func (r *rotating) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInf
 	}).ServerHandshake(conn)
 }
 
-// Info implements credentials.TransportCredentials.
 func (*rotating) Info() credentials.ProtocolInfo {
 	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
 }
 
-// Clone implements credentials.TransportCredentials.
 func (r *rotating) Clone() credentials.TransportCredentials { return &rotating{r.reader} }
 
-// OverrideServerName implements credentials.TransportCredentials.
 func (*rotating) OverrideServerName(string) error {
 	return errors.New("the name of a server is that of its address")
 }

@@ -88,7 +88,8 @@ type countedBody struct {
 	read int64
 }
 
-// Read implements io.Reader.
+var _ io.Reader = (*countedBody)(nil)
+
 func (b *countedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)

@@ -36,6 +36,8 @@ type Router struct {
 	stale     prometheus.Gauge
 }
 
+var _ http.Handler = (*Router)(nil)
+
 // destination is where a request goes.
 type destination struct {
 	cell    string
@@ -91,7 +93,6 @@ func (r *Router) Refresh(context.Context) error {
 	return nil
 }
 
-// ServeHTTP implements http.Handler.
 func (r *Router) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	directory := r.directory.Load()
 	laboratory, known := directory.laboratories[plain(q.Host)]

@@ -27,6 +27,8 @@ type process struct {
 	sessions []session // guarded by mu
 }
 
+var _ driver.Connector = (*process)(nil)
+
 // newProcess returns the pool of a process that dies after so many statements on the database of dsn.
 func newProcess(t *testing.T, dsn string, statements int) *sql.DB {
 	t.Helper()
@@ -52,7 +54,6 @@ type session interface {
 	driver.Validator
 }
 
-// Connect implements driver.Connector.
 func (p *process) Connect(ctx context.Context) (driver.Conn, error) {
 	if err := p.alive(); err != nil {
 		return nil, err
@@ -102,7 +103,12 @@ type mortal struct {
 	p *process
 }
 
-// ExecContext implements driver.ExecerContext.
+var (
+	_ driver.ConnBeginTx    = (*mortal)(nil)
+	_ driver.ExecerContext  = (*mortal)(nil)
+	_ driver.QueryerContext = (*mortal)(nil)
+)
+
 func (m *mortal) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	if err := m.p.step(); err != nil {
 		return nil, err
@@ -110,7 +116,6 @@ func (m *mortal) ExecContext(ctx context.Context, query string, args []driver.Na
 	return m.session.ExecContext(ctx, query, args)
 }
 
-// QueryContext implements driver.QueryerContext.
 func (m *mortal) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	if err := m.p.alive(); err != nil {
 		return nil, err
@@ -118,7 +123,6 @@ func (m *mortal) QueryContext(ctx context.Context, query string, args []driver.N
 	return m.session.QueryContext(ctx, query, args)
 }
 
-// BeginTx implements driver.ConnBeginTx.
 func (m *mortal) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
 	if err := m.p.alive(); err != nil {
 		return nil, err
@@ -133,7 +137,8 @@ type commit struct {
 	p *process
 }
 
-// Commit implements driver.Tx.
+var _ driver.Tx = (*commit)(nil)
+
 func (c commit) Commit() error {
 	if err := c.p.step(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package servicetest
 
 import (
+	"io"
 	"strings"
 	"sync"
 )
@@ -11,7 +12,8 @@ type Logs struct {
 	text strings.Builder // guarded by mu
 }
 
-// Write implements io.Writer.
+var _ io.Writer = (*Logs)(nil)
+
 func (l *Logs) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -93,14 +93,14 @@ type due struct {
 
 type agenda []due
 
+var _ heap.Interface = (*agenda)(nil)
+
 func (a agenda) Len() int           { return len(a) }
 func (a agenda) Less(i, j int) bool { return a[i].minute < a[j].minute }
 func (a agenda) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
 
-// Push implements heap.Interface.
 func (a *agenda) Push(x any) { *a = append(*a, x.(due)) }
 
-// Pop implements heap.Interface.
 func (a *agenda) Pop() any {
 	last := (*a)[len(*a)-1]
 	*a = (*a)[:len(*a)-1]

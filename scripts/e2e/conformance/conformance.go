@@ -36,6 +36,8 @@ type Recorder struct {
 	answers  map[string]int // guarded by mu; by operation and status
 }
 
+var _ http.RoundTripper = (*Recorder)(nil)
+
 // Wrap returns next with the comparison. An answer that does not conform is still handed on.
 func Wrap(next http.RoundTripper) (*Recorder, error) {
 	document, err := openapi3.NewLoader().LoadFromData(openapi.Document)
@@ -49,7 +51,6 @@ func Wrap(next http.RoundTripper) (*Recorder, error) {
 	return &Recorder{next: next, router: router, findings: map[string]int{}, answers: map[string]int{}}, nil
 }
 
-// RoundTrip implements http.RoundTripper.
 func (r *Recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	tolerated := request.Header.Get(Tolerated) != ""
 	request.Header.Del(Tolerated)

@@ -148,7 +148,8 @@ func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte)
 
 type handler func(payload []byte) error
 
-// Handle implements worker.Handler.
+var _ worker.Handler = (*handler)(nil)
+
 func (h handler) Handle(_ context.Context, d worker.Delivery) (job.Result, error) {
 	if err := h(d.Body.Data); err != nil {
 		return job.Result{}, job.Retryable("handler", "the handler failed").WithCause(err)

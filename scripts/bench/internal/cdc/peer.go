@@ -35,6 +35,8 @@ type peer struct {
 	indexed map[int64]bool // guarded by mu; patients
 }
 
+var _ sarama.ConsumerGroupHandler = (*peer)(nil)
+
 var errDone = errors.New("every partition has its share done")
 
 // peer lets the loop work off the first events of every partition, one of so many: the same mix, and a rate that does
@@ -87,16 +89,13 @@ func (p *peer) run(ctx context.Context) error {
 	return nil
 }
 
-// Setup implements sarama.ConsumerGroupHandler.
 func (p *peer) Setup(sarama.ConsumerGroupSession) error {
 	p.begin.Store(time.Now().UnixNano())
 	return nil
 }
 
-// Cleanup implements sarama.ConsumerGroupHandler.
 func (p *peer) Cleanup(sarama.ConsumerGroupSession) error { return nil }
 
-// ConsumeClaim implements sarama.ConsumerGroupHandler.
 func (p *peer) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
 	events, err := p.b.broker.client.GetOffset(claim.Topic(), claim.Partition(), sarama.OffsetNewest)
 	if err != nil {

@@ -24,6 +24,11 @@ type metrics struct {
 	seconds    *prometheus.HistogramVec
 }
 
+var (
+	_ family.Observer = (*metrics)(nil)
+	_ split.Observer  = (*metrics)(nil)
+)
+
 const (
 	valid   = "success"
 	invalid = "failed"
@@ -81,22 +86,17 @@ func status(failed bool) string {
 	return valid
 }
 
-// Validated implements split.Observer.
 func (m *metrics) Validated(failed bool) { m.validated.WithLabelValues(status(failed)).Inc() }
 
-// Calculated implements split.Observer.
 func (m *metrics) Calculated(failed bool) { m.calculated.WithLabelValues(status(failed)).Inc() }
 
-// Executed implements split.Observer.
 func (m *metrics) Executed(tests int) {
 	m.executed.Inc()
 	m.moved.Add(float64(tests))
 }
 
-// Replayed implements split.Observer.
 func (m *metrics) Replayed() { m.replayed.Inc() }
 
-// Refused implements split.Observer.
 func (m *metrics) Refused(failures []bill.Failure) {
 	m.refused.Inc()
 	for _, f := range failures {
@@ -109,5 +109,4 @@ func (m *metrics) Took(mode string, d time.Duration) {
 	m.seconds.WithLabelValues(mode).Observe(d.Seconds())
 }
 
-// Merged implements family.Observer.
 func (m *metrics) Merged() { m.merged.Inc() }

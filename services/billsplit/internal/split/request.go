@@ -56,5 +56,6 @@ type Summary struct {
 // Refused is the error of an execution that failed its checks; nothing was written.
 type Refused struct{ Failures []bill.Failure }
 
-// Error implements error.
+var _ error = (*Refused)(nil)
+
 func (r *Refused) Error() string { return "bill split validation failed" }

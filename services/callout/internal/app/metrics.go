@@ -8,9 +8,13 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/callout/internal/live"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
 // metrics implements the Counters of the use cases and loops. Every series exists from the start.
@@ -34,6 +38,16 @@ type metrics struct {
 	swept     prometheus.Counter
 	watching  prometheus.Gauge
 }
+
+var (
+	_ escalate.Counters = (*metrics)(nil)
+	_ evaluate.Counters = (*metrics)(nil)
+	_ grpcapi.Durations = (*metrics)(nil)
+	_ live.Gauge        = (*metrics)(nil)
+	_ reap.Counters     = (*metrics)(nil)
+	_ save.Counters     = (*metrics)(nil)
+	_ sweep.Counters    = (*metrics)(nil)
+)
 
 const (
 	draft     = "draft"
@@ -101,7 +115,6 @@ func (m *metrics) start() {
 	}
 }
 
-// Measure implements grpcapi.Durations.
 func (m *metrics) Measure(ctx context.Context, operation string) func() {
 	begin := m.clock.Now()
 	return func() {
@@ -109,7 +122,6 @@ func (m *metrics) Measure(ctx context.Context, operation string) func() {
 	}
 }
 
-// Evaluated implements evaluate.Counters.
 func (m *metrics) Evaluated(c evaluate.Counts) {
 	m.evaluated.Add(float64(c.Reports))
 	m.critical.Add(float64(c.Critical))
@@ -118,7 +130,6 @@ func (m *metrics) Evaluated(c evaluate.Counts) {
 	m.unclear.Add(float64(c.Unclear))
 }
 
-// Saved implements save.Counters.
 func (m *metrics) Saved(isDraft bool, reports int) {
 	kind := completed
 	if isDraft {
@@ -127,13 +138,11 @@ func (m *metrics) Saved(isDraft bool, reports int) {
 	m.saved.WithLabelValues(kind).Add(float64(reports))
 }
 
-// Escalated implements escalate.Counters.
 func (m *metrics) Escalated(exhausted int) {
 	m.escalated.Inc()
 	m.exhausted.Add(float64(exhausted))
 }
 
-// NoticeOff implements escalate.Counters.
 func (m *metrics) NoticeOff() { m.off.Inc() }
 
 // Waiting implements reap.Counters. A process that another one kept from leading shows nothing.
@@ -147,11 +156,8 @@ func (m *metrics) Waiting(f *reap.Figures) {
 	m.oldest.Set(f.Oldest.Seconds())
 }
 
-// Reaped implements reap.Counters.
 func (m *metrics) Reaped(what string, n int) { m.reaped.WithLabelValues(what).Add(float64(n)) }
 
-// Swept implements sweep.Counters.
 func (m *metrics) Swept(reports int) { m.swept.Add(float64(reports)) }
 
-// Watching implements live.Gauge.
 func (m *metrics) Watching(change int) { m.watching.Add(float64(change)) }

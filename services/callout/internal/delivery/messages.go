@@ -32,6 +32,8 @@ const (
 // Messages makes the messages.
 type Messages struct{}
 
+var _ escalate.Messages = (*Messages)(nil)
+
 // noticeContext is the context of a notification: ids, and nothing about the patient. The wording is that of
 // notifications.
 type noticeContext struct {
@@ -44,7 +46,6 @@ type noticeContext struct {
 	Corrected  bool  `json:"corrected,omitempty"`
 }
 
-// Notice implements escalate.Messages.
 func (Messages) Notice(n escalate.Notice) (outbox.Event, error) {
 	c := noticeContext{
 		LabID: n.LabID, OrgID: n.OrgID, DoctorID: n.DoctorID, ReportID: n.ReportID, BillID: n.BillID,

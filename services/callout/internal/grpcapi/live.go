@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/labjson"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/callout/internal/live"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
@@ -27,16 +28,15 @@ func (s *Server) WatchCallouts(
 // board implements live.Reader. Its events have no ids: every connection starts with the whole list.
 type board struct{ send func(*typev1.Event) error }
 
+var _ live.Reader = (*board)(nil)
+
 // Admitted implements live.Reader: the edge turns an event without fields into a line that says no more.
 func (b board) Admitted() error { return b.send(&typev1.Event{}) }
 
-// Open implements live.Reader.
 func (b board) Open(o worklist.Open) error { return b.event("worklist", openOf(o)) }
 
-// Summary implements live.Reader.
 func (b board) Summary(s worklist.Summary) error { return b.event("summary", summaryOf(s)) }
 
-// Alive implements live.Reader.
 func (b board) Alive() error { return b.send(&typev1.Event{Event: "alive", Data: "{}"}) }
 
 func (b board) event(name string, m proto.Message) error {

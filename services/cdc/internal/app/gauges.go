@@ -21,6 +21,8 @@ type gauges struct {
 	started                                                     time.Time
 }
 
+var _ prometheus.Collector = (*gauges)(nil)
+
 func newGauges(group *broker.Group, status *consume.Status, c clock.Clock) *gauges {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc(name, help, labels, nil)
@@ -36,7 +38,6 @@ func newGauges(group *broker.Group, status *consume.Status, c clock.Clock) *gaug
 	}
 }
 
-// Describe implements prometheus.Collector.
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{g.up, g.poll, g.success, g.lag, g.partitionLag, g.paused, g.pausedSeconds} {
 		to <- d
@@ -46,7 +47,6 @@ func (g *gauges) Describe(to chan<- *prometheus.Desc) {
 // upWindow is how recent the last fetch of a consumer that is up must be.
 const upWindow = 30 * time.Second
 
-// Collect implements prometheus.Collector.
 func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)

@@ -12,8 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/consume"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
+	"github.com/labplatform/labplatform/services/cdc/internal/purge"
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
 // tables are the values of the label topic: the tables whose topics are consumed, and other.
@@ -47,6 +52,15 @@ type counters struct {
 	connectorUp, taskState *prometheus.GaugeVec
 	restarts, lost         *prometheus.CounterVec
 }
+
+var (
+	_ consume.Observer     = (*counters)(nil)
+	_ indexsync.Observer   = (*counters)(nil)
+	_ materialize.Observer = (*counters)(nil)
+	_ purge.Observer       = (*counters)(nil)
+	_ reconcile.Observer   = (*counters)(nil)
+	_ supervise.Observer   = (*counters)(nil)
+)
 
 func counterBy(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -157,22 +171,16 @@ const (
 	equal   = "equal"
 )
 
-// Consumed implements consume.Observer.
 func (c *counters) Consumed(table string, n int) { c.consumed.WithLabelValues(table).Add(float64(n)) }
 
-// Returned implements consume.Observer.
 func (c *counters) Returned(table string, n int) { c.returned.WithLabelValues(table).Add(float64(n)) }
 
-// Failed implements consume.Observer.
 func (c *counters) Failed(table string, n int) { c.failed.WithLabelValues(table).Add(float64(n)) }
 
-// Retried implements consume.Observer.
 func (c *counters) Retried(table string, n int) { c.retried.WithLabelValues(table).Add(float64(n)) }
 
-// DeadLetterFailed implements consume.Observer.
 func (c *counters) DeadLetterFailed() { c.letterFailures.Inc() }
 
-// Finished implements consume.Observer.
 func (c *counters) Finished(ctx context.Context, table string, results []outcome.Result, took time.Duration) {
 	c.batches.WithLabelValues(table).Observe(float64(len(results)))
 	telemetry.Observe(ctx, c.seconds.WithLabelValues(table), took.Seconds())
@@ -191,31 +199,25 @@ func (c *counters) Finished(ctx context.Context, table string, results []outcome
 	}
 }
 
-// Recomputed implements materialize.Observer.
 func (c *counters) Recomputed(rowsWritten, rowsEqual, rowsCapped int) {
 	c.rows.WithLabelValues(written).Add(float64(rowsWritten))
 	c.rows.WithLabelValues(equal).Add(float64(rowsEqual))
 	c.capped.Add(float64(rowsCapped))
 }
 
-// Early implements materialize.Observer.
 func (c *counters) Early(patients int) { c.early.Add(float64(patients)) }
 
-// Late implements materialize.Observer.
 func (c *counters) Late(patients int) { c.late.Add(float64(patients)) }
 
-// Sent implements indexsync.Observer.
 func (c *counters) Sent(operations int, took time.Duration) {
 	c.bulkOperations.Add(float64(operations))
 	c.bulkSeconds.Observe(took.Seconds())
 }
 
-// Resent implements indexsync.Observer.
 func (c *counters) Resent(operations int, kind string) {
 	c.resent.WithLabelValues(kind).Add(float64(operations))
 }
 
-// Connector implements supervise.Observer.
 func (c *counters) Connector(name string, up bool, tasks map[int]string) {
 	value := 0.0
 	if up {
@@ -228,13 +230,10 @@ func (c *counters) Connector(name string, up bool, tasks map[int]string) {
 	}
 }
 
-// Restarted implements supervise.Observer.
 func (c *counters) Restarted(name string) { c.restarts.WithLabelValues(name).Inc() }
 
-// Lost implements supervise.Observer.
 func (c *counters) Lost(reader string) { c.lost.WithLabelValues(reader).Inc() }
 
-// Compared implements reconcile.Observer.
 func (c *counters) Compared(r reconcile.Result, refused int) {
 	c.unaccepted.Add(float64(refused))
 	c.compared.Add(float64(r.Patients))
@@ -244,11 +243,9 @@ func (c *counters) Compared(r reconcile.Result, refused int) {
 	}
 }
 
-// Held implements reconcile.Observer.
 func (c *counters) Held(r reconcile.Result) {
 	c.held.Inc()
 	c.compared.Add(float64(r.Patients))
 }
 
-// Purged implements purge.Observer.
 func (c *counters) Purged(stubs int) { c.purged.Add(float64(stubs)) }

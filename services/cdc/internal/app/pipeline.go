@@ -139,5 +139,6 @@ func (b *builder) watermark() *heartbeat.Watermark {
 // walk lends the store to the phase, which the store itself needs.
 type walk struct{ b *builder }
 
-// Restart implements phase.Walk.
+var _ phase.Walk = (*walk)(nil)
+
 func (w walk) Restart(ctx context.Context) error { return w.b.rows.Restart(ctx) }

@@ -103,23 +103,24 @@ func (s *stores) close() {
 // noWalk leaves the walk over all patients to the service.
 type noWalk struct{}
 
-// Restart implements phase.Walk.
+var _ phase.Walk = (*noWalk)(nil)
+
 func (noWalk) Restart(context.Context) error { return nil }
 
 // unobserved counts nothing: a verb has no metrics.
 type unobserved struct{}
 
-// Recomputed implements materialize.Observer.
+var (
+	_ indexsync.Observer   = (*unobserved)(nil)
+	_ materialize.Observer = (*unobserved)(nil)
+)
+
 func (unobserved) Recomputed(int, int, int) {}
 
-// Early implements materialize.Observer.
 func (unobserved) Early(int) {}
 
-// Late implements materialize.Observer.
 func (unobserved) Late(int) {}
 
-// Sent implements indexsync.Observer.
 func (unobserved) Sent(int, time.Duration) {}
 
-// Resent implements indexsync.Observer.
 func (unobserved) Resent(int, string) {}

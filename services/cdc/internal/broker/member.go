@@ -17,7 +17,8 @@ type member struct {
 	leave func() // ends the membership; the process joins again
 }
 
-// Setup implements sarama.ConsumerGroupHandler.
+var _ sarama.ConsumerGroupHandler = (*member)(nil)
+
 func (m *member) Setup(session sarama.ConsumerGroupSession) error {
 	m.g.joined(true)
 	m.g.Log.Info("joined the consumer group", "group", m.g.Config.Group)
@@ -40,13 +41,11 @@ func (m *member) check(session sarama.ConsumerGroupSession) {
 	}
 }
 
-// Cleanup implements sarama.ConsumerGroupHandler.
 func (m *member) Cleanup(sarama.ConsumerGroupSession) error {
 	m.g.joined(false)
 	return nil
 }
 
-// ConsumeClaim implements sarama.ConsumerGroupHandler.
 func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
 	ctx, cancel := context.WithCancel(session.Context())
 	defer cancel()

@@ -20,6 +20,8 @@ type Positions struct {
 	admin sarama.ClusterAdmin // guarded by mu; nil while not connected
 }
 
+var _ heartbeat.Positions = (*Positions)(nil)
+
 // NewPositions returns one for cfg's group. Close it.
 func NewPositions(cfg Config) *Positions { return &Positions{cfg: cfg} }
 
@@ -60,7 +62,6 @@ func (p *Positions) ask(ctx context.Context, question func(sarama.ClusterAdmin) 
 	return nil
 }
 
-// Extents implements heartbeat.Positions.
 func (p *Positions) Extents(ctx context.Context, topics []string) (map[heartbeat.Partition]heartbeat.Extent, error) {
 	extents := map[heartbeat.Partition]heartbeat.Extent{}
 	err := p.ask(ctx, func(admin sarama.ClusterAdmin) error {
@@ -84,7 +85,6 @@ func (p *Positions) Extents(ctx context.Context, topics []string) (map[heartbeat
 	return extents, err
 }
 
-// Committed implements heartbeat.Positions.
 func (p *Positions) Committed(ctx context.Context, of []heartbeat.Partition) (map[heartbeat.Partition]int64, error) {
 	asked := map[string][]int32{}
 	for _, partition := range of {

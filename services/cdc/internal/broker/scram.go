@@ -20,7 +20,8 @@ type scramClient struct {
 	*scram.ClientConversation
 }
 
-// Begin implements sarama.SCRAMClient.
+var _ sarama.SCRAMClient = (*scramClient)(nil)
+
 func (c *scramClient) Begin(user, password, authzID string) error {
 	client, err := c.hash.NewClient(user, password, authzID)
 	if err != nil {

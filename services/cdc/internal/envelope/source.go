@@ -73,7 +73,8 @@ func Key(r change.Record, column string) (int64, error) {
 // instant is a DATETIME as the connector renders it under time.precision.mode=isostring.
 type instant time.Time
 
-// UnmarshalJSON implements json.Unmarshaler.
+var _ json.Unmarshaler = (*instant)(nil)
+
 func (i *instant) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil || s == "" {

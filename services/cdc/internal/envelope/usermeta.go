@@ -41,7 +41,8 @@ func UserMeta(image []byte) (projection.Row, error) {
 // date is a DATE as the connector renders it, 2024-02-29Z, kept without the Z.
 type date string
 
-// UnmarshalJSON implements json.Unmarshaler.
+var _ json.Unmarshaler = (*date)(nil)
+
 func (d *date) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil || s == "" { // null leaves s empty

@@ -26,6 +26,8 @@ type brokers struct {
 	err       error
 }
 
+var _ heartbeat.Jumps = (*brokers)(nil)
+
 func (b *brokers) Extents(_ context.Context, topics []string) (map[heartbeat.Partition]heartbeat.Extent, error) {
 	held := map[heartbeat.Partition]heartbeat.Extent{}
 	for partition, extent := range b.held {
@@ -106,7 +108,6 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 
 func (b *brokers) indexed(context.Context) (bool, error) { return !b.unindexed, nil }
 
-// Landed implements heartbeat.Jumps.
 func (b *brokers) Landed(_ context.Context, connector string, at time.Time) (bool, error) {
 	b.landed = append(b.landed, fmt.Sprint(connector, " ", at.UnixMilli()))
 	return true, b.err

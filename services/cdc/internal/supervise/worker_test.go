@@ -179,7 +179,11 @@ type journal struct {
 	jumps     []string // what was noted, in order
 }
 
-// Jump implements supervise.Jumps.
+var (
+	_ supervise.Jumps    = (*journal)(nil)
+	_ supervise.Observer = (*journal)(nil)
+)
+
 func (j *journal) Jump(_ context.Context, names []string) error {
 	if j.away != nil {
 		return j.away
@@ -191,19 +195,16 @@ func (j *journal) Jump(_ context.Context, names []string) error {
 	return nil
 }
 
-// Jumping implements supervise.Jumps.
 func (j *journal) Jumping(context.Context) (map[string]bool, error) {
 	return maps.Clone(j.jumping), nil
 }
 
-// Jumped implements supervise.Jumps.
 func (j *journal) Jumped(_ context.Context, name string) error {
 	delete(j.jumping, name)
 	j.jumps = append(j.jumps, "jumped "+name)
 	return j.away
 }
 
-// Lost implements supervise.Observer.
 func (j *journal) Lost(name string) { j.lost = append(j.lost, name) }
 
 func newJournal() *journal {

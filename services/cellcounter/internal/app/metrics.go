@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/grpcapi"
 )
 
@@ -14,6 +15,11 @@ type metrics struct {
 	saved   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
 }
+
+var (
+	_ configure.Observer = (*metrics)(nil)
+	_ grpcapi.Observer   = (*metrics)(nil)
+)
 
 const (
 	inserted = "inserted"
@@ -42,16 +48,13 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// Saved implements configure.Observer.
 func (m *metrics) Saved(ins, upd int) {
 	m.saved.WithLabelValues(inserted).Add(float64(ins))
 	m.saved.WithLabelValues(updated).Add(float64(upd))
 }
 
-// Deleted implements configure.Observer.
 func (m *metrics) Deleted(n int) { m.saved.WithLabelValues(deleted).Add(float64(n)) }
 
-// Took implements grpcapi.Observer.
 func (m *metrics) Took(operation string, d time.Duration) {
 	m.seconds.WithLabelValues(operation).Observe(d.Seconds())
 }

@@ -114,7 +114,8 @@ type partSink struct {
 	kept   *bytes.Buffer // contentTypes, and the first bytes of every other part
 }
 
-// Write implements io.Writer.
+var _ io.Writer = (*partSink)(nil)
+
 func (s *partSink) Write(p []byte) (int, error) {
 	s.budget -= int64(len(p))
 	if s.budget < 0 {
@@ -161,7 +162,8 @@ type watched struct {
 	err error
 }
 
-// ReadAt implements io.ReaderAt.
+var _ io.ReaderAt = (*watched)(nil)
+
 func (w *watched) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := w.ReaderAt.ReadAt(p, offset)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -65,7 +65,8 @@ type form struct {
 	end    error
 }
 
-// Next implements upload.Form.
+var _ upload.Form = (*form)(nil)
+
 func (f *form) Next() (upload.Part, error) {
 	for f.file == nil {
 		f.chunk = nil // what no one read of the part before
@@ -108,7 +109,8 @@ func (f *form) receive() error {
 // body is what follows a file until the next one or the end.
 type body struct{ f *form }
 
-// Read implements io.Reader.
+var _ io.Reader = (*body)(nil)
+
 func (b body) Read(p []byte) (int, error) {
 	for {
 		if b.f.chunk != nil {

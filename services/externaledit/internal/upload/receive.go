@@ -200,7 +200,8 @@ type once struct {
 	done  bool
 }
 
-// Read implements io.Reader.
+var _ io.Reader = (*once)(nil)
+
 func (o *once) Read(p []byte) (int, error) {
 	if o.done {
 		return 0, io.EOF
@@ -233,7 +234,8 @@ type limited struct {
 	ended    context.Context
 }
 
-// Read implements io.Reader.
+var _ io.Reader = (*limited)(nil)
+
 func (l *limited) Read(p []byte) (int, error) {
 	if err := context.Cause(l.ended); err != nil {
 		return 0, err

@@ -35,6 +35,8 @@ type storedFile struct {
 	left   int64 // bytes that may still be fetched
 }
 
+var _ io.ReaderAt = (*storedFile)(nil)
+
 type block struct {
 	offset int64
 	data   []byte
@@ -45,7 +47,6 @@ func newStoredFile(ctx context.Context, files Files, scope authn.LabScope, key s
 		left: mostFetchedTimes*size + mostFetchedBlocks*blockBytes}
 }
 
-// ReadAt implements io.ReaderAt.
 func (f *storedFile) ReadAt(p []byte, offset int64) (int, error) {
 	read := 0
 	for read < len(p) {

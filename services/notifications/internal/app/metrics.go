@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
@@ -15,6 +17,13 @@ type metrics struct {
 	notified, marked, swept *prometheus.CounterVec
 	watching                prometheus.Gauge
 }
+
+var (
+	_ inbox.Observer  = (*metrics)(nil)
+	_ live.Gauge      = (*metrics)(nil)
+	_ notify.Observer = (*metrics)(nil)
+	_ sweep.Counters  = (*metrics)(nil)
+)
 
 func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
@@ -48,16 +57,12 @@ func newMetrics(registry prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-// Notified implements notify.Observer.
 func (m *metrics) Notified(outcome notify.Outcome) { m.notified.WithLabelValues(string(outcome)).Inc() }
 
-// Marked implements inbox.Observer.
 func (m *metrics) Marked(a notification.Action, n int) {
 	m.marked.WithLabelValues(string(a)).Add(float64(n))
 }
 
-// Swept implements sweep.Counters.
 func (m *metrics) Swept(outcome sweep.Outcome) { m.swept.WithLabelValues(string(outcome)).Inc() }
 
-// Watching implements live.Gauge.
 func (m *metrics) Watching(change int) { m.watching.Add(float64(change)) }

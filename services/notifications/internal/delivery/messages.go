@@ -3,6 +3,7 @@ package delivery
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
@@ -30,6 +31,8 @@ const (
 
 // Messages implements notify.Messages and preference.Messages.
 type Messages struct{}
+
+var _ preference.Messages = (*Messages)(nil)
 
 // pushData is the documented data of a push task.
 type pushData struct {
@@ -96,7 +99,6 @@ func (r resubscription) viewer(lab authn.LabScope) notification.Viewer {
 	return notification.UserViewer(lab, r.UserID)
 }
 
-// Resubscribe implements preference.Messages.
 func (Messages) Resubscribe(v notification.Viewer) (outbox.Event, error) {
 	kind, id := v.Login()
 	r := resubscription{LabID: v.Lab.LabID(), UserID: id}

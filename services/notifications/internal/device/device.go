@@ -372,8 +372,8 @@ func (d *Devices) unsubscribe(ctx context.Context, v notification.Viewer, token 
 // shows what would have been pushed to them.
 type Accepting struct{}
 
-// Subscribe implements Topics.
+var _ Topics = (*Accepting)(nil)
+
 func (Accepting) Subscribe(context.Context, string, []string) ([]string, error) { return nil, nil }
 
-// Unsubscribe implements Topics.
 func (Accepting) Unsubscribe(context.Context, string, []string) ([]string, error) { return nil, nil }

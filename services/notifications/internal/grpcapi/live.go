@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/labjson"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
@@ -29,18 +30,19 @@ func (s *Server) WatchNotifications(
 	return s.d.Live.Watch(ctx, v, last, eventReader{v, stream.Send})
 }
 
-// eventReader implements live.Reader.
+// eventReader sends the events of one viewer to a stream.
 type eventReader struct {
 	viewer notification.Viewer
 	send   func(*typev1.Event) error
 }
+
+var _ live.Reader = (*eventReader)(nil)
 
 // Position implements live.Reader. The event has an id alone: it says where to continue after a lost connection.
 func (r eventReader) Position(id int64) error {
 	return r.send(&typev1.Event{Id: strconv.FormatInt(id, 10)})
 }
 
-// Notification implements live.Reader.
 func (r eventReader) Notification(n notification.Notification, activities []notification.Activity) error {
 	data, err := labjson.Marshal(listedOne(r.viewer, n, activities))
 	if err != nil {

@@ -21,17 +21,17 @@ const (
 // Provider implements device.Topics. Safe for concurrent use.
 type Provider struct{ topics *fcm.Topics }
 
+var _ device.Topics = (*Provider)(nil)
+
 // New returns a provider over the management of topics.
 func New(topics *fcm.Topics) *Provider { return &Provider{topics} }
 
 type call func(ctx context.Context, topic string, tokens []string) ([]*fcm.Error, error)
 
-// Subscribe implements device.Topics.
 func (p *Provider) Subscribe(ctx context.Context, token string, topics []string) (failed []string, err error) {
 	return each(ctx, token, topics, p.topics.Add)
 }
 
-// Unsubscribe implements device.Topics.
 func (p *Provider) Unsubscribe(ctx context.Context, token string, topics []string) (failed []string, err error) {
 	return each(ctx, token, topics, p.topics.Remove)
 }

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"fmt"
+	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
@@ -17,7 +18,8 @@ const kindEvaluate = "callout.evaluate"
 // Evaluations makes orders to judge changed reports again.
 type Evaluations struct{}
 
-// Evaluation implements closing.Messages.
+var _ closing.Messages = (*Evaluations)(nil)
+
 func (Evaluations) Evaluation(scope authn.LabScope, reportID, logID int64) (outbox.Event, error) {
 	payload, err := proto.Marshal(&calloutv1.EvaluateReportsRequest{LabId: scope.LabID(), ReportIds: []int64{reportID}})
 	if err != nil {

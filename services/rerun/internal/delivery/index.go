@@ -14,7 +14,7 @@ type Index struct {
 	Client cdcv1.ChangeCaptureServiceClient
 }
 
-// SyncUser implements aftercommit.Index.
+// SyncUser returns when the document is written, or an error.
 func (i Index) SyncUser(ctx context.Context, scope authn.LabScope, patientID int64) error {
 	if i.Client == nil {
 		return nil

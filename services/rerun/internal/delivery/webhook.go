@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"strconv"
 	"strings"
 
@@ -37,7 +38,8 @@ type Orders struct {
 	Outbox  Outbox
 }
 
-// Order implements autorerun.Orders.
+var _ autorerun.Orders = (*Orders)(nil)
+
 func (o Orders) Order(ctx context.Context, scope authn.LabScope, reportID int64, indices []int) error {
 	data, err := o.webhook(scope, reportID, indices)
 	if err != nil {

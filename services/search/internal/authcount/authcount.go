@@ -22,6 +22,8 @@ type Counted struct {
 	count *prometheus.CounterVec
 }
 
+var _ Authenticator = (*Counted)(nil)
+
 // The labels. A service's token that fails cannot be told from a user's: both are tokens.
 const (
 	session = "session"
@@ -49,7 +51,6 @@ func New(next Authenticator, registry prometheus.Registerer) (*Counted, error) {
 	return c, nil
 }
 
-// Authenticate implements Authenticator.
 func (c *Counted) Authenticate(ctx context.Context, credentials authn.Credentials) (authn.Principal, error) {
 	p, err := c.next.Authenticate(ctx, credentials)
 	c.count.WithLabelValues(kind(credentials, p, err), outcome(err)).Inc()

@@ -19,13 +19,13 @@ type collector struct {
 	age, healthy *prometheus.Desc
 }
 
-// Describe implements prometheus.Collector.
+var _ prometheus.Collector = (*collector)(nil)
+
 func (c collector) Describe(to chan<- *prometheus.Desc) {
 	to <- c.age
 	to <- c.healthy
 }
 
-// Collect implements prometheus.Collector.
 func (c collector) Collect(to chan<- prometheus.Metric) {
 	report := c.watch.Report()
 	healthy := 0.0

@@ -19,6 +19,12 @@ type Store struct {
 	answers map[key]answer // guarded by mu
 }
 
+var (
+	_ family.Reader = (*Store)(nil)
+	_ family.Store  = (*Store)(nil)
+	_ split.Store   = (*Store)(nil)
+)
+
 type key struct {
 	lab  int64
 	text string
@@ -45,19 +51,16 @@ func (s *Store) ChangeTest(id int64, edit func(*bill.Row)) {
 	s.state.Tests[id] = test
 }
 
-// View implements split.Store.
 func (s *Store) View(_ context.Context, lab authn.LabScope, read func(split.Facts) error) error {
 	return read(&transaction{State: s.State(), lab: lab})
 }
 
-// Once implements split.Store.
 func (s *Store) Once(
 	_ context.Context, lab authn.LabScope, r idempotency.Request, work func(split.Locked) ([]byte, error),
 ) ([]byte, bool, error) {
 	return s.once(lab, r, func(t *transaction) ([]byte, error) { return work(t) })
 }
 
-// OnceMerge implements family.Store.
 func (s *Store) OnceMerge(
 	_ context.Context, lab authn.LabScope, r idempotency.Request, work func(family.Locked) ([]byte, error),
 ) ([]byte, bool, error) {

@@ -22,7 +22,12 @@ type transaction struct {
 	lab authn.LabScope
 }
 
-// Bill implements split.Facts.
+var (
+	_ family.Locked = (*transaction)(nil)
+	_ split.Facts   = (*transaction)(nil)
+	_ split.Locked  = (*transaction)(nil)
+)
+
 func (t *transaction) Bill(_ context.Context, id int64) (*bill.Bill, error) {
 	b, ok := t.Bills[id]
 	if !ok || b.LabID != t.lab.LabID() {
@@ -31,7 +36,6 @@ func (t *transaction) Bill(_ context.Context, id int64) (*bill.Bill, error) {
 	return &b.Bill, nil
 }
 
-// Rows implements split.Facts.
 func (t *transaction) Rows(_ context.Context, billID int64) ([]bill.Row, error) {
 	var rows []bill.Row
 	for _, test := range t.Tests {
@@ -43,7 +47,6 @@ func (t *transaction) Rows(_ context.Context, billID int64) ([]bill.Row, error) 
 	return rows, nil
 }
 
-// Around implements split.Facts.
 func (t *transaction) Around(_ context.Context, billID int64, tests []int64) (bill.Surroundings, error) {
 	var around bill.Surroundings
 	for _, g := range bill.Guards() {
@@ -61,12 +64,10 @@ func (t *transaction) Around(_ context.Context, billID int64, tests []int64) (bi
 	return around, nil
 }
 
-// SplittingEnabled implements split.Facts.
 func (t *transaction) SplittingEnabled(context.Context) (bool, error) {
 	return !t.SwitchedOff[t.lab.LabID()], nil
 }
 
-// NextBillNumber implements split.Locked.
 func (t *transaction) NextBillNumber(context.Context) (int64, error) {
 	number := t.Counters[t.lab.LabID()]
 	for _, b := range t.Bills {
@@ -78,7 +79,6 @@ func (t *transaction) NextBillNumber(context.Context) (int64, error) {
 	return number + 1, nil
 }
 
-// OrderNumbers implements split.Locked.
 func (t *transaction) OrderNumbers(_ context.Context, prefix string) ([]string, error) {
 	var orders []string
 	for _, b := range t.Bills {
@@ -89,7 +89,6 @@ func (t *transaction) OrderNumbers(_ context.Context, prefix string) ([]string, 
 	return orders, nil
 }
 
-// Create implements split.Locked.
 func (t *transaction) Create(_ context.Context, like int64, d split.Draft) (int64, error) {
 	b := t.Bills[like]
 	b.ID = slices.Max(slices.Collect(maps.Keys(t.Bills))) + 1
@@ -110,17 +109,14 @@ func (t *transaction) change(id int64, edit func(*Bill)) error {
 	return nil
 }
 
-// SetAmounts implements split.Locked.
 func (t *transaction) SetAmounts(_ context.Context, billID int64, a bill.Amounts) error {
 	return t.change(billID, func(b *Bill) { b.Amounts, b.Version = a, b.Version+1 })
 }
 
-// Cancel implements family.Locked.
 func (t *transaction) Cancel(_ context.Context, billID int64) error {
 	return t.change(billID, func(b *Bill) { b.State.Cancelled = true })
 }
 
-// Move implements split.Locked.
 func (t *transaction) Move(_ context.Context, from, to int64, tests []int64) error {
 	for _, id := range tests {
 		test, ok := t.Tests[id]
@@ -139,7 +135,6 @@ func (t *transaction) Move(_ context.Context, from, to int64, tests []int64) err
 	return nil
 }
 
-// RetireSmartReports implements split.Locked.
 func (t *transaction) RetireSmartReports(_ context.Context, billID int64) ([]int64, error) {
 	var ids []int64
 	for id, a := range t.Attachments {
@@ -151,7 +146,6 @@ func (t *transaction) RetireSmartReports(_ context.Context, billID int64) ([]int
 	return ids, t.activate(ids, false)
 }
 
-// RestoreSmartReports implements family.Locked.
 func (t *transaction) RestoreSmartReports(_ context.Context, _ int64, ids []int64) error {
 	return t.activate(ids, true)
 }
@@ -165,13 +159,11 @@ func (t *transaction) activate(ids []int64, active bool) error {
 	return nil
 }
 
-// Record implements split.Locked.
 func (t *transaction) Record(_ context.Context, r split.Record) error {
 	t.Splits = append(t.Splits, family.Record{Record: r})
 	return nil
 }
 
-// Split implements family.Locked.
 func (t *transaction) Split(_ context.Context, newBillID int64) (*family.Record, error) {
 	for _, r := range t.Splits {
 		if r.NewID == newBillID && t.Bills[newBillID].LabID == t.lab.LabID() {
@@ -181,7 +173,6 @@ func (t *transaction) Split(_ context.Context, newBillID int64) (*family.Record,
 	return nil, nil
 }
 
-// SplitsOf implements family.Locked.
 func (t *transaction) SplitsOf(_ context.Context, billID int64) ([]family.Record, error) {
 	var splits []family.Record
 	for _, r := range t.Splits {
@@ -192,7 +183,6 @@ func (t *transaction) SplitsOf(_ context.Context, billID int64) ([]family.Record
 	return splits, nil
 }
 
-// Undone implements family.Locked.
 func (t *transaction) Undone(_ context.Context, newBillID int64, _ authn.Actor, at int64) error {
 	for i, r := range t.Splits {
 		if r.NewID == newBillID {
@@ -202,13 +192,11 @@ func (t *transaction) Undone(_ context.Context, newBillID int64, _ authn.Actor, 
 	return nil
 }
 
-// Log implements split.Locked.
 func (t *transaction) Log(_ context.Context, e activitylog.Entry) error {
 	t.State.Log = append(t.State.Log, e)
 	return nil
 }
 
-// Family implements family.Reader.
 func (s *Store) Family(ctx context.Context, lab authn.LabScope, billID int64) ([]family.Member, error) {
 	t := &transaction{State: s.State(), lab: lab}
 	root := billID

@@ -22,7 +22,8 @@ const (
 // money scans a decimal exactly.
 type money struct{ into *bill.Paise }
 
-// Scan implements sql.Scanner.
+var _ sql.Scanner = (*money)(nil)
+
 func (m money) Scan(src any) error {
 	var err error
 	*m.into, err = bill.ParsePaise(text(src))
@@ -31,7 +32,8 @@ func (m money) Scan(src any) error {
 
 type percent struct{ into *bill.Percent }
 
-// Scan implements sql.Scanner.
+var _ sql.Scanner = (*percent)(nil)
+
 func (p percent) Scan(src any) error {
 	var err error
 	*p.into, err = bill.ParsePercent(text(src))
@@ -73,7 +75,6 @@ func scanBill(row mysqldb.Row, b *bill.Bill) error {
 		&st.Invoiced)...)
 }
 
-// Bill implements split.Facts.
 func (t *transaction) Bill(ctx context.Context, id int64) (*bill.Bill, error) {
 	var b bill.Bill
 	err := scanBill(t.tx.QueryRowContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE id = ?"+

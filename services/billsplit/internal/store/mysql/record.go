@@ -34,7 +34,6 @@ type rowDocument struct {
 	Refunded   bool       `json:"refunded,omitempty"`
 }
 
-// Record implements split.Locked.
 func (t *transaction) Record(ctx context.Context, r split.Record) error {
 	moved := make([]rowDocument, len(r.Rows))
 	for i, row := range r.Rows {
@@ -66,7 +65,6 @@ const recordColumns = "a.parent_bill_id, a.new_bill_id, a.moved_billing_info_ids
 const records = "SELECT " + recordColumns + " FROM bill_split_audit a" +
 	" LEFT JOIN bill_split_merge m ON m.new_bill_id = a.new_bill_id WHERE a.lab_id = ?"
 
-// Split implements family.Locked.
 func (t *transaction) Split(ctx context.Context, newBillID int64) (*family.Record, error) {
 	var r family.Record
 	err := scanRecord(t.tx.QueryRowContext(ctx, records+" AND a.new_bill_id = ?", t.lab.LabID(), newBillID), &r)
@@ -135,12 +133,10 @@ func rowsOf(text []byte) ([]bill.Row, error) {
 	return rows, nil
 }
 
-// SplitsOf implements family.Locked.
 func (t *transaction) SplitsOf(ctx context.Context, billID int64) ([]family.Record, error) {
 	return t.children(ctx, []int64{billID})
 }
 
-// Undone implements family.Locked.
 func (t *transaction) Undone(ctx context.Context, newBillID int64, by authn.Actor, at int64) error {
 	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_merge (new_bill_id, lab_id, merged_by, merged_by_kind,"+
 		" merged_at) VALUES (?,?,?,?,?)", newBillID, t.lab.LabID(), by.ID, string(by.Kind), at)

@@ -35,6 +35,11 @@ type Store struct {
 	guards Guards
 }
 
+var (
+	_ family.Store = (*Store)(nil)
+	_ split.Store  = (*Store)(nil)
+)
+
 // New returns a store over db, which stays the caller's to close.
 func New(db *sql.DB, c clock.Clock, g Guards) (*Store, error) {
 	keys, err := idempotency.NewTable(idempotencyTable)
@@ -73,14 +78,12 @@ func (s *Store) snapshot(ctx context.Context, lab authn.LabScope, read func(*tra
 	return read(&transaction{tx: tx, lab: lab, guards: s.guards})
 }
 
-// Once implements split.Store.
 func (s *Store) Once(
 	ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(split.Locked) ([]byte, error),
 ) ([]byte, bool, error) {
 	return s.once(ctx, lab, request, func(t *transaction) ([]byte, error) { return work(t) })
 }
 
-// OnceMerge implements family.Store.
 func (s *Store) OnceMerge(
 	ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(family.Locked) ([]byte, error),
 ) ([]byte, bool, error) {
@@ -123,6 +126,12 @@ type transaction struct {
 	guards Guards
 	locks  bool
 }
+
+var (
+	_ family.Locked = (*transaction)(nil)
+	_ split.Facts   = (*transaction)(nil)
+	_ split.Locked  = (*transaction)(nil)
+)
 
 // lock ends a SELECT.
 func (t *transaction) lock() string {

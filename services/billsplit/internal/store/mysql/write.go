@@ -46,7 +46,6 @@ func (t *transaction) OrderNumbers(ctx context.Context, prefix string) ([]string
 // cloned are the columns that a new bill takes over.
 const cloned = "labId_id, userDetailsId_id, orgId_id, docId_id, branchId, ccId_id, billTime"
 
-// Create implements split.Locked.
 func (t *transaction) Create(ctx context.Context, like int64, d split.Draft) (int64, error) {
 	args := append([]any{d.LabBillID, d.OrderNumber, string(d.Source)}, amountArgs(d.Amounts)...)
 	result, err := t.tx.ExecContext(ctx, "INSERT INTO billing ("+cloned+", labBillId, orderNumber, source, "+
@@ -63,7 +62,6 @@ func (t *transaction) Create(ctx context.Context, like int64, d split.Draft) (in
 	return id, mysqldb.Wrap("create bill", err)
 }
 
-// SetAmounts implements split.Locked.
 func (t *transaction) SetAmounts(ctx context.Context, billID int64, a bill.Amounts) error {
 	set := strings.ReplaceAll(amountColumns, ",", " = ?,") + " = ?, version = version + 1"
 	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET "+set+" WHERE id = ? AND labId_id = ?",
@@ -84,20 +82,17 @@ func (t *transaction) Move(ctx context.Context, from, to int64, tests []int64) e
 	return mysqldb.Wrap("move reports", err)
 }
 
-// Cancel implements family.Locked.
 func (t *transaction) Cancel(ctx context.Context, billID int64) error {
 	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET billCancelled = 1 WHERE id = ? AND labId_id = ?", billID,
 		t.lab.LabID())
 	return mysqldb.Wrap("cancel bill", one(result, err))
 }
 
-// Log implements split.Locked.
 func (t *transaction) Log(ctx context.Context, e activitylog.Entry) error {
 	_, err := activitylog.Append(ctx, t.tx, t.lab, e)
 	return mysqldb.Wrap("log", err)
 }
 
-// RetireSmartReports implements split.Locked.
 func (t *transaction) RetireSmartReports(ctx context.Context, billID int64) ([]int64, error) {
 	query := "SELECT id FROM bill_attachment WHERE bill_id = ? AND is_active <> 0 AND category = ?" + t.lock()
 	ids, err := mysqldb.Collect(ctx, t.tx, query, []any{billID, bill.SmartReport},
@@ -108,7 +103,6 @@ func (t *transaction) RetireSmartReports(ctx context.Context, billID int64) ([]i
 	return ids, t.activate(ctx, billID, ids, false)
 }
 
-// RestoreSmartReports implements family.Locked.
 func (t *transaction) RestoreSmartReports(ctx context.Context, billID int64, ids []int64) error {
 	if len(ids) == 0 {
 		return nil

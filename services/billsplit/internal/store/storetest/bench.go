@@ -20,28 +20,26 @@ var Asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
 // Counts implements the Observers, and counts patients whose change was told.
 type Counts struct{ Executions, Replays, Refusals, Merges, Changes atomic.Int64 }
 
-// Validated implements split.Observer.
+var (
+	_ family.Observer  = (*Counts)(nil)
+	_ split.AfterSplit = (*Counts)(nil)
+	_ split.Observer   = (*Counts)(nil)
+)
+
 func (c *Counts) Validated(bool) {}
 
-// Calculated implements split.Observer.
 func (c *Counts) Calculated(bool) {}
 
-// Executed implements split.Observer.
 func (c *Counts) Executed(int) { c.Executions.Add(1) }
 
-// Replayed implements split.Observer.
 func (c *Counts) Replayed() { c.Replays.Add(1) }
 
-// Refused implements split.Observer.
 func (c *Counts) Refused([]bill.Failure) { c.Refusals.Add(1) }
 
-// Took implements split.Observer.
 func (c *Counts) Took(string, time.Duration) {}
 
-// Merged implements family.Observer.
 func (c *Counts) Merged() { c.Merges.Add(1) }
 
-// Changed implements split.AfterSplit.
 func (c *Counts) Changed(context.Context, authn.LabScope, int64) { c.Changes.Add(1) }
 
 // Cases are the use cases over a store.

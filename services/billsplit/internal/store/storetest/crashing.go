@@ -25,6 +25,11 @@ type Crashing struct {
 	Died      string // the step that did not happen, "" while it lives
 }
 
+var (
+	_ family.Store = (*Crashing)(nil)
+	_ split.Store  = (*Crashing)(nil)
+)
+
 func (c *Crashing) next(name string) error {
 	if c.Died != "" {
 		return ErrDead
@@ -57,7 +62,6 @@ type whole interface {
 	family.Locked
 }
 
-// Once implements split.Store.
 func (c *Crashing) Once(
 	ctx context.Context, lab authn.LabScope, r idempotency.Request, work func(split.Locked) ([]byte, error),
 ) ([]byte, bool, error) {
@@ -71,7 +75,6 @@ func (c *Crashing) Once(
 	return body, replayed, c.then("answer", err) // the change is there, and the caller does not learn of it
 }
 
-// OnceMerge implements family.Store.
 func (c *Crashing) OnceMerge(
 	ctx context.Context, lab authn.LabScope, r idempotency.Request, work func(family.Locked) ([]byte, error),
 ) ([]byte, bool, error) {

@@ -111,7 +111,6 @@ func (s *Store) waiting() []episode {
 	return list
 }
 
-// Deadline implements delivery.Deadlines.
 func (s *Store) Deadline(_ context.Context, scope authn.LabScope, billID int64) (callout.Deadline, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +129,6 @@ func (s *Store) deadline(lab, billID int64, after time.Time) callout.Deadline {
 	return d
 }
 
-// NoteJob implements delivery.Deadlines.
 func (s *Store) NoteJob(_ context.Context, _ authn.LabScope, billID int64, jobID string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -44,7 +44,6 @@ func (s *Store) Latest(_ context.Context, scope authn.LabScope, ids []int64) (ma
 	return found, nil
 }
 
-// OfDoctor implements history.Store.
 func (s *Store) OfDoctor(_ context.Context, scope authn.LabScope, doctorID int64, ids []int64) ([]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -33,12 +33,10 @@ func (s *Store) inTx(scope authn.LabScope, work func(*locked) error) error {
 	return nil
 }
 
-// Begin implements escalate.Store.
 func (s *Store) Begin(_ context.Context, scope authn.LabScope, work func(escalate.Locked) error) error {
 	return s.inTx(scope, func(l *locked) error { return work(l) })
 }
 
-// Lock implements evaluate.Store.
 func (s *Store) Lock(_ context.Context, scope authn.LabScope, ids []int64, work func(evaluate.Locked) error) error {
 	return s.inTx(scope, func(l *locked) error {
 		l.reports = s.pick(scope, func(r Report) bool { return slices.Contains(ids, r.ID) })
@@ -46,7 +44,6 @@ func (s *Store) Lock(_ context.Context, scope authn.LabScope, ids []int64, work 
 	})
 }
 
-// LockBill implements save.Store.
 func (s *Store) LockBill(
 	_ context.Context, scope authn.LabScope, billID int64, ids []int64, v callout.Visibility, work func(save.Locked) error,
 ) error {
@@ -61,7 +58,6 @@ func (s *Store) LockBill(
 	})
 }
 
-// OfBill implements evaluate.Store.
 func (s *Store) OfBill(_ context.Context, scope authn.LabScope, billID int64) ([]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

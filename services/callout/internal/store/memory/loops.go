@@ -14,10 +14,11 @@ import (
 // Reaps is the store as reap.Store.
 type Reaps struct{ *Store }
 
+var _ reap.Store = (*Reaps)(nil)
+
 // Lead implements reap.Store and sweep.Store.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error { return work(ctx) }
 
-// Unjudged implements sweep.Store.
 func (s *Store) Unjudged(
 	_ context.Context, after sweep.Report, until time.Time, limit int,
 ) ([]sweep.Report, error) {
@@ -42,14 +43,12 @@ func compare(a, b sweep.Report) int {
 	return int(a.ID - b.ID)
 }
 
-// SweptUntil implements sweep.Store.
 func (s *Store) SweptUntil(context.Context) (time.Time, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.sweptUntil, nil
 }
 
-// SaveSweptUntil implements sweep.Store.
 func (s *Store) SaveSweptUntil(_ context.Context, until time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +69,6 @@ func (s Reaps) reports(limit int, condition func(Report) bool) ([]reap.Item, err
 	return found[:min(len(found), limit)], nil
 }
 
-// Unadopted implements reap.Store.
 func (s Reaps) Unadopted(_ context.Context, changedAfter time.Time, limit int) ([]reap.Item, error) {
 	return s.reports(limit, func(r Report) bool {
 		waits := s.state.openEpisode(r.ID) >= 0
@@ -78,12 +76,10 @@ func (s Reaps) Unadopted(_ context.Context, changedAfter time.Time, limit int) (
 	})
 }
 
-// Gone implements reap.Store.
 func (s Reaps) Gone(_ context.Context, limit int) ([]reap.Item, error) {
 	return s.reports(limit, func(r Report) bool { return r.Dismissed && s.state.openEpisode(r.ID) >= 0 })
 }
 
-// Overdue implements reap.Store.
 func (s Reaps) Overdue(_ context.Context, now time.Time, limit int) ([]reap.Item, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +93,6 @@ func (s Reaps) Overdue(_ context.Context, now time.Time, limit int) ([]reap.Item
 	return bills[:min(len(bills), limit)], nil
 }
 
-// Upcoming implements reap.Store.
 func (s Reaps) Upcoming(_ context.Context, after int64, limit int) ([]callout.Deadline, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +110,6 @@ func (s Reaps) Upcoming(_ context.Context, after int64, limit int) ([]callout.De
 	return list[:min(len(list), limit)], nil
 }
 
-// Figures implements reap.Store.
 func (s Reaps) Figures(_ context.Context, now time.Time) (f reap.Figures, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

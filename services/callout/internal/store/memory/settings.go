@@ -9,14 +9,12 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/settings"
 )
 
-// Settings implements settings.Store.
 func (s *Store) Settings(_ context.Context, scope authn.LabScope) (callout.Settings, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.settingsOf(scope), nil
 }
 
-// Administers implements settings.Store.
 func (s *Store) Administers(_ context.Context, scope authn.LabScope, labUserID int64) (bool, error) {
 	return s.Administrators[labUserID] == scope.LabID(), nil
 }
@@ -24,15 +22,14 @@ func (s *Store) Administers(_ context.Context, scope authn.LabScope, labUserID i
 // lockedSettings is a transaction of a laboratory's settings.
 type lockedSettings struct{ *locked }
 
-// LockSettings implements settings.Store.
+var _ settings.Locked = (*lockedSettings)(nil)
+
 func (s *Store) LockSettings(_ context.Context, scope authn.LabScope, work func(settings.Locked) error) error {
 	return s.inTx(scope, func(l *locked) error { return work(lockedSettings{l}) })
 }
 
-// Own implements settings.Locked.
 func (l lockedSettings) Own() settings.Own { return l.s.own[l.scope.LabID()] }
 
-// Save implements settings.Locked.
 func (l lockedSettings) Save(_ context.Context, o settings.Own) error {
 	l.s.own[l.scope.LabID()] = o
 	held := callout.Settings{Pace: l.s.pace, ReadBackNeeded: o.ReadBackNeeded == nil || *o.ReadBackNeeded}

@@ -14,10 +14,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/history"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/settings"
+	"github.com/labplatform/labplatform/services/callout/internal/sweep"
+	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
 // Report is a report of a laboratory. Changed counts the changes of its row.
@@ -85,6 +89,17 @@ type Store struct {
 	mu    sync.Mutex
 	state state // guarded by mu
 }
+
+var (
+	_ escalate.Store = (*Store)(nil)
+	_ evaluate.Store = (*Store)(nil)
+	_ history.Store  = (*Store)(nil)
+	_ records.Store  = (*Store)(nil)
+	_ save.Store     = (*Store)(nil)
+	_ settings.Store = (*Store)(nil)
+	_ sweep.Store    = (*Store)(nil)
+	_ worklist.Store = (*Store)(nil)
+)
 
 // New returns an empty store.
 func New(c clock.Clock, pace callout.Pace) *Store {
@@ -176,7 +191,6 @@ func (s *Store) pick(scope authn.LabScope, condition func(Report) bool) []callou
 	return picked
 }
 
-// View implements records.Store.
 func (s *Store) View(
 	_ context.Context, scope authn.LabScope, billID int64, v callout.Visibility,
 ) (records.View, error) {

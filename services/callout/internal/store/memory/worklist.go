@@ -29,7 +29,6 @@ func (s *Store) Waiting(_ context.Context, scope authn.LabScope, v callout.Visib
 	return items[:min(len(items), most)], s.Formats, nil
 }
 
-// Unclear implements worklist.Store.
 func (s *Store) Unclear(
 	_ context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 ) ([]worklist.Unclear, callout.Formats, error) {
@@ -69,7 +68,6 @@ func (s *Store) Corrected(
 	return list[:min(len(list), most)], nil
 }
 
-// LastClosed implements worklist.Store.
 func (s *Store) LastClosed(_ context.Context, scope authn.LabScope, v callout.Visibility) (last time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,7 +79,6 @@ func (s *Store) LastClosed(_ context.Context, scope authn.LabScope, v callout.Vi
 	return last, nil
 }
 
-// Figures implements worklist.Store.
 func (s *Store) Figures(
 	_ context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time,
 ) (worklist.Figures, error) {
@@ -106,5 +103,4 @@ func (s *Store) Figures(
 	return f, nil
 }
 
-// Zone implements worklist.Store.
 func (s *Store) Zone(context.Context, authn.LabScope) (*time.Location, error) { return time.UTC, nil }

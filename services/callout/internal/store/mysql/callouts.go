@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 )
 
-// DeleteDraft implements save.Locked.
 func (l *locked) DeleteDraft(ctx context.Context) error {
 	_, err := l.tx.ExecContext(
 		ctx,
@@ -22,7 +21,6 @@ func (l *locked) DeleteDraft(ctx context.Context) error {
 	return wrap("delete draft", err)
 }
 
-// Add implements save.Locked.
 func (l *locked) Add(ctx context.Context, r save.Row) error {
 	recipients := r.Recipients
 	if recipients == nil {
@@ -63,7 +61,6 @@ func (l *locked) Told(ctx context.Context, reportIDs []int64) (map[int64]callout
 	return told, err
 }
 
-// Heard implements evaluate.Locked.
 func (l *locked) Heard(ctx context.Context, billID, reportID int64) (heard []callout.Parameter, err error) {
 	err = each(ctx, l.tx, "read attempt", "SELECT critical_values_meta, critical_callout_meta FROM CriticalCallout"+
 		" WHERE lab_id = ? AND draft_bill_id = ?", []any{l.scope.LabID(), billID},
@@ -76,7 +73,6 @@ func (l *locked) Heard(ctx context.Context, billID, reportID int64) (heard []cal
 	return heard, err
 }
 
-// Calls implements evaluate.Locked.
 func (l *locked) Calls(ctx context.Context, patientID int64, since time.Time) ([]callout.Call, error) {
 	var calls []callout.Call
 	err := each(ctx, l.tx, "read callouts of a patient",

@@ -26,7 +26,6 @@ const correctedReports = "SELECT r.id, r.billId_id, IFNULL(b.labBillId, 0), r.re
 	" LEFT JOIN doctorDetails d ON d.id = b.docId_id AND d.labId_id = r.labId_id" +
 	" WHERE c.lab_id = ? AND c.told_at >= ? AND r.dismissed = 0 AND r.criticalValues NOT IN (1, 4)"
 
-// Corrected implements worklist.Store.
 func (s *Store) Corrected(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 ) ([]worklist.Corrected, error) {

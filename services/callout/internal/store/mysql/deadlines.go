@@ -44,14 +44,12 @@ func (l *locked) Due(ctx context.Context, billID int64, now time.Time) ([]callou
 	return episodes, err
 }
 
-// SaveDeadline implements escalate.Locked.
 func (l *locked) SaveDeadline(ctx context.Context, e callout.Episode) error {
 	_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode SET due_at = ?, escalations = ? WHERE id = ? AND lab_id = ?",
 		milliseconds(e.DueAt), e.Level, e.ID, l.scope.LabID())
 	return wrap("save deadline", err)
 }
 
-// EndGone implements escalate.Locked.
 func (l *locked) EndGone(ctx context.Context, reportIDs []int64, now time.Time) ([]int64, error) {
 	in, args := list(reportIDs)
 	from := " callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id"
@@ -67,7 +65,6 @@ func (l *locked) EndGone(ctx context.Context, reportIDs []int64, now time.Time) 
 	return bills, wrap("end episodes", err)
 }
 
-// MarkNoticesOff implements escalate.Locked.
 func (l *locked) MarkNoticesOff(ctx context.Context, billID int64) error {
 	_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode e JOIN labReportRelation r ON r.id = e.open_report_id"+
 		" SET e.notices_off = 1 WHERE r.labId_id = ? AND r.billId_id = ?", l.scope.LabID(), billID)

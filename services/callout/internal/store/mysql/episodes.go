@@ -63,13 +63,11 @@ func parametersColumn(list []callout.Parameter) (sql.NullString, error) {
 	return sql.NullString{String: string(text), Valid: true}, nil
 }
 
-// Episodes implements evaluate.Locked.
 func (l *locked) Episodes(ctx context.Context, reportIDs []int64) (map[int64]callout.Episode, error) {
 	in, args := list(reportIDs)
 	return l.episodes(ctx, episodeColumns+" WHERE e.open_report_id IN ("+in+") AND e.lab_id = ?", args)
 }
 
-// LastEpisodes implements save.Locked.
 func (l *locked) LastEpisodes(ctx context.Context, reportIDs []int64) (map[int64]callout.Episode, error) {
 	in, args := list(reportIDs)
 	return l.episodes(
@@ -108,7 +106,6 @@ func (l *locked) OpenEpisode(ctx context.Context, e callout.Episode) (int64, err
 	return id, wrap("open episode", err)
 }
 
-// SaveParameters implements evaluate.Locked.
 func (l *locked) SaveParameters(ctx context.Context, e callout.Episode) error {
 	parameters, err := parametersColumn(e.Parameters)
 	if err != nil {
@@ -131,7 +128,6 @@ func (l *locked) CloseEpisode(ctx context.Context, reportID int64, closed time.T
 	return wrap("close episode", err)
 }
 
-// OfBill implements evaluate.Store.
 func (s *Store) OfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error) {
 	if _, err := s.bill(ctx, s.db, scope, billID, ""); err != nil {
 		return nil, err

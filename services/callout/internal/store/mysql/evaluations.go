@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// Bills implements evaluate.Locked.
 func (l *locked) Bills(ctx context.Context) (map[int64]callout.Bill, error) {
 	ids := make([]int64, len(l.reports))
 	for i, r := range l.reports {
@@ -36,7 +35,6 @@ func (l *locked) Bills(ctx context.Context) (map[int64]callout.Bill, error) {
 	return bills, err
 }
 
-// Memories implements evaluate.Locked.
 func (l *locked) Memories(ctx context.Context, reportIDs []int64) (map[int64]evaluate.Memory, error) {
 	in, args := list(reportIDs)
 	memories := map[int64]evaluate.Memory{}
@@ -76,7 +74,6 @@ func (l *locked) Remember(ctx context.Context, reportID int64, m evaluate.Memory
 	return wrap("remember", err)
 }
 
-// Unclear implements evaluate.Locked.
 func (l *locked) Unclear(ctx context.Context, reportIDs []int64) (map[int64]bool, error) {
 	in, args := list(reportIDs)
 	var ids []int64
@@ -89,7 +86,6 @@ func (l *locked) Unclear(ctx context.Context, reportIDs []int64) (map[int64]bool
 	return marked, err
 }
 
-// MarkUnclear implements evaluate.Locked.
 func (l *locked) MarkUnclear(ctx context.Context, reportID int64, unclear bool, since time.Time) error {
 	query, args := "DELETE FROM callout_unclear WHERE lab_report_id = ? AND lab_id = ?", []any{reportID, l.scope.LabID()}
 	if unclear {
@@ -100,7 +96,6 @@ func (l *locked) MarkUnclear(ctx context.Context, reportID int64, unclear bool, 
 	return wrap("mark unclear", err)
 }
 
-// NoteCorrection implements evaluate.Locked.
 func (l *locked) NoteCorrection(ctx context.Context, reportID int64, was []callout.Parameter, at time.Time) error {
 	parameters, err := parametersColumn(was)
 	if err != nil {

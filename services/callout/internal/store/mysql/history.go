@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 )
 
-// Logs implements history.Store.
 func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, most int) ([]history.Entry, error) {
 	in, args := list(reportIDs)
 	entries := []history.Entry{}
@@ -33,7 +32,6 @@ func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int6
 // ofDoctor is the condition of reports r on a doctor's bills.
 const ofDoctor = " AND EXISTS (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?)"
 
-// OfDoctor implements history.Store.
 func (s *Store) OfDoctor(
 	ctx context.Context, scope authn.LabScope, doctorID int64, reportIDs []int64,
 ) (own []int64, err error) {
@@ -67,7 +65,6 @@ const (
 		" LEFT JOIN doctorDetails p ON p.id = c.performed_by_doctor_id AND p.labId_id = c.lab_id"
 )
 
-// Latest implements history.Store.
 func (s *Store) Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]history.Record, error) {
 	in, args := list(reportIDs)
 	found := map[int64]history.Record{}

@@ -29,6 +29,12 @@ type locked struct {
 	formats callout.Formats
 }
 
+var (
+	_ escalate.Locked = (*locked)(nil)
+	_ evaluate.Locked = (*locked)(nil)
+	_ save.Locked     = (*locked)(nil)
+)
+
 func (s *Store) inTx(ctx context.Context, operation string, scope authn.LabScope, work func(*locked) error) error {
 	return wrap(
 		operation,
@@ -39,7 +45,8 @@ func (s *Store) inTx(ctx context.Context, operation string, scope authn.LabScope
 // Escalations is the store as escalate.Store.
 type Escalations struct{ *Store }
 
-// Begin implements escalate.Store.
+var _ escalate.Store = (*Escalations)(nil)
+
 func (s Escalations) Begin(ctx context.Context, scope authn.LabScope, work func(escalate.Locked) error) error {
 	return s.inTx(ctx, "escalate", scope, func(l *locked) error { return work(l) })
 }
@@ -47,7 +54,8 @@ func (s Escalations) Begin(ctx context.Context, scope authn.LabScope, work func(
 // Evaluations is the store as evaluate.Store.
 type Evaluations struct{ *Store }
 
-// Lock implements evaluate.Store.
+var _ evaluate.Store = (*Evaluations)(nil)
+
 func (s Evaluations) Lock(
 	ctx context.Context, scope authn.LabScope, reportIDs []int64, work func(evaluate.Locked) error,
 ) error {
@@ -63,7 +71,8 @@ func (s Evaluations) Lock(
 // Callouts is the store as save.Store.
 type Callouts struct{ *Store }
 
-// LockBill implements save.Store.
+var _ save.Store = (*Callouts)(nil)
+
 func (s Callouts) LockBill(
 	ctx context.Context,
 	scope authn.LabScope,

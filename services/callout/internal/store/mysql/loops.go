@@ -26,7 +26,8 @@ func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("callout"), reap
 // Reaps is the store as reap.Store.
 type Reaps struct{ *Store }
 
-// Lead implements reap.Store.
+var _ reap.Store = (*Reaps)(nil)
+
 func (s Reaps) Lead(ctx context.Context, work func(context.Context) error) error {
 	return s.lead(ctx, reapLock, work)
 }
@@ -34,7 +35,8 @@ func (s Reaps) Lead(ctx context.Context, work func(context.Context) error) error
 // Sweeps is the store as sweep.Store.
 type Sweeps struct{ *Store }
 
-// Lead implements sweep.Store.
+var _ sweep.Store = (*Sweeps)(nil)
+
 func (s Sweeps) Lead(ctx context.Context, work func(context.Context) error) error {
 	return s.lead(ctx, sweepLock, work)
 }
@@ -44,7 +46,6 @@ func (s *Store) lead(ctx context.Context, lock mysqldb.Lock, work func(context.C
 	return wrap("lead", err)
 }
 
-// Unjudged implements sweep.Store.
 func (s Sweeps) Unjudged(
 	ctx context.Context, after sweep.Report, until time.Time, limit int,
 ) ([]sweep.Report, error) {
@@ -62,7 +63,6 @@ func (s Sweeps) Unjudged(
 	return reports, err
 }
 
-// SweptUntil implements sweep.Store.
 func (s Sweeps) SweptUntil(ctx context.Context) (until time.Time, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT swept_until FROM callout_sweep WHERE id = 1").Scan(&until)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -71,7 +71,6 @@ func (s Sweeps) SweptUntil(ctx context.Context) (until time.Time, err error) {
 	return until, wrap("read sweep", err)
 }
 
-// SaveSweptUntil implements sweep.Store.
 func (s Sweeps) SaveSweptUntil(ctx context.Context, until time.Time) error {
 	_, err := s.db.ExecContext(ctx, "INSERT INTO callout_sweep (id, swept_until) VALUES (1, ?)"+
 		" ON DUPLICATE KEY UPDATE swept_until = VALUES(swept_until)", until.UTC())
@@ -85,7 +84,6 @@ const (
 	openEpisodes = " FROM callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id WHERE e.open_report_id IS NOT NULL AND "
 )
 
-// Unadopted implements reap.Store.
 func (s Reaps) Unadopted(ctx context.Context, changedAfter time.Time, limit int) ([]reap.Item, error) {
 	return s.items(ctx, "find reports without an episode", "(SELECT r.labId_id, r.id FROM labReportRelation r"+
 		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE "+open+" AND r.updatedOn >= ? AND e.id IS NULL"+
@@ -93,12 +91,10 @@ func (s Reaps) Unadopted(ctx context.Context, changedAfter time.Time, limit int)
 		" AND r.criticalValues NOT IN (1, 4) LIMIT ?)", changedAfter.UTC(), limit, limit)
 }
 
-// Gone implements reap.Store.
 func (s Reaps) Gone(ctx context.Context, limit int) ([]reap.Item, error) {
 	return s.items(ctx, "find ended episodes", "SELECT e.lab_id, e.lab_report_id"+openEpisodes+gone+" LIMIT ?", limit)
 }
 
-// Overdue implements reap.Store.
 func (s Reaps) Overdue(ctx context.Context, now time.Time, limit int) ([]reap.Item, error) {
 	const query = "SELECT DISTINCT r.labId_id, r.billId_id" + openEpisodes + open + " AND " + due + " LIMIT ?"
 	return s.items(ctx, "find overdue bills", query, now.UnixMilli(), limit)
@@ -115,7 +111,6 @@ func (s Reaps) items(ctx context.Context, operation, query string, args ...any) 
 	return items, err
 }
 
-// Upcoming implements reap.Store.
 func (s Reaps) Upcoming(ctx context.Context, after int64, limit int) ([]callout.Deadline, error) {
 	var deadlines []callout.Deadline
 	err := each(ctx, s.db, "read deadlines", "SELECT r.labId_id, r.billId_id, MIN(e.due_at), IFNULL(MAX(j.job_id), '')"+
@@ -134,7 +129,6 @@ func (s Reaps) Upcoming(ctx context.Context, after int64, limit int) ([]callout.
 	return deadlines, err
 }
 
-// Figures implements reap.Store.
 func (s Reaps) Figures(ctx context.Context, now time.Time) (f reap.Figures, err error) {
 	var oldest sql.NullInt64
 	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*), IFNULL(SUM(escalations > 0 OR due_at <= ?), 0),"+

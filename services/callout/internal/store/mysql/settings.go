@@ -16,7 +16,6 @@ func (l *locked) Settings(ctx context.Context) (callout.Settings, error) {
 	return l.store.settings(ctx, l.tx, l.scope)
 }
 
-// Pace implements escalate.Locked.
 func (l *locked) Pace(ctx context.Context) (callout.Pace, error) {
 	held, err := l.Settings(ctx)
 	return held.Pace, err
@@ -42,7 +41,6 @@ func (s *Store) settings(ctx context.Context, q querier, scope authn.LabScope) (
 	return held, wrap("read settings", err)
 }
 
-// Settings implements settings.Store.
 func (s *Store) Settings(ctx context.Context, scope authn.LabScope) (callout.Settings, error) {
 	return s.settings(ctx, s.db, scope)
 }
@@ -53,10 +51,10 @@ type lockedSettings struct {
 	own settings.Own
 }
 
-// Own implements settings.Locked.
+var _ settings.Locked = (*lockedSettings)(nil)
+
 func (l *lockedSettings) Own() settings.Own { return l.own }
 
-// LockSettings implements settings.Store.
 func (s *Store) LockSettings(ctx context.Context, scope authn.LabScope, work func(settings.Locked) error) error {
 	return s.inTx(ctx, "change settings", scope, func(l *locked) error {
 		_, err := l.tx.ExecContext(
@@ -79,7 +77,6 @@ func (s *Store) LockSettings(ctx context.Context, scope authn.LabScope, work fun
 	})
 }
 
-// Save implements settings.Locked.
 func (l *lockedSettings) Save(ctx context.Context, o settings.Own) error {
 	hours := 0
 	if o.RepeatWithinHours != nil {
@@ -91,7 +88,6 @@ func (l *lockedSettings) Save(ctx context.Context, o settings.Own) error {
 	return wrap("save settings", err)
 }
 
-// Administers implements settings.Store.
 func (s *Store) Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (admin bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT isAdmin FROM labUser WHERE id = ? AND labId_id = ?", labUserID, scope.LabID()).
 		Scan(&admin)

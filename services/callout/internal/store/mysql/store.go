@@ -17,6 +17,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/history"
+	"github.com/labplatform/labplatform/services/callout/internal/records"
+	"github.com/labplatform/labplatform/services/callout/internal/settings"
+	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
 // OutboxTable is the name of the service's outbox.
@@ -37,6 +41,13 @@ type Store struct {
 	bands  bands
 	recent recent
 }
+
+var (
+	_ history.Store  = (*Store)(nil)
+	_ records.Store  = (*Store)(nil)
+	_ settings.Store = (*Store)(nil)
+	_ worklist.Store = (*Store)(nil)
+)
 
 // New returns a store over db, which stays the caller's to close. pace is that of laboratories without their own.
 func New(db *sql.DB, c clock.Clock, pace callout.Pace) (*Store, error) {

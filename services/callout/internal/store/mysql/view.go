@@ -10,7 +10,6 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 )
 
-// View implements records.Store.
 func (s *Store) View(
 	ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility,
 ) (records.View, error) {

@@ -29,7 +29,6 @@ const (
 		" LEFT JOIN doctorDetails d ON d.id = b.docId_id AND d.labId_id = r.labId_id WHERE r.labId_id = ?%s"
 )
 
-// Waiting implements worklist.Store.
 func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Visibility, most int) (
 	[]worklist.Item, callout.Formats, error,
 ) {
@@ -86,7 +85,6 @@ func (s *Store) byID(
 	return found, formats, err
 }
 
-// Unclear implements worklist.Store.
 func (s *Store) Unclear(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 ) ([]worklist.Unclear, callout.Formats, error) {
@@ -119,7 +117,6 @@ const lastClosed = "SELECT MAX(e.closed_at) FROM (SELECT lab_report_id, closed_a
 	" ORDER BY detected_at DESC LIMIT 200) e JOIN labReportRelation r ON r.id = e.lab_report_id" +
 	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ?"
 
-// LastClosed implements worklist.Store.
 func (s *Store) LastClosed(ctx context.Context, scope authn.LabScope, v callout.Visibility) (time.Time, error) {
 	condition, args := visible(v)
 	var last sql.NullInt64
@@ -131,7 +128,6 @@ func (s *Store) LastClosed(ctx context.Context, scope authn.LabScope, v callout.
 // mostFigures bounds how many callouts a summary reads.
 const mostFigures = 200_000
 
-// Figures implements worklist.Store.
 func (s *Store) Figures(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time,
 ) (worklist.Figures, error) {
@@ -173,7 +169,6 @@ func (s *Store) Figures(
 	return f, err
 }
 
-// Zone implements worklist.Store.
 func (s *Store) Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error) {
 	zone, err := labtime.ZoneOf(ctx, s.db, scope)
 	return zone, wrap("read time zone", err)

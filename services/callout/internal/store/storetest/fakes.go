@@ -7,8 +7,11 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
+	"github.com/labplatform/labplatform/services/callout/internal/save"
+	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -23,7 +26,15 @@ type Counters struct {
 	Figures                *reap.Figures
 }
 
-// Evaluated implements evaluate.Counters.
+var (
+	_ escalate.Counters = (*Counters)(nil)
+	_ escalate.Signals  = (*Counters)(nil)
+	_ evaluate.Counters = (*Counters)(nil)
+	_ reap.Counters     = (*Counters)(nil)
+	_ save.Counters     = (*Counters)(nil)
+	_ sweep.Counters    = (*Counters)(nil)
+)
+
 func (c *Counters) Evaluated(n evaluate.Counts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,10 +44,8 @@ func (c *Counters) Evaluated(n evaluate.Counts) {
 	c.Unclear += n.Unclear
 }
 
-// Saved implements save.Counters.
 func (*Counters) Saved(bool, int) {}
 
-// Escalated implements escalate.Counters.
 func (c *Counters) Escalated(exhausted int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,37 +53,33 @@ func (c *Counters) Escalated(exhausted int) {
 	c.Exhausted += exhausted
 }
 
-// NoticeOff implements escalate.Counters.
 func (c *Counters) NoticeOff() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Off++
 }
 
-// Waiting implements reap.Counters.
 func (c *Counters) Waiting(f *reap.Figures) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Figures = f
 }
 
-// Changed implements escalate.Signals.
 func (c *Counters) Changed(context.Context, authn.LabScope) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Woken++
 }
 
-// Reaped implements reap.Counters.
 func (*Counters) Reaped(string, int) {}
 
-// Swept implements sweep.Counters.
 func (*Counters) Swept(int) {}
 
 // Jobs notes which bills have a job.
 type Jobs struct{ Bills map[int64]bool }
 
-// Ensure implements reap.Jobs.
+var _ reap.Jobs = (*Jobs)(nil)
+
 func (j *Jobs) Ensure(_ context.Context, _ authn.LabScope, deadlines []callout.Deadline) error {
 	if j.Bills == nil {
 		j.Bills = map[int64]bool{}

@@ -85,7 +85,6 @@ type Clock struct {
 // NewClock starts at a full second.
 func NewClock() *Clock { return &Clock{now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)} }
 
-// Now implements clock.Clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

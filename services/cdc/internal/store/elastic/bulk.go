@@ -20,7 +20,6 @@ import (
 // maxWait is how long the server may wait for a shard before it answers.
 const maxWait = 10 * time.Second
 
-// Bulk implements indexsync.Index.
 func (s *Store) Bulk(ctx context.Context, target string, ops []document.Op) ([]indexsync.Fate, error) {
 	call := elastic.Call{
 		Name: "bulk", Method: http.MethodPost, Path: at(target, "_bulk"), Body: lines(ops),

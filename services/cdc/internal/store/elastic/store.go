@@ -15,6 +15,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/elastic"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
+	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 )
 
 // Config are the values of the index; nest it with envPrefix "INDEX_".
@@ -45,6 +46,8 @@ type Store struct {
 	client *elastic.Client
 	cfg    Config
 }
+
+var _ indexsync.Index = (*Store)(nil)
 
 // New returns a store on client, which stays the caller's to close.
 func New(client *elastic.Client, cfg Config) *Store { return &Store{client: client, cfg: cfg} }

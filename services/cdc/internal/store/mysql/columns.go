@@ -97,7 +97,8 @@ func list[T int64 | string](name string, field func(*projection.Row) *[]T) colum
 // rows, reads as unknown instead of failing the whole statement.
 type dateScanner struct{ to *string }
 
-// Scan implements sql.Scanner.
+var _ sql.Scanner = (*dateScanner)(nil)
+
 func (d dateScanner) Scan(v any) error {
 	var s sql.NullString
 	if err := s.Scan(v); err != nil {

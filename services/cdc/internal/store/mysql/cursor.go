@@ -9,7 +9,6 @@ import (
 // reconcileCursor is the laboratory that was compared last.
 const reconcileCursor = "reconcile"
 
-// Turn implements reconcile.Cursor.
 func (s *Store) Turn(ctx context.Context) (int64, error) {
 	var lab int64
 	err := s.db.QueryRowContext(ctx, "SELECT position FROM cdc_cursor WHERE name = ?", reconcileCursor).Scan(&lab)
@@ -19,7 +18,6 @@ func (s *Store) Turn(ctx context.Context) (int64, error) {
 	return lab, s.fault(ctx, wrap("read cursor", err))
 }
 
-// SetTurn implements reconcile.Cursor.
 func (s *Store) SetTurn(ctx context.Context, lab int64) error {
 	_, err := s.db.ExecContext(ctx, "INSERT INTO cdc_cursor (name, position) VALUES (?, ?)"+
 		" ON DUPLICATE KEY UPDATE position = VALUES(position)", reconcileCursor, lab)

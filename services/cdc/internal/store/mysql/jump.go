@@ -20,7 +20,6 @@ const (
 
 const nowMillis = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000"
 
-// Jump implements supervise.Jumps.
 func (s *Store) Jump(ctx context.Context, connectors []string) error {
 	for _, name := range connectors {
 		if err := s.note(ctx, name, toForget); err != nil {
@@ -30,7 +29,6 @@ func (s *Store) Jump(ctx context.Context, connectors []string) error {
 	return nil
 }
 
-// Jumped implements supervise.Jumps.
 func (s *Store) Jumped(ctx context.Context, connector string) error {
 	return s.note(ctx, connector, resumed)
 }
@@ -41,7 +39,6 @@ func (s *Store) note(ctx context.Context, connector string, state int) error {
 	return s.fault(ctx, wrap("note a jump", err))
 }
 
-// Jumping implements supervise.Jumps.
 func (s *Store) Jumping(ctx context.Context) (map[string]bool, error) {
 	const query = "SELECT name FROM cdc_walk WHERE name LIKE ? AND last_user_id = ?"
 	connectors := map[string]bool{}
@@ -54,7 +51,6 @@ func (s *Store) Jumping(ctx context.Context) (map[string]bool, error) {
 	return connectors, s.fault(ctx, wrap("read jumps", err))
 }
 
-// Landed implements heartbeat.Jumps.
 func (s *Store) Landed(ctx context.Context, connector string, beatAt time.Time) (bool, error) {
 	const landed = "name = ? AND last_user_id = ? AND mark < ?"
 	args := []any{jumpPrefix + connector, resumed, beatAt.UnixMilli()}

@@ -32,7 +32,7 @@ func encodeList[T int64 | string](values []T) any {
 // computation yields: the row is written again.
 type listScanner[T int64 | string] struct{ to *[]T }
 
-// Scan implements sql.Scanner.
+// Scan decodes a JSON list; NULL becomes a nil slice.
 func (l listScanner[T]) Scan(v any) error {
 	*l.to = nil
 	var raw []byte

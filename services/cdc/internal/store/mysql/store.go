@@ -10,10 +10,14 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 	"regexp"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
@@ -39,6 +43,14 @@ type Store struct {
 	complete *statements // for phase running
 	partial  *statements // for phase migration
 }
+
+var _ supervise.Jumps = (*Store)(nil)
+
+var _ reconcile.Cursor = (*Store)(nil)
+
+var _ heartbeat.Jumps = (*Store)(nil)
+
+var _ materialize.Walks = (*Store)(nil)
 
 // New returns a store.
 func New(d Deps) *Store {

@@ -14,13 +14,11 @@ const walkRow = "user_meta"
 const restartWalk = "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, 0, ?)" +
 	" ON DUPLICATE KEY UPDATE last_user_id = 0, mark = GREATEST(mark + 1, VALUES(mark))"
 
-// Restart implements materialize.Walks.
 func (s *Store) Restart(ctx context.Context) error {
 	_, err := s.db.ExecContext(ctx, restartWalk, walkRow, s.clock.Now().UnixMilli())
 	return s.fault(ctx, wrap("restart walk", err))
 }
 
-// Position implements materialize.Walks.
 func (s *Store) Position(ctx context.Context) (materialize.Position, bool, error) {
 	var p materialize.Position
 	err := s.db.QueryRowContext(ctx, "SELECT last_user_id, mark FROM cdc_walk WHERE name = ?", walkRow).
@@ -31,7 +29,6 @@ func (s *Store) Position(ctx context.Context) (materialize.Position, bool, error
 	return p, err == nil, s.fault(ctx, wrap("read walk", err))
 }
 
-// Advance implements materialize.Walks.
 func (s *Store) Advance(
 	ctx context.Context, from materialize.Position, userID int64,
 ) (materialize.Position, bool, error) {
@@ -42,7 +39,6 @@ func (s *Store) Advance(
 	return to, done, err
 }
 
-// Finish implements materialize.Walks.
 func (s *Store) Finish(ctx context.Context, at materialize.Position) (bool, error) {
 	return s.one(ctx, "DELETE FROM cdc_walk WHERE name = ? AND last_user_id = ? AND mark = ?", walkRow, at.UserID, at.Mark)
 }

@@ -12,6 +12,8 @@ import (
 // Observe is the store as observe.Store.
 type Observe struct{ *Store }
 
+var _ observe.Store = (*Observe)(nil)
+
 func (s *Store) report(a observe.Access, reportID int64) (observe.Report, error) {
 	r, ok := s.Reports[reportID]
 	if !ok || r.LabID != a.Lab.LabID() || a.OwnBills && r.DoctorID != a.DoctorID {
@@ -20,7 +22,6 @@ func (s *Store) report(a observe.Access, reportID int64) (observe.Report, error)
 	return r.Report, nil
 }
 
-// Lock implements observe.Store.
 func (s Observe) Lock(_ context.Context, a observe.Access, reportID int64, work func(observe.Locked) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +37,6 @@ func (s Observe) Lock(_ context.Context, a observe.Access, reportID int64, work 
 	return nil
 }
 
-// Counts implements observe.Store.
 func (s Observe) Counts(_ context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,15 +71,14 @@ type counted struct {
 	log    []activitylog.Entry
 }
 
-// Report implements observe.Locked.
+var _ observe.Locked = (*counted)(nil)
+
 func (l *counted) Report() observe.Report { return l.report }
 
-// Counts implements observe.Locked.
 func (l *counted) Counts(_ context.Context, testID int64) ([]observe.Count, error) {
 	return ofReport(l.counts, l.report.ID, testID), nil
 }
 
-// KnownCells implements observe.Locked.
 func (l *counted) KnownCells(_ context.Context, ids []int64) (map[int64]bool, error) {
 	known := map[int64]bool{}
 	for _, id := range ids {
@@ -90,14 +89,12 @@ func (l *counted) KnownCells(_ context.Context, ids []int64) (map[int64]bool, er
 	return known, nil
 }
 
-// Put implements observe.Locked.
 func (l *counted) Put(_ context.Context, testID int64, c observe.Count) error {
 	c.Tallies = slices.Clone(c.Tallies)
 	l.counts[observe.Key{ReportID: l.report.ID, TestID: testID, Observer: c.Observer}] = c
 	return nil
 }
 
-// Log implements observe.Locked.
 func (l *counted) Log(_ context.Context, e activitylog.Entry) error {
 	l.log = append(l.log, e)
 	return nil

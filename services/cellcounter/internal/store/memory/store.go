@@ -48,6 +48,8 @@ type Store struct {
 	log    []activitylog.Entry           // guarded by mu
 }
 
+var _ configure.Store = (*Store)(nil)
+
 // New returns an empty store.
 func New() *Store {
 	return &Store{Tests: map[int64]Test{}, CellsByID: map[int64]mapping.Cell{}, Reports: map[int64]Report{},
@@ -62,7 +64,6 @@ func (s *Store) test(id int64, owner mapping.Owner) (Test, error) {
 	return t, nil
 }
 
-// Read implements configure.Store.
 func (s *Store) Read(_ context.Context, testID int64, owner mapping.Owner) (configure.View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +89,6 @@ func (s *Store) Read(_ context.Context, testID int64, owner mapping.Owner) (conf
 	return view, nil
 }
 
-// Cells implements configure.Store.
 func (s *Store) Cells(context.Context) ([]mapping.Cell, error) {
 	ids := slices.Sorted(maps.Keys(s.CellsByID))
 	cells := make([]mapping.Cell, len(ids))
@@ -98,7 +98,6 @@ func (s *Store) Cells(context.Context) ([]mapping.Cell, error) {
 	return cells, nil
 }
 
-// Lock implements configure.Store.
 func (s *Store) Lock(_ context.Context, testID int64, owner mapping.Owner, work func(configure.Locked) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,20 +133,18 @@ type locked struct {
 	forgotten bool
 }
 
-// Rows implements configure.Locked.
+var _ configure.Locked = (*locked)(nil)
+
 func (l *locked) Rows(context.Context) ([]mapping.Row, error) { return slices.Clone(l.now.rows), nil }
 
-// Defaults implements configure.Locked.
 func (l *locked) Defaults(context.Context) ([]mapping.Row, error) {
 	return slices.Clone(l.store.scopes[scope{l.at.test, 0}].rows), nil
 }
 
-// Formats implements configure.Locked.
 func (l *locked) Formats(context.Context) (map[int64]mapping.Parameter, error) {
 	return maps.Clone(l.test.Formats), nil
 }
 
-// Cells implements configure.Locked.
 func (l *locked) Cells(_ context.Context, ids []int64) (map[int64]mapping.Cell, error) {
 	found := map[int64]mapping.Cell{}
 	for _, id := range ids {
@@ -158,25 +155,21 @@ func (l *locked) Cells(_ context.Context, ids []int64) (map[int64]mapping.Cell, 
 	return found, nil
 }
 
-// Delete implements configure.Locked.
 func (l *locked) Delete(_ context.Context, ids []int64) error {
 	l.now.rows = slices.DeleteFunc(l.now.rows, func(r mapping.Row) bool { return slices.Contains(ids, r.ID) })
 	return nil
 }
 
-// Forget implements configure.Locked.
 func (l *locked) Forget(context.Context) error {
 	l.forgotten = true
 	return nil
 }
 
-// SetTarget implements configure.Locked.
 func (l *locked) SetTarget(_ context.Context, n int) error {
 	l.now.target = n
 	return nil
 }
 
-// Apply implements configure.Locked.
 func (l *locked) Apply(_ context.Context, p mapping.Plan, _ authn.Actor) error {
 	gone := map[int64]bool{}
 	for _, row := range p.Remove {

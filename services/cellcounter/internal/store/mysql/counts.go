@@ -15,6 +15,8 @@ import (
 // Observe is the store as observe.Store.
 type Observe struct{ *Store }
 
+var _ observe.Store = (*Observe)(nil)
+
 // Lock implements observe.Store with the lock of the report's row.
 func (s Observe) Lock(
 	ctx context.Context, a observe.Access, reportID int64, work func(observe.Locked) error,
@@ -28,7 +30,6 @@ func (s Observe) Lock(
 	}))
 }
 
-// Counts implements observe.Store.
 func (s Observe) Counts(ctx context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
 	report, err := readReport(ctx, s.db, a, reportID, "")
 	if err != nil {
@@ -83,22 +84,21 @@ func scanCount(row mysqldb.Row, c *observe.Count) error {
 	return nil
 }
 
-// counted implements observe.Locked.
+// counted is the transaction that holds the locked counts.
 type counted struct {
 	tx     *sql.Tx
 	access observe.Access
 	report observe.Report
 }
 
-// Report implements observe.Locked.
+var _ observe.Locked = (*counted)(nil)
+
 func (l *counted) Report() observe.Report { return l.report }
 
-// Counts implements observe.Locked.
 func (l *counted) Counts(ctx context.Context, testID int64) ([]observe.Count, error) {
 	return readCounts(ctx, l.tx, l.access, l.report.ID, testID)
 }
 
-// KnownCells implements observe.Locked.
 func (l *counted) KnownCells(ctx context.Context, ids []int64) (map[int64]bool, error) {
 	cells, err := cellsByID(ctx, l.tx, ids)
 	known := make(map[int64]bool, len(cells))
@@ -108,7 +108,6 @@ func (l *counted) KnownCells(ctx context.Context, ids []int64) (map[int64]bool, 
 	return known, err
 }
 
-// Put implements observe.Locked.
 func (l *counted) Put(ctx context.Context, testID int64, c observe.Count) error {
 	document, err := json.Marshal(observe.DocumentsOf(c.Tallies))
 	if err != nil {
@@ -126,7 +125,6 @@ func (l *counted) Put(ctx context.Context, testID int64, c observe.Count) error 
 // logContext is the log_context of all entries of this service.
 const logContext = "CELL_COUNTER"
 
-// Log implements observe.Locked.
 func (l *counted) Log(ctx context.Context, e activitylog.Entry) error {
 	e.Context, e.ReportID, e.BillID = logContext, l.report.ID, l.report.BillID
 	_, err := activitylog.Append(ctx, l.tx, l.access.Lab, e)

@@ -33,6 +33,8 @@ type locked struct {
 	now    int64 // epoch seconds
 }
 
+var _ configure.Locked = (*locked)(nil)
+
 func (l *locked) lock(ctx context.Context) error {
 	var id int64
 	err := l.tx.QueryRowContext(ctx, "SELECT t.id "+tests, l.testID, l.owner.LabID(), l.owner.LabID()).Scan(&id)
@@ -54,12 +56,10 @@ ON DUPLICATE KEY UPDATE test_id = VALUES(test_id)`, l.testID, l.owner.LabID(), l
 	return mysqldb.Wrap("lock scope", err)
 }
 
-// Rows implements configure.Locked.
 func (l *locked) Rows(ctx context.Context) ([]mapping.Row, error) {
 	return l.rows(ctx, l.owner.LabID())
 }
 
-// Defaults implements configure.Locked.
 func (l *locked) Defaults(ctx context.Context) ([]mapping.Row, error) { return l.rows(ctx, 0) }
 
 func (l *locked) rows(ctx context.Context, scope int64) ([]mapping.Row, error) {
@@ -74,7 +74,6 @@ func (l *locked) rows(ctx context.Context, scope int64) ([]mapping.Row, error) {
 	return list, mysqldb.Wrap("read mappings", err)
 }
 
-// Formats implements configure.Locked.
 func (l *locked) Formats(ctx context.Context) (map[int64]mapping.Parameter, error) {
 	const query = "SELECT id, `index`, `order` FROM ReportFormat WHERE testId_id = ? AND isDisabled = 0"
 	formats := map[int64]mapping.Parameter{}
@@ -88,7 +87,6 @@ func (l *locked) Formats(ctx context.Context) (map[int64]mapping.Parameter, erro
 	return formats, mysqldb.Wrap("read report formats", err)
 }
 
-// Cells implements configure.Locked.
 func (l *locked) Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell, error) {
 	found := map[int64]mapping.Cell{}
 	cells, err := cellsByID(ctx, l.tx, ids)
@@ -98,7 +96,6 @@ func (l *locked) Cells(ctx context.Context, ids []int64) (map[int64]mapping.Cell
 	return found, err
 }
 
-// Delete implements configure.Locked.
 func (l *locked) Delete(ctx context.Context, ids []int64) error {
 	marks, args := mysqldb.In(ids, l.testID, l.owner.LabID())
 	_, err := l.tx.ExecContext(ctx, "DELETE FROM cell_counter_mappings WHERE test_id = ? AND lab_scope = ? AND id IN ("+
@@ -106,14 +103,12 @@ func (l *locked) Delete(ctx context.Context, ids []int64) error {
 	return mysqldb.Wrap("delete mappings", err)
 }
 
-// Forget implements configure.Locked.
 func (l *locked) Forget(ctx context.Context) error {
 	_, err := l.tx.ExecContext(ctx, "DELETE FROM cell_counter_setting WHERE test_id = ? AND lab_scope = ?", l.testID,
 		l.owner.LabID())
 	return mysqldb.Wrap("forget target", err)
 }
 
-// SetTarget implements configure.Locked.
 func (l *locked) SetTarget(ctx context.Context, n int) error {
 	_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_setting SET target_count = ? WHERE test_id = ? AND lab_scope = ?",
 		n, l.testID, l.owner.LabID())

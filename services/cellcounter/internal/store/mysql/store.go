@@ -20,6 +20,8 @@ type Store struct {
 	clock clock.Clock
 }
 
+var _ configure.Store = (*Store)(nil)
+
 // New returns a store over db, which stays the caller's to close.
 func New(db *sql.DB, c clock.Clock) *Store { return &Store{db, c} }
 
@@ -90,7 +92,6 @@ func (r *optionalRow) row() mapping.Row {
 const cellColumns = "SELECT id, name, bg_color_hex, fg_color_hex, default_key, is_disable," +
 	" is_nucleated_red, created_at, updated_at FROM cells"
 
-// Cells implements configure.Store.
 func (s *Store) Cells(ctx context.Context) ([]mapping.Cell, error) {
 	return readCells(ctx, s.db, " ORDER BY id", nil)
 }

@@ -169,7 +169,8 @@ type watchedSource struct {
 	err    error
 }
 
-// Read implements io.Reader.
+var _ io.Reader = (*watchedSource)(nil)
+
 func (s *watchedSource) Read(p []byte) (int, error) {
 	n, err := s.source.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {

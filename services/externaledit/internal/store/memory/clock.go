@@ -14,7 +14,6 @@ type Clock struct {
 // NewClock returns a clock that stands at now.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now implements clock.Clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,9 @@ import (
 	"sync"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
 const base = "mem://files"
@@ -21,6 +23,11 @@ type Files struct {
 	mu      sync.Mutex
 	objects map[string][]byte // guarded by mu
 }
+
+var (
+	_ editing.Files = (*Files)(nil)
+	_ upload.Files  = (*Files)(nil)
+)
 
 // NewFiles returns an empty store.
 func NewFiles() *Files { return &Files{objects: map[string][]byte{}} }
@@ -43,10 +50,8 @@ func prefix(scope authn.LabScope) string {
 	return "labs/" + strconv.FormatInt(scope.LabID(), 10) + "/"
 }
 
-// Key implements upload.Files.
 func (f *Files) Key(scope authn.LabScope, name string) string { return prefix(scope) + name }
 
-// Parse implements editing.Files.
 func (f *Files) Parse(text string) (string, error) {
 	key := strings.TrimPrefix(text, base+"/")
 	if key == "" || strings.Contains(key, "..") || strings.Contains(key, "://") {
@@ -58,12 +63,10 @@ func (f *Files) Parse(text string) (string, error) {
 // URL implements editing.Files and upload.Files.
 func (f *Files) URL(key string) string { return base + "/" + key }
 
-// Owns implements editing.Files.
 func (f *Files) Owns(scope authn.LabScope, key string) bool {
 	return strings.HasPrefix(key, prefix(scope))
 }
 
-// Exists implements editing.Files.
 func (f *Files) Exists(_ context.Context, scope authn.LabScope, key string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -78,7 +81,6 @@ func (f *Files) Add(key string, content []byte) {
 	f.objects[key] = content
 }
 
-// Link implements editing.Files.
 func (f *Files) Link(_ context.Context, scope authn.LabScope, key string) (string, error) {
 	if strings.HasPrefix(key, "labs/") && !f.Owns(scope, key) {
 		return "", blob.ErrNotFound
@@ -86,7 +88,6 @@ func (f *Files) Link(_ context.Context, scope authn.LabScope, key string) (strin
 	return "https://link/" + key, nil
 }
 
-// Put implements upload.Files.
 func (f *Files) Put(ctx context.Context, _ authn.LabScope, key, _ string, source io.Reader) (int64, error) {
 	content, err := io.ReadAll(source)
 	if err != nil {
@@ -101,7 +102,6 @@ func (f *Files) Put(ctx context.Context, _ authn.LabScope, key, _ string, source
 	return int64(len(content)), nil
 }
 
-// Open implements upload.Files.
 func (f *Files) Open(_ context.Context, _ authn.LabScope, key string, offset, length int64) (io.ReadCloser, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +112,6 @@ func (f *Files) Open(_ context.Context, _ authn.LabScope, key string, offset, le
 	return io.NopCloser(bytes.NewReader(content[offset:min(offset+length, int64(len(content)))])), nil
 }
 
-// Delete implements upload.Files.
 func (f *Files) Delete(_ context.Context, _ authn.LabScope, key string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -151,7 +151,6 @@ func (l *locked) LinkFiles(_ context.Context, f session.Files) error {
 // Touch implements upload.Reports: nothing is stale here but by the test's own clock.
 func (s *Store) Touch(context.Context, authn.LabScope, int64) error { return nil }
 
-// Abandon implements upload.Discards.
 func (s *Store) Abandon(_ context.Context, scope authn.LabScope, uploadID int64) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +164,6 @@ func (s *Store) Abandon(_ context.Context, scope authn.LabScope, uploadID int64)
 	return true, nil
 }
 
-// Forget implements upload.Discards.
 func (s *Store) Forget(_ context.Context, scope authn.LabScope, uploadID int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

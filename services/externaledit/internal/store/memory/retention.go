@@ -11,7 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 )
 
-// Outdated implements sweep.Store.
 func (s *Store) Outdated(
 	_ context.Context, r session.Retention, now time.Time, after int64, limit int,
 ) ([]sweep.Outdated, error) {
@@ -36,7 +35,6 @@ func (s *Store) Outdated(
 	})
 }
 
-// Retire implements sweep.Store.
 func (s *Store) Retire(
 	ctx context.Context, scope authn.LabScope, o sweep.Outdated, files session.Upload,
 ) (retired bool, err error) {

@@ -25,6 +25,11 @@ type Store struct {
 	state state // guarded by mu
 }
 
+var (
+	_ sweep.Store     = (*Store)(nil)
+	_ upload.Discards = (*Store)(nil)
+)
+
 // state is replaced as a whole by every transaction that commits.
 type state struct {
 	reports   map[int64]report
@@ -204,7 +209,6 @@ func (s *Store) Session(_ context.Context, scope authn.LabScope, id int64) (sess
 	return read(s, func(st state) (session.Session, error) { return st.session(scope, id) })
 }
 
-// Active implements editing.Reports.
 func (s *Store) Active(_ context.Context, scope authn.LabScope, reportID int64) (session.Session, error) {
 	return read(s, func(st state) (session.Session, error) {
 		if found := st.active(scope, reportID); found != nil {
@@ -214,7 +218,6 @@ func (s *Store) Active(_ context.Context, scope authn.LabScope, reportID int64) 
 	})
 }
 
-// Open implements editing.Reports.
 func (s *Store) Open(_ context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error) {
 	return read(s, func(st state) ([]session.Session, error) {
 		var open []session.Session
@@ -227,12 +230,10 @@ func (s *Store) Open(_ context.Context, scope authn.LabScope, reportIDs []int64)
 	})
 }
 
-// Revision implements upload.Reports.
 func (s *Store) Revision(_ context.Context, scope authn.LabScope, sessionID, number int64) (session.Revision, error) {
 	return read(s, func(st state) (session.Revision, error) { return st.revision(scope, sessionID, number) })
 }
 
-// Revisions implements history.Reports.
 func (s *Store) Revisions(
 	_ context.Context, scope authn.LabScope, reportID int64, p session.Page,
 ) ([]session.Revision, error) {
@@ -244,7 +245,6 @@ func (s *Store) Revisions(
 	})
 }
 
-// Holding implements history.Reports.
 func (s *Store) Holding(
 	_ context.Context, scope authn.LabScope, reportID int64, f session.Files,
 ) (session.Revision, error) {
@@ -256,7 +256,6 @@ func (s *Store) Holding(
 // Lead implements sweep.Store: there is one process.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error { return work(ctx) }
 
-// Expired implements sweep.Store.
 func (s *Store) Expired(_ context.Context, now time.Time, limit int) ([]sweep.Due, error) {
 	return read(s, func(st state) ([]sweep.Due, error) {
 		var due []sweep.Due
@@ -269,7 +268,6 @@ func (s *Store) Expired(_ context.Context, now time.Time, limit int) ([]sweep.Du
 	})
 }
 
-// CloseOrphan implements sweep.Store.
 func (s *Store) CloseOrphan(_ context.Context, scope authn.LabScope, reportID int64, now time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +285,6 @@ func (s *Store) CloseOrphan(_ context.Context, scope authn.LabScope, reportID in
 	return true, nil
 }
 
-// Stale implements sweep.Store.
 func (s *Store) Stale(_ context.Context, before time.Time, after int64, limit int) ([]session.Upload, error) {
 	return read(s, func(st state) ([]session.Upload, error) {
 		var stale []session.Upload
@@ -313,17 +310,20 @@ type (
 	History struct{ *Store }
 )
 
-// Lock implements editing.Reports.
+var (
+	_ editing.Reports = (*Editing)(nil)
+	_ upload.Reports  = (*Uploading)(nil)
+	_ history.Reports = (*History)(nil)
+)
+
 func (s Editing) Lock(_ context.Context, scope authn.LabScope, id int64, work func(editing.Locked) error) error {
 	return s.lock(scope, id, func(l *locked) error { return work(l) })
 }
 
-// Lock implements upload.Reports.
 func (s Uploading) Lock(_ context.Context, scope authn.LabScope, id int64, work func(upload.Locked) error) error {
 	return s.lock(scope, id, func(l *locked) error { return work(l) })
 }
 
-// Lock implements history.Reports.
 func (s History) Lock(_ context.Context, scope authn.LabScope, id int64, work func(history.Locked) error) error {
 	return s.lock(scope, id, func(l *locked) error { return work(l) })
 }

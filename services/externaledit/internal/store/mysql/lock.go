@@ -84,7 +84,8 @@ func (l *locked) Once(
 // Editing is the store as editing.Reports: a locked report shows each use case the part that it may touch.
 type Editing struct{ *Store }
 
-// Lock implements editing.Reports.
+var _ editing.Reports = (*Editing)(nil)
+
 func (s Editing) Lock(
 	ctx context.Context, scope authn.LabScope, reportID int64, work func(editing.Locked) error,
 ) error {
@@ -94,7 +95,8 @@ func (s Editing) Lock(
 // Uploads is the store as upload.Reports.
 type Uploads struct{ *Store }
 
-// Lock implements upload.Reports.
+var _ upload.Reports = (*Uploads)(nil)
+
 func (s Uploads) Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(upload.Locked) error) error {
 	return s.lock(ctx, scope, reportID, func(l *locked) error { return work(l) })
 }
@@ -102,7 +104,8 @@ func (s Uploads) Lock(ctx context.Context, scope authn.LabScope, reportID int64,
 // History is the store as history.Reports.
 type History struct{ *Store }
 
-// Lock implements history.Reports.
+var _ history.Reports = (*History)(nil)
+
 func (s History) Lock(
 	ctx context.Context, scope authn.LabScope, reportID int64, work func(history.Locked) error,
 ) error {

@@ -35,7 +35,8 @@ type prefixed struct {
 	first []any
 }
 
-// Scan implements mysqldb.Row.
+var _ mysqldb.Row = (*prefixed)(nil)
+
 func (p prefixed) Scan(into ...any) error { return p.Row.Scan(append(p.first, into...)...) }
 
 // Retire deletes a save that its report does not link; its files become those of an abandoned upload, unless another

@@ -30,6 +30,8 @@ type Channels struct {
 	hub    *redisdb.Hub
 }
 
+var _ watch.Log = (*Channels)(nil)
+
 // New returns the channels of client, which stays the caller's to close, after Close.
 func New(client goredis.UniversalClient) *Channels {
 	return &Channels{client: client, script: goredis.NewScript(appendScript), hub: redisdb.NewHub(client)}
@@ -41,14 +43,12 @@ func (c *Channels) Close() error { return c.hub.Close() }
 // key is the stream of a channel.
 func key(channel string) string { return "external_edit_log:{" + channel + "}" }
 
-// Append implements delivery.Channels.
 func (c *Channels) Append(ctx context.Context, channel string, e watch.Entry) error {
 	err := c.script.Run(ctx, c.client, []string{key(channel)}, e.ID, e.Event, e.Data, keptEvents, int(keptFor.Seconds()),
 		channel).Err()
 	return wrap("append event", err)
 }
 
-// Last implements watch.Log.
 func (c *Channels) Last(ctx context.Context, channel string) (string, error) {
 	newest, err := c.client.XRevRangeN(ctx, key(channel), "+", "-", 1).Result()
 	if err != nil || len(newest) == 0 {
@@ -57,7 +57,6 @@ func (c *Channels) Last(ctx context.Context, channel string) (string, error) {
 	return newest[0].ID, nil
 }
 
-// After implements watch.Log.
 func (c *Channels) After(ctx context.Context, channel, id string, limit int) ([]watch.Entry, error) {
 	found, err := c.client.XRangeN(ctx, key(channel), "("+id, "+", int64(limit)).Result()
 	if err != nil {
@@ -72,7 +71,6 @@ func (c *Channels) After(ctx context.Context, channel, id string, limit int) ([]
 	return entries, nil
 }
 
-// Listen implements watch.Log.
 func (c *Channels) Listen(ctx context.Context, channel string) (<-chan struct{}, func(), error) {
 	signal, stop, err := c.hub.Listen(ctx, channel)
 	return signal, stop, wrap("listen to events", err)

@@ -11,10 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
-// Lead implements sweep.Store.
 func (*Store) Lead(ctx context.Context, work func(context.Context) error) error { return work(ctx) }
 
-// Idle implements sweep.Store.
 func (s *Store) Idle(_ context.Context, before time.Time, after sweep.Position, limit int) ([]sweep.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +31,6 @@ func compare(a, b sweep.Position) int {
 	return cmp.Or(a.LastActivity.Compare(b.LastActivity), cmp.Compare(a.ID, b.ID))
 }
 
-// Suspect implements sweep.Store.
 func (s *Store) Suspect(_ context.Context, lab authn.LabScope, token string, before time.Time) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,7 +42,6 @@ func (s *Store) Suspect(_ context.Context, lab authn.LabScope, token string, bef
 	return idle, nil
 }
 
-// Retire implements sweep.Store.
 func (s *Store) Retire(
 	_ context.Context,
 	lab authn.LabScope,

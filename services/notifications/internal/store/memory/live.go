@@ -9,7 +9,6 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// Newest implements live.Store.
 func (s *Store) Newest(_ context.Context, v notification.Viewer) (live.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -19,7 +18,6 @@ func (s *Store) Newest(_ context.Context, v notification.Viewer) (live.Position,
 	return live.Position{}, nil
 }
 
-// Position implements live.Store.
 func (s *Store) Position(_ context.Context, v notification.Viewer, id int64) (live.Position, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -31,7 +29,6 @@ func (s *Store) Position(_ context.Context, v notification.Viewer, id int64) (li
 	return live.Position{}, notification.ErrNotFound
 }
 
-// After implements live.Store.
 func (s *Store) After(
 	_ context.Context,
 	v notification.Viewer,

@@ -11,9 +11,12 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
 // User is a lab user of the platform.
@@ -63,6 +66,14 @@ type Store struct {
 	events     []outbox.Event
 }
 
+var (
+	_ device.Store = (*Store)(nil)
+	_ inbox.Store  = (*Store)(nil)
+	_ live.Store   = (*Store)(nil)
+	_ notify.Store = (*Store)(nil)
+	_ sweep.Store  = (*Store)(nil)
+)
+
 type labActivity struct {
 	lab int64
 	notification.Activity
@@ -99,7 +110,6 @@ func (s *Store) Events() []outbox.Event {
 	return slices.Clone(s.events)
 }
 
-// Zone implements inbox.Store.
 func (*Store) Zone(context.Context, authn.LabScope) (*time.Location, error) { return time.UTC, nil }
 
 func sees(v notification.Viewer, n stored) bool {
@@ -144,7 +154,6 @@ func (s *Store) readOn(v notification.Viewer, id int64) *int64 {
 	return s.read[readerOf(v, id)]
 }
 
-// List implements inbox.Store.
 func (s *Store) List(
 	_ context.Context,
 	v notification.Viewer,
@@ -162,7 +171,6 @@ func (s *Store) List(
 	return list, nil
 }
 
-// Unread implements inbox.Store.
 func (s *Store) Unread(_ context.Context, v notification.Viewer, w notification.Window, most int) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +183,6 @@ func (s *Store) Unread(_ context.Context, v notification.Viewer, w notification.
 	return int64(min(n, most)), nil
 }
 
-// ActivitiesOf implements inbox.Store.
 func (s *Store) ActivitiesOf(
 	_ context.Context, lab authn.LabScope, ids []int64, most int,
 ) (map[int64][]notification.Activity, error) {
@@ -191,7 +198,6 @@ func (s *Store) ActivitiesOf(
 	return found, nil
 }
 
-// Activities implements inbox.Store.
 func (s *Store) Activities(
 	_ context.Context,
 	v notification.Viewer,
@@ -210,7 +216,6 @@ func (s *Store) Activities(
 	return list, nil
 }
 
-// Mark implements inbox.Store.
 func (s *Store) Mark(
 	_ context.Context, v notification.Viewer, id int64, a notification.Action, now time.Time,
 ) (*int64, error) {
@@ -240,7 +245,6 @@ func (s *Store) mark(v notification.Viewer, id int64, a notification.Action, now
 	return s.read[at]
 }
 
-// MarkRead implements inbox.Store.
 func (s *Store) MarkRead(
 	_ context.Context,
 	v notification.Viewer,
@@ -260,7 +264,6 @@ func (s *Store) MarkRead(
 	return n, nil
 }
 
-// Add implements notify.Store.
 func (s *Store) Add(
 	_ context.Context, lab authn.LabScope, n notify.New, push func(id int64) (outbox.Event, error), now time.Time,
 ) (int64, bool, error) {

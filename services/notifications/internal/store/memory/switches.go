@@ -27,7 +27,6 @@ func (o owned) of(v notification.Viewer) bool {
 	return o.lab == v.Lab.LabID() && o.kind == kind && o.id == id
 }
 
-// Kinds implements preference.Store.
 func (s *Store) Kinds(_ context.Context, lab authn.LabScope) ([]notification.Kind, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,7 +37,6 @@ func (s *Store) Kinds(_ context.Context, lab authn.LabScope) ([]notification.Kin
 	return kinds, nil
 }
 
-// Kind implements notify.Store.
 func (s *Store) Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error) {
 	kinds, _ := s.Kinds(ctx, lab)
 	for _, k := range kinds {
@@ -49,7 +47,6 @@ func (s *Store) Kind(ctx context.Context, lab authn.LabScope, typeID int64) (not
 	return notification.Kind{}, notification.ErrNoType
 }
 
-// SetKinds implements preference.Store.
 func (s *Store) SetKinds(
 	_ context.Context,
 	lab authn.LabScope,
@@ -65,14 +62,12 @@ func (s *Store) SetKinds(
 	return nil
 }
 
-// User implements preference.Store.
 func (s *Store) User(_ context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error) {
 	u, ok := s.Users[userID]
 	ok = ok && u.LabID == lab.LabID()
 	return ok, ok && u.Admin, nil
 }
 
-// Preferences implements preference.Store.
 func (s *Store) Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error) {
 	kinds, _ := s.Kinds(ctx, v.Lab)
 	s.mu.Lock()
@@ -91,7 +86,6 @@ func (s *Store) Preferences(ctx context.Context, v notification.Viewer) ([]notif
 	return list, nil
 }
 
-// SetPreferences implements preference.Store.
 func (s *Store) SetPreferences(
 	_ context.Context, v notification.Viewer, switches []notification.Switch, after outbox.Event, _ time.Time,
 ) error {
@@ -104,7 +98,6 @@ func (s *Store) SetPreferences(
 	return nil
 }
 
-// Claim implements device.Store.
 func (s *Store) Claim(_ context.Context, v notification.Viewer, d device.Device, now time.Time) (device.Lists, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +113,6 @@ func (s *Store) Claim(_ context.Context, v notification.Viewer, d device.Device,
 	return d.Lists, nil
 }
 
-// SaveTopics implements device.Store.
 func (s *Store) SaveTopics(
 	_ context.Context,
 	v notification.Viewer,
@@ -142,7 +134,6 @@ func (s *Store) SaveTopics(
 	return nil
 }
 
-// Find implements device.Store.
 func (s *Store) Find(_ context.Context, v notification.Viewer, token string) (device.Lists, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +144,6 @@ func (s *Store) Find(_ context.Context, v notification.Viewer, token string) (de
 	return d.Lists, true, nil
 }
 
-// Undo implements device.Store.
 func (s *Store) Undo(
 	_ context.Context, v notification.Viewer, token string, done device.Done, undo func(gone, missing []string) error,
 ) error {
@@ -184,7 +174,6 @@ func (s *Store) Undo(
 	return nil
 }
 
-// Forget implements device.Store.
 func (s *Store) Forget(_ context.Context, v notification.Viewer, token string, generation int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +184,6 @@ func (s *Store) Forget(_ context.Context, v notification.Viewer, token string, g
 	return nil
 }
 
-// Drop implements device.Store.
 func (s *Store) Drop(_ context.Context, v notification.Viewer, token string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +193,6 @@ func (s *Store) Drop(_ context.Context, v notification.Viewer, token string) err
 	return nil
 }
 
-// OfLogin implements device.Store.
 func (s *Store) OfLogin(_ context.Context, v notification.Viewer) ([]device.Device, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +211,6 @@ func (s *Store) OfLogin(_ context.Context, v notification.Viewer) ([]device.Devi
 	return list, nil
 }
 
-// Wanted implements device.Store.
 func (s *Store) Wanted(ctx context.Context, v notification.Viewer) ([]notification.Kind, error) {
 	preferences, _ := s.Preferences(ctx, v)
 	var kinds []notification.Kind

@@ -36,7 +36,6 @@ func ownedArgs(v notification.Viewer, token string) []any {
 	return []any{token, v.Lab.LabID(), kind, v.Type, id}
 }
 
-// Claim implements device.Store.
 func (s *Store) Claim(
 	ctx context.Context, v notification.Viewer, d device.Device, now time.Time,
 ) (l device.Lists, err error) {
@@ -107,7 +106,6 @@ func topicsColumn(topics []string) (string, error) {
 	return string(document), err
 }
 
-// SaveTopics implements device.Store.
 func (s *Store) SaveTopics(
 	ctx context.Context, v notification.Viewer, token string, l device.Lists, now time.Time,
 ) error {
@@ -207,7 +205,6 @@ func doubt(ctx context.Context, tx *sql.Tx, id int64, l device.Lists, topics []s
 	return err
 }
 
-// Find implements device.Store.
 func (s *Store) Find(
 	ctx context.Context, v notification.Viewer, token string,
 ) (l device.Lists, found bool, err error) {
@@ -222,20 +219,17 @@ func (s *Store) Find(
 	return l, err == nil, mysqldb.Wrap("read device", err)
 }
 
-// Forget implements device.Store.
 func (s *Store) Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error {
 	result, err := s.db.ExecContext(ctx, "DELETE FROM FcmDevices WHERE "+owned+" AND generation = ?",
 		append(ownedArgs(v, token), generation)...)
 	return oneRow("delete device", result, err)
 }
 
-// Drop implements device.Store.
 func (s *Store) Drop(ctx context.Context, v notification.Viewer, token string) error {
 	_, err := s.db.ExecContext(ctx, "DELETE FROM FcmDevices WHERE "+owned, ownedArgs(v, token)...)
 	return mysqldb.Wrap("delete device", err)
 }
 
-// OfLogin implements device.Store.
 func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.Device, error) {
 	column := "lab_user_id"
 	if v.Audience == notification.OneOrganization {
@@ -251,7 +245,6 @@ func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.De
 	return list, mysqldb.Wrap("read devices", err)
 }
 
-// Wanted implements device.Store.
 func (s *Store) Wanted(ctx context.Context, v notification.Viewer) ([]notification.Kind, error) {
 	preferences, err := s.Preferences(ctx, v)
 	if err != nil {

@@ -17,7 +17,6 @@ var sweepLock = mysqldb.Lock{Service: "notifications", Purpose: "sweep", Previou
 // Locks are those of the service's loops.
 func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("notifications"), sweepLock} }
 
-// Lead implements sweep.Store.
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
 	_, err := mysqldb.Lead(ctx, s.db, sweepLock, work)
 	return err
@@ -38,7 +37,6 @@ func (s *Store) Idle(ctx context.Context, before time.Time, after sweep.Position
 	return list, mysqldb.Wrap("find idle devices", err)
 }
 
-// Suspect implements sweep.Store.
 func (s *Store) Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error) {
 	return s.whileIdle(ctx, lab, token, before, func(tx *sql.Tx, id int64, topics []string) error {
 		pending, err := topicsColumn(topics)
@@ -51,7 +49,6 @@ func (s *Store) Suspect(ctx context.Context, lab authn.LabScope, token string, b
 	})
 }
 
-// Retire implements sweep.Store.
 func (s *Store) Retire(
 	ctx context.Context, lab authn.LabScope, token string, before time.Time, unsubscribe func([]string) error,
 ) (bool, error) {

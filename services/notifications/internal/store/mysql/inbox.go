@@ -17,7 +17,6 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// Zone implements inbox.Store.
 func (s *Store) Zone(ctx context.Context, lab authn.LabScope) (*time.Location, error) {
 	zone, err := labtime.ZoneOf(ctx, s.db, lab)
 	return zone, mysqldb.Wrap("read time zone", err)
@@ -101,7 +100,6 @@ const (
 		" AND NOT (a.activity_at = IFNULL(page.at, 0) AND a.id < IFNULL(page.oldest, 0)) WHERE a.lab_id = ?"
 )
 
-// ActivitiesOf implements inbox.Store.
 func (s *Store) ActivitiesOf(
 	ctx context.Context, lab authn.LabScope, ids []int64, most int,
 ) (map[int64][]notification.Activity, error) {
@@ -127,7 +125,6 @@ func (s *Store) ActivitiesOf(
 	return found, nil
 }
 
-// Activities implements inbox.Store.
 func (s *Store) Activities(
 	ctx context.Context,
 	v notification.Viewer,
@@ -230,7 +227,6 @@ func noteActivity(
 	return err
 }
 
-// MarkRead implements inbox.Store.
 func (s *Store) MarkRead(
 	ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time,
 ) (marked int, err error) {

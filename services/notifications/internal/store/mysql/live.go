@@ -10,7 +10,6 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// Newest implements live.Store.
 func (s *Store) Newest(ctx context.Context, v notification.Viewer) (live.Position, error) {
 	condition, args := visible(v)
 	var p live.Position
@@ -22,7 +21,6 @@ func (s *Store) Newest(ctx context.Context, v notification.Viewer) (live.Positio
 	return p, mysqldb.Wrap("find newest notification", err)
 }
 
-// Position implements live.Store.
 func (s *Store) Position(ctx context.Context, v notification.Viewer, id int64) (live.Position, error) {
 	condition, args := visible(v)
 	p := live.Position{ID: id}
@@ -34,7 +32,6 @@ func (s *Store) Position(ctx context.Context, v notification.Viewer, id int64) (
 	return p, mysqldb.Wrap("find notification", err)
 }
 
-// After implements live.Store.
 func (s *Store) After(
 	ctx context.Context,
 	v notification.Viewer,

@@ -5,11 +5,17 @@ package mysql
 import (
 	"database/sql"
 	"fmt"
+	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/coalesce"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
+	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
 // OutboxTable is the name of the service's outbox.
@@ -24,6 +30,16 @@ type Store struct {
 	additions coalesce.Reads[int64, *addition, struct{}]
 	kinds     coalesce.Reads[sameKind, struct{}, notification.Kind]
 }
+
+var _ preference.Store = (*Store)(nil)
+
+var (
+	_ device.Store = (*Store)(nil)
+	_ inbox.Store  = (*Store)(nil)
+	_ live.Store   = (*Store)(nil)
+	_ notify.Store = (*Store)(nil)
+	_ sweep.Store  = (*Store)(nil)
+)
 
 // sameKind is a type as a laboratory has it.
 type sameKind struct{ labID, typeID int64 }

@@ -22,7 +22,8 @@ type opened struct {
 	t  *testing.T
 }
 
-// Events implements storetest.Store.
+var _ storetest.Store = (*opened)(nil)
+
 func (o opened) Events() []outbox.Event {
 	rows, err := o.db.QueryContext(o.t.Context(), "SELECT aggregate, kind, payload FROM outbox_notifications ORDER BY id")
 	if err != nil {

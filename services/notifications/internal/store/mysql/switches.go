@@ -26,7 +26,6 @@ func scanKind(row mysqldb.Row, k *notification.Kind, more ...any) error {
 	return err
 }
 
-// Kinds implements preference.Store.
 func (s *Store) Kinds(ctx context.Context, lab authn.LabScope) ([]notification.Kind, error) {
 	const query = kindColumns + kindTables + " WHERE m.is_active = 1 ORDER BY m.`order`, m.id"
 	kinds, err := mysqldb.Collect(ctx, s.db, query, []any{lab.LabID()},
@@ -34,7 +33,6 @@ func (s *Store) Kinds(ctx context.Context, lab authn.LabScope) ([]notification.K
 	return kinds, mysqldb.Wrap("read notification types", err)
 }
 
-// Kind implements notify.Store.
 func (s *Store) Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error) {
 	return s.kinds.Do(ctx, sameKind{lab.LabID(), typeID}, struct{}{},
 		func(ctx context.Context, _ []struct{}) (notification.Kind, error) { return s.kind(ctx, lab, typeID) })
@@ -49,7 +47,6 @@ func (s *Store) kind(ctx context.Context, lab authn.LabScope, typeID int64) (k n
 	return k, mysqldb.Wrap("read notification type", err)
 }
 
-// SetKinds implements preference.Store.
 func (s *Store) SetKinds(
 	ctx context.Context,
 	lab authn.LabScope,
@@ -78,7 +75,6 @@ func (s *Store) SetKinds(
 	}))
 }
 
-// User implements preference.Store.
 func (s *Store) User(ctx context.Context, lab authn.LabScope, userID int64) (exists, admin bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT isAdmin FROM labUser WHERE id = ? AND labId_id = ?", userID, lab.LabID()).
 		Scan(&admin)
@@ -104,7 +100,6 @@ func switchesOf(v notification.Viewer) switchTable {
 	return switchTable{"LoginNotificationPreferences", []string{"user_type", "user_id"}, []any{kind, id}}
 }
 
-// Preferences implements preference.Store.
 func (s *Store) Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error) {
 	own := switchesOf(v)
 	args := append([]any{v.Lab.LabID(), v.Lab.LabID()}, own.login...)
@@ -118,7 +113,6 @@ func (s *Store) Preferences(ctx context.Context, v notification.Viewer) ([]notif
 	return list, mysqldb.Wrap("read preferences", err)
 }
 
-// SetPreferences implements preference.Store.
 func (s *Store) SetPreferences(
 	ctx context.Context, v notification.Viewer, switches []notification.Switch, after outbox.Event, now time.Time,
 ) error {

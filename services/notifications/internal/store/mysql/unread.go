@@ -29,7 +29,6 @@ const (
 	markEvery = 10 * time.Minute
 )
 
-// Unread implements inbox.Store.
 func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notification.Window, most int) (int64, error) {
 	mark, err := s.readMark(ctx, v)
 	if err != nil {

@@ -57,6 +57,8 @@ type fixture struct {
 	documents *driver.Database
 }
 
+var _ storetest.Fixture = (*fixture)(nil)
+
 // Put implements storetest.Fixture. The id of a report names the billing rows of its profile too.
 func (f fixture) Put(row memory.Row) {
 	f.t.Helper()
@@ -84,7 +86,6 @@ func (f fixture) Put(row memory.Row) {
 	}
 }
 
-// Get implements storetest.Fixture.
 func (f fixture) Get(id int64) memory.Row {
 	f.t.Helper()
 	row := memory.Row{Tests: make([]int64, 1)}
@@ -131,14 +132,12 @@ func (f fixture) Get(id int64) memory.Row {
 	return row
 }
 
-// AddParameter implements storetest.Fixture.
 func (f fixture) AddParameter(p rerun.Parameter) {
 	f.t.Helper()
 	f.exec("INSERT INTO ReportFormat (testId_id, `index`, `order`, parameterName) VALUES (?, ?, ?, ?)",
 		p.TestID, p.Index, p.Order, p.Name)
 }
 
-// Disown implements storetest.Fixture.
 func (f fixture) Disown() {
 	f.t.Helper()
 	_, err := f.documents.Collection("SampleRerun").UpdateMany(f.t.Context(), bson.D{},

@@ -13,7 +13,8 @@ import (
 // Requests is the store as request.Reports: a locked report shows each use case the part that it may touch.
 type Requests struct{ *Store }
 
-// Lock implements request.Reports.
+var _ request.Reports = (*Requests)(nil)
+
 func (s Requests) Lock(
 	ctx context.Context, scope authn.LabScope, reportID int64, work func(request.Locked) error,
 ) error {
@@ -23,7 +24,8 @@ func (s Requests) Lock(
 // Receipts is the store as receive.Reports.
 type Receipts struct{ *Store }
 
-// Lock implements receive.Reports.
+var _ receive.Reports = (*Receipts)(nil)
+
 func (s Receipts) Lock(
 	ctx context.Context, scope authn.LabScope, reportID int64, work func(receive.Locked) error,
 ) error {
@@ -33,7 +35,8 @@ func (s Receipts) Lock(
 // Closings is the store as closing.Reports.
 type Closings struct{ *Store }
 
-// Lock implements closing.Reports.
+var _ closing.Reports = (*Closings)(nil)
+
 func (s Closings) Lock(
 	ctx context.Context, scope authn.LabScope, reportID int64, work func(closing.Locked) error,
 ) error {
@@ -43,7 +46,8 @@ func (s Closings) Lock(
 // Sweeps is the store as sweep.Reports.
 type Sweeps struct{ *Store }
 
-// Lock implements sweep.Reports.
+var _ sweep.Reports = (*Sweeps)(nil)
+
 func (s Sweeps) Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(sweep.Locked) error) error {
 	return s.lock(ctx, scope, reportID, func(l *locked) error { return work(l) })
 }

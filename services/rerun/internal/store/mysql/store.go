@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"github.com/labplatform/labplatform/services/rerun/internal/listing"
 	"maps"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -17,6 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/reportformat"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
@@ -29,6 +31,12 @@ type Store struct {
 	outbox outbox.Table
 	clock  clock.Clock
 }
+
+var _ listing.Reports = (*Store)(nil)
+
+var (
+	_ autorerun.Subjects = (*Store)(nil)
+)
 
 // New returns a store over db, which stays the caller's to close.
 func New(db *sql.DB, c clock.Clock) (*Store, error) {

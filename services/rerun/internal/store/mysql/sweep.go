@@ -22,7 +22,6 @@ func (s *Store) Lead(ctx context.Context, work func(context.Context) error) erro
 	return err
 }
 
-// Flags implements sweep.Reports.
 func (s *Store) Flags(ctx context.Context, scope authn.LabScope, ids []int64) (map[int64]rerun.Flag, error) {
 	if len(ids) == 0 {
 		return map[int64]rerun.Flag{}, nil
@@ -34,7 +33,6 @@ func (s *Store) Flags(ctx context.Context, scope authn.LabScope, ids []int64) (m
 	return s.flags(ctx, "labId_id = ? AND id IN (?"+strings.Repeat(", ?", len(ids)-1)+")", args...)
 }
 
-// OpenReports implements sweep.Reports.
 func (s *Store) OpenReports(
 	ctx context.Context, scope authn.LabScope, after int64, limit int,
 ) (map[int64]rerun.Flag, error) {
@@ -55,12 +53,10 @@ func (s *Store) flags(ctx context.Context, condition string, args ...any) (map[i
 	return flags, wrap("read flags", err)
 }
 
-// Laboratories implements sweep.Reports.
 func (s *Store) Laboratories(ctx context.Context) ([]int64, error) {
 	return s.laboratories(ctx, "SELECT id FROM labs ORDER BY id")
 }
 
-// OpenLaboratories implements sweep.Reports.
 func (s *Store) OpenLaboratories(ctx context.Context) ([]int64, error) {
 	return s.laboratories(
 		ctx,

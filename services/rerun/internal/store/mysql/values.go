@@ -8,7 +8,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// PresentValues implements listing.Reports.
 func (s *Store) PresentValues(ctx context.Context, scope authn.LabScope, reportID int64) (map[int]string, error) {
 	const query = "SELECT v.`index`, v.value FROM reportValues v" +
 		" JOIN labReportRelation r ON r.id = v.labReportId_id WHERE r.id = ? AND r.labId_id = ?"

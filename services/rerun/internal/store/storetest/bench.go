@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/aftercommit"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
@@ -40,7 +41,8 @@ type Bench struct {
 // Hand is a clock that a test moves.
 type Hand struct{ past atomic.Int64 }
 
-// Now implements clock.Clock.
+var _ clock.Clock = (*Hand)(nil)
+
 func (h *Hand) Now() time.Time { return Now.Add(time.Duration(h.past.Load())) }
 
 // Move lets time pass.
@@ -103,7 +105,8 @@ func (b *Bench) newID() string { return fmt.Sprintf("id-%d", b.ids.Add(1)) }
 // atOnce does work after a commit before the answer, so that tests see its outcome.
 type atOnce struct{ counts *Counts }
 
-// Do implements aftercommit.Queue.
+var _ aftercommit.Queue = (*atOnce)(nil)
+
 func (a atOnce) Do(ctx context.Context, _ int64, name string, work func(context.Context) error) {
 	if err := work(ctx); err != nil {
 		a.counts.Failed(name)
@@ -112,7 +115,8 @@ func (a atOnce) Do(ctx context.Context, _ int64, name string, work func(context.
 
 type noIndex struct{}
 
-// SyncUser implements aftercommit.Index.
+var _ aftercommit.Index = (*noIndex)(nil)
+
 func (noIndex) SyncUser(context.Context, authn.LabScope, int64) error { return nil }
 
 var quiet = slog.New(slog.DiscardHandler)

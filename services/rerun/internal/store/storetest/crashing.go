@@ -204,22 +204,25 @@ type (
 	Sweeps struct{ Reports }
 )
 
-// Lock implements request.Reports.
+var (
+	_ request.Reports = (*Requests)(nil)
+	_ receive.Reports = (*Receipts)(nil)
+	_ closing.Reports = (*Closings)(nil)
+	_ sweep.Reports   = (*Sweeps)(nil)
+)
+
 func (r Requests) Lock(ctx context.Context, s authn.LabScope, id int64, work func(request.Locked) error) error {
 	return r.Reports.Lock(ctx, s, id, func(l Locked) error { return work(l) })
 }
 
-// Lock implements receive.Reports.
 func (r Receipts) Lock(ctx context.Context, s authn.LabScope, id int64, work func(receive.Locked) error) error {
 	return r.Reports.Lock(ctx, s, id, func(l Locked) error { return work(l) })
 }
 
-// Lock implements closing.Reports.
 func (r Closings) Lock(ctx context.Context, s authn.LabScope, id int64, work func(closing.Locked) error) error {
 	return r.Reports.Lock(ctx, s, id, func(l Locked) error { return work(l) })
 }
 
-// Lock implements sweep.Reports.
 func (r Sweeps) Lock(ctx context.Context, s authn.LabScope, id int64, work func(sweep.Locked) error) error {
 	return r.Reports.Lock(ctx, s, id, func(l Locked) error { return work(l) })
 }

@@ -27,7 +27,6 @@ const (
 	one    = " WHERE u.id = ? AND u.labId_id = ? AND u.isDeleted = 0"
 )
 
-// IsReferredBy implements detail.Reader.
 func (s *Store) IsReferredBy(
 	ctx context.Context, lab authn.LabScope, userID, doctorID int64,
 ) (referred bool, err error) {

@@ -82,7 +82,7 @@ func name(full string, parts ...string) string {
 // list reads a JSON array; NULL is none.
 type list[T int64 | string] struct{ to *[]T }
 
-// Scan implements sql.Scanner.
+// Scan decodes a JSON list; NULL becomes an empty one.
 func (l list[T]) Scan(v any) error {
 	var raw []byte
 	switch v := v.(type) {

@@ -2,10 +2,15 @@
 // come. It only reads.
 package mysql
 
-import "database/sql"
+import (
+	"database/sql"
+	"github.com/labplatform/labplatform/services/search/internal/detail"
+)
 
 // Store reads the relational database. Its methods may be called from several goroutines.
 type Store struct{ db *sql.DB }
+
+var _ detail.Reader = (*Store)(nil)
 
 // New returns a store over db, which stays the caller's to close.
 func New(db *sql.DB) *Store { return &Store{db: db} }

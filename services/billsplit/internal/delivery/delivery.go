@@ -29,7 +29,7 @@ type Index interface {
 	SyncUsers(ctx context.Context, in *cdcv1.SyncUsersRequest, opts ...grpc.CallOption) (*cdcv1.SyncUsersResponse, error)
 }
 
-// Tasks enqueues the task that follows a split and refreshes the search documents.
+// Tasks runs in the background what follows a split: it refreshes the search documents of patients.
 type Tasks struct {
 	queue Queue
 	index Index // nil in deployments that have no search

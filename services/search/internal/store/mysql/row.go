@@ -82,7 +82,7 @@ func name(full string, parts ...string) string {
 // list reads a JSON array; NULL is none.
 type list[T int64 | string] struct{ to *[]T }
 
-// Scan decodes a JSON list; NULL becomes an empty one.
+// Scan decodes a JSON list; NULL leaves the list as it is.
 func (l list[T]) Scan(v any) error {
 	var raw []byte
 	switch v := v.(type) {

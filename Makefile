@@ -9,6 +9,8 @@ export LAB_DIR
 # The workspace is the list of modules: nothing below names one.
 MODULES = $(shell go list -m -f '{{.Dir}}')
 SERVICES = gateway $(notdir $(patsubst %/go.mod,%,$(wildcard services/*/go.mod)))
+# The main package of each service.
+COMMANDS = ./gateway/cmd/gateway $(foreach s,$(filter-out gateway,$(SERVICES)),./services/$(s)/cmd/$(s))
 
 .PHONY: help
 help: ## List the targets
@@ -16,16 +18,26 @@ help: ## List the targets
 
 # ---- the platform on this machine -------------------------------------------------------------------------
 
-.PHONY: devstack run stack-up stack-down stack-reset examples seed seed-volume
+.PHONY: devstack platform run stack-up stack-down stack-reset examples seed seed-volume
 devstack:
 	@mkdir -p $(BIN)
 	@echo "building devstack (the first time on a machine this takes a few minutes)"
 	@go build -ldflags='-s -w' -o $(BIN)/devstack ./scripts/devstack
 
-run: devstack ## Start everything here with demo data; Ctrl-C stops it. TRACES=1: with a page that shows traces. DEMO=day or off: whether the laboratory works
+# A first start waits for the compiler and for the network at once: one go build of everything, while fetch, which compiles
+# in seconds, installs the engines. devstack then finds both done.
+platform:
+	@mkdir -p $(BIN)
+	@echo "building the platform (the first time on a machine this takes two minutes; engines are fetched meanwhile)"
+	@go build -ldflags='-s -w' -o $(BIN)/fetch ./scripts/devstack/fetch $(quiet)
+	@$(BIN)/fetch & fetched=$$!; \
+	  go build -ldflags='-s -w' -o $(BIN)/ ./scripts/devstack $(COMMANDS) $(quiet) || { kill $$fetched; exit 1; }; \
+  wait $$fetched
+
+run: platform ## Start everything here with demo data; Ctrl-C stops it. TRACES=1: with a page that shows traces. DEMO=day or off: whether the laboratory works
 	@exec env $(if $(TRACES),LAB_TRACES=on) $(if $(DEMO),LAB_DEMO=$(DEMO)) $(BIN)/devstack run
 
-stack-up: devstack ## The same in the background
+stack-up: platform ## The same in the background
 	@$(BIN)/devstack up
 
 stack-down: devstack ## Stop what stack-up started
@@ -180,7 +192,7 @@ CHARTS_TEST = CHARTS_BIN=$(BIN) GOWORK=off go -C scripts/charts test -count=1 ./
 .PHONY: binaries charts charts-update dashboards
 binaries:
 	@mkdir -p $(BIN)
-	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
+	@go build -ldflags='-s -w' -o $(BIN)/ $(COMMANDS)
 
 charts: binaries dashboards ## Lint, render and test the Helm charts against the services; needs no cluster
 	@echo "check: charts"
@@ -216,7 +228,7 @@ charts-package: $(CLUSTER)/helm ## Package every chart: make charts-package VERS
 # make images REGISTRY=ghcr.io/labplatform VERSION=1.2.0 pushes an image and its bill of materials for each deployable, and of devstack
 # for trials.
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
-DEPLOYABLES = ./gateway/cmd/gateway $(foreach s,$(filter-out gateway,$(SERVICES)),./services/$(s)/cmd/$(s)) ./scripts/devstack
+DEPLOYABLES = $(COMMANDS) ./scripts/devstack
 
 $(BIN)/ko: scripts/images/go.mod
 	@echo "building the builder of images (the first time on a machine this takes some minutes)"
@@ -323,6 +335,6 @@ drills: ## Lose every store, bring it back by the handbook, and take the time: m
 	@LAB_PAGE="$(abspath $(PAGE))" go test ./scripts/e2e/restore -v -count=1 -run TestEveryStoreIsLostAloneAndComesBack -timeout 30m
 
 bench: devstack ## Measure: make bench NAME=taskqueue (gateway, labjson, …, all), QUICK=1 for a short run
-	@for s in $(SERVICES); do d=services/$$s; [ $$s = gateway ] && d=gateway; go build -o $(BIN)/$$s ./$$d/cmd/$$s || exit 1; done
+	@go build -ldflags='-s -w' -o $(BIN)/ $(COMMANDS)
 	@go build -o $(BIN)/bench ./scripts/bench
 	@QUICK="$(QUICK)" $(BIN)/bench run --name "$(or $(NAME),all)"

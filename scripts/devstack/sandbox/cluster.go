@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 )
 
@@ -31,9 +32,9 @@ type Cluster struct {
 
 // StartCluster starts the engines of the pipeline as clusters; Up then uses them in place of engines of its own.
 func (s *Sandbox) StartCluster(ctx context.Context) (Cluster, error) {
-	wanted := engines.Wanted{Kafka: true, Connect: true, Elasticsearch: true,
+	wanted := install.Wanted{Kafka: true, Connect: true, Elasticsearch: true,
 		Distributions: cmp.Or(os.Getenv("LAB_DISTRIBUTIONS"), filepath.Join(s.Dir, "distributions"))}
-	java, err := engines.FetchJava(ctx, wanted, io.Discard)
+	java, err := install.FetchJava(ctx, wanted, io.Discard)
 	if err != nil {
 		return Cluster{}, fmt.Errorf("engines of the cluster: %w", err)
 	}
@@ -58,7 +59,7 @@ func (s *Sandbox) StartCluster(ctx context.Context) (Cluster, error) {
 }
 
 // describeCluster gives every engine its ports. The workers wait for the first broker, which waits for the others.
-func (s *Sandbox) describeCluster(java engines.Java) (Cluster, []engines.Engine) {
+func (s *Sandbox) describeCluster(java install.Java) (Cluster, []engines.Engine) {
 	next := s.ports.Port(ports.Gateway) + clusterPorts
 	take := func() string {
 		next++

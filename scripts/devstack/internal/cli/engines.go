@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/certificates"
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
@@ -38,7 +39,7 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 	if len(args) == 0 {
 		return 2, errors.New("engines needs a command: devstack engines -- go test ./…")
 	}
-	wanted := engines.Wanted{
+	wanted := install.Wanted{
 		MySQL:         os.Getenv(testMySQL) == "",
 		Redis:         true,
 		RealMySQL:     s.RealMySQL,
@@ -46,10 +47,10 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 		Kafka:         s.Pipeline && os.Getenv(testKafka) == "",
 		Elasticsearch: s.Pipeline && os.Getenv(testES) == "",
 	}
-	if err := engines.Install(ctx, wanted, stderr); err != nil {
+	if err := install.Packages(ctx, wanted, stderr); err != nil {
 		return 1, err
 	}
-	java, err := engines.FetchJava(ctx, wanted, stderr)
+	java, err := install.FetchJava(ctx, wanted, stderr)
 	if err != nil {
 		return 1, err
 	}
@@ -98,7 +99,7 @@ func (p *ports) take() (int, error) {
 	return p.next - 1, nil
 }
 
-func (t *testEngines) describe(wanted engines.Wanted, java engines.Java) error {
+func (t *testEngines) describe(wanted install.Wanted, java install.Java) error {
 	steps := []struct {
 		wanted bool
 		add    func() error
@@ -128,12 +129,12 @@ func (t *testEngines) place(name string) (engines.Place, error) {
 	return engines.Place{Data: filepath.Join(t.work, name), Log: filepath.Join(t.work, name+".log"), Port: port}, err
 }
 
-func (t *testEngines) addMySQL(wanted engines.Wanted) error {
+func (t *testEngines) addMySQL(wanted install.Wanted) error {
 	at, err := t.place("mysql")
 	if err != nil {
 		return err
 	}
-	engine, err := wanted.Relational(at, engines.Volatile)
+	engine, err := engines.Relational(wanted, at, engines.Volatile)
 	if err != nil {
 		return err
 	}
@@ -178,7 +179,7 @@ func (t *testEngines) addMongo() error {
 	return nil
 }
 
-func (t *testEngines) addKafka(java engines.Java) error {
+func (t *testEngines) addKafka(java install.Java) error {
 	at, err := t.place("kafka")
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ func (t *testEngines) addKafka(java engines.Java) error {
 	return err
 }
 
-func (t *testEngines) addElasticsearch(java engines.Java) error {
+func (t *testEngines) addElasticsearch(java install.Java) error {
 	at, err := t.place("elasticsearch")
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
@@ -16,7 +17,7 @@ const connectHeapMiB = 384
 
 // Connect describes one worker of Kafka Connect with the Debezium connector. It keeps everything in Kafka, so start
 // it when brokers (host:port, with commas between) serve. Connectors refer to password by ConnectorPassword.
-func Connect(place Place, brokers, password string, java Java) Engine {
+func Connect(place Place, brokers, password string, java install.Java) Engine {
 	run := jvm{heapMiB: connectHeapMiB, flags: kafkaFlags(), classPath: kafkaClassPath(java),
 		main: "org.apache.kafka.connect.cli.ConnectDistributed", args: []string{place.properties()}}
 	return Engine{
@@ -56,7 +57,7 @@ func ConnectorPassword(place Place) string { return connectors.PasswordReference
 
 func (p Place) secret() string { return filepath.Join(p.Data+"-secrets", "database.properties") }
 
-func writeWorker(place Place, brokers, password string, java Java) error {
+func writeWorker(place Place, brokers, password string, java install.Java) error {
 	text, err := connectors.Worker{
 		Brokers:          brokers,
 		Listener:         "http://" + local(place.Port),

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
@@ -41,7 +42,7 @@ func (n SearchNode) discovery() []string {
 }
 
 // Elasticsearch describes one node. An index is only made by name: a write to one that is missing must fail.
-func Elasticsearch(place Place, node SearchNode, java Java) Engine {
+func Elasticsearch(place Place, node SearchNode, java install.Java) Engine {
 	run := jvm{
 		heapMiB: elasticsearchHeapMiB,
 		main:    "labplatform.search.SearchNode",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
@@ -44,4 +45,12 @@ type Place struct {
 	Data string // directory; made when missing
 	Log  string // file
 	Port int    // on 127.0.0.1
+}
+
+// Relational describes the relational engine that is wanted.
+func Relational(wanted install.Wanted, place Place, durability Durability) (Engine, error) {
+	if wanted.RealMySQL {
+		return MySQL(place, durability, wanted.Distributions)
+	}
+	return MariaDB(place, durability)
 }

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
@@ -26,7 +27,7 @@ var kafkaTemplate string
 const kafkaHeapMiB = 384
 
 // Kafka describes one broker. Its configuration is beside its data.
-func Kafka(place Place, broker KafkaBroker, java Java) Engine {
+func Kafka(place Place, broker KafkaBroker, java install.Java) Engine {
 	run := jvm{
 		heapMiB:   kafkaHeapMiB,
 		flags:     kafkaFlags(),
@@ -62,7 +63,7 @@ func (b KafkaBroker) voters() string {
 func (p Place) properties() string { return p.Data + ".properties" }
 
 // prepareKafka writes the configuration, and formats the data folder once: beside its place and renamed.
-func prepareKafka(ctx context.Context, place Place, broker KafkaBroker, java Java) error {
+func prepareKafka(ctx context.Context, place Place, broker KafkaBroker, java install.Java) error {
 	if err := writeKafkaProperties(place.properties(), place.Data, place.Port, broker); err != nil {
 		return err
 	}

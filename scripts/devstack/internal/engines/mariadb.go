@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
@@ -32,7 +33,7 @@ const maxSocketPath = 107
 
 // MariaDB describes a private server with row-based binary log; root has no password over TCP on 127.0.0.1.
 func MariaDB(place Place, durability Durability) (Engine, error) {
-	server, err := lookPath("mariadbd", "mysqld")
+	server, err := install.LookPath("mariadbd", "mysqld")
 	if err != nil {
 		return Engine{}, err
 	}
@@ -91,7 +92,7 @@ func installDatabase(ctx context.Context, place Place) error {
 	if _, err := os.Stat(filepath.Join(place.Data, "mysql")); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	install, err := lookPath("mariadb-install-db", "mysql_install_db")
+	install, err := install.LookPath("mariadb-install-db", "mysql_install_db")
 	if err != nil {
 		return err
 	}

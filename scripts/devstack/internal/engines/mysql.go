@@ -1,53 +1,22 @@
 package engines
 
 import (
-	"bytes"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
-//go:embed mysql/fetch.sh
-var fetchMySQL []byte
-
-// mysqlSuite is the Debian suite with a MySQL server.
-const mysqlSuite = "sid"
-
-// mysqlRoot is the folder of the unpacked server.
-func mysqlRoot(distributions string) string { return filepath.Join(distributions, "mysql-"+mysqlSuite) }
-
-// FetchMySQL unpacks a MySQL server into distributions once, and its clients mysql and mysqldump into the folder
-// mysql-sid/bin there.
-func FetchMySQL(ctx context.Context, distributions string, progress io.Writer) error {
-	root := mysqlRoot(distributions)
-	if _, err := os.Stat(filepath.Join(root, "bin", "mysqldump")); err == nil {
-		return nil
-	}
-	fmt.Fprintln(progress, "fetching MySQL from Debian "+mysqlSuite+" (this happens once; about 340 MB unpacked)")
-	if err := os.MkdirAll(distributions, 0o755); err != nil {
-		return fmt.Errorf("fetch MySQL: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, "bash", "-s", root, mysqlSuite)
-	cmd.Stdin = bytes.NewReader(fetchMySQL)
-	output, err := cmd.CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("fetch MySQL: %w\n%s", err, output)
-	}
-	return nil
-}
-
 // mysqlServer returns the command of the unpacked server, which runs with the libraries that came with it.
 func mysqlServer(distributions string) ([]string, error) {
-	usr := filepath.Join(mysqlRoot(distributions), "usr")
+	usr := filepath.Join(install.MySQLRoot(distributions), "usr")
 	loaders, err := filepath.Glob(filepath.Join(usr, "lib", "*-linux-gnu*", "ld-linux*.so.*"))
 	if err != nil || len(loaders) == 0 {
 		return nil, errors.New("MySQL is not fetched")
@@ -70,7 +39,7 @@ func mysqlServer(distributions string) ([]string, error) {
 }
 
 // MySQL describes a private MySQL server with row-based binary log and GTIDs; root has no password over TCP on
-// 127.0.0.1. FetchMySQL comes first.
+// 127.0.0.1. install.FetchMySQL comes first.
 func MySQL(place Place, durability Durability, distributions string) (Engine, error) {
 	server, err := mysqlServer(distributions)
 	if err != nil {

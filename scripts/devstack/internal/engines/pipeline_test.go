@@ -13,21 +13,22 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
 // pipeline describes the three Java engines on free ports; it skips where they cannot run.
 func pipeline(t *testing.T) (spawner *process.Spawner, engines []Engine, base int) {
 	t.Helper()
-	wanted := Wanted{Kafka: true, Connect: true, Elasticsearch: true, Distributions: os.Getenv("LAB_DISTRIBUTIONS")}
-	if wanted.Distributions == "" || len(MissingPackages(wanted)) > 0 {
+	wanted := install.Wanted{Kafka: true, Connect: true, Elasticsearch: true, Distributions: os.Getenv("LAB_DISTRIBUTIONS")}
+	if wanted.Distributions == "" || len(install.MissingPackages(wanted)) > 0 {
 		missing := "Kafka and Elasticsearch are not at hand: run the tests under `devstack engines -- go test …`"
 		if os.Getenv("LAB_REQUIRE_ENGINES") == "1" {
 			t.Fatal(missing)
 		}
 		t.Skip(missing)
 	}
-	java, err := FetchJava(t.Context(), wanted, io.Discard)
+	java, err := install.FetchJava(t.Context(), wanted, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,26 +106,5 @@ func TestAnEngineThatWaitsForAnotherIsNotStartedWithoutIt(t *testing.T) {
 	children, err := StartAll(t.Context(), spawner, []Engine{first})
 	if err == nil || len(children) != 0 || !strings.Contains(err.Error(), "first ended while starting") {
 		t.Fatalf("%d children, %v", len(children), err)
-	}
-}
-
-func TestMavenIsWantedOnlyWhileSomethingHasToBeFetched(t *testing.T) {
-	root := t.TempDir()
-	t.Setenv("PATH", t.TempDir())
-	wanted := Wanted{Elasticsearch: true, Distributions: root}
-	if missing := MissingPackages(wanted); len(missing) == 0 || missing[len(missing)-1] != "maven" {
-		t.Fatalf("missing %v", missing)
-	}
-	dir, err := wantedDistributions(wanted)[0].Path(root)
-	if err == nil {
-		err = os.Mkdir(dir, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range MissingPackages(wanted) {
-		if name == "maven" {
-			t.Fatal("maven is wanted for nothing")
-		}
 	}
 }

@@ -10,12 +10,13 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 )
 
 // Redis describes a private server that loses nothing: append-only file with fsync at every write, no eviction.
 func Redis(place Place) (Engine, error) {
-	server, err := lookPath("redis-server")
+	server, err := install.LookPath("redis-server")
 	if err != nil {
 		return Engine{}, err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/cli"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
@@ -86,7 +86,7 @@ func config(dir, base string, out io.Writer) (stack.Config, error) {
 // requireEngines skips on a machine without the engines' programs.
 func requireEngines(t *testing.T) {
 	t.Helper()
-	missing := engines.MissingPackages(engines.Wanted{MySQL: true, Redis: true})
+	missing := install.MissingPackages(install.Wanted{MySQL: true, Redis: true})
 	if len(missing) == 0 {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
@@ -33,7 +34,7 @@ func (r *running) describePipeline() {
 
 // ownPipeline are the engines of the pipeline; Connect keeps its state in Kafka and so waits for it.
 func (r *running) ownPipeline() []engines.Engine {
-	own := r.wanted()
+	own := install.WantedBy(r.Settings)
 	var wanted []engines.Engine
 	connect := engines.Connect(r.place("connector", ports.Connector), r.stack.KafkaBrokers, r.stack.Secrets.Connector, r.java)
 	broker := engines.KafkaBroker{
@@ -58,7 +59,7 @@ func (r *running) ownPipeline() []engines.Engine {
 
 func (r *running) pipelineListeners() []ports.Name {
 	var all []ports.Name
-	wanted := r.wanted()
+	wanted := install.WantedBy(r.Settings)
 	if wanted.Kafka {
 		all = append(all, ports.Kafka, ports.KafkaController)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
-	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/process"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
@@ -42,7 +42,7 @@ type running struct {
 	spawner *process.Spawner
 	stack   roster.Stack
 	target  string // MySQL DSN with the database
-	java    engines.Java
+	java    install.Java
 
 	engines  []*process.Child
 	services []*process.Child
@@ -128,12 +128,12 @@ func (r *running) prepareEngines(ctx context.Context) error {
 
 // install makes the programs of the engines available.
 func (r *running) install(ctx context.Context) error {
-	wanted := r.wanted()
-	if err := engines.Install(ctx, wanted, r.Out); err != nil {
+	wanted := install.WantedBy(r.Settings)
+	if err := install.Packages(ctx, wanted, r.Out); err != nil {
 		return err
 	}
 	var err error
-	r.java, err = engines.FetchJava(ctx, wanted, r.Out)
+	r.java, err = install.FetchJava(ctx, wanted, r.Out)
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/engines"
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/ports"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/roster"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/secrets"
@@ -100,21 +101,6 @@ func (r *running) prepareStores(ctx context.Context) error {
 	return r.createDatabase(ctx)
 }
 
-// wanted says which engines this stack starts itself.
-func (r *running) wanted() engines.Wanted {
-	s := r.Settings
-	return engines.Wanted{
-		MySQL:         s.MySQLDSN == "",
-		RealMySQL:     s.RealMySQL,
-		Redis:         s.RedisAddr == "",
-		Distributions: s.Distributions,
-		Kafka: s.Pipeline &&
-			s.KafkaBrokers == "",
-		Connect:       s.Pipeline && s.ConnectURL == "",
-		Elasticsearch: s.Pipeline && s.ESURL == "",
-	}
-}
-
 func (r *running) place(name string, port ports.Name) engines.Place {
 	return engines.Place{Data: r.Settings.Data(name), Log: r.Settings.Log(name), Port: r.Settings.Ports.Port(port)}
 }
@@ -131,7 +117,7 @@ func (r *running) relationalPlace() engines.Place {
 func (r *running) ownEngines() ([]engines.Engine, error) {
 	var wanted []engines.Engine
 	if r.Settings.MySQLDSN == "" {
-		engine, err := r.wanted().Relational(r.relationalPlace(), engines.Durable)
+		engine, err := engines.Relational(install.WantedBy(r.Settings), r.relationalPlace(), engines.Durable)
 		if err != nil {
 			return nil, err
 		}

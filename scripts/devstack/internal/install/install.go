@@ -1,4 +1,6 @@
-package engines
+// Package install makes the programs of the engines available on this machine: Debian packages, and distributions that
+// Maven or apt fetches once. It needs nothing that takes long to compile, so it can run while everything else is built.
+package install
 
 import (
 	"context"
@@ -9,13 +11,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 )
 
 // sbin directories hold servers but are often missing from a user's PATH.
 var sbin = []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/opt/homebrew/sbin"}
 
-// lookPath finds the first of names on PATH or in a directory of servers.
-func lookPath(names ...string) (string, error) {
+// LookPath finds the first of names on PATH or in a directory of servers.
+func LookPath(names ...string) (string, error) {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
 			return filepath.Abs(path)
@@ -29,36 +33,41 @@ func lookPath(names ...string) (string, error) {
 	return "", fmt.Errorf("%s is not installed", names[0])
 }
 
-// Wanted says which engines this stack has to start itself.
+// Wanted lists the engines that a stack starts itself.
 type Wanted struct {
 	MySQL, Redis, Kafka, Connect, Elasticsearch bool
 	RealMySQL                                   bool   // the relational engine is MySQL, else MariaDB
 	Distributions                               string // folder where the programs that are fetched are kept
 }
 
-// Relational describes the relational engine that is wanted.
-func (w Wanted) Relational(place Place, durability Durability) (Engine, error) {
-	if w.RealMySQL {
-		return MySQL(place, durability, w.Distributions)
+// WantedBy returns the engines that a stack with these switches starts itself.
+func WantedBy(s settings.Settings) Wanted {
+	return Wanted{
+		MySQL:         s.MySQLDSN == "",
+		RealMySQL:     s.RealMySQL,
+		Redis:         s.RedisAddr == "",
+		Distributions: s.Distributions,
+		Kafka:         s.Pipeline && s.KafkaBrokers == "",
+		Connect:       s.Pipeline && s.ConnectURL == "",
+		Elasticsearch: s.Pipeline && s.ESURL == "",
 	}
-	return MariaDB(place, durability)
 }
 
 // MissingPackages returns the Debian packages to install before the wanted engines can run.
 func MissingPackages(wanted Wanted) []string {
 	var missing []string
-	if _, err := lookPath("mariadbd", "mysqld"); wanted.MySQL && !wanted.RealMySQL && err != nil {
+	if _, err := LookPath("mariadbd", "mysqld"); wanted.MySQL && !wanted.RealMySQL && err != nil {
 		missing = append(missing, "mariadb-server")
 	}
-	if _, err := lookPath("redis-server"); wanted.Redis && err != nil {
+	if _, err := LookPath("redis-server"); wanted.Redis && err != nil {
 		missing = append(missing, "redis-server")
 	}
 	return append(missing, missingForJava(wanted)...)
 }
 
-// Install makes the wanted engines available: it says what is missing and installs it with apt-get as root on
-// Debian and Ubuntu; elsewhere the error says what to install.
-func Install(ctx context.Context, wanted Wanted, progress io.Writer) error {
+// Packages installs the missing Debian packages of the wanted engines, with apt-get as root on Debian and Ubuntu;
+// elsewhere the error lists what to install.
+func Packages(ctx context.Context, wanted Wanted, progress io.Writer) error {
 	if wanted.MySQL && wanted.RealMySQL {
 		if err := FetchMySQL(ctx, wanted.Distributions, progress); err != nil {
 			return err

@@ -69,7 +69,7 @@ GENERATORS := $(BIN)/.generators
 $(GENERATORS): scripts/tools/go.mod scripts/tools/go.sum $(wildcard scripts/tools/*/*.go)
 	@echo "building the generators"
 	@mkdir -p $(BIN)
-	@$(TOOLS) ./openapi ./protodeps ./wrapcomments $(PLUGINS) $(quiet)
+	@$(TOOLS) ./openapi ./phrases ./protodeps ./wrapcomments $(PLUGINS) $(quiet)
 	@touch $@
 
 $(BIN)/golangci-lint: scripts/tools/go.mod
@@ -119,8 +119,17 @@ breaking: $(GENERATORS) $(BUF) ## Compare the contracts with the main branch
 
 # ---- checks -----------------------------------------------------------------------------------------------
 
-.PHONY: check fmt formatted lint generated tidy tidy-check alone
-check: formatted lint-proto generated document breaking tidy-check alone lint charts ## Everything but the tests
+.PHONY: check phrases phrases-update fmt formatted lint generated tidy tidy-check alone
+check: phrases formatted lint-proto generated document breaking tidy-check alone lint charts ## Everything but the tests
+
+# Commits after this one have subjects of the form that CONTRIBUTING.md asks for.
+SUBJECTS_SINCE = 06f871afddc48eeaebc00d8f3cdada0eab607237
+phrases: $(GENERATORS) ## Compare texts with the words and phrases to avoid (docs/language.md), and commit subjects with their form
+	@echo "check: language"
+	@$(BIN)/phrases -since $(SUBJECTS_SINCE)
+
+phrases-update: $(GENERATORS) ## Lower the baseline of the language check to today's counts; it raises none
+	@$(BIN)/phrases -update
 
 GO_FILES = git ls-files --cached --others --exclude-standard --deduplicate '*.go' ':!proto/gen'
 # As the linter's rule of lines in .golangci.yml: not in tests and tables, and not where a long text stays in one piece.

@@ -15,9 +15,9 @@ var (
 )
 
 // The picture of a job's way names packages, files and types: each of them exists.
-func TestTheWayOfAJobInTheREADMENamesWhatThereIs(t *testing.T) {
+func TestTheWayOfAJobInTheDesignNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../../../docs/design/taskqueue.md")
 	if err != nil {
 		t.Fatal(err)
 	}

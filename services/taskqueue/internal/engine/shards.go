@@ -20,7 +20,7 @@ const shardsKey = "tq:shards"
 // ErrOtherShards reports that this Redis has the data of a queue with another number of shards: its idempotency keys
 // and windows are not where this version looks for them, so what was sent could be sent again.
 var ErrOtherShards = fmt.Errorf("this Redis has a queue whose number of shards is not %d: "+
-	"use another Redis, or move it as the README says under Shards", job.Shards)
+	"use another Redis, or move it as docs/design/taskqueue.md describes under Shards", job.Shards)
 
 // ShardOf is the shard where a key lives: what must be found again under it is looked for there alone.
 func ShardOf(key string) int {

@@ -58,17 +58,17 @@ func TestProvidersAreReadWithTheirNullsAsEvery(t *testing.T) {
 	}
 }
 
-// TestTheDocumentedRowsAreTaken runs the statement of the README.
+// TestTheDocumentedRowsAreTaken runs the statement of docs/design/taskqueue-operating.md.
 func TestTheDocumentedRowsAreTaken(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../../README.md")
+	page, err := os.ReadFile("../../../../../docs/design/taskqueue-operating.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(readme), "```sql\n")
+	_, rest, _ := strings.Cut(string(page), "```sql\n")
 	statement, _, found := strings.Cut(rest, "```")
 	if !found {
-		t.Fatal("the README has no SQL")
+		t.Fatal("docs/design/taskqueue-operating.md has no SQL")
 	}
 	db := mysqltest.New(t)
 	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {

@@ -1,0 +1,83 @@
+package services_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	unnamed = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// documents returns the paths of all Markdown files of the repository.
+func documents(t *testing.T) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		name := entry.Name()
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "node_modules"):
+			return filepath.SkipDir
+		case filepath.Ext(name) == ".md":
+			paths = append(paths, strings.TrimPrefix(path, root+"/"))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+func TestLinksBetweenDocumentsLeadToAFileAndAHeading(t *testing.T) {
+	t.Parallel()
+	for _, document := range documents(t) {
+		for _, found := range link.FindAllStringSubmatch(read(t, document), -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(found[1], "#")
+			target := filepath.Join(filepath.Dir(document), file)
+			if file == "" {
+				target = document
+			}
+			if _, err := os.Stat(filepath.Join(root, target)); err != nil {
+				t.Errorf("%s links to %s: want a file, got %v", document, found[1], err)
+			} else if anchor != "" && !hasHeading(read(t, target), anchor) {
+				t.Errorf("%s links to %s: want a heading with this name in %s, got none", document, found[1], target)
+			}
+		}
+	}
+}
+
+// hasHeading reports whether a heading of the text has the anchor that GitHub gives it.
+func hasHeading(text, anchor string) bool {
+	for _, found := range heading.FindAllStringSubmatch(text, -1) {
+		name := unnamed.ReplaceAllString(strings.ToLower(found[1]), "")
+		if strings.ReplaceAll(name, " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+func TestTheIndexOfDocumentsHasEveryPage(t *testing.T) {
+	t.Parallel()
+	index := read(t, "docs", "README.md")
+	for _, document := range documents(t) {
+		page, inDocs := strings.CutPrefix(document, "docs/")
+		if !inDocs || page == "README.md" || strings.HasPrefix(page, "adr/0") {
+			continue
+		}
+		if !strings.Contains(index, "]("+page+")") {
+			t.Errorf("docs/README.md: want a link to %s, got none", page)
+		}
+	}
+}

@@ -12,7 +12,8 @@ import (
 )
 
 // unread are the files that quote phrases as examples, and the generated and recorded ones.
-var unread = []string{"docs/language.md", ".golangci.yml", "scripts/tools/phrases/", "proto/gen/", "/testdata/", "-rendered.yaml"}
+var unread = []string{"docs/language.md", ".golangci.yml", "scripts/tools/phrases/", "proto/gen/", "/testdata/",
+	"-rendered.yaml"}
 
 func findAll() ([]finding, error) {
 	rules, err := allRules()

@@ -49,12 +49,15 @@ var phrases = []rule{
 	phrase("works out", "works", "works out", "computes"),
 	phrase("have theirs, is theirs", "theirs", "(?:have|has|is|are) theirs", "the thing by its name"),
 	phrase("nobody", "nobody", "nobody", "no one, or the passive"),
-	{name: "Who as a subject", key: "who", re: regexp.MustCompile(`\bWho` + gap + `[a-z]+\b`), hint: "the subject first", unlessQuestion: true},
-	{name: "X implements Y", key: "implements", re: implements, hint: "var _ Y = X{} beside the type, and no comment that says it", in: isGo},
+	{name: "Who as a subject", key: "who", re: regexp.MustCompile(`\bWho` + gap + `[a-z]+\b`), hint: "the subject first",
+		unlessQuestion: true},
+	{name: "X implements Y", key: "implements", re: implements, in: isGo,
+		hint: "var _ Y = X{} beside the type, and no comment that says it"},
 }
 
 // implements matches a comment that is nothing but this sentence; what stands before and after it is hidden code.
-var implements = regexp.MustCompile(`(?:\A|[\x00}]|\n[ \t]*\n)\s*(\w+ implements [\w.]+(?: and [\w.]+)*)\.?[ \t]*\n[ \t]*(?:\x00|\n|\z)`)
+var implements = regexp.MustCompile(`(?:\A|\x00|\n[ \t]*\n)\s*` +
+	`(\w+ implements [\w.]+(?: and [\w.]+)*)\.?[ \t]*\n[ \t]*(?:\x00|\n|\z)`)
 
 func isGo(file string) bool { return path.Ext(file) == ".go" }
 

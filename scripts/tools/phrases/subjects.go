@@ -14,7 +14,7 @@ const maxSubject = 72
 
 // checkSubjects checks the commits after the given one that are no merges.
 func checkSubjects(out io.Writer, since string) (bool, error) {
-	if exec.Command("git", "merge-base", "--is-ancestor", since, "HEAD").Run() != nil {
+	if !reaches(since) {
 		fmt.Fprintf(out, "skipped: commit subjects: this history does not reach back to %.12s; fetch all of it to check them\n", since)
 		return false, nil
 	}
@@ -23,6 +23,11 @@ func checkSubjects(out io.Writer, since string) (bool, error) {
 		return true, fmt.Errorf("list commits: %w", err)
 	}
 	return checkLog(out, string(log)), nil
+}
+
+// reaches reports whether this clone has the commit among the ancestors of HEAD.
+func reaches(commit string) bool {
+	return exec.Command("git", "merge-base", "--is-ancestor", commit, "HEAD").Run() == nil
 }
 
 // checkLog reads lines of a short hash and a subject.

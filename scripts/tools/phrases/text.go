@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// hidden stands for a character of code: no phrase matches it, and none spans it.
-const hidden = 0
-
 // reader returns what makes the prose of a file of this kind, nil for files that are not read. The prose has the
 // length and the line breaks of the source.
 func reader(file string) func(source []byte) string {
@@ -40,7 +37,7 @@ func reader(file string) func(source []byte) string {
 // hashProse is the whole text, with # as a gap: descriptions and messages are read as well as comments.
 func hashProse(source []byte) string { return strings.ReplaceAll(string(source), "#", " ") }
 
-// hide returns the source with every character but white space hidden.
+// hide returns white space as it is, and zero for every other character: no phrase matches a zero, and none spans it.
 func hide(source []byte) []byte {
 	out := make([]byte, len(source))
 	for i, c := range source {

@@ -172,7 +172,7 @@ lint: $(BIN)/golangci-lint suppressions ## Run the linters over every module
 	@echo "check: golangci-lint"
 	@$(BIN)/golangci-lint run --allow-parallel-runners $(addsuffix /...,$(MODULES))
 
-# A suppression of a linter that does not run tells readers of a rule that nobody checks.
+# A suppression of a linter that does not run suggests a rule that is not checked.
 .PHONY: suppressions
 suppressions:
 	@runs=$$(sed -n '/^  enable:/,/^  settings:/s/^    - \([a-z]*\).*/\1/p' .golangci.yml); \
@@ -209,7 +209,7 @@ charts: binaries dashboards ## Lint, render and test the Helm charts against the
 	@$(CHARTS_TEST)
 
 # Twice: the services' print-config.txt go into the schemas, which the rest is rendered by.
-charts-update: ## Write the charts' schemas and rendered manifests anew
+charts-update: ## Write the charts' schemas and rendered manifests
 	@$(CHARTS_TEST) -run Schemas -update
 	@$(CHARTS_TEST) -run 'Schemas|Committed|READMEs' -update
 
@@ -219,7 +219,7 @@ $(DASHBOARD_TOOLS): scripts/dashboards/package-lock.json
 	@npm --prefix scripts/dashboards ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-dashboards: $(DASHBOARD_TOOLS) ## Write the Grafana dashboards of the charts anew
+dashboards: $(DASHBOARD_TOOLS) ## Write the Grafana dashboards of the charts
 	@node scripts/dashboards/dashboards.mjs charts
 
 # A release's version is that of the charts, of the charts in lab, and of the images that they name. KEY signs (KEYRING holds it).
@@ -320,7 +320,7 @@ test-long: ## The same with fresh seeds, the long forms of the crash tests, and 
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory fuzz
 
-fuzz: ## Feed every parser that meets the outside what nobody would write: make fuzz FUZZTIME=30s
+fuzz: ## Fuzz every parser of external input: make fuzz FUZZTIME=30s
 	@git grep -noE '^func Fuzz[A-Za-z]+' -- '*_test.go' | while IFS=: read -r file line f; do f=$${f#func }; \
 	  echo "== $$f"; (cd $$(dirname $$file) && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime "$(or $(FUZZTIME),30s)" .) || exit 1; done
 

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/labplatform/labplatform/pkg/testkit/documents"
 )
 
 var (
@@ -17,11 +19,7 @@ var (
 // The picture of a job's way names packages, files and types: each of them exists.
 func TestTheWayOfAJobInTheDesignNamesWhatThereIs(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../../docs/design/taskqueue.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(text), "The way from a POST to a provider")
+	_, rest, _ := strings.Cut(documents.Read(t, "taskqueue.md"), "The way from a POST to a provider")
 	_, rest, _ = strings.Cut(rest, "```\n")
 	picture, _, found := strings.Cut(rest, "```\n")
 	names, paths := picturedName.FindAllStringSubmatch(picture, -1), picturedPath.FindAllString(picture, -1)

@@ -2,12 +2,12 @@ package engine_test
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/labplatform/labplatform/pkg/testkit/documents"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 )
@@ -102,11 +102,8 @@ func TestWhatRedisDoesNotShowIsTakenOnSomebodysWord(t *testing.T) {
 
 func TestTheDocumentedStatementIsTheOneThatTheTestsUse(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../../docs/design/taskqueue-operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := strings.Join(setUser("PASSWORD"), " "); !strings.Contains(strings.ReplaceAll(string(text), " \\\n  ", " "), want) {
+	text := documents.Read(t, "taskqueue-operating.md")
+	if want := strings.Join(setUser("PASSWORD"), " "); !strings.Contains(strings.ReplaceAll(text, " \\\n  ", " "), want) {
 		t.Errorf("docs/design/taskqueue-operating.md does not have:\n%s", want)
 	}
 }

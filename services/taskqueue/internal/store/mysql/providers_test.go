@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -13,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/documents"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
@@ -61,11 +61,7 @@ func TestProvidersAreReadWithTheirNullsAsEvery(t *testing.T) {
 // TestTheDocumentedRowsAreTaken runs the statement of docs/design/taskqueue-operating.md.
 func TestTheDocumentedRowsAreTaken(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../../../../../docs/design/taskqueue-operating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(page), "```sql\n")
+	_, rest, _ := strings.Cut(documents.Read(t, "taskqueue-operating.md"), "```sql\n")
 	statement, _, found := strings.Cut(rest, "```")
 	if !found {
 		t.Fatal("docs/design/taskqueue-operating.md has no SQL")

@@ -11,7 +11,7 @@ export function element(name, className, ...content) {
   return e;
 }
 
-// visitor is who looks, {door, nobody, name, role, id}: door when this is a demo, where one may be anyone.
+// visitor is who looks, {demo, anonymous, name, role, id}; demo is true where a visitor may choose a person.
 let looked;
 const visitor = () => looked ??= fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
 
@@ -36,7 +36,7 @@ export async function ask(path, body, options = {}) {
   }
   const answer = await response.json().catch(() => ({}));
   if (response.ok) return answer;
-  if (response.status === 401 && location.pathname !== "/" && (await visitor()).door) return enter();
+  if (response.status === 401 && location.pathname !== "/" && (await visitor()).demo) return enter();
   const text = response.status === 401 ? "No one is logged in. Log in to the platform in this browser."
     : answer.message || `The server answered ${response.status}. Try again.`;
   throw Object.assign(new Error(text), { status: response.status, answer });
@@ -67,8 +67,8 @@ export async function header() {
   nav.setAttribute("aria-label", "Pages");
   document.querySelector("header").before(nav);
   const person = await visitor();
-  if (person.nobody && location.pathname !== "/") return enter();
-  if (person.door) {
+  if (person.anonymous && location.pathname !== "/") return enter();
+  if (person.demo) {
     nav.prepend(link("/", "Home"));
     const here = encodeURIComponent(location.pathname + location.search);
     nav.append(element("span", "person", person.name ? `${person.name}, ${person.role} · ` : "",

@@ -18,16 +18,16 @@ func (p page) visit(path, expression string) {
 	p.Await(path, expression)
 }
 
-// TestPagesAVisitorSignsInAndFindsEverything is someone's first minutes: a demo's door, a person, and each page from there.
+// TestPagesAVisitorSignsInAndFindsEverything is someone's first minutes: the landing page of a demo, a person, and each page from there.
 func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/callout/")
 	p.Await("the people", `document.querySelectorAll(".people button").length === 9`)
-	p.Pictures("door-nobody")
+	p.Pictures("landing-anonymous")
 	p.Eval(`[...document.querySelectorAll(".people button")].find((b) => b.value === "Asha Ranade").click()`)
 	p.Await("the board again, as Asha", `location.pathname === "/callout/" && document.querySelector(".person")?.textContent.startsWith("Asha Ranade, laboratory user")`)
 	p.Clean() // the browser notes what was refused before
 	p.visit("/", `["waiting", "unread", "cells", "bills"].every((id) => document.getElementById(id).textContent !== "")`)
-	p.Pictures("door")
+	p.Pictures("landing")
 	for _, path := range strings.Fields(p.Eval(`[...document.querySelectorAll(".tiles a")].map((a) => a.pathname).join(" ")`)) {
 		if got := call(t, labSession, "GET", path, ""); got.status != 200 && !strings.HasPrefix(path, "/queue-admin") && !strings.HasPrefix(path, "/outbox") {
 			t.Errorf("%s leads to %d", path, got.status)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/labplatform/labplatform/gateway/internal/areas"
 	"github.com/labplatform/labplatform/gateway/internal/cells"
-	"github.com/labplatform/labplatform/gateway/internal/door"
+	"github.com/labplatform/labplatform/gateway/internal/landing"
 	"github.com/labplatform/labplatform/gateway/internal/pages"
 	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/httpserver"
@@ -42,17 +42,17 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 		}
 		connections[name] = connection
 	}
-	var demo *door.Demo
+	var demo *landing.Demo
 	if cfg.DemoSignIn != "" {
 		var err error
-		if demo, err = door.Read(cfg.DemoSignIn); err != nil {
+		if demo, err = landing.Read(cfg.DemoSignIn); err != nil {
 			return err
 		}
 	}
 	listeners, err := edge.New(ctx, edge.Deps{
 		Telemetry:      s.Telemetry(),
 		Areas:          areas.List(),
-		Pages:          append(pages.List(), areas.Docs(), door.Page(demo)),
+		Pages:          append(pages.List(), areas.Docs(), landing.Page(demo)),
 		Connections:    connections,
 		TrustedOrigins: cfg.TrustedOrigins,
 		Tokens:         s.Tokens(),

@@ -6,7 +6,7 @@ import (
 	"embed"
 	"io/fs"
 
-	"github.com/labplatform/labplatform/gateway/internal/door"
+	"github.com/labplatform/labplatform/gateway/internal/landing"
 	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/pageassets"
 )
@@ -18,7 +18,7 @@ var files embed.FS
 func List() []edge.Page {
 	return []edge.Page{
 		edge.Static("/assets", pageassets.Files()),
-		door.Static(),
+		landing.Static(),
 		edge.Static("/bill", folder("bill")),
 		edge.Static("/callout", folder("callout")),
 		edge.Static("/cell-counter", folder("cellcounter")),

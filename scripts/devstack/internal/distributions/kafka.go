@@ -64,7 +64,7 @@ func copyFile(from fs.FS, name, to string) error {
 
 func run(ctx context.Context, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...)
-	process.Tie(cmd)
+	process.DieWithParent(cmd)
 	output, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -31,7 +31,7 @@ func fetch(ctx context.Context, tools Tools, what, pom, dir string, out io.Write
 	fmt.Fprintf(out, "fetching %s with Maven (this happens once)\n", what)
 	cmd := exec.CommandContext(ctx, tools.Maven, "-B", "-C", "-Dstyle.color=never", "-f", pom, copyArtifacts,
 		"-DoutputDirectory="+dir, "-DincludeScope=runtime")
-	process.Tie(cmd)
+	process.DieWithParent(cmd)
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		return fmt.Errorf("run Maven: %w", err)

@@ -85,7 +85,7 @@ func prepareKafka(ctx context.Context, place Place, broker KafkaBroker, java ins
 	format := jvm{heapMiB: 128, flags: kafkaFlags(), classPath: kafkaClassPath(java), main: "kafka.tools.StorageTool",
 		args: []string{"format", "--cluster-id", broker.Cluster, "--config", file}}.command(java.Program)
 	cmd := exec.CommandContext(ctx, format[0], format[1:]...)
-	process.Tie(cmd)
+	process.DieWithParent(cmd)
 	output, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		return ctx.Err()

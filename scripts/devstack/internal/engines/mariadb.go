@@ -109,7 +109,7 @@ func installDatabase(ctx context.Context, place Place) error {
 		runAs()...)
 	cmd := exec.CommandContext(ctx, install, args...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+scratch(place.Data))
-	process.Tie(cmd)
+	process.DieWithParent(cmd)
 	output, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		return ctx.Err()

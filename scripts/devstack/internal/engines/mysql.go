@@ -106,7 +106,7 @@ func initializeMySQL(ctx context.Context, place Place, server []string) error {
 	}
 	args := append(append([]string{}, server[1:]...), "--initialize-insecure", "--datadir="+work)
 	cmd := exec.CommandContext(ctx, server[0], args...)
-	process.Tie(cmd)
+	process.DieWithParent(cmd)
 	output, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		return ctx.Err()

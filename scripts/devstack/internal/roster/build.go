@@ -67,7 +67,7 @@ func Build(ctx context.Context, root, directory string, services []Service, out 
 func goBuild(ctx context.Context, root string, args []string, compiled *atomic.Int64) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = root
-	process.Tie(cmd)
+	process.DieWithParent(cmd)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		return "", err

@@ -41,7 +41,7 @@ func (r *running) migrateOne(ctx context.Context, service roster.Service) error 
 	command := r.command(service, "migrate")
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), service.Environment(r.stack, r.Caller).Pairs()...)
-	process.Tie(cmd)
+	process.DieWithParent(cmd)
 	output, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -1,4 +1,4 @@
-package door
+package landing
 
 import (
 	"bytes"
@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	signIn      = "/sign-in"
-	signOut     = "/sign-out"
-	who         = "/sign-in/person"
-	numbersPath = "/sign-in/counters"
-	cookie      = "sessionid"
+	signIn       = "/sign-in"
+	signOut      = "/sign-out"
+	visitorPath  = "/sign-in/person"
+	countersPath = "/sign-in/counters"
+	cookie       = "sessionid"
 
-	// pagePolicy lets the page's own forms sign in, which pages elsewhere have no need of.
+	// pagePolicy allows form submission, which the other pages of the gateway do not need.
 	pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
-	// signedInFor is as long as the demo's sessions last.
+	// signedInFor equals the lifetime of the demo's sessions.
 	signedInFor = 8 * time.Hour
 )
 
@@ -32,54 +32,57 @@ var files embed.FS
 
 var page = template.Must(template.ParseFS(files, "index.html"))
 
-// Static are the scripts and styles of the page, below /door.
+// Static serves the scripts and styles of the page below /landing.
 func Static() edge.Page {
 	sub, err := fs.Sub(files, "files")
 	if err != nil {
 		panic(err)
 	}
-	return edge.Static("/door", sub)
+	return edge.Static("/landing", sub)
 }
 
-// Page is what stands at /: of a demo the door, else the way to the API reference. Pages ask it who is signed in.
+// Page serves "/": the landing page of a demo, or a redirect to the API reference when d is nil. Other pages read from it
+// which person is signed in.
 func Page(d *Demo) edge.Page {
 	mux := http.NewServeMux()
 	if d == nil {
 		mux.Handle("GET /{$}", http.RedirectHandler("/docs", http.StatusFound))
-		mux.HandleFunc("GET "+who, func(w http.ResponseWriter, _ *http.Request) { httpserver.WriteJSON(w, http.StatusOK, answer{}) })
+		mux.HandleFunc("GET "+visitorPath, func(w http.ResponseWriter, _ *http.Request) { httpserver.WriteJSON(w, http.StatusOK, visitor{}) })
 	} else {
 		mux.HandleFunc("GET /{$}", d.show)
-		mux.HandleFunc("GET "+who, d.tell)
-		mux.HandleFunc("GET "+numbersPath, d.count)
+		mux.HandleFunc("GET "+visitorPath, d.describeVisitor)
+		mux.HandleFunc("GET "+countersPath, d.count)
 		mux.Handle("POST "+signIn, sameOrigin(d.enter))
 		mux.Handle("POST "+signOut, sameOrigin(leave))
 	}
 	return edge.Page{
-		Route:   "/",
-		Matches: func(path string) bool { return slices.Contains([]string{"/", signIn, signOut, who, numbersPath}, path) },
+		Route: "/",
+		Matches: func(path string) bool {
+			return slices.Contains([]string{"/", signIn, signOut, visitorPath, countersPath}, path)
+		},
 		Handler: mux,
 	}
 }
 
-// answer tells a page who looks at it.
-type answer struct {
-	Door   bool   `json:"door"`   // one may sign in at /
-	Nobody bool   `json:"nobody"` // and has to
-	ID     int64  `json:"id"`
-	Name   string `json:"name"` // of who is signed in; "": no one, or by another way
-	Role   string `json:"role"`
+// visitor is the response of visitorPath. ID, Name and Role are those of a signed-in demo person, else zero.
+type visitor struct {
+	Demo      bool   `json:"demo"`      // "/" offers persons to sign in as
+	Anonymous bool   `json:"anonymous"` // the request has no session cookie
+	ID        int64  `json:"id"`
+	Name      string `json:"name"`
+	Role      string `json:"role"`
 }
 
-func (d *Demo) tell(w http.ResponseWriter, r *http.Request) {
+func (d *Demo) describeVisitor(w http.ResponseWriter, r *http.Request) {
 	_, err := r.Cookie(cookie)
-	a := answer{Door: true, Nobody: err != nil}
+	v := visitor{Demo: true, Anonymous: err != nil}
 	if p := d.visitor(r); p != nil {
-		a.ID, a.Name, a.Role = p.ID, p.Name, p.Role
+		v.ID, v.Name, v.Role = p.ID, p.Name, p.Role
 	}
-	httpserver.WriteJSON(w, http.StatusOK, a)
+	httpserver.WriteJSON(w, http.StatusOK, v)
 }
 
-// visitor is nil for someone who is none of the demo's people.
+// visitor returns the signed-in demo person, or nil.
 func (d *Demo) visitor(r *http.Request) *Person {
 	c, err := r.Cookie(cookie)
 	if err != nil {
@@ -96,7 +99,7 @@ func (d *Demo) show(w http.ResponseWriter, r *http.Request) {
 		To      string
 	}{d, d.visitor(r), local(r.URL.Query().Get("to"))}
 	if err := page.Execute(&text, data); err != nil {
-		http.Error(w, "The page could not be made. Try again.", http.StatusInternalServerError)
+		http.Error(w, "The page could not be rendered. Reload it.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Security-Policy", pagePolicy)
@@ -104,7 +107,7 @@ func (d *Demo) show(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text.Bytes())
 }
 
-// enter gives the browser the session of one of the demo's people, and of no one else.
+// enter sets the session cookie of a demo person. Other sessions cannot be obtained this way.
 func (d *Demo) enter(w http.ResponseWriter, r *http.Request) {
 	p := d.named(r.PostFormValue("name"))
 	if p == nil {
@@ -124,7 +127,7 @@ func setCookie(w http.ResponseWriter, value string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{Name: cookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }
 
-// local is the path of one of our pages; "/" for anything else, for a link may lead here from anywhere.
+// local returns to when it is a path on this host, else "/": the parameter may come from a foreign link.
 func local(to string) string {
 	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
 		return "/"
@@ -132,7 +135,7 @@ func local(to string) string {
 	return to
 }
 
-// sameOrigin refuses forms of other pages, which would sign a browser in or out.
+// sameOrigin rejects forms posted from other origins, which could sign a visitor in or out.
 func sameOrigin(next http.HandlerFunc) http.Handler {
 	return http.NewCrossOriginProtection().Handler(next)
 }

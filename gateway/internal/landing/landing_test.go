@@ -1,4 +1,4 @@
-package door_test
+package landing_test
 
 import (
 	"net/http"
@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/labplatform/labplatform/gateway/internal/door"
+	"github.com/labplatform/labplatform/gateway/internal/landing"
 	"github.com/labplatform/labplatform/pkg/edge"
 )
 
-// opened is the door of a demo with two people.
+// opened is the landing page of a demo with two people.
 func opened(t *testing.T) edge.Page {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "demo.json")
@@ -22,11 +22,11 @@ func opened(t *testing.T) edge.Page {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	demo, err := door.Read(path)
+	demo, err := landing.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return door.Page(demo)
+	return landing.Page(demo)
 }
 
 func send(t *testing.T, p edge.Page, method, target, body string, header map[string]string) *httptest.ResponseRecorder {
@@ -39,14 +39,14 @@ func send(t *testing.T, p edge.Page, method, target, body string, header map[str
 		request.Header.Set(name, value)
 	}
 	if !p.Matches(request.URL.Path) {
-		t.Fatalf("%s is not the door's", target)
+		t.Fatalf("%s is not part of the landing page", target)
 	}
 	recorder := httptest.NewRecorder()
 	p.Handler.ServeHTTP(recorder, request)
 	return recorder
 }
 
-func TestAPersonOfTheDemoComesInAndLeaves(t *testing.T) {
+func TestADemoPersonSignsInAndOut(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	page := send(t, p, "GET", "/", "", nil)
@@ -56,27 +56,27 @@ func TestAPersonOfTheDemoComesInAndLeaves(t *testing.T) {
 		}
 	}
 	if strings.Contains(page.Body.String(), "s-asha") {
-		t.Error("the page tells sessions")
+		t.Error("the page contains a session id, want none")
 	}
 	in := send(t, p, "POST", "/sign-in", url.Values{"name": {"Asha <R>"}, "to": {"/callout/"}}.Encode(), nil)
 	cookies := in.Result().Cookies()
 	if in.Code != http.StatusSeeOther || in.Header().Get("Location") != "/callout/" || len(cookies) != 1 ||
 		cookies[0].Value != "s-asha" || !cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteLaxMode {
-		t.Fatalf("%d %v", in.Code, in.Header())
+		t.Fatalf("sign-in = %d %v, want a redirect to /callout/ with the session cookie", in.Code, in.Header())
 	}
 	signed := map[string]string{"Cookie": "sessionid=s-asha"}
-	if got := send(t, p, "GET", "/sign-in/person", "", signed).Body.String(); got != `{"door":true,"nobody":false,"id":77,"name":"Asha <R>","role":"laboratory user"}`+"\n" {
-		t.Errorf("who looks: %s", got)
+	if got := send(t, p, "GET", "/sign-in/person", "", signed).Body.String(); got != `{"demo":true,"anonymous":false,"id":77,"name":"Asha <R>","role":"laboratory user"}`+"\n" {
+		t.Errorf("visitor = %s, want Asha", got)
 	}
 	if page := send(t, p, "GET", "/?to=/callout/", "", signed).Body.String(); !strings.Contains(page, "You are Asha &lt;R&gt;, laboratory user") {
 		t.Errorf("signed in: %s", page)
 	}
-	if got := send(t, p, "GET", "/sign-in/person", "", nil).Body.String(); !strings.Contains(got, `"nobody":true`) {
-		t.Errorf("no one looks: %s", got)
+	if got := send(t, p, "GET", "/sign-in/person", "", nil).Body.String(); !strings.Contains(got, `"anonymous":true`) {
+		t.Errorf("visitor without a cookie = %s, want anonymous", got)
 	}
 	out := send(t, p, "POST", "/sign-out", "", signed)
 	if cookies := out.Result().Cookies(); out.Header().Get("Location") != "/" || cookies[0].MaxAge >= 0 {
-		t.Errorf("%d %v", out.Code, out.Header())
+		t.Errorf("sign-out = %d %v, want a redirect to / that clears the cookie", out.Code, out.Header())
 	}
 }
 
@@ -86,10 +86,10 @@ func TestLinksShowLiveNumbers(t *testing.T) {
 		_, _ = w.Write([]byte("# TYPE jobs_total counter\njobs_total{channel=\"sms\"} 40\njobs_total{channel=\"email\"} 2\n"))
 	}))
 	defer metrics.Close()
-	counter := func(address string) *door.Counter {
-		return &door.Counter{Metrics: address, Name: "jobs_total", Unit: "jobs"}
+	counter := func(address string) *landing.Counter {
+		return &landing.Counter{Metrics: address, Name: "jobs_total", Unit: "jobs"}
 	}
-	p := door.Page(&door.Demo{People: []door.Person{{Session: "s", Name: "Asha"}}, Links: []door.Link{
+	p := landing.Page(&landing.Demo{People: []landing.Person{{Session: "s", Name: "Asha"}}, Links: []landing.Link{
 		{URL: "/queue/", Title: "Queue", Counter: counter(metrics.URL)},
 		{URL: "/away/", Title: "Away", Counter: counter("http://127.0.0.1:1/")},
 		{URL: "/plain/", Title: "Plain"},
@@ -99,7 +99,7 @@ func TestLinksShowLiveNumbers(t *testing.T) {
 	}
 }
 
-func TestNobodyElseComesInAndNoLinkLeadsElsewhere(t *testing.T) {
+func TestOnlyDemoPersonsSignInAndLinksStayOnThisHost(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	if got := send(t, p, "POST", "/sign-in", url.Values{"name": {"s-rao"}}.Encode(), nil); got.Code != http.StatusBadRequest || len(got.Result().Cookies()) > 0 {
@@ -119,26 +119,26 @@ func TestNobodyElseComesInAndNoLinkLeadsElsewhere(t *testing.T) {
 
 func TestWithoutADemoTheFirstPageIsTheReference(t *testing.T) {
 	t.Parallel()
-	p := door.Page(nil)
+	p := landing.Page(nil)
 	if got := send(t, p, "GET", "/", "", nil); got.Code != http.StatusFound || got.Header().Get("Location") != "/docs" {
-		t.Errorf("%d %v", got.Code, got.Header())
+		t.Errorf("first page = %d %v, want a redirect to /docs", got.Code, got.Header())
 	}
-	if got := send(t, p, "GET", "/sign-in/person", "", map[string]string{"Cookie": "sessionid=s-asha"}); got.Body.String() != `{"door":false,"nobody":false,"id":0,"name":"","role":""}`+"\n" {
-		t.Errorf("%s", got.Body)
+	if got := send(t, p, "GET", "/sign-in/person", "", map[string]string{"Cookie": "sessionid=s-asha"}); got.Body.String() != `{"demo":false,"anonymous":false,"id":0,"name":"","role":""}`+"\n" {
+		t.Errorf("visitor without a demo = %s, want all zero", got.Body)
 	}
 	if got := send(t, p, "POST", "/sign-in", "name=Asha", nil); got.Code != http.StatusNotFound {
 		t.Errorf("sign in: %d", got.Code)
 	}
 }
 
-func TestAFileThatNamesNobodyIsRefused(t *testing.T) {
+func TestADemoFileWithoutPersonsIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{}", `{"people":[{"name":"Asha"}]}`, `{"people":[{"session":"s"}]}`} {
 		path := filepath.Join(t.TempDir(), "demo.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := door.Read(path); err == nil || !strings.Contains(err.Error(), "GATEWAY_DEMO_SIGN_IN") {
+		if _, err := landing.Read(path); err == nil || !strings.Contains(err.Error(), "GATEWAY_DEMO_SIGN_IN") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

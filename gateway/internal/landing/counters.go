@@ -1,4 +1,4 @@
-package door
+package landing
 
 import (
 	"context"
@@ -13,10 +13,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// counters asks services of this machine, whose addresses the demo's file names.
-var counters = &http.Client{Timeout: 2 * time.Second}
+// metricsClient reads metrics of the services that the demo file names.
+var metricsClient = &http.Client{Timeout: 2 * time.Second}
 
-// count answers the present number of each link that has one, by the link's address. What does not answer is left out.
+// count responds with the current counter of each link, keyed by the link's URL. Links whose metrics cannot be read are
+// left out.
 func (d *Demo) count(w http.ResponseWriter, r *http.Request) {
 	numbers := map[string]float64{}
 	for _, link := range d.Links {
@@ -35,7 +36,7 @@ func (c *Counter) read(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("counter %s: %w", c.Name, err)
 	}
-	response, err := counters.Do(request)
+	response, err := metricsClient.Do(request)
 	if err != nil {
 		return 0, fmt.Errorf("counter %s: %w", c.Name, err)
 	}

@@ -1,6 +1,6 @@
-// Package door owns the first page of a platform for trying out: who one may be, and what there is to see. A platform
-// for real has its laboratory's own log-in, and none of this.
-package door
+// Package landing serves the first page of a demo platform: it offers persons to sign in as and links to every page. A
+// production platform has the login of its laboratory and shows no such page.
+package landing
 
 import (
 	"encoding/json"
@@ -12,34 +12,34 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// Demo is what the page offers, as GATEWAY_DEMO_SIGN_IN names its file: JSON with these fields in lower case.
+// Demo is the content of the page. GATEWAY_DEMO_SIGN_IN names its file: JSON with these fields in lower case.
 type Demo struct {
 	People []Person
-	Links  []Link // to what is not the gateway's
+	Links  []Link // pages outside the gateway
 }
 
-// Person is someone who may be signed in with a press of a button.
+// Person is a demo user whom any visitor may sign in as.
 type Person struct {
-	Session config.Secret // that the platform knows
-	ID      int64         // of a laboratory's user, else 0
+	Session config.Secret // a session id that exists in the platform
+	ID      int64         // id of the laboratory user; 0 for other roles
 	Name    string
-	Role    string // in a few words
+	Role    string // shown beside the name
 }
 
-// Link is a page elsewhere.
+// Link is a page outside the gateway.
 type Link struct {
 	URL, Title, Text string
 	Counter          *Counter // shown as a live number; nil: none
 }
 
-// Counter is a number among the metrics of a service.
+// Counter is the sum of one metric's series.
 type Counter struct {
-	Metrics string // address of the metrics, in the text format of Prometheus
-	Name    string // whose series are added up
+	Metrics string // URL of the metrics, in Prometheus text format
+	Name    string // name of the metric
 	Unit    string // such as "jobs"
 }
 
-// Read reads the file of a demo.
+// Read parses the demo file at path.
 func Read(path string) (*Demo, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -60,12 +60,12 @@ func Read(path string) (*Demo, error) {
 	return &d, nil
 }
 
-// person finds the one of a session; nil when there is none.
+// person returns the person with a session, or nil.
 func (d *Demo) person(session string) *Person {
 	return d.first(func(p Person) bool { return p.Session.Reveal() == session })
 }
 
-// named finds one by the name; nil when there is none.
+// named returns the person with a name, or nil.
 func (d *Demo) named(name string) *Person {
 	return d.first(func(p Person) bool { return p.Name == name })
 }

@@ -57,6 +57,9 @@ func run(swagger, image, overlays, document string) error {
 	if err := complete(doc, all); err != nil {
 		return err
 	}
+	if err := rejectUnused(doc, all); err != nil {
+		return err
+	}
 	tidy(doc)
 	if err := validate(doc); err != nil {
 		return err

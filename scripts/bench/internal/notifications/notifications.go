@@ -131,7 +131,7 @@ func (l *laboratory) read(ctx context.Context, r *report.Report, rounds int) err
 func (l *laboratory) readAll(ctx context.Context, r *report.Report, rounds int) error {
 	const colleagues = 50
 	for _, statement := range []string{
-		"INSERT INTO NotificationReadState SELECT id, 'lab_user', 1, created_at FROM Notifications WHERE lab_id = ?",
+		"INSERT INTO NotificationReadState (notification_id, user_type, user_id, read_on) SELECT id, 'lab_user', 1, created_at FROM Notifications WHERE lab_id = ?",
 		"INSERT INTO NotificationActivity (notification_id, lab_id, user_type, user_id, user_name, username, activity, activity_at)" +
 			" SELECT n.id, n.lab_id, 'lab_user', 100 + u.seq, 'Asha Ranade', 'asha.ranade', 'read', n.created_at" +
 			" FROM (SELECT * FROM Notifications WHERE lab_id = ? ORDER BY created_at DESC, id DESC LIMIT 10000) n JOIN (" +

@@ -28,7 +28,7 @@ func TestWhoHasReadEverythingIsNotCountedThroughIt(t *testing.T) {
 	now := time.Now().Unix()
 	exec("INSERT INTO Notifications (lab_id, org_id, notification_type_id, message, context, created_at)"+
 		" SELECT 12, 45, 1, '{}', '{}', ? - seq * 2500000 DIV ? FROM "+mysqltest.Numbers(many), now-120, many)
-	exec("INSERT INTO NotificationReadState SELECT id, 'lab_user', 77, created_at FROM Notifications")
+	exec("INSERT INTO NotificationReadState (notification_id, user_type, user_id, read_on) SELECT id, 'lab_user', 77, created_at FROM Notifications")
 	exec("ANALYZE TABLE Notifications, NotificationReadState")
 	v, err := notification.ViewerOf(authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77})
 	if err != nil {
@@ -86,7 +86,7 @@ func TestWhoHasReadMuchAndHasMuchUnread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.db.ExecContext(t.Context(), "INSERT INTO NotificationReadState SELECT id, ?, ?, created_at FROM Notifications"+
+	_, err = s.db.ExecContext(t.Context(), "INSERT INTO NotificationReadState (notification_id, user_type, user_id, read_on) SELECT id, ?, ?, created_at FROM Notifications"+
 		" WHERE created_at < ?", kind, login, now-20_000)
 	if err != nil {
 		t.Fatal(err)

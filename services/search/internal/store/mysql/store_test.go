@@ -230,7 +230,7 @@ func TestTheMomentBeforeWhichAllIsSearchable(t *testing.T) {
 		want      time.Time
 	}{
 		{"DELETE FROM cdc_freshness", time.Time{}},
-		{"INSERT INTO cdc_freshness VALUES (1, 0, 1790000000123, 1790000000999)", time.Time{}}, // the first beat is still under way
+		{"INSERT INTO cdc_freshness (id, complete_at, candidate_at, candidate_applied_at) VALUES (1, 0, 1790000000123, 1790000000999)", time.Time{}}, // the first beat is still under way
 		{"UPDATE cdc_freshness SET complete_at = 1790000000123, candidate_at = 0", time.UnixMilli(1790000000123).UTC()},
 	} {
 		run(t, db, step.statement)

@@ -146,9 +146,14 @@ var created = regexp.MustCompile("(?i)CREATE TABLE (?:IF NOT EXISTS )?`?(\\w+)`?
 func TestTheREADMEsNameEveryTable(t *testing.T) {
 	t.Parallel()
 	for _, s := range services.List() {
-		files, err := filepath.Glob(filepath.Join(root, s.Folder(), "migrations", "*.sql"))
-		if err != nil || s.Migrates != (len(files) > 0) {
-			t.Fatalf("%s: %d migrations, and services.yaml says %v; %v", s.Name, len(files), s.Migrates, err)
+		folder := filepath.Join(root, s.Folder(), "migrations")
+		// A service may own nothing but tables of packages, as the outbox: then it has the package and no files.
+		if _, err := os.Stat(filepath.Join(folder, "embed.go")); s.Migrates != (err == nil) {
+			t.Fatalf("%s: services.yaml says migrates: %v, and the package migrations: %v", s.Name, s.Migrates, err)
+		}
+		files, err := filepath.Glob(filepath.Join(folder, "*.sql"))
+		if err != nil {
+			t.Fatal(err)
 		}
 		readme := read(t, s.Folder(), "README.md")
 		for _, file := range files {

@@ -12,7 +12,7 @@ import (
 // hold is a lock of the server and the connection that it ends with.
 type hold struct {
 	conn    *sql.Conn
-	names   []string        // of the lock; the first one is asked for
+	name    string          // of the lock
 	before  limits          // of the session, while it held no lock
 	timeout time.Duration   // after which the server frees the lock of a connection that says nothing
 	turn    chan struct{}   // full while conn is used
@@ -21,9 +21,9 @@ type hold struct {
 	watched chan struct{} // closed when watch has ended
 }
 
-func newHold(conn *sql.Conn, names []string, before limits) *hold {
+func newHold(conn *sql.Conn, name string, before limits) *hold {
 	h := &hold{
-		conn: conn, names: names, before: before, timeout: time.Duration(before.leading().wait) * time.Second,
+		conn: conn, name: name, before: before, timeout: time.Duration(before.leading().wait) * time.Second,
 		turn: make(chan struct{}, 1), watched: make(chan struct{}),
 	}
 	h.lost, h.lose = context.WithCancelCause(context.Background())
@@ -67,7 +67,7 @@ var errNotOurs = errors.New("the connection does not hold the lock any more")
 func (h *hold) ask() error {
 	return h.do(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 		var own sql.NullBool
-		err := conn.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?) = CONNECTION_ID()", h.names[0]).Scan(&own)
+		err := conn.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?) = CONNECTION_ID()", h.name).Scan(&own)
 		if err == nil && !own.Bool {
 			err = errNotOurs
 		}
@@ -97,7 +97,7 @@ func (h *hold) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, enough)
 	defer cancel()
 	err := h.do(ctx, func(ctx context.Context, conn *sql.Conn) error {
-		if err := releaseLocks(ctx, conn, h.names); err != nil {
+		if _, err := conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", h.name); err != nil {
 			return err
 		}
 		return h.before.set(ctx, conn)

@@ -85,46 +85,32 @@ func (l *Leader) claim(ctx context.Context) (*hold, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lead %v: %w", l.lock, err)
 	}
-	names, err := takeLocks(ctx, conn, l.lock)
+	name, taken, err := takeLock(ctx, conn, l.lock)
 	var before limits
-	if err == nil && len(names) > 0 {
+	if err == nil && taken {
 		before, err = shortenSession(ctx, conn)
 	}
 	if err != nil {
 		end(conn) // it may hold the lock
 		return nil, fmt.Errorf("lead %v: %w", l.lock, err)
 	}
-	if len(names) == 0 {
+	if !taken {
 		_ = conn.Close() // gives it back to the pool
 		return nil, nil
 	}
-	return newHold(conn, names, before), nil
+	return newHold(conn, name, before), nil
 }
 
-// takeLocks takes every name of lock and returns them, or none of them.
-func takeLocks(ctx context.Context, conn *sql.Conn, lock Lock) ([]string, error) {
+// takeLock returns the lock's name, and whether conn holds the lock now.
+func takeLock(ctx context.Context, conn *sql.Conn, lock Lock) (name string, taken bool, err error) {
 	database, err := databaseOf(ctx, conn)
 	if err != nil {
-		return nil, err
+		return "", false, err
 	}
-	names := lock.names(database)
-	for i, name := range names {
-		var got sql.NullInt64
-		if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", name).Scan(&got); err != nil {
-			return nil, err
-		}
-		if got.Int64 != 1 {
-			return nil, releaseLocks(ctx, conn, names[:i])
-		}
+	name = lock.Name(database)
+	var got sql.NullInt64
+	if err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, 0)", name).Scan(&got); err != nil {
+		return "", false, err
 	}
-	return names, nil
-}
-
-func releaseLocks(ctx context.Context, conn *sql.Conn, names []string) error {
-	for _, name := range names {
-		if _, err := conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return name, got.Int64 == 1, nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func lockOf(purpose string) mysqldb.Lock {
-	return mysqldb.Lock{Service: "test", Purpose: purpose, Previous: purpose + "_test"}
+	return mysqldb.Lock{Service: "test", Purpose: purpose}
 }
 
 func nothing(context.Context) error { return nil }

@@ -16,9 +16,6 @@ import (
 type Lock struct {
 	Service string
 	Purpose string // of a few letters
-	// Previous is the purpose from which earlier releases made the lock's name. A leader holds that lock as well, so that
-	// old and new processes exclude each other during an upgrade.
-	Previous string
 }
 
 // String returns the name for people.
@@ -35,16 +32,6 @@ func (l Lock) Name(database string) string {
 	}
 	sum := sha256.Sum256([]byte(database))
 	return l.String() + "@" + hex.EncodeToString(sum[:8])
-}
-
-// names returns all names that a leader holds, Name first.
-func (l Lock) names(database string) []string {
-	names := []string{l.Name(database)}
-	if l.Previous != "" {
-		sum := sha256.Sum256([]byte(database + "\x00" + l.Previous))
-		names = append(names, "lab_"+hex.EncodeToString(sum[:16]))
-	}
-	return names
 }
 
 func databaseOf(ctx context.Context, q Querier) (string, error) {
@@ -69,23 +56,15 @@ func PrintLeaders(ctx context.Context, db *sql.DB, locks []Lock, out io.Writer) 
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "LOCK\tCONNECTION\tHOST\tSILENT FOR\tTO LET ANOTHER LEAD")
 	for _, lock := range locks {
-		for i, name := range lock.names(database) {
-			line, err := leaderLine(ctx, db, name)
-			if err != nil {
-				return err
-			}
-			if i == 0 || line != noLeader { // the previous name only when an earlier release leads by it
-				fmt.Fprintf(table, "%s\t%s\n", name, line)
-			}
-			if line != noLeader {
-				break
-			}
+		name := lock.Name(database)
+		line, err := leaderLine(ctx, db, name)
+		if err != nil {
+			return err
 		}
+		fmt.Fprintf(table, "%s\t%s\n", name, line)
 	}
 	return table.Flush()
 }
-
-const noLeader = "no one at the moment\t\t\t"
 
 func leaderLine(ctx context.Context, db *sql.DB, name string) (string, error) {
 	var id, silent int64
@@ -93,7 +72,7 @@ func leaderLine(ctx context.Context, db *sql.DB, name string) (string, error) {
 	err := db.QueryRowContext(ctx, "SELECT ID, HOST, TIME FROM information_schema.PROCESSLIST"+
 		" WHERE ID = IS_USED_LOCK(?)", name).Scan(&id, &host, &silent)
 	if errors.Is(err, sql.ErrNoRows) {
-		return noLeader, nil
+		return "no one at the moment\t\t\t", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("ask who holds %s: %w", name, err)

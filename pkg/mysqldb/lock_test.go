@@ -35,42 +35,6 @@ func hashed(database string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// TestProcessesOfTwoReleasesExcludeEachOther: earlier releases named their locks by a hash.
-func TestProcessesOfTwoReleasesExcludeEachOther(t *testing.T) {
-	t.Parallel()
-	db := mysqltest.New(t)
-	earlier, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer earlier.Close()
-	claim := func() bool {
-		t.Helper()
-		var got sql.NullInt64
-		const query = "SELECT GET_LOCK(CONCAT('lab_', LEFT(SHA2(CONCAT(DATABASE(), CHAR(0), 'test_test'), 256), 32)), 0)"
-		if err := earlier.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
-			t.Fatal(err)
-		}
-		return got.Int64 == 1
-	}
-	later := newLeader(t, db, "test")
-	if !claim() || leads(t, later) {
-		t.Fatal("both lead")
-	}
-	if holder := printLeaders(t, db); !strings.Contains(holder, "lab_") || !strings.Contains(holder, "KILL") {
-		t.Errorf("the earlier release's leader is not shown:\n%s", holder)
-	}
-	if _, err := earlier.ExecContext(t.Context(), "DO RELEASE_ALL_LOCKS()"); err != nil {
-		t.Fatal(err)
-	}
-	if !leads(t, later) || claim() {
-		t.Fatal("the later release does not lead, or both do")
-	}
-	if later.Close(t.Context()); !claim() {
-		t.Fatal("a release that was rolled back to cannot lead")
-	}
-}
-
 func TestWhoLeadsIsShownWithWhatEndsIt(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)

@@ -32,7 +32,7 @@ const (
 // version table, where two beginners collide.
 func Migrate(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
 	service := schemas[0].Service
-	leader := NewLeader(db, Lock{Service: service, Purpose: "migrate", Previous: "migrate_" + service})
+	leader := NewLeader(db, Lock{Service: service, Purpose: "migrate"})
 	defer leader.Close(ctx)
 	for range lockTries {
 		led, err := leader.Run(ctx, func(ctx context.Context) error { return patiently(ctx, db, schemas, log) })
@@ -66,6 +66,11 @@ func patiently(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logg
 }
 
 func all(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
+	for _, s := range schemas {
+		if _, err := s.version(ctx, db); err != nil { // before anything is written
+			return err
+		}
+	}
 	for _, s := range schemas {
 		if err := s.up(ctx, db, log); err != nil {
 			return err

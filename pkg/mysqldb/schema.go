@@ -111,19 +111,15 @@ func hasTable(ctx context.Context, q Querier, table string) error {
 
 // check compares the version of the tables with that of the release.
 func (s Schema) check(ctx context.Context, q Querier) error {
-	want, err := s.wanted()
+	_, want, err := s.numbers()
 	if err != nil {
 		return err
 	}
-	var stored sql.NullInt64
-	err = q.QueryRowContext(ctx, "SELECT MAX(version_id) FROM `"+s.versions()+"` WHERE is_applied").Scan(&stored)
-	if err != nil && !IsNoTable(err) {
-		return fmt.Errorf("read the version of the schema: %w", err)
+	have, err := s.version(ctx, q)
+	if err != nil {
+		return err
 	}
-	have, of := stored.Int64, s.Service
-	if s.Part != "" {
-		of += " (" + s.Part + ")"
-	}
+	of := s.name()
 	switch {
 	case have < want:
 		return &SchemaError{words: fmt.Sprintf("the database's schema is older than this release of %s: it is at version %d,"+
@@ -136,19 +132,50 @@ func (s Schema) check(ctx context.Context, q Querier) error {
 	return nil
 }
 
-// wanted returns the number of the last migration.
-func (s Schema) wanted() (int64, error) {
-	names, err := s.names()
+// version returns the number of the last migration that the database has, 0 for a new one. It is a *SchemaError when
+// that number is below the baseline, the first migration of this release: no released version made such tables, and the
+// baseline would take them for its own.
+func (s Schema) version(ctx context.Context, q Querier) (int64, error) {
+	var stored sql.NullInt64
+	err := q.QueryRowContext(ctx, "SELECT MAX(version_id) FROM `"+s.versions()+"` WHERE is_applied").Scan(&stored)
+	if err != nil && !IsNoTable(err) {
+		return 0, fmt.Errorf("read the version of the schema: %w", err)
+	}
+	first, _, err := s.numbers()
 	if err != nil {
 		return 0, err
 	}
-	last := int64(0)
-	for _, name := range names {
-		version, err := goose.NumericComponent(name)
-		if err != nil {
-			return 0, fmt.Errorf("read migrations: %w", err)
-		}
-		last = max(last, version)
+	if have := stored.Int64; have > 0 && have < first {
+		return 0, &SchemaError{words: fmt.Sprintf("the database's schema of %s is older than version 1.0.0 of the platform: it is at"+
+			" version %d, and upgrades begin at %d: migrate it with the revision before 1.0.0 first, or use a new database",
+			s.name(), have, first)}
 	}
-	return last, nil
+	return stored.Int64, nil
+}
+
+// name returns what messages call the schema.
+func (s Schema) name() string {
+	if s.Part == "" {
+		return s.Service
+	}
+	return s.Service + " (" + s.Part + ")"
+}
+
+// numbers returns those of the first and the last migration.
+func (s Schema) numbers() (first, last int64, err error) {
+	names, err := s.names()
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, name := range names {
+		number, err := goose.NumericComponent(name)
+		if err != nil {
+			return 0, 0, fmt.Errorf("read migrations: %w", err)
+		}
+		if first == 0 || number < first {
+			first = number
+		}
+		last = max(last, number)
+	}
+	return first, last, nil
 }

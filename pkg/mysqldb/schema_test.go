@@ -55,24 +55,34 @@ func TestASchemaOfAnotherReleaseIsTold(t *testing.T) {
 	}
 }
 
-// TestAMigrationThatMovedElsewhereIsNotMissed: the tables of a service were given to a package that has migrations of its
-// own. The database knows versions that have no file any more, and a fresh one does not get them.
-func TestAMigrationThatMovedElsewhereIsNotMissed(t *testing.T) {
+// TestUpgradesBeginAtTheBaseline: the first file of a release has the number of the last one of the revisions before it.
+func TestUpgradesBeginAtTheBaseline(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string][]string{
-		"a fresh database": nil, "the last release's": {"00001", "00002", "00003"}, "an earlier one's": {"00001", "00002"},
+	for name, c := range map[string]struct {
+		before  []string
+		refused bool
+	}{
+		"a new database":           {nil, false},
+		"at the baseline":          {[]string{"00001", "00002", "00003"}, false},
+		"from before the baseline": {[]string{"00001", "00002"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db := mysqltest.New(t)
-			now := release("00003", "00004")
-			for _, schema := range []mysqldb.Schema{release(before...), now} {
-				if err := mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{schema}, slog.New(slog.DiscardHandler)); err != nil && len(schema.Files.(fstest.MapFS)) > 0 {
+			db, quiet := mysqltest.New(t), slog.New(slog.DiscardHandler)
+			if c.before != nil {
+				if err := mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{release(c.before...)}, quiet); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := mysqldb.CheckSchemas(t.Context(), db, []mysqldb.Schema{now}); err != nil {
-				t.Error(err)
+			now := release("00003", "00004")
+			for what, err := range map[string]error{
+				"migrate": mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{now}, quiet),
+				"check":   mysqldb.CheckSchemas(t.Context(), db, []mysqldb.Schema{now}),
+			} {
+				const says = "upgrades begin at 3: migrate it with the revision before 1.0.0 first"
+				if refused := err != nil && strings.Contains(err.Error(), says); refused != c.refused || !c.refused && err != nil {
+					t.Errorf("%s: want refused %v, got %v", what, c.refused, err)
+				}
 			}
 		})
 	}

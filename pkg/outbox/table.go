@@ -89,7 +89,7 @@ func Schema(service string) mysqldb.Schema {
 
 // Lock is what the leading relay of a service holds.
 func Lock(service string) mysqldb.Lock {
-	return mysqldb.Lock{Service: service, Purpose: "relay", Previous: "relay_outbox_" + service}
+	return mysqldb.Lock{Service: service, Purpose: "relay"}
 }
 
 // Insert adds e within the caller's transaction: it is delivered if and only if that commits. inserted is false

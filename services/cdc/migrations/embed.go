@@ -1,5 +1,5 @@
-// Package migrations owns the tables of change capture, as goose SQL files. Before the last one has run the pipeline
-// is in its migration phase; see package phase.
+// Package migrations owns the tables of change capture, as goose SQL files. The pipeline is in its
+// migration phase while user_meta lacks the columns of a person; see package phase.
 package migrations
 
 import (

@@ -1,19 +1,11 @@
-// Package migrations owns the tables of the rerun service, as goose SQL files.
+// Package migrations names the tables of the rerun service. It has none of its own beside the outbox: reruns are stored
+// in tables of the platform's core.
 package migrations
 
 import (
-	"embed"
-
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
-// Files holds the migrations in order.
-//
-//go:embed *.sql
-var Files embed.FS
-
-// Schemas are all tables of the service, in the order in which they are made.
-func Schemas() []mysqldb.Schema {
-	return []mysqldb.Schema{outbox.Schema("rerun"), {Service: "rerun", Files: Files}}
-}
+// Schemas returns all tables of the service.
+func Schemas() []mysqldb.Schema { return []mysqldb.Schema{outbox.Schema("rerun")} }

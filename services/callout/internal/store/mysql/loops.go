@@ -16,8 +16,8 @@ import (
 // Loops see all laboratories: they find, and what they find is changed through a scope.
 
 var (
-	reapLock  = mysqldb.Lock{Service: "callout", Purpose: "reap", Previous: "reap_callout"}
-	sweepLock = mysqldb.Lock{Service: "callout", Purpose: "sweep", Previous: "sweep_callout"}
+	reapLock  = mysqldb.Lock{Service: "callout", Purpose: "reap"}
+	sweepLock = mysqldb.Lock{Service: "callout", Purpose: "sweep"}
 )
 
 // Locks are those of the service's loops.

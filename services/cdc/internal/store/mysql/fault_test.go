@@ -204,8 +204,7 @@ func TestTheColumnsMayChangeUnderARunningService(t *testing.T) {
 	b := setup(t)
 	b.patient(t, 1, 12)
 	b.recompute(t, targets(1)...)
-	_, down := person(t)
-	b.exec(t, down)
+	b.exec(t, dropPerson)
 	_, err := b.store.Recompute(t.Context(), targets(1))
 	wantRetry(t, err)
 	b.bill(t, 5, 1, 12)
@@ -213,7 +212,7 @@ func TestTheColumnsMayChangeUnderARunningService(t *testing.T) {
 	if now, err := b.watch.Phase(t.Context()); err != nil || now != phase.Migration {
 		t.Fatalf("phase %q, %v", now, err)
 	}
-	b.addPerson(t)
+	b.exec(t, addPerson)
 	if now, changed, err := b.watch.Check(t.Context()); err != nil || now != phase.Running || !changed {
 		t.Fatalf("phase %q, changed %v, %v", now, changed, err)
 	}

@@ -4,12 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,16 +52,18 @@ func (c *ticking) set(now time.Time) {
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-func setup(t testing.TB) *bench { return setupWith(t, migrations.Files, "") }
+func setup(t testing.TB) *bench { return setupWith(t, "") }
 
-func setupWith(t testing.TB, files fs.FS, override phase.Phase) *bench {
+func setupWith(t testing.TB, override phase.Phase) *bench {
 	t.Helper()
 	db, dsn := mysqltest.Open(t)
 	if err := legacydb.Create(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{db: db, dsn: dsn, clock: &ticking{now: start}}
-	b.migrate(t, files)
+	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
 	b.store, b.watch = b.over(db, override)
 	return b
 }
@@ -76,53 +75,22 @@ func (b *bench) over(db *sql.DB, override phase.Phase) (*mysql.Store, *phase.Wat
 	return mysql.New(mysql.Deps{DB: db, Clock: b.clock, Phases: watch}), watch
 }
 
-func (b *bench) migrate(t testing.TB, files fs.FS) {
-	t.Helper()
-	if err := mysqldb.Migrate(t.Context(), b.db, []mysqldb.Schema{{Service: "cdc", Files: files}}, slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-const personMigration = "00003_user_meta_person.sql"
-
-// withoutPerson are the migrations but the one that adds the person's columns.
-func withoutPerson(t testing.TB) fs.FS {
-	t.Helper()
-	names, err := fs.Glob(migrations.Files, "*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := fstest.MapFS{}
-	for _, name := range names {
-		if name == personMigration {
-			continue
-		}
-		data, err := fs.ReadFile(migrations.Files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = &fstest.MapFile{Data: data}
-	}
-	return files
-}
-
-// person returns the statements that add the person's columns, and those that take them away.
-func person(t testing.TB) (up, down string) {
-	t.Helper()
-	text, err := fs.ReadFile(migrations.Files, personMigration)
-	if err != nil {
-		t.Fatal(err)
-	}
-	up, down, _ = strings.Cut(string(text), "-- +goose Down")
-	return up, down
-}
-
-// addPerson ends the migration phase.
-func (b *bench) addPerson(t testing.TB) {
-	t.Helper()
-	up, _ := person(t)
-	b.migrate(t, fstest.MapFS{"00099_person.sql": {Data: []byte(up)}})
-}
+// The columns that end the migration phase, and the statement that goes back to it.
+const (
+	addPerson = `ALTER TABLE user_meta
+		ADD COLUMN full_name VARCHAR(400) NOT NULL DEFAULT '' AFTER lab_patient_id,
+		ADD COLUMN contact VARCHAR(20) NOT NULL DEFAULT '' AFTER full_name,
+		ADD COLUMN alternate_contact VARCHAR(20) NOT NULL DEFAULT '' AFTER contact,
+		ADD COLUMN email VARCHAR(254) NOT NULL DEFAULT '' AFTER alternate_contact,
+		ADD COLUMN gender VARCHAR(16) NOT NULL DEFAULT '' AFTER email,
+		ADD COLUMN date_of_birth DATE NULL AFTER gender,
+		ADD COLUMN age VARCHAR(16) NOT NULL DEFAULT '' AFTER date_of_birth,
+		ADD COLUMN passport_no VARCHAR(64) NOT NULL DEFAULT '' AFTER age,
+		ADD COLUMN national_identity_number VARCHAR(64) NOT NULL DEFAULT '' AFTER passport_no`
+	dropPerson = `ALTER TABLE user_meta
+		DROP COLUMN full_name, DROP COLUMN contact, DROP COLUMN alternate_contact, DROP COLUMN email, DROP COLUMN gender,
+		DROP COLUMN date_of_birth, DROP COLUMN age, DROP COLUMN passport_no, DROP COLUMN national_identity_number`
+)
 
 func (b *bench) exec(t testing.TB, query string, args ...any) {
 	t.Helper()

@@ -9,7 +9,6 @@ import (
 
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
-	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
 // crashing is a recomputer whose process dies at some call.
@@ -39,7 +38,8 @@ func (b *bench) walker(t *testing.T, left int) (*materialize.Walker, *crashing) 
 // the deleted and those that nothing changed for, and also when processes die on the way.
 func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 	t.Parallel()
-	b := setupWith(t, withoutPerson(t), "")
+	b := setup(t)
+	b.exec(t, dropPerson)
 	for id := int64(1); id <= 10; id++ {
 		b.patient(t, id, 12)
 		b.bill(t, 100+id, id, 12)
@@ -55,7 +55,7 @@ func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 		t.Fatalf("walked %d patients in the migration, %v", users.users, err)
 	}
 	b.patient(t, 11, 12) // no one tells about this one
-	b.addPerson(t)
+	b.exec(t, addPerson)
 	if _, changed, err := b.watch.Check(t.Context()); err != nil || !changed {
 		t.Fatalf("changed %v, %v", changed, err)
 	}
@@ -135,7 +135,7 @@ func TestATruncatedTableMakesEveryPatientPass(t *testing.T) {
 
 func TestAnOverrideKeepsTheMigrationPhase(t *testing.T) {
 	t.Parallel()
-	b := setupWith(t, migrations.Files, phase.Migration)
+	b := setupWith(t, phase.Migration)
 	b.patient(t, 1, 12)
 	b.bill(t, 5, 1, 12)
 	if got := b.recompute(t, targets(1)...); got.Written != 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 )
 
-var sweepLock = mysqldb.Lock{Service: "externaledit", Purpose: "sweep", Previous: "externaledit_sweep"}
+var sweepLock = mysqldb.Lock{Service: "externaledit", Purpose: "sweep"}
 
 // Locks are those of the service's loops.
 func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("externaledit"), sweepLock} }

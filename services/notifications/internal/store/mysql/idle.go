@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
-var sweepLock = mysqldb.Lock{Service: "notifications", Purpose: "sweep", Previous: "sweep_notifications"}
+var sweepLock = mysqldb.Lock{Service: "notifications", Purpose: "sweep"}
 
 // Locks are those of the service's loops.
 func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("notifications"), sweepLock} }

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-var sweepLock = mysqldb.Lock{Service: "rerun", Purpose: "sweep", Previous: "sweep_rerun"}
+var sweepLock = mysqldb.Lock{Service: "rerun", Purpose: "sweep"}
 
 // Locks are those of the service's loops.
 func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("rerun"), sweepLock} }

@@ -5,11 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,15 +23,15 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/mysql"
 )
 
-// setup returns a store over the platform's tables and those that files make.
-func setup(t *testing.T, files fs.FS) (*mysql.Store, *sql.DB) {
+// setup returns a store over the platform's tables and, when captured, those of change capture.
+func setup(t *testing.T, captured bool) (*mysql.Store, *sql.DB) {
 	t.Helper()
 	db := mysqltest.New(t)
 	if err := legacydb.Create(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	if files != nil {
-		if err := mysqldb.Migrate(t.Context(), db, []mysqldb.Schema{{Service: "cdc", Files: files}}, slog.New(slog.DiscardHandler)); err != nil {
+	if captured {
+		if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,21 +56,10 @@ func lab(t *testing.T, id int64) authn.LabScope {
 	return scope
 }
 
-// firstPhase are the migrations before the persons came to user_meta.
-func firstPhase(t *testing.T) fs.FS {
-	t.Helper()
-	files := fstest.MapFS{}
-	for _, name := range []string{"00001_user_meta.sql", "00002_cdc.sql"} {
-		text, err := fs.ReadFile(migrations.Files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = &fstest.MapFile{Data: text}
-	}
-	return files
-}
-
 const (
+	// withoutPerson goes back to the migration phase of change capture.
+	withoutPerson = "ALTER TABLE user_meta DROP COLUMN full_name, DROP COLUMN contact, DROP COLUMN alternate_contact, DROP COLUMN email," +
+		" DROP COLUMN gender, DROP COLUMN date_of_birth, DROP COLUMN age, DROP COLUMN passport_no, DROP COLUMN national_identity_number"
 	aPatient = "INSERT INTO userDetails (id, labId_id, branchId, orgId_id, labPatientId, fullName, contact, alternateContact, email, gender, dateOfBirth, age," +
 		" nationalIdentityNumber, passportNo, updatedOn) VALUES (501, 12, 3, 45, 'P-000501', ' Rahul  Sharma', '9876543210', '', 'r@x.in', 'Male'," +
 		" '1990-02-11', '36 Y', 'N1', 'Z9', '2026-11-21 09:00:00.250')"
@@ -108,23 +95,23 @@ func projected() detail.Record {
 func TestAPatientIsWhatTheTablesSayInEveryPhase(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		files      func(*testing.T) fs.FS
+		captured   bool
 		statements []string
 		want       detail.Record
 	}{
-		"before change capture": {func(*testing.T) fs.FS { return nil }, []string{aPatient}, rahul()},
-		"while it migrates":     {firstPhase, []string{aPatient, itsProjection}, projected()},
-		"afterwards":            {func(*testing.T) fs.FS { return migrations.Files }, []string{aPatient, itsProjection}, projected()},
-		"not projected yet":     {func(*testing.T) fs.FS { return migrations.Files }, []string{aPatient}, rahul()},
+		"before change capture": {false, []string{aPatient}, rahul()},
+		"while it migrates":     {true, []string{withoutPerson, aPatient, itsProjection}, projected()},
+		"afterwards":            {true, []string{aPatient, itsProjection}, projected()},
+		"not projected yet":     {true, []string{aPatient}, rahul()},
 		"projected as of the laboratory that the patient left": {
-			func(*testing.T) fs.FS { return migrations.Files }, []string{aPatient, itsProjection, "UPDATE user_meta SET lab_id = 13"}, rahul()},
+			true, []string{aPatient, itsProjection, "UPDATE user_meta SET lab_id = 13"}, rahul()},
 		"projected as deleted": {
-			func(*testing.T) fs.FS { return migrations.Files }, []string{aPatient, itsProjection, "UPDATE user_meta SET is_deleted = 1"}, rahul()},
+			true, []string{aPatient, itsProjection, "UPDATE user_meta SET is_deleted = 1"}, rahul()},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			store, db := setup(t, c.files(t))
+			store, db := setup(t, c.captured)
 			run(t, db, c.statements...)
 			got, err := store.Record(t.Context(), lab(t, 12), 501)
 			if err != nil {
@@ -139,7 +126,7 @@ func TestAPatientIsWhatTheTablesSayInEveryPhase(t *testing.T) {
 
 func TestAPatientWhoIsNotOfTheLaboratoryOrDeletedIsNotThere(t *testing.T) {
 	t.Parallel()
-	store, db := setup(t, migrations.Files)
+	store, db := setup(t, true)
 	run(t, db, aPatient, itsProjection,
 		"INSERT INTO userDetails (id, labId_id, isDeleted) VALUES (502, 12, 1)",
 		// Projected in laboratory 12 and registered in 13: the registration counts.
@@ -157,7 +144,7 @@ func TestAPatientWhoIsNotOfTheLaboratoryOrDeletedIsNotThere(t *testing.T) {
 
 func TestAPatientIsReferredByTheDoctorsOfTheBills(t *testing.T) {
 	t.Parallel()
-	store, db := setup(t, nil)
+	store, db := setup(t, false)
 	run(t, db, "INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id) VALUES (1, 12, 1, 501, NULL), (2, 12, 2, 501, 301),"+
 		" (3, 12, 3, 502, 302), (4, 13, 4, 501, 302)")
 	for name, c := range map[string]struct {
@@ -172,7 +159,7 @@ func TestAPatientIsReferredByTheDoctorsOfTheBills(t *testing.T) {
 
 func TestNamesOfPartsAndDatesThatAreNone(t *testing.T) {
 	t.Parallel()
-	store, db := setup(t, migrations.Files)
+	store, db := setup(t, true)
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +186,7 @@ func TestNamesOfPartsAndDatesThatAreNone(t *testing.T) {
 
 func TestFullListsAreReadWhole(t *testing.T) {
 	t.Parallel()
-	store, db := setup(t, migrations.Files)
+	store, db := setup(t, true)
 	const many = 5000
 	ids := make([]string, many)
 	for i := range ids {
@@ -214,7 +201,7 @@ func TestFullListsAreReadWhole(t *testing.T) {
 
 func TestAListThatIsNoneIsAnErrorWithoutItsValue(t *testing.T) {
 	t.Parallel()
-	store, db := setup(t, migrations.Files)
+	store, db := setup(t, true)
 	run(t, db, aPatient, itsProjection, "UPDATE user_meta SET bill_ids = '[\"Geheim\"]'")
 	_, err := store.Record(t.Context(), lab(t, 12), 501)
 	if err == nil || strings.Contains(err.Error(), "Geheim") || apperr.KindOf(err) != apperr.Internal {
@@ -224,7 +211,7 @@ func TestAListThatIsNoneIsAnErrorWithoutItsValue(t *testing.T) {
 
 func TestTheMomentBeforeWhichAllIsSearchable(t *testing.T) {
 	t.Parallel()
-	store, db := setup(t, migrations.Files)
+	store, db := setup(t, true)
 	for _, step := range []struct {
 		statement string
 		want      time.Time
@@ -242,7 +229,7 @@ func TestTheMomentBeforeWhichAllIsSearchable(t *testing.T) {
 
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
-	store, _ := setup(t, nil)
+	store, _ := setup(t, false)
 	if _, err := store.CompleteTo(t.Context()); err == nil || !strings.Contains(err.Error(), "cdc migrate") {
 		t.Errorf("without freshness: %v", err)
 	}

@@ -51,7 +51,12 @@ func migrate(ctx context.Context) error {
 	}
 	for _, folder := range folders {
 		name := filepath.Base(filepath.Dir(folder))
-		if name == "cdc" { // the stack makes its tables itself when change capture is left out
+		files, err := filepath.Glob(filepath.Join(folder, "*.sql"))
+		if err != nil {
+			return err
+		}
+		// The stack makes cdc's tables itself when change capture is left out.
+		if name == "cdc" || len(files) == 0 {
 			continue
 		}
 		if err := mysqldb.Migrate(

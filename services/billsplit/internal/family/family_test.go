@@ -128,7 +128,6 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 		"a moved child was dismissed":               {"BILL_CHANGED", func(s *memory.State, _ int64) { r := s.Tests[104]; r.Dismissed = true; s.Tests[104] = r }},
 		"the original was written and written back": {"BILL_CHANGED", func(s *memory.State, _ int64) { b := s.Bills[original]; b.Version += 2; s.Bills[original] = b }},
 		"the new bill was written and written back": {"BILL_CHANGED", func(s *memory.State, id int64) { b := s.Bills[id]; b.Version += 2; s.Bills[id] = b }},
-		"no one noted what the tests cost":          {"SPLIT_TOO_OLD", func(s *memory.State, _ int64) { s.Splits[0].Rows = nil }},
 		"a test went away":                          {"BILL_CHANGED", func(s *memory.State, _ int64) { delete(s.Tests, 104) }},
 		"an attachment": {"BILL_CHANGED", func(s *memory.State, id int64) {
 			s.Attachments[9] = memory.Attachment{BillID: id, Category: "image", Active: true}

@@ -24,9 +24,6 @@ var (
 	errMerged  = apperr.New(apperr.Conflict, "BILL_ALREADY_MERGED", "This bill was merged back already")
 	errChanged = apperr.New(apperr.Conflict, "BILL_CHANGED",
 		"One of the two bills changed since the split, so it cannot be undone; correct the bills by hand")
-	errNoRows = apperr.New(apperr.Conflict, "SPLIT_TOO_OLD",
-		"This split was made before its tests were recorded, so no one can tell whether they changed; "+
-			"correct the bills by hand")
 )
 
 // Merger undoes splits.
@@ -180,9 +177,6 @@ func (p pair) check(ctx context.Context, l Locked) error {
 func (p pair) checkOrder() error {
 	if p.record.MergedAt != 0 {
 		return errMerged
-	}
-	if p.record.Rows == nil {
-		return errNoRows
 	}
 	for _, r := range slices.Backward(p.later) {
 		if r.MergedAt == 0 {

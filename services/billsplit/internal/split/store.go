@@ -67,7 +67,7 @@ type Draft struct {
 type Record struct {
 	ParentID, NewID int64
 	Moved           []int64
-	Rows            []bill.Row // what moved, as it was; nil for a split from before rows were recorded
+	Rows            []bill.Row // what moved, as it was
 	ParentVersion   int64      // of the old bill after the split
 	Before          bill.Amounts
 	AfterParent     bill.Amounts

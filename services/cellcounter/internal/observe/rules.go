@@ -64,10 +64,8 @@ func (c Count) previous(present []Count) (*Count, error) {
 	return replaced, nil
 }
 
-// isSame reports whether both are one person. Counts from before kinds were stored have none.
-func isSame(stored, now authn.Actor) bool {
-	return stored.ID == now.ID && (stored.Kind == now.Kind || stored.Kind == "")
-}
+// isSame reports whether both are one person, whose name may have changed.
+func isSame(a, b authn.Actor) bool { return a.ID == b.ID && a.Kind == b.Kind }
 
 // Check refuses tallies that cannot have been counted.
 func Check(tallies []counting.Tally) error {

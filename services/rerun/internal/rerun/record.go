@@ -47,7 +47,7 @@ type Record struct {
 	Active         bool // values are awaited
 	SampleID       string
 	CreatedBy      int64  // -1 is the platform
-	CreatedByKind  string // of which table CreatedBy is, as authn.ActorKind; empty in records from before
+	CreatedByKind  string // of which table CreatedBy is, as authn.ActorKind; empty when another program wrote the record
 	UpdatedBy      int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time

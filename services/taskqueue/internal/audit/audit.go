@@ -19,6 +19,8 @@ type Queue interface {
 	Page(ctx context.Context, s engine.Source, cursor uint64, count int64) (texts []string, next uint64, err error)
 	Repair(ctx context.Context, observed engine.Snapshot, record []byte, flow job.Flow) (bool, error)
 	Remove(ctx context.Context, s engine.Source, text string) error
+	UnlistedFlows(ctx context.Context, shard int) (int, error)
+	RepairReadyIndex(ctx context.Context, shard int) (int, error)
 	Info(ctx context.Context, ids []job.ID) ([]engine.Snapshot, error)
 }
 
@@ -113,8 +115,19 @@ func (p *place) check(ctx context.Context, q Queue) (source string, checked int,
 	}
 	if p.source == len(sources) {
 		*p = place{shard: (shard + 1) % job.Shards}
+		unlisted, err := checkReadyIndex(ctx, q, shard)
+		return s.Name, len(texts), append(found, unlisted...), err
 	}
 	return s.Name, len(texts), found, nil
+}
+
+func checkReadyIndex(ctx context.Context, q Queue, shard int) ([]Violation, error) {
+	n, err := q.UnlistedFlows(ctx, shard)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	index := engine.Source{Name: "ready index"}
+	return []Violation{{Rule: Unlisted, Shard: shard, Source: index, Text: fmt.Sprintf("%d flows", n)}}, nil
 }
 
 // Report is the outcome of a check of everything.
@@ -182,6 +195,9 @@ func repair(ctx context.Context, q Queue, clk clock.Clock, v Violation) (bool, e
 	switch v.Rule {
 	case Foreign:
 		return true, q.Remove(ctx, v.Source, v.Text)
+	case Unlisted:
+		n, err := q.RepairReadyIndex(ctx, v.Shard)
+		return n > 0, err
 	case StrayTrace:
 		return q.Repair(ctx, v.Job, nil, 0)
 	case LeaseStale: // the job is sound; the reaper is not

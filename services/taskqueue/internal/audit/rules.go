@@ -24,12 +24,13 @@ const (
 	LeaseFar     Rule = "lease_far"      // a lease beyond now and its length
 	LeaseStale   Rule = "lease_stale"    // a lease that ran out long ago: no one reaps
 	StrayTrace   Rule = "stray_trace"    // a counter, request or mark of a job that does not run
+	Unlisted     Rule = "unlisted_flow"  // a flow with waiting jobs that its ready index lacks, or lists too late
 )
 
 // Rules lists all of them in the order in which a repair goes.
 func Rules() []Rule {
 	return []Rule{Foreign, TwoPlaces, EndedAndLive, NoBody, OrphanBody, DeadNoBody, DeadNoRecord, GraveNoDead, LeaseFar,
-		LeaseStale, StrayTrace}
+		LeaseStale, StrayTrace, Unlisted}
 }
 
 const (

@@ -44,10 +44,19 @@ func (x Range) Bounds() (low, high int64) {
 	return low, high
 }
 
+// TimeOf returns the time in a score of the range. The dead letters of all flows are ordered by time alone.
+func (x Range) TimeOf(score int64) int64 {
+	if x.List == ListLeases || x.List == ListDead && x.Flow == AllFlows {
+		return score
+	}
+	return job.DueOfScore(score)
+}
+
 // Member is one entry of a list. It also says where a walk over the list stands: after it.
 type Member struct {
 	ID    job.ID
 	Score int64
+	Time  int64 // Range.TimeOf the score
 }
 
 // Browse lists the members of a range after a place in it (the zero Member: from the beginning), in order of score and
@@ -67,7 +76,8 @@ func (r *Redis) Browse(ctx context.Context, x Range, after Member, most int) ([]
 	parts, err := r.list(ctx, "browse", []string{key}, []any{max(low, after.Score), high, string(after.ID), most}, 0, 2)
 	list := make([]Member, 0, len(parts)/2)
 	for p := range slices.Chunk(parts, 2) {
-		list = append(list, Member{ID: job.ID(text(p[0])), Score: whole(text(p[1]))})
+		score := whole(text(p[1]))
+		list = append(list, Member{ID: job.ID(text(p[0])), Score: score, Time: x.TimeOf(score)})
 	}
 	return list, err
 }

@@ -144,7 +144,7 @@ func (r *Redis) TrimDead(ctx context.Context, shard int, list []Member) (int64, 
 	keys, args := k.lives(), make([]any, 0, 2*len(list))
 	for _, d := range list {
 		keys = append(keys, k.body(d.ID))
-		args = append(args, string(d.ID), job.DueOfScore(d.Score)) // of one flow or of all
+		args = append(args, string(d.ID), d.Time)
 	}
 	reply, err := r.repeat(ctx, "trim_dead", keys, args)
 	return number(reply), err

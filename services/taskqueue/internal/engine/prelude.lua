@@ -1,13 +1,13 @@
 -- What the scripts share; each is loaded with this in front. A lane's score is the flow times SPAN plus the due time since
--- EPOCH; of flow 0, of previous versions, the due time alone. The ring of a lane holds its flows by a time before which none
+-- EPOCH. The ring of a lane holds its flows by a time before which none
 -- of their jobs is due.
 local SPAN, EPOCH = 2 ^ 41, 1577836800000
 local function clock()
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
-local function baseof(flow) return flow > 0 and flow * SPAN - EPOCH or 0 end -- what a flow adds to a due time
-local function flowof(base) return tonumber(base) == 0 and 0 or (base + EPOCH) / SPAN end
+local function baseof(flow) return flow * SPAN - EPOCH end -- what a flow adds to a due time
+local function flowof(base) return (base + EPOCH) / SPAN end
 local function push(list, one, other)
   local n = #list
   list[n + 1], list[n + 2] = one, other

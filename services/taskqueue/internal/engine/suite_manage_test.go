@@ -204,7 +204,7 @@ func trimming(b *bench) {
 	if err != nil || len(list) != 2 {
 		b.t.Fatalf("dead: %d, %v", len(list), err)
 	}
-	stale := engine.Member{ID: second, Score: list[1].Score - 1}
+	stale := engine.Member{ID: second, Time: list[1].Time - 1}
 	went, err := b.Queue.TrimDead(b.t.Context(), 0, []engine.Member{list[0], stale})
 	if err != nil || went != 1 {
 		b.t.Errorf("trimmed %d, %v", went, err)

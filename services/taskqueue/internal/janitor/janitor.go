@@ -23,7 +23,6 @@ type Queue interface {
 	Lead(ctx context.Context, shard int, owner string, d time.Duration) (fence int64, err error)
 	Expired(ctx context.Context, shard int, c job.Channel, most int) ([]engine.Expired, error)
 	Reap(ctx context.Context, shard int, c job.Channel, fence int64, list []engine.Settlement) ([]engine.Verdict, error)
-	TendRings(ctx context.Context, shard int, from engine.RingPlace) (engine.RingPlace, error)
 	Browse(ctx context.Context, x engine.Range, after engine.Member, most int) ([]engine.Member, error)
 	DeadParts(ctx context.Context, shard int) (map[job.Flow]engine.Part, error)
 	TrimDead(ctx context.Context, shard int, list []engine.Member) (int64, error)
@@ -79,7 +78,6 @@ type Janitor struct {
 	cfg     Config
 	name    string // among all janitors of the queue
 	leads   [job.Shards]atomic.Bool
-	ring    [job.Shards]engine.RingPlace
 	weighed time.Time
 	dead    int64 // of all shards, as weighed last
 	waker   waker
@@ -110,11 +108,6 @@ func (j *Janitor) Reap(ctx context.Context) error {
 				return err
 			}
 		}
-		next, err := j.Queue.TendRings(ctx, shard, j.ring[shard])
-		if err != nil {
-			return fmt.Errorf("tend the rings: %w", err)
-		}
-		j.ring[shard] = next
 		return nil
 	})
 }

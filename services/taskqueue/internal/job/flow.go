@@ -5,8 +5,9 @@ package job
 // lane, so a lane stays one sorted set whose flows are found without a list of them.
 type Flow int
 
-// The kinds of flows. Flow 0 holds jobs that an older version enqueued, whose score is the due time alone.
+// The kinds of flows.
 const (
+	FlowUnknown  Flow = 0 // jobs whose stored form cannot be read
 	FlowPlatform Flow = 1 // calls to the platform's internal origins
 	firstOTP     Flow = 2
 	FirstLab     Flow = 2048 // from here on ordinary flows; the ones before may use the reserved places
@@ -32,12 +33,7 @@ func flowOf(lab int64, flows Flow) Flow { return Flow(uint64(lab) % uint64(flows
 func (f Flow) Reserved() bool { return f < FirstLab }
 
 // Base is what the flow adds to a due time to make a score.
-func (f Flow) Base() int64 {
-	if f == 0 {
-		return 0
-	}
-	return int64(f)*FlowSpan - FlowEpoch
-}
+func (f Flow) Base() int64 { return int64(f)*FlowSpan - FlowEpoch }
 
 // LatestDueMs is the latest time that a score can hold.
 const LatestDueMs = FlowSpan - 1
@@ -45,11 +41,11 @@ const LatestDueMs = FlowSpan - 1
 // DueOfScore is the due time in a lane's score.
 func DueOfScore(score int64) int64 { return score - Flow(score/FlowSpan).Base() }
 
-// FlowOf reads the flow of a stored job; one that cannot be read waits with the old ones.
+// FlowOf reads the flow of a stored job.
 func FlowOf(raw []byte) Flow {
 	b, err := DecodeBody(raw)
 	if err != nil || b.Flow < 0 || b.Flow >= flowCount {
-		return 0
+		return FlowUnknown
 	}
 	return b.Flow
 }

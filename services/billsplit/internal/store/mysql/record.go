@@ -117,11 +117,8 @@ func scanRecord(row mysqldb.Row, r *family.Record) error {
 	return nil
 }
 
-// rowsOf reads moved_rows, which is NULL for a split from before they were recorded.
+// rowsOf reads moved_rows.
 func rowsOf(text []byte) ([]bill.Row, error) {
-	if text == nil {
-		return nil, nil
-	}
 	var documents []rowDocument
 	if err := json.Unmarshal(text, &documents); err != nil {
 		return nil, err

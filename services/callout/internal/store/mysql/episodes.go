@@ -44,7 +44,7 @@ func atOrZero(ms sql.NullInt64) time.Time {
 	return at(ms.Int64)
 }
 
-// readParameters reads what this service wrote; an older one wrote nothing.
+// readParameters reads what this service wrote; NULL when another program set the report to wait.
 func readParameters(stored []byte) (list []callout.Parameter) {
 	if len(stored) == 0 || json.Unmarshal(stored, &list) != nil {
 		return nil

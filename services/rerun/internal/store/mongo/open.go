@@ -94,15 +94,6 @@ func Close(ctx context.Context, db *mongo.Database) error {
 // IsDuplicate reports whether err is a violation of a unique index.
 func IsDuplicate(err error) bool { return mongo.IsDuplicateKeyError(err) }
 
-// errNoIndex is the server's code for an index that does not exist.
-const errNoIndex = 27
-
-// IsNoIndex reports whether err says that there is no such index.
-func IsNoIndex(err error) bool {
-	var answered mongo.ServerError
-	return errors.As(err, &answered) && answered.HasErrorCode(errNoIndex)
-}
-
 // IsUnavailable reports whether err says that the store could not be reached or did not answer in time.
 func IsUnavailable(err error) bool {
 	return mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, mongo.ErrClientDisconnected)

@@ -66,28 +66,7 @@ func (s *Store) EnsureIndexes(ctx context.Context) error {
 			return translate("create index of "+index.collection.Name(), err)
 		}
 	}
-	if err := s.dropReplacedIndexes(ctx); err != nil {
-		return err
-	}
 	s.indexed = true
-	return nil
-}
-
-// dropReplacedIndexes removes the two indexes of values that uq_lab_value replaced. An older process that starts beside
-// this one makes them again, which does no harm.
-func (s *Store) dropReplacedIndexes(ctx context.Context) error {
-	specifications, err := s.values.Indexes().ListSpecifications(ctx)
-	if err != nil {
-		return translate("list indexes of "+valuesCollection, err)
-	}
-	for _, index := range specifications {
-		if index.Name != "uq_value" && index.Name != "ix_sweep" {
-			continue
-		}
-		if err := s.values.Indexes().DropOne(ctx, index.Name); err != nil && !IsNoIndex(err) {
-			return translate("drop index "+index.Name, err)
-		}
-	}
 	return nil
 }
 

@@ -127,38 +127,6 @@ func TestTimesOfOtherProgramsAreTexts(t *testing.T) {
 	}
 }
 
-func TestTheIndexesOfAnOlderVersionAreReplaced(t *testing.T) {
-	t.Parallel()
-	db := mongotest.Database(t)
-	values := db.Collection("SampleRerunValues")
-	for _, older := range []driver.IndexModel{
-		{Keys: bson.D{{Key: "lab_report_id", Value: 1}, {Key: "rerun_number", Value: 1}, {Key: "index", Value: 1}},
-			Options: options.Index().SetName("uq_value").SetUnique(true)},
-		{Keys: bson.D{{Key: "lab_id", Value: 1}, {Key: "lab_report_id", Value: 1}}, Options: options.Index().SetName("ix_sweep")},
-	} {
-		if _, err := values.Indexes().CreateOne(t.Context(), older); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 {
-		if err := mongo.New(db).EnsureIndexes(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	specifications, err := values.Indexes().ListSpecifications(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, s := range specifications {
-		names = append(names, s.Name)
-	}
-	slices.Sort(names)
-	if diff := cmp.Diff([]string{"_id_", "uq_lab_value"}, names); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // TestTheLaboratoriesAreFoundByTheServicesOwnClient: its deadlines go to the server, which may not know them for each command.
 func TestTheLaboratoriesAreFoundByTheServicesOwnClient(t *testing.T) {
 	t.Parallel()

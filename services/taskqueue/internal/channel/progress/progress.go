@@ -5,7 +5,6 @@ package progress
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -21,32 +20,17 @@ const (
 // Read returns the fates of n parts, in the form in which they are stored; all are Left when nothing fitting is
 // remembered.
 func Read(b *job.Body, n int) []byte {
-	stored := b.Progress
-	if stored == nil {
-		stored = inData(b.Data)
-	}
 	marks := bytes.Repeat([]byte{Left}, n)
-	if len(stored) != n {
+	if len(b.Progress) != n {
 		return marks
 	}
-	for i, mark := range stored {
+	for i, mark := range b.Progress {
 		switch mark {
 		case Sent, Dead, Refused:
 			marks[i] = mark
 		}
 	}
 	return marks
-}
-
-// inData reads the place where previous versions kept the marks, for jobs that wait since then.
-func inData(data []byte) []byte {
-	var d struct {
-		Parts string `json:"_parts"`
-	}
-	if json.Unmarshal(data, &d) != nil {
-		return nil
-	}
-	return []byte(d.Parts)
 }
 
 // Count counts the parts with a fate.

@@ -144,7 +144,7 @@ func (m *Model) TrimDead(_ context.Context, _ int, list []engine.Member) (int64,
 	defer m.mu.Unlock()
 	var went int64
 	for _, d := range list {
-		if died, dead := m.dead[d.ID]; dead && died == job.DueOfScore(d.Score) {
+		if died, dead := m.dead[d.ID]; dead && died == d.Time {
 			delete(m.dead, d.ID)
 			delete(m.records, d.ID)
 			delete(m.bodies, d.ID)
@@ -202,9 +202,4 @@ func (m *Model) Resolve(_ context.Context, x engine.Resolution) (bool, error) {
 	m.noteEnd(x.ID)
 	m.bear(x.Callbacks)
 	return true, nil
-}
-
-// TendRings has nothing to do: the double looks at every job.
-func (m *Model) TendRings(context.Context, int, engine.RingPlace) (engine.RingPlace, error) {
-	return engine.RingPlace{}, nil
 }

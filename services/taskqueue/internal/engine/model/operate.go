@@ -18,7 +18,7 @@ func (m *Model) Browse(_ context.Context, x engine.Range, after engine.Member, m
 	low, high := x.Bounds()
 	var list []engine.Member
 	for id, score := range m.members(x) {
-		one := engine.Member{ID: id, Score: score}
+		one := engine.Member{ID: id, Score: score, Time: x.TimeOf(score)}
 		if id.Shard() == x.Shard && score >= low && score <= high && byScore(one, after) > 0 {
 			list = append(list, one)
 		}

@@ -89,8 +89,8 @@ func TestJobsOfTomorrowCostAClaimNothing(t *testing.T) {
 
 func now(testing.TB) time.Time { return clock.System{}.Now() }
 
-// A previous version enqueued jobs of 700 laboratories and knew no rings; or a ring got lost.
-func TestFlowsThatAreMissingInARingAreFoundAgain(t *testing.T) {
+// The ready index of 700 laboratories was lost.
+func TestFlowsThatTheReadyIndexLacksAreFoundAgain(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	q := open(t, server.Addr, 0, suiteSettings())
@@ -108,16 +108,20 @@ func TestFlowsThatAreMissingInARingAreFoundAgain(t *testing.T) {
 	if n := claimed(); n != 0 {
 		t.Fatalf("%d jobs were claimed without a ring", n)
 	}
-	place, calls := engine.RingPlace{}, 0
-	for place != (engine.RingPlace{}) || calls == 0 {
-		var err error
-		if place, err = q.TendRings(t.Context(), 0, place); err != nil {
-			t.Fatal(err)
-		}
-		calls++
+	if n, err := q.UnlistedFlows(t.Context(), 0); err != nil || n != 700 {
+		t.Errorf("want 700 unlisted flows, got %d, %v", n, err)
 	}
-	if n := claimed(); n != 700 || calls < 2 {
-		t.Errorf("%d jobs were claimed after %d calls", n, calls)
+	if n := claimed(); n != 0 {
+		t.Fatalf("want no job after a check that only reads, got %d", n)
+	}
+	if n, err := q.RepairReadyIndex(t.Context(), 0); err != nil || n != 700 {
+		t.Errorf("want 700 repaired flows, got %d, %v", n, err)
+	}
+	if n, err := q.UnlistedFlows(t.Context(), 0); err != nil || n != 0 {
+		t.Errorf("want no unlisted flow after the repair, got %d, %v", n, err)
+	}
+	if n := claimed(); n != 700 {
+		t.Errorf("want 700 jobs claimed after the repair, got %d", n)
 	}
 }
 

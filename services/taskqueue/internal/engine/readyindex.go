@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+// readySteps are at most about two milliseconds of Redis.
+const readySteps = 500
+
+// UnlistedFlows counts the flows with waiting jobs that a shard's ready indexes lack, or list for a later time than
+// that of their first job: no claim finds them in time.
+func (r *Redis) UnlistedFlows(ctx context.Context, shard int) (int, error) {
+	return r.compareReadyIndex(ctx, shard, 0)
+}
+
+// RepairReadyIndex lists the flows that UnlistedFlows counts, and returns how many they were.
+func (r *Redis) RepairReadyIndex(ctx context.Context, shard int) (int, error) {
+	return r.compareReadyIndex(ctx, shard, 1)
+}
+
+func (r *Redis) compareReadyIndex(ctx context.Context, shard, repair int) (unlisted int, err error) {
+	keys := keysOf(shard).lanesAndRings(job.Lanes()...)
+	for lane, score := int64(1), int64(0); lane > 0; {
+		parts, err := r.list(ctx, "readyindex", keys, []any{lane, score, readySteps, repair}, 3, 0)
+		if err != nil {
+			return unlisted, err
+		}
+		lane, score, unlisted = number(parts[0]), number(parts[1]), unlisted+int(number(parts[2]))
+	}
+	return unlisted, nil
+}

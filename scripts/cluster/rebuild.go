@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// checkRebuild makes the search index again after an upgrade, and goes back to the release before in the order of the
+// checkRebuild makes the search index again after an upgrade, and goes back to the previous version in the order of the
 // handbook: the index first. Searches continue all the while, and each time a new patient is found.
 func checkRebuild(ctx context.Context, c cluster) error {
 	indexing := []string{"cdc", "search"}

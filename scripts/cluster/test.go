@@ -19,7 +19,7 @@ type check struct {
 var checks = []check{
 	{"requests", "the example requests through the gateway", checkRequests},
 	{"policies", "NetworkPolicies hold in both directions", checkPolicies},
-	{"upgrade", "upgrade from the release before under load, and back", checkUpgrade},
+	{"upgrade", "upgrade from the previous version under load, and back", checkUpgrade},
 	{"rebuild", "the search index is rebuilt, and rolled back under load", checkRebuild},
 	{"kill", "a pod of each service is killed under load", checkKill},
 	{"drain", "the node is drained under load", checkDrain},

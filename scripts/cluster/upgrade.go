@@ -11,21 +11,21 @@ import (
 	"sync"
 )
 
-// upgraded are the deployables that the check takes back to the release before: the edge, and two of those behind it.
+// upgraded are the deployables that the check takes back to the previous version: the edge, and two of those behind it.
 var upgraded = []string{"cellcounter", "billsplit", "gateway"}
 
-// beforeTag is of the images of the release before.
+// beforeTag is of the images of the previous version.
 const beforeTag = "before"
 
-// checkUpgrade goes from the release before to this one, back and again, while people work.
+// checkUpgrade goes from the previous version to this one, back and again, while people work.
 func checkUpgrade(ctx context.Context, c cluster) error {
 	var checkout string
 	steps := []struct {
 		what string
 		do   func() error
 	}{
-		{"  the release before: its images", func() (err error) { checkout, err = c.buildBefore(); return err }},
-		{"  the release before: installed", func() error { return c.installBefore(checkout) }},
+		{"  the previous version: its images", func() (err error) { checkout, err = c.buildBefore(); return err }},
+		{"  the previous version: installed", func() error { return c.installBefore(checkout) }},
 		{"  helm upgrade, one after the other", func() error { return c.changed(ctx, "upgraded", c.upgradeInTurn) }},
 		{"  helm rollback, all at once", func() error { return c.changed(ctx, "rolled back", func() error { return c.rollback(upgraded) }) }},
 		{"  helm upgrade, all at once", func() error { return c.changed(ctx, "upgraded again", c.upgradeAtOnce) }},
@@ -48,11 +48,13 @@ func (c cluster) changed(ctx context.Context, what string, do func() error) erro
 	return report(what+": "+strings.Join(upgraded, ", "), counts, 0)
 }
 
-// buildBefore checks the release before out beside this one, and makes its images.
+// buildBefore checks the previous version out beside this one, and makes its images.
 func (c cluster) buildBefore() (checkout string, err error) {
 	commit := c.before
 	if commit == "" {
-		commit = c.lastRelease()
+		if commit, err = c.previous(); err != nil {
+			return "", err
+		}
 	}
 	checkout = filepath.Join(c.dir, "before")
 	if _, err := os.Stat(checkout); err == nil {
@@ -61,7 +63,7 @@ func (c cluster) buildBefore() (checkout string, err error) {
 	if err := c.export(commit, checkout); err != nil {
 		return "", err
 	}
-	fmt.Printf("           the release before is %s\n", commit)
+	fmt.Printf("           the previous version is %s\n", commit)
 	return checkout, c.images(checkout, beforeTag, upgraded)
 }
 
@@ -76,36 +78,22 @@ func (c cluster) export(commit, folder string) error {
 		command{args: []string{"tar", "-xf", archive, "-C", folder}}.run())
 }
 
-// lastRelease is the newest tag before this commit, or where there is none a commit of some time ago.
-func (c cluster) lastRelease() string {
-	tag, err := command{dir: c.root, args: []string{"git", "describe", "--tags", "--abbrev=0", "HEAD^"}}.output()
+// previous returns the newest tag before this commit, or without one the baseline: the newest commit that changed
+// VERSION. Upgrades begin there (scripts/e2e/previous has the same rule).
+func (c cluster) previous() (string, error) {
+	commit, err := command{dir: c.root, args: []string{"git", "describe", "--tags", "--abbrev=0", "HEAD^"}}.output()
 	if err != nil {
-		return "HEAD~100"
+		commit, err = command{dir: c.root, args: []string{"git", "log", "-1", "--format=%H", "--", "VERSION"}}.output()
 	}
-	return strings.TrimSpace(tag)
+	return strings.TrimSpace(commit), err
 }
 
-// installBefore installs the charts of then with what they needed then: the one user of the database.
+// installBefore installs the charts of then.
 func (c cluster) installBefore(checkout string) error {
 	for _, name := range upgraded {
-		args := []string{
-			"-n",
-			c.space,
-			"upgrade",
-			"--install",
-			name,
-			filepath.Join(checkout, "charts", name),
-			"--reset-values",
-			"--wait",
-			"--set",
-			"image.tag=" + beforeTag,
-		}
-		if name != "gateway" {
-			args = append(args, "--set", "cache.connectionType=standalone,database.user=lab_owner",
-				"--set", "secretKeys.DB_PASSWORD.name=database-owner,secretKeys.DB_PASSWORD.key=DB_PASSWORD")
-		}
-		if _, err := c.helm(args...); err != nil {
-			return errors.Join(err, c.whyNot(name))
+		chart := filepath.Join(checkout, "charts", name)
+		if err := c.install(name, chart, "--reset-values", "--set", "image.tag="+beforeTag); err != nil {
+			return err
 		}
 	}
 	return nil

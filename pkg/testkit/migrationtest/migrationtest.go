@@ -100,7 +100,7 @@ func (m Migrations) version(t *testing.T, db *sql.DB) (version int) {
 // content returns the statement that makes each table of the database, and how many rows it has.
 func content(t *testing.T, db *sql.DB) map[string]string {
 	t.Helper()
-	content := tables(t, db)
+	content := Tables(t, db)
 	for name := range content {
 		var rows int
 		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM `"+name+"`").Scan(&rows); err != nil {
@@ -111,8 +111,8 @@ func content(t *testing.T, db *sql.DB) map[string]string {
 	return content
 }
 
-// tables returns the statement that makes each table of the database.
-func tables(t *testing.T, db *sql.DB) map[string]string {
+// Tables returns the statement that makes each table of the database, but the tables with the numbers of migrations.
+func Tables(t *testing.T, db *sql.DB) map[string]string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "SHOW TABLES")
 	if err != nil {

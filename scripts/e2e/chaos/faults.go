@@ -58,7 +58,7 @@ var classes = []class{
 	{"failover", "kill -9 of the database's primary; its semi-synchronous replica becomes the primary (MariaDB)",
 		(*platform).withReplicas, time.Second, failover},
 	{"rolling", "SIGTERM and a new process, one service after the other", whole, 0, rolling},
-	{"upgrade", "back to the programs of the release before, service by service, and to the present ones again", whole, 2 * time.Second, upgrade},
+	{"upgrade", "back to the programs of the previous version, service by service, and to the present ones again", whole, 2 * time.Second, upgrade},
 	{"rotation", "every secret and the password of the database are rotated and rotated back, each step service by service", whole, 0, rotation},
 }
 

@@ -15,7 +15,7 @@ import (
 // rebuild.
 var notUpgraded = []string{"cdc", "search"}
 
-// upgrade goes back to the release before, service by service, and comes to the present one in the same way.
+// upgrade goes back to the previous version, service by service, and comes to the present one in the same way.
 func upgrade(p *platform, _ string) (begin, end func(context.Context) error) {
 	roll := func(command func(service string) []string) func(context.Context) error {
 		return func(ctx context.Context) error {
@@ -38,7 +38,7 @@ func upgrade(p *platform, _ string) (begin, end func(context.Context) error) {
 
 func (p *platform) previousBinaries() string { return filepath.Join(p.Dir, "previous") }
 
-// buildPrevious builds the programs of the release before, once.
+// buildPrevious builds the programs of the previous version, once.
 func (p *platform) buildPrevious(ctx context.Context) error {
 	if _, err := os.Stat(p.previousBinaries()); err == nil {
 		return nil
@@ -55,7 +55,7 @@ func (p *platform) buildPrevious(ctx context.Context) error {
 	return os.Rename(building, p.previousBinaries())
 }
 
-// mixesReleases reports whether binaries of the previous release may answer, which have another API document.
+// mixesReleases reports whether binaries of the previous version may answer, which have another API document.
 func mixesReleases(faults []fault) bool {
 	return slices.ContainsFunc(faults, func(f fault) bool { return strings.HasPrefix(f.class, "upgrade") })
 }

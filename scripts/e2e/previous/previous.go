@@ -1,9 +1,10 @@
-// Package previous owns which commit is the release before, and its programs.
+// Package previous owns which commit upgrades are tested from, and its programs: the last tag before this commit,
+// without one the baseline, which is the newest commit that changed the file VERSION. That commit may be the present
+// one. The rule needs the history: a shallow clone has no baseline.
 package previous
 
 import (
 	"context"
-	_ "embed" // untagged
 	"errors"
 	"fmt"
 	"os"
@@ -12,26 +13,26 @@ import (
 	"strings"
 )
 
-//go:embed commit
-var untagged string
+// ErrShallow is returned in a clone without the history that names the previous version.
+var ErrShallow = errors.New("this clone is shallow, so it does not have the previous version: git fetch --unshallow --tags")
 
-// ErrShallow reports that a clone lacks the release before.
-var ErrShallow = errors.New("this clone is shallow: it lacks the release before")
-
-// Commit returns that of the release before: the last tag, without one what the file commit says.
-func Commit(ctx context.Context) (commit string, err error) {
-	commit, err = git(ctx, "describe", "--tags", "--abbrev=0", "HEAD^")
+// Commit returns the commit of the previous version.
+func Commit(ctx context.Context) (string, error) {
+	shallow, err := git(ctx, "rev-parse", "--is-shallow-repository")
 	if err != nil {
-		for line := range strings.Lines(untagged) {
-			if !strings.HasPrefix(line, "#") {
-				commit = strings.TrimSpace(line)
-			}
-		}
+		return "", err
 	}
-	if _, err := git(ctx, "cat-file", "-e", commit+"^{commit}"); err != nil {
-		return "", fmt.Errorf("%w, %s", ErrShallow, commit)
+	if shallow == "true" {
+		return "", ErrShallow
 	}
-	return commit, nil
+	if tag, err := git(ctx, "describe", "--tags", "--abbrev=0", "HEAD^"); err == nil {
+		return tag, nil
+	}
+	commit, err := git(ctx, "log", "-1", "--format=%H", "--", ":/VERSION")
+	if err == nil && commit == "" {
+		err = errors.New("no commit has changed the file VERSION")
+	}
+	return commit, err
 }
 
 // Build builds the services' programs of a commit into a folder, from a checkout of its own.

@@ -1,4 +1,4 @@
-// Package upgrade tests what happens between two releases: the programs of the one before on the tables of this one, as
-// during a rolling upgrade and after a rollback, and the programs of this one on the tables of the one before, as when
-// someone forgot to migrate.
+// Package upgrade tests what happens between two versions: the programs of the previous one on the tables of this one,
+// as during a rolling upgrade and after a rollback; the tables of the previous one migrated by this one; and the
+// programs of this one on a database that is not migrated yet.
 package upgrade

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,10 +17,12 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/pkg/testkit/migrationtest"
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 	"github.com/labplatform/labplatform/scripts/e2e/previous"
 )
@@ -37,10 +40,11 @@ func TestUpgrade(t *testing.T) {
 	if err := previous.Build(t.Context(), commit, programs, services); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("the release before is %s", commit)
-	t.Run("the programs of the release before answer on this schema", func(t *testing.T) { previousOnPresent(t, p, programs, services) })
-	t.Run("a queue full of jobs of the release before is worked off by this one", func(t *testing.T) { fullQueue(t, p) })
-	t.Run("the programs of this release say what an older schema needs", func(t *testing.T) { presentOnPrevious(t, p, programs) })
+	t.Logf("the previous version is %s", commit)
+	t.Run("the programs of the previous version answer on this schema", func(t *testing.T) { previousOnPresent(t, p, programs, services) })
+	t.Run("a queue full of jobs of the previous version is worked off by this one", func(t *testing.T) { fullQueue(t, p) })
+	t.Run("the tables of the previous version become those of a new database", func(t *testing.T) { migratedTwice(t, p, programs, services) })
+	t.Run("the programs of this version say what a database needs that is not migrated", func(t *testing.T) { presentUnmigrated(t, p) })
 }
 
 // requests have an answer 200 of every service.
@@ -69,17 +73,39 @@ func previousOnPresent(t *testing.T, p demolab.Platform, programs string, servic
 		await.Nil(t, "an answer of the previous "+r.service, func() error { _, err := p.Ask(t.Context(), r.method, r.path, r.body); return err })
 	}
 	p.Rerun(t)
-	t.Logf("%d services of the release before answer on this release's schema", len(services))
+	t.Logf("%d services of the previous version answer on this version's schema", len(services))
 }
 
-// presentOnPrevious starts rerun on a database that the previous rerun has migrated.
-func presentOnPrevious(t *testing.T, p demolab.Platform, programs string) {
-	const name = "lab_before"
+// migratedTwice migrates a database with the previous programs and then with the present ones, and another one with the present
+// ones alone.
+func migratedTwice(t *testing.T, p demolab.Platform, programs string, services []string) {
+	upgraded, fresh := makeDatabase(t, p, "lab_upgraded"), makeDatabase(t, p, "lab_fresh")
+	for _, service := range services {
+		if service == "gateway" {
+			continue
+		}
+		present := p.Endpoints.Commands[service][0]
+		on := func(database string) map[string]string {
+			return map[string]string{strings.ToUpper(service) + "_DB_DATABASE": database}
+		}
+		run(t, p, service, on("lab_upgraded"), filepath.Join(programs, service), "migrate")
+		run(t, p, service, on("lab_upgraded"), present, "migrate")
+		run(t, p, service, on("lab_fresh"), present, "migrate")
+	}
+	got, want := migrationtest.Tables(t, upgraded), migrationtest.Tables(t, fresh)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tables (-new database +upgraded database):\n%s", diff)
+	}
+	t.Logf("%d tables are the same", len(want))
+}
+
+// presentUnmigrated starts rerun on a database that was never migrated.
+func presentUnmigrated(t *testing.T, p demolab.Platform) {
+	const name = "lab_unmigrated"
 	makeDatabase(t, p, name)
 	change := map[string]string{"RERUN_DB_DATABASE": name, "RERUN_ADMIN_PORT": fmt.Sprint(freeport.One(t)),
 		"RERUN_GRPC_PORT": fmt.Sprint(freeport.One(t))}
-	run(t, p, change, filepath.Join(programs, "rerun"), "migrate")
-	if err := p.StartProgram("rerun-present", p.Endpoints.Commands["rerun"], environment(p, change)); err != nil {
+	if err := p.StartProgram("rerun-present", p.Endpoints.Commands["rerun"], environment(p, "rerun", change)); err != nil {
 		t.Fatal(err)
 	}
 	const says = "the database's schema is older than this release of rerun"
@@ -101,7 +127,7 @@ func presentOnPrevious(t *testing.T, p demolab.Platform, programs string) {
 	if lines := strings.Count(string(log), says); lines != 1 {
 		t.Errorf("%d lines of the log say so, want one:\n%s", lines, log)
 	}
-	run(t, p, change, p.Endpoints.Commands["rerun"][0], "migrate")
+	run(t, p, "rerun", change, p.Endpoints.Commands["rerun"][0], "migrate")
 	await.Nil(t, "readiness after the migration", func() error {
 		status, body, err := get(admin + "/health/ready")
 		if err == nil && status != http.StatusOK {
@@ -111,48 +137,47 @@ func presentOnPrevious(t *testing.T, p demolab.Platform, programs string) {
 	})
 }
 
-func makeDatabase(t *testing.T, p demolab.Platform, name string) {
+// makeDatabase makes a database with the tables of the platform's core.
+func makeDatabase(t *testing.T, p demolab.Platform, name string) *sql.DB {
 	t.Helper()
 	dsn, err := mysql.ParseDSN(p.Endpoints.MySQLDSN)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dsn.DBName = ""
-	for _, statement := range []string{"CREATE DATABASE " + name, ""} {
-		db, err := sql.Open("mysql", dsn.FormatDSN())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer db.Close()
-		if statement == "" {
-			err = legacydb.Create(t.Context(), db)
-		} else {
-			_, err = db.ExecContext(t.Context(), statement)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		dsn.DBName = name
+	if _, err := open(t, dsn).ExecContext(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
 	}
+	dsn.DBName = name
+	db := open(t, dsn)
+	if err := legacydb.Create(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	return db
 }
 
-func environment(p demolab.Platform, change map[string]string) map[string]string {
-	out := map[string]string{}
-	for key, value := range p.Endpoints.Environ["rerun"] {
-		out[key] = value
+func open(t *testing.T, dsn *mysql.Config) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("mysql", dsn.FormatDSN())
+	if err != nil {
+		t.Fatal(err)
 	}
-	for key, value := range change {
-		out[key] = value
-	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func environment(p demolab.Platform, service string, change map[string]string) map[string]string {
+	out := maps.Clone(p.Endpoints.Environ[service])
+	maps.Copy(out, change)
 	return out
 }
 
-// run runs a verb of a program with rerun's settings.
-func run(t *testing.T, p demolab.Platform, change map[string]string, program, verb string) {
+// run runs a verb of a program with a service's settings.
+func run(t *testing.T, p demolab.Platform, service string, change map[string]string, program, verb string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, verb)
 	cmd.Env = os.Environ()
-	for key, value := range environment(p, change) {
+	for key, value := range environment(p, service, change) {
 		cmd.Env = append(cmd.Env, key+"="+value)
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -257,12 +257,20 @@ $(BIN)/ko: scripts/images/go.mod
 	@GOWORK=off GOBIN=$(BIN) go -C scripts/images install -ldflags='-s -w' github.com/google/ko
 	@touch $@
 
-.PHONY: images images-test
-images: $(BIN)/ko ## Build and push an image of every deployable: make images REGISTRY=ghcr.io/labplatform
+$(BIN)/notices: scripts/tools/go.mod $(wildcard scripts/tools/notices/*.go)
+	@mkdir -p $(BIN)
+	@$(TOOLS) ./notices $(quiet)
+	@touch $@
+
+.PHONY: images images-test notices
+notices: $(BIN)/notices ## Write the licence texts of what the programs are linked from, which the images carry: kodata/NOTICES.txt
+	@$(BIN)/notices $(DEPLOYABLES)
+
+images: $(BIN)/ko notices ## Build and push an image of every deployable: make images REGISTRY=ghcr.io/labplatform
 	@test -n "$(REGISTRY)" || { echo "say where to push: make images REGISTRY=ghcr.io/labplatform"; exit 1; }
 	@KO_DOCKER_REPO="$(REGISTRY)" VERSION="$(VERSION)" $(BIN)/ko build --base-import-paths --sbom=spdx --tags="$(VERSION)" $(DEPLOYABLES)
 
-images-test: $(BIN)/ko ## Build every image for a registry of the test: contents, size, two builds one digest
+images-test: $(BIN)/ko $(BIN)/notices ## Build every image for a registry of the test: contents, notices, size, two builds one digest
 	@GOWORK=off go -C scripts/images test -count=1 -v ./...
 
 # ---- a cluster --------------------------------------------------------------------------------------------

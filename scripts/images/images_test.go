@@ -41,6 +41,7 @@ func TestEveryImage(t *testing.T) {
 				t.Logf("%.1f MB compressed", float64(size)/(1<<20))
 			}
 			checkBill(t, host, name, image)
+			checkNotices(t, name, image)
 		})
 	}
 }
@@ -78,24 +79,30 @@ func build(t *testing.T, source, host, base string, folders ...string) map[strin
 	for _, folder := range folders {
 		args = append(args, "./"+folder)
 	}
-	builder, err := filepath.Abs(filepath.Join(root, ".bin/ko"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), builder, args...)
-	cmd.Dir = source
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOWORK=") }),
-		"KO_DOCKER_REPO="+host, "KO_DEFAULTBASEIMAGE="+base, "VERSION=test")
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("%v (make images builds the builder)\n%s", err, said.String())
-	}
+	run(t, source, nil, "notices", folders...)
+	run(t, source, []string{"KO_DOCKER_REPO=" + host, "KO_DEFAULTBASEIMAGE=" + base, "VERSION=test"}, "ko", args...)
 	images := map[string]v1.Image{}
 	for _, folder := range folders {
 		images[filepath.Base(folder)] = pull(t, host+"/"+filepath.Base(folder)+":test")
 	}
 	return images
+}
+
+// run runs a tool that make images-test has built, in the folder source.
+func run(t *testing.T, source string, environ []string, tool string, args ...string) {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(root, ".bin", tool))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir = source
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOWORK=") }), environ...)
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v (make images-test builds it)\n%s", tool, err, said.String())
+	}
 }
 
 func pull(t *testing.T, reference string) v1.Image {

@@ -239,7 +239,7 @@ PACKAGED = $(LAB_DIR)/charts
 .PHONY: charts-package
 charts-package: $(CLUSTER)/helm ## Package every chart: make charts-package VERSION=1.2.0 KEY=name KEYRING=file CHARTS=oci://ghcr.io/labplatform/charts
 	@rm -rf $(PACKAGED) && mkdir -p $(PACKAGED) && cp -rL charts $(PACKAGED)/source
-	@find $(PACKAGED)/source -name Chart.yaml -exec sed -i -E 's/^( *)(v|appV)ersion: "?0\.1\.0"?$$/\1\2ersion: "$(VERSION)"/' {} +
+	@find $(PACKAGED)/source -name Chart.yaml -exec sed -i -E "s/\\b(v|appV)ersion: \"?$$(sed 's/\./[.]/g' VERSION)\"?/\\1ersion: \"$(VERSION)\"/" {} +
 	@$(CLUSTER)/helm package $(patsubst %,$(PACKAGED)/source/%,lab $(SERVICES)) -d $(PACKAGED) \
 	  $(if $(KEY),--sign --key "$(KEY)" --keyring "$(KEYRING)") >/dev/null
 	@$(if $(CHARTS),for chart in $(PACKAGED)/*.tgz; do $(CLUSTER)/helm push $$chart $(CHARTS) $(PUSH) || exit 1; done,ls $(PACKAGED)/*.tgz)

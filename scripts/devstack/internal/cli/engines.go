@@ -59,10 +59,18 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 		return 1, fmt.Errorf("temporary directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(work) }()
+	tables, err := tableFolder(work)
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(tables) }()
 	spawner := process.NewSpawner(process.Directory(work))
 	defer spawner.Close()
 	begin := time.Now()
-	test := &testEngines{work: work, env: []string{"LAB_REQUIRE_ENGINES=1", "LAB_DISTRIBUTIONS=" + s.Distributions}}
+	test := &testEngines{
+		work: work, tables: tables,
+		env: []string{"LAB_REQUIRE_ENGINES=1", "LAB_DISTRIBUTIONS=" + s.Distributions},
+	}
 	if err := test.describe(wanted, java); err != nil {
 		return 1, err
 	}
@@ -78,6 +86,7 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 // testEngines are engines that forget everything, and the environment that names them.
 type testEngines struct {
 	work   string
+	tables string // folder of the relational engine's data
 	wanted []engines.Engine
 	env    []string
 	ports  ports
@@ -134,6 +143,7 @@ func (t *testEngines) addMySQL(wanted install.Wanted) error {
 	if err != nil {
 		return err
 	}
+	at.Data = filepath.Join(t.tables, "mysql")
 	engine, err := engines.Relational(wanted, at, engines.Volatile)
 	if err != nil {
 		return err

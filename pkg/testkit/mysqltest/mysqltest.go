@@ -1,5 +1,6 @@
-// Package mysqltest gives each test its own database on the server of LAB_TEST_MYSQL_DSN and drops it at the
-// end. Sessions are set as the services set theirs: UTC, strict mode, READ COMMITTED.
+// Package mysqltest gives each test a database of its own on the server of LAB_TEST_MYSQL_DSN and drops it at the end:
+// an empty one, or a copy of a service's migrated tables (Template). Sessions are set like those of the services: UTC,
+// strict mode, READ COMMITTED.
 package mysqltest
 
 import (
@@ -43,9 +44,14 @@ func NewDSN(t testing.TB) string {
 // Open is New together with the DSN of the same database.
 func Open(t testing.TB) (*sql.DB, string) {
 	t.Helper()
+	return open(t, "")
+}
+
+// open makes a database and runs the statements of script in it.
+func open(t testing.TB, script string) (*sql.DB, string) {
+	t.Helper()
 	config := serverConfig(t)
-	name := createDatabase(t, config)
-	config.DBName = name
+	config.DBName = createDatabase(t, config, script)
 	db := openPool(t, config)
 	t.Cleanup(func() { _ = db.Close() })
 	return db, config.FormatDSN()
@@ -64,25 +70,26 @@ func serverConfig(t testing.TB) *mysql.Config {
 	return config
 }
 
-func createDatabase(t testing.TB, config *mysql.Config) string {
+// createDatabase makes a database, and what script says in it, in one round trip.
+func createDatabase(t testing.TB, config *mysql.Config, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
 	defer cancel()
-	admin := openPool(t, config)
+	several := config.Clone()
+	several.MultiStatements = true
+	admin := openPool(t, several)
 	requireServer(t, admin)
 	name := "labtest_" + randomHex()
-	if _, err := admin.ExecContext(
-		ctx,
-		"CREATE DATABASE `"+name+"` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci",
-	); err != nil {
+	script = "CREATE DATABASE `" + name + "` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci; USE `" + name + "`;" + script
+	if _, err := admin.ExecContext(ctx, script); err != nil {
 		t.Fatalf("create database: %v", err)
 	}
 	t.Cleanup(func() { dropDatabase(t, admin, name) })
 	return name
 }
 
-// requireServer fails a run that was asked for on MySQL and is not. The question also keeps the results of both servers
-// apart, which Go would otherwise take from its cache for one another.
+// requireServer fails a run on MariaDB when LAB_DATABASE asks for MySQL. Reading the variable also makes it an input of
+// the test, so Go's cache keeps the results of the two servers apart.
 func requireServer(t testing.TB, db *sql.DB) {
 	t.Helper()
 	if engine.Setting("LAB_DATABASE") == "mysql" && IsMariaDB(t, db) {

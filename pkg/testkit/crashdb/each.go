@@ -1,0 +1,52 @@
+package crashdb
+
+import (
+	"database/sql"
+	"testing"
+)
+
+// maxStatements is far above what a use case needs, which has to finish at some point.
+const maxStatements = 1000
+
+// Each runs a use case in one process after the other: the first dies before its first statement, the second before its
+// second, until one finishes without an error. Where the statement is a commit, or an exec outside a transaction, one
+// more process runs it and loses the response.
+//
+// open returns the DSN of the database for the next process. check gets each crash and the use case's error. Each
+// returns all crashes, so that a test can show that there were some.
+func Each(t testing.TB, open func() string, run func(*sql.DB) error, check func(Crash, error)) []Crash {
+	t.Helper()
+	var crashes []Crash
+	crash := func(at Crash) (Crash, bool) {
+		t.Helper()
+		c, happened, err := once(t, open(), at, run)
+		if !happened && err != nil {
+			t.Fatalf("the use case failed without a crash, after %d statements: %v", at.Statement-1, err)
+		}
+		if happened {
+			crashes = append(crashes, c)
+			check(c, err)
+		}
+		return c, happened
+	}
+	for n := 1; n <= maxStatements; n++ {
+		c, happened := crash(Crash{Statement: n})
+		if !happened {
+			return crashes
+		}
+		if c.writes {
+			crash(Crash{Statement: n, AnswerLost: true})
+		}
+	}
+	t.Fatalf("the use case did not finish within %d statements", maxStatements)
+	return nil
+}
+
+func once(t testing.TB, dsn string, at Crash, run func(*sql.DB) error) (Crash, bool, error) {
+	t.Helper()
+	p := Start(t, dsn, at)
+	defer func() { _ = p.DB.Close() }()
+	err := run(p.DB)
+	c, happened := p.Crashed()
+	return c, happened, err
+}

@@ -52,7 +52,11 @@ type conn struct {
 
 // ExecContext counts the statement.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	lose, err := c.p.step(query, !c.inTx)
+	kind := commits
+	if c.inTx {
+		kind = writes
+	}
+	lose, err := c.p.step(query, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +69,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 
 // QueryContext counts the statement.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if _, err := c.p.step(query, false); err != nil {
+	if _, err := c.p.step(query, reads); err != nil {
 		return nil, err
 	}
 	return c.session.QueryContext(ctx, query, args)
@@ -73,7 +77,7 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 
 // PrepareContext counts the statement, once for all its executions.
 func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
-	if _, err := c.p.step(query, false); err != nil {
+	if _, err := c.p.step(query, reads); err != nil {
 		return nil, err
 	}
 	return c.session.PrepareContext(ctx, query)
@@ -81,7 +85,7 @@ func (c *conn) PrepareContext(ctx context.Context, query string) (driver.Stmt, e
 
 // BeginTx counts as a statement.
 func (c *conn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx, error) {
-	if _, err := c.p.step("BEGIN", false); err != nil {
+	if _, err := c.p.step("BEGIN", reads); err != nil {
 		return nil, err
 	}
 	inner, err := c.session.BeginTx(ctx, options)
@@ -104,7 +108,7 @@ type tx struct {
 // Commit counts as a statement.
 func (t tx) Commit() error {
 	t.c.inTx = false
-	lose, err := t.c.p.step("COMMIT", true)
+	lose, err := t.c.p.step("COMMIT", commits)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func Each(t testing.TB, open func() string, run func(*sql.DB) error, check func(
 		if !happened {
 			return crashes
 		}
-		if c.writes {
+		if c.kind == commits {
 			crash(Crash{Statement: n, AnswerLost: true})
 		}
 	}

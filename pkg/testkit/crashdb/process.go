@@ -31,11 +31,23 @@ type Crash struct {
 	// AnswerLost runs the statement, which has to be a commit or an exec outside a transaction. Its connection ends
 	// before the response, and the process lives. Otherwise the process dies before the statement.
 	AnswerLost bool
+	// WritesOnly counts execs and commits only. Between two of them a process leaves the same behind, so long use cases
+	// need not die before each query too.
+	WritesOnly bool
 	// Text is the statement's: set when it happened.
 	Text string
 
-	writes bool // the statement is a commit or an exec outside a transaction
+	kind kind
 }
+
+// kind is what a statement does to the database.
+type kind int
+
+const (
+	reads   kind = iota // nothing: a query or a begin
+	writes              // an exec that a commit follows
+	commits             // a commit, or an exec outside a transaction: its effects stay
+)
 
 // String describes the crash in failure messages.
 func (c Crash) String() string {
@@ -103,20 +115,22 @@ func (p *Process) alive() error {
 	return nil
 }
 
-// step counts a statement and kills the process if it dies here. It reports whether the response gets lost. writes is
-// set for a statement whose effects are there once it ran.
-func (p *Process) step(text string, writes bool) (lose bool, err error) {
+// step counts a statement and kills the process if it dies here. It reports whether the response gets lost.
+func (p *Process) step(text string, k kind) (lose bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.happened && !p.crash.AnswerLost {
 		return false, ErrCrashed
 	}
+	if p.crash.WritesOnly && k == reads {
+		return false, nil
+	}
 	if p.count++; p.count != p.crash.Statement {
 		return false, nil
 	}
-	p.crash.Text, p.crash.writes, p.happened = strings.Join(strings.Fields(text), " "), writes, true
+	p.crash.Text, p.crash.kind, p.happened = strings.Join(strings.Fields(text), " "), k, true
 	if p.crash.AnswerLost {
-		return writes, nil
+		return k == commits, nil
 	}
 	for _, conn := range p.conns {
 		_ = conn.Close()

@@ -3,7 +3,6 @@ package migrationtest
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/crashdb"
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
@@ -56,21 +56,21 @@ func (m Migrations) interrupted(t *testing.T) {
 	t.Parallel()
 	want := content(t, m.migrated(t))
 	db, dsn := empty(t)
-	version, statements, deaths := 0, 0, 0
+	version, statement, deaths := 0, 1, 0
 	for {
-		process := newProcess(t, dsn, statements)
-		err := m.migrate(t, process)
-		_ = process.Close()
+		process := crashdb.Start(t, dsn, crashdb.Crash{Statement: statement, WritesOnly: true})
+		err := m.migrate(t, process.DB)
+		_ = process.DB.Close()
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, errCrashed) {
+		if _, died := process.Crashed(); !died {
 			t.Fatalf("after %d deaths, in the migration behind %d: %v", deaths, version, err)
 		}
 		deaths++
-		statements++
+		statement++
 		if reached := m.version(t, db); reached > version {
-			version, statements = reached, 0
+			version, statement = reached, 1
 		}
 	}
 	if diff := cmp.Diff(want, content(t, db)); diff != "" {

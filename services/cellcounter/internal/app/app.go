@@ -35,7 +35,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	store := mysql.New(db, s.Clock)
+	store := mysql.New(db)
 	metrics, err := newMetrics(s.Registry)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	cellcounterv1.RegisterCellCounterServiceServer(server, grpcapi.New(grpcapi.Deps{
-		Configurer: configure.New(store, metrics), Counter: observe.New(mysql.Observe{Store: store}, s.Clock),
+		Configurer: configure.New(store, s.Clock, metrics), Counter: observe.New(store, s.Clock),
 		DefaultScope: grpcapi.DefaultScope(cfg.DefaultScope), Clock: s.Clock, Observer: metrics,
 	}))
 	s.Check("cache", service.Ping(cache))

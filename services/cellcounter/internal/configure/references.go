@@ -1,11 +1,9 @@
 package configure
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
@@ -47,19 +45,9 @@ func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, e
 	return changes, nil
 }
 
-// checkCells refuses unknown cells, and disabled ones but where the mapping has them already. previous are the rows
+// checkCells refuses unknown cells, and disabled cells except where the mapping has them already. previous are the rows
 // that the elements rewrite.
-func (w Write) checkCells(ctx context.Context, l Locked, previous []*mapping.Row) error {
-	var ids []int64
-	for _, e := range w.Elements {
-		if e.CellID != nil {
-			ids = append(ids, *e.CellID)
-		}
-	}
-	cells, err := l.Cells(ctx, distinct.Of(ids))
-	if err != nil {
-		return err
-	}
+func (w Write) checkCells(cells map[int64]mapping.Cell, previous []*mapping.Row) error {
 	var fields []apperr.Field
 	for i, e := range w.Elements {
 		if e.CellID == nil {

@@ -18,65 +18,44 @@ var (
 // many mappings were deleted, and what there is now. Repeating it changes nothing.
 func (c *Configurer) Reset(ctx context.Context, testID int64, owner mapping.Owner) (int, View, error) {
 	switch {
-	case owner.IsNobody():
+	case owner.IsNone():
 		return 0, View{}, mapping.ErrNoTest
 	case owner.AreDefaults():
 		return 0, View{}, errDefaults
 	}
-	deleted := 0
-	err := c.store.Lock(ctx, testID, owner, func(l Locked) error {
-		rows, err := l.Rows(ctx)
-		if err != nil {
-			return err
-		}
-		deleted = len(rows)
-		if err := l.Delete(ctx, idsOf(rows)); err != nil {
-			return err
-		}
-		return l.Forget(ctx)
-	})
+	d, err := c.store.ChangeMappings(ctx, testID, owner, DecideReset)
 	if err != nil {
 		return 0, View{}, err
 	}
-	c.observer.Deleted(deleted)
-	view, err := c.store.Read(ctx, testID, owner)
-	return deleted, view, err
+	c.observer.Deleted(len(d.Delete))
+	view, err := c.store.Mappings(ctx, testID, owner)
+	return len(d.Delete), view, err
 }
+
+// DecideReset deletes the scope's own mappings and its target.
+func DecideReset(f Facts) (Decision, error) { return Decision{Delete: f.Rows, DropTarget: true}, nil }
 
 // Remove deletes the mapping of one key and returns those that are left in the scope. Errors: NotFound.
 func (c *Configurer) Remove(
 	ctx context.Context, testID int64, owner mapping.Owner, key mapping.Key,
 ) ([]mapping.Row, error) {
-	if owner.IsNobody() {
+	if owner.IsNone() {
 		return nil, mapping.ErrNoTest
 	}
-	var left []mapping.Row
-	err := c.store.Lock(ctx, testID, owner, func(l Locked) error {
-		rows, err := l.Rows(ctx)
-		if err != nil {
-			return err
-		}
-		i := slices.IndexFunc(rows, func(r mapping.Row) bool { return r.Key.Is(key) })
-		if i < 0 {
-			return errNotMapped
-		}
-		if err := l.Delete(ctx, []int64{rows[i].ID}); err != nil {
-			return err
-		}
-		left = slices.Delete(rows, i, i+1)
-		return nil
-	})
+	d, err := c.store.ChangeMappings(ctx, testID, owner,
+		func(f Facts) (Decision, error) { return DecideRemove(f, key) })
 	if err != nil {
 		return nil, err
 	}
-	c.observer.Deleted(1)
-	return left, nil
+	c.observer.Deleted(len(d.Delete))
+	return d.Rows, nil
 }
 
-func idsOf(rows []mapping.Row) []int64 {
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
-		ids[i] = r.ID
+// DecideRemove deletes the mapping of a key.
+func DecideRemove(f Facts, key mapping.Key) (Decision, error) {
+	i := slices.IndexFunc(f.Rows, func(r mapping.Row) bool { return r.Key.Is(key) })
+	if i < 0 {
+		return Decision{}, errNotMapped
 	}
-	return ids
+	return Decision{Delete: f.Rows[i : i+1], Rows: slices.Delete(slices.Clone(f.Rows), i, i+1)}, nil
 }

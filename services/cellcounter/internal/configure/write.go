@@ -2,6 +2,8 @@ package configure
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -35,33 +37,24 @@ type Element struct {
 	FormatID *int64
 }
 
-// Outcome tells what a write did.
-type Outcome struct {
-	Inserted, Updated int
-	Rows              []mapping.Row // the whole scope afterwards
-}
-
 // Write changes the scope, all or nothing.
-func (c *Configurer) Write(ctx context.Context, w Write) (Outcome, error) {
+func (c *Configurer) Write(ctx context.Context, w Write) (Decision, error) {
 	if err := w.check(); err != nil {
-		return Outcome{}, err
+		return Decision{}, err
 	}
-	var out Outcome
-	err := c.store.Lock(ctx, w.TestID, w.Owner, func(l Locked) error {
-		var err error
-		out, err = w.apply(ctx, l)
-		return err
-	})
+	now := c.clock.Now()
+	d, err := c.store.ChangeMappings(ctx, w.TestID, w.Owner,
+		func(f Facts) (Decision, error) { return w.Decide(f, now) })
 	if err != nil {
-		return Outcome{}, err
+		return Decision{}, err
 	}
-	c.observer.Saved(out.Inserted, out.Updated)
-	return out, nil
+	c.observer.Saved(d.Inserted, d.Updated)
+	return d, nil
 }
 
 func (w Write) check() error {
 	switch {
-	case w.Owner.IsNobody():
+	case w.Owner.IsNone():
 		return mapping.ErrNoTest
 	case len(w.Elements) == 0 && w.Target == nil:
 		return apperr.InvalidField("mappings", "mappings must have at least one element, or give a target_count")
@@ -97,67 +90,36 @@ func (e Element) incomplete(complete bool) (field, message string) {
 	return "", ""
 }
 
-func (w Write) apply(ctx context.Context, l Locked) (Outcome, error) {
-	present, err := l.Rows(ctx)
+// Decide plans the write on the scope's mappings, or on a copy of the defaults: all rows of a copy are new to the
+// laboratory.
+func (w Write) Decide(f Facts, now time.Time) (Decision, error) {
+	rows, copied := f.Rows, false
+	if len(rows) == 0 && w.CopyDefaults && !w.Owner.AreDefaults() {
+		rows, copied = withoutIDs(f.Defaults), true
+	}
+	changes, err := w.resolve(f.Formats)
 	if err != nil {
-		return Outcome{}, err
-	}
-	if len(present) == 0 && w.CopyDefaults && !w.Owner.AreDefaults() {
-		return w.onDefaults(ctx, l)
-	}
-	plan, err := w.plan(ctx, l, present)
-	if err != nil {
-		return Outcome{}, err
-	}
-	return w.commit(ctx, l, plan)
-}
-
-// onDefaults plans the write on a copy of the defaults, all rows of which are new to the laboratory.
-func (w Write) onDefaults(ctx context.Context, l Locked) (Outcome, error) {
-	rows, err := l.Defaults(ctx)
-	if err != nil {
-		return Outcome{}, err
-	}
-	for i := range rows {
-		rows[i].ID = 0
-	}
-	plan, err := w.plan(ctx, l, rows)
-	if err != nil {
-		return Outcome{}, err
-	}
-	plan.Remove, plan.Write = nil, plan.Result
-	for i := range plan.Write {
-		plan.Write[i].ID = 0
-	}
-	plan.Inserted, plan.Updated = len(plan.Write), 0
-	return w.commit(ctx, l, plan)
-}
-
-func (w Write) commit(ctx context.Context, l Locked, plan mapping.Plan) (Outcome, error) {
-	if err := l.Apply(ctx, plan, w.Actor); err != nil {
-		return Outcome{}, err
-	}
-	if w.Target != nil {
-		if err := l.SetTarget(ctx, *w.Target); err != nil {
-			return Outcome{}, err
-		}
-	}
-	return Outcome{Inserted: plan.Inserted, Updated: plan.Updated, Rows: plan.Result}, nil
-}
-
-// plan resolves the elements against the test's format and the cells, and plans them on rows.
-func (w Write) plan(ctx context.Context, l Locked, rows []mapping.Row) (mapping.Plan, error) {
-	formats, err := l.Formats(ctx)
-	if err != nil {
-		return mapping.Plan{}, err
-	}
-	changes, err := w.resolve(formats)
-	if err != nil {
-		return mapping.Plan{}, err
+		return Decision{}, err
 	}
 	plan, err := mapping.NewPlan(rows, changes)
 	if err != nil {
-		return mapping.Plan{}, err
+		return Decision{}, err
 	}
-	return plan, w.checkCells(ctx, l, plan.Previous)
+	if err := w.checkCells(f.Cells, plan.Previous); err != nil {
+		return Decision{}, err
+	}
+	d := Decision{Write: plan.Write, Rows: plan.Result, Inserted: plan.Inserted, Updated: plan.Updated,
+		Target: w.Target, By: w.Actor, At: now.Unix()}
+	if copied {
+		d.Write, d.Inserted, d.Updated = plan.Result, len(plan.Result), 0
+	}
+	return d, nil
+}
+
+func withoutIDs(rows []mapping.Row) []mapping.Row {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].ID = 0
+	}
+	return rows
 }

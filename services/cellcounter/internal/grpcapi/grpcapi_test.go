@@ -2,21 +2,25 @@ package grpcapi_test
 
 import (
 	"context"
-	"encoding/json"
+	"database/sql"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
-	"github.com/labplatform/labplatform/services/cellcounter/internal/store/memory"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/store/storetest"
 )
 
 type silent struct{}
@@ -25,13 +29,17 @@ func (silent) Saved(int, int)             {}
 func (silent) Deleted(int)                {}
 func (silent) Took(string, time.Duration) {}
 
-func server(d grpcapi.DefaultScope) *grpcapi.Server {
-	return over(memory.Seeded(), d)
+func server(t *testing.T, d grpcapi.DefaultScope) *grpcapi.Server {
+	t.Helper()
+	return over(storetest.Open(t), d)
 }
 
-func over(store *memory.Store, d grpcapi.DefaultScope) *grpcapi.Server {
-	return grpcapi.New(grpcapi.Deps{Configurer: configure.New(store, silent{}), Counter: observe.New(memory.Observe{Store: store}, clock.System{}),
-		DefaultScope: d, Clock: clock.System{}, Observer: silent{}})
+func over(db *sql.DB, d grpcapi.DefaultScope) *grpcapi.Server {
+	store := mysql.New(db)
+	return grpcapi.New(grpcapi.Deps{
+		Configurer: configure.New(store, clock.System{}, silent{}), Counter: observe.New(store, clock.System{}),
+		DefaultScope: d, Clock: clock.System{}, Observer: silent{},
+	})
 }
 
 var (
@@ -83,7 +91,7 @@ func TestWhoMayWriteWhat(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := server(test.defaults)
+			s := server(t, test.defaults)
 			out, err := s.SaveMappings(as(t, test.who), &cellcounterv1.SaveMappingsRequest{TestId: 55, LabId: test.query,
 				Body: &cellcounterv1.MappingsBody{LabId: test.body, Mappings: []*cellcounterv1.MappingInput{whole("a", 1, 1)}}})
 			if !test.refused {
@@ -121,7 +129,7 @@ func TestWhoMayReadWhat(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := server("global")
+			s := server(t, "global")
 			if _, err := s.SaveMappings(as(t, user), &cellcounterv1.SaveMappingsRequest{TestId: 55, Body: &cellcounterv1.MappingsBody{
 				LabId: ptr(int64(12)), Mappings: []*cellcounterv1.MappingInput{whole("a", 1, 1)}}}); err != nil {
 				t.Fatal(err)
@@ -147,7 +155,7 @@ func TestEveryElementAtFaultIsNamed(t *testing.T) {
 	}
 	expectFields(t, in, "1 key: key Enter is reserved", "2 report_format_order: report_format_order is required")
 	expectFields(t, []*cellcounterv1.MappingInput{whole("a", 1, 1), whole("b", 9, 1)}, "1 report_format_index: this test has no parameter")
-	expectFields(t, []*cellcounterv1.MappingInput{whole("a", 1, 99), whole("b", 2, 3)}, "0 cell_id: there is no cell 99", "1 cell_id: the cell Stem cell is disabled")
+	expectFields(t, []*cellcounterv1.MappingInput{whole("a", 1, 99), whole("b", 2, 3)}, "0 cell_id: there is no cell 99", "1 cell_id: the cell Lymphocyte is disabled")
 	expectFields(t, []*cellcounterv1.MappingInput{{Key: ptr("a")}}, "0 cell_id: cell_id is required")
 	expectFields(t, nil, "-1 mappings: mappings must have at least one element")
 	expectFields(t, []*cellcounterv1.MappingInput{nil}, "0 mappings: an element must be an object")
@@ -161,21 +169,18 @@ func TestEveryElementAtFaultIsNamed(t *testing.T) {
 // A mapping keeps a cell that was disabled since; no other key gets it.
 func TestADisabledCellStaysWhereItIs(t *testing.T) {
 	t.Parallel()
-	store := memory.Seeded()
-	s := over(store, "global")
+	db := storetest.Open(t)
+	s := over(db, "global")
 	save := func(in ...*cellcounterv1.MappingInput) error {
 		_, err := s.SaveMappings(as(t, user), &cellcounterv1.SaveMappingsRequest{TestId: 55,
 			Body: &cellcounterv1.MappingsBody{LabId: ptr(int64(12)), Mappings: in}})
 		return err
 	}
-	cell := store.CellsByID[3]
-	cell.Disabled = false
-	store.CellsByID[3] = cell
+	storetest.Exec(t, db, "UPDATE cells SET is_disable = 0 WHERE id = 3")
 	if err := save(whole("a", 1, 3), whole("c", 3, 1)); err != nil {
 		t.Fatal(err)
 	}
-	cell.Disabled = true
-	store.CellsByID[3] = cell
+	storetest.Exec(t, db, "UPDATE cells SET is_disable = 1 WHERE id = 3")
 	for name, refused := range map[string]error{
 		"another key of the same cell":     save(whole("b", 2, 3)),
 		"a key that counted another one":   save(whole("c", 3, 3)),
@@ -198,7 +203,7 @@ func TestADisabledCellStaysWhereItIs(t *testing.T) {
 
 func expectFields(t *testing.T, in []*cellcounterv1.MappingInput, want ...string) {
 	t.Helper()
-	s := server("global")
+	s := server(t, "global")
 	_, err := s.SaveMappings(as(t, user), &cellcounterv1.SaveMappingsRequest{TestId: 55,
 		Body: &cellcounterv1.MappingsBody{LabId: ptr(int64(12)), Mappings: in}})
 	e, ok := apperr.From(err)
@@ -225,7 +230,7 @@ func itoa(n int) string {
 
 func TestPatchNamesTheParameterByItsFormat(t *testing.T) {
 	t.Parallel()
-	s := server("global")
+	s := server(t, "global")
 	patch := func(in ...*cellcounterv1.MappingInput) (*cellcounterv1.PatchMappingsResponse, error) {
 		return s.PatchMappings(as(t, user), &cellcounterv1.PatchMappingsRequest{TestId: 55, LabId: ptr(int64(12)),
 			Body: &cellcounterv1.MappingsBody{Mappings: in, TargetCount: ptr(int32(200))}})
@@ -253,7 +258,7 @@ func TestPatchNamesTheParameterByItsFormat(t *testing.T) {
 
 func TestALaboratoryStartsFromACopyOfTheDefaults(t *testing.T) {
 	t.Parallel()
-	s := server("global")
+	s := server(t, "global")
 	save := func(p authn.Principal, lab *int64, copyDefaults bool, in ...*cellcounterv1.MappingInput) *cellcounterv1.SaveMappingsResponse {
 		t.Helper()
 		out, err := s.SaveMappings(as(t, p), &cellcounterv1.SaveMappingsRequest{TestId: 55,
@@ -276,7 +281,7 @@ func TestALaboratoryStartsFromACopyOfTheDefaults(t *testing.T) {
 
 func TestObserversAreCompared(t *testing.T) {
 	t.Parallel()
-	s := server("global")
+	s := server(t, "global")
 	save := func(observer int32, counts ...int32) (*cellcounterv1.GetCountsResponse, error) {
 		in := &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: observer}
 		for i, n := range counts {
@@ -328,7 +333,7 @@ func TestWhoCountsAndReadsCounts(t *testing.T) {
 		"another laboratory":      {other, apperr.NotFound},
 		"no one's laboratory yet": {homeless, apperr.Invalid},
 	} {
-		s := server("global")
+		s := server(t, "global")
 		_, err := s.SaveCount(as(t, test.who), &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: 1,
 			Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: 100}}})
 		if (err == nil) != (test.want == letIn) || err != nil && !apperr.Is(err, test.want) {
@@ -344,7 +349,7 @@ func TestWhoCountsAndReadsCounts(t *testing.T) {
 // A scope that someone forgot to look up is no one's: it reads and writes neither the defaults nor a laboratory's.
 func TestNobodysMappingsAreNotTheDefaults(t *testing.T) {
 	t.Parallel()
-	c := configure.New(memory.Seeded(), silent{})
+	c := configure.New(mysql.New(storetest.Open(t)), clock.System{}, silent{})
 	for _, owner := range []mapping.Owner{{}, mapping.Of(authn.LabScope{})} {
 		if _, err := c.Read(t.Context(), 56, owner); !apperr.Is(err, apperr.NotFound) {
 			t.Errorf("read: %v", err)
@@ -358,8 +363,8 @@ func TestNobodysMappingsAreNotTheDefaults(t *testing.T) {
 // TestStoredCountsProveSomething has report 7001 of test 55, which user 77 counted first.
 func TestStoredCountsProveSomething(t *testing.T) {
 	t.Parallel()
-	store := memory.Seeded()
-	s := over(store, "global")
+	db := storetest.Open(t)
+	s := over(db, "global")
 	save := func(who authn.Principal, test int64, observer int32, counts ...*cellcounterv1.CellTally) error {
 		_, err := s.SaveCount(as(t, who), &cellcounterv1.SaveCountRequest{TestId: test, LabReportId: 7001, Observer: observer, Counts: counts})
 		return err
@@ -384,34 +389,40 @@ func TestStoredCountsProveSomething(t *testing.T) {
 	if err := save(doctor, 55, 2, tally(1, 90)); err != nil {
 		t.Errorf("doctor 77 is not user 77: %v", err)
 	}
-	if err := save(user, 55, 1, tally(1, 100)); err != nil || len(memory.Observe{Store: store}.Entries()) != 0 {
-		t.Errorf("the same request again: %v %v", err, memory.Observe{Store: store}.Entries())
+	if err := save(user, 55, 1, tally(1, 100)); err != nil || len(activityLog(t, db)) != 0 {
+		t.Errorf("the same request again: %v, log %q; want no entry", err, activityLog(t, db))
 	}
 	if err := save(reader, 55, 1, tally(1, 80)); err != nil {
 		t.Fatal(err)
 	}
-	log := memory.Observe{Store: store}.Entries()
-	meta, _ := json.Marshal(log[0].Meta)
-	if len(log) != 1 || log[0].Actor.ID != 80 || !strings.Contains(string(meta), `"counted_by":77`) ||
-		!strings.Contains(string(meta), `"count":100`) || !strings.Contains(string(meta), `"count":80`) {
-		t.Errorf("the activity log %+v %s", log, meta)
+	want := []string{`994 CELL_COUNTER report 7001 bill 1 user 80: Cell count of observer 1 replaced, from 77: {1 100} to 80: {1 80}`}
+	if diff := cmp.Diff(want, activityLog(t, db)); diff != "" {
+		t.Errorf("the activity log (-want +got): %s", diff)
 	}
-	for reason, change := range map[string]func(*memory.Report){
-		"REPORT_SIGNED":    func(r *memory.Report) { r.Signed = true },
-		"REPORT_DISMISSED": func(r *memory.Report) { r.Dismissed = true },
-	} {
-		before := store.Reports[7001]
-		r := before
-		change(&r)
-		store.Reports[7001] = r
+	for reason, column := range map[string]string{"REPORT_SIGNED": "isSigned", "REPORT_DISMISSED": "dismissed"} {
+		storetest.Exec(t, db, "UPDATE labReportRelation SET "+column+" = 1 WHERE id = 7001")
 		refused("a closed report", save(reader, 55, 1, tally(1, 70)), reason)
-		store.Reports[7001] = before
+		storetest.Exec(t, db, "UPDATE labReportRelation SET "+column+" = 0 WHERE id = 7001")
 	}
+}
+
+// activityLog returns the entries of replaced counts as text.
+func activityLog(t *testing.T, db *sql.DB) []string {
+	t.Helper()
+	const query = `SELECT CONCAT(category, ' ', log_context, ' report ', labReportId, ' bill ', billId, ' user ', labUserId, ': ',
+  activityText, ', from ', JSON_VALUE(meta, '$.old.counted_by'), ': {', JSON_VALUE(meta, '$.old.counts[0].cell_id'), ' ',
+  JSON_VALUE(meta, '$.old.counts[0].count'), '} to ', JSON_VALUE(meta, '$.new.counted_by'), ': {',
+  JSON_VALUE(meta, '$.new.counts[0].cell_id'), ' ', JSON_VALUE(meta, '$.new.counts[0].count'), '}') FROM ActivityLog ORDER BY id`
+	entries, err := mysqldb.Collect(t.Context(), db, query, nil, func(row mysqldb.Row, s *string) error { return row.Scan(s) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
 }
 
 func TestTheCorrectionIsByNucleatedRedCellsAndCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
-	s := server("global")
+	s := server(t, "global")
 	for _, c := range []struct {
 		apart     int64 // cell
 		corrected bool
@@ -428,7 +439,7 @@ func TestTheCorrectionIsByNucleatedRedCellsAndCanBeSwitchedOff(t *testing.T) {
 
 func TestAMistakeIsTakenBack(t *testing.T) {
 	t.Parallel()
-	s := server("global")
+	s := server(t, "global")
 	lab := ptr(int64(12))
 	save := func(who authn.Principal, lab *int64, in ...*cellcounterv1.MappingInput) {
 		t.Helper()

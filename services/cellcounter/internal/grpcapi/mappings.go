@@ -115,7 +115,7 @@ func (s *Server) changes(ctx context.Context, testID int64, queryLab, bodyLab *i
 
 func (s *Server) write(
 	ctx context.Context, testID int64, queryLab *int64, body *cellcounterv1.MappingsBody, complete bool,
-) (configure.Outcome, error) {
+) (configure.Decision, error) {
 	defer s.begin(ctx, opWrite, testID, 0)()
 	var bodyLab *int64
 	if body != nil {
@@ -123,11 +123,11 @@ func (s *Server) write(
 	}
 	owner, err := s.changes(ctx, testID, queryLab, bodyLab)
 	if err != nil {
-		return configure.Outcome{}, err
+		return configure.Decision{}, err
 	}
 	elements, err := elementsOf(body.GetMappings())
 	if err != nil {
-		return configure.Outcome{}, err
+		return configure.Decision{}, err
 	}
 	w := configure.Write{
 		TestID:       testID,

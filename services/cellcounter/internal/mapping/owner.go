@@ -22,5 +22,5 @@ func (o Owner) LabID() int64 { return o.lab.LabID() }
 // AreDefaults tells the defaults from a laboratory.
 func (o Owner) AreDefaults() bool { return o.defaults }
 
-// IsNobody reports whether it is neither.
-func (o Owner) IsNobody() bool { return !o.defaults && o.lab.LabID() == 0 }
+// IsNone reports whether it is neither.
+func (o Owner) IsNone() bool { return !o.defaults && o.lab.LabID() == 0 }

@@ -8,11 +8,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Plan is what a write does to a scope: the rows of Remove go, those of Write come. A row that is rewritten is in both
-// and keeps its id, so that keys can be exchanged in one request without a moment in which one is taken twice.
+// Plan is what a write does to a scope.
 type Plan struct {
-	Remove []Row
-	Write  []Row
+	// Write has the row of each element. A rewritten row keeps its id, so that keys can be exchanged in one request.
+	Write []Row
 	// Previous has the row that each element rewrites, nil for a new one.
 	Previous []*Row
 	Inserted int
@@ -44,7 +43,6 @@ func (m *matching) plan() (Plan, error) {
 		var before *Row
 		if r := m.rowOf[i]; r >= 0 {
 			before = &m.present[r]
-			p.Remove = append(p.Remove, *before)
 			p.Updated++
 		} else {
 			p.Inserted++

@@ -27,7 +27,7 @@ type Count struct {
 	CountedAt int64 // epoch seconds
 }
 
-// Access is for which reports someone counts: all of a laboratory, or those on one doctor's bills.
+// Access is the set of reports that a caller counts for: all of a laboratory, or those on one doctor's bills.
 type Access struct {
 	Lab      authn.LabScope
 	OwnBills bool
@@ -36,22 +36,26 @@ type Access struct {
 
 // Store keeps counts. A report outside the access is ErrNoReport.
 type Store interface {
-	// Lock runs work while no one else changes the report or its counts, and commits. Work may run again.
-	Lock(ctx context.Context, a Access, reportID int64, work func(Locked) error) error
 	// Counts returns the counts of a report by observer.
 	Counts(ctx context.Context, a Access, reportID, testID int64) ([]Count, error)
+	// ChangeCounts loads the facts of a report's counts under the lock of the report, calls decide and applies the
+	// decision, all or nothing. decide may be called more than once.
+	ChangeCounts(ctx context.Context, a Access, reportID, testID int64,
+		decide func(Facts) (Decision, error)) (Decision, error)
 }
 
-// Locked is a report whose row is held by the running transaction.
-type Locked interface {
-	Report() Report
-	Counts(ctx context.Context, testID int64) ([]Count, error)
-	// KnownCells returns those of the ids that are cells.
-	KnownCells(ctx context.Context, ids []int64) (map[int64]bool, error)
-	// Put stores the count in place of an earlier one.
-	Put(ctx context.Context, testID int64, c Count) error
-	// Log appends to the activity log.
-	Log(ctx context.Context, e activitylog.Entry) error
+// Facts is everything that saving a count depends on.
+type Facts struct {
+	Report Report
+	Counts []Count        // of the report's test, by observer
+	Cells  map[int64]bool // ids of all cells
+}
+
+// Decision is what is stored of a count.
+type Decision struct {
+	Put    *Count             // replaces the observer's earlier count; nil: nothing changes
+	Log    *activitylog.Entry // nil: none
+	Counts []Count            // all counts of the report afterwards, by observer
 }
 
 // Counter is the use case.
@@ -81,44 +85,42 @@ func (c *Counter) Save(ctx context.Context, a Access, key Key, count Count) (Com
 	}
 	now := c.clock.Now()
 	count.Observer, count.CountedAt = key.Observer, now.Unix()
-	err := c.store.Lock(ctx, a, key.ReportID, func(l Locked) error { return save(ctx, l, key.TestID, count, now) })
+	d, err := c.store.ChangeCounts(ctx, a, key.ReportID, key.TestID,
+		func(f Facts) (Decision, error) { return Decide(f, key.TestID, count, now) })
 	if err != nil {
 		return Comparison{}, err
 	}
-	return c.Load(ctx, a, key.ReportID, key.TestID)
+	return compare(d.Counts), nil
 }
 
-func save(ctx context.Context, l Locked, testID int64, count Count, now time.Time) error {
-	if err := l.Report().admits(testID); err != nil {
-		return err
+// Decide admits a count. The same count of the same person again changes nothing.
+func Decide(f Facts, testID int64, count Count, now time.Time) (Decision, error) {
+	if err := f.Report.admits(testID); err != nil {
+		return Decision{}, err
 	}
-	known, err := l.KnownCells(ctx, cellIDs(count.Tallies))
+	if err := checkCells(count.Tallies, f.Cells); err != nil {
+		return Decision{}, err
+	}
+	previous, err := count.previous(f.Counts)
 	if err != nil {
-		return err
+		return Decision{}, err
 	}
-	if err := checkCells(count.Tallies, known); err != nil {
-		return err
+	switch {
+	case previous == nil:
+		return Decision{Put: &count, Counts: count.among(f.Counts)}, nil
+	case slices.Equal(previous.Tallies, count.Tallies) && isSame(previous.CountedBy, count.CountedBy):
+		return Decision{Counts: f.Counts}, nil
 	}
-	present, err := l.Counts(ctx, testID)
-	if err != nil {
-		return err
-	}
-	previous, err := count.previous(present)
-	if err != nil {
-		return err
-	}
-	if previous != nil && slices.Equal(previous.Tallies, count.Tallies) && isSame(previous.CountedBy, count.CountedBy) {
-		return nil // the request again
-	}
-	if err := l.Put(ctx, testID, count); err != nil || previous == nil {
-		return err
-	}
-	return l.Log(ctx, activitylog.Entry{
-		Category: activitylog.CellCountReplaced, Actor: count.CountedBy, At: now,
+	return Decision{Put: &count, Counts: count.among(f.Counts), Log: &activitylog.Entry{
+		Category: activitylog.CellCountReplaced, Context: logContext, ReportID: f.Report.ID, BillID: f.Report.BillID,
+		Actor: count.CountedBy, At: now,
 		Text: fmt.Sprintf("Cell count of observer %d replaced", count.Observer),
 		Meta: replaced{testID, count.Observer, activitylog.Change[stored]{Old: storedOf(*previous), New: storedOf(count)}},
-	})
+	}}, nil
 }
+
+// logContext groups the entries of this service in the activity log.
+const logContext = "CELL_COUNTER"
 
 // replaced is what the activity log keeps of a count.
 type replaced struct {
@@ -160,9 +162,13 @@ func (c *Counter) Load(ctx context.Context, a Access, reportID, testID int64) (C
 	if err != nil {
 		return Comparison{}, err
 	}
+	return compare(counts), nil
+}
+
+func compare(counts []Count) Comparison {
 	result := Comparison{Counts: counts}
 	if len(counts) == Observers {
 		result.Agreements = counting.Compare(counts[0].Tallies, counts[1].Tallies)
 	}
-	return result, nil
+	return result
 }

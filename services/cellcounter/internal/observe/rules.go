@@ -2,10 +2,10 @@ package observe
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
 )
 
@@ -51,9 +51,9 @@ func (r Report) admits(testID int64) error {
 }
 
 // previous returns the count that this one replaces, nil without one. Two counts of one report are two persons'.
-func (c Count) previous(present []Count) (*Count, error) {
+func (c Count) previous(stored []Count) (*Count, error) {
 	var replaced *Count
-	for _, other := range present {
+	for _, other := range stored {
 		switch {
 		case other.Observer == c.Observer:
 			replaced = &other
@@ -62,6 +62,14 @@ func (c Count) previous(present []Count) (*Count, error) {
 		}
 	}
 	return replaced, nil
+}
+
+// among returns the counts with this one in place of the observer's earlier count, by observer.
+func (c Count) among(stored []Count) []Count {
+	all := slices.DeleteFunc(slices.Clone(stored), func(o Count) bool { return o.Observer == c.Observer })
+	all = append(all, c)
+	slices.SortFunc(all, func(a, b Count) int { return a.Observer - b.Observer })
+	return all
 }
 
 // isSame reports whether both are one person, whose name may have changed.
@@ -111,12 +119,4 @@ func checkCells(tallies []counting.Tally, known map[int64]bool) error {
 		return apperr.InvalidFields(fields...)
 	}
 	return nil
-}
-
-func cellIDs(tallies []counting.Tally) []int64 {
-	ids := make([]int64, len(tallies))
-	for i, t := range tallies {
-		ids[i] = t.CellID
-	}
-	return distinct.Of(ids)
 }

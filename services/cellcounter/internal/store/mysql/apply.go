@@ -3,70 +3,109 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// Apply implements configure.Locked. Rows that are rewritten keep their id and who made them: they are moved out of the
-// way of each other first, under keys that no write can have.
-func (l *locked) Apply(ctx context.Context, p mapping.Plan, by authn.Actor) error {
-	if err := l.setAside(ctx, p.Remove); err != nil {
+// apply writes the decision.
+func (s scope) apply(ctx context.Context, tx *sql.Tx, d configure.Decision) error {
+	if err := s.remove(ctx, tx, d.Delete); err != nil {
 		return err
 	}
-	for _, row := range p.Write {
-		if err := l.write(ctx, row, by); err != nil {
+	if err := s.setAside(ctx, tx, d.Write); err != nil {
+		return err
+	}
+	for _, row := range d.Write {
+		write := s.insert
+		if row.ID != 0 {
+			write = s.rewrite
+		}
+		if err := taken(write(ctx, tx, row, d.By, d.At), row); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.setTarget(ctx, tx, d)
 }
 
-// setAside gives each row a key and a parameter made from its id: a space cannot be in a key, and report
-// formats have no negative index.
-func (l *locked) setAside(ctx context.Context, rows []mapping.Row) error {
+func (s scope) remove(ctx context.Context, tx *sql.Tx, rows []mapping.Row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	ids := make([]int64, len(rows))
-	for i, row := range rows {
-		ids[i] = row.ID
+	marks, args := mysqldb.In(idsOf(rows), s.testID, s.labID)
+	_, err := tx.ExecContext(ctx, "DELETE FROM cell_counter_mappings WHERE test_id = ? AND lab_scope = ? AND id IN ("+
+		marks+")", args...)
+	return mysqldb.Wrap("delete mappings", err)
+}
+
+// setAside gives each stored row a key and a parameter made from its id, so that rows can exchange them while no key is
+// taken twice. No write has such a key, because of the space, and no report format a negative index.
+func (s scope) setAside(ctx context.Context, tx *sql.Tx, rows []mapping.Row) error {
+	ids := idsOf(rows)
+	if len(ids) == 0 {
+		return nil
 	}
-	marks, args := mysqldb.In(ids)
-	_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_mappings SET `key` = CONCAT('# ', id), report_format_index = -id"+
-		" WHERE id IN ("+marks+")", args...)
+	marks, args := mysqldb.In(ids, s.testID, s.labID)
+	_, err := tx.ExecContext(ctx, "UPDATE cell_counter_mappings SET `key` = CONCAT('# ', id), report_format_index = -id"+
+		" WHERE test_id = ? AND lab_scope = ? AND id IN ("+marks+")", args...)
 	return mysqldb.Wrap("move mappings aside", err)
 }
 
-func (l *locked) write(ctx context.Context, row mapping.Row, by authn.Actor) error {
-	if row.ID != 0 {
-		_, err := l.tx.ExecContext(ctx, "UPDATE cell_counter_mappings SET `key` = ?, cell_id = ?, report_format_index = ?,"+
-			" report_format_order = ?, include_in_total = ?, updated_by = ?, updated_by_kind = ?, updated_at = ?"+
-			" WHERE id = ?",
-			row.Key.String(), row.CellID, row.Parameter.Index, row.Parameter.Order, row.IncludeInTotal, by.ID,
-			string(by.Kind), l.now, row.ID)
-		return taken(err, row)
+// idsOf returns the ids of rows that are stored.
+func idsOf(rows []mapping.Row) []int64 {
+	var ids []int64
+	for _, row := range rows {
+		if row.ID != 0 {
+			ids = append(ids, row.ID)
+		}
 	}
-	labID := sql.NullInt64{Int64: l.owner.LabID(), Valid: l.owner.LabID() != 0}
-	_, err := l.tx.ExecContext(
-		ctx,
-		"INSERT INTO cell_counter_mappings (test_id, lab_id, `key`, cell_id, report_format_index,"+
-			" report_format_order, include_in_total, created_by, created_by_kind, updated_by, updated_by_kind,"+
-			" created_at, updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
-		l.testID,
-		labID,
-		row.Key.String(),
-		row.CellID,
-		row.Parameter.Index,
-		row.Parameter.Order,
-		row.IncludeInTotal,
-		by.ID,
-		string(by.Kind),
-		by.ID,
-		string(by.Kind),
-		l.now,
-		l.now,
-	)
-	return taken(err, row)
+	return ids
+}
+
+func (s scope) rewrite(ctx context.Context, tx *sql.Tx, row mapping.Row, by authn.Actor, at int64) error {
+	_, err := tx.ExecContext(ctx, "UPDATE cell_counter_mappings SET `key` = ?, cell_id = ?, report_format_index = ?,"+
+		" report_format_order = ?, include_in_total = ?, updated_by = ?, updated_by_kind = ?, updated_at = ?"+
+		" WHERE id = ? AND test_id = ? AND lab_scope = ?",
+		row.Key.String(), row.CellID, row.Parameter.Index, row.Parameter.Order, row.IncludeInTotal, by.ID,
+		string(by.Kind), at, row.ID, s.testID, s.labID)
+	return err
+}
+
+func (s scope) insert(ctx context.Context, tx *sql.Tx, row mapping.Row, by authn.Actor, at int64) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO cell_counter_mappings (test_id, lab_id, `key`, cell_id,"+
+		" report_format_index, report_format_order, include_in_total, created_by, created_by_kind, updated_by,"+
+		" updated_by_kind, created_at, updated_at) VALUES (?,NULLIF(?, 0),?,?,?,?,?,?,?,?,?,?,?)",
+		s.testID, s.labID, row.Key.String(), row.CellID, row.Parameter.Index, row.Parameter.Order, row.IncludeInTotal,
+		by.ID, string(by.Kind), by.ID, string(by.Kind), at, at)
+	return err
+}
+
+// taken names the unique index that refused a row.
+func taken(err error, row mapping.Row) error {
+	var refused *mysql.MySQLError
+	switch {
+	case !mysqldb.IsDuplicate(err) || !errors.As(err, &refused):
+		return mysqldb.Wrap("write mapping", err)
+	case strings.Contains(refused.Message, "uq_ccm_param"):
+		return mapping.ParameterTaken(row.Parameter)
+	}
+	return mapping.KeyTaken(row.Key)
+}
+
+func (s scope) setTarget(ctx context.Context, tx *sql.Tx, d configure.Decision) (err error) {
+	switch {
+	case d.DropTarget:
+		_, err = tx.ExecContext(ctx, "DELETE FROM cell_counter_setting WHERE test_id = ? AND lab_scope = ?",
+			s.testID, s.labID)
+	case d.Target != nil:
+		_, err = tx.ExecContext(ctx, "UPDATE cell_counter_setting SET target_count = ? WHERE test_id = ?"+
+			" AND lab_scope = ?", *d.Target, s.testID, s.labID)
+	}
+	return mysqldb.Wrap("set target", err)
 }

@@ -12,25 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// Observe is the store as observe.Store.
-type Observe struct{ *Store }
-
-var _ observe.Store = (*Observe)(nil)
-
-// Lock implements observe.Store with the lock of the report's row.
-func (s Observe) Lock(
-	ctx context.Context, a observe.Access, reportID int64, work func(observe.Locked) error,
-) error {
-	return mysqldb.Wrap("save count", mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		report, err := readReport(ctx, tx, a, reportID, " FOR UPDATE")
-		if err != nil {
-			return err
-		}
-		return work(&counted{tx, a, report})
-	}))
-}
-
-func (s Observe) Counts(ctx context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
+// Counts returns the counts of a report by observer.
+func (s *Store) Counts(ctx context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
 	report, err := readReport(ctx, s.db, a, reportID, "")
 	if err != nil {
 		return nil, err
@@ -38,10 +21,70 @@ func (s Observe) Counts(ctx context.Context, a observe.Access, reportID, testID 
 	return readCounts(ctx, s.db, a, report.ID, testID)
 }
 
+// ChangeCounts holds the lock of the report's row from loading to the commit.
+func (s *Store) ChangeCounts(
+	ctx context.Context, a observe.Access, reportID, testID int64, decide func(observe.Facts) (observe.Decision, error),
+) (observe.Decision, error) {
+	c := counted{a, reportID, testID}
+	load := func(tx *sql.Tx) (observe.Facts, error) { return c.load(ctx, tx) }
+	apply := func(tx *sql.Tx, d observe.Decision) error { return c.apply(ctx, tx, d) }
+	d, err := mysqldb.Change(ctx, s.db, load, decide, apply)
+	return d, mysqldb.Wrap("save count", err)
+}
+
+// counted is the report whose counts change.
+type counted struct {
+	access           observe.Access
+	reportID, testID int64
+}
+
+func (c counted) load(ctx context.Context, tx *sql.Tx) (f observe.Facts, err error) {
+	if f.Report, err = readReport(ctx, tx, c.access, c.reportID, " FOR UPDATE"); err != nil {
+		return f, err
+	}
+	if f.Counts, err = readCounts(ctx, tx, c.access, c.reportID, c.testID); err != nil {
+		return f, err
+	}
+	cells, err := readCells(ctx, tx)
+	f.Cells = make(map[int64]bool, len(cells))
+	for _, cell := range cells {
+		f.Cells[cell.ID] = true
+	}
+	return f, err
+}
+
+func (c counted) apply(ctx context.Context, tx *sql.Tx, d observe.Decision) error {
+	if d.Put != nil {
+		if err := c.put(ctx, tx, *d.Put); err != nil {
+			return err
+		}
+	}
+	if d.Log == nil {
+		return nil
+	}
+	_, err := activitylog.Append(ctx, tx, c.access.Lab, *d.Log)
+	return mysqldb.Wrap("log", err)
+}
+
+func (c counted) put(ctx context.Context, tx *sql.Tx, count observe.Count) error {
+	document, err := json.Marshal(observe.DocumentsOf(count.Tallies))
+	if err != nil {
+		return mysqldb.Wrap("encode count", err)
+	}
+	by := count.CountedBy
+	_, err = tx.ExecContext(ctx, "INSERT INTO cell_count (lab_id, lab_report_id, test_id, observer, counts, counted_by,"+
+		" counted_by_kind, counted_by_name, counted_at) VALUES (?,?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE"+
+		" counts = VALUES(counts), counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind),"+
+		" counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
+		c.access.Lab.LabID(), c.reportID, c.testID, count.Observer, string(document), by.ID, string(by.Kind), by.Name,
+		count.CountedAt)
+	return mysqldb.Wrap("store count", err)
+}
+
 // querier is a pool or a transaction.
 type querier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	mysqldb.Querier
+	mysqldb.RowsQuerier
 }
 
 // A lock on what this reads does not extend to the bill: that is in a nested query.
@@ -82,51 +125,4 @@ func scanCount(row mysqldb.Row, c *observe.Count) error {
 		c.Tallies = append(c.Tallies, counting.Tally{CellID: d.CellID, Count: d.Count, InTotal: d.InTotal})
 	}
 	return nil
-}
-
-// counted is the transaction that holds the locked counts.
-type counted struct {
-	tx     *sql.Tx
-	access observe.Access
-	report observe.Report
-}
-
-var _ observe.Locked = (*counted)(nil)
-
-func (l *counted) Report() observe.Report { return l.report }
-
-func (l *counted) Counts(ctx context.Context, testID int64) ([]observe.Count, error) {
-	return readCounts(ctx, l.tx, l.access, l.report.ID, testID)
-}
-
-func (l *counted) KnownCells(ctx context.Context, ids []int64) (map[int64]bool, error) {
-	cells, err := cellsByID(ctx, l.tx, ids)
-	known := make(map[int64]bool, len(cells))
-	for _, c := range cells {
-		known[c.ID] = true
-	}
-	return known, err
-}
-
-func (l *counted) Put(ctx context.Context, testID int64, c observe.Count) error {
-	document, err := json.Marshal(observe.DocumentsOf(c.Tallies))
-	if err != nil {
-		return mysqldb.Wrap("encode count", err)
-	}
-	_, err = l.tx.ExecContext(ctx, "INSERT INTO cell_count (lab_id, lab_report_id, test_id, observer, counts, counted_by,"+
-		" counted_by_kind, counted_by_name, counted_at) VALUES (?,?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE"+
-		" counts = VALUES(counts), counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind),"+
-		" counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
-		l.access.Lab.LabID(), l.report.ID, testID, c.Observer, string(document), c.CountedBy.ID,
-		string(c.CountedBy.Kind), c.CountedBy.Name, c.CountedAt)
-	return mysqldb.Wrap("store count", err)
-}
-
-// logContext is the log_context of all entries of this service.
-const logContext = "CELL_COUNTER"
-
-func (l *counted) Log(ctx context.Context, e activitylog.Entry) error {
-	e.Context, e.ReportID, e.BillID = logContext, l.report.ID, l.report.BillID
-	_, err := activitylog.Append(ctx, l.tx, l.access.Lab, e)
-	return mysqldb.Wrap("log", err)
 }

@@ -3,27 +3,24 @@
 package mysql
 
 import (
-	"context"
 	"database/sql"
 	"maps"
 
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
-	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
 // Store reads and writes the relational database. Its methods may be called from several goroutines.
-type Store struct {
-	db    *sql.DB
-	clock clock.Clock
-}
+type Store struct{ db *sql.DB }
 
-var _ configure.Store = (*Store)(nil)
+var (
+	_ configure.Store = (*Store)(nil)
+	_ observe.Store   = (*Store)(nil)
+)
 
 // New returns a store over db, which stays the caller's to close.
-func New(db *sql.DB, c clock.Clock) *Store { return &Store{db, c} }
+func New(db *sql.DB) *Store { return &Store{db} }
 
 // LegacyColumns are the columns of the platform's tables that the service reads.
 func LegacyColumns() map[string][]string {
@@ -35,77 +32,4 @@ func LegacyColumns() map[string][]string {
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns
-}
-
-// tests finds a test as a laboratory sees it: its own and the platform's. Laboratory 0 stands for all.
-const tests = "FROM AllTests t WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL OR t.labId_id = ?)"
-
-const readStatement = `SELECT m.id, m.lab_scope, m.` + "`key`" + `, m.cell_id, m.report_format_index, m.report_format_order,
-  m.include_in_total,
-  (SELECT s.target_count FROM cell_counter_setting s WHERE s.test_id = t.id AND s.lab_scope IN (0, ?)
-    ORDER BY s.lab_scope DESC LIMIT 1)
-FROM AllTests t LEFT JOIN cell_counter_mappings m ON m.test_id = t.id AND m.lab_scope IN (0, ?)
-WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL OR t.labId_id = ?)
-ORDER BY m.lab_scope DESC, m.report_format_order, m.report_format_index`
-
-// Read implements configure.Store with one statement: the laboratory's rows come first, then the defaults. A laboratory
-// may have a target of its own and count with the default keys.
-func (s *Store) Read(ctx context.Context, testID int64, owner mapping.Owner) (configure.View, error) {
-	args := []any{owner.LabID(), owner.LabID(), testID, owner.LabID(), owner.LabID()}
-	rows, err := mysqldb.Collect(ctx, s.db, readStatement, args, scanOptionalRow)
-	if err != nil {
-		return configure.View{}, mysqldb.Wrap("read mappings", err)
-	}
-	if len(rows) == 0 {
-		return configure.View{}, mapping.ErrNoTest
-	}
-	view := configure.View{Target: mapping.DefaultTarget, OwnLab: rows[0].scope.Int64 != 0}
-	if target := rows[0].target; target.Valid {
-		view.Target = int(target.Int64)
-	}
-	for _, r := range rows {
-		if r.id.Valid && (r.scope.Int64 != 0) == view.OwnLab {
-			view.Rows = append(view.Rows, r.row())
-		}
-	}
-	return view, nil
-}
-
-// optionalRow is a mapping beside its test; without an id the test has none.
-type optionalRow struct {
-	id, scope, cell, index, order, target sql.NullInt64
-	key                                   sql.NullString
-	included                              sql.NullBool
-}
-
-func scanOptionalRow(row mysqldb.Row, r *optionalRow) error {
-	return row.Scan(&r.id, &r.scope, &r.key, &r.cell, &r.index, &r.order, &r.included, &r.target)
-}
-
-func (r *optionalRow) row() mapping.Row {
-	return mapping.Row{ID: r.id.Int64, Mapping: mapping.Mapping{
-		Key: mapping.StoredKey(r.key.String), CellID: r.cell.Int64, IncludeInTotal: r.included.Bool,
-		Parameter: mapping.Parameter{Index: int(r.index.Int64), Order: int(r.order.Int64)},
-	}}
-}
-
-const cellColumns = "SELECT id, name, bg_color_hex, fg_color_hex, default_key, is_disable," +
-	" is_nucleated_red, created_at, updated_at FROM cells"
-
-func (s *Store) Cells(ctx context.Context) ([]mapping.Cell, error) {
-	return readCells(ctx, s.db, " ORDER BY id", nil)
-}
-
-// cellsByID returns the cells with these ids.
-func cellsByID(ctx context.Context, q querier, ids []int64) ([]mapping.Cell, error) {
-	marks, args := mysqldb.In(ids)
-	return readCells(ctx, q, " WHERE id IN ("+marks+")", args)
-}
-
-func readCells(ctx context.Context, q querier, which string, args []any) ([]mapping.Cell, error) {
-	cells, err := mysqldb.Collect(ctx, q, cellColumns+which, args, func(row mysqldb.Row, c *mapping.Cell) error {
-		return row.Scan(&c.ID, &c.Name, &c.Background, &c.Foreground, &c.DefaultKey, &c.Disabled, &c.NucleatedRed,
-			&c.CreatedAt, &c.UpdatedAt)
-	})
-	return cells, mysqldb.Wrap("read cells", err)
 }

@@ -72,7 +72,10 @@ func newAPI(s *service.Service, cfg Config, store *mysql.Store) (*grpcapi.Server
 	return grpcapi.New(grpcapi.Deps{
 		Splitter: split.New(split.Deps{
 			Store: store, After: after, Clock: s.Clock, Log: s.Log, Observer: metrics,
-			VATPercent: bill.PercentRule(cfg.VATPercent), RequireLabSwitch: cfg.LabSwitch == switchRequired,
+			Rules: split.Rules{
+				VATPercent:       bill.PercentRule(cfg.VATPercent),
+				RequireLabSwitch: cfg.LabSwitch == switchRequired,
+			},
 		}),
 		Viewer: family.NewViewer(store, s.Clock, metrics),
 		Merger: family.NewMerger(store, after, s.Clock, metrics),

@@ -1,6 +1,7 @@
 package family_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,59 +11,52 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/crashdb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
-	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
 const original = storetest.Original
 
-var backends = storetest.Backends()
-
-func worked() memory.State {
+func worked() storetest.State {
 	s := storetest.Worked()
-	s.Attachments[1] = memory.Attachment{BillID: original, Category: "smart_report", Active: true}
+	s.Attachments[1] = storetest.Attachment{BillID: original, Category: "smart_report", Active: true}
 	return s
 }
 
 func TestAFamilyAddsUp(t *testing.T) {
 	t.Parallel()
-	for name, open := range backends {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, worked())
-			cases := storetest.NewCases(t, b)
-			for _, id := range []int64{103, 102} {
-				if _, err := cases.Split(t.Context(), "", id); err != nil {
-					t.Fatal(err)
-				}
-			}
-			viewer := family.NewViewer(b, clock.System{}, cases.Counts)
-			f, err := viewer.View(t.Context(), storetest.Lab(t, 12), original)
-			if err != nil || len(f.Members) != 3 {
-				t.Fatalf("%+v %v", f, err)
-			}
-			want := worked().Bills[original].Amounts
-			want.CoPay, want.PatientPayable = 4000, 4000 // the moved tests' co-pay is no one's any more
-			if diff := cmp.Diff(want, f.Sum); diff != "" {
-				t.Error(diff)
-			}
-			if _, err := viewer.View(t.Context(), storetest.Lab(t, 13), original); !errors.Is(err, family.ErrNoBill) {
-				t.Errorf("another laboratory: %v", err)
-			}
-		})
+	b := storetest.Open(t, worked())
+	cases := storetest.NewCases(t, b.Store)
+	for _, id := range []int64{103, 102} {
+		if _, err := cases.Split(t.Context(), "", id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	viewer := family.NewViewer(b.Store, clock.System{}, cases.Counts)
+	f, err := viewer.View(t.Context(), storetest.Lab(t, 12), original)
+	if err != nil || len(f.Members) != 3 {
+		t.Fatalf("%+v %v", f, err)
+	}
+	want := worked().Bills[original].Amounts
+	want.CoPay, want.PatientPayable = 4000, 4000 // the moved tests' co-pay is no one's any more
+	if diff := cmp.Diff(want, f.Sum); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := viewer.View(t.Context(), storetest.Lab(t, 13), original); !errors.Is(err, family.ErrNoBill) {
+		t.Errorf("another laboratory: %v", err)
 	}
 }
 
 // unversioned is a bill but for how often it was written.
-func unversioned(b memory.Bill) memory.Bill {
+func unversioned(b storetest.Bill) storetest.Bill {
 	b.Version = 0
 	return b
 }
 
 // expectBack looks at the state after a split was undone, as far as the original bill goes.
-func expectBack(t *testing.T, want, got memory.State, newID int64) {
+func expectBack(t *testing.T, want, got storetest.State, newID int64) {
 	t.Helper()
 	if diff := cmp.Diff(unversioned(want.Bills[original]), unversioned(got.Bills[original])); diff != "" {
 		t.Errorf("the original: %s", diff)
@@ -75,93 +69,83 @@ func expectBack(t *testing.T, want, got memory.State, newID int64) {
 	}
 }
 
-// TestADeathLeavesTheBillsSplitOrMerged kills the process before every step of the way back.
+// TestADeathLeavesTheBillsSplitOrMerged kills the process before each statement of the way back.
 func TestADeathLeavesTheBillsSplitOrMerged(t *testing.T) {
 	t.Parallel()
-	for name, open := range backends {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			open = open.Again(t)
-			for n := 1; ; n++ {
-				b := open(t, worked())
-				cases := storetest.NewCases(t, b)
-				r, err := cases.Split(t.Context(), "", 103)
-				if err != nil {
-					t.Fatal(err)
-				}
-				before := storetest.Plain(b.Dump())
-				dying := &storetest.Crashing{Store: b.Store, DieBefore: n}
-				_, err = storetest.NewCases(t, dying).Back(t.Context(), "key", r.New.ID)
-				if dying.Died == "" {
-					if err != nil || n < 15 {
-						t.Fatalf("after %d steps: %v", n-1, err)
-					}
-					return
-				}
-				committed := dying.Died == "answer"
-				if diff := cmp.Diff(before, storetest.Plain(b.Dump())); committed == (diff == "") {
-					t.Fatalf("dead before %q: %s", dying.Died, diff)
-				}
-				if _, err := cases.Back(t.Context(), "key", r.New.ID); err != nil {
-					t.Fatalf("dead before %q, again: %v", dying.Died, err)
-				}
-				expectBack(t, worked(), b.Dump(), r.New.ID)
-			}
-		})
+	b := storetest.Open(t, worked())
+	cases := storetest.NewCases(t, b.Store)
+	var newID int64
+	var before storetest.State
+	open := func() string {
+		b.Reset(worked())
+		r, err := cases.Split(t.Context(), "", 103)
+		if err != nil {
+			t.Fatal(err)
+		}
+		newID, before = r.New.ID, storetest.Plain(b.Dump())
+		return b.DSN
+	}
+	back := func(db *sql.DB) error {
+		_, err := storetest.NewCases(t, storetest.Store(t, db)).Back(t.Context(), "key", newID)
+		return err
+	}
+	crashes := crashdb.Each(t, open, back, func(c crashdb.Crash, _ error) {
+		if diff := cmp.Diff(before, storetest.Plain(b.Dump())); c.AnswerLost == (diff == "") {
+			t.Fatalf("the process %s and left (-want +got): %s", c, diff)
+		}
+		if _, err := cases.Back(t.Context(), "key", newID); err != nil {
+			t.Fatalf("the process %s; the request again: %v", c, err)
+		}
+		expectBack(t, worked(), b.Dump(), newID)
+	})
+	if len(crashes) < 15 {
+		t.Errorf("%d crashes, want one for each statement: %v", len(crashes), crashes)
 	}
 }
 
+// TestChangedBillsAreNotMerged has another program change something after the split. In the statements, NEW stands for
+// the new bill's id and OLD for the original's.
 func TestChangedBillsAreNotMerged(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		reason string
-		change func(s *memory.State, newID int64)
-	}{
-		"the new bill's amounts": {"BILL_CHANGED", func(s *memory.State, id int64) { b := s.Bills[id]; b.Amounts.Advance = 1; s.Bills[id] = b }},
-		"the original's amounts": {"BILL_CHANGED", func(s *memory.State, _ int64) { b := s.Bills[original]; b.Amounts.VAT++; s.Bills[original] = b }},
-		"the original's source":  {"BILL_CHANGED", func(s *memory.State, _ int64) { b := s.Bills[original]; b.Source = "Self Pay"; s.Bills[original] = b }},
-		"a test was added": {"BILL_CHANGED", func(s *memory.State, id int64) {
-			s.Tests[999] = memory.Test{BillID: id, Row: bill.Row{ID: 999, LabID: 12}}
-		}},
-		"a moved test was refunded":                 {"BILL_CHANGED", func(s *memory.State, _ int64) { r := s.Tests[103]; r.Refunded = true; s.Tests[103] = r }},
-		"a moved test costs less":                   {"BILL_CHANGED", func(s *memory.State, _ int64) { r := s.Tests[103]; r.Amount -= 10000; s.Tests[103] = r }},
-		"a moved child was dismissed":               {"BILL_CHANGED", func(s *memory.State, _ int64) { r := s.Tests[104]; r.Dismissed = true; s.Tests[104] = r }},
-		"the original was written and written back": {"BILL_CHANGED", func(s *memory.State, _ int64) { b := s.Bills[original]; b.Version += 2; s.Bills[original] = b }},
-		"the new bill was written and written back": {"BILL_CHANGED", func(s *memory.State, id int64) { b := s.Bills[id]; b.Version += 2; s.Bills[id] = b }},
-		"a test went away":                          {"BILL_CHANGED", func(s *memory.State, _ int64) { delete(s.Tests, 104) }},
-		"an attachment": {"BILL_CHANGED", func(s *memory.State, id int64) {
-			s.Attachments[9] = memory.Attachment{BillID: id, Category: "image", Active: true}
-		}},
-		"the new bill is locked":   {bill.InvalidState, func(s *memory.State, id int64) { b := s.Bills[id]; b.State.Locked = true; s.Bills[id] = b }},
-		"the original is invoiced": {bill.InvalidState, func(s *memory.State, _ int64) { b := s.Bills[original]; b.State.Invoiced = true; s.Bills[original] = b }},
-		"a payment of the new bill": {bill.RelationBlocked, func(s *memory.State, id int64) {
-			s.Guards["payments_payment_gateway_transactions"] = []memory.GuardRow{{BillID: id}}
-		}},
-		"a claim for the original": {bill.RelationBlocked, func(s *memory.State, _ int64) {
-			s.Guards["finance_insurance_claim"] = []memory.GuardRow{{BillID: original}}
-		}},
-		"a bill that no split made":   {"BILL_NOT_SPLIT", func(s *memory.State, _ int64) { s.Splits = nil }},
-		"a bill that is not there":    {bill.NotFound, func(s *memory.State, id int64) { s.Splits = nil; delete(s.Bills, id) }},
-		"it was merged back before":   {"BILL_ALREADY_MERGED", func(s *memory.State, _ int64) { s.Splits[0].MergedAt = 5 }},
-		"another laboratory's by now": {bill.NotFound, func(s *memory.State, id int64) { b := s.Bills[id]; b.LabID = 13; s.Bills[id] = b }},
+	tests := map[string]struct{ reason, change string }{
+		"the new bill's amounts":                    {"BILL_CHANGED", "UPDATE billing SET billAdvance = 0.01 WHERE id = NEW"},
+		"the original's amounts":                    {"BILL_CHANGED", "UPDATE billing SET vat = vat + 0.01 WHERE id = OLD"},
+		"the original's source":                     {"BILL_CHANGED", "UPDATE billing SET source = 'Self Pay' WHERE id = OLD"},
+		"a test was added":                          {"BILL_CHANGED", "INSERT INTO billingInfo (id, billId_id, labId_id, testId_id) VALUES (999, NEW, 12, 1)"},
+		"a moved test was refunded":                 {"BILL_CHANGED", "UPDATE billingInfo SET refunded = 1 WHERE id = 103"},
+		"a moved test costs less":                   {"BILL_CHANGED", "UPDATE billingInfo SET testAmount = testAmount - 100 WHERE id = 103"},
+		"a moved child was dismissed":               {"BILL_CHANGED", "UPDATE billingInfo SET dismissed = 1 WHERE id = 104"},
+		"the original was written and written back": {"BILL_CHANGED", "UPDATE billing SET version = version + 2 WHERE id = OLD"},
+		"the new bill was written and written back": {"BILL_CHANGED", "UPDATE billing SET version = version + 2 WHERE id = NEW"},
+		"a test went away":                          {"BILL_CHANGED", "DELETE FROM billingInfo WHERE id = 104"},
+		"an attachment": {"BILL_CHANGED", "INSERT INTO bill_attachment (id, lab_id, bill_id, category, file_path, is_active)" +
+			" VALUES (9, 12, NEW, 'image', 'x', 1)"},
+		"the new bill is locked":      {bill.InvalidState, "UPDATE billing SET billLocked = 1 WHERE id = NEW"},
+		"the original is invoiced":    {bill.InvalidState, "UPDATE billing SET isInvoiced = 1 WHERE id = OLD"},
+		"a payment of the new bill":   {bill.RelationBlocked, "INSERT INTO payments_payment_gateway_transactions (bill_id) VALUES (NEW)"},
+		"a claim for the original":    {bill.RelationBlocked, "INSERT INTO finance_insurance_claim (bill_id) VALUES (OLD)"},
+		"a bill that no split made":   {"BILL_NOT_SPLIT", "DELETE FROM bill_split_audit"},
+		"a bill that is not there":    {bill.NotFound, "DELETE a, b FROM bill_split_audit a, billing b WHERE b.id = NEW"},
+		"it was merged back before":   {"BILL_ALREADY_MERGED", "INSERT INTO bill_split_merge (new_bill_id, lab_id, merged_at) VALUES (NEW, 12, 5)"},
+		"another laboratory's by now": {bill.NotFound, "UPDATE billing SET labId_id = 13 WHERE id = NEW"},
 	}
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			first := storetest.Memory(t, worked())
-			r, err := storetest.NewCases(t, first).Split(t.Context(), "", 103)
+			b := storetest.Open(t, worked())
+			cases := storetest.NewCases(t, b.Store)
+			r, err := cases.Split(t.Context(), "", 103)
 			if err != nil {
 				t.Fatal(err)
 			}
-			state := first.Dump()
-			c.change(&state, r.New.ID)
-			b := storetest.Memory(t, state)
-			_, err = storetest.NewCases(t, b).Back(t.Context(), "", r.New.ID)
+			b.Exec(strings.NewReplacer("NEW", fmt.Sprint(r.New.ID), "OLD", fmt.Sprint(original)).Replace(c.change))
+			before := b.Dump()
+			_, err = cases.Back(t.Context(), "", r.New.ID)
 			if e, ok := apperr.From(err); !ok || e.Reason != c.reason {
-				t.Errorf("%v, want %s", err, c.reason)
+				t.Errorf("merged back: %v, want %s", err, c.reason)
 			}
-			if diff := cmp.Diff(state, b.Dump()); diff != "" {
-				t.Error(diff)
+			if diff := cmp.Diff(before, b.Dump()); diff != "" {
+				t.Errorf("the refusal wrote something (-want +got): %s", diff)
 			}
 		})
 	}
@@ -171,29 +155,24 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 // amounts stayed.
 func TestARefusedMergeNamesWhatChanged(t *testing.T) {
 	t.Parallel()
-	for name, open := range backends {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, worked())
-			cases := storetest.NewCases(t, b)
-			r, err := cases.Split(t.Context(), "", 103)
-			if err != nil {
-				t.Fatal(err)
-			}
-			state := b.Dump()
-			b.ChangeTest(103, func(row *bill.Row) { row.Refunded, row.Amount = true, row.Amount-10000 })
-			_, err = cases.Back(t.Context(), "", r.New.ID)
-			if e, ok := apperr.From(err); !ok || e.Reason != "BILL_CHANGED" || !strings.Contains(e.Message, "these tests: 103,") {
-				t.Fatalf("%v", err)
-			}
-			b.ChangeTest(103, func(row *bill.Row) { row.Refunded, row.Amount = false, row.Amount+10000 })
-			if diff := cmp.Diff(state, b.Dump()); diff != "" {
-				t.Error(diff)
-			}
-			if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
-				t.Errorf("as it was again: %v", err)
-			}
-		})
+	b := storetest.Open(t, worked())
+	cases := storetest.NewCases(t, b.Store)
+	r, err := cases.Split(t.Context(), "", 103)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := b.Dump()
+	b.ChangeTest(103, func(row *bill.Row) { row.Refunded, row.Amount = true, row.Amount-10000 })
+	_, err = cases.Back(t.Context(), "", r.New.ID)
+	if e, ok := apperr.From(err); !ok || e.Reason != "BILL_CHANGED" || !strings.Contains(e.Message, "these tests: 103,") {
+		t.Fatalf("%v", err)
+	}
+	b.ChangeTest(103, func(row *bill.Row) { row.Refunded, row.Amount = false, row.Amount+10000 })
+	if diff := cmp.Diff(state, b.Dump()); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+		t.Errorf("as it was again: %v", err)
 	}
 }
 
@@ -201,40 +180,35 @@ func TestARefusedMergeNamesWhatChanged(t *testing.T) {
 // do not tell the second split, its record does.
 func TestASplitOfNothingHasItsPlaceInTheOrder(t *testing.T) {
 	t.Parallel()
-	for name, open := range backends {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			start := worked()
-			start.Tests[106] = memory.Test{BillID: original, Row: bill.Row{ID: 106, LabID: 12}}
-			b := open(t, start)
-			cases := storetest.NewCases(t, b)
-			first, err := cases.Split(t.Context(), "", 103)
-			if err != nil {
-				t.Fatal(err)
-			}
-			second, err := cases.Split(t.Context(), "", 106)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = cases.Back(t.Context(), "", first.New.ID)
-			later := fmt.Sprintf("merge bill %d (its id)", second.New.ID)
-			if e, ok := apperr.From(err); !ok || e.Reason != "LATER_SPLIT" || !strings.Contains(e.Message, later) {
-				t.Errorf("the first of two: %v", err)
-			}
-			for _, id := range []int64{second.New.ID, first.New.ID} {
-				if _, err := cases.Back(t.Context(), "", id); err != nil {
-					t.Errorf("bill %d: %v", id, err)
-				}
-			}
-			expectBack(t, start, b.Dump(), first.New.ID)
-		})
+	start := worked()
+	start.Tests[106] = storetest.Test{BillID: original, Row: bill.Row{ID: 106, LabID: 12}}
+	b := storetest.Open(t, start)
+	cases := storetest.NewCases(t, b.Store)
+	first, err := cases.Split(t.Context(), "", 103)
+	if err != nil {
+		t.Fatal(err)
 	}
+	second, err := cases.Split(t.Context(), "", 106)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = cases.Back(t.Context(), "", first.New.ID)
+	later := fmt.Sprintf("merge bill %d (its id)", second.New.ID)
+	if e, ok := apperr.From(err); !ok || e.Reason != "LATER_SPLIT" || !strings.Contains(e.Message, later) {
+		t.Errorf("the first of two: %v", err)
+	}
+	for _, id := range []int64{second.New.ID, first.New.ID} {
+		if _, err := cases.Back(t.Context(), "", id); err != nil {
+			t.Errorf("bill %d: %v", id, err)
+		}
+	}
+	expectBack(t, start, b.Dump(), first.New.ID)
 }
 
 func TestTheLastSplitIsUndoneFirst(t *testing.T) {
 	t.Parallel()
-	b := storetest.Memory(t, worked())
-	cases := storetest.NewCases(t, b)
+	b := storetest.Open(t, worked())
+	cases := storetest.NewCases(t, b.Store)
 	first, err := cases.Split(t.Context(), "", 103)
 	if err != nil {
 		t.Fatal(err)

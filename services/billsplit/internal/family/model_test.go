@@ -13,7 +13,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/property"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
-	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
@@ -21,10 +20,11 @@ import (
 // when everything is merged back, last first, the bill is what it was.
 func TestAnyHistoryAddsUp(t *testing.T) {
 	t.Parallel()
+	b := storetest.Open(t, storetest.NewState())
+	cases := storetest.NewCases(t, b.Store)
 	property.Check(t, func(rt *rapid.T) {
 		start := randomState(rt)
-		b := storetest.Memory(t, start)
-		cases := storetest.NewCases(t, b)
+		b.Reset(start)
 		var made []int64
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			if len(made) > 0 && rapid.IntRange(0, 2).Draw(rt, "back") == 0 {
@@ -51,7 +51,7 @@ func TestAnyHistoryAddsUp(t *testing.T) {
 	})
 }
 
-func randomState(rt *rapid.T) memory.State {
+func randomState(rt *rapid.T) storetest.State {
 	s := storetest.Worked()
 	clear(s.Tests)
 	clear(s.Reports)
@@ -60,8 +60,8 @@ func randomState(rt *rapid.T) memory.State {
 	for i := range rapid.Int64Range(2, 6).Draw(rt, "tests") {
 		row := bill.Row{ID: 100 + i, LabID: 12, Amount: some(rt, "amount"), CoPay: some(rt, "co-pay")}
 		row.Concession = row.Amount / 4
-		s.Tests[row.ID] = memory.Test{Row: row, BillID: original}
-		s.Reports[row.ID] = memory.Report{LabID: 12, BillID: original, TestID: row.ID}
+		s.Tests[row.ID] = storetest.Test{Row: row, BillID: original}
+		s.Reports[row.ID] = storetest.Report{LabID: 12, BillID: original, TestID: row.ID}
 		head.Amounts.Total += row.Amount - row.Concession
 		head.Amounts.Concession += row.Concession
 		head.Amounts.CoPay += row.CoPay
@@ -77,7 +77,7 @@ func some(rt *rapid.T, name string) bill.Paise {
 }
 
 // splitSome splits at random and returns the new bill, 0 when that was refused.
-func splitSome(t *testing.T, rt *rapid.T, cases storetest.Cases, b storetest.Backend) int64 {
+func splitSome(t *testing.T, rt *rapid.T, cases storetest.Cases, b storetest.Database) int64 {
 	t.Helper()
 	tests := rapid.SliceOfNDistinct(rapid.Int64Range(100, 105), 1, 3, rapid.ID).Draw(rt, "tests")
 	p, err := cases.Calculate(t.Context(), cases.Request("", tests...))
@@ -102,8 +102,8 @@ func splitSome(t *testing.T, rt *rapid.T, cases storetest.Cases, b storetest.Bac
 }
 
 // expectSums compares what a split divides, over all bills of the laboratory.
-func expectSums(rt *rapid.T, start, now memory.State) {
-	sum := func(s memory.State) (all bill.Amounts) {
+func expectSums(rt *rapid.T, start, now storetest.State) {
+	sum := func(s storetest.State) (all bill.Amounts) {
 		for _, b := range s.Bills {
 			if b.LabID == 12 {
 				all = all.Plus(b.Amounts)

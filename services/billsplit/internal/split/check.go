@@ -1,44 +1,38 @@
 package split
 
-import (
-	"context"
+import "github.com/labplatform/labplatform/services/billsplit/internal/bill"
 
-	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
-)
+// Rules are the settings of a deployment.
+type Rules struct {
+	VATPercent bill.PercentRule
+	// RequireLabSwitch refuses laboratories whose own switch is off.
+	RequireLabSwitch bool
+}
 
-// assessment is a request seen against the facts.
+// assessment is a request compared with the facts.
 type assessment struct {
 	bill      *bill.Bill // nil: there is none
 	selection bill.Selection
 	division  bill.Division
 	failures  []bill.Failure // of every mode
-	execution []bill.Failure // of an execution alone
+	execution []bill.Failure // only of an execution
 	warnings  []bill.Failure
 }
 
-// assess reads the facts in the order of the locks and makes every check.
-func (s *Splitter) assess(ctx context.Context, f Facts, r Request) (assessment, error) {
-	b, err := f.Bill(ctx, r.BillID)
-	if err != nil {
-		return assessment{}, err
+// assess makes every check. The error is ErrSwitchedOff.
+func (rules Rules) assess(f Facts, r Request) (assessment, error) {
+	if rules.RequireLabSwitch && !f.Enabled {
+		return assessment{}, ErrSwitchedOff
 	}
-	if b == nil {
+	if f.Bill == nil {
 		return assessment{failures: []bill.Failure{bill.BillNotFound}}, nil
 	}
-	rows, err := f.Rows(ctx, b.ID)
-	if err != nil {
-		return assessment{}, err
-	}
-	a := assessment{bill: b, selection: bill.Select(rows, r.Tests)}
-	around, err := f.Around(ctx, b.ID, bill.IDs(a.selection.Moved))
-	if err != nil {
-		return assessment{}, err
-	}
-	a.failures = append(bill.CheckBill(*b, around), bill.CheckTests(a.selection, r.Lab.LabID())...)
-	a.execution = bill.CheckExecution(*b, a.selection, around)
+	a := assessment{bill: f.Bill, selection: bill.Select(f.Rows, r.Tests)}
+	a.failures = append(bill.CheckBill(*f.Bill, f.Around), bill.CheckTests(a.selection, r.Lab.LabID())...)
+	a.execution = bill.CheckExecution(*f.Bill, a.selection, f.Around)
 	if len(a.selection.Moved) > 0 {
-		a.division = bill.Divide(b.Amounts, a.selection.Moved, s.d.VATPercent)
-		a.warnings = bill.Warnings(*b, rows, a.division)
+		a.division = bill.Divide(f.Bill.Amounts, a.selection.Moved, rules.VATPercent)
+		a.warnings = bill.Warnings(*f.Bill, f.Rows, a.division)
 	}
 	return a, nil
 }

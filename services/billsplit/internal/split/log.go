@@ -1,9 +1,7 @@
 package split
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
@@ -26,18 +24,17 @@ func NewMeta(r Record, before, after bill.Amounts) Meta {
 	return Meta{change, r.ParentID, r.NewID, r.Moved}
 }
 
-// log appends one entry for each bill. The new one was nothing before.
-func (s *Splitter) log(ctx context.Context, l Locked, r Request, a assessment, rec Record, d Draft) error {
-	entry := func(billID int64, text string, before, after bill.Amounts) error {
-		return l.Log(ctx, activitylog.Entry{
-			Category: activitylog.BillSplit, Context: LogContext, BillID: billID, Actor: r.Actor, Text: text,
-			At: time.UnixMilli(rec.At), Meta: NewMeta(rec, before, after),
-		})
+// Entries returns the entries of the activity log, one for each bill. The new one was nothing before.
+func (d Decision) Entries(newID int64) []activitylog.Entry {
+	r := d.RecordOf(newID)
+	entry := func(billID int64, text string, before, after bill.Amounts) activitylog.Entry {
+		return activitylog.Entry{Category: activitylog.BillSplit, Context: LogContext, BillID: billID, Actor: d.by,
+			At: d.at, Text: text, Meta: NewMeta(r, before, after)}
 	}
-	text := fmt.Sprintf("Bill %d was split: %d tests moved to bill %d", a.bill.LabBillID, len(rec.Moved), d.LabBillID)
-	if err := entry(rec.ParentID, text, rec.Before, rec.AfterParent); err != nil {
-		return err
+	number, newNumber := d.parent.LabBillID, d.Draft.LabBillID
+	return []activitylog.Entry{
+		entry(r.ParentID, fmt.Sprintf("Bill %d was split: %d tests moved to bill %d", number, len(r.Moved), newNumber),
+			r.Before, r.AfterParent),
+		entry(newID, fmt.Sprintf("Bill %d was made by splitting bill %d", newNumber, number), bill.Amounts{}, r.AfterNew),
 	}
-	text = fmt.Sprintf("Bill %d was made by splitting bill %d", d.LabBillID, a.bill.LabBillID)
-	return entry(rec.NewID, text, bill.Amounts{}, rec.AfterNew)
 }

@@ -18,10 +18,10 @@ import (
 func TestSplitsBesidePaymentsAndEdits(t *testing.T) {
 	t.Parallel()
 	const splitters, edits, payments, ten = 16, 12, 12, 1000
-	db := storetest.Database(t)
 	before := crowded(splitters + 4)
-	b := storetest.OnDatabase(t, db, before)
-	cases := storetest.NewCases(t, b)
+	b := storetest.Open(t, before)
+	db := b.DB
+	cases := storetest.NewCases(t, b.Store)
 	ctx := t.Context()
 	var all sync.WaitGroup
 	var mu sync.Mutex

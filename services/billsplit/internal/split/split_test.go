@@ -1,6 +1,7 @@
 package split_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,52 +11,44 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/testkit/crashdb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
-	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
 const original = storetest.Original
 
-// backends are those that tests of concurrency and of crashes run on.
-var backends = storetest.Backends()
-
 func TestWhatIsCalculatedIsWritten(t *testing.T) {
 	t.Parallel()
-	for name, open := range backends {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, storetest.Worked())
-			cases := storetest.NewCases(t, b)
-			for _, tests := range [][]int64{{103}, {102}} {
-				before := storetest.Plain(b.Dump())
-				p, err := cases.Calculate(t.Context(), cases.Request("", tests...))
-				if err != nil || len(p.Failures) != 0 || p.Division == nil {
-					t.Fatalf("%+v %v", p, err)
-				}
-				if diff := cmp.Diff(before, storetest.Plain(b.Dump())); diff != "" {
-					t.Fatalf("a calculation wrote something: %s", diff)
-				}
-				r, err := cases.Split(t.Context(), "", tests...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				after := b.Dump()
-				if after.Bills[original].Amounts != p.Division.Parent || after.Bills[r.New.ID].Amounts != p.Division.New {
-					t.Errorf("calculated %+v, written %+v and %+v", p.Division, after.Bills[original], after.Bills[r.New.ID])
-				}
-				if r.Original.Total != p.Division.Parent.Total || r.New.Total != p.Division.New.Total || r.New.LabBillID != after.Bills[r.New.ID].LabBillID {
-					t.Errorf("answered %+v", r)
-				}
-			}
-			expectHistory(t, b.Dump())
-		})
+	b := storetest.Open(t, storetest.Worked())
+	cases := storetest.NewCases(t, b.Store)
+	for _, tests := range [][]int64{{103}, {102}} {
+		before := storetest.Plain(b.Dump())
+		p, err := cases.Calculate(t.Context(), cases.Request("", tests...))
+		if err != nil || len(p.Failures) != 0 || p.Division == nil {
+			t.Fatalf("%+v %v", p, err)
+		}
+		if diff := cmp.Diff(before, storetest.Plain(b.Dump())); diff != "" {
+			t.Fatalf("a calculation wrote something: %s", diff)
+		}
+		r, err := cases.Split(t.Context(), "", tests...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := b.Dump()
+		if after.Bills[original].Amounts != p.Division.Parent || after.Bills[r.New.ID].Amounts != p.Division.New {
+			t.Errorf("calculated %+v, written %+v and %+v", p.Division, after.Bills[original], after.Bills[r.New.ID])
+		}
+		if r.Original.Total != p.Division.Parent.Total || r.New.Total != p.Division.New.Total || r.New.LabBillID != after.Bills[r.New.ID].LabBillID {
+			t.Errorf("answered %+v", r)
+		}
 	}
+	expectHistory(t, b.Dump())
 }
 
 // expectHistory looks at the two splits of TestWhatIsCalculatedIsWritten.
-func expectHistory(t *testing.T, s memory.State) {
+func expectHistory(t *testing.T, s storetest.State) {
 	t.Helper()
 	if len(s.Splits) != 2 || !slices.Equal(s.Splits[0].Moved, []int64{103, 104, 105}) || !slices.Equal(s.Splits[1].Moved, []int64{102}) {
 		t.Fatalf("splits %+v", s.Splits)
@@ -82,9 +75,9 @@ func expectHistory(t *testing.T, s memory.State) {
 func TestARefusalWritesNothing(t *testing.T) {
 	t.Parallel()
 	state := storetest.Worked()
-	state.Guards["crm_kit"] = []memory.GuardRow{{BillID: original}}
-	b := storetest.Memory(t, state)
-	cases := storetest.NewCases(t, b)
+	state.Guards["crm_kit"] = []storetest.GuardRow{{BillID: original}}
+	b := storetest.Open(t, state)
+	cases := storetest.NewCases(t, b.Store)
 	before := storetest.Plain(b.Dump())
 	_, err := cases.Split(t.Context(), "key", 101, 7)
 	refused := (*split.Refused)(nil)
@@ -105,7 +98,7 @@ func TestARefusalWritesNothing(t *testing.T) {
 
 func TestARefusedRequestMayBeCorrectedUnderItsKey(t *testing.T) {
 	t.Parallel()
-	cases := storetest.NewCases(t, storetest.Memory(t, storetest.Worked()))
+	cases := storetest.NewCases(t, storetest.Open(t, storetest.Worked()).Store)
 	if _, err := cases.Split(t.Context(), "key", 7); err == nil {
 		t.Fatal("an unknown test was split off")
 	}
@@ -126,52 +119,47 @@ func TestARefusedRequestMayBeCorrectedUnderItsKey(t *testing.T) {
 func TestEachTestMovesOnce(t *testing.T) {
 	t.Parallel()
 	const tests, callers = 24, 16
-	for name, open := range backends {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, crowded(tests))
-			cases := storetest.NewCases(t, b)
-			var all sync.WaitGroup
-			var mu sync.Mutex
-			moved := map[int64]int{}
-			for i := range callers {
-				all.Go(func() {
-					wanted := []int64{int64(1000 + i), int64(1000 + (i+1)%callers)} // each test is wanted twice
-					_, err := cases.Split(t.Context(), "", wanted...)
-					if refused := (*split.Refused)(nil); errors.As(err, &refused) {
-						return
-					}
-					if err != nil {
-						t.Errorf("caller %d: %v", i, err)
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					moved[wanted[0]]++
-					moved[wanted[1]]++
-				})
+	b := storetest.Open(t, crowded(tests))
+	cases := storetest.NewCases(t, b.Store)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	moved := map[int64]int{}
+	for i := range callers {
+		all.Go(func() {
+			wanted := []int64{int64(1000 + i), int64(1000 + (i+1)%callers)} // each test is wanted twice
+			_, err := cases.Split(t.Context(), "", wanted...)
+			if refused := (*split.Refused)(nil); errors.As(err, &refused) {
+				return
 			}
-			all.Wait()
-			expectConserved(t, crowded(tests), b.Dump())
-			for id, n := range moved {
-				if n != 1 {
-					t.Errorf("test %d was moved %d times", id, n)
-				}
+			if err != nil {
+				t.Errorf("caller %d: %v", i, err)
 			}
-			t.Logf("%d executions, %d refusals", cases.Executions.Load(), cases.Refusals.Load())
+			mu.Lock()
+			defer mu.Unlock()
+			moved[wanted[0]]++
+			moved[wanted[1]]++
 		})
 	}
+	all.Wait()
+	expectConserved(t, crowded(tests), b.Dump())
+	for id, n := range moved {
+		if n != 1 {
+			t.Errorf("test %d was moved %d times", id, n)
+		}
+	}
+	t.Logf("%d executions, %d refusals", cases.Executions.Load(), cases.Refusals.Load())
 }
 
 // crowded is the original bill with many tests.
-func crowded(tests int) memory.State {
+func crowded(tests int) storetest.State {
 	s := storetest.Worked()
 	clear(s.Tests)
 	head := s.Bills[original]
 	head.Amounts = bill.Amounts{VAT: 1801, VATPercent: 180_000, TDS: 333, Additional: 777}
 	for i := range int64(tests) {
 		row := bill.Row{ID: 1000 + i, LabID: 12, Amount: bill.Paise(1000 + 37*i), CoPay: bill.Paise(i)}
-		s.Tests[row.ID] = memory.Test{Row: row, BillID: original}
-		s.Reports[row.ID] = memory.Report{LabID: 12, BillID: original, TestID: row.ID}
+		s.Tests[row.ID] = storetest.Test{Row: row, BillID: original}
+		s.Reports[row.ID] = storetest.Report{LabID: 12, BillID: original, TestID: row.ID}
 		head.Amounts.Total += row.Amount
 		head.Amounts.CoPay += row.CoPay
 	}
@@ -182,9 +170,9 @@ func crowded(tests int) memory.State {
 }
 
 // expectConserved compares the sums of all bills of laboratory 12 before and after, and looks for what is out of place.
-func expectConserved(t *testing.T, before, after memory.State) {
+func expectConserved(t *testing.T, before, after storetest.State) {
 	t.Helper()
-	total := func(s memory.State) (sum bill.Amounts) {
+	total := func(s storetest.State) (sum bill.Amounts) {
 		for _, b := range s.Bills {
 			if b.LabID == 12 {
 				sum = sum.Plus(b.Amounts)
@@ -229,72 +217,61 @@ func expectConserved(t *testing.T, before, after memory.State) {
 
 func TestOneKeyMakesOneBill(t *testing.T) {
 	t.Parallel()
-	for name, open := range backends {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := open(t, storetest.Worked())
-			cases := storetest.NewCases(t, b)
-			results := make([]split.Result, 16)
-			var all sync.WaitGroup
-			for i := range results {
-				all.Go(func() {
-					var err error
-					if results[i], err = cases.Split(t.Context(), "double-click", 103); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			all.Wait()
-			for _, r := range results {
-				if diff := cmp.Diff(results[0], r); diff != "" {
-					t.Error(diff)
-				}
-			}
-			if len(b.Dump().Splits) != 1 || cases.Executions.Load() != 1 || cases.Replays.Load() != 15 {
-				t.Errorf("%d splits, %+v", len(b.Dump().Splits), cases.Counts)
+	b := storetest.Open(t, storetest.Worked())
+	cases := storetest.NewCases(t, b.Store)
+	results := make([]split.Result, 16)
+	var all sync.WaitGroup
+	for i := range results {
+		all.Go(func() {
+			var err error
+			if results[i], err = cases.Split(t.Context(), "double-click", 103); err != nil {
+				t.Error(err)
 			}
 		})
 	}
+	all.Wait()
+	for _, r := range results {
+		if diff := cmp.Diff(results[0], r); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if len(b.Dump().Splits) != 1 || cases.Executions.Load() != 1 || cases.Replays.Load() != 15 {
+		t.Errorf("%d splits, %+v", len(b.Dump().Splits), cases.Counts)
+	}
 }
 
-// TestADeathLeavesTheBillWholeOrSplit kills the process before every step; the caller repeats the request with its key.
+// TestADeathLeavesTheBillWholeOrSplit kills the process before each statement; the caller repeats the request with its
+// key.
 func TestADeathLeavesTheBillWholeOrSplit(t *testing.T) {
 	t.Parallel()
-	for name, open := range backends {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			open = open.Again(t)
-			for n := 1; ; n++ {
-				state := storetest.Worked()
-				state.Attachments[1] = memory.Attachment{BillID: original, Category: "smart_report", Active: true}
-				b := open(t, state)
-				dying := &storetest.Crashing{Store: b.Store, DieBefore: n}
-				_, err := storetest.NewCases(t, dying).Split(t.Context(), "key", 103)
-				if dying.Died == "" {
-					if err != nil || n < 14 {
-						t.Fatalf("after %d steps: %v", n-1, err)
-					}
-					return
-				}
-				left := b.Dump()
-				committed := dying.Died == "answer"
-				if committed != (len(left.Splits) == 1) {
-					t.Fatalf("dead before %q: %+v", dying.Died, left.Splits)
-				}
-				if diff := cmp.Diff(storetest.Plain(state), storetest.Plain(left)); !committed && diff != "" {
-					t.Fatalf("dead before %q: %s", dying.Died, diff)
-				}
-				again := storetest.NewCases(t, b)
-				r, err := again.Split(t.Context(), "key", 103)
-				if err != nil || (again.Replays.Load() == 1) != committed {
-					t.Fatalf("dead before %q, again: %+v %v", dying.Died, r, err)
-				}
-				expectConserved(t, state, b.Dump())
-				if name == "memory" {
-					t.Logf("%2d dead before %-24s left %s", n, dying.Died, map[bool]string{true: "the split; its answer is repeated", false: "nothing; the request splits"}[committed])
-				}
-			}
-		})
+	state := storetest.Worked()
+	state.Attachments[1] = storetest.Attachment{BillID: original, Category: "smart_report", Active: true}
+	b := storetest.Open(t, state)
+	open := func() string {
+		b.Reset(state)
+		return b.DSN
+	}
+	split := func(db *sql.DB) error {
+		_, err := storetest.NewCases(t, storetest.Store(t, db)).Split(t.Context(), "key", 103)
+		return err
+	}
+	crashes := crashdb.Each(t, open, split, func(c crashdb.Crash, _ error) {
+		left := b.Dump()
+		if c.AnswerLost != (len(left.Splits) == 1) {
+			t.Fatalf("the process %s: splits %+v, want one: %v", c, left.Splits, c.AnswerLost)
+		}
+		if diff := cmp.Diff(storetest.Plain(state), storetest.Plain(left)); !c.AnswerLost && diff != "" {
+			t.Fatalf("the process %s and left (-want +got): %s", c, diff)
+		}
+		again := storetest.NewCases(t, b.Store)
+		r, err := again.Split(t.Context(), "key", 103)
+		if err != nil || (again.Replays.Load() == 1) != c.AnswerLost {
+			t.Fatalf("the process %s; the request again: %+v, %v, replayed %d times", c, r, err, again.Replays.Load())
+		}
+		expectConserved(t, state, b.Dump())
+	})
+	if len(crashes) < 14 {
+		t.Errorf("%d crashes, want one for each statement: %v", len(crashes), crashes)
 	}
 }
 
@@ -302,12 +279,12 @@ func TestTheLaboratorysSwitch(t *testing.T) {
 	t.Parallel()
 	state := storetest.Worked()
 	state.SwitchedOff[12] = true
-	b := storetest.Memory(t, state)
-	cases := storetest.NewCases(t, b)
+	b := storetest.Open(t, state)
+	cases := storetest.NewCases(t, b.Store)
 	if _, err := cases.Calculate(t.Context(), cases.Request("", 101)); err != nil {
 		t.Fatalf("the switch is not asked for: %v", err)
 	}
-	strict := split.New(split.Deps{Store: b, After: cases.Counts, Clock: steady{}, Observer: cases.Counts, VATPercent: bill.Carry, RequireLabSwitch: true})
+	strict := split.New(split.Deps{Store: b.Store, After: cases.Counts, Clock: steady{}, Observer: cases.Counts, Rules: split.Rules{VATPercent: bill.Carry, RequireLabSwitch: true}})
 	if _, _, err := strict.Validate(t.Context(), cases.Request("", 101)); !errors.Is(err, split.ErrSwitchedOff) {
 		t.Errorf("validate: %v", err)
 	}

@@ -30,14 +30,12 @@ type AfterSplit interface {
 
 // Deps is what a Splitter works with.
 type Deps struct {
-	Store      Store
-	After      AfterSplit
-	Clock      clock.Clock
-	Log        *slog.Logger
-	Observer   Observer
-	VATPercent bill.PercentRule
-	// RequireLabSwitch refuses laboratories whose own switch is off.
-	RequireLabSwitch bool
+	Store    Store
+	After    AfterSplit
+	Clock    clock.Clock
+	Log      *slog.Logger
+	Observer Observer
+	Rules    Rules
 }
 
 // Splitter splits bills.
@@ -86,27 +84,12 @@ func (s *Splitter) Calculate(ctx context.Context, r Request) (Projection, error)
 	return p, nil
 }
 
-func (s *Splitter) view(ctx context.Context, r Request) (a assessment, err error) {
-	err = s.d.Store.View(ctx, r.Lab, func(f Facts) error {
-		if err := s.admit(ctx, f); err != nil {
-			return err
-		}
-		a, err = s.assess(ctx, f, r)
-		return err
-	})
-	return a, err
-}
-
-// admit refuses laboratories that do not split bills, where the deployment asks for it.
-func (s *Splitter) admit(ctx context.Context, f Facts) error {
-	if !s.d.RequireLabSwitch {
-		return nil
+func (s *Splitter) view(ctx context.Context, r Request) (assessment, error) {
+	f, err := s.d.Store.View(ctx, r)
+	if err != nil {
+		return assessment{}, err
 	}
-	enabled, err := f.SplittingEnabled(ctx)
-	if err == nil && !enabled {
-		return ErrSwitchedOff
-	}
-	return err
+	return s.d.Rules.assess(f, r)
 }
 
 func (s *Splitter) timed(mode string) (done func()) { return Timed(s.d.Clock, s.d.Observer, mode) }

@@ -5,54 +5,32 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
 // Store keeps bills.
 type Store interface {
-	// View runs read on one unchanging picture of the laboratory's bills.
-	View(ctx context.Context, lab authn.LabScope, read func(Facts) error) error
-	// Once runs work in one transaction, commits it and returns work's answer, unless the request's key was answered
-	// before: then it returns that answer. Work may run more than once.
-	Once(ctx context.Context, lab authn.LabScope, request idempotency.Request,
-		work func(Locked) ([]byte, error)) (answer []byte, replayed bool, err error)
+	// View returns the facts of a request as one unchanging picture, without locks and without the new bill's numbers.
+	View(ctx context.Context, r Request) (Facts, error)
+	// Split loads the facts of a request under locks, calls decide, applies the decision and returns its answer, all or
+	// nothing. When once was answered before, it returns that answer and does nothing else. decide may be called more
+	// than once.
+	Split(ctx context.Context, r Request, once idempotency.Request,
+		decide func(Facts) (Decision, error)) (answer []byte, replayed bool, err error)
 }
 
-// Facts is what the checks look at.
-type Facts interface {
-	// Bill returns the laboratory's bill, nil when there is none. Within Once it is locked until the end.
-	Bill(ctx context.Context, id int64) (*bill.Bill, error)
-	// Rows returns all tests of the bill that was read last, whichever laboratory they claim to be of. Within Once
-	// they are locked until the end.
-	Rows(ctx context.Context, billID int64) ([]bill.Row, error)
-	// Around returns what else there is about the bill, and about some of its tests.
-	Around(ctx context.Context, billID int64, tests []int64) (bill.Surroundings, error)
-	// SplittingEnabled tells the laboratory's own switch.
-	SplittingEnabled(ctx context.Context) (bool, error)
-}
+// Facts is everything that a split depends on.
+type Facts struct {
+	Enabled      bool              // the laboratory's own switch
+	Bill         *bill.Bill        // nil: the laboratory has none with this id; all that follows is empty
+	Rows         []bill.Row        // all tests of the bill, whichever laboratory they claim to be of
+	Around       bill.Surroundings // of the bill and of the tests that would move
+	SmartReports []int64           // ids of active attachments that a split makes out of date
 
-// Locked is a transaction. What it writes is there when Once returns, all of it or nothing.
-type Locked interface {
-	Facts
-	// NextBillNumber takes the laboratory's next bill number. No other transaction of the laboratory takes one before
-	// this one ends.
-	NextBillNumber(ctx context.Context) (int64, error)
-	// OrderNumbers returns the laboratory's order numbers that begin with prefix.
-	OrderNumbers(ctx context.Context, prefix string) ([]string, error)
-	// Create adds a bill like another but for what the draft says, and returns its id. No state is taken over; its
-	// version is 0.
-	Create(ctx context.Context, like int64, d Draft) (int64, error)
-	// SetAmounts changes the amounts of a bill and raises its version by one.
-	SetAmounts(ctx context.Context, billID int64, a bill.Amounts) error
-	// Move gives tests and their reports to another bill. All of them must be on the bill from.
-	Move(ctx context.Context, from, to int64, tests []int64) error
-	// RetireSmartReports deactivates the bill's reports of all results, which are out of date, and returns their ids.
-	RetireSmartReports(ctx context.Context, billID int64) ([]int64, error)
-	// Record keeps what was split from what.
-	Record(ctx context.Context, r Record) error
-	// Log appends to the activity log.
-	Log(ctx context.Context, e activitylog.Entry) error
+	// The next bill number of the laboratory, which no other transaction takes, and the order numbers of the bill's
+	// family. Only an execution has them.
+	NextNumber   int64
+	OrderNumbers []string
 }
 
 // Draft is what a new bill does not take over.

@@ -36,8 +36,8 @@ func (g Guards) columns() map[string][]string {
 	return all
 }
 
-// Around implements split.Facts with one statement over all guarded tables and the attachments.
-func (t *transaction) Around(ctx context.Context, billID int64, tests []int64) (bill.Surroundings, error) {
+// around reads all guarded tables and the attachments with one statement.
+func (t *transaction) around(ctx context.Context, billID int64, tests []int64) (bill.Surroundings, error) {
 	query, args := t.guards.query(billID, tests)
 	var around bill.Surroundings
 	err := mysqldb.Each(ctx, t.tx, query, args, func(rows *sql.Rows) error {

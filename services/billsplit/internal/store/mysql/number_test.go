@@ -4,47 +4,38 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
-// TestANumberThatAnotherProgramGivesOutMeanwhile has the platform's core, which knows no counter, take the number between
-// its taking and its use.
+// TestANumberThatAnotherProgramGivesOutMeanwhile has the platform's core, which knows no counter, take the number
+// between its taking and its use.
 func TestANumberThatAnotherProgramGivesOutMeanwhile(t *testing.T) {
 	t.Parallel()
-	taken, b, err := splitBesideOthers(t, 2)
-	if err != nil || len(taken) != 3 || taken[2] != 304 || b.Dump().Counters[12] != 304 {
-		t.Errorf("numbers %v, counter %v, %v", taken, b.Dump().Counters, err)
+	taken, f, err := splitBesideOthers(t, 2)
+	if counter := f.Dump().Counters[12]; err != nil || len(taken) != 3 || taken[2] != 304 || counter != 304 {
+		t.Errorf("numbers %v, counter %d, %v; want three numbers up to 304", taken, counter, err)
 	}
 }
 
-// TestNumbersThatAreTakenAgainAndAgain ends with an answer that says that another try can succeed.
+// TestNumbersThatAreTakenAgainAndAgain ends with an error that says that another try can succeed.
 func TestNumbersThatAreTakenAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	if taken, _, err := splitBesideOthers(t, 1000); !apperr.Is(err, apperr.Unavailable) {
-		t.Errorf("numbers %v, %v", taken, err)
+		t.Errorf("numbers %v, %v; want an error that says to try again", taken, err)
 	}
 }
 
-// splitBesideOthers begins a split; the first few numbers that it takes are given out by another program before it uses
+// splitBesideOthers splits a bill; another program gives out the first few numbers that the split takes, before it uses
 // them.
-func splitBesideOthers(t *testing.T, others int) (taken []int64, b storetest.Backend, err error) {
+func splitBesideOthers(t *testing.T, others int) (taken []int64, f fixture, err error) {
 	t.Helper()
-	db := storetest.Database(t)
-	b = storetest.OnDatabase(t, db, storetest.Worked())
-	_, _, err = b.Once(t.Context(), storetest.Lab(t, 12), idempotency.Request{}, func(l split.Locked) ([]byte, error) {
-		number, err := l.NextBillNumber(t.Context())
-		if err != nil {
-			return nil, err
+	f = open(t, storetest.Worked())
+	err = f.split(func(facts split.Facts) (split.Decision, error) {
+		if taken = append(taken, facts.NextNumber); len(taken) <= others {
+			f.Exec("INSERT INTO billing (labId_id, labBillId, userDetailsId_id) VALUES (12, ?, 1)", facts.NextNumber)
 		}
-		if taken = append(taken, number); len(taken) <= others {
-			if _, err := db.ExecContext(t.Context(), "INSERT INTO billing (labId_id, labBillId, userDetailsId_id) VALUES (12, ?, 1)", number); err != nil {
-				return nil, err
-			}
-		}
-		_, err = l.Create(t.Context(), storetest.Original, split.Draft{LabBillID: number})
-		return nil, err
+		return moving(facts.NextNumber), nil
 	})
-	return taken, b, err
+	return taken, f, err
 }

@@ -75,7 +75,8 @@ func scanBill(row mysqldb.Row, b *bill.Bill) error {
 		&st.Invoiced)...)
 }
 
-func (t *transaction) Bill(ctx context.Context, id int64) (*bill.Bill, error) {
+// bill returns the laboratory's bill, nil when there is none.
+func (t *transaction) bill(ctx context.Context, id int64) (*bill.Bill, error) {
 	var b bill.Bill
 	err := scanBill(t.tx.QueryRowContext(ctx, "SELECT id, "+headColumns+" FROM billing WHERE id = ?"+
 		" AND labId_id = ?"+t.lock(), id, t.lab.LabID()), &b)
@@ -88,9 +89,9 @@ func (t *transaction) Bill(ctx context.Context, id int64) (*bill.Bill, error) {
 	return &b, nil
 }
 
-// Rows implements split.Facts. The bill is the laboratory's; a test on it may claim to be another's, which is an error
-// that the checks report.
-func (t *transaction) Rows(ctx context.Context, billID int64) ([]bill.Row, error) {
+// rows returns the tests of a bill by id. The bill is the laboratory's; a test on it may claim to be another's, which
+// the checks refuse.
+func (t *transaction) rows(ctx context.Context, billID int64) ([]bill.Row, error) {
 	query := "SELECT " + rowColumns + " FROM billingInfo WHERE billId_id = ? AND EXISTS" +
 		" (SELECT 1 FROM billing b WHERE b.id = billId_id AND b.labId_id = ?) ORDER BY id" + t.lock()
 	list, err := mysqldb.Collect(ctx, t.tx, query, []any{billID, t.lab.LabID()},
@@ -107,8 +108,8 @@ func scanRow(row mysqldb.Row, r *bill.Row, before ...any) error {
 	return err
 }
 
-// SplittingEnabled implements split.Facts. A laboratory without a row has no switch that is off.
-func (t *transaction) SplittingEnabled(ctx context.Context) (bool, error) {
+// splittingEnabled returns the laboratory's own switch. A laboratory without a row has no switch that is off.
+func (t *transaction) splittingEnabled(ctx context.Context) (bool, error) {
 	enabled := true
 	err := t.tx.QueryRowContext(ctx, "SELECT enable_bill_split <> 0 FROM labs WHERE id = ?", t.lab.LabID()).Scan(&enabled)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
-	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
@@ -15,9 +14,9 @@ func TestTheNumberOfStatementsDoesNotDependOnTheNumberOfTests(t *testing.T) {
 	t.Parallel()
 	counts := map[int]int{}
 	for _, tests := range []int{2, 40, 400} {
-		db := storetest.Database(t)
+		f := storetest.Open(t, large(tests))
+		db := f.DB
 		db.SetMaxOpenConns(1)
-		b := storetest.OnDatabase(t, db, large(tests))
 		asked := func() (n int) {
 			var name string
 			if err := db.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Questions'").Scan(&name, &n); err != nil {
@@ -30,7 +29,7 @@ func TestTheNumberOfStatementsDoesNotDependOnTheNumberOfTests(t *testing.T) {
 		for i := range ids {
 			ids[i] = int64(1000 + i)
 		}
-		if _, err := storetest.NewCases(t, b).Split(t.Context(), fmt.Sprint("key-", tests), ids...); err != nil {
+		if _, err := storetest.NewCases(t, f.Store).Split(t.Context(), fmt.Sprint("key-", tests), ids...); err != nil {
 			t.Fatal(err)
 		}
 		counts[tests] = asked() - before - 1 // the asking itself
@@ -41,15 +40,15 @@ func TestTheNumberOfStatementsDoesNotDependOnTheNumberOfTests(t *testing.T) {
 	}
 }
 
-func large(tests int) memory.State {
+func large(tests int) storetest.State {
 	s := storetest.Worked()
 	clear(s.Tests)
 	head := s.Bills[storetest.Original]
 	head.Amounts = bill.Amounts{Total: bill.Paise(tests) * 1000}
 	s.Bills[storetest.Original] = head
 	for i := range int64(tests) {
-		s.Tests[1000+i] = memory.Test{BillID: storetest.Original, Row: bill.Row{ID: 1000 + i, LabID: 12, Amount: 1000}}
-		s.Reports[1000+i] = memory.Report{LabID: 12, BillID: storetest.Original, TestID: 1000 + i}
+		s.Tests[1000+i] = storetest.Test{BillID: storetest.Original, Row: bill.Row{ID: 1000 + i, LabID: 12, Amount: 1000}}
+		s.Reports[1000+i] = storetest.Report{LabID: 12, BillID: storetest.Original, TestID: 1000 + i}
 	}
 	return s
 }

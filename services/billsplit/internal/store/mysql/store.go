@@ -36,8 +36,9 @@ type Store struct {
 }
 
 var (
-	_ family.Store = (*Store)(nil)
-	_ split.Store  = (*Store)(nil)
+	_ split.Store   = (*Store)(nil)
+	_ family.Store  = (*Store)(nil)
+	_ family.Reader = (*Store)(nil)
 )
 
 // New returns a store over db, which stays the caller's to close.
@@ -64,11 +65,7 @@ func LegacyColumns(g Guards) map[string][]string {
 	return columns
 }
 
-// View implements split.Store with one snapshot.
-func (s *Store) View(ctx context.Context, lab authn.LabScope, read func(split.Facts) error) error {
-	return s.snapshot(ctx, lab, func(t *transaction) error { return read(t) })
-}
-
+// snapshot runs read on one unchanging picture of the laboratory's bills.
 func (s *Store) snapshot(ctx context.Context, lab authn.LabScope, read func(*transaction) error) error {
 	tx, err := s.db.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true})
 	if err != nil {
@@ -78,21 +75,10 @@ func (s *Store) snapshot(ctx context.Context, lab authn.LabScope, read func(*tra
 	return read(&transaction{tx: tx, lab: lab, guards: s.guards})
 }
 
-func (s *Store) Once(
-	ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(split.Locked) ([]byte, error),
-) ([]byte, bool, error) {
-	return s.once(ctx, lab, request, func(t *transaction) ([]byte, error) { return work(t) })
-}
-
-func (s *Store) OnceMerge(
-	ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(family.Locked) ([]byte, error),
-) ([]byte, bool, error) {
-	return s.once(ctx, lab, request, func(t *transaction) ([]byte, error) { return work(t) })
-}
-
 // numberTries bounds how often a bill number is taken that another program has just given out itself.
 const numberTries = 5
 
+// once runs work in one transaction and stores its answer under the key of the request, unless there is one already.
 func (s *Store) once(
 	ctx context.Context, lab authn.LabScope, request idempotency.Request, work func(*transaction) ([]byte, error),
 ) (body []byte, replayed bool, err error) {
@@ -119,19 +105,13 @@ func (s *Store) Sweep(ctx context.Context) error {
 	return err
 }
 
-// transaction implements split.Locked and family.Locked; without locks it implements split.Facts.
+// transaction is one transaction of a laboratory.
 type transaction struct {
 	tx     *sql.Tx
 	lab    authn.LabScope
 	guards Guards
-	locks  bool
+	locks  bool // its reads take the locks of the rows
 }
-
-var (
-	_ family.Locked = (*transaction)(nil)
-	_ split.Facts   = (*transaction)(nil)
-	_ split.Locked  = (*transaction)(nil)
-)
 
 // lock ends a SELECT.
 func (t *transaction) lock() string {
@@ -153,8 +133,3 @@ func numberTaken(err error) bool {
 	return mysqldb.IsDuplicate(err) && errors.As(err, &refused) &&
 		strings.Contains(refused.Message, "uq_billing_lab_billno")
 }
-
-var (
-	_ split.Locked  = (*transaction)(nil)
-	_ family.Locked = (*transaction)(nil)
-)

@@ -12,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// NextBillNumber implements split.Locked. Another program may give out numbers without the counter, so the highest
-// number in use counts too; one that it gives out meanwhile is met by Create. The first statement takes the counter's
-// row lock.
-func (t *transaction) NextBillNumber(ctx context.Context) (int64, error) {
+// nextBillNumber takes the laboratory's next bill number; no other transaction takes one before this one ends. Another
+// program may give out numbers without the counter, so the highest number in use counts too; create notices one that it
+// gives out meanwhile. The first statement takes the counter's row lock.
+func (t *transaction) nextBillNumber(ctx context.Context) (int64, error) {
 	result, err := t.tx.ExecContext(ctx, "INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id)"+
 		" SELECT ?, COALESCE(MAX(labBillId), 0) + 1 FROM billing WHERE labId_id = ? ON DUPLICATE KEY UPDATE"+
 		" last_lab_bill_id = LAST_INSERT_ID(GREATEST(last_lab_bill_id + 1, VALUES(last_lab_bill_id)))",
@@ -33,9 +33,9 @@ func (t *transaction) NextBillNumber(ctx context.Context) (int64, error) {
 	return number, mysqldb.Wrap("read bill counter", err)
 }
 
-// OrderNumbers implements split.Locked. The prefix ends with the last printable character of ASCII, so what begins with
-// it lies before the same prefix with the next character in its place.
-func (t *transaction) OrderNumbers(ctx context.Context, prefix string) ([]string, error) {
+// orderNumbers returns the laboratory's order numbers that begin with prefix. The prefix ends with the last printable
+// character of ASCII, so they lie before the same prefix with the next character in its place.
+func (t *transaction) orderNumbers(ctx context.Context, prefix string) ([]string, error) {
 	after := prefix[:len(prefix)-1] + string(rune(prefix[len(prefix)-1]+1))
 	const query = "SELECT orderNumber FROM billing WHERE labId_id = ? AND orderNumber >= ? AND orderNumber < ?"
 	orders, err := mysqldb.Collect(ctx, t.tx, query, []any{t.lab.LabID(), prefix, after},
@@ -46,7 +46,8 @@ func (t *transaction) OrderNumbers(ctx context.Context, prefix string) ([]string
 // cloned are the columns that a new bill takes over.
 const cloned = "labId_id, userDetailsId_id, orgId_id, docId_id, branchId, ccId_id, billTime"
 
-func (t *transaction) Create(ctx context.Context, like int64, d split.Draft) (int64, error) {
+// create adds a bill like another, except for the draft, and returns its id. No state is taken over; its version is 0.
+func (t *transaction) create(ctx context.Context, like int64, d split.Draft) (int64, error) {
 	args := append([]any{d.LabBillID, d.OrderNumber, string(d.Source)}, amountArgs(d.Amounts)...)
 	result, err := t.tx.ExecContext(ctx, "INSERT INTO billing ("+cloned+", labBillId, orderNumber, source, "+
 		amountColumns+")"+
@@ -62,15 +63,17 @@ func (t *transaction) Create(ctx context.Context, like int64, d split.Draft) (in
 	return id, mysqldb.Wrap("create bill", err)
 }
 
-func (t *transaction) SetAmounts(ctx context.Context, billID int64, a bill.Amounts) error {
+// setAmounts changes the amounts of a bill and raises its version by one.
+func (t *transaction) setAmounts(ctx context.Context, billID int64, a bill.Amounts) error {
 	set := strings.ReplaceAll(amountColumns, ",", " = ?,") + " = ?, version = version + 1"
 	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET "+set+" WHERE id = ? AND labId_id = ?",
 		append(amountArgs(a), billID, t.lab.LabID())...)
 	return mysqldb.Wrap("change amounts", one(result, err))
 }
 
-// Move implements split.Locked. Of a report nothing but its bill is written: other services own the rest of the row.
-func (t *transaction) Move(ctx context.Context, from, to int64, tests []int64) error {
+// move gives tests and their reports to another bill. All of them must be on the bill from. Of a report only the bill is
+// written: other services own the rest of the row.
+func (t *transaction) move(ctx context.Context, from, to int64, tests []int64) error {
 	marks, args := mysqldb.In(tests, to, from, t.lab.LabID())
 	result, err := t.tx.ExecContext(ctx, "UPDATE billingInfo SET billId_id = ? WHERE billId_id = ?"+
 		" AND labId_id = ? AND id IN ("+marks+")", args...)
@@ -82,35 +85,36 @@ func (t *transaction) Move(ctx context.Context, from, to int64, tests []int64) e
 	return mysqldb.Wrap("move reports", err)
 }
 
-func (t *transaction) Cancel(ctx context.Context, billID int64) error {
+// cancel marks the bill as cancelled.
+func (t *transaction) cancel(ctx context.Context, billID int64) error {
 	result, err := t.tx.ExecContext(ctx, "UPDATE billing SET billCancelled = 1 WHERE id = ? AND labId_id = ?", billID,
 		t.lab.LabID())
 	return mysqldb.Wrap("cancel bill", one(result, err))
 }
 
-func (t *transaction) Log(ctx context.Context, e activitylog.Entry) error {
-	_, err := activitylog.Append(ctx, t.tx, t.lab, e)
-	return mysqldb.Wrap("log", err)
+// log appends to the activity log.
+func (t *transaction) log(ctx context.Context, entries []activitylog.Entry) error {
+	for _, e := range entries {
+		if _, err := activitylog.Append(ctx, t.tx, t.lab, e); err != nil {
+			return mysqldb.Wrap("log", err)
+		}
+	}
+	return nil
 }
 
-func (t *transaction) RetireSmartReports(ctx context.Context, billID int64) ([]int64, error) {
+// smartReports returns the ids of the bill's active reports of all results.
+func (t *transaction) smartReports(ctx context.Context, billID int64) ([]int64, error) {
 	query := "SELECT id FROM bill_attachment WHERE bill_id = ? AND is_active <> 0 AND category = ?" + t.lock()
 	ids, err := mysqldb.Collect(ctx, t.tx, query, []any{billID, bill.SmartReport},
 		func(row mysqldb.Row, id *int64) error { return row.Scan(id) })
-	if err != nil || len(ids) == 0 {
-		return nil, mysqldb.Wrap("read attachments", err)
-	}
-	return ids, t.activate(ctx, billID, ids, false)
+	return ids, mysqldb.Wrap("read attachments", err)
 }
 
-func (t *transaction) RestoreSmartReports(ctx context.Context, billID int64, ids []int64) error {
+// activate switches attachments of the bill on or off.
+func (t *transaction) activate(ctx context.Context, billID int64, ids []int64, active bool) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	return t.activate(ctx, billID, ids, true)
-}
-
-func (t *transaction) activate(ctx context.Context, billID int64, ids []int64, active bool) error {
 	marks, args := mysqldb.In(ids, active, billID)
 	_, err := t.tx.ExecContext(ctx, "UPDATE bill_attachment SET is_active = ? WHERE bill_id = ? AND id IN ("+marks+")",
 		args...)

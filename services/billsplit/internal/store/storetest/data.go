@@ -1,9 +1,6 @@
 package storetest
 
-import (
-	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
-	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
-)
+import "github.com/labplatform/labplatform/services/billsplit/internal/bill"
 
 // The bills of Worked. Theirs is laboratory 13's.
 const (
@@ -14,16 +11,16 @@ const (
 
 // Worked is the bill of the worked example: tests 101 and 102, profile 103 with children 104 and 105, of which 105 is
 // dismissed. Every test has a report.
-func Worked() memory.State {
-	s := memory.NewState()
-	s.Bills[Original] = memory.Bill{LabID: 12, Bill: bill.Bill{
+func Worked() State {
+	s := NewState()
+	s.Bills[Original] = Bill{LabID: 12, Bill: bill.Bill{
 		ID: Original, LabBillID: 301, OrderNumber: "ORD-1", Source: "Insurance", PatientID: Patient,
 		Amounts: bill.Amounts{
 			VAT: 5167, VATPercent: 50_000, TDS: 1000, CoPay: 10333, Concession: 5000, Total: 112500, Additional: 5000,
 			PatientPayable: 10333,
 		},
 	}}
-	s.Bills[Theirs] = memory.Bill{LabID: 13, Bill: bill.Bill{
+	s.Bills[Theirs] = Bill{LabID: 13, Bill: bill.Bill{
 		ID: Theirs, LabBillID: 900, OrderNumber: "ORD-1~7", Source: "insurance", PatientID: 601,
 		Amounts: bill.Amounts{Total: 20000},
 	}}
@@ -33,11 +30,11 @@ func Worked() memory.State {
 		104: {ProfileID: 103}, 105: {ProfileID: 103, Dismissed: true},
 	} {
 		r.ID, r.LabID = id, 12
-		s.Tests[id] = memory.Test{Row: r, BillID: Original}
-		s.Reports[id+7000] = memory.Report{LabID: 12, BillID: Original, TestID: id}
+		s.Tests[id] = Test{Row: r, BillID: Original}
+		s.Reports[id+7000] = Report{LabID: 12, BillID: Original, TestID: id}
 	}
 	for _, id := range []int64{201, 202} {
-		s.Tests[id] = memory.Test{Row: bill.Row{ID: id, LabID: 13, Amount: 10000}, BillID: Theirs}
+		s.Tests[id] = Test{Row: bill.Row{ID: id, LabID: 13, Amount: 10000}, BillID: Theirs}
 	}
 	return s
 }

@@ -10,19 +10,18 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
-	"github.com/labplatform/labplatform/services/billsplit/internal/store/memory"
 )
 
 // dump reads what a database holds. Guarded tables are not read: nothing writes them.
-func dump(t testing.TB, db *sql.DB) memory.State {
+func dump(t testing.TB, db *sql.DB) State {
 	t.Helper()
-	s := memory.NewState()
+	s := NewState()
 	dumpBills(t, db, s)
 	each(t, db, "SELECT id, billId_id, labId_id, COALESCE(profileParentId, 0), CAST(testAmount*100 AS SIGNED),"+
 		" CAST(testConsc*100 AS SIGNED),"+
 		" CAST(co_pay_amount*100 AS SIGNED), CAST(deductible_amount*100 AS SIGNED), dismissed, refunded"+
 		" FROM billingInfo", func(rows *sql.Rows) error {
-		var r memory.Test
+		var r Test
 		err := rows.Scan(&r.ID, &r.BillID, &r.LabID, &r.ProfileID, &r.Amount, &r.Concession, &r.CoPay, &r.Deductible,
 			&r.Dismissed, &r.Refunded)
 		s.Tests[r.ID] = r
@@ -30,14 +29,14 @@ func dump(t testing.TB, db *sql.DB) memory.State {
 	})
 	each(t, db, "SELECT id, labId_id, billId_id, billingInfoId_id FROM labReportRelation", func(rows *sql.Rows) error {
 		var id int64
-		var r memory.Report
+		var r Report
 		err := rows.Scan(&id, &r.LabID, &r.BillID, &r.TestID)
 		s.Reports[id] = r
 		return err
 	})
 	each(t, db, "SELECT id, bill_id, category, is_active FROM bill_attachment", func(rows *sql.Rows) error {
 		var id int64
-		var a memory.Attachment
+		var a Attachment
 		err := rows.Scan(&id, &a.BillID, &a.Category, &a.Active)
 		s.Attachments[id] = a
 		return err
@@ -52,7 +51,7 @@ func dump(t testing.TB, db *sql.DB) memory.State {
 	return s
 }
 
-func dumpBills(t testing.TB, db *sql.DB, s memory.State) {
+func dumpBills(t testing.TB, db *sql.DB, s State) {
 	t.Helper()
 	each(t, db, "SELECT id, labId_id, labBillId, orderNumber, source, userDetailsId_id, version, CAST(vat*100 AS SIGNED),"+
 		" CAST(vat_percent*10000 AS SIGNED),"+
@@ -62,7 +61,7 @@ func dumpBills(t testing.TB, db *sql.DB, s memory.State) {
 		" SIGNED),"+
 		" CAST(patientPayableAmount*100 AS SIGNED), billLocked, billCancelled, billRefunded, billWrittenOff, isComplete,"+
 		" isInvoiced FROM billing", func(rows *sql.Rows) error {
-		var b memory.Bill
+		var b Bill
 		a, st := &b.Amounts, &b.State
 		err := rows.Scan(
 			&b.ID,
@@ -95,7 +94,7 @@ func dumpBills(t testing.TB, db *sql.DB, s memory.State) {
 }
 
 // dumpHistory reads the splits without their amounts, and the activity log without its meta.
-func dumpHistory(t testing.TB, db *sql.DB, s *memory.State) {
+func dumpHistory(t testing.TB, db *sql.DB, s *State) {
 	t.Helper()
 	each(t, db, "SELECT parent_bill_id, a.new_bill_id, moved_billing_info_ids, COALESCE(merged_at, 0)"+
 		" FROM bill_split_audit a"+
@@ -108,7 +107,7 @@ func dumpHistory(t testing.TB, db *sql.DB, s *memory.State) {
 		s.Splits = append(s.Splits, r)
 		return json.Unmarshal(moved, &s.Splits[len(s.Splits)-1].Moved)
 	})
-	each(t, db, "SELECT category, log_context, billId, labUserId, labUserName, activityText FROM ActivityLog"+
+	each(t, db, "SELECT category, log_context, billId, COALESCE(labUserId, 0), labUserName, activityText FROM ActivityLog"+
 		" ORDER BY id", func(rows *sql.Rows) error {
 		var e activitylog.Entry
 		err := rows.Scan(&e.Category, &e.Context, &e.BillID, &e.Actor.ID, &e.Actor.Name, &e.Text)
@@ -128,8 +127,8 @@ func each(t testing.TB, db *sql.DB, query string, scan func(*sql.Rows) error) {
 	must(t, rows.Err())
 }
 
-// Plain is a state as every backend can dump it: without what a dump leaves out.
-func Plain(s memory.State) memory.State {
+// Plain returns a state without what a dump leaves out.
+func Plain(s State) State {
 	s = s.Clone()
 	s.Guards, s.SwitchedOff = nil, nil
 	for i, r := range s.Splits {

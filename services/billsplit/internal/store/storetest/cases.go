@@ -12,34 +12,43 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+	"github.com/labplatform/labplatform/services/billsplit/internal/store/mysql"
 )
 
 // Asha is the actor of tests.
 var Asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
 
-// Counts implements the Observers, and counts patients whose change was told.
+// Counts counts what the use cases observe, and the patients whose change was announced.
 type Counts struct{ Executions, Replays, Refusals, Merges, Changes atomic.Int64 }
 
 var (
-	_ family.Observer  = (*Counts)(nil)
-	_ split.AfterSplit = (*Counts)(nil)
 	_ split.Observer   = (*Counts)(nil)
+	_ split.AfterSplit = (*Counts)(nil)
+	_ family.Observer  = (*Counts)(nil)
 )
 
+// Validated is not counted.
 func (c *Counts) Validated(bool) {}
 
+// Calculated is not counted.
 func (c *Counts) Calculated(bool) {}
 
+// Executed counts a split.
 func (c *Counts) Executed(int) { c.Executions.Add(1) }
 
+// Replayed counts a repeated answer.
 func (c *Counts) Replayed() { c.Replays.Add(1) }
 
+// Refused counts a refusal.
 func (c *Counts) Refused([]bill.Failure) { c.Refusals.Add(1) }
 
+// Took is not counted.
 func (c *Counts) Took(string, time.Duration) {}
 
+// Merged counts a split that was undone.
 func (c *Counts) Merged() { c.Merges.Add(1) }
 
+// Changed counts a patient whose change was announced.
 func (c *Counts) Changed(context.Context, authn.LabScope, int64) { c.Changes.Add(1) }
 
 // Cases are the use cases over a store.
@@ -52,12 +61,12 @@ type Cases struct {
 }
 
 // NewCases returns the use cases for laboratory 12.
-func NewCases(t testing.TB, s Store) Cases {
+func NewCases(t testing.TB, s *mysql.Store) Cases {
 	t.Helper()
 	counts := &Counts{}
 	splitter := split.New(split.Deps{
 		Store: s, After: counts, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Observer: counts,
-		VATPercent: bill.Carry,
+		Rules: split.Rules{VATPercent: bill.Carry},
 	})
 	return Cases{splitter, family.NewMerger(s, counts, clock.System{}, counts), counts, Lab(t, 12)}
 }

@@ -1,4 +1,4 @@
-package memory
+package storetest
 
 import (
 	"maps"
@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 )
 
-// State is everything that a store of bills holds.
+// State is everything that a database of bills holds, as the tests write and compare it.
 type State struct {
 	Bills       map[int64]Bill
 	Tests       map[int64]Test   // by row id

@@ -1,0 +1,166 @@
+package family
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+)
+
+// The reasons why a split cannot be undone.
+var (
+	errNotSplit = apperr.New(apperr.Conflict, "BILL_NOT_SPLIT",
+		"This bill was not made by a split; name the new bill of a split")
+	errMerged  = apperr.New(apperr.Conflict, "BILL_ALREADY_MERGED", "This bill was merged back already")
+	errChanged = apperr.New(apperr.Conflict, "BILL_CHANGED",
+		"One of the two bills changed since the split, so it cannot be undone; correct the bills by hand")
+)
+
+// Decision is a split that can be undone.
+type Decision struct {
+	Record  Record
+	By      authn.Actor
+	At      int64               // epoch milliseconds
+	Entries []activitylog.Entry // one for each bill
+
+	parent, new bill.Bill
+}
+
+// Decide undoes a split while both bills are as it left them. The errors are ErrNoBill, and Conflict with what changed.
+func Decide(f Facts, by authn.Actor, now time.Time) (Decision, error) {
+	p, err := pairOf(f)
+	if err != nil {
+		return Decision{}, err
+	}
+	if err := p.check(f); err != nil {
+		return Decision{}, err
+	}
+	d := Decision{Record: p.record, By: by, At: now.UnixMilli(), parent: p.parent, new: p.new}
+	d.Entries = []activitylog.Entry{
+		d.entry(p.parent.ID, p.parent.Amounts, p.record.Before, now), d.entry(p.new.ID, p.new.Amounts, bill.Amounts{}, now),
+	}
+	return d, nil
+}
+
+func (d Decision) entry(billID int64, before, after bill.Amounts, now time.Time) activitylog.Entry {
+	return activitylog.Entry{
+		Category: activitylog.BillMerged, Context: split.LogContext, BillID: billID, Actor: d.By, At: now,
+		Text: fmt.Sprintf("Bill %d was merged back into bill %d", d.new.LabBillID, d.parent.LabBillID),
+		Meta: split.NewMeta(d.Record.Record, before, after),
+	}
+}
+
+// Answer is the stored answer of the request.
+func (d Decision) Answer() ([]byte, error) {
+	return json.Marshal(split.Result{
+		Original: split.Summary{ID: d.parent.ID, LabBillID: d.parent.LabBillID, Total: d.Record.Before.Total},
+		New:      split.Summary{ID: d.new.ID, LabBillID: d.new.LabBillID},
+	})
+}
+
+// pair is both bills of a split.
+type pair struct {
+	record      Record
+	parent, new bill.Bill
+	rows        []bill.Row // of the new bill
+	later       []Record   // splits of either bill since
+}
+
+func pairOf(f Facts) (pair, error) {
+	switch {
+	case f.New == nil:
+		return pair{}, ErrNoBill
+	case f.Record == nil:
+		return pair{}, errNotSplit
+	case f.Parent == nil:
+		return pair{}, ErrNoBill
+	}
+	earlier := func(r Record) bool { return r.NewID <= f.New.ID }
+	later := slices.Concat(slices.DeleteFunc(slices.Clone(f.OfParent), earlier), f.OfNew)
+	return pair{record: *f.Record, parent: *f.Parent, new: *f.New, rows: f.Rows, later: later}, nil
+}
+
+// check refuses bills of which something changed since the split.
+func (p pair) check(f Facts) error {
+	if err := p.checkOrder(); err != nil {
+		return err
+	}
+	if changed := p.changedTests(); len(changed) > 0 {
+		return apperr.Newf(apperr.Conflict, errChanged.Reason, "The split cannot be undone because these tests: %s, changed"+
+			" since; correct the bills by hand", bill.List(changed))
+	}
+	if p.headsChanged() || !p.parent.Insured() {
+		return errChanged
+	}
+	if err := checkFree(p.parent, f.AroundParent); err != nil {
+		return err
+	}
+	if err := checkFree(p.new, f.AroundNew); err != nil {
+		return err
+	}
+	if len(f.AroundNew.Attachments) > 0 {
+		return errChanged
+	}
+	return nil
+}
+
+// checkFree refuses a bill that must not change any more, or that another part of the platform has built on.
+func checkFree(b bill.Bill, around bill.Surroundings) error {
+	if words := b.State.Blocks(); len(words) > 0 {
+		return apperr.Newf(apperr.Conflict, bill.InvalidState, "Bill %d is %s, so the split cannot be undone",
+			b.LabBillID, words[0])
+	}
+	if len(around.Guarded) > 0 {
+		return apperr.Newf(apperr.Conflict, bill.RelationBlocked, "Bill %d has rows in %s, so the split cannot be undone",
+			b.LabBillID, around.Guarded[0])
+	}
+	return nil
+}
+
+// checkOrder refuses what is no split any more, and what other splits were made on since.
+func (p pair) checkOrder() error {
+	if p.record.MergedAt != 0 {
+		return errMerged
+	}
+	for _, r := range slices.Backward(p.later) {
+		if r.MergedAt == 0 {
+			number := p.parent.LabBillID
+			if r.ParentID == p.new.ID {
+				number = p.new.LabBillID
+			}
+			return apperr.Newf(apperr.Conflict, "LATER_SPLIT",
+				"Bill %d was split again since; merge bill %d (its id) first", number, r.NewID)
+		}
+	}
+	return nil
+}
+
+// changedTests are the ids of tests that are not on the new bill as they moved there, in their order.
+func (p pair) changedTests() []int64 {
+	changed := map[int64]bool{}
+	for _, row := range p.record.Rows {
+		changed[row.ID] = !slices.Contains(p.rows, row)
+	}
+	for _, row := range p.rows {
+		changed[row.ID] = !slices.Contains(p.record.Rows, row)
+	}
+	maps.DeleteFunc(changed, func(_ int64, is bool) bool { return !is })
+	return slices.Sorted(maps.Keys(changed))
+}
+
+// headsChanged reports whether someone wrote either bill since. Each later split and its undoing wrote its bill once.
+func (p pair) headsChanged() bool {
+	versions := map[int64]int64{p.parent.ID: p.record.ParentVersion, p.new.ID: 0}
+	for _, r := range p.later {
+		versions[r.ParentID] += 2
+	}
+	return p.parent.Amounts != p.record.AfterParent || p.new.Amounts != p.record.AfterNew ||
+		p.parent.Version != versions[p.parent.ID] || p.new.Version != versions[p.new.ID]
+}

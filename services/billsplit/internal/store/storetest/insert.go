@@ -11,7 +11,7 @@ func Insert(t testing.TB, db *sql.DB, s State) {
 	t.Helper()
 	tx, err := db.BeginTx(t.Context(), nil)
 	must(t, err)
-	defer func() { must(t, tx.Commit()) }()
+	defer func() { _ = tx.Rollback() }() // unless it is committed
 	exec := func(statement string, args ...any) {
 		t.Helper()
 		if _, err := tx.ExecContext(t.Context(), statement, args...); err != nil {
@@ -63,4 +63,5 @@ func Insert(t testing.TB, db *sql.DB, s State) {
 	for lab := range s.SwitchedOff {
 		exec("INSERT INTO labs (id, labName, enable_bill_split) VALUES (?,'',0)", lab)
 	}
+	must(t, tx.Commit())
 }

@@ -71,8 +71,8 @@ func (t *transaction) setAmounts(ctx context.Context, billID int64, a bill.Amoun
 	return mysqldb.Wrap("change amounts", one(result, err))
 }
 
-// move gives tests and their reports to another bill. All of them must be on the bill from. Of a report only the bill is
-// written: other services own the rest of the row.
+// move gives tests and their reports to another bill. All of them must be on the bill from. Only the bill of a report
+// is written: other services own the rest of the row.
 func (t *transaction) move(ctx context.Context, from, to int64, tests []int64) error {
 	marks, args := mysqldb.In(tests, to, from, t.lab.LabID())
 	result, err := t.tx.ExecContext(ctx, "UPDATE billingInfo SET billId_id = ? WHERE billId_id = ?"+

@@ -13,7 +13,7 @@ var version = "dev"
 func main() {
 	service.Binary[app.Config]{
 		Name:    app.Name,
-		Summary: "maps keys and cells to report parameters, and works out differential counts",
+		Summary: "maps keys and cells to report parameters, and computes differential counts",
 		Version: version, Prefix: app.Prefix, Load: app.Load, Serve: app.Serve, Migrate: app.Migrate,
 		Admin: func(cfg app.Config) httpserver.Config { return cfg.Admin },
 	}.Main()

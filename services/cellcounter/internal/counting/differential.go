@@ -50,7 +50,7 @@ func Unknown() WBC { return WBC{Value: math.NaN()} }
 // Of computes the differential of tallies; decimals is how many places percentages have.
 //
 // Cells outside the total are reported per 100 white cells (CLSI H20-A2, 2007, 8.4: nucleated red cells are counted
-// apart). The white cell count is corrected by the nucleated red cells among them alone: smudge cells or platelet
+// apart). The white cell count is corrected only by the nucleated red cells among them: smudge cells or platelet
 // clumps are not in it. Absolute numbers use the corrected white cell count and the unrounded share.
 func Of(tallies []Tally, wbc WBC, decimals int) Differential {
 	d := Differential{CorrectedWBC: wbc.Value}

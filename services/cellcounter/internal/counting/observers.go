@@ -11,13 +11,13 @@ type Agreement struct {
 	WithinChance  bool
 }
 
-// Compare tells for each cell whether two observers' shares differ by more than chance. A share of a few hundred cells
+// Compare reports for each cell whether two observers' shares differ by more than chance. A share of a few hundred cells
 // has wide limits: 10 per cent of 100 cells may be 5 to 18.
 //
 // The rule is Rümke's: the 95 per cent confidence limits of a binomial share (C. L. Rümke, "The statistically expected
 // variability in differential leukocyte counting", CAP 1978; the table of CLSI H20-A2). The shares agree when each lies
 // within the limits of the other, for which the exact (Clopper–Pearson) limits are computed. Cells outside the total
-// are left out. Cells that only one of them counted stand with 0 for the other.
+// are left out. A cell that only one of them counted has 0 for the other.
 func Compare(first, second []Tally) []Agreement {
 	a, order := inTotal(first, nil)
 	b, order := inTotal(second, order)

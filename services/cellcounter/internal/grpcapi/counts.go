@@ -13,7 +13,7 @@ import (
 
 const maxDecimals = 1
 
-// ComputeDifferential computes a count. It needs a laboratory, as everything here, and stores nothing.
+// ComputeDifferential computes the differential of a count and stores nothing. The caller needs a laboratory.
 func (s *Server) ComputeDifferential(
 	ctx context.Context, in *cellcounterv1.ComputeDifferentialRequest,
 ) (*cellcounterv1.ComputeDifferentialResponse, error) {
@@ -41,7 +41,7 @@ func (s *Server) ComputeDifferential(
 	return differentialOf(counting.Of(tallies, wbc, int(in.GetDecimals())), int(in.GetDecimals())), nil
 }
 
-// markNucleatedRed tells of each tally whether the white cell count is corrected by it.
+// markNucleatedRed marks the tallies of nucleated red cells, by which the white cell count is corrected.
 func (s *Server) markNucleatedRed(ctx context.Context, tallies []counting.Tally) error {
 	cells, err := s.d.Configurer.Cells(ctx)
 	if err != nil {

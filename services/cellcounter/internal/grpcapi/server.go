@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// Observer learns how long operations take.
+// Observer measures how long operations take.
 type Observer interface {
 	Took(operation string, d time.Duration)
 }
@@ -56,7 +56,8 @@ type Server struct {
 // New returns the server.
 func New(d Deps) *Server { return &Server{d: d} }
 
-// begin says in the span what an operation is about, and returns what ends its measuring. Test 0 and report 0 are none.
+// begin adds the laboratory, the test and the report to the span, and starts measuring the operation; the caller defers
+// done. Test 0 and report 0 are left out.
 func (s *Server) begin(ctx context.Context, operation string, testID, reportID int64) (done func()) {
 	attributes := []attribute.KeyValue{attribute.Int64("lab.id", authn.FromContext(ctx).LabID)}
 	if testID != 0 {

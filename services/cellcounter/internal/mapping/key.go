@@ -42,8 +42,8 @@ func StoredKey(name string) Key { return Key{name} }
 // String returns the key as it was given.
 func (k Key) String() string { return k.name }
 
-// fold is what tells keys apart: Caps Lock must not change the count.
+// fold returns the form in which keys are compared: Caps Lock must not change a count.
 func (k Key) fold() string { return strings.ToLower(k.name) }
 
-// Is reports whether both are the same key: Caps Lock makes no other.
+// Is reports whether both are the same key, whatever Caps Lock is.
 func (k Key) Is(other Key) bool { return k.fold() == other.fold() }

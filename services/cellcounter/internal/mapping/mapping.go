@@ -17,7 +17,7 @@ type Mapping struct {
 	Key       Key
 	CellID    int64
 	Parameter Parameter
-	// IncludeInTotal false counts apart from the hundred, as nucleated red cells are.
+	// IncludeInTotal false counts a cell outside the hundred per cent, like nucleated red cells.
 	IncludeInTotal bool
 }
 

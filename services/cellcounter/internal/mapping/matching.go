@@ -37,7 +37,7 @@ func newMatching(present []Row, changes []Change) *matching {
 			}
 		}
 	}
-	// First everybody's own key, so that a partial element changes the mapping of the key that it names.
+	// Elements first get the row of their own key, so that a partial element changes the mapping of the key that it names.
 	for i, e := range m.edges {
 		if e.byKey >= 0 {
 			m.assign(i, e.byKey)

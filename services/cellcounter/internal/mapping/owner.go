@@ -2,9 +2,8 @@ package mapping
 
 import "github.com/labplatform/labplatform/pkg/authn"
 
-// Owner is whose mappings are meant: a laboratory's, or the defaults of all laboratories. The zero Owner has none, so
-// that
-// a laboratory which someone forgot to look up never stands for the defaults.
+// Owner is the owner of mappings: a laboratory, or all laboratories, which share the defaults. The zero Owner is
+// neither, so that a laboratory that was not looked up never stands for the defaults.
 type Owner struct {
 	lab      authn.LabScope
 	defaults bool
@@ -19,7 +18,7 @@ func Defaults() Owner { return Owner{defaults: true} }
 // LabID is the laboratory's id, 0 for the defaults: what rows have in lab_scope.
 func (o Owner) LabID() int64 { return o.lab.LabID() }
 
-// AreDefaults tells the defaults from a laboratory.
+// AreDefaults reports whether it is the defaults.
 func (o Owner) AreDefaults() bool { return o.defaults }
 
 // IsNone reports whether it is neither.

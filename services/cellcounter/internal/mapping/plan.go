@@ -101,7 +101,7 @@ func ParameterTaken(p Parameter) error {
 		"the parameter (%s) is already mapped to another key; change that mapping first, or send both together", p)
 }
 
-// conflict tells whose key and whose parameter an element wants at once.
+// conflict names the two rows that an element would rewrite at once.
 func conflict(present []Row, edge edge, change Change) error {
 	return apperr.New(apperr.Conflict, "KEY_AND_PARAMETER_TAKEN", fmt.Sprintf(
 		"key '%s' is already mapped to the parameter (%s), and the parameter (%s) to key '%s'; change one of them first, or send both together",

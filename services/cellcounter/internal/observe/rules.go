@@ -18,7 +18,7 @@ const (
 	Observers = 2
 )
 
-// What callers are told.
+// The errors of callers.
 var (
 	ErrNoReport = apperr.New(apperr.NotFound, "REPORT_NOT_FOUND", "There is no such report in this laboratory")
 	ErrSigned   = apperr.New(apperr.Conflict, "REPORT_SIGNED",
@@ -31,7 +31,7 @@ var (
 	errOtherTest = apperr.InvalidField("test_id", "The report is not of this test; load the keys of the report's own test")
 )
 
-// Report is what the rules of stored counts look at.
+// Report is the state of a report that decides whether its counts may change.
 type Report struct {
 	ID, BillID, TestID int64
 	Signed, Dismissed  bool

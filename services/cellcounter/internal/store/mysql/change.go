@@ -48,7 +48,7 @@ func (s scope) load(ctx context.Context, tx *sql.Tx) (f configure.Facts, err err
 
 // lock takes the row of settings. The first writer of a scope makes it, with the target of the defaults.
 func (s scope) lock(ctx context.Context, tx *sql.Tx) error {
-	var id int64
+	var id, target int64
 	const test = "SELECT t.id FROM AllTests t WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL OR t.labId_id = ?)"
 	err := tx.QueryRowContext(ctx, test, s.testID, s.labID, s.labID).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -64,7 +64,7 @@ ON DUPLICATE KEY UPDATE test_id = VALUES(test_id)`, s.testID, s.labID, s.testID,
 		return mysqldb.Wrap("lock scope", err)
 	}
 	const locked = "SELECT target_count FROM cell_counter_setting WHERE test_id = ? AND lab_scope = ? FOR UPDATE"
-	return mysqldb.Wrap("lock scope", tx.QueryRowContext(ctx, locked, s.testID, s.labID).Scan(&id))
+	return mysqldb.Wrap("lock scope", tx.QueryRowContext(ctx, locked, s.testID, s.labID).Scan(&target))
 }
 
 func (s scope) rows(ctx context.Context, tx *sql.Tx, labID int64) ([]mapping.Row, error) {

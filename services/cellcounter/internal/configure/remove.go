@@ -35,7 +35,7 @@ func (c *Configurer) Reset(ctx context.Context, testID int64, owner mapping.Owne
 // DecideReset deletes the scope's own mappings and its target.
 func DecideReset(f Facts) (Decision, error) { return Decision{Delete: f.Rows, DropTarget: true}, nil }
 
-// Remove deletes the mapping of one key and returns those that are left in the scope. Errors: NotFound.
+// Remove deletes the mapping of one key and returns the mappings that are left in the scope. Errors: NotFound.
 func (c *Configurer) Remove(
 	ctx context.Context, testID int64, owner mapping.Owner, key mapping.Key,
 ) ([]mapping.Row, error) {

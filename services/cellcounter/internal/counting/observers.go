@@ -11,7 +11,7 @@ type Agreement struct {
 	WithinChance  bool
 }
 
-// Compare reports for each cell whether two observers' shares differ by more than chance. A share of a few hundred cells
+// Compare reports, by cell, whether two observers' shares differ by more than chance. A share of a few hundred cells
 // has wide limits: 10 per cent of 100 cells may be 5 to 18.
 //
 // The rule is Rümke's: the 95 per cent confidence limits of a binomial share (C. L. Rümke, "The statistically expected
@@ -43,7 +43,7 @@ func (s sums) percent(id int64) float64 {
 	return 100 * float64(s.counts[id]) / float64(s.total)
 }
 
-// inTotal adds up the cells in the total and appends those that order does not have yet.
+// inTotal adds up the cells in the total and appends the cells that order lacks.
 func inTotal(tallies []Tally, order []int64) (sums, []int64) {
 	s := sums{counts: map[int64]int{}}
 	known := map[int64]bool{}

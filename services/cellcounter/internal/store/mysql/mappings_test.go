@@ -154,7 +154,7 @@ func TestTakenKeysAndParametersAreConflicts(t *testing.T) {
 	f.expect(ownTest, f.lab, true, mapping.DefaultTarget, row("a", 1, 1))
 }
 
-// TestWritersOfAScopeFollowEachOther has writers that each add the row after those that they see.
+// TestWritersOfAScopeFollowEachOther has writers that each add the row after the rows in their facts.
 func TestWritersOfAScopeFollowEachOther(t *testing.T) {
 	t.Parallel()
 	const writers = 5

@@ -39,7 +39,6 @@ func TestAMergeIsDecidedOnTheFacts(t *testing.T) {
 		"no split":                 {func(f *family.Facts) { f.Record, f.Parent = nil, nil }, "BILL_NOT_SPLIT"},
 		"another's original":       {func(f *family.Facts) { f.Parent = nil }, bill.NotFound},
 		"merged before":            {func(f *family.Facts) { f.Record.MergedAt = 5 }, "BILL_ALREADY_MERGED"},
-		"rows were not recorded":   {func(f *family.Facts) { f.Record.Rows = nil }, "SPLIT_TOO_OLD"},
 		"the original split again": {func(f *family.Facts) { f.OfParent = append(f.OfParent, later(original, 9200, 0)) }, "LATER_SPLIT"},
 		"the new bill split again": {func(f *family.Facts) { f.OfNew = append(f.OfNew, later(newBill, 9200, 0)) }, "LATER_SPLIT"},
 		"split and merged since": {func(f *family.Facts) {

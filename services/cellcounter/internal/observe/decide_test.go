@@ -20,7 +20,6 @@ var (
 	asha   = authn.Actor{Kind: authn.ActorLabUser, ID: 77}
 	ravi   = authn.Actor{Kind: authn.ActorLabUser, ID: 80}
 	doctor = authn.Actor{Kind: authn.ActorDoctor, ID: 77}
-	ofOld  = authn.Actor{ID: 77} // stored without its kind
 )
 
 func count(observer int, by authn.Actor, cell int64, n int) observe.Count {
@@ -53,12 +52,10 @@ func TestACountIsDecidedOnTheFacts(t *testing.T) {
 		"the first comes second":      {facts(count(2, ravi, 1, 90)), count(1, asha, 1, 100), first, "1:100 2:90"},
 		"a doctor with the user's id": {facts(count(1, asha, 1, 100)), count(2, doctor, 1, 90), first, "1:100 2:90"},
 		"the same request again":      {facts(count(1, asha, 1, 100)), count(1, asha, 1, 100), nothing, "1:100"},
-		"again, stored without kind":  {facts(count(1, ofOld, 1, 100)), count(1, asha, 1, 100), nothing, "1:100"},
 		"another number":              {facts(count(1, asha, 1, 100)), count(1, asha, 1, 80), replaced, "1:80"},
 		"another person":              {facts(count(1, asha, 1, 100)), count(1, ravi, 1, 100), replaced, "1:100"},
 		"one of two":                  {facts(count(1, asha, 1, 100), count(2, ravi, 1, 90)), count(1, asha, 1, 80), replaced, "1:80 2:90"},
 		"the second is the first":     {facts(count(1, asha, 1, 100)), count(2, asha, 1, 90), "SAME_OBSERVER", ""},
-		"the same, without kind":      {facts(count(1, ofOld, 1, 100)), count(2, doctor, 1, 90), "SAME_OBSERVER", ""},
 		"an unknown cell":             {facts(), count(1, asha, 99, 100), "INVALID_ARGUMENT", ""},
 		"another test's report":       {closed(func(r *observe.Report) { r.TestID = 56 }), count(1, asha, 1, 100), "INVALID_ARGUMENT", ""},
 		"a signed report":             {closed(func(r *observe.Report) { r.Signed = true }), count(1, asha, 1, 100), "REPORT_SIGNED", ""},

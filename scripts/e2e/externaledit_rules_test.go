@@ -259,7 +259,7 @@ func TestExternalEditBadFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			report := editReport(t)
 			id, token := openSession(t, editor(t, 12, "report_edit"), report, creation)
-			previous := mustUpload(t, id, token, savedPair(t, "former"))
+			previous := mustUpload(t, id, token, savedPair(t, "previous"))
 			if previous.status != 200 {
 				t.Fatalf("%d %s", previous.status, previous.body)
 			}

@@ -74,7 +74,7 @@ func (g *Group) Run(ctx context.Context) error {
 	go g.sample(sampling)
 	for retired := false; ctx.Err() == nil; {
 		if !retired {
-			if err := g.retireFormer(); err != nil {
+			if err := g.retirePredecessor(); err != nil {
 				g.failed(err)
 				_ = lifecycle.Pause(ctx, rejoinPause)
 				continue

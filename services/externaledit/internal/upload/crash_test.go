@@ -12,14 +12,14 @@ func TestCrashBeforeEveryStep(t *testing.T) {
 	t.Parallel()
 	for step := 1; ; step++ {
 		b := newBench(t)
-		if _, err := b.save(b.useCase(b.reports(), b.files), saying(t, "former")); err != nil {
+		if _, err := b.save(b.useCase(b.reports(), b.files), saying(t, "previous")); err != nil {
 			t.Fatal(err)
 		}
 		p := &storetest.Process{DieBefore: step}
 		_, err := b.save(b.useCase(storetest.CrashingReports{Reports: b.reports(), P: p},
 			storetest.CrashingFiles{Files: b.files, P: p}), saying(t, "new"))
 		_, said := b.linked()
-		if said != "former" && said != "new" || err == nil && said != "new" {
+		if said != "previous" && said != "new" || err == nil && said != "new" {
 			t.Errorf("step %d: %q is linked, the answer was %v", step, said, err)
 		}
 		left := len(b.files.Keys())

@@ -100,7 +100,7 @@ func TestFaultsOfTheStores(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			if _, err := b.save(b.useCase(b.reports(), b.files), saying(t, "former")); err != nil {
+			if _, err := b.save(b.useCase(b.reports(), b.files), saying(t, "previous")); err != nil {
 				t.Fatal(err)
 			}
 			c.files.Files, c.reports.Reports, c.reports.n = b.files, b.reports(), new(int)
@@ -110,7 +110,7 @@ func TestFaultsOfTheStores(t *testing.T) {
 			}
 			want := c.linked
 			if want == "" {
-				want = "former"
+				want = "previous"
 			}
 			if _, said := b.linked(); said != want {
 				t.Errorf("linked %q, want %q", said, want)

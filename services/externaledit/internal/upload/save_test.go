@@ -83,7 +83,7 @@ func TestWhatCannotBeLinkedLeavesTheFormerPair(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
 			u := b.useCase(b.reports(), b.files)
-			if _, err := b.save(u, saying(t, "former")); err != nil {
+			if _, err := b.save(u, saying(t, "previous")); err != nil {
 				t.Fatal(err)
 			}
 			c.before(b)
@@ -94,7 +94,7 @@ func TestWhatCannotBeLinkedLeavesTheFormerPair(t *testing.T) {
 			if _, err := b.save(u, f); apperr.KindOf(err) != c.want {
 				t.Errorf("%v", err)
 			}
-			if _, said := b.linked(); said != "former" {
+			if _, said := b.linked(); said != "previous" {
 				t.Errorf("linked %q", said)
 			}
 			b.wantNothingLeft(name)

@@ -6,10 +6,11 @@ import (
 	"github.com/IBM/sarama"
 )
 
-// retireFormer has the group forget the process that had this one's name. A container that died is started again in its
-// place and under its name; until the session of the one before ends, no one would be given what that one read.
-func (g *Group) retireFormer() error {
-	admin, err := g.Config.admin("cdc-former")
+// retirePredecessor removes from the consumer group the process that previously had this process's name. A container
+// that died is restarted under the same name; until the old session expires, Kafka would assign its partitions to no
+// one.
+func (g *Group) retirePredecessor() error {
+	admin, err := g.Config.admin("cdc-predecessor")
 	if err != nil {
 		return err
 	}

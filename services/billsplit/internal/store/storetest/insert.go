@@ -58,7 +58,7 @@ func Insert(t testing.TB, db *sql.DB, s State) {
 		}
 	}
 	for lab, last := range s.Counters {
-		exec("INSERT INTO lab_bill_counter VALUES (?,?)", lab, last)
+		exec("INSERT INTO lab_bill_counter (lab_id, last_lab_bill_id) VALUES (?,?)", lab, last)
 	}
 	for lab := range s.SwitchedOff {
 		exec("INSERT INTO labs (id, labName, enable_bill_split) VALUES (?,'',0)", lab)

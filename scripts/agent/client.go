@@ -35,7 +35,7 @@ type client struct {
 const (
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 3 * time.Minute
-	mostAnswer    = 1 << 20
+	maxAnswer    = 1 << 20
 )
 
 // newHTTPClient returns a client that gives up on a platform that does not answer; calls have deadlines of their own.
@@ -189,7 +189,7 @@ func (c client) call(
 	if response.StatusCode != http.StatusOK {
 		return problemOf(response)
 	}
-	return json.NewDecoder(io.LimitReader(response.Body, mostAnswer)).Decode(out)
+	return json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(out)
 }
 
 func problemOf(response *http.Response) error {

@@ -12,7 +12,7 @@ import (
 
 const (
 	downloadTimeout = 10 * time.Minute // of the largest document on a slow line
-	mostDocument    = 50 << 20         // bytes, the platform's limit of Word documents
+	maxDocument    = 50 << 20         // bytes, the platform's limit of Word documents
 )
 
 var errTooLarge = errors.New("the document is larger than 50 MB, which the platform would not take back")
@@ -40,14 +40,14 @@ func (c client) download(ctx context.Context, link, path string) error {
 	return os.Rename(part, path)
 }
 
-// writeFile writes at most mostDocument bytes, and has them on the disk when it returns.
+// writeFile writes at most maxDocument bytes, and has them on the disk when it returns.
 func writeFile(path string, source io.Reader) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(file, io.LimitReader(source, mostDocument+1))
-	if err == nil && n > mostDocument {
+	n, err := io.Copy(file, io.LimitReader(source, maxDocument+1))
+	if err == nil && n > maxDocument {
 		err = errTooLarge
 	}
 	return errors.Join(err, file.Sync(), file.Close())

@@ -20,7 +20,7 @@ func TestADownloadIsWholeOrNotThere(t *testing.T) {
 	}{
 		"a document": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(document) }, nil},
 		"one that is too large": {func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.CopyN(w, endless{}, mostDocument+1)
+			_, _ = io.CopyN(w, endless{}, maxDocument+1)
 		}, errTooLarge},
 		"one that breaks off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000000")
@@ -64,7 +64,7 @@ func TestAnAnswerHasALimit(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"auth_token":"`)
-		_, _ = io.CopyN(w, spaces{}, 2*mostAnswer)
+		_, _ = io.CopyN(w, spaces{}, 2*maxAnswer)
 	}))
 	defer server.Close()
 	c := client{base: server.URL, http: newHTTPClient()}

@@ -22,7 +22,7 @@ type saver struct {
 
 const (
 	firstPause = time.Second
-	mostPause  = time.Minute
+	maxPause  = time.Minute
 )
 
 // saveIfDue uploads the document when it changed and is not being written. What passes by itself is said and tried
@@ -42,7 +42,7 @@ func (a *agent) saveIfDue(ctx context.Context) error {
 	if err == nil && sum != j.Saved {
 		err = a.save(ctx)
 	}
-	s.pause, s.retryAt = min(max(2*s.pause, firstPause), mostPause), time.Time{}
+	s.pause, s.retryAt = min(max(2*s.pause, firstPause), maxPause), time.Time{}
 	wait, again := patience(err, s.pause)
 	switch {
 	case err == nil:

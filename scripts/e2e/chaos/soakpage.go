@@ -11,11 +11,11 @@ import (
 
 // The growth that is none, beside its part of what was there.
 const (
-	mostPart, mostMemory, mostCount = 0.05, 6 << 20, 10
-	mostFaster, mostKept, mostBytes = 1.25, 100, 2 << 20
+	maxPart, maxMemory, maxCount = 0.05, 6 << 20, 10
+	maxFaster, maxKept, maxBytes = 1.25, 100, 2 << 20
 	// Engines write their data again now and then, and reserve what they will need.
-	mostData           = 32 << 20
-	mostMedian float64 = 1.5
+	maxData           = 32 << 20
+	maxMedian float64 = 1.5
 	moreMedian         = 5 * time.Millisecond
 )
 
@@ -51,7 +51,7 @@ type operationFigures struct {
 
 func (r *run) soakFigures() soakFigures {
 	f := soakFigures{Patients: r.patients, Window: window * r.minutes,
-		Floors: fmt.Sprintf("%d MiB or %d", mostMemory>>20, mostCount)}
+		Floors: fmt.Sprintf("%d MiB or %d", maxMemory>>20, maxCount)}
 	f.Levels, f.Grown, f.Operations = r.levelFigures(), r.grown(), r.operations()
 	for _, samples := range r.soak.levels[0] {
 		f.Samples = max(f.Samples, len(samples))
@@ -64,11 +64,11 @@ func (r *run) levelFigures() (list []growth) {
 	for _, name := range slices.Sorted(maps.Keys(r.soak.levels[1])) {
 		g := growth{Name: name, First: mean(r.soak.levels[0][name]), Last: mean(r.soak.levels[1][name])}
 		g.Hour = (g.Last - g.First) * 60 / (window * r.minutes)
-		floor := float64(mostCount)
+		floor := float64(maxCount)
 		if strings.HasPrefix(name, "memory") {
-			floor = mostMemory
+			floor = maxMemory
 		}
-		if grew := g.Last - g.First; grew > mostPart*g.First+floor && !strings.HasPrefix(name, "engine") {
+		if grew := g.Last - g.First; grew > maxPart*g.First+floor && !strings.HasPrefix(name, "engine") {
 			r.check.violated("%s grew from %s to %s", name, g.Show(g.First), g.Show(g.Last))
 		}
 		list = append(list, g)
@@ -87,14 +87,14 @@ func (r *run) grown() (list []growth) {
 	at := r.soak.kept
 	for _, name := range slices.Sorted(maps.Keys(at[2])) {
 		g := growth{Name: name, First: at[1][name] - at[0][name], Last: at[2][name] - at[1][name], End: at[2][name]}
-		floor := float64(mostKept)
+		floor := float64(maxKept)
 		switch {
 		case strings.HasPrefix(name, "bytes of the data"):
-			floor = mostData
+			floor = maxData
 		case strings.HasPrefix(name, "bytes"):
-			floor = mostBytes
+			floor = maxBytes
 		}
-		if g.Last > mostFaster*max(0, g.First)+floor {
+		if g.Last > maxFaster*max(0, g.First)+floor {
 			r.check.violated("%s grew by %s in the last day, by %s in the one before", name, g.Show(g.Last), g.Show(g.First))
 		}
 		if g.First > 0 || g.Last > 0 {
@@ -125,7 +125,7 @@ func (r *run) operations() (list []operationFigures) {
 		f := operationFigures{Name: name, Count: len(windows[0]) + len(windows[1])}
 		f.P50First, f.P99First = percentiles(windows[0])
 		f.P50Last, f.P99Last = percentiles(windows[1])
-		if float64(f.P50Last) > mostMedian*float64(f.P50First)+float64(moreMedian) {
+		if float64(f.P50Last) > maxMedian*float64(f.P50First)+float64(moreMedian) {
 			r.check.violated("%s became slower: its median was %v and is %v", name, f.P50First, f.P50Last)
 		}
 		list = append(list, f)

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// MostLog is how large the log of a child may grow before it is set aside.
-const MostLog = 32 << 20
+// MaxLog is how large the log of a child may grow before it is set aside.
+const MaxLog = 32 << 20
 
 // BoundLog sets a log aside as <file>.1, in place of an older one, when it is larger than most bytes. Its writer keeps
 // the file open in append mode and continues in the same one; what it writes at that very moment may be lost.

@@ -53,7 +53,7 @@ func (s *Spawner) Start(spec Spec) (*Child, error) {
 	if err := os.MkdirAll(filepath.Dir(spec.LogFile), 0o755); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
-	if err := BoundLog(spec.LogFile, MostLog); err != nil {
+	if err := BoundLog(spec.LogFile, MaxLog); err != nil {
 		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
 	}
 	log, err := os.OpenFile(spec.LogFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)

@@ -210,7 +210,7 @@ func (r *running) boundLogs(ctx context.Context) {
 		case <-ticker.C:
 		}
 		for _, child := range slices.Concat(r.engines, r.services) {
-			if err := process.BoundLog(child.LogFile, process.MostLog); err != nil {
+			if err := process.BoundLog(child.LogFile, process.MaxLog); err != nil {
 				fmt.Fprintln(r.Out, err)
 			}
 		}

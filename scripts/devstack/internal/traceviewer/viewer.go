@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	mostSpans     = 50_000
-	mostTraces    = 100
+	maxSpans     = 50_000
+	maxTraces    = 100
 	headerTimeout = 5 * time.Second
 )
 
 // Start collects traces on the address collector and serves the page on the address page, until ctx ends.
 func Start(ctx context.Context, collector, page string) error {
-	spans, err := tracing.ListenOn(ctx, collector, mostSpans)
+	spans, err := tracing.ListenOn(ctx, collector, maxSpans)
 	if err != nil {
 		return fmt.Errorf("trace viewer: %w", err)
 	}
@@ -98,7 +98,7 @@ func rows(spans []tracing.Span) []row {
 		})
 	}
 	slices.SortFunc(list, func(a, b row) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(a.ID, b.ID)) })
-	return list[:min(len(list), mostTraces)]
+	return list[:min(len(list), maxTraces)]
 }
 
 var page = template.Must(template.New("page").Parse(`<!doctype html><html lang="en"><meta charset="utf-8"><title>Traces</title>

@@ -104,7 +104,7 @@ func (a Amounts) percent() Percent {
 	case net <= 0 || vat == 0:
 		return 0
 	case vat/10 >= net:
-		return Percent(withSign(mostPercent, a.VAT))
+		return Percent(withSign(maxPercent, a.VAT))
 	default:
 		return rate(a.VAT, net, whole)
 	}
@@ -115,7 +115,7 @@ func rate(vat, net Paise, whole int64) Percent {
 	n := magnitude(net)
 	times, rest := magnitude(vat)/n, magnitude(vat)%n
 	fraction := ratio{rest, n}.of(Paise(whole))
-	return Percent(withSign(min(times*uint64(whole)+uint64(fraction), mostPercent), vat))
+	return Percent(withSign(min(times*uint64(whole)+uint64(fraction), maxPercent), vat))
 }
 
 // within limits n to what is there: from 0 to there, or from there to 0 when there is below it.

@@ -141,17 +141,17 @@ func Warnings(b Bill, rows []Row, d Division) []Failure {
 	return w
 }
 
-// mostListed bounds a message: a request may name thousands of tests.
-const mostListed = 20
+// maxListed bounds a message: a request may name thousands of tests.
+const maxListed = 20
 
 // List names the tests in a message.
 func List(ids []int64) string {
-	texts := make([]string, 0, mostListed)
-	for _, id := range ids[:min(len(ids), mostListed)] {
+	texts := make([]string, 0, maxListed)
+	for _, id := range ids[:min(len(ids), maxListed)] {
 		texts = append(texts, strconv.FormatInt(id, 10))
 	}
 	text := strings.Join(texts, ", ")
-	if more := len(ids) - mostListed; more > 0 {
+	if more := len(ids) - maxListed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

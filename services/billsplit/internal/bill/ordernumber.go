@@ -20,8 +20,8 @@ func OrderStem(order string) string {
 	return stem
 }
 
-// mostOrder is the width of the column, in characters.
-const mostOrder = 64
+// maxOrder is the width of the column, in characters.
+const maxOrder = 64
 
 // errOrderTooLong names what a person can change.
 var errOrderTooLong = apperr.New(apperr.Conflict, "ORDER_NUMBER_TOO_LONG",
@@ -41,7 +41,7 @@ func NextOrder(order string, family []string) (string, error) {
 		}
 	}
 	next := stem + stepMark + strconv.Itoa(highest+1)
-	if utf8.RuneCountInString(next) > mostOrder {
+	if utf8.RuneCountInString(next) > maxOrder {
 		return "", errOrderTooLong
 	}
 	return next, nil

@@ -34,7 +34,7 @@ type Percent int64
 
 const (
 	perPercent  = 10_000
-	mostPercent = 1000*perPercent - 1 // what the column holds
+	maxPercent = 1000*perPercent - 1 // what the column holds
 )
 
 // ParsePercent reads a decimal with four places at most.

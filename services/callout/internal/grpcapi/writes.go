@@ -104,7 +104,7 @@ func (s *Server) EvaluateReports(
 	if err != nil {
 		return nil, err
 	}
-	if len(in.GetReportIds()) > history.MostIDs {
+	if len(in.GetReportIds()) > history.MaxIDs {
 		return nil, apperr.InvalidField("report_ids", "report_ids has more than 500 ids: send them in parts")
 	}
 	results, err := s.u.Evaluate.Reports(ctx, scope, in.GetReportIds(), evaluate.Named)

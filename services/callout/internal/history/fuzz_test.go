@@ -30,7 +30,7 @@ func FuzzAListOfIDsIsReadExactly(f *testing.F) {
 			}
 			written[id] = true
 		}
-		if len(ids) != len(written) || len(ids) > history.MostIDs {
+		if len(ids) != len(written) || len(ids) > history.MaxIDs {
 			t.Errorf("%q became %v", text, ids)
 		}
 	})

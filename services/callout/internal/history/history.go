@@ -14,8 +14,8 @@ import (
 
 // Limits of a request and of an answer.
 const (
-	MostIDs  = 500
-	MostLogs = 1000
+	MaxIDs  = 500
+	MaxLogs = 1000
 )
 
 // Entry is one line of the activity log.
@@ -66,7 +66,7 @@ func (u *UseCase) Logs(
 	if err != nil || len(ids) == 0 {
 		return []Entry{}, err
 	}
-	return u.store.Logs(ctx, scope, ids, MostLogs)
+	return u.store.Logs(ctx, scope, ids, MaxLogs)
 }
 
 // seen leaves out what is not on the bills of a referring doctor.
@@ -108,7 +108,7 @@ func CheckIDs(name string, ids []int64) error {
 	if len(ids) == 0 {
 		return apperr.InvalidField(name, name+" is empty: give 1 to 500 report ids")
 	}
-	if len(ids) > MostIDs {
+	if len(ids) > MaxIDs {
 		return apperr.InvalidField(name, name+" has more than 500 ids: ask for them in parts")
 	}
 	for _, id := range ids {
@@ -127,8 +127,8 @@ func ParseIDs(name, text string) ([]int64, error) {
 	const longest = 18 // digits: every one of them fits into an int64
 	var ids []int64
 	for part := range strings.SplitSeq(text, ",") {
-		if len(ids) >= MostIDs {
-			return nil, CheckIDs(name, make([]int64, MostIDs+1))
+		if len(ids) >= MaxIDs {
+			return nil, CheckIDs(name, make([]int64, MaxIDs+1))
 		}
 		var id int64
 		if part == "" || len(part) > longest {

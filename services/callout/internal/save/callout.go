@@ -87,7 +87,7 @@ func (c *Callout) heard() bool { return callout.Meta{ReadBack: c.ReadBack, Outco
 
 // Limits of what is stored, in characters.
 const (
-	mostNames    = 20
+	maxNames    = 20
 	longestName  = 255
 	longestText  = 5000
 	clockLeeway  = time.Minute // a caller's clock may be ahead of ours
@@ -134,7 +134,7 @@ func checkNames(name string, texts []string, draft bool) error {
 	if len(texts) == 0 && !draft {
 		return apperr.InvalidField(name, name+completeNeed)
 	}
-	if len(texts) > mostNames {
+	if len(texts) > maxNames {
 		return apperr.InvalidField(name, name+" has more than 20 entries")
 	}
 	for _, t := range texts {

@@ -22,9 +22,9 @@ type Own struct {
 
 // Limits of what may be decided.
 const (
-	mostMinutes     = 24 * 60
-	mostEscalations = 20
-	mostHours       = 7 * 24
+	maxMinutes     = 24 * 60
+	maxEscalations = 20
+	maxHours       = 7 * 24
 )
 
 // check refuses what would silence the escalation or flood the laboratory.
@@ -35,9 +35,9 @@ func (o Own) check() error {
 		least, most int
 		message     string
 	}{
-		{"escalate_minutes", o.EscalateMinutes, 1, mostMinutes, "escalate_minutes must be 1 to 1440"},
-		{"escalate_most", o.EscalateMost, 1, mostEscalations, "escalate_most must be 1 to 20"},
-		{"repeat_within_hours", o.RepeatWithinHours, 0, mostHours, "repeat_within_hours must be 0 to 168; 0 turns it off"},
+		{"escalate_minutes", o.EscalateMinutes, 1, maxMinutes, "escalate_minutes must be 1 to 1440"},
+		{"escalate_most", o.EscalateMost, 1, maxEscalations, "escalate_most must be 1 to 20"},
+		{"repeat_within_hours", o.RepeatWithinHours, 0, maxHours, "repeat_within_hours must be 0 to 168; 0 turns it off"},
 	} {
 		if n.value != nil && (*n.value < n.least || *n.value > n.most) {
 			return apperr.InvalidField(n.name, n.message)

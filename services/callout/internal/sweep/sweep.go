@@ -75,8 +75,8 @@ const (
 	batch = 500
 	// firstLookback is what the first pass of a new deployment looks at: what is older is history.
 	firstLookback = 24 * time.Hour
-	// mostLookback is how long a report that cannot be evaluated holds the mark.
-	mostLookback = 7 * 24 * time.Hour
+	// maxLookback is how long a report that cannot be evaluated holds the mark.
+	maxLookback = 7 * 24 * time.Hour
 )
 
 // RunOnce makes one pass if this process leads. The mark of what was seen is kept, so that an absence of any length is
@@ -97,7 +97,7 @@ func (s *Sweeper) RunOnce(ctx context.Context) error {
 		if !firstFailed.IsZero() && firstFailed.Before(until) {
 			until = firstFailed
 		}
-		if oldest := now.Add(-mostLookback); failed != nil && until.Before(oldest) {
+		if oldest := now.Add(-maxLookback); failed != nil && until.Before(oldest) {
 			until = oldest
 		}
 		if until.After(swept) {

@@ -8,8 +8,8 @@ import (
 const (
 	// RecentFor is how old the figures of a board may be.
 	RecentFor = 2 * time.Second
-	// mostRecent is how many summaries are remembered before all are forgotten.
-	mostRecent = 10_000
+	// maxRecent is how many summaries are remembered before all are forgotten.
+	maxRecent = 10_000
 )
 
 // recentKey is whose figures they are: a laboratory's, or those of a doctor's own bills.
@@ -36,7 +36,7 @@ func (r *recentSummaries) find(key recentKey, now time.Time) (Summary, bool) {
 func (r *recentSummaries) keep(key recentKey, s Summary, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all == nil || len(r.all) >= mostRecent {
+	if r.all == nil || len(r.all) >= maxRecent {
 		r.all = map[recentKey]recentSummary{}
 	}
 	r.all[key] = recentSummary{s, now}

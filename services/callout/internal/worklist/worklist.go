@@ -56,16 +56,16 @@ type Corrected struct {
 	CalledAt                    time.Time           // the last callout since then; zero: none was recorded
 }
 
-// CorrectedWithin is how long corrections are listed; MostCorrected how many.
+// CorrectedWithin is how long corrections are listed; MaxCorrected how many.
 const (
 	CorrectedWithin = 72 * time.Hour
-	MostCorrected   = 100
+	MaxCorrected   = 100
 )
 
-// UnclearWithin is how long values that cannot be judged are listed; MostUnclear how many reports.
+// UnclearWithin is how long values that cannot be judged are listed; MaxUnclear how many reports.
 const (
 	UnclearWithin = 72 * time.Hour
-	MostUnclear   = 100
+	MaxUnclear   = 100
 )
 
 // Open is the worklist at a moment.
@@ -171,14 +171,14 @@ func (u *UseCase) open(ctx context.Context, scope authn.LabScope, v callout.Visi
 	if o.Zone, err = u.store.Zone(ctx, scope); err != nil {
 		return Open{}, err
 	}
-	o.Corrected, err = u.store.Corrected(ctx, scope, v, o.Now.Add(-CorrectedWithin), MostCorrected)
+	o.Corrected, err = u.store.Corrected(ctx, scope, v, o.Now.Add(-CorrectedWithin), MaxCorrected)
 	return o, err
 }
 
 func (u *UseCase) unclear(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, now time.Time,
 ) ([]Unclear, error) {
-	found, formats, err := u.store.Unclear(ctx, scope, v, now.Add(-UnclearWithin), MostUnclear)
+	found, formats, err := u.store.Unclear(ctx, scope, v, now.Add(-UnclearWithin), MaxUnclear)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 const (
 	readTimeout  = 15 * time.Second
 	writeTimeout = 90 * time.Second // a new configuration is tried out: the database is asked
-	mostBytes    = 16 << 20         // of an answer
+	maxBytes    = 16 << 20         // of an answer
 )
 
 // A worker that is rebalancing answers 409 for a moment.
@@ -191,7 +191,7 @@ func (c *Client) ask(
 		return fmt.Errorf("%w: %w", errSilent, err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, mostBytes))
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxBytes))
 	if err != nil {
 		return fmt.Errorf("kafka connect's answer broke off: %w", err)
 	}

@@ -20,7 +20,7 @@ import (
 
 const (
 	pageSize = 1000
-	// mostMends is how often one patient is fixed; who differs again after that stays wrong.
+	// maxMends is how often one patient is fixed; who differs again after that stays wrong.
 	maxRepairs = 2
 	// verifyTries is how often a laboratory is compared while each time others differ: changes that the pipeline was slow
 	// to write. When even the last one finds some, the pipeline does not keep up.

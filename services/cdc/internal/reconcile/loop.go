@@ -120,12 +120,12 @@ func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 // Unless an operator says so, so many patients of one laboratory are repaired at most: more are not lost events but
 // another database, or a release that makes other documents.
 const (
-	mostRepaired = 50
-	mostShare    = 20 // one patient in twenty
+	maxRepaired = 50
+	maxShare    = 20 // one patient in twenty
 )
 
 func tooMany(r Result) bool {
-	return int64(patients(r.Differences)) > max(mostRepaired, r.Patients/mostShare)
+	return int64(patients(r.Differences)) > max(maxRepaired, r.Patients/maxShare)
 }
 
 // patients counts whom differences are about.

@@ -184,8 +184,8 @@ func (s *Supervisor) restart(
 func pause(restarts int) time.Duration {
 	d := firstPause
 	for range restarts {
-		if d = 2 * d; d >= mostPause {
-			return mostPause
+		if d = 2 * d; d >= maxPause {
+			return maxPause
 		}
 	}
 	return d

@@ -120,7 +120,7 @@ func advise(name string, status connect.Status, exists bool) []string {
 		return []string{
 			fmt.Sprintf(
 				"%s: %s. It is restarted by itself, at least every %.0f s; at once: cdc connectors restart %s. The whole trace is in cdc.connector-dlq",
-				what, or(strings.Join(connect.Causes(trace), " < "), "cause unknown"), mostPause.Seconds(), name),
+				what, or(strings.Join(connect.Causes(trace), " < "), "cause unknown"), maxPause.Seconds(), name),
 		}
 	case !status.Up():
 		return []string{name + " is on its way: look again in a few seconds"}

@@ -26,7 +26,7 @@ func beta(x, a, b float64) float64 {
 }
 
 const (
-	mostTerms = 1000 // a hundred are enough for ten thousand cells
+	maxTerms = 1000 // a hundred are enough for ten thousand cells
 	precision = 1e-12
 	tiny      = 1e-300 // instead of a division by zero
 )
@@ -36,7 +36,7 @@ const (
 func fraction(x, a, b float64) (value float64, terms int) {
 	c, d := 1.0, 1/nonzero(1-(a+b)*x/(a+1))
 	value = d
-	for terms = 1; terms <= mostTerms; terms++ {
+	for terms = 1; terms <= maxTerms; terms++ {
 		m := float64(terms)
 		for _, term := range []float64{
 			m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m)),

@@ -51,14 +51,14 @@ func KindOf(field string) (Kind, bool) {
 	return Kind{}, false
 }
 
-const mostNameBytes = 255 // what file systems take
+const maxNameBytes = 255 // what file systems take
 
 // CheckName refuses names that are none or that carry a path, and other extensions. The name is used for nothing else.
 func (k Kind) CheckName(name string) error {
 	switch {
 	case name == "":
 		return k.invalid("FILE_NAME_MISSING", "needs a file name that ends with "+k.Extension)
-	case len(name) > mostNameBytes:
+	case len(name) > maxNameBytes:
 		return k.invalid("FILE_NAME_TOO_LONG", "has a file name of more than 255 bytes; shorten it")
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, forbidden):
 		return k.invalid("FILE_NAME_INVALID", "has a file name with a path or control characters; send the plain name")

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	mostCarry = 256      // bytes that a name or keyword may need from the next write
+	maxCarry = 256      // bytes that a name or keyword may need from the next write
 	tailBytes = 1024     // where the end marker must be
-	mostObjS  = 4 << 20  // bytes of one compressed object stream
-	mostAhead = 4096     // from the name ObjStm to its stream
+	maxObjS  = 4 << 20  // bytes of one compressed object stream
+	maxAhead = 4096     // from the name ObjStm to its stream
 	objSBytes = 64 << 20 // what all object streams of a file may inflate to
 )
 
@@ -40,7 +40,7 @@ const (
 func (s *PDFScanner) Write(p []byte) (int, error) {
 	s.keepTail(p)
 	s.pending = append(s.pending, p...)
-	rest, err := s.scan(s.pending, mostCarry)
+	rest, err := s.scan(s.pending, maxCarry)
 	if err != nil {
 		return 0, err
 	}
@@ -112,7 +112,7 @@ func (s *PDFScanner) name(data []byte, carry int) (int, error) {
 	} else if err := s.judge(data[next+1:]); err != nil {
 		return 0, err
 	}
-	if s.waited += next + 1; s.state == awaiting && s.waited > mostAhead {
+	if s.waited += next + 1; s.state == awaiting && s.waited > maxAhead {
 		s.state = scanning
 	}
 	return next + 1, nil
@@ -123,7 +123,7 @@ func (s *PDFScanner) judge(text []byte) error {
 	if !interesting(text) {
 		return nil
 	}
-	var name [mostName]byte
+	var name [maxName]byte
 	switch string(name[:decodeName(&name, text)]) {
 	case "JavaScript":
 		return PDF.invalid("PDF_JAVASCRIPT", "contains JavaScript; create it without")
@@ -142,12 +142,12 @@ func interesting(text []byte) bool {
 	return len(text) > 0 && strings.IndexByte("JLEO#", text[0]) >= 0
 }
 
-const mostName = 12 // characters; the names that matter are shorter
+const maxName = 12 // characters; the names that matter are shorter
 
 // decodeName puts the name at the beginning of text into name with its #xx replaced, cut short when it is long, and
 // returns its length. A file may have millions of names.
-func decodeName(name *[mostName]byte, text []byte) (n int) {
-	for i := 0; i < len(text) && n < mostName; i++ {
+func decodeName(name *[maxName]byte, text []byte) (n int) {
+	for i := 0; i < len(text) && n < maxName; i++ {
 		c := text[i]
 		if delimiter(c) {
 			break
@@ -201,7 +201,7 @@ var (
 // collect takes the data of an object stream up to its end.
 func (s *PDFScanner) collect(data []byte, carry int) (int, error) {
 	if at := bytes.Index(data, endStream); at >= 0 {
-		if len(s.collected)+at > mostObjS {
+		if len(s.collected)+at > maxObjS {
 			return at, errPDFUnusual
 		}
 		s.collected = append(s.collected, data[:at]...)
@@ -213,7 +213,7 @@ func (s *PDFScanner) collect(data []byte, carry int) (int, error) {
 		return len(data), errPDFDamaged
 	}
 	s.collected = append(s.collected, data[:n]...)
-	if len(s.collected) > mostObjS {
+	if len(s.collected) > maxObjS {
 		return n, errPDFUnusual
 	}
 	return n, nil
@@ -267,7 +267,7 @@ func (s *PDFScanner) names(r io.Reader) error {
 	for {
 		n, err := r.Read(buffer)
 		pending = append(pending, buffer[:n]...)
-		carry := mostCarry
+		carry := maxCarry
 		if err != nil {
 			carry = 0
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	mostEntries = 10_000
+	maxEntries = 10_000
 	// A document may inflate to this much, and to that many times its own size more. What counts is what comes out, not
 	// what the headers say.
 	inflatedBytes = 64 << 20
@@ -20,7 +20,7 @@ const (
 
 	contentTypes = "[Content_Types].xml"
 	mainPart     = "word/document.xml"
-	mostTypes    = 4 << 20 // bytes of contentTypes
+	maxTypes    = 4 << 20 // bytes of contentTypes
 	embeddings   = "word/embeddings/"
 	encryptedBit = 1
 )
@@ -40,7 +40,7 @@ func checkWord(r io.ReaderAt, size int64) error {
 	if err != nil {
 		return wordInvalid("WORD_DAMAGED", "is damaged: its list of parts cannot be read").WithCause(err)
 	}
-	if len(archive.File) > mostEntries {
+	if len(archive.File) > maxEntries {
 		return wordInvalid("WORD_TOO_MANY_PARTS", "has too many parts")
 	}
 	seen := map[string]bool{}
@@ -123,7 +123,7 @@ func (s *partSink) Write(p []byte) (int, error) {
 	}
 	most := len(zipSignature)
 	if s.name == contentTypes {
-		most = mostTypes
+		most = maxTypes
 	}
 	if room := most - s.kept.Len(); room > 0 {
 		s.kept.Write(p[:min(room, len(p))])

@@ -13,7 +13,7 @@ import (
 // How many revisions are listed.
 const (
 	usualRevisions = 50
-	mostRevisions  = 200
+	maxRevisions  = 200
 )
 
 // ListRevisions lists saves of a report, the newest first.
@@ -61,7 +61,7 @@ func pageOf(in *externaleditv1.ListRevisionsRequest) (session.Page, error) {
 	if in.Limit != nil {
 		p.Limit = int(in.GetLimit())
 	}
-	if p.Limit < 1 || p.Limit > mostRevisions {
+	if p.Limit < 1 || p.Limit > maxRevisions {
 		return p, apperr.InvalidField("limit", "limit must be from 1 to 200")
 	}
 	if in.Before == nil {

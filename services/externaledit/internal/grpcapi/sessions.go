@@ -170,7 +170,7 @@ func (s *Server) Heartbeat(
 	return &externaleditv1.HeartbeatResponse{ExpiresAt: expires.UnixMilli(), AuthToken: token}, nil
 }
 
-const mostReports = 1000
+const maxReports = 1000
 
 // HasOpenSession tells a service whether someone edits one of the reports.
 func (s *Server) HasOpenSession(
@@ -181,7 +181,7 @@ func (s *Server) HasOpenSession(
 	if err != nil {
 		return nil, err
 	}
-	if len(in.GetLabReportIds()) > mostReports {
+	if len(in.GetLabReportIds()) > maxReports {
 		return nil, apperr.InvalidField("lab_report_ids", "lab_report_ids has more than 1,000 reports; ask in parts")
 	}
 	held, err := s.d.Editor.Held(ctx, scope, in.GetLabReportIds())

@@ -122,11 +122,11 @@ func (r *reception) part(p Part) error {
 	return r.file(kind, p.Body)
 }
 
-const mostValue = 64 << 10 // bytes of a plain value
+const maxValue = 64 << 10 // bytes of a plain value
 
 func skip(body io.Reader) error {
-	n, err := io.Copy(io.Discard, io.LimitReader(body, mostValue+1))
-	if err == nil && n > mostValue {
+	n, err := io.Copy(io.Discard, io.LimitReader(body, maxValue+1))
+	if err == nil && n > maxValue {
 		return apperr.New(apperr.Invalid, "VALUE_TOO_LARGE",
 			"the form has a value of more than 64 KiB; send word_file and pdf_file alone")
 	}

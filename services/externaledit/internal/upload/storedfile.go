@@ -16,8 +16,8 @@ const blockBytes = 512 << 10
 // A document that was written in one go is fetched about once. More than this, in its own size and in blocks, is asked
 // of the store only by a directory that has its parts in another order, which would cost a request each.
 const (
-	mostFetchedTimes  = 4
-	mostFetchedBlocks = 8
+	maxFetchedTimes  = 4
+	maxFetchedBlocks = 8
 )
 
 var errScattered = apperr.New(apperr.Invalid, "WORD_SCATTERED",
@@ -44,7 +44,7 @@ type block struct {
 
 func newStoredFile(ctx context.Context, files Files, scope authn.LabScope, key string, size int64) *storedFile {
 	return &storedFile{ctx: ctx, files: files, scope: scope, key: key, size: size,
-		left: mostFetchedTimes*size + mostFetchedBlocks*blockBytes}
+		left: maxFetchedTimes*size + maxFetchedBlocks*blockBytes}
 }
 
 func (f *storedFile) ReadAt(p []byte, offset int64) (int, error) {

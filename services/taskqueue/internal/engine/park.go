@@ -39,13 +39,13 @@ func (k shardKeys) listOf(g Group) string {
 	return fmt.Sprintf("%s%016x", k.the(groupKey), h.Sum64())
 }
 
-// mostGroups bounds one look at the groups of a shard; the others get their turn when these went.
-const mostGroups = 2000
+// maxGroups bounds one look at the groups of a shard; the others get their turn when these went.
+const maxGroups = 2000
 
 // Groups lists the groups of a shard that have parked jobs.
 func (r *Redis) Groups(ctx context.Context, shard int) ([]Group, error) {
 	pipe := r.rdb.Pipeline()
-	names := pipe.ZRange(ctx, keysOf(shard).the(groupsKey), 0, mostGroups-1)
+	names := pipe.ZRange(ctx, keysOf(shard).the(groupsKey), 0, maxGroups-1)
 	err := r.send(ctx, pipe, "list the groups of parked jobs")
 	list := make([]Group, 0, len(names.Val()))
 	for _, name := range names.Val() {

@@ -47,8 +47,8 @@ const (
 	purgeEvery = 10 * time.Minute
 	// forgetAfter is how long a result stays in Redis that is in the archive: callers ask most soon after the end.
 	forgetAfter = time.Minute
-	// mostKept bounds the ids that wait for it, which is memory of this process.
-	mostKept = 100_000
+	// maxKept bounds the ids that wait for it, which is memory of this process.
+	maxKept = 100_000
 )
 
 // Archive moves ended jobs from Redis into the store: read, write, forget what was observed. A crash between any two
@@ -96,7 +96,7 @@ func (a *Archive) RunOnce(ctx context.Context, leads func(shard int) bool) error
 
 // forget takes results out of Redis that have been in the archive for a while.
 func (a *Archive) forget(ctx context.Context) error {
-	for len(a.kept) > 0 && (a.ids > mostKept || a.Clock.Now().Sub(a.kept[0].at) >= forgetAfter) {
+	for len(a.kept) > 0 && (a.ids > maxKept || a.Clock.Now().Sub(a.kept[0].at) >= forgetAfter) {
 		if err := a.Queue.ForgetResults(ctx, a.kept[0].ids); err != nil {
 			return fmt.Errorf("forget archived results: %w", err)
 		}
@@ -122,7 +122,7 @@ func (a *Archive) move(ctx context.Context, shard int) (int, error) {
 	if len(results) > 0 {
 		a.kept, a.ids = append(a.kept, written{a.Clock.Now(), results}), a.ids+len(results)
 	}
-	if a.ids > mostKept {
+	if a.ids > maxKept {
 		return len(ends.IDs), a.forget(ctx)
 	}
 	return len(ends.IDs), nil

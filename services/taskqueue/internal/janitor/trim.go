@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// mostPages are what one pass forgets of the surplus; the next one continues.
-const mostPages = 200
+// maxPages are what one pass forgets of the surplus; the next one continues.
+const maxPages = 200
 
 // trimOld forgets the dead of a shard that are too old.
 func (j *Janitor) trimOld(ctx context.Context, shard int) error {
@@ -44,7 +44,7 @@ func (j *Janitor) trimSurplus(ctx context.Context) error {
 			j.dead += p.Jobs
 		}
 	}
-	for range mostPages {
+	for range maxPages {
 		flow, over := j.largest(held)
 		if over <= 0 {
 			return nil

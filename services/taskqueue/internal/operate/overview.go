@@ -55,8 +55,8 @@ func sortAlone(list []Alone) {
 	})
 }
 
-// mostLeft bounds the list: beyond that many, which ones matters no more.
-const mostLeft = 50
+// maxLeft bounds the list: beyond that many, which ones matters no more.
+const maxLeft = 50
 
 // Overview measures the queue.
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
@@ -95,7 +95,7 @@ func leftOf(h engine.Holds) []Alone {
 		list = append(list, l)
 	}
 	sortAlone(list)
-	return list[:min(mostLeft, len(list))]
+	return list[:min(maxLeft, len(list))]
 }
 
 // aheadHours is how far the schedule is told hour by hour.

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 )
 
-// mostPauses bounds what is paused at a time: every claim names the paused laboratories.
-const mostPauses = 200
+// maxPauses bounds what is paused at a time: every claim names the paused laboratories.
+const maxPauses = 200
 
 // Paused tells what was paused or resumed.
 type Paused struct {
@@ -46,7 +46,7 @@ func (o *Operator) pause(ctx context.Context, t engine.Target) error {
 	if err != nil {
 		return err
 	}
-	if _, again := known[t]; !again && len(known) >= mostPauses {
+	if _, again := known[t]; !again && len(known) >= maxPauses {
 		return apperr.New(apperr.Conflict, "TOO_MANY_PAUSES",
 			fmt.Sprintf("%d things are paused already; resume some, or pause a channel", len(known)))
 	}

@@ -148,8 +148,8 @@ type bandSet struct {
 	printed []callout.Printed
 }
 
-// mostBands is how many different ranges, and sets of them, are remembered, about 1 KiB each, before all are forgotten.
-const mostBands = 20_000
+// maxBands is how many different ranges, and sets of them, are remembered, about 1 KiB each, before all are forgotten.
+const maxBands = 20_000
 
 func (b *bands) read(row *formatRow) *parsedBand {
 	key := make([]byte, 0, 192)
@@ -166,7 +166,7 @@ func (b *bands) read(row *formatRow) *parsedBand {
 	p.printed = printed(&g, p.band)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.parsed == nil || len(b.parsed) >= mostBands {
+	if b.parsed == nil || len(b.parsed) >= maxBands {
 		b.parsed = map[string]*parsedBand{}
 	}
 	b.last++ // a number is never given twice, so a set that is remembered longer than its ranges stays right
@@ -195,7 +195,7 @@ func (b *bands) set(ranges []readRange) *bandSet {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.sets == nil || len(b.sets) >= mostBands {
+	if b.sets == nil || len(b.sets) >= maxBands {
 		b.sets = map[string]*bandSet{}
 	}
 	b.sets[string(key)] = set

@@ -12,8 +12,8 @@ const (
 	// recentFor is how long a list or a board may show limits that were changed meanwhile. Nothing is decided by them: who
 	// evaluates, or records a callout, reads the formats in its transaction.
 	recentFor = 5 * time.Second
-	// mostRecent is how many tests are remembered, some KiB each, before all are forgotten.
-	mostRecent = 5_000
+	// maxRecent is how many tests are remembered, some KiB each, before all are forgotten.
+	maxRecent = 5_000
 )
 
 // recent remembers the formats that may call something critical, by test.
@@ -65,7 +65,7 @@ func (r *recent) find(tests []int64, now time.Time) (found callout.Formats, miss
 func (r *recent) keep(tests []int64, formats callout.Formats, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.byTest == nil || len(r.byTest)+len(tests) > mostRecent {
+	if r.byTest == nil || len(r.byTest)+len(tests) > maxRecent {
 		r.byTest = map[int64]recentTest{}
 	}
 	for _, test := range tests {

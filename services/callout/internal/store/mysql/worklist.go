@@ -125,8 +125,8 @@ func (s *Store) LastClosed(ctx context.Context, scope authn.LabScope, v callout.
 	return atOrZero(last), wrap("read last callout", err)
 }
 
-// mostFigures bounds how many callouts a summary reads.
-const mostFigures = 200_000
+// maxFigures bounds how many callouts a summary reads.
+const maxFigures = 200_000
 
 func (s *Store) Figures(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time,
@@ -156,7 +156,7 @@ func (s *Store) Figures(
 		"read callout times",
 		"SELECT closed_at - detected_at FROM callout_episode WHERE lab_id = ? AND detected_at >= ?"+
 			" AND detected_at < ? AND closed_by = 'called'"+ownReport+" ORDER BY detected_at DESC LIMIT ?",
-		append(append([]any{scope.LabID(), from.UnixMilli(), to.UnixMilli()}, doctor...), mostFigures),
+		append(append([]any{scope.LabID(), from.UnixMilli(), to.UnixMilli()}, doctor...), maxFigures),
 		func(r *sql.Rows) error {
 			var ms int64
 			if err := r.Scan(&ms); err != nil {

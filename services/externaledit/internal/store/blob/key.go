@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	mostKey   = 512 // bytes, half of what S3 and the columns of paths take
+	maxKey   = 512 // bytes, half of what S3 and the columns of paths take
 	labFolder = "labs/"
 )
 
@@ -23,7 +23,7 @@ var ErrKeyInvalid = apperr.New(
 
 // checkKey refuses what could leave its folder, mean two things, or be taken for a file of the store's own.
 func checkKey(key string) error {
-	if len(key) > mostKey || key == "." || !fs.ValidPath(key) || strings.HasSuffix(key, temporary) ||
+	if len(key) > maxKey || key == "." || !fs.ValidPath(key) || strings.HasSuffix(key, temporary) ||
 		strings.HasSuffix(key, attributes) {
 		return ErrKeyInvalid
 	}

@@ -40,11 +40,11 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 			if claims > 3*messages { // one to learn of the pause, one to be sent, and the trials
 				t.Errorf("retry %d: %d claims", retry, claims)
 			}
-			mostFailed := 0
+			maxFailed := 0
 			if retry == 0 {
-				mostFailed = asked
+				maxFailed = asked
 			}
-			if ended[job.Failed] > mostFailed || ended[job.Finished]+ended[job.Failed] != messages {
+			if ended[job.Failed] > maxFailed || ended[job.Finished]+ended[job.Failed] != messages {
 				t.Errorf("retry %d: %v, %d were asked for", retry, ended, asked)
 			}
 		})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/pkg/testkit/link"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 func lockOf(purpose string) mysqldb.Lock {
@@ -120,14 +120,14 @@ func TestALeaderThatIsIdleKeepsItsSession(t *testing.T) {
 // services.
 func TestAnotherLeadsWhenTheLeadersNodeVanishes(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]func(*link.Link){
-		"silent": (*link.Link).Silence, "answers are lost": (*link.Link).SilenceAnswers,
-		"requests are lost": (*link.Link).SilenceRequests, "cut": (*link.Link).Cut,
+	for name, fault := range map[string]func(*netfault.Link){
+		"silent": (*netfault.Link).Silence, "answers are lost": (*netfault.Link).SilenceAnswers,
+		"requests are lost": (*netfault.Link).SilenceRequests, "cut": (*netfault.Link).Cut,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			db, dsn := mysqltest.Open(t)
-			node := link.New(t, mysqltest.Address(t, dsn))
+			node := netfault.New(t, mysqltest.Address(t, dsn))
 			first := newLeader(t, mysqltest.Via(t, dsn, node.Addr(), sessionTimeout()), "test")
 			second := newLeader(t, db, "test")
 			started, stopped := make(chan struct{}), make(chan time.Time, 1)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/pkg/testkit/link"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 // TestTheMessagesOfAVanishedNodeAreDeliveredByAnother: the leader's node loses its network without a farewell, in the
@@ -23,7 +23,7 @@ func TestTheMessagesOfAVanishedNodeAreDeliveredByAnother(t *testing.T) {
 		sessionTimeout = 0
 	}
 	b := setup(t)
-	node := link.New(t, mysqltest.Address(t, b.dsn))
+	node := netfault.New(t, mysqltest.Address(t, b.dsn))
 	direct, vanishing := b.db, mysqltest.Via(t, b.dsn, node.Addr(), sessionTimeout)
 	quick := func(c *outbox.Config) { c.PollInterval = 100 * time.Millisecond }
 	b.db = vanishing

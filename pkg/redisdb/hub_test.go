@@ -9,15 +9,15 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
 // linkedHub returns a hub that reaches its server over the link, and a client that does without.
-func linkedHub(t *testing.T) (*redisdb.Hub, *link.Link, *redis.Client) {
+func linkedHub(t *testing.T) (*redisdb.Hub, *netfault.Link, *redis.Client) {
 	t.Helper()
 	server := redistest.Start(t)
-	l := link.New(t, server.Addr)
+	l := netfault.New(t, server.Addr)
 	client := redis.NewClient(&redis.Options{Addr: l.Addr()})
 	hub := redisdb.NewHub(client)
 	t.Cleanup(func() {
@@ -31,7 +31,7 @@ func linkedHub(t *testing.T) (*redisdb.Hub, *link.Link, *redis.Client) {
 // TestPagesThatCannotListenAreToldSo: each page waits for itself. In turn, each would wait for all those before it.
 func TestPagesThatCannotListenAreToldSo(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]func(*link.Link){"silent": (*link.Link).Silence, "cut": (*link.Link).Cut} {
+	for name, fault := range map[string]func(*netfault.Link){"silent": (*netfault.Link).Silence, "cut": (*netfault.Link).Cut} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hub, l, client := linkedHub(t)

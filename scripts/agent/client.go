@@ -35,7 +35,7 @@ type client struct {
 const (
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 3 * time.Minute
-	maxAnswer    = 1 << 20
+	maxAnswer     = 1 << 20
 )
 
 // newHTTPClient returns a client that gives up on a platform that does not answer; calls have deadlines of their own.

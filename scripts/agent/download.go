@@ -12,7 +12,7 @@ import (
 
 const (
 	downloadTimeout = 10 * time.Minute // of the largest document on a slow line
-	maxDocument    = 50 << 20         // bytes, the platform's limit of Word documents
+	maxDocument     = 50 << 20         // bytes, the platform's limit of Word documents
 )
 
 var errTooLarge = errors.New("the document is larger than 50 MB, which the platform would not take back")

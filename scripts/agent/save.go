@@ -22,7 +22,7 @@ type saver struct {
 
 const (
 	firstPause = time.Second
-	maxPause  = time.Minute
+	maxPause   = time.Minute
 )
 
 // saveIfDue uploads the document when it changed and is not being written. What passes by itself is said and tried

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 // hurry runs callout with short deadlines, and so many escalations of a report, until the test ends.
@@ -274,12 +274,12 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 
 // engineLinks starts the services of the loop again, each with a link to the engine that holds its state. It returns the
 // links by service.
-func engineLinks(t *testing.T) map[string]*link.Link {
+func engineLinks(t *testing.T) map[string]*netfault.Link {
 	t.Helper()
-	links := map[string]*link.Link{}
+	links := map[string]*netfault.Link{}
 	through := func(service, variable string) []string {
 		own := stack.Endpoints.Environ[service]
-		links[service] = link.New(t, net.JoinHostPort(own[variable+"_HOST"], own[variable+"_PORT"]))
+		links[service] = netfault.New(t, net.JoinHostPort(own[variable+"_HOST"], own[variable+"_PORT"]))
 		return []string{variable + "_HOST", "127.0.0.1", variable + "_PORT", fmt.Sprint(links[service].Port())}
 	}
 	hurry(t, "2", through("callout", "CALLOUT_DB")...)

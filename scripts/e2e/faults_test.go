@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 // answerWithin is a caller's deadline of ten seconds, with room for a busy machine.
@@ -22,19 +22,19 @@ const answerWithin = 15 * time.Second
 // networkFaults are what a network does to an engine. A slow one delays each packet by a tenth of a second.
 var networkFaults = []struct {
 	name   string
-	begin  func(*link.Link)
+	begin  func(*netfault.Link)
 	passes bool // the caller is answered nevertheless
 }{
-	{"silent", (*link.Link).Silence, false},
-	{"half-open", (*link.Link).SilenceAnswers, false},
-	{"slow", func(l *link.Link) { l.Slow(100*time.Millisecond, 64<<10) }, true},
-	{"cut", (*link.Link).Cut, false},
+	{"silent", (*netfault.Link).Silence, false},
+	{"half-open", (*netfault.Link).SilenceAnswers, false},
+	{"slow", func(l *netfault.Link) { l.Slow(100*time.Millisecond, 64<<10) }, true},
+	{"cut", (*netfault.Link).Cut, false},
 }
 
 // linked is a rerun service and a gateway of the test's own, with a link to each engine and between them.
 type linked struct {
 	base  string // of the gateway
-	links map[string]*link.Link
+	links map[string]*netfault.Link
 }
 
 func startLinked(t *testing.T) linked {
@@ -44,10 +44,10 @@ func startLinked(t *testing.T) linked {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := linked{links: map[string]*link.Link{
-		"MySQL":          link.New(t, mysqlAddress("rerun", "RERUN")),
-		"Redis":          link.New(t, net.JoinHostPort(own["RERUN_KV_HOST"], own["RERUN_KV_PORT"])),
-		"document store": link.New(t, documents.Host),
+	l := linked{links: map[string]*netfault.Link{
+		"MySQL":          netfault.New(t, mysqlAddress("rerun", "RERUN")),
+		"Redis":          netfault.New(t, net.JoinHostPort(own["RERUN_KV_HOST"], own["RERUN_KV_PORT"])),
+		"document store": netfault.New(t, documents.Host),
 	}}
 	documents.Host = l.links["document store"].Addr()
 	service := startReplica(t, "rerun", "RERUN", map[string]string{
@@ -56,7 +56,7 @@ func startLinked(t *testing.T) linked {
 		"RERUN_MONGO_URI": documents.String(),
 	})
 	await.True(t, "rerun behind links", service.ready)
-	l.links["gRPC"] = link.New(t, "127.0.0.1:"+service.env["RERUN_GRPC_PORT"])
+	l.links["gRPC"] = netfault.New(t, "127.0.0.1:"+service.env["RERUN_GRPC_PORT"])
 	gateway := startProgram(t, "gateway", "GATEWAY", map[string]string{
 		"GATEWAY_PORT": freePort(t), "GATEWAY_INTERNAL_PORT": freePort(t), "GATEWAY_ADMIN_PORT": freePort(t),
 		"GATEWAY_RERUN_ADDR": l.links["gRPC"].Addr(),

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 const (
@@ -43,7 +43,7 @@ func (g *gateways) start(t *testing.T) {
 	}
 	maps.Copy(settings, g.settings)
 	g.add(startProgram(t, "gateway", "GATEWAY", settings))
-	l := link.New(t, net.JoinHostPort(host, g.port))
+	l := netfault.New(t, net.JoinHostPort(host, g.port))
 	l.Slow(networkDelay, 0)
 	g.links.Store(host, l.Addr())
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 // announceWithin is promised for a critical result whose node vanished.
@@ -21,7 +21,7 @@ const announceWithin = time.Minute
 func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) {
 	const bill = 979_800
 	ways := map[string]string{"rerun": "RERUN", "callout": "CALLOUT", "notifications": "NOTIFICATIONS"}
-	node := link.New(t, mysqlAddress("rerun", "RERUN"))
+	node := netfault.New(t, mysqlAddress("rerun", "RERUN"))
 	for service, prefix := range ways { // the vanishing replica first, so that it leads
 		if err := stack.Stop(service); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 // long reports whether the long forms were asked for.
@@ -37,8 +37,8 @@ type field struct {
 	admin     *sql.DB // as root: not stopped by what stops the consumers
 	consumer  *sql.DB // as the consumers' user
 	index     *indexProxy
-	database  *link.Link
-	binlog    *link.Link
+	database  *netfault.Link
+	binlog    *netfault.Link
 	consumers []*consumer
 	program   string
 }
@@ -51,8 +51,8 @@ func newField(t *testing.T, program string, seed uint64) *field {
 	for _, db := range []*sql.DB{f.admin, f.consumer} {
 		db.SetMaxIdleConns(0) // none that an earlier fault has broken
 	}
-	f.database = link.New(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
-	f.binlog = link.New(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
+	f.database = netfault.New(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
+	f.binlog = netfault.New(t, net.JoinHostPort(own["CDC_DB_HOST"], own["CDC_DB_PORT"]))
 	if err := admitConsumers(f.admin); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func freeze(name string, d time.Duration) fault {
 	}}
 }
 
-func cut(name string, p *link.Link, d time.Duration) fault {
+func cut(name string, p *netfault.Link, d time.Duration) fault {
 	return fault{"cut " + name, func() error {
 		p.Cut()
 		rest(d)

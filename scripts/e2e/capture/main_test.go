@@ -18,7 +18,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/pkg/testkit/freeport"
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
@@ -29,7 +29,7 @@ var (
 	// platform is the one platform of this test binary; tests that use it are not parallel.
 	platform *sandbox.Sandbox
 	// broker is the link over which every client of the platform reaches Kafka.
-	broker *link.Link
+	broker *netfault.Link
 )
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	var err error
-	if broker, err = link.Listen(); err != nil {
+	if broker, err = netfault.Listen(); err != nil {
 		fmt.Fprintln(os.Stderr, "capture:", err)
 		return 1
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 // answerWithin is a search's deadline of five seconds, with room for a busy machine.
@@ -23,18 +23,18 @@ func faultLasts() time.Duration {
 
 var networkFaults = []struct {
 	name  string
-	begin func(*link.Link)
+	begin func(*netfault.Link)
 }{
-	{"silent", (*link.Link).Silence},
-	{"half-open", (*link.Link).SilenceAnswers},
-	{"slow", func(l *link.Link) { l.Slow(100*time.Millisecond, 1<<20) }},
-	{"cut", (*link.Link).Cut},
+	{"silent", (*netfault.Link).Silence},
+	{"half-open", (*netfault.Link).SilenceAnswers},
+	{"slow", func(l *netfault.Link) { l.Slow(100*time.Millisecond, 1<<20) }},
+	{"cut", (*netfault.Link).Cut},
 }
 
 // TestWhatASearchSeesOfAFaultInTheNetwork prints a table: for Kafka and for the index what a search is answered during
 // each fault, and how long after it a patient is found who was registered meanwhile. None is lost.
 func TestWhatASearchSeesOfAFaultInTheNetwork(t *testing.T) {
-	index := link.New(t, hostOf(platform.Endpoints.Elasticsearch))
+	index := netfault.New(t, hostOf(platform.Endpoints.Elasticsearch))
 	behindLink(t, "search", map[string]string{"SEARCH_ES_URL": "http://" + index.Addr()})
 	behindLink(t, "cdc", map[string]string{"CDC_ES_URL": "http://" + index.Addr()})
 	mine, next := user(t, ownLab, 5), int64(948_000)
@@ -49,7 +49,7 @@ func TestWhatASearchSeesOfAFaultInTheNetwork(t *testing.T) {
 	var table strings.Builder
 	for _, engine := range []struct {
 		name string
-		link *link.Link
+		link *netfault.Link
 	}{{"Kafka", broker}, {"Elasticsearch", index}} {
 		for _, fault := range networkFaults {
 			fault.begin(engine.link)

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 // fault is something that is broken on purpose for a while.
@@ -46,11 +46,11 @@ var classes = []class{
 	{"freeze-service", "SIGSTOP: it holds its connections and says nothing; then SIGCONT", (*platform).allServices, 4 * time.Second, freeze},
 	{"kill-engine", "kill -9, and a start on the same data", (*platform).allEngines, 2 * time.Second, kill},
 	{"freeze-engine", "SIGSTOP, then SIGCONT", (*platform).allEngines, 4 * time.Second, freeze},
-	{"silent", "the network before an engine or a service carries nothing, and tells no one", (*platform).linked, 5 * time.Second, weather((*link.Link).Silence)},
-	{"half-open", "requests arrive, answers do not", (*platform).linked, 5 * time.Second, weather((*link.Link).SilenceAnswers)},
+	{"silent", "the network before an engine or a service carries nothing, and tells no one", (*platform).linked, 5 * time.Second, weather((*netfault.Link).Silence)},
+	{"half-open", "requests arrive, answers do not", (*platform).linked, 5 * time.Second, weather((*netfault.Link).SilenceAnswers)},
 	{"slow", "each packet takes a tenth of a second, at 64 KiB/s", (*platform).linked, 5 * time.Second,
-		weather(func(l *link.Link) { l.Slow(100*time.Millisecond, 64<<10) })},
-	{"cut", "connections are reset, and new ones too", (*platform).linked, 3 * time.Second, weather((*link.Link).Cut)},
+		weather(func(l *netfault.Link) { l.Slow(100*time.Millisecond, 64<<10) })},
+	{"cut", "connections are reset, and new ones too", (*platform).linked, 3 * time.Second, weather((*netfault.Link).Cut)},
 	{"full-disk", "no byte is free where it writes", (*platform).smallDisks, 4 * time.Second, fullDisk},
 	{"clock", "its clock goes a minute ahead (MySQL and Redis, where libfaketime is installed)", (*platform).skewable,
 		6 * time.Second, skew},
@@ -148,7 +148,7 @@ func freeze(p *platform, name string) (begin, end func(context.Context) error) {
 	return send(syscall.SIGSTOP), send(syscall.SIGCONT)
 }
 
-func weather(worsen func(*link.Link)) func(*platform, string) (begin, end func(context.Context) error) {
+func weather(worsen func(*netfault.Link)) func(*platform, string) (begin, end func(context.Context) error) {
 	return func(p *platform, name string) (begin, end func(context.Context) error) {
 		return func(context.Context) error { worsen(p.links[name]); return nil },
 			func(context.Context) error { p.links[name].Pass(); return nil }

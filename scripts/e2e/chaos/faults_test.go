@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
 func TestTheSameSeedBreaksTheSameThings(t *testing.T) {
 	t.Parallel()
 	p := &platform{Sandbox: &sandbox.Sandbox{}, services: []string{"gateway", "rerun"}, engines: []string{"mysql", "redis"},
-		links: map[string]*link.Link{"mysql": nil, "rerun": nil}}
+		links: map[string]*netfault.Link{"mysql": nil, "rerun": nil}}
 	play := func(seed uint64) (told []string) {
 		all, err := p.chosen("all")
 		if err != nil {
@@ -38,7 +38,7 @@ func TestTheSameSeedBreaksTheSameThings(t *testing.T) {
 
 func TestSettingsLeadOverALink(t *testing.T) {
 	t.Parallel()
-	l := link.New(t, "127.0.0.1:28030")
+	l := netfault.New(t, "127.0.0.1:28030")
 	environ := map[string]string{"A_DB_HOST": "127.0.0.1", "A_DB_PORT": "28030", "A_GRPC_PORT": "28030",
 		"A_KV_URL": "redis://127.0.0.1:28030/0", "A_WEBHOOK": "http://127.0.0.1:2803"}
 	reroute(environ, "127.0.0.1:28030", l)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
 
@@ -20,7 +20,7 @@ func (p *platform) serveObjects() error {
 	if err := p.StartObjects(p.objectsFolder(), address); err != nil {
 		return err
 	}
-	l, err := link.Listen()
+	l, err := netfault.Listen()
 	if err != nil {
 		return err
 	}

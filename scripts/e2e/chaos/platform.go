@@ -16,7 +16,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
@@ -30,24 +30,24 @@ var settings = []string{
 // platform is a whole platform whose engines and services speak to each other over links.
 type platform struct {
 	*sandbox.Sandbox
-	links    map[string]*link.Link // by the engine or service that is behind
-	disks    map[string]string     // small file systems: the folder, by what writes there
+	links    map[string]*netfault.Link // by the engine or service that is behind
+	disks    map[string]string         // small file systems: the folder, by what writes there
 	services []string
 	engines  []string
 
-	primary    string     // of the database
-	core       *link.Link // leads the laboratory's core and the checker there, and is never broken
-	replica    *replica   // the last one
-	generation int        // how many there were
+	primary    string         // of the database
+	core       *netfault.Link // leads the laboratory's core and the checker there, and is never broken
+	replica    *replica       // the last one
+	generation int            // how many there were
 }
 
 // start runs a platform; remove ends it. One that nothing will break has no links and no small disks.
 func start(ctx context.Context, breakable bool) (*platform, error) {
-	broker, err := link.Listen()
+	broker, err := netfault.Listen()
 	if err != nil {
 		return nil, err
 	}
-	p := &platform{links: map[string]*link.Link{"kafka": broker}, disks: map[string]string{}}
+	p := &platform{links: map[string]*netfault.Link{"kafka": broker}, disks: map[string]string{}}
 	if p.Sandbox, err = sandbox.Build(ctx, append(settings, "LAB_KAFKA_ADVERTISED="+broker.Addr())...); err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (p *platform) linkAll() error {
 		behind[service] = address
 	}
 	for name, address := range behind {
-		l, err := link.Listen()
+		l, err := netfault.Listen()
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (p *platform) linkAll() error {
 			reroute(environ, address, l)
 		}
 	}
-	if p.core, err = link.Listen(); err != nil {
+	if p.core, err = netfault.Listen(); err != nil {
 		return err
 	}
 	p.core.Serve(database.Addr)
@@ -127,7 +127,7 @@ func (p *platform) linkAll() error {
 }
 
 // reroute replaces an address in settings. A port alone is that of an engine, unless the service listens on it itself.
-func reroute(environ map[string]string, address string, l *link.Link) {
+func reroute(environ map[string]string, address string, l *netfault.Link) {
 	_, port, _ := net.SplitHostPort(address)
 	for key, value := range environ {
 		own := strings.HasSuffix(key, "_GRPC_PORT")

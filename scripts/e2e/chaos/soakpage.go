@@ -14,8 +14,8 @@ const (
 	maxPart, maxMemory, maxCount = 0.05, 6 << 20, 10
 	maxFaster, maxKept, maxBytes = 1.25, 100, 2 << 20
 	// Engines write their data again now and then, and reserve what they will need.
-	maxData           = 32 << 20
-	maxMedian float64 = 1.5
+	maxData            = 32 << 20
+	maxMedian  float64 = 1.5
 	moreMedian         = 5 * time.Millisecond
 )
 

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	maxSpans     = 50_000
-	maxTraces    = 100
+	maxSpans      = 50_000
+	maxTraces     = 100
 	headerTimeout = 5 * time.Second
 )
 

@@ -33,7 +33,7 @@ func (p Paise) Rupees() float64 { return float64(p) / perRupee }
 type Percent int64
 
 const (
-	perPercent  = 10_000
+	perPercent = 10_000
 	maxPercent = 1000*perPercent - 1 // what the column holds
 )
 

@@ -87,7 +87,7 @@ func (c *Callout) heard() bool { return callout.Meta{ReadBack: c.ReadBack, Outco
 
 // Limits of what is stored, in characters.
 const (
-	maxNames    = 20
+	maxNames     = 20
 	longestName  = 255
 	longestText  = 5000
 	clockLeeway  = time.Minute // a caller's clock may be ahead of ours

@@ -59,13 +59,13 @@ type Corrected struct {
 // CorrectedWithin is how long corrections are listed; MaxCorrected how many.
 const (
 	CorrectedWithin = 72 * time.Hour
-	MaxCorrected   = 100
+	MaxCorrected    = 100
 )
 
 // UnclearWithin is how long values that cannot be judged are listed; MaxUnclear how many reports.
 const (
 	UnclearWithin = 72 * time.Hour
-	MaxUnclear   = 100
+	MaxUnclear    = 100
 )
 
 // Open is the worklist at a moment.

@@ -21,7 +21,7 @@ import (
 const (
 	readTimeout  = 15 * time.Second
 	writeTimeout = 90 * time.Second // a new configuration is tried out: the database is asked
-	maxBytes    = 16 << 20         // of an answer
+	maxBytes     = 16 << 20         // of an answer
 )
 
 // A worker that is rebalancing answers 409 for a moment.

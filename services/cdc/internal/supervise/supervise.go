@@ -21,7 +21,7 @@ import (
 // as one.
 const (
 	firstPause = 10 * time.Second
-	maxPause  = time.Minute
+	maxPause   = time.Minute
 	stable     = 2 * time.Minute // up for this long: the failure is over
 	taskless   = time.Minute     // running without a task for this long: a failure that the runtime does not call one
 )

@@ -26,7 +26,7 @@ func beta(x, a, b float64) float64 {
 }
 
 const (
-	maxTerms = 1000 // a hundred are enough for ten thousand cells
+	maxTerms  = 1000 // a hundred are enough for ten thousand cells
 	precision = 1e-12
 	tiny      = 1e-300 // instead of a division by zero
 )

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	maxCarry = 256      // bytes that a name or keyword may need from the next write
+	maxCarry  = 256      // bytes that a name or keyword may need from the next write
 	tailBytes = 1024     // where the end marker must be
-	maxObjS  = 4 << 20  // bytes of one compressed object stream
-	maxAhead = 4096     // from the name ObjStm to its stream
+	maxObjS   = 4 << 20  // bytes of one compressed object stream
+	maxAhead  = 4096     // from the name ObjStm to its stream
 	objSBytes = 64 << 20 // what all object streams of a file may inflate to
 )
 

@@ -20,7 +20,7 @@ const (
 
 	contentTypes = "[Content_Types].xml"
 	mainPart     = "word/document.xml"
-	maxTypes    = 4 << 20 // bytes of contentTypes
+	maxTypes     = 4 << 20 // bytes of contentTypes
 	embeddings   = "word/embeddings/"
 	encryptedBit = 1
 )

@@ -13,7 +13,7 @@ import (
 // How many revisions are listed.
 const (
 	usualRevisions = 50
-	maxRevisions  = 200
+	maxRevisions   = 200
 )
 
 // ListRevisions lists saves of a report, the newest first.

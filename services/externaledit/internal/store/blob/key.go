@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxKey   = 512 // bytes, half of what S3 and the columns of paths take
+	maxKey    = 512 // bytes, half of what S3 and the columns of paths take
 	labFolder = "labs/"
 )
 

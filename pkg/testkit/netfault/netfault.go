@@ -1,9 +1,9 @@
-// Package link owns the network between a test's program and an engine: a TCP proxy that passes everything until the
+// Package netfault owns the network between a test's program and an engine: a TCP proxy that passes everything until the
 // test tells it to misbehave as networks do when a node loses power, a machine freezes or packets are dropped.
 //
 // kill -9 sends FIN and is noticed at once. Silence is what a lost node looks like: no one hears anything, and no one
 // is told that the other side is gone.
-package link
+package netfault
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package link_test
+package netfault_test
 
 import (
 	"bufio"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/testkit/link"
+	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
 const (
@@ -67,7 +67,7 @@ type caller struct {
 	in   *bufio.Reader
 }
 
-func call(t *testing.T, l *link.Link) *caller {
+func call(t *testing.T, l *netfault.Link) *caller {
 	t.Helper()
 	conn, err := (&net.Dialer{Timeout: late}).DialContext(t.Context(), "tcp", l.Addr())
 	if err != nil {
@@ -122,7 +122,7 @@ func (e *engine) expect(t *testing.T, within time.Duration, want string) {
 func TestASilentLinkHoldsEverythingBackAndTellsNobody(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	l := link.New(t, e.address)
+	l := netfault.New(t, e.address)
 	old := call(t, l)
 	old.say("one")
 	e.expect(t, late, "one")
@@ -144,7 +144,7 @@ func TestASilentLinkHoldsEverythingBackAndTellsNobody(t *testing.T) {
 func TestASilentLinkDoesNotTellOfTheEndOfAConnection(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	l := link.New(t, e.address)
+	l := netfault.New(t, e.address)
 	left, left2 := call(t, l), call(t, l)
 	left.say("one")
 	left2.say("two")
@@ -166,7 +166,7 @@ func TestASilentLinkDoesNotTellOfTheEndOfAConnection(t *testing.T) {
 func TestAHalfOpenLinkCarriesOneDirection(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	l := link.New(t, e.address)
+	l := netfault.New(t, e.address)
 	c := call(t, l)
 	c.say("one")
 	e.expect(t, late, "one")
@@ -190,7 +190,7 @@ func TestAHalfOpenLinkCarriesOneDirection(t *testing.T) {
 func TestACutLinkResetsConnectionsAndTakesNoNewOnesUntilItPasses(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	l := link.New(t, e.address)
+	l := netfault.New(t, e.address)
 	c := call(t, l)
 	c.say("one")
 	c.expect(late, "you said: one")
@@ -209,7 +209,7 @@ func TestACutLinkResetsConnectionsAndTakesNoNewOnesUntilItPasses(t *testing.T) {
 func TestASlowLinkTakesItsTime(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	l := link.New(t, e.address)
+	l := netfault.New(t, e.address)
 	c := call(t, l)
 	const latency = 60 * time.Millisecond
 	l.Slow(latency, 0)
@@ -231,7 +231,7 @@ func TestASlowLinkTakesItsTime(t *testing.T) {
 func TestWhatWasSentBeforeTheEndArrives(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
-	l := link.New(t, e.address)
+	l := netfault.New(t, e.address)
 	c := call(t, l)
 	c.say("one")
 	c.say("two")
@@ -245,7 +245,7 @@ func TestWhatWasSentBeforeTheEndArrives(t *testing.T) {
 
 func TestALinkMayBeMadeBeforeItsEngineIsKnown(t *testing.T) {
 	t.Parallel()
-	l, err := link.Listen()
+	l, err := netfault.Listen()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,13 +267,13 @@ func TestACallerOfAnEngineThatIsAwayIsHungUpOn(t *testing.T) {
 	}
 	cancel()
 	_ = listener.Close()
-	call(t, link.New(t, listener.Addr().String())).expect(late, "end")
+	call(t, netfault.New(t, listener.Addr().String())).expect(late, "end")
 }
 
 func TestAnAddressMovesToAnotherEngine(t *testing.T) {
 	t.Parallel()
 	previous, next := startEngine(t), startEngine(t)
-	l := link.New(t, previous.address)
+	l := netfault.New(t, previous.address)
 	c := call(t, l)
 	c.say("one")
 	c.expect(late, "you said: one")

@@ -1,5 +1,5 @@
-// Package netfault owns the network between a test's program and an engine: a TCP proxy that passes everything until the
-// test tells it to misbehave as networks do when a node loses power, a machine freezes or packets are dropped.
+// Package netfault owns the network between a test's program and an engine: a TCP proxy that passes everything until
+// the test tells it to misbehave as networks do when a node loses power, a machine freezes or packets are dropped.
 //
 // kill -9 sends FIN and is noticed at once. Silence is what a lost node looks like: no one hears anything, and no one
 // is told that the other side is gone.

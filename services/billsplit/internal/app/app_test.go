@@ -45,14 +45,14 @@ func (c *capture) asked() []*cdcv1.SyncUsersRequest {
 	return c.got
 }
 
-// bench is a running service, and what it calls.
-type bench struct {
+// fixture is a running service, and what it calls.
+type fixture struct {
 	*servicetest.Running
 	capture *capture
 	client  billsplitv1.BillSplitServiceClient
 }
 
-func start(t *testing.T, settings ...string) *bench {
+func start(t *testing.T, settings ...string) *fixture {
 	t.Helper()
 	c := &capture{}
 	address := servicetest.Neighbour(t, func(s grpc.ServiceRegistrar) { cdcv1.RegisterChangeCaptureServiceServer(s, c) })
@@ -61,11 +61,11 @@ func start(t *testing.T, settings ...string) *bench {
 		Settings: append(settings, "BILL_SPLIT_CDC_ADDR="+address),
 	})
 	storetest.Insert(t, r.DB, storetest.Worked())
-	return &bench{r, c, billsplitv1.NewBillSplitServiceClient(r.Conn)}
+	return &fixture{r, c, billsplitv1.NewBillSplitServiceClient(r.Conn)}
 }
 
 // session is a context with the session of a kind of log-in.
-func (b *bench) session(kind string, lab int) context.Context {
+func (b *fixture) session(kind string, lab int) context.Context {
 	return b.Session(fmt.Sprint(kind, lab),
 		fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":77,"full_name":%q}`, kind, lab, "Asha "+canary))
 }

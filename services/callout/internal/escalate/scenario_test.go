@@ -9,15 +9,15 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-func bench(t *testing.T) *storetest.Bench {
+func fixture(t *testing.T) *storetest.Fixture {
 	t.Helper()
 	t.Parallel()
 	c := storetest.NewClock()
-	return storetest.NewBench(t, storetest.Memory(t, c), c)
+	return storetest.NewFixture(t, storetest.Memory(t, c), c)
 }
 
 // timeline prints what the laboratory sees of its two reports.
-func timeline(b *storetest.Bench, what string) {
+func timeline(b *storetest.Fixture, what string) {
 	b.T.Helper()
 	b.T.Logf("%s  %-44s potassium: %-24s haemoglobin: %-24s notices %v", b.Clock.Now().Format("15:04"), what,
 		b.Due(storetest.Potassium), b.Due(storetest.Count), b.Notices())
@@ -26,7 +26,7 @@ func timeline(b *storetest.Bench, what string) {
 // TestALaterResultOfABillIsEscalated: the potassium was escalated to the end, then the haemoglobin of the same bill turned
 // critical, then the potassium was called. The haemoglobin has a full run of its own.
 func TestALaterResultOfABillIsEscalated(t *testing.T) {
-	b := bench(t)
+	b := fixture(t)
 	b.Pending()
 	timeline(b, "potassium 7.1")
 	b.Pass(90 * time.Minute)
@@ -50,7 +50,7 @@ func TestALaterResultOfABillIsEscalated(t *testing.T) {
 
 // TestResultsOfOneBillThatAreDueTogetherAreOneNotice and two entries.
 func TestResultsOfOneBillThatAreDueTogetherAreOneNotice(t *testing.T) {
-	b := bench(t)
+	b := fixture(t)
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
 	b.SetValue(storetest.Count, storetest.CountIndex, "5")
 	b.Judged(12, storetest.Potassium, storetest.Count)
@@ -63,7 +63,7 @@ func TestResultsOfOneBillThatAreDueTogetherAreOneNotice(t *testing.T) {
 
 // TestASplitMovesNoDeadline: a report that goes to another bill a minute before its deadline is escalated in a minute.
 func TestASplitMovesNoDeadline(t *testing.T) {
-	b := bench(t)
+	b := fixture(t)
 	b.Pending()
 	b.Pass(29 * time.Minute)
 	b.MoveToBill(storetest.Potassium, storetest.SecondBill)
@@ -76,7 +76,7 @@ func TestASplitMovesNoDeadline(t *testing.T) {
 
 // TestAnAbsenceIsNotMadeUpForAtOnce: an escalation loop that was down for hours raises once and continues, and omits no escalation.
 func TestAnAbsenceIsNotMadeUpForAtOnce(t *testing.T) {
-	b := bench(t)
+	b := fixture(t)
 	b.Pending()
 	b.Clock.Move(3*time.Hour + 10*time.Minute)
 	b.Pass(2 * time.Minute)
@@ -87,7 +87,7 @@ func TestAnAbsenceIsNotMadeUpForAtOnce(t *testing.T) {
 
 // TestAReportOfAnEarlierReleaseGetsItsDeadline: it waits without one, as its wait began before deadlines were kept.
 func TestAReportOfAnEarlierReleaseGetsItsDeadline(t *testing.T) {
-	b := bench(t)
+	b := fixture(t)
 	b.SetStatus(storetest.Potassium, callout.Pending)
 	b.Pass(time.Minute)
 	b.Want("adopted", b.Due(storetest.Potassium), "level 0, due 09:31:00")

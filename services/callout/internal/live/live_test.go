@@ -16,8 +16,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// bench is one reader of one board, in virtual time.
-type bench struct {
+// fixture is one reader of one board, in virtual time.
+type fixture struct {
 	t      *testing.T
 	signal chan struct{}
 	sees   callout.Visibility
@@ -30,13 +30,13 @@ type bench struct {
 	open  int
 }
 
-func newBench(t *testing.T) *bench {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return &bench{t: t, signal: make(chan struct{}, 1), sees: callout.Visibility{Rule: callout.SessionDepartments, Departments: []int64{4}}}
+	return &fixture{t: t, signal: make(chan struct{}, 1), sees: callout.Visibility{Rule: callout.SessionDepartments, Departments: []int64{4}}}
 }
 
 // Open implements live.Worklist with the rule of departments alone.
-func (b *bench) Open(_ context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Open, error) {
+func (b *fixture) Open(_ context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Open, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.looks++
@@ -52,30 +52,30 @@ func (b *bench) Open(_ context.Context, scope authn.LabScope, v callout.Visibili
 	return o, b.err
 }
 
-func (b *bench) Recent(context.Context, authn.LabScope, callout.Visibility) (worklist.Summary, error) {
+func (b *fixture) Recent(context.Context, authn.LabScope, callout.Visibility) (worklist.Summary, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return worklist.Summary{Open: int64(len(b.items))}, nil
 }
 
-func (b *bench) Listen(context.Context, authn.LabScope) (<-chan struct{}, func(), error) {
+func (b *fixture) Listen(context.Context, authn.LabScope) (<-chan struct{}, func(), error) {
 	return b.signal, func() {}, nil
 }
 
-func (b *bench) Watching(change int) {
+func (b *fixture) Watching(change int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open += change
 }
 
 // count returns how many looks were made and how many boards are open.
-func (b *bench) count() (looks, open int) {
+func (b *fixture) count() (looks, open int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.looks, b.open
 }
 
-type reader struct{ b *bench }
+type reader struct{ b *fixture }
 
 func (r reader) Admitted() error { return nil }
 
@@ -85,7 +85,7 @@ func (r reader) Summary(s worklist.Summary) error { return r.b.say("of %d", s.Op
 
 func (r reader) Alive() error { return r.b.say("alive") }
 
-func (b *bench) say(format string, args ...any) error {
+func (b *fixture) say(format string, args ...any) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.said = append(b.said, fmt.Sprintf(format, args...))
@@ -93,7 +93,7 @@ func (b *bench) say(format string, args ...any) error {
 }
 
 // want checks what was said since the last time.
-func (b *bench) want(said ...string) {
+func (b *fixture) want(said ...string) {
 	b.t.Helper()
 	synctest.Wait()
 	b.mu.Lock()
@@ -105,13 +105,13 @@ func (b *bench) want(said ...string) {
 }
 
 // add lets a result of a department wait.
-func (b *bench) add(id, department int64) {
+func (b *fixture) add(id, department int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.items = append(b.items, worklist.Item{Report: callout.Report{ID: id, Test: callout.Test{DepartmentID: &department}}})
 }
 
-func (b *bench) watch() (ended <-chan error) {
+func (b *fixture) watch() (ended <-chan error) {
 	done := make(chan error, 1)
 	scope, err := authn.Principal{Kind: authn.Service}.Scope(12)
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *bench) watch() (ended <-chan error) {
 func TestABoardHearsOfChangesOfItsDepartmentsOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newFixture(t)
 		ended := b.watch()
 		b.want("0 wait", "of 0")
 		b.add(1, 4)
@@ -159,7 +159,7 @@ func TestABoardHearsOfChangesOfItsDepartmentsOnly(t *testing.T) {
 func TestARunOfSignalsIsFewLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newFixture(t)
 		ended := b.watch()
 		b.want("0 wait", "of 0")
 		for range 1000 { // in a second
@@ -182,7 +182,7 @@ func TestARunOfSignalsIsFewLooks(t *testing.T) {
 func TestAStoreThatIsAwayEndsTheStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newFixture(t)
 		ended := b.watch()
 		b.want("0 wait", "of 0")
 		b.mu.Lock()

@@ -40,7 +40,7 @@ type following struct{ reap.Store }
 
 func (following) Lead(context.Context, func(context.Context) error) error { return nil }
 
-func reaper(b *storetest.Bench, s reap.Store, e reap.Evaluator, j reap.Jobs) *reap.Reaper {
+func reaper(b *storetest.Fixture, s reap.Store, e reap.Evaluator, j reap.Jobs) *reap.Reaper {
 	return reap.New(reap.Deps{
 		Config: reap.Config{AdoptWithin: 24 * time.Hour}, Store: s, Evaluator: e, Escalator: b.Escalate, Jobs: j, Clock: b.Clock,
 		Log: slog.New(slog.DiscardHandler), Counters: b.Count,
@@ -52,7 +52,7 @@ func reaper(b *storetest.Bench, s reap.Store, e reap.Evaluator, j reap.Jobs) *re
 func TestWhatFailsHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	c := storetest.NewClock()
-	b := storetest.NewBench(t, storetest.Memory(t, c), c)
+	b := storetest.NewFixture(t, storetest.Memory(t, c), c)
 	b.Pending()
 	b.Clock.Move(31 * time.Minute)
 	b.SetStatus(storetest.Count, callout.Pending)
@@ -73,7 +73,7 @@ func TestWhatFailsHoldsUpNobody(t *testing.T) {
 func TestOneProcessShowsWhatWaits(t *testing.T) {
 	t.Parallel()
 	c := storetest.NewClock()
-	b := storetest.NewBench(t, storetest.Memory(t, c), c)
+	b := storetest.NewFixture(t, storetest.Memory(t, c), c)
 	b.Pending()
 	b.Must(b.Reaper.RunOnce(t.Context()))
 	b.Want("the leader's", *b.Count.Figures, "{1 0 0 0s}")

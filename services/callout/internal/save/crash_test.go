@@ -21,11 +21,11 @@ import (
 var errDied = errors.New("the process died")
 
 // world is a bill with a report that waits and has a draft.
-func world(t *testing.T) (*storetest.Bench, *memory.Store, func(step int)) {
+func world(t *testing.T) (*storetest.Fixture, *memory.Store, func(step int)) {
 	t.Helper()
 	c := storetest.NewClock()
 	s := storetest.MemoryStore(t, c)
-	b := storetest.NewBench(t, storetest.Over(t, s), c)
+	b := storetest.NewFixture(t, storetest.Over(t, s), c)
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
 	if _, err := b.Evaluate.Reports(t.Context(), storetest.Lab(t, 12), []int64{storetest.Potassium}, evaluate.Named); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func world(t *testing.T) (*storetest.Bench, *memory.Store, func(step int)) {
 	}
 }
 
-func record(b *storetest.Bench, c save.Callout) error {
+func record(b *storetest.Fixture, c save.Callout) error {
 	c.ReportIDs = []int64{storetest.Potassium}
 	return b.Record(c)
 }
@@ -52,14 +52,14 @@ func record(b *storetest.Bench, c save.Callout) error {
 // TestADeathBeforeAnyStepChangesNothing kills every operation before each of its steps, and repeats it afterwards.
 func TestADeathBeforeAnyStepChangesNothing(t *testing.T) {
 	t.Parallel()
-	operations := map[string]func(*storetest.Bench) error{
-		"draft":    func(b *storetest.Bench) error { return record(b, save.Callout{Draft: true}) },
-		"complete": func(b *storetest.Bench) error { return record(b, save.Callout{}) },
-		"evaluate a correction": func(b *storetest.Bench) error {
+	operations := map[string]func(*storetest.Fixture) error{
+		"draft":    func(b *storetest.Fixture) error { return record(b, save.Callout{Draft: true}) },
+		"complete": func(b *storetest.Fixture) error { return record(b, save.Callout{}) },
+		"evaluate a correction": func(b *storetest.Fixture) error {
 			_, err := b.Evaluate.Reports(b.T.Context(), storetest.Lab(b.T, 12), []int64{storetest.Count}, evaluate.Named)
 			return err
 		},
-		"escalate": func(b *storetest.Bench) error {
+		"escalate": func(b *storetest.Fixture) error {
 			_, err := b.Escalate.Bill(b.T.Context(), storetest.Lab(b.T, 12), storetest.Bill)
 			return err
 		},

@@ -10,11 +10,11 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-func pending(t *testing.T) *storetest.Bench {
+func pending(t *testing.T) *storetest.Fixture {
 	t.Helper()
 	t.Parallel()
 	c := storetest.NewClock()
-	b := storetest.NewBench(t, storetest.Memory(t, c), c)
+	b := storetest.NewFixture(t, storetest.Memory(t, c), c)
 	b.Pending()
 	return b
 }

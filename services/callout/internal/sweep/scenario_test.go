@@ -40,12 +40,12 @@ func (e *evaluator) Reports(
 	return results, failed
 }
 
-func sweeper(t *testing.T) (*storetest.Bench, *memory.Store, *evaluator, func() *sweep.Sweeper) {
+func sweeper(t *testing.T) (*storetest.Fixture, *memory.Store, *evaluator, func() *sweep.Sweeper) {
 	t.Helper()
 	t.Parallel()
 	c := storetest.NewClock()
 	s := storetest.MemoryStore(t, c)
-	b := storetest.NewBench(t, storetest.Over(t, s), c)
+	b := storetest.NewFixture(t, storetest.Over(t, s), c)
 	e := &evaluator{Evaluator: b.Evaluate}
 	return b, s, e, func() *sweep.Sweeper { return sweep.New(config, s, e, c, b.Count) }
 }

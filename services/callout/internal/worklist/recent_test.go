@@ -12,7 +12,7 @@ import (
 func TestOpenBoardsShareTheirFigures(t *testing.T) {
 	t.Parallel()
 	c := storetest.NewClock()
-	b := storetest.NewBench(t, storetest.Memory(t, c), c)
+	b := storetest.NewFixture(t, storetest.Memory(t, c), c)
 	open := func(lab int64, v callout.Visibility) int64 {
 		t.Helper()
 		s, err := b.Worklist.Recent(t.Context(), storetest.Lab(t, lab), v)

@@ -36,7 +36,7 @@ func TestFiftyBoardsThatWakeAtOnceAreTwoLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := storetest.NewClock()
 		backend := storetest.Memory(t, c)
-		b := storetest.NewBench(t, backend, c)
+		b := storetest.NewFixture(t, backend, c)
 		store := &slow{Store: backend.Reader}
 		list := worklist.New(store, c)
 		var all sync.WaitGroup

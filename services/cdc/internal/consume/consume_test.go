@@ -23,8 +23,8 @@ import (
 
 const topic = "lab.lab.userDetails"
 
-// bench is a consumer on a partition that the test feeds.
-type bench struct {
+// fixture is a consumer on a partition that the test feeds.
+type fixture struct {
 	*recorder
 	consumer *consume.Consumer
 	records  chan change.Record
@@ -32,21 +32,21 @@ type bench struct {
 	letters  *scriptedLetters
 }
 
-func newBench(t *testing.T, configure func(*consume.Config)) *bench {
+func newFixture(t *testing.T, configure func(*consume.Config)) *fixture {
 	t.Helper()
 	cfg := consume.Config{BatchRecords: 10, BatchBytes: 1 << 20, Linger: 5 * time.Millisecond, ApplyTimeout: 20 * time.Second,
 		FirstRetry: 100 * time.Millisecond, MaxRetry: 10 * time.Second, InFlightBytes: 1 << 20, DeadLetterPercent: 100}
 	if configure != nil {
 		configure(&cfg)
 	}
-	b := &bench{recorder: &recorder{}, records: make(chan change.Record), sink: &scriptedSink{}, letters: &scriptedLetters{}}
+	b := &fixture{recorder: &recorder{}, records: make(chan change.Record), sink: &scriptedSink{}, letters: &scriptedLetters{}}
 	b.consumer = consume.New(consume.Deps{Config: cfg, Sinks: map[string]consume.Sink{change.UserDetails: b.sink}, DeadLetters: b.letters,
 		Observer: b, Clock: clock.System{}, Jitter: func() float64 { return 0 }, Log: slog.New(slog.DiscardHandler)})
 	return b
 }
 
 // run consumes the claim until its end.
-func (b *bench) run(ctx context.Context) <-chan struct{} {
+func (b *fixture) run(ctx context.Context) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -56,7 +56,7 @@ func (b *bench) run(ctx context.Context) <-chan struct{} {
 	return done
 }
 
-func (b *bench) feed(from, to int64) {
+func (b *fixture) feed(from, to int64) {
 	for offset := from; offset < to; offset++ {
 		b.records <- change.Record{Topic: topic, Partition: 3, Offset: offset, Value: []byte("value"), Timestamp: time.Now()}
 	}
@@ -168,7 +168,7 @@ func (l *scriptedLetters) Send(_ context.Context, r change.Record, result outcom
 func TestRecordsAreMarkedBatchByBatchInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		done := b.run(t.Context())
 		b.feed(0, 25)
 		close(b.records)
@@ -185,7 +185,7 @@ func TestRecordsAreMarkedBatchByBatchInOrder(t *testing.T) {
 func TestALoneRecordWaitsNoLongerThanTheLinger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		done := b.run(t.Context())
 		begin := time.Now()
 		b.feed(0, 1)
@@ -202,7 +202,7 @@ func TestALoneRecordWaitsNoLongerThanTheLinger(t *testing.T) {
 func TestAFaultPausesThePartitionAndMarksNothingUntilItIsOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.sink.faults = []error{outcome.Retry(errors.New("index away")), outcome.Retry(errors.New("index away"))}
 		done := b.run(t.Context())
 		b.feed(0, 3)
@@ -234,7 +234,7 @@ func TestAFaultPausesThePartitionAndMarksNothingUntilItIsOver(t *testing.T) {
 func TestABatchThatTakesLongerThanATryIsDoneInParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.sink.each = 7 * time.Second
 		done := b.run(t.Context())
 		b.feed(0, 10)
@@ -255,7 +255,7 @@ func TestABatchThatTakesLongerThanATryIsDoneInParts(t *testing.T) {
 func TestPartsThatAreDoneStayDoneOverAFault(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.sink.each = 30 * time.Second // not even one record alone
 		done := b.run(t.Context())
 		b.feed(0, 2)
@@ -283,7 +283,7 @@ func TestPartsThatAreDoneStayDoneOverAFault(t *testing.T) {
 func TestAClaimThatIsTakenAwayDuringAFaultEndsAtOnceAndUnmarked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.sink.faults = slices.Repeat([]error{outcome.Operator(errors.New("no table"), "run cdc migrate")}, 1000)
 		done := b.run(t.Context())
 		b.feed(0, 40) // more than a batch: the rest is taken in while it waits
@@ -302,7 +302,7 @@ func TestAClaimThatIsTakenAwayDuringAFaultEndsAtOnceAndUnmarked(t *testing.T) {
 func TestWhatWasFetchedDuringAFaultIsProcessedAfterItInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.sink.faults = slices.Repeat([]error{outcome.Retry(errors.New("deadlock"))}, 3)
 		done := b.run(t.Context())
 		b.feed(0, 35)
@@ -326,7 +326,7 @@ func TestWhatWasFetchedDuringAFaultIsProcessedAfterItInOrder(t *testing.T) {
 func TestADeadRecordIsMarkedOnlyOnceItsLetterIsDurable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.sink.kinds = func(offset int64) outcome.Kind {
 			if offset == 1 {
 				return outcome.Dead
@@ -348,7 +348,7 @@ func TestADeadRecordIsMarkedOnlyOnceItsLetterIsDurable(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.sink.kinds = func(int64) outcome.Kind { return outcome.Dead }
 		b.letters.faults = []error{errors.New("broker away")}
 		done := b.run(t.Context())
@@ -368,7 +368,7 @@ func TestADeadRecordIsMarkedOnlyOnceItsLetterIsDurable(t *testing.T) {
 func TestOnlyTheRecordThatMakesTheSinkPanicIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		b.sink.panicAt = 4
 		done := b.run(t.Context())
 		b.feed(0, 10)
@@ -386,7 +386,7 @@ func TestOnlyTheRecordThatMakesTheSinkPanicIsGivenUp(t *testing.T) {
 func TestATopicThatNobodyAskedForIsSkipped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
+		b := newFixture(t, nil)
 		done := b.run(t.Context())
 		b.records <- change.Record{Topic: "lab.lab.labs", Partition: 3, Offset: 7}
 		close(b.records)
@@ -408,7 +408,7 @@ func TestTheMarkNeverOvertakesTheWork(t *testing.T) {
 		total := rapid.Int64Range(0, 60).Draw(rt, "records")
 		patience := time.Duration(rapid.IntRange(0, 3000).Draw(rt, "patience")) * time.Millisecond
 		synctest.Test(t, func(t *testing.T) {
-			b := newBench(t, nil)
+			b := newFixture(t, nil)
 			b.sink.faults = slices.DeleteFunc(faults, func(err error) bool { return err == nil })
 			b.letters.faults = slices.DeleteFunc(letters, func(err error) bool { return err == nil })
 			b.sink.kinds = func(offset int64) outcome.Kind { return kinds[offset] }
@@ -428,7 +428,7 @@ func TestTheMarkNeverOvertakesTheWork(t *testing.T) {
 	})
 }
 
-func checkMarks(t *testing.T, b *bench, kinds []outcome.Kind) {
+func checkMarks(t *testing.T, b *fixture, kinds []outcome.Kind) {
 	t.Helper()
 	mark := int64(0)
 	for _, m := range b.marked() {
@@ -460,7 +460,7 @@ func checkMarks(t *testing.T, b *bench, kinds []outcome.Kind) {
 func TestDeadRecordsInNumbersStopTheTable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, func(c *consume.Config) { c.DeadLetterPercent = 50 })
+		b := newFixture(t, func(c *consume.Config) { c.DeadLetterPercent = 50 })
 		sick := true
 		b.sink.kinds = func(int64) outcome.Kind {
 			if sick {

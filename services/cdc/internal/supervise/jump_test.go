@@ -18,7 +18,7 @@ import (
 const lostTrace = "io.debezium.DebeziumException: The connector is trying to read change stream starting at X, but this is no longer available on the server. Reconfigure"
 
 // successor takes over from a supervisor that died.
-func (b *bench) successor() {
+func (b *fixture) successor() {
 	b.Supervisor = supervise.New(supervise.Deps{Runtime: b.worker.client(), Failures: b.journal, Jumps: b.journal, Observer: b.journal, Clock: clock.System{},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}})
 }
@@ -28,7 +28,7 @@ func (b *bench) successor() {
 func TestALostPositionMendsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.fail(existing)
 		b.worker.connectors[existing].trace = lostTrace
 		b.journal.away = errors.New("the database is away")
@@ -75,7 +75,7 @@ func TestALostPositionMendsItself(t *testing.T) {
 func TestAPositionThatIsLostWhileAFailureIsMendedMendsItself(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.fail(existing)
 		b.watch(t, 3*time.Second)
 		b.worker.fail(existing)
@@ -94,7 +94,7 @@ func TestAPositionThatIsLostWhileAFailureIsMendedMendsItself(t *testing.T) {
 func TestAPositionThatIsLostAgainIsTriedWithGrowingPauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		for range 120 {
 			if b.worker.connectors[existing].state == connect.Running {
 				b.worker.fail(existing)

@@ -15,7 +15,7 @@ import (
 func TestHealthyConnectorsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.watch(t, time.Hour)
 		if len(b.worker.requests) > 0 || len(b.journal.records) > 0 || !b.journal.up[existing] || !b.journal.up[projection] {
 			t.Fatalf("requests %v, journal %+v", b.worker.requests, b.journal)
@@ -26,7 +26,7 @@ func TestHealthyConnectorsAreLeftAlone(t *testing.T) {
 func TestAFailedTaskIsRestartedWithGrowingPausesAndRecordedOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.fail(existing)
 		b.watch(t, 5*time.Minute)
 		want := []string{"0s", "10s", "30s", "1m10s", "2m10s", "3m10s", "4m10s"}
@@ -51,7 +51,7 @@ func TestAFailedTaskIsRestartedWithGrowingPausesAndRecordedOnce(t *testing.T) {
 func TestALogNamesTheCausesAndQuotesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.fail(existing)
 		b.watch(t, time.Minute)
 		log := b.log.String()
@@ -67,7 +67,7 @@ func TestALogNamesTheCausesAndQuotesNothing(t *testing.T) {
 func TestAShortRecoveryIsTheSameCaseALongOneEndsIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.fail(existing)
 		b.watch(t, 15*time.Second) // restarts at 0 and 10 s
 		b.worker.heal(existing)
@@ -100,7 +100,7 @@ func TestWhatAnOperatorStoppedPausedOrDeletedStaysThatWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := newBench()
+				b := newFixture()
 				hold(b.worker)
 				b.watch(t, time.Hour)
 				if len(b.worker.requests) > 0 || len(b.journal.records) > 0 {
@@ -117,7 +117,7 @@ func TestWhatAnOperatorStoppedPausedOrDeletedStaysThatWay(t *testing.T) {
 func TestAStopEndsACase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.fail(existing)
 		b.watch(t, 25*time.Second)
 		b.worker.connectors[existing].state, b.worker.connectors[existing].tasks = connect.Stopped, nil
@@ -134,7 +134,7 @@ func TestAStopEndsACase(t *testing.T) {
 func TestAConnectorThatFailedItselfIsRestarted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.connectors[projection].state, b.worker.connectors[projection].tasks, b.worker.connectors[projection].trace = connect.Failed, nil, trace
 		b.worker.onRestart = func(c *connector) { c.state, c.tasks = connect.Running, []string{connect.Running} }
 		b.watch(t, 5*time.Minute)
@@ -147,7 +147,7 @@ func TestAConnectorThatFailedItselfIsRestarted(t *testing.T) {
 func TestAConnectorWithoutTasksIsRestartedAfterAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.connectors[existing].tasks = nil
 		b.worker.onRestart = func(c *connector) { c.tasks = []string{connect.Running} }
 		b.watch(t, 10*time.Minute)
@@ -161,7 +161,7 @@ func TestAConnectorWithoutTasksIsRestartedAfterAMinute(t *testing.T) {
 func TestAFailureLogThatIsAwayDelaysNoRestartAndGetsItsRecordLater(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.fail(existing)
 		b.journal.away = errors.New("no brokers")
 		for range 3 {
@@ -184,7 +184,7 @@ func TestAFailureLogThatIsAwayDelaysNoRestartAndGetsItsRecordLater(t *testing.T)
 func TestNothingIsUpWhileTheRuntimeIsAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.watch(t, time.Second)
 		b.worker.away = true
 		if err := b.RunOnce(t.Context()); err == nil || b.journal.up[existing] || b.journal.up[projection] {
@@ -204,7 +204,7 @@ func TestNothingIsUpWhileTheRuntimeIsAway(t *testing.T) {
 func TestLookingChangesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench()
+		b := newFixture()
 		b.worker.fail(existing)
 		if err := b.Observe(t.Context()); err != nil || len(b.worker.requests) > 0 || b.journal.up[existing] {
 			t.Fatalf("%v, requests %v", err, b.worker.requests)

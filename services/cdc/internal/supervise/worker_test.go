@@ -225,23 +225,23 @@ func (j *journal) Connector(name string, up bool, tasks map[int]string) {
 
 func (j *journal) Restarted(name string) { j.restarted[name]++ }
 
-// bench is a supervisor with all that it works with.
-type bench struct {
+// fixture is a supervisor with all that it works with.
+type fixture struct {
 	*supervise.Supervisor
 	worker  *worker
 	journal *journal
 	log     bytes.Buffer
 }
 
-func newBench() *bench {
-	b := &bench{worker: newWorker(existing, projection), journal: newJournal()}
+func newFixture() *fixture {
+	b := &fixture{worker: newWorker(existing, projection), journal: newJournal()}
 	b.Supervisor = supervise.New(supervise.Deps{Runtime: b.worker.client(), Failures: b.journal, Jumps: b.journal, Observer: b.journal, Clock: clock.System{},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}})
 	return b
 }
 
 // watch looks every second for d.
-func (b *bench) watch(t *testing.T, d time.Duration) {
+func (b *fixture) watch(t *testing.T, d time.Duration) {
 	t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		if err := b.RunOnce(t.Context()); err != nil {
@@ -252,7 +252,7 @@ func (b *bench) watch(t *testing.T, d time.Duration) {
 }
 
 // restarts are the times of the requests, since the start.
-func (b *bench) restarts() []string {
+func (b *fixture) restarts() []string {
 	var list []string
 	for _, request := range b.worker.requests {
 		at, _, _ := strings.Cut(request, " ")

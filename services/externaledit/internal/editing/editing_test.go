@@ -49,7 +49,7 @@ func (c *counters) Ended(r session.EndReason) {
 	c.ended = append(c.ended, r)
 }
 
-type bench struct {
+type fixture struct {
 	*editing.UseCase
 	t        *testing.T
 	store    *memory.Store
@@ -58,9 +58,9 @@ type bench struct {
 	counters *counters
 }
 
-func newBench(t *testing.T) *bench {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), clock: memory.NewClock(storetest.Now), scope: storetest.Scope(t, 12),
+	b := &fixture{t: t, store: memory.New(), clock: memory.NewClock(storetest.Now), scope: storetest.Scope(t, 12),
 		counters: &counters{}}
 	b.store.AddReport(12, session.Report{ID: 7001})
 	b.store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)
@@ -77,12 +77,12 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) creation(userID int64) editing.Creation {
+func (b *fixture) creation(userID int64) editing.Creation {
 	return editing.Creation{Scope: b.scope, ReportID: 7001, TemplateID: 1, Path: "mem://files/templates/t.docx",
 		Author: session.Author{ID: userID, Name: fmt.Sprint("user ", userID)}}
 }
 
-func (b *bench) mustCreate(in editing.Creation) editing.Created {
+func (b *fixture) mustCreate(in editing.Creation) editing.Created {
 	b.t.Helper()
 	created, err := b.Create(b.t.Context(), in)
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *bench) mustCreate(in editing.Creation) editing.Created {
 	return created
 }
 
-func (b *bench) events() []string {
+func (b *fixture) events() []string {
 	var names []string
 	for _, e := range b.store.Events() {
 		names = append(names, strings.TrimSpace(string(e.Name)+" "+string(e.Session.End)))
@@ -101,7 +101,7 @@ func (b *bench) events() []string {
 
 func TestASessionFromCreationToEnd(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	created := b.mustCreate(b.creation(77))
 	if created.TemplateLink != "https://link/templates/t.docx" || created.Token == "" {
 		t.Errorf("%+v", created)
@@ -132,7 +132,7 @@ func TestASessionFromCreationToEnd(t *testing.T) {
 
 func TestOfManyCreatorsOneWins(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	var won, refused sync.Map
 	var all sync.WaitGroup
 	for user := range int64(20) {
@@ -156,7 +156,7 @@ func TestOfManyCreatorsOneWins(t *testing.T) {
 
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	first := b.mustCreate(b.creation(77))
 	other := b.creation(78)
 	_, err := b.Create(t.Context(), other)
@@ -200,7 +200,7 @@ func TestTakeOver(t *testing.T) {
 
 func TestAnAdministratorEndsWhoeversSession(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	created := b.mustCreate(b.creation(77))
 	in := editing.Termination{Scope: b.scope, ID: created.ID, By: session.Author{ID: 90, Name: "Admin"}}
 	other := in
@@ -234,7 +234,7 @@ func TestAnAdministratorEndsWhoeversSession(t *testing.T) {
 
 func TestAnExpiredSessionThatAnAdministratorEndsHasExpired(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	created := b.mustCreate(b.creation(77))
 	b.clock.Advance(ttl)
 	in := editing.Termination{Scope: b.scope, ID: created.ID, By: session.Author{ID: 90, Name: "Admin"}}
@@ -251,7 +251,7 @@ func TestAnExpiredSessionThatAnAdministratorEndsHasExpired(t *testing.T) {
 
 func TestTheTimeCountsFromTheLastSignOfLife(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	created := b.mustCreate(b.creation(77))
 	grant := session.Grant{SessionID: created.ID, ReportID: 7001, TokenID: "token"}
 	b.clock.Advance(ttl - time.Minute)
@@ -282,7 +282,7 @@ func TestTheTimeCountsFromTheLastSignOfLife(t *testing.T) {
 func TestASessionEndsWithThePermissionOfItsAuthor(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{true, false} {
-		b := newBench(t)
+		b := newFixture(t)
 		author := session.Author{ID: 77}
 		b.store.SetListed(12, author, known)
 		created := b.mustCreate(b.creation(77))
@@ -327,7 +327,7 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 		}, apperr.Invalid},
 		"no path": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "a/../../b" }, apperr.Invalid},
 	} {
-		b := newBench(t)
+		b := newFixture(t)
 		b.store.AddReport(12, c.report)
 		in := b.creation(77)
 		c.change(&in)
@@ -338,7 +338,7 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 			t.Errorf("%s: %v", name, b.events())
 		}
 	}
-	b := newBench(t)
+	b := newFixture(t)
 	own := b.creation(77)
 	own.Path = earlierSave
 	if got := b.mustCreate(own); got.TemplateLink != "https://link/"+own.Path {
@@ -348,7 +348,7 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 
 func TestAKeyMakesACreationRepeatable(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	in := b.creation(77)
 	in.Key = "k"
 	first, again := b.mustCreate(in), b.mustCreate(in)

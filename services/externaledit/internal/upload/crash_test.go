@@ -11,7 +11,7 @@ import (
 func TestCrashBeforeEveryStep(t *testing.T) {
 	t.Parallel()
 	for step := 1; ; step++ {
-		b := newBench(t)
+		b := newFixture(t)
 		if _, err := b.save(b.useCase(b.reports(), b.files), saying(t, "previous")); err != nil {
 			t.Fatal(err)
 		}

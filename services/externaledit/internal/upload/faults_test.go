@@ -99,7 +99,7 @@ func TestFaultsOfTheStores(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			if _, err := b.save(b.useCase(b.reports(), b.files), saying(t, "previous")); err != nil {
 				t.Fatal(err)
 			}

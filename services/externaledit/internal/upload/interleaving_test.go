@@ -147,7 +147,7 @@ func TestTwoHundredInterleavings(t *testing.T) {
 
 func interleave(t *testing.T, dice *rand.Rand) {
 	t.Helper()
-	b := newBench(t)
+	b := newFixture(t)
 	s := &schedule{dice: dice, waiting: make(chan chan struct{}, 100)}
 	uploads := 2 + dice.IntN(3)
 	heard, done := make([]outcome, uploads), make(chan struct{})
@@ -184,7 +184,7 @@ func interleave(t *testing.T, dice *rand.Rand) {
 
 // wantNewestAcknowledged checks that the linked pair says what the newest acknowledged save said, unless a newer one was
 // linked without an answer, that it is the newest revision's, and that every acknowledged save is among the revisions.
-func (b *bench) wantNewestAcknowledged(heard []outcome) {
+func (b *fixture) wantNewestAcknowledged(heard []outcome) {
 	b.t.Helper()
 	linked, said := b.linked()
 	b.wantSaid(said, heard)
@@ -208,7 +208,7 @@ func (b *bench) wantNewestAcknowledged(heard []outcome) {
 	}
 }
 
-func (b *bench) wantSaid(said string, heard []outcome) {
+func (b *fixture) wantSaid(said string, heard []outcome) {
 	b.t.Helper()
 	var newest outcome
 	for _, o := range heard {

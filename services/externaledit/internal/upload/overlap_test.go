@@ -35,7 +35,7 @@ func (g *gated) Next() (upload.Part, error) {
 // was undone, and must not be what the report ends with.
 func TestASlowSaveDoesNotReplaceWhatWasTypedBackMeanwhile(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.useCase(b.reports(), b.files)
 	if _, err := b.save(u, saying(t, "A")); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestASlowSaveDoesNotReplaceWhatWasTypedBackMeanwhile(t *testing.T) {
 // database, while its PDF was on the way.
 func TestTheFilesOfAnUploadThatTheSweeperTookForDeadAreDeleted(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	slow, done := gate(saying(t, "new")), make(chan error)
 	go func() {
 		_, err := b.save(b.useCase(b.reports(), b.files), slow)
@@ -107,7 +107,7 @@ func (f slowDisk) Put(
 // The PDF does not wait for the disk to have the Word document.
 func TestThePDFArrivesWhileTheWordDocumentIsStored(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	synctest.Test(t, func(t *testing.T) {
 		b.t = t
 		if _, err := b.save(b.useCase(b.reports(), slowDisk{b.files, make(chan struct{})}), saying(t, "new")); err != nil {
@@ -128,7 +128,7 @@ func (damaged) Open(context.Context, authn.LabScope, string, int64, int64) (io.R
 
 func TestACheckThatPanicsRefusesTheSaveAlone(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	if _, err := b.save(b.useCase(b.reports(), damaged{b.files}), saying(t, "new")); apperr.KindOf(err) != apperr.Internal {
 		t.Errorf("answered %v", err)
 	}

@@ -15,7 +15,7 @@ import (
 
 func TestASaveLinksBothFilesAndExtendsTheSession(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	b.clock.Advance(time.Hour)
 	files, err := b.save(b.useCase(b.reports(), b.files), saying(t, "first"))
 	if err != nil {
@@ -38,7 +38,7 @@ func TestASaveLinksBothFilesAndExtendsTheSession(t *testing.T) {
 
 func TestTheSameFilesAgainAreNoRevision(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.useCase(b.reports(), b.files)
 	first, err := b.save(u, saying(t, "first"))
 	if err != nil {
@@ -63,25 +63,25 @@ func TestTheSameFilesAgainAreNoRevision(t *testing.T) {
 func TestWhatCannotBeLinkedLeavesTheFormerPair(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		before func(*bench)
+		before func(*fixture)
 		form   func(*testing.T) *form
 		want   apperr.Kind
 	}{
-		"signed meanwhile": {func(b *bench) {
+		"signed meanwhile": {func(b *fixture) {
 			b.store.AddReport(12, session.Report{ID: reportID, Signed: true, Files: report(b).Files})
 		}, nil, apperr.Conflict},
-		"ended":      {func(b *bench) { end(b, session.ByAuthor) }, nil, apperr.Forbidden},
-		"taken over": {func(b *bench) { end(b, session.TakenOver) }, nil, apperr.Forbidden},
-		"expired":    {func(b *bench) { b.clock.Advance(2 * ttl) }, nil, apperr.Forbidden},
-		"no PDF": {func(*bench) {}, func(t *testing.T) *form { return &form{parts: saying(t, "x").parts[:1]} },
+		"ended":      {func(b *fixture) { end(b, session.ByAuthor) }, nil, apperr.Forbidden},
+		"taken over": {func(b *fixture) { end(b, session.TakenOver) }, nil, apperr.Forbidden},
+		"expired":    {func(b *fixture) { b.clock.Advance(2 * ttl) }, nil, apperr.Forbidden},
+		"no PDF": {func(*fixture) {}, func(t *testing.T) *form { return &form{parts: saying(t, "x").parts[:1]} },
 			apperr.Invalid},
-		"the client vanishes": {func(*bench) {}, func(t *testing.T) *form {
+		"the client vanishes": {func(*fixture) {}, func(t *testing.T) *form {
 			return &form{parts: saying(t, "x").parts[:1], end: context.Canceled}
 		}, apperr.Internal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
+			b := newFixture(t)
 			u := b.useCase(b.reports(), b.files)
 			if _, err := b.save(u, saying(t, "previous")); err != nil {
 				t.Fatal(err)
@@ -102,7 +102,7 @@ func TestWhatCannotBeLinkedLeavesTheFormerPair(t *testing.T) {
 	}
 }
 
-func report(b *bench) session.Report {
+func report(b *fixture) session.Report {
 	b.t.Helper()
 	r, err := b.store.Report(b.t.Context(), b.scope, reportID)
 	if err != nil {
@@ -111,7 +111,7 @@ func report(b *bench) session.Report {
 	return r
 }
 
-func end(b *bench, reason session.EndReason) {
+func end(b *fixture, reason session.EndReason) {
 	b.t.Helper()
 	err := memory.Editing{Store: b.store}.Lock(b.t.Context(), b.scope, reportID, func(l editing.Locked) error {
 		s, err := l.Session(b.t.Context(), b.session.ID)
@@ -127,7 +127,7 @@ func end(b *bench, reason session.EndReason) {
 
 func TestATokenOfAnotherSessionIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.useCase(b.reports(), b.files)
 	for name, change := range map[string]func(*session.Grant){
 		"session": func(g *session.Grant) { g.SessionID++ },
@@ -151,7 +151,7 @@ func TestATokenOfAnotherSessionIsRefused(t *testing.T) {
 // TestOldSavesGoWithTheirFiles keeps the two newest saves of a report.
 func TestOldSavesGoWithTheirFiles(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	u := b.useCase(b.reports(), b.files)
 	for _, text := range []string{"one", "two", "three", "four"} {
 		if _, err := b.save(u, saying(t, text)); err != nil {

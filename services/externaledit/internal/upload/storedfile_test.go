@@ -81,7 +81,7 @@ func shuffle(archive []byte, dice *rand.Rand) {
 func TestAnUploadFetchesWhatItIsWorth(t *testing.T) {
 	t.Parallel()
 	for _, shuffled := range []bool{false, true} {
-		b := newBench(t)
+		b := newFixture(t)
 		files := metered{b.files, new(int64), new(int64)}
 		content := album(t, 200, shuffled)
 		_, err := b.save(b.useCase(b.reports(), files), &form{parts: []upload.Part{

@@ -47,16 +47,16 @@ func (i *index) Search(_ context.Context, s search.Scope, q search.Query, e sear
 	return i.result, i.err
 }
 
-type bench struct {
+type fixture struct {
 	limiter  *limiter
 	index    *index
 	registry *prometheus.Registry
 	useCase  *find.UseCase
 }
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{limiter: &limiter{}, index: &index{}, registry: prometheus.NewRegistry()}
+	b := &fixture{limiter: &limiter{}, index: &index{}, registry: prometheus.NewRegistry()}
 	metrics, err := find.NewMetrics(b.registry)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,7 @@ func setup(t *testing.T) *bench {
 }
 
 // value is the value of one counter, or of the count of one histogram.
-func (b *bench) value(t *testing.T, name string, labels map[string]string) float64 {
+func (b *fixture) value(t *testing.T, name string, labels map[string]string) float64 {
 	t.Helper()
 	families, err := b.registry.Gather()
 	if err != nil {

@@ -40,16 +40,16 @@ func (p *pipeline) set(err error, complete time.Time) {
 	p.err, p.complete = err, complete
 }
 
-type bench struct {
+type fixture struct {
 	watch    *freshness.Watch
 	pipeline *pipeline
 	registry *prometheus.Registry
 	log      strings.Builder
 }
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{pipeline: &pipeline{}, registry: prometheus.NewRegistry()}
+	b := &fixture{pipeline: &pipeline{}, registry: prometheus.NewRegistry()}
 	b.watch = freshness.New(freshness.Deps{
 		Config: freshness.Config{StaleThresholdSeconds: 600, ProbeIntervalSeconds: 30}, Progress: b.pipeline, Clock: clock.System{},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
@@ -61,7 +61,7 @@ func setup(t *testing.T) *bench {
 }
 
 // expect compares the report without its time, and the metrics.
-func (b *bench) expect(t *testing.T, status freshness.Status, age string, metric, healthy float64) {
+func (b *fixture) expect(t *testing.T, status freshness.Status, age string, metric, healthy float64) {
 	t.Helper()
 	text, err := json.Marshal(b.watch.Report())
 	if err != nil {

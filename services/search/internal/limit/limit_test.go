@@ -41,8 +41,8 @@ func (s *setting) set(text string, err error) {
 	s.text, s.err = text, err
 }
 
-// bench is a limit over the memory of the process and a watch over a setting.
-type bench struct {
+// fixture is a limit over the memory of the process and a watch over a setting.
+type fixture struct {
 	limit    *limit.Limit
 	watch    *limit.Watch
 	setting  *setting
@@ -50,9 +50,9 @@ type bench struct {
 	log      strings.Builder
 }
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{setting: &setting{}, registry: prometheus.NewRegistry()}
+	b := &fixture{setting: &setting{}, registry: prometheus.NewRegistry()}
 	metrics, err := limit.NewMetrics(b.registry)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func setup(t *testing.T) *bench {
 }
 
 // admitted searches until a search is refused, and returns how many were not.
-func (b *bench) admitted(t *testing.T, p authn.Principal, lab int64) (int, search.Effort, *apperr.Error) {
+func (b *fixture) admitted(t *testing.T, p authn.Principal, lab int64) (int, search.Effort, *apperr.Error) {
 	t.Helper()
 	scope, err := p.Scope(lab)
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// bench is a queue with a way to damage it.
-type bench struct {
+// fixture is a queue with a way to damage it.
+type fixture struct {
 	t      *testing.T
 	queue  *engine.Redis
 	client *redis.Client
 	ids    *job.Generator
 }
 
-func open(t *testing.T) *bench {
+func open(t *testing.T) *fixture {
 	t.Helper()
 	server := redistest.Start(t, "--appendfsync", "no")
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1})
@@ -33,10 +33,10 @@ func open(t *testing.T) *bench {
 	set := engine.DefaultSettings()
 	set.Archive = true
 	q := engine.New(engine.Config{Client: client, Bells: client, Settings: set})
-	return &bench{t: t, queue: q, client: client, ids: job.NewGenerator(clock.System{})}
+	return &fixture{t: t, queue: q, client: client, ids: job.NewGenerator(clock.System{})}
 }
 
-func (b *bench) enqueue(n int, later time.Duration) []job.ID {
+func (b *fixture) enqueue(n int, later time.Duration) []job.ID {
 	b.t.Helper()
 	batch := engine.Batch{RequestHash: "h", KeepKey: time.Minute}
 	for range n {
@@ -55,7 +55,7 @@ func (b *bench) enqueue(n int, later time.Duration) []job.ID {
 	return accepted.IDs
 }
 
-func (b *bench) claim(n int) engine.Claim {
+func (b *fixture) claim(n int) engine.Claim {
 	b.t.Helper()
 	c, err := b.queue.Claim(b.t.Context(), engine.ClaimRequest{Channel: job.Webhook, Max: n, Turn: 1})
 	if err != nil || len(c.Jobs) != n {
@@ -64,7 +64,7 @@ func (b *bench) claim(n int) engine.Claim {
 	return c
 }
 
-func (b *bench) end(op engine.Op, state job.State) job.ID {
+func (b *fixture) end(op engine.Op, state job.State) job.ID {
 	b.t.Helper()
 	b.enqueue(1, 0)
 	c := b.claim(1)
@@ -75,7 +75,7 @@ func (b *bench) end(op engine.Op, state job.State) job.ID {
 	return c.Jobs[0].ID
 }
 
-func (b *bench) check() audit.Report {
+func (b *fixture) check() audit.Report {
 	b.t.Helper()
 	r, err := audit.Check(b.t.Context(), b.queue)
 	if err != nil {
@@ -92,7 +92,7 @@ func rules(r audit.Report) map[audit.Rule][]string {
 	return out
 }
 
-func (b *bench) state(id job.ID) (place engine.Place, record *job.Record) {
+func (b *fixture) state(id job.ID) (place engine.Place, record *job.Record) {
 	b.t.Helper()
 	s, err := b.queue.Info(b.t.Context(), []job.ID{id})
 	if err != nil {
@@ -130,7 +130,7 @@ func TestAQueueInEveryStateIsSound(t *testing.T) {
 }
 
 // damage breaks every rule once and returns what is expected.
-func (b *bench) damage() map[audit.Rule][]string {
+func (b *fixture) damage() map[audit.Rule][]string {
 	b.t.Helper()
 	ctx, do := b.t.Context(), b.client
 	lane, leases, body := "tq:{00}:l:webhook:1", "tq:{00}:act:webhook", "tq:{00}:b:"

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-func (b *bench) oldestEnds() engine.Ends {
+func (b *fixture) oldestEnds() engine.Ends {
 	b.t.Helper()
 	e, err := b.Queue.OldestEnds(b.t.Context(), 0, 100)
 	if err != nil {
@@ -19,7 +19,7 @@ func (b *bench) oldestEnds() engine.Ends {
 	return e
 }
 
-func ends(b *bench) {
+func ends(b *fixture) {
 	b.enqueue(webhook, 3, 0)
 	cancelled := b.enqueue(webhook, 1, b.nowMs()+60_000)[0]
 	c := b.claim(job.Webhook, 3)
@@ -43,7 +43,7 @@ func ends(b *bench) {
 	}
 }
 
-func howEnded(b *bench) {
+func howEnded(b *fixture) {
 	b.enqueue(webhook, 1, 0)
 	c := b.claim(job.Webhook, 1)
 	finished, failed, waiting := c.Jobs[0].ID, b.fail(webhook), b.enqueue(webhook, 1, 0)[0]
@@ -62,7 +62,7 @@ func howEnded(b *bench) {
 	}
 }
 
-func forgetting(b *bench) {
+func forgetting(b *fixture) {
 	b.enqueue(webhook, 1, 0)
 	c := b.claim(job.Webhook, 1)
 	finished, failed := c.Jobs[0].ID, b.fail(webhook)
@@ -82,7 +82,7 @@ func forgetting(b *bench) {
 	}
 }
 
-func fullEnds(b *bench) {
+func fullEnds(b *fixture) {
 	limit := suiteSettings().EndsLimit
 	b.enqueue(webhook, limit+20, 0)
 	for done := 0; done < limit; {
@@ -111,7 +111,7 @@ func fullEnds(b *bench) {
 	}
 }
 
-func pausedFlows(b *bench) {
+func pausedFlows(b *fixture) {
 	first, second := b.acceptFlow(job.LabFlow(11)), b.acceptFlow(job.LabFlow(12))
 	request := engine.ClaimRequest{Channel: job.Webhook, Max: 5,
 		Limits: &engine.Limits{Ordinary: 5, EachOrdinary: 5, EachReserved: 5,
@@ -127,7 +127,7 @@ func pausedFlows(b *bench) {
 }
 
 // acceptFlow adds a webhook of a flow.
-func (b *bench) acceptFlow(flow job.Flow) job.ID {
+func (b *fixture) acceptFlow(flow job.Flow) job.ID {
 	b.t.Helper()
 	id := b.id(webhook)
 	body := (&job.Body{Task: 4, LabID: 12, Flow: flow}).Encode(nil)

@@ -11,7 +11,7 @@ import (
 )
 
 // enqueueFlow adds n jobs of a flow, due now.
-func (b *bench) enqueueFlow(l job.Lane, flow job.Flow, n int) {
+func (b *fixture) enqueueFlow(l job.Lane, flow job.Flow, n int) {
 	b.t.Helper()
 	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}
 	for range n {
@@ -30,7 +30,7 @@ func flows(c engine.Claim) map[job.Flow]int {
 }
 
 // turns: a flow with a backlog takes turns with the others, whichever came first.
-func turns(b *bench) {
+func turns(b *fixture) {
 	flood, small, old := job.LabFlow(1), job.LabFlow(2), job.Flow(0)
 	b.enqueueFlow(webhook, flood, 900)
 	b.enqueueFlow(webhook, old, 30)
@@ -55,7 +55,7 @@ func turns(b *bench) {
 }
 
 // limits: flows at their limits leave the places to others, and the claim says that they wait.
-func limits(b *bench) {
+func limits(b *fixture) {
 	flood, small := job.LabFlow(1), job.LabFlow(2)
 	b.enqueueFlow(webhook, flood, 100)
 	b.enqueueFlow(webhook, small, 100)
@@ -77,7 +77,7 @@ func limits(b *bench) {
 	}
 }
 
-func (b *bench) claimWithin(l *engine.Limits) engine.Claim {
+func (b *fixture) claimWithin(l *engine.Limits) engine.Claim {
 	b.t.Helper()
 	claim, err := b.Queue.Claim(b.t.Context(), engine.ClaimRequest{Channel: job.Webhook, Max: 20, Limits: l})
 	if err != nil {
@@ -86,7 +86,7 @@ func (b *bench) claimWithin(l *engine.Limits) engine.Claim {
 	return claim
 }
 
-func (b *bench) wantFlows(c engine.Claim, want map[job.Flow]int) {
+func (b *fixture) wantFlows(c engine.Claim, want map[job.Flow]int) {
 	b.t.Helper()
 	if diff := cmp.Diff(want, flows(c)); diff != "" {
 		b.t.Error(diff)
@@ -94,7 +94,7 @@ func (b *bench) wantFlows(c engine.Claim, want map[job.Flow]int) {
 }
 
 // keepsFlow: a job that is moved, retried, revived or released waits in its own line again, at its own time.
-func keepsFlow(b *bench) {
+func keepsFlow(b *fixture) {
 	flow := job.LabFlow(7)
 	b.enqueueFlow(webhook, flow, 1)
 	c := b.claim(job.Webhook, 5)
@@ -122,7 +122,7 @@ func keepsFlow(b *bench) {
 }
 
 // flowLimit: a flow that reached its limit is refused as a whole, the others are not.
-func flowLimit(b *bench) {
+func flowLimit(b *fixture) {
 	full, other := job.LabFlow(1), job.LabFlow(2)
 	b.enqueueFlow(webhook, full, 1499)
 	b.enqueueFlow(webhook, job.FlowPlatform, 1)
@@ -139,7 +139,7 @@ func flowLimit(b *bench) {
 }
 
 // fullLaboratory: who has its part of the memory gets nothing new in, and the first answer to a repeat and a join.
-func fullLaboratory(b *bench) {
+func fullLaboratory(b *fixture) {
 	flow := job.LabFlow(1)
 	first := engine.Batch{IdempotencyKey: "first", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
 		{ID: b.id(webhook), Flow: flow, DueMs: b.nowMs() + 60_000, Body: []byte("x"), Window: &engine.Window{Key: "w"}}}}
@@ -167,7 +167,7 @@ func fullLaboratory(b *bench) {
 }
 
 // passwordLimit: one-time passwords have places of their own, and a hundredth of the laboratory's part.
-func passwordLimit(b *bench) {
+func passwordLimit(b *fixture) {
 	b.enqueueFlow(webhook, job.OTPFlow(1), 15)
 	over := engine.Batch{IdempotencyKey: "over", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
 		{ID: b.id(webhook), Flow: job.OTPFlow(1), Body: []byte("x")}}}
@@ -177,7 +177,7 @@ func passwordLimit(b *bench) {
 }
 
 // callbackLimit: a tenth of a laboratory's part may be callbacks; further ones are dropped, and the record says so.
-func callbackLimit(b *bench) {
+func callbackLimit(b *fixture) {
 	flow := job.LabFlow(1)
 	b.enqueueFlow(engine.CallbackLane(), flow, 149)
 	b.enqueueFlow(webhook, flow, 3)
@@ -206,7 +206,7 @@ func callbackLimit(b *bench) {
 }
 
 // deadByFlow: the dead are found by flow until they are revived, resolved or forgotten.
-func deadByFlow(b *bench) {
+func deadByFlow(b *fixture) {
 	one, other := job.LabFlow(1), job.LabFlow(2)
 	b.enqueueFlow(webhook, one, 3)
 	b.enqueueFlow(webhook, other, 1)
@@ -253,7 +253,7 @@ func deadByFlow(b *bench) {
 }
 
 // sizes: what waits is estimated, and flows with few jobs are left out.
-func sizes(b *bench) {
+func sizes(b *fixture) {
 	b.enqueueFlow(webhook, job.LabFlow(1), 100)
 	b.enqueueFlow(lane(job.Email, job.Low), job.LabFlow(1), 50)
 	b.enqueueFlow(webhook, job.LabFlow(2), 9)

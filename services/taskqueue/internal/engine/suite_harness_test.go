@@ -65,28 +65,28 @@ func suiteSettings() engine.Settings {
 	return s
 }
 
-// bench is a harness with the conveniences of the suite.
-type bench struct {
+// fixture is a harness with the conveniences of the suite.
+type fixture struct {
 	harness
 	t   *testing.T
 	ids *job.Generator
 	n   int
 }
 
-func newBench(t *testing.T, h harness) *bench {
-	return &bench{harness: h, t: t, ids: job.NewGenerator(clock.System{})}
+func newFixture(t *testing.T, h harness) *fixture {
+	return &fixture{harness: h, t: t, ids: job.NewGenerator(clock.System{})}
 }
 
 func lane(c job.Channel, p job.Priority) job.Lane { return job.Lane{Channel: c, Priority: p} }
 
-func (b *bench) id(l job.Lane) job.ID {
+func (b *fixture) id(l job.Lane) job.ID {
 	b.t.Helper()
 	id := b.ids.Next(0, l)
 	return id
 }
 
 // enqueue adds n jobs to a lane, due in the given time from now (0: now).
-func (b *bench) enqueue(l job.Lane, n int, due int64) []job.ID {
+func (b *fixture) enqueue(l job.Lane, n int, due int64) []job.ID {
 	b.t.Helper()
 	batch := engine.Batch{IdempotencyKey: string(b.id(l)), RequestHash: "h", KeepKey: time.Minute}
 	for range n {
@@ -96,7 +96,7 @@ func (b *bench) enqueue(l job.Lane, n int, due int64) []job.ID {
 	return b.accept(batch)
 }
 
-func (b *bench) accept(batch engine.Batch) []job.ID {
+func (b *fixture) accept(batch engine.Batch) []job.ID {
 	b.t.Helper()
 	accepted, err := b.Queue.Enqueue(b.t.Context(), batch)
 	if err != nil {
@@ -105,7 +105,7 @@ func (b *bench) accept(batch engine.Batch) []job.ID {
 	return accepted.IDs
 }
 
-func (b *bench) claim(c job.Channel, most int) engine.Claim {
+func (b *fixture) claim(c job.Channel, most int) engine.Claim {
 	b.t.Helper()
 	b.n++
 	claim, err := b.Queue.Claim(b.t.Context(), engine.ClaimRequest{Channel: c, Max: most, Turn: b.n})
@@ -118,7 +118,7 @@ func (b *bench) claim(c job.Channel, most int) engine.Claim {
 	return claim
 }
 
-func (b *bench) settle(c job.Channel, list ...engine.Settlement) []engine.Verdict {
+func (b *fixture) settle(c job.Channel, list ...engine.Settlement) []engine.Verdict {
 	b.t.Helper()
 	verdicts, err := b.Queue.Settle(b.t.Context(), 0, c, list)
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *bench) settle(c job.Channel, list ...engine.Settlement) []engine.Verdic
 }
 
 // lead makes the suite the reaper of shard 0.
-func (b *bench) lead() int64 {
+func (b *fixture) lead() int64 {
 	b.t.Helper()
 	fence, err := b.Queue.Lead(b.t.Context(), 0, "suite", time.Hour)
 	if err != nil || fence == 0 {
@@ -137,7 +137,7 @@ func (b *bench) lead() int64 {
 	return fence
 }
 
-func (b *bench) info(id job.ID) engine.Snapshot {
+func (b *fixture) info(id job.ID) engine.Snapshot {
 	b.t.Helper()
 	list, err := b.Queue.Info(b.t.Context(), []job.ID{id})
 	if err != nil {
@@ -146,12 +146,12 @@ func (b *bench) info(id job.ID) engine.Snapshot {
 	return list[0]
 }
 
-func (b *bench) nowMs() int64 {
+func (b *fixture) nowMs() int64 {
 	b.t.Helper()
 	return b.info(b.id(lane(job.SMS, job.Low))).NowMs
 }
 
-func (b *bench) wantPlace(id job.ID, want engine.Place) engine.Snapshot {
+func (b *fixture) wantPlace(id job.ID, want engine.Place) engine.Snapshot {
 	b.t.Helper()
 	s := b.info(id)
 	if s.Place != want {
@@ -161,7 +161,7 @@ func (b *bench) wantPlace(id job.ID, want engine.Place) engine.Snapshot {
 	return s
 }
 
-func (b *bench) dead() map[job.ID]bool {
+func (b *fixture) dead() map[job.ID]bool {
 	b.t.Helper()
 	return deadSet(b.t, b.Queue)
 }

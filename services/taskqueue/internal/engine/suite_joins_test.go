@@ -12,7 +12,7 @@ import (
 )
 
 // window enqueues one job of a window and tells which job stands for it.
-func (b *bench) window(w engine.Window, body []byte, due int64) (job.ID, error) {
+func (b *fixture) window(w engine.Window, body []byte, due int64) (job.ID, error) {
 	b.t.Helper()
 	accepted, err := b.Queue.Enqueue(b.t.Context(), engine.Batch{
 		IdempotencyKey: string(b.id(webhook)),
@@ -26,13 +26,13 @@ func (b *bench) window(w engine.Window, body []byte, due int64) (job.ID, error) 
 	return accepted.IDs[0], nil
 }
 
-func (b *bench) join(key string, due int64) job.ID {
+func (b *fixture) join(key string, due int64) job.ID {
 	b.t.Helper()
 	return must(b.t)(b.window(engine.Window{Key: key}, (&job.Body{Task: 4}).Encode(nil), due))
 }
 
 // movedWindow: the window is forgotten some time after its job was due, and a move moves that time.
-func movedWindow(b *bench) {
+func movedWindow(b *fixture) {
 	due := b.nowMs() + 200
 	first := b.join("moved", due)
 	body := b.info(first).Body
@@ -46,7 +46,7 @@ func movedWindow(b *bench) {
 	}
 }
 
-func leftWindow(b *bench) {
+func leftWindow(b *fixture) {
 	later := b.nowMs() + 60_000
 	run := func(key string) (job.ID, engine.Claim) {
 		id := b.join(key, 0)
@@ -72,7 +72,7 @@ func leftWindow(b *bench) {
 	}
 }
 
-func windows(b *bench) {
+func windows(b *fixture) {
 	due := b.nowMs() + 700
 	open := func(seen job.ID, body string, due int64, override bool) (job.ID, error) {
 		return b.window(engine.Window{Key: "w", Seen: seen, Override: override}, []byte(body), due)

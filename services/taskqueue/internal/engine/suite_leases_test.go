@@ -10,7 +10,7 @@ import (
 )
 
 // reap settles every expired lease of a channel the way the service's reaper does.
-func (b *bench) reap(c job.Channel) []job.Expiry {
+func (b *fixture) reap(c job.Channel) []job.Expiry {
 	b.t.Helper()
 	list, err := b.Queue.Expired(b.t.Context(), 0, c, 100)
 	if err != nil {
@@ -48,7 +48,7 @@ func reaped(e engine.Expired, decision job.Expiry, counters job.Evidence) engine
 	return s
 }
 
-func (b *bench) renew(c engine.Claim, id job.ID, mine, proposed int64) engine.Renewed {
+func (b *fixture) renew(c engine.Claim, id job.ID, mine, proposed int64) engine.Renewed {
 	b.t.Helper()
 	answers, err := b.Queue.Renew(b.t.Context(), 0, id.Lane().Channel,
 		[]engine.Renewal{{ID: id, Mine: mine, Proposed: proposed, ClaimedMs: c.NowMs}})
@@ -58,7 +58,7 @@ func (b *bench) renew(c engine.Claim, id job.ID, mine, proposed int64) engine.Re
 	return answers[0]
 }
 
-func renewal(b *bench) {
+func renewal(b *fixture) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	c := b.claim(job.Webhook, 1)
 	next := c.Token + 40_000
@@ -83,7 +83,7 @@ func renewal(b *bench) {
 	}
 }
 
-func reaping(b *bench) {
+func reaping(b *fixture) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	var got []job.Expiry
 	for range 4 {
@@ -104,7 +104,7 @@ func reaping(b *bench) {
 	}
 }
 
-func reapRace(b *bench) {
+func reapRace(b *fixture) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	c := b.claim(job.Webhook, 1)
 	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
@@ -127,7 +127,7 @@ func reapRace(b *bench) {
 	b.wantPlace(id, engine.PlaceLease)
 }
 
-func intents(b *bench) {
+func intents(b *fixture) {
 	sms := lane(job.SMS, job.High)
 	id := b.enqueue(sms, 1, 0)[0]
 	c := b.claim(job.SMS, 1)
@@ -147,7 +147,7 @@ func intents(b *bench) {
 	b.wantPlace(id, engine.PlaceResult)
 }
 
-func intentResend(b *bench) {
+func intentResend(b *fixture) {
 	sms := lane(job.SMS, job.High)
 	id := b.enqueue(sms, 1, 0)[0]
 	c := b.claim(job.SMS, 1)
@@ -174,7 +174,7 @@ func intentResend(b *bench) {
 	}
 }
 
-func intentEnds(b *bench) {
+func intentEnds(b *fixture) {
 	sms := lane(job.SMS, job.High)
 	id := b.enqueue(sms, 1, 0)[0]
 	c := b.claim(job.SMS, 1)
@@ -200,14 +200,14 @@ func priorities(claim engine.Claim) map[job.Priority]int {
 	return count
 }
 
-func (b *bench) wantShares(claim engine.Claim, want map[job.Priority]int) {
+func (b *fixture) wantShares(claim engine.Claim, want map[job.Priority]int) {
 	b.t.Helper()
 	if diff := cmp.Diff(want, priorities(claim)); diff != "" {
 		b.t.Errorf("jobs by priority (-want +got):\n%s", diff)
 	}
 }
 
-func shares(b *bench) {
+func shares(b *fixture) {
 	for p := job.Low; p <= job.High; p++ {
 		b.enqueue(lane(job.Email, p), 150, 0)
 	}
@@ -216,7 +216,7 @@ func shares(b *bench) {
 	b.wantShares(b.claim(job.Email, 100), map[job.Priority]int{job.High: 10, job.Moderate: 80, job.Low: 10})
 }
 
-func smallShares(b *bench) {
+func smallShares(b *fixture) {
 	for p := job.Low; p <= job.High; p++ {
 		b.enqueue(lane(job.Email, p), 150, 0)
 	}
@@ -236,7 +236,7 @@ func smallShares(b *bench) {
 	}
 }
 
-func rotation(b *bench) {
+func rotation(b *fixture) {
 	b.enqueue(lane(job.Email, job.High), 30, 0)
 	b.enqueue(lane(job.Email, job.Moderate), 30, 0)
 	b.enqueue(lane(job.Email, job.Low), 30, 0)
@@ -251,14 +251,14 @@ func rotation(b *bench) {
 	}
 }
 
-func ageing(b *bench) {
+func ageing(b *fixture) {
 	b.enqueue(lane(job.Email, job.Moderate), 100, 0)
 	b.Advance(suiteSettings().Ageing + 20*time.Millisecond)
 	b.enqueue(lane(job.Email, job.High), 100, 0)
 	b.wantShares(b.claim(job.Email, 100), map[job.Priority]int{job.High: 40, job.Moderate: 60})
 }
 
-func depths(b *bench) {
+func depths(b *fixture) {
 	b.enqueue(webhook, 5, 0)
 	b.claim(job.Webhook, 2)
 	measured, err := b.Queue.Depths(b.t.Context(), 0)
@@ -273,7 +273,7 @@ func depths(b *bench) {
 }
 
 // unseenClaims: the claimer says at its next claim that the answer of the one before got lost.
-func unseenClaims(b *bench) {
+func unseenClaims(b *fixture) {
 	ask := func(last int64, doubt bool) engine.Claim {
 		b.t.Helper()
 		q := engine.ClaimRequest{Channel: job.Webhook, Max: 1, Claimer: "pump", Last: last, Doubt: doubt}

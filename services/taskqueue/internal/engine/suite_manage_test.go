@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-func (b *bench) cancel(id job.ID, children ...engine.NewJob) engine.Cancelled {
+func (b *fixture) cancel(id job.ID, children ...engine.NewJob) engine.Cancelled {
 	b.t.Helper()
 	answers, err := b.Queue.Cancel(b.t.Context(),
 		[]engine.Cancellation{{ID: id, Record: record(job.Cancelled), Callbacks: children}})
@@ -19,7 +19,7 @@ func (b *bench) cancel(id job.ID, children ...engine.NewJob) engine.Cancelled {
 	return answers[0]
 }
 
-func cancels(b *bench) {
+func cancels(b *fixture) {
 	waiting := b.enqueue(webhook, 1, b.nowMs()+60_000)[0]
 	child := b.child()
 	for range 2 { // the second is a repeat after a lost reply
@@ -64,13 +64,13 @@ func cancels(b *bench) {
 	}
 }
 
-func (b *bench) move(id job.ID, due int64) engine.Moved {
+func (b *fixture) move(id job.ID, due int64) engine.Moved {
 	b.t.Helper()
 	body := b.info(id).Body
 	return b.moveAs(engine.Move{ID: id, DueMs: due, Observed: body, Body: body})
 }
 
-func (b *bench) moveAs(m engine.Move) engine.Moved {
+func (b *fixture) moveAs(m engine.Move) engine.Moved {
 	b.t.Helper()
 	got, err := b.Queue.Reschedule(b.t.Context(), m)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *bench) moveAs(m engine.Move) engine.Moved {
 	return got
 }
 
-func (b *bench) revive(x engine.Revival, delay time.Duration, more ...engine.Revival) []bool {
+func (b *fixture) revive(x engine.Revival, delay time.Duration, more ...engine.Revival) []bool {
 	b.t.Helper()
 	answers, err := b.Queue.RetryFailed(b.t.Context(), append([]engine.Revival{x}, more...), delay)
 	if err != nil {
@@ -88,7 +88,7 @@ func (b *bench) revive(x engine.Revival, delay time.Duration, more ...engine.Rev
 	return answers
 }
 
-func moves(b *bench) {
+func moves(b *fixture) {
 	due := b.nowMs() + 60_000
 	id := b.enqueue(webhook, 1, due)[0]
 	if got := b.move(id, due+1); got != engine.MoveDone || b.info(id).DueMs != due+1 {
@@ -120,7 +120,7 @@ func moves(b *bench) {
 	}
 }
 
-func (b *bench) fail(l job.Lane) job.ID {
+func (b *fixture) fail(l job.Lane) job.ID {
 	b.t.Helper()
 	id := b.enqueue(l, 1, 0)[0]
 	c := b.claim(l.Channel, 1)
@@ -128,7 +128,7 @@ func (b *bench) fail(l job.Lane) job.ID {
 	return id
 }
 
-func revival(b *bench) {
+func revival(b *fixture) {
 	id := b.fail(webhook)
 	revive := func(body string, observed []byte) bool {
 		b.t.Helper()
@@ -153,7 +153,7 @@ func revival(b *bench) {
 }
 
 // revivals: a list longer than one call of the script is answered in its order, each job for itself.
-func revivals(b *bench) {
+func revivals(b *fixture) {
 	var list []engine.Revival
 	var want []bool
 	for i := range 300 {
@@ -170,7 +170,7 @@ func revivals(b *bench) {
 }
 
 // resolution: only the observed end of an unknown job is replaced, once, with its callbacks.
-func resolution(b *bench) {
+func resolution(b *fixture) {
 	for _, sent := range []bool{true, false} {
 		id := b.enqueue(webhook, 1, 0)[0]
 		c := b.claim(job.Webhook, 1)
@@ -191,14 +191,14 @@ func resolution(b *bench) {
 	}
 }
 
-func (b *bench) wantResolved(x engine.Resolution, want bool) {
+func (b *fixture) wantResolved(x engine.Resolution, want bool) {
 	b.t.Helper()
 	if got, err := b.Queue.Resolve(b.t.Context(), x); got != want || err != nil {
 		b.t.Errorf("resolved %v, %v, want %v", got, err, want)
 	}
 }
 
-func trimming(b *bench) {
+func trimming(b *fixture) {
 	first, second := b.fail(webhook), b.fail(webhook)
 	list, err := b.Queue.Browse(b.t.Context(), engine.Range{List: engine.ListDead, Flow: engine.AllFlows, Until: b.nowMs()}, engine.Member{}, 10)
 	if err != nil || len(list) != 2 {

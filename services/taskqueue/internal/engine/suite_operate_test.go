@@ -13,7 +13,7 @@ import (
 var smsHigh = lane(job.SMS, job.High)
 
 // walk lists a range in pages and calls between after each.
-func walk(b *bench, q wholeQueue, x engine.Range, most int, between func(page []engine.Member)) (ids []job.ID) {
+func walk(b *fixture, q wholeQueue, x engine.Range, most int, between func(page []engine.Member)) (ids []job.ID) {
 	b.t.Helper()
 	var after engine.Member
 	for {
@@ -32,7 +32,7 @@ func walk(b *bench, q wholeQueue, x engine.Range, most int, between func(page []
 	}
 }
 
-func browsing(b *bench) {
+func browsing(b *fixture) {
 	q := b.Queue
 	want := b.enqueue(smsHigh, 25, b.nowMs()+time.Hour.Milliseconds()) // one request: one score
 	got := walk(b, q, engine.Range{Lane: smsHigh, Flow: engine.AllFlows}, 4, func(page []engine.Member) {
@@ -48,7 +48,7 @@ func browsing(b *bench) {
 	}
 }
 
-func browsingOneFlow(b *bench) {
+func browsingOneFlow(b *fixture) {
 	q := b.Queue
 	id := b.id(smsHigh)
 	batch := engine.Batch{IdempotencyKey: "flows", RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
@@ -62,7 +62,7 @@ func browsingOneFlow(b *bench) {
 	}
 }
 
-func browsingEnds(b *bench) {
+func browsingEnds(b *fixture) {
 	q := b.Queue
 	ids := b.enqueue(smsHigh, 3, 0)
 	claim, err := q.Claim(b.t.Context(), engine.ClaimRequest{Channel: job.SMS, Max: 3})
@@ -84,7 +84,7 @@ func browsingEnds(b *bench) {
 	}
 }
 
-func ahead(b *bench) {
+func ahead(b *fixture) {
 	q := b.Queue
 	first := time.UnixMilli(b.nowMs()).Truncate(time.Hour)
 	at := func(hours int) int64 { return first.Add(time.Duration(hours)*time.Hour + 90*time.Second).UnixMilli() }
@@ -100,7 +100,7 @@ func ahead(b *bench) {
 	}
 }
 
-func pauses(b *bench) {
+func pauses(b *fixture) {
 	q := b.Queue
 	at := time.UnixMilli(1_790_000_000_000)
 	receiver := engine.ReceiverTarget("https://a.example")

@@ -10,7 +10,7 @@ import (
 var parkedGroup = engine.Group{Channel: job.Webhook, Flow: job.LabFlow(12), To: "to:12 https://a.example.com:443 1"}
 
 // park claims all ready webhooks and gives them back for an hour, parked.
-func (b *bench) park() []job.ID {
+func (b *fixture) park() []job.ID {
 	b.t.Helper()
 	var list []engine.Settlement
 	var ids []job.ID
@@ -24,7 +24,7 @@ func (b *bench) park() []job.ID {
 	return ids
 }
 
-func (b *bench) unpark(most int) int {
+func (b *fixture) unpark(most int) int {
 	b.t.Helper()
 	went, err := b.Queue.Unpark(b.t.Context(), 0, parkedGroup, most)
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *bench) unpark(most int) int {
 }
 
 // Jobs of all priorities wait for one receiver; what happens to one of them meanwhile stays so.
-func parking(b *bench) {
+func parking(b *fixture) {
 	for p := job.Low; p <= job.High; p++ {
 		b.enqueue(lane(job.Webhook, p), 2, 0)
 	}
@@ -75,7 +75,7 @@ func parking(b *bench) {
 }
 
 // A parked job that no one lets go looks itself; afterwards its group has no hold on it.
-func parkedUntilItsPatienceEnds(b *bench) {
+func parkedUntilItsPatienceEnds(b *fixture) {
 	b.enqueue(lane(job.Webhook, job.High), 1, 0)
 	c := b.claim(job.Webhook, 1)
 	retry := engine.Settlement{ID: c.Jobs[0].ID, Token: c.Token, Op: engine.OpRetry, Payload: c.Jobs[0].Raw, To: parkedGroup.To,
@@ -93,7 +93,7 @@ func parkedUntilItsPatienceEnds(b *bench) {
 	}
 }
 
-func holding(b *bench) {
+func holding(b *fixture) {
 	q, to := b.Queue, parkedGroup.To
 	try := func() time.Duration {
 		wait, err := q.TryHeld(b.t.Context(), to, time.Hour)

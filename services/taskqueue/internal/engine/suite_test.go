@@ -13,7 +13,7 @@ import (
 
 // runSuite runs the suite; open makes a fresh engine with suiteSettings for each part.
 func runSuite(t *testing.T, open func(t *testing.T) harness) {
-	parts := map[string]func(*bench){
+	parts := map[string]func(*fixture){
 		"a batch is claimed in request order and settles with a record":      claimAndSettle,
 		"the same key and hash returns the same ids, another hash conflicts": idempotency,
 		"a batch under its own key is recognised without keeping ids":        ownKey,
@@ -70,14 +70,14 @@ func runSuite(t *testing.T, open func(t *testing.T) harness) {
 	for name, part := range parts {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			part(newBench(t, open(t)))
+			part(newFixture(t, open(t)))
 		})
 	}
 }
 
 var webhook = lane(job.Webhook, job.Moderate)
 
-func claimAndSettle(b *bench) {
+func claimAndSettle(b *fixture) {
 	ids := b.enqueue(webhook, 20, 0)
 	c := b.claim(job.Webhook, 250)
 	got := make([]job.ID, 0, len(c.Jobs))
@@ -106,7 +106,7 @@ func claimAndSettle(b *bench) {
 	}
 }
 
-func idempotency(b *bench) {
+func idempotency(b *fixture) {
 	batch := func(hash string) engine.Batch {
 		return engine.Batch{IdempotencyKey: "k", RequestHash: hash, KeepKey: time.Minute,
 			Jobs: []engine.NewJob{{ID: b.id(webhook), Body: []byte("x")}, {ID: b.id(webhook), Body: []byte("y")}}}
@@ -127,7 +127,7 @@ func idempotency(b *bench) {
 	}
 }
 
-func ownKey(b *bench) {
+func ownKey(b *fixture) {
 	batch := engine.Batch{IdempotencyKey: "own", RequestHash: "h", KeepKey: time.Minute, OwnKey: true,
 		Jobs: []engine.NewJob{{ID: b.id(webhook), Body: []byte("x")}, {ID: b.id(webhook), Body: []byte("y")}}}
 	first := b.accept(batch)
@@ -144,7 +144,7 @@ func ownKey(b *bench) {
 	}
 }
 
-func laneLimit(b *bench) {
+func laneLimit(b *fixture) {
 	b.enqueue(webhook, 1000, 0)
 	b.enqueue(webhook, 999, 0)
 	over := engine.Batch{IdempotencyKey: "over", RequestHash: "h", KeepKey: time.Minute}
@@ -160,7 +160,7 @@ func laneLimit(b *bench) {
 	}
 }
 
-func neverEarly(b *bench) {
+func neverEarly(b *fixture) {
 	due := b.nowMs() + 500
 	id := b.enqueue(webhook, 1, due)[0]
 	if c := b.claim(job.Webhook, 5); len(c.Jobs) != 0 || c.NextDueMs != due {
@@ -175,7 +175,7 @@ func neverEarly(b *bench) {
 	}
 }
 
-func fencing(b *bench) {
+func fencing(b *fixture) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	slow := b.claim(job.Webhook, 1)
 	b.Advance(suiteSettings().Lease + 5*time.Millisecond)
@@ -201,7 +201,7 @@ func fencing(b *bench) {
 	}
 }
 
-func repeatedSettle(b *bench) {
+func repeatedSettle(b *fixture) {
 	b.enqueue(webhook, 2, 0)
 	c := b.claim(job.Webhook, 2)
 	list := []engine.Settlement{
@@ -225,11 +225,11 @@ func repeatedSettle(b *bench) {
 	}
 }
 
-func (b *bench) child() engine.NewJob {
+func (b *fixture) child() engine.NewJob {
 	return engine.NewJob{ID: b.id(engine.CallbackLane()), Body: []byte("told")}
 }
 
-func callbacks(b *bench) {
+func callbacks(b *fixture) {
 	b.enqueue(webhook, 3, 0)
 	c := b.claim(job.Webhook, 3)
 	child := b.child()
@@ -261,7 +261,7 @@ func callbacks(b *bench) {
 	}
 }
 
-func retries(b *bench) {
+func retries(b *fixture) {
 	id := b.enqueue(webhook, 1, 0)[0]
 	c := b.claim(job.Webhook, 1)
 	b.settle(job.Webhook,

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkRecords lists the records of a bill of 30 reports with 20 parameters, of which two are critical: what
-// `make bench NAME=callout` measures on a whole stack, for a profile.
+// `make fixture NAME=callout` measures on a whole stack, for a profile.
 func BenchmarkRecords(b *testing.B) {
 	const bill, reports, parameters = 9_100_000, 30, 20
 	db := newDatabase(b)

@@ -36,13 +36,13 @@ func TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce(t *testing.T) {
 		}
 		return len(found.Records)
 	}
-	bench := storetest.NewBench(t, storetest.Backend{
+	fixture := storetest.NewFixture(t, storetest.Backend{
 		Reader: s, Callouts: mysql.Callouts{Store: s}, Evaluations: mysql.Evaluations{Store: s}, Escalations: mysql.Escalations{Store: s},
 		Reaps: mysql.Reaps{Store: s}, Sweeps: mysql.Sweeps{Store: s},
 	}, clock)
 	evaluated := func() evaluate.Result {
 		t.Helper()
-		results, err := bench.Evaluate.Reports(t.Context(), lab, []int64{storetest.Potassium}, evaluate.Named)
+		results, err := fixture.Evaluate.Reports(t.Context(), lab, []int64{storetest.Potassium}, evaluate.Named)
 		if err != nil || len(results) != 1 {
 			t.Fatal(results, err)
 		}

@@ -14,7 +14,7 @@ import (
 var Everything = callout.Visibility{Rule: callout.Everything}
 
 // Judged has someone ask for an evaluation, and returns the states.
-func (b *Bench) Judged(lab int64, reports ...int64) string {
+func (b *Fixture) Judged(lab int64, reports ...int64) string {
 	b.T.Helper()
 	results, err := b.Evaluate.Reports(b.T.Context(), Lab(b.T, lab), reports, evaluate.Named)
 	b.Must(err)
@@ -26,7 +26,7 @@ func (b *Bench) Judged(lab int64, reports ...int64) string {
 }
 
 // Enter has the core save a value, and returns the state of the report afterwards.
-func (b *Bench) Enter(report int64, index int, value string) string {
+func (b *Fixture) Enter(report int64, index int, value string) string {
 	b.T.Helper()
 	b.SetValue(report, index, value)
 	_, status, _ := strings.Cut(b.Judged(12, report), " ")
@@ -34,7 +34,7 @@ func (b *Bench) Enter(report int64, index int, value string) string {
 }
 
 // Record saves a callout by telephone that was read back, unless c says otherwise.
-func (b *Bench) Record(c save.Callout) error {
+func (b *Fixture) Record(c save.Callout) error {
 	b.T.Helper()
 	if c.BillID == 0 {
 		c.BillID = Bill
@@ -49,7 +49,7 @@ func (b *Bench) Record(c save.Callout) error {
 }
 
 // Pass lets time go by, as the reaper sees it: it looks every minute.
-func (b *Bench) Pass(d time.Duration) {
+func (b *Fixture) Pass(d time.Duration) {
 	b.T.Helper()
 	for ; d > 0; d -= time.Minute {
 		b.Clock.Move(min(d, time.Minute))
@@ -58,7 +58,7 @@ func (b *Bench) Pass(d time.Duration) {
 }
 
 // Must ends the test on an error.
-func (b *Bench) Must(err error) {
+func (b *Fixture) Must(err error) {
 	b.T.Helper()
 	if err != nil {
 		b.T.Fatal(err)
@@ -66,7 +66,7 @@ func (b *Bench) Must(err error) {
 }
 
 // Want compares what is printed.
-func (b *Bench) Want(what string, got, want any) {
+func (b *Fixture) Want(what string, got, want any) {
 	b.T.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		b.T.Fatalf("%s: %v, want %v", what, got, want)
@@ -74,7 +74,7 @@ func (b *Bench) Want(what string, got, want any) {
 }
 
 // Notices are the keys of the notifications that were sent.
-func (b *Bench) Notices() (keys []string) {
+func (b *Fixture) Notices() (keys []string) {
 	for _, e := range b.Sent() {
 		if e.Kind == "notifications.notify" {
 			keys = append(keys, strings.Split(e.DedupeKey, ":")[0])
@@ -84,7 +84,7 @@ func (b *Bench) Notices() (keys []string) {
 }
 
 // Due says how far the escalation of a report is.
-func (b *Bench) Due(report int64) string {
+func (b *Fixture) Due(report int64) string {
 	b.T.Helper()
 	open, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 12), Everything)
 	b.Must(err)
@@ -101,14 +101,14 @@ func (b *Bench) Due(report int64) string {
 }
 
 // Pending makes a critical potassium wait.
-func (b *Bench) Pending() {
+func (b *Fixture) Pending() {
 	b.T.Helper()
 	b.SetValue(Potassium, PotassiumIndex, "7.1")
 	b.Want("evaluated", b.Judged(12, Potassium), "7001 CALLOUT_PENDING")
 }
 
 // Listed are the critical records of the bill, with their first value.
-func (b *Bench) Listed(v callout.Visibility) (text []string) {
+func (b *Fixture) Listed(v callout.Visibility) (text []string) {
 	b.T.Helper()
 	list, err := b.List.List(b.T.Context(), Lab(b.T, 12), Bill, v)
 	b.Must(err)
@@ -119,7 +119,7 @@ func (b *Bench) Listed(v callout.Visibility) (text []string) {
 }
 
 // Lines are the texts of the history of a report.
-func (b *Bench) Lines(report int64) (texts []string) {
+func (b *Fixture) Lines(report int64) (texts []string) {
 	b.T.Helper()
 	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), Everything, []int64{report})
 	b.Must(err)

@@ -20,7 +20,7 @@ import (
 // Run tests the stores that open makes, a fresh one for each test.
 func Run(t *testing.T, open func(*testing.T, *Clock) Backend) {
 	t.Helper()
-	for name, test := range map[string]func(*Bench){
+	for name, test := range map[string]func(*Fixture){
 		"a critical value waits and is announced once":               announced,
 		"other laboratories and unknown bills":                       scoped,
 		"a callout ends the wait":                                    called,
@@ -44,12 +44,12 @@ func Run(t *testing.T, open func(*testing.T, *Clock) Backend) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := NewClock()
-			test(NewBench(t, open(t, c), c))
+			test(NewFixture(t, open(t, c), c))
 		})
 	}
 }
 
-func announced(b *Bench) {
+func announced(b *Fixture) {
 	b.SetValue(Potassium, PotassiumIndex, "7.1")
 	b.Want("before", b.Listed(Everything), "[]")
 	for range 3 {
@@ -63,7 +63,7 @@ func announced(b *Bench) {
 	b.Want("notices", b.Notices(), "[pending]")
 }
 
-func scoped(b *Bench) {
+func scoped(b *Fixture) {
 	b.SetValue(Foreign, PotassiumIndex, "7.1")
 	b.Want("another laboratory's report", b.Judged(12, Foreign), "")
 	_, err := b.List.List(b.T.Context(), Lab(b.T, 12), ForeignBill, Everything)
@@ -81,7 +81,7 @@ func scoped(b *Bench) {
 
 // turnedOutWrong: the board shows what was called, when everybody was told that it was wrong, and whether someone
 // called.
-func turnedOutWrong(b *Bench) {
+func turnedOutWrong(b *Fixture) {
 	shown := func(v callout.Visibility) string {
 		b.T.Helper()
 		o, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 12), v)
@@ -119,7 +119,7 @@ func turnedOutWrong(b *Bench) {
 	b.Want("three days later", shown(Everything), "")
 }
 
-func called(b *Bench) {
+func called(b *Fixture) {
 	b.Pending()
 	b.Clock.Move(10 * time.Minute)
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}}))
@@ -153,7 +153,7 @@ func called(b *Bench) {
 	b.Want("not critical", apperr.KindOf(b.Record(save.Callout{ReportIDs: []int64{Count}})), apperr.Conflict)
 }
 
-func drafts(b *Bench) {
+func drafts(b *Fixture) {
 	b.Pending()
 	for _, comment := range []string{"first", "second"} {
 		b.Must(b.Record(save.Callout{Draft: true, ReportIDs: []int64{Potassium}, Comment: comment}))
@@ -174,7 +174,7 @@ func drafts(b *Bench) {
 	)
 }
 
-func reopened(b *Bench) {
+func reopened(b *Fixture) {
 	b.Pending()
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}}))
 	b.Want("as it was called", b.Enter(Potassium, PotassiumIndex, "7.1"), "CALLOUT_DONE")
@@ -187,7 +187,7 @@ func reopened(b *Bench) {
 	b.Want("and named", b.Judged(12, Count), "7002 CALLOUT_PENDING")
 }
 
-func corrected(b *Bench) {
+func corrected(b *Fixture) {
 	b.Pending()
 	b.Must(b.Record(save.Callout{Draft: true, ReportIDs: []int64{Potassium}}))
 	b.SetValue(Potassium, PotassiumIndex, "5.5")
@@ -204,7 +204,7 @@ func corrected(b *Bench) {
 	b.Want("notices", b.Notices(), "[pending pending corrected]")
 }
 
-func unclear(b *Bench) {
+func unclear(b *Fixture) {
 	b.Want("no values", b.Judged(12, Potassium), "7001 NORMAL")
 	b.Pending()
 	for _, value := range []string{"****", "<7", "", "TNP"} {
@@ -216,7 +216,7 @@ func unclear(b *Bench) {
 	b.Want("a parameter without critical limits does not matter", b.Judged(12, Count), "7002 NORMAL")
 }
 
-func raised(b *Bench) {
+func raised(b *Fixture) {
 	b.Pending()
 	raise := func() int {
 		level, err := b.Escalate.Bill(b.T.Context(), Lab(b.T, 12), Bill)
@@ -243,7 +243,7 @@ func raised(b *Bench) {
 	b.Want("deadline", b.Due(Potassium), "closed")
 }
 
-func deadlines(b *Bench) {
+func deadlines(b *Fixture) {
 	b.Setting(12, callout.Settings{Pace: callout.Pace{After: 5 * time.Minute, Most: 2}, ReadBackNeeded: true})
 	b.Pending()
 	b.Want("the laboratory's own pace", b.Due(Potassium), "level 0, due 09:05:00")
@@ -264,7 +264,7 @@ func deadlines(b *Bench) {
 	b.Want("none waits", d.DueAt.IsZero(), true)
 }
 
-func adopted(b *Bench) {
+func adopted(b *Fixture) {
 	b.SetValue(Potassium, PotassiumIndex, "7.1")
 	b.SetStatus(Potassium, callout.Pending)
 	b.SetStatus(Count, callout.Attempted) // without any value: undecided
@@ -280,7 +280,7 @@ func adopted(b *Bench) {
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{Count}})) // what waits may be called, whatever its values are
 }
 
-func moved(b *Bench) {
+func moved(b *Fixture) {
 	b.Pending()
 	b.Clock.Move(29 * time.Minute)
 	b.MoveToBill(Potassium, SecondBill)
@@ -298,7 +298,7 @@ func moved(b *Bench) {
 	b.Want("nothing is open", b.Count.Figures.Open, 0)
 }
 
-func forgotten(b *Bench) {
+func forgotten(b *Fixture) {
 	b.Must(b.Sweeper.RunOnce(b.T.Context()))
 	b.SetValue(Potassium, PotassiumIndex, "7.1")
 	b.SetStatus(Potassium, callout.Normal) // the core writes the row with the values
@@ -309,7 +309,7 @@ func forgotten(b *Bench) {
 	b.Want("unjudged afterwards", left, "[]")
 }
 
-func repeated(b *Bench) {
+func repeated(b *Fixture) {
 	b.Setting(12, callout.Settings{Pace: Pace, ReadBackNeeded: true, RepeatWithin: 48 * time.Hour})
 	b.Pending()
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}}))
@@ -326,7 +326,7 @@ func repeated(b *Bench) {
 }
 
 // decided: administrators and users with the permission change the settings of their laboratory, within bounds.
-func decided(b *Bench) {
+func decided(b *Fixture) {
 	u := settings.New(b, b.Clock, "callout_configure")
 	ctx, lab := b.T.Context(), Lab(b.T, 12)
 	n := func(i int) *int { return &i }
@@ -360,7 +360,7 @@ func decided(b *Bench) {
 	b.Want("another laboratory", other, held)
 }
 
-func visibility(b *Bench) {
+func visibility(b *Fixture) {
 	b.Pending()
 	b.SetValue(Count, CountIndex, "5")
 	b.Judged(12, Count)
@@ -393,7 +393,7 @@ func visibility(b *Bench) {
 	b.Want("a callout of what one does not see", apperr.KindOf(err), apperr.Invalid)
 }
 
-func figures(b *Bench) {
+func figures(b *Fixture) {
 	b.Pending()
 	b.Clock.Move(12 * time.Minute)
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{Potassium}}))
@@ -430,7 +430,7 @@ func figures(b *Bench) {
 }
 
 // race has everybody complete, draft, evaluate and escalate the same bill at once.
-func race(b *Bench) {
+func race(b *Fixture) {
 	b.Pending()
 	b.Clock.Move(31 * time.Minute)
 	var all sync.WaitGroup
@@ -472,7 +472,7 @@ func race(b *Bench) {
 	}
 }
 
-func refused(b *Bench) {
+func refused(b *Fixture) {
 	b.Pending()
 	before := len(b.Sent())
 	err := b.Record(save.Callout{ReportIDs: []int64{Potassium, Count}})

@@ -108,8 +108,8 @@ func Lab(t testing.TB, id int64) authn.LabScope {
 	return scope
 }
 
-// Bench is a backend with the use cases over it.
-type Bench struct {
+// Fixture is a backend with the use cases over it.
+type Fixture struct {
 	Backend
 	T     *testing.T
 	Clock *Clock
@@ -126,11 +126,11 @@ type Bench struct {
 	Sweeper  *sweep.Sweeper
 }
 
-// NewBench puts the use cases over a backend.
-func NewBench(t *testing.T, b Backend, c *Clock) *Bench {
+// NewFixture puts the use cases over a backend.
+func NewFixture(t *testing.T, b Backend, c *Clock) *Fixture {
 	t.Helper()
 	n := &Counters{}
-	x := &Bench{Backend: b, T: t, Clock: c, Count: n, Jobs: &Jobs{}}
+	x := &Fixture{Backend: b, T: t, Clock: c, Count: n, Jobs: &Jobs{}}
 	m, wake := delivery.Messages{}, func() {}
 	x.List, x.History, x.Worklist = records.New(b), history.New(b), worklist.New(b, c)
 	x.Save = save.New(save.Deps{Store: b.Callouts, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
@@ -169,7 +169,7 @@ const SodiumIndex = 4
 
 // NewProfile puts the use cases over a store in memory, where the report of the potassium has a sodium with critical
 // limits, too. It returns the potassium's format beside them.
-func NewProfile(t *testing.T) (*Bench, int64) {
+func NewProfile(t *testing.T) (*Fixture, int64) {
 	t.Helper()
 	c := NewClock()
 	s := MemoryStore(t, c)
@@ -177,7 +177,7 @@ func NewProfile(t *testing.T) (*Bench, int64) {
 	potassium := sodium.ID
 	sodium.ID, sodium.Index, sodium.Order = 6604, SodiumIndex, SodiumIndex
 	s.Formats[66] = append(s.Formats[66], sodium)
-	return NewBench(t, Over(t, s), c), potassium
+	return NewFixture(t, Over(t, s), c), potassium
 }
 
 // Asha is a lab user of everything.

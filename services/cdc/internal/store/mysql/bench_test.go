@@ -26,7 +26,7 @@ func BenchmarkRecompute(b *testing.B) {
 	}
 }
 
-func (b *bench) fill(t testing.TB) {
+func (b *fixture) fill(t testing.TB) {
 	t.Helper()
 	b.exec(t, "INSERT INTO userDetails (id, labId_id, branchId, orgId_id, labPatientId, firstName, lastName, contact, email, gender, dateOfBirth, age)"+
 		" SELECT seq, 1 + seq MOD 20, seq MOD 7, seq MOD 9, CONCAT('P-', seq), 'Rahul', CONCAT('Sharma ', seq), 9800000000 + seq, CONCAT(seq, '@x.in'), 'Male', '1990-02-11', '36 Y'"+
@@ -39,7 +39,7 @@ func (b *bench) fill(t testing.TB) {
 }
 
 // measure runs b.N events. Between rounds over all patients the sources change, off the clock.
-func (b *bench) measure(t *testing.B, size, workers int) {
+func (b *fixture) measure(t *testing.B, size, workers int) {
 	clk := &ticking{now: time.Now()}
 	store := mysql.New(mysql.Deps{DB: b.db, Clock: clk, Phases: b.watch})
 	if _, err := b.watch.Phase(t.Context()); err != nil {

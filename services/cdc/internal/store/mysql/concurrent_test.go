@@ -69,7 +69,7 @@ func take(dirty <-chan int64) []int64 {
 
 // write makes random changes. Each names exactly the patients whom it concerned, once it is committed, as the images of
 // its event would; no one else ever names them.
-func (b *bench) write(t *testing.T, seed int, dirty chan<- int64) {
+func (b *fixture) write(t *testing.T, seed int, dirty chan<- int64) {
 	r := rand.New(rand.NewPCG(uint64(seed), 7))
 	for n := range raceChanges {
 		var owners []int64
@@ -118,7 +118,7 @@ func alter(ctx context.Context, tx *sql.Tx, r *rand.Rand, n int) ([]int64, error
 	return owners, err
 }
 
-func (b *bench) noDifferences(t *testing.T) {
+func (b *fixture) noDifferences(t *testing.T) {
 	t.Helper()
 	ids, err := b.store.UserIDs(t.Context(), 0, 1000)
 	if err != nil {
@@ -199,7 +199,7 @@ func TestTheSourcesAreReadUnderTheLock(t *testing.T) {
 	b.same(t)
 }
 
-func (b *bench) waitForLock(t *testing.T, id int64) {
+func (b *fixture) waitForLock(t *testing.T, id int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
 )
 
-// connect opens a pool on the bench's database as another user, with DSN parameters of its own.
-func (b *bench) connect(t testing.TB, change func(*driver.Config)) *sql.DB {
+// connect opens a pool on the fixture's database as another user, with DSN parameters of its own.
+func (b *fixture) connect(t testing.TB, change func(*driver.Config)) *sql.DB {
 	t.Helper()
 	config, err := driver.ParseDSN(b.dsn)
 	if err != nil {
@@ -33,8 +33,8 @@ func (b *bench) connect(t testing.TB, change func(*driver.Config)) *sql.DB {
 	return db
 }
 
-// user makes an ordinary user of the bench's database with the given privileges.
-func (b *bench) user(t testing.TB, privileges string) func(*driver.Config) {
+// user makes an ordinary user of the fixture's database with the given privileges.
+func (b *fixture) user(t testing.TB, privileges string) func(*driver.Config) {
 	t.Helper()
 	var database string
 	if err := b.db.QueryRowContext(t.Context(), "SELECT DATABASE()").Scan(&database); err != nil {

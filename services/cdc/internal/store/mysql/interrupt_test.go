@@ -90,7 +90,7 @@ func (t interruptedTx) Commit() error {
 }
 
 // flaky returns a store over connections that the interrupter kills.
-func (b *bench) flaky(t *testing.T) (*mysql.Store, *interrupter) {
+func (b *fixture) flaky(t *testing.T) (*mysql.Store, *interrupter) {
 	t.Helper()
 	config, err := mysqldriver.ParseDSN(b.dsn)
 	if err != nil {
@@ -149,7 +149,7 @@ func TestAConnectionThatDiesAtAnyStatementLeavesNoTornState(t *testing.T) {
 	b.same(t)
 }
 
-func (b *bench) revisions(t *testing.T) (revs [3]int64) {
+func (b *fixture) revisions(t *testing.T) (revs [3]int64) {
 	t.Helper()
 	for i := range revs {
 		err := b.db.QueryRowContext(t.Context(), "SELECT COALESCE(MAX(rev), 0) FROM user_meta WHERE user_id = ?", i+1).Scan(&revs[i])

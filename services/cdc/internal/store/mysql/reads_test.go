@@ -25,7 +25,7 @@ func rowIDs(rows []projection.Row) []int64 {
 
 // laboratories makes patients 1–4 in laboratory 12, 5 and 6 in 13, of whom 4 came from 13 and 3 is deleted; 7 is in 12
 // and not computed; 8 is a stub.
-func laboratories(t *testing.T) *bench {
+func laboratories(t *testing.T) *fixture {
 	t.Helper()
 	b := setup(t)
 	b.exec(t, "INSERT INTO labs (id, labName) VALUES (12, 'a'), (99, 'b')")

@@ -23,8 +23,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
 
-// bench is a database with the platform's tables and the service's, and a store over it.
-type bench struct {
+// fixture is a database with the platform's tables and the service's, and a store over it.
+type fixture struct {
 	db    *sql.DB
 	dsn   string
 	store *mysql.Store
@@ -52,15 +52,15 @@ func (c *ticking) set(now time.Time) {
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-func setup(t testing.TB) *bench { return setupWith(t, "") }
+func setup(t testing.TB) *fixture { return setupWith(t, "") }
 
-func setupWith(t testing.TB, override phase.Phase) *bench {
+func setupWith(t testing.TB, override phase.Phase) *fixture {
 	t.Helper()
 	db, dsn := mysqltest.Open(t)
 	if err := legacydb.Create(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{db: db, dsn: dsn, clock: &ticking{now: start}}
+	b := &fixture{db: db, dsn: dsn, clock: &ticking{now: start}}
 	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func setupWith(t testing.TB, override phase.Phase) *bench {
 }
 
 // over returns a store over another pool of the same database.
-func (b *bench) over(db *sql.DB, override phase.Phase) (*mysql.Store, *phase.Watch) {
+func (b *fixture) over(db *sql.DB, override phase.Phase) (*mysql.Store, *phase.Watch) {
 	walks := mysql.New(mysql.Deps{DB: db, Clock: b.clock})
 	watch := phase.New(phase.Deps{Schema: mysql.NewSchema(db), Walk: walks, Override: override, Log: slog.New(slog.DiscardHandler)})
 	return mysql.New(mysql.Deps{DB: db, Clock: b.clock, Phases: watch}), watch
@@ -92,26 +92,26 @@ const (
 		DROP COLUMN date_of_birth, DROP COLUMN age, DROP COLUMN passport_no, DROP COLUMN national_identity_number`
 )
 
-func (b *bench) exec(t testing.TB, query string, args ...any) {
+func (b *fixture) exec(t testing.TB, query string, args ...any) {
 	t.Helper()
 	if _, err := b.db.ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatalf("%v in %.120s", err, query)
 	}
 }
 
-func (b *bench) patient(t testing.TB, id, lab int64) {
+func (b *fixture) patient(t testing.TB, id, lab int64) {
 	t.Helper()
 	b.exec(t, "REPLACE INTO userDetails (id, labId_id, branchId, labPatientId, firstName, lastName, contact, dateOfBirth)"+
 		" VALUES (?, ?, 3, ?, 'Asha', ?, '98-76', '1990-02-11')", id, lab, fmt.Sprintf("P-%d", id), fmt.Sprintf("R%d", id))
 }
 
-func (b *bench) bill(t testing.TB, id, user, lab int64) {
+func (b *fixture) bill(t testing.TB, id, user, lab int64) {
 	t.Helper()
 	b.exec(t, "REPLACE INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, orgId_id, billTime)"+
 		" VALUES (?, ?, ?, ?, ?, 45, '2026-10-01 10:00:00.123456')", id, lab, id, fmt.Sprintf("ord-%d", id), user)
 }
 
-func (b *bench) report(t testing.TB, id, user, lab int64) {
+func (b *fixture) report(t testing.TB, id, user, lab int64) {
 	t.Helper()
 	b.exec(t, "REPLACE INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, sampleId, lrfId, sampleRedrawFlag)"+
 		" VALUES (?, ?, 1, ?, 9, ?, ?, 3)", id, lab, user, fmt.Sprintf("s-%d", id), fmt.Sprintf("L%d", id))
@@ -125,7 +125,7 @@ func targets(ids ...int64) []materialize.Target {
 	return list
 }
 
-func (b *bench) recompute(t testing.TB, list ...materialize.Target) materialize.Summary {
+func (b *fixture) recompute(t testing.TB, list ...materialize.Target) materialize.Summary {
 	t.Helper()
 	summary, err := b.store.Recompute(t.Context(), list)
 	if err != nil {
@@ -134,7 +134,7 @@ func (b *bench) recompute(t testing.TB, list ...materialize.Target) materialize.
 	return summary
 }
 
-func (b *bench) row(t testing.TB, id int64) projection.Row {
+func (b *fixture) row(t testing.TB, id int64) projection.Row {
 	t.Helper()
 	rows, err := b.store.RowsByID(t.Context(), []int64{id})
 	if err != nil || len(rows) != 1 {
@@ -144,7 +144,7 @@ func (b *bench) row(t testing.TB, id int64) projection.Row {
 }
 
 // same compares the whole table with the oracle.
-func (b *bench) same(t testing.TB) {
+func (b *fixture) same(t testing.TB) {
 	t.Helper()
 	expected, err := oracletest.Expected(t.Context(), b.db)
 	if err != nil {

@@ -28,7 +28,7 @@ func (m *crashing) Recompute(ctx context.Context, targets []materialize.Target) 
 	return m.Users.Recompute(ctx, targets)
 }
 
-func (b *bench) walker(t *testing.T, left int) (*materialize.Walker, *crashing) {
+func (b *fixture) walker(t *testing.T, left int) (*materialize.Walker, *crashing) {
 	t.Helper()
 	users := &crashing{left: left, Users: materialize.NewRecomputer(materialize.Deps{Store: b.store, Late: noLate{t}, Observer: silent{}, Config: materialize.DefaultConfig()})}
 	return materialize.NewWalker(materialize.WalkerDeps{Walks: b.store, Phases: b.watch, Users: users, Chunk: 3, Interval: time.Second, Log: slog.New(slog.DiscardHandler)}), users

@@ -22,7 +22,7 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	t.Parallel()
 	for _, retry := range []int{0, 3} {
 		synctest.Test(t, func(t *testing.T) {
-			b, begun, asked := newBench(false), time.Now(), 0
+			b, begun, asked := newFixture(false), time.Now(), 0
 			var mu sync.Mutex // guards asked
 			b.says["a"] = func() (job.Result, error) {
 				if time.Since(begun) > outage {
@@ -55,7 +55,7 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(false)
+		b := newFixture(false)
 		b.says["a"] = says(job.Retryable("network", "The provider cannot be reached"))
 		b.use(t, Row{Channel: "email", Provider: "a"})
 		if ended, _ := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(3), 105*time.Second+15*time.Minute); ended[job.Failed] != messages {
@@ -68,7 +68,7 @@ func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 func TestAProviderThatAsksForTimeGetsItFromAll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, begun, early := newBench(false), time.Now(), 0
+		b, begun, early := newFixture(false), time.Now(), 0
 		var mu sync.Mutex // guards early
 		b.says["a"] = func() (job.Result, error) {
 			left := 5*time.Minute - time.Since(begun)

@@ -16,7 +16,7 @@ import (
 func TestARowsRatePostponesWithoutAskingTheProviderOrTheNextOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(false)
+		b := newFixture(false)
 		b.set.cfg.Pacer = pace.New(ratelimit.NewLocal(clock.System{}))
 		b.use(t, Row{Provider: "vendor-a", Settings: json.RawMessage(`{"rate_per_second":2}`)}, Row{Provider: "vendor-b", Position: 1})
 		for i := range 5 {

@@ -77,8 +77,8 @@ func (c *counter) Paused(_ job.Channel, name string, open bool) {
 	c.note(fmt.Sprintf("%s paused %t", name, open), 1)
 }
 
-// bench is a set whose senders are fakes, made by name.
-type bench struct {
+// fixture is a set whose senders are fakes, made by name.
+type fixture struct {
 	queue  *model.Model
 	set    *Set
 	calls  *calls
@@ -89,8 +89,8 @@ type bench struct {
 	made   int
 }
 
-func newBench(fallback bool) *bench {
-	b := &bench{calls: &calls{}, seen: &counter{counts: map[string]int{}}, says: map[string]func() (job.Result, error){}, paid: map[string]bool{}, broken: map[string]bool{}}
+func newFixture(fallback bool) *fixture {
+	b := &fixture{calls: &calls{}, seen: &counter{counts: map[string]int{}}, says: map[string]func() (job.Result, error){}, paid: map[string]bool{}, broken: map[string]bool{}}
 	cfg := Config{Observer: b.seen, Log: slog.New(slog.DiscardHandler), Factory: func(_ job.Channel, name string, _ json.RawMessage) (Sender, error) {
 		if b.broken[name] {
 			return nil, errors.New("host is missing")
@@ -107,7 +107,7 @@ func newBench(fallback bool) *bench {
 	return b
 }
 
-func (b *bench) use(t *testing.T, rows ...Row) {
+func (b *fixture) use(t *testing.T, rows ...Row) {
 	t.Helper()
 	for i := range rows {
 		rows[i].ID = int64(i + 1)
@@ -123,7 +123,7 @@ func (b *bench) use(t *testing.T, rows ...Row) {
 	}
 }
 
-func (b *bench) send(t *testing.T, taskType int, data string) error {
+func (b *fixture) send(t *testing.T, taskType int, data string) error {
 	t.Helper()
 	_, err := b.set.Handler(job.SMS).Handle(t.Context(), worker.Delivery{Body: &job.Body{Task: 1, TaskType: taskType, Data: []byte(data)}})
 	return err
@@ -137,7 +137,7 @@ const india = `{"contact":9812345678,"countryCode":91}`
 
 func TestRowsAreChosenBySubTypeAndCountryInOrderOfPosition(t *testing.T) {
 	t.Parallel()
-	b := newBench(true)
+	b := newFixture(true)
 	for _, name := range []string{"india", "otp", "world", "last"} {
 		b.says[name] = says(job.Retryable("down", "down"))
 	}
@@ -166,7 +166,7 @@ func TestRowsAreChosenBySubTypeAndCountryInOrderOfPosition(t *testing.T) {
 
 func TestOtherChannelsAreChosenBySubTypeAlone(t *testing.T) {
 	t.Parallel()
-	b := newBench(false)
+	b := newFixture(false)
 	b.use(t, Row{Channel: "email", Provider: "reports", TaskType: 2}, Row{Channel: "email", Provider: "rest", Position: 1})
 	for taskType, want := range map[int]string{1: "rest", 2: "reports"} {
 		data := `{"to":["a@b.org"],"contact":"front desk","config":{"provider":"x"}}`
@@ -200,7 +200,7 @@ func TestTheNextProviderTakesOverUnlessTheMessagesFateIsDecided(t *testing.T) {
 		{name: "the other may recover", a: says(provider.FailOver("x", "x")), b: says(job.Retryable("y", "y")), asked: []string{"a", "b"}},
 		{name: "then the message's fault", a: says(job.Retryable("x", "x")), b: says(job.Permanent("y", "y")), asked: []string{"a", "b"}, permanent: true},
 	} {
-		b := newBench(false)
+		b := newFixture(false)
 		b.says["a"], b.says["b"] = c.a, c.b
 		b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
 		err := b.send(t, 1, india)
@@ -218,7 +218,7 @@ func TestTheNextProviderTakesOverUnlessTheMessagesFateIsDecided(t *testing.T) {
 
 func TestTheShortestWaitOfAllProvidersCounts(t *testing.T) {
 	t.Parallel()
-	b := newBench(false)
+	b := newFixture(false)
 	b.says["a"] = says(job.Retryable("x", "x").After(time.Minute))
 	b.says["b"] = says(job.Retryable("x", "x").After(time.Second))
 	b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
@@ -229,7 +229,7 @@ func TestTheShortestWaitOfAllProvidersCounts(t *testing.T) {
 
 func TestAPaidSendIsMarkedFirstAndNotMadeWhenItCannotBe(t *testing.T) {
 	t.Parallel()
-	b := newBench(false)
+	b := newFixture(false)
 	b.paid["a"], b.paid["b"] = true, true
 	b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
 	p := b.set.known().named(job.SMS, "a")
@@ -247,7 +247,7 @@ func TestAPaidSendIsMarkedFirstAndNotMadeWhenItCannotBe(t *testing.T) {
 
 func TestAPanicOfAPaidProviderLeavesDoubt(t *testing.T) {
 	t.Parallel()
-	b := newBench(false)
+	b := newFixture(false)
 	b.paid["a"] = true
 	b.says["a"] = func() (job.Result, error) { panic("broken adapter") }
 	b.use(t, Row{Provider: "a"}, Row{Provider: "b", Position: 1})
@@ -259,7 +259,7 @@ func TestAPanicOfAPaidProviderLeavesDoubt(t *testing.T) {
 func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(false)
+		b := newFixture(false)
 		down := job.Retryable("down", "down")
 		b.says["a"] = func() (job.Result, error) {
 			if down != nil {
@@ -296,7 +296,7 @@ func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{job.Permanent("x", "x"), job.Retryable(provider.RateLimited, "x"), job.Postpone("x", 1),
 		job.Retryable("network", "x").WithCause(context.Canceled)} {
-		b := newBench(false)
+		b := newFixture(false)
 		b.says["a"] = says(err)
 		b.use(t, Row{Provider: "a"})
 		for range 2 * breakerFailures {
@@ -312,7 +312,7 @@ func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
 
 func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 	t.Parallel()
-	b := newBench(true)
+	b := newFixture(true)
 	for range 2 {
 		b.use(t, Row{Provider: "a", CountryCode: 91}, Row{Channel: "email", Provider: "smtp", Disabled: true})
 	}
@@ -339,7 +339,7 @@ func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 
 func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	t.Parallel()
-	b := newBench(true)
+	b := newFixture(true)
 	if !b.set.Serves(job.SMS) || !b.set.Known(job.SMS, "any") || b.set.known() != nil {
 		t.Error("tasks are refused although the rows are not known yet")
 	}
@@ -351,7 +351,7 @@ func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"outbox"}) || b.set.known() == nil {
 		t.Errorf("no rows: %v", err)
 	}
-	none := newBench(false)
+	none := newFixture(false)
 	none.use(t, Row{Provider: "a", Disabled: true})
 	if f := job.AsFailure(none.send(t, 1, india)); !f.Postponed || none.set.Serves(job.SMS) {
 		t.Errorf("no provider: %+v", f)
@@ -360,7 +360,7 @@ func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 
 func TestAWrongRowChangesNothingAndEveryWrongRowIsNamed(t *testing.T) {
 	t.Parallel()
-	b := newBench(false)
+	b := newFixture(false)
 	b.use(t, Row{Provider: "a"})
 	b.broken["bad"] = true
 	err := b.set.Replace([]Row{{ID: 1, Channel: "sms", Provider: "c", Settings: json.RawMessage(`{"x":1}`)}, {ID: 2, Channel: "sms", Provider: "bad"},
@@ -380,7 +380,7 @@ func TestAWrongRowChangesNothingAndEveryWrongRowIsNamed(t *testing.T) {
 
 func TestProvidersWhoseSettingsStayKeepTheirState(t *testing.T) {
 	t.Parallel()
-	b := newBench(false)
+	b := newFixture(false)
 	b.use(t, Row{Provider: "a", Settings: json.RawMessage(`{"x":1,"y":2}`)})
 	b.use(t, Row{Provider: "a", Settings: json.RawMessage(`{ "y": 2, "x": 1 }`), Position: 3})
 	if b.made != 1 {

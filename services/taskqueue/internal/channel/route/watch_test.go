@@ -18,7 +18,7 @@ func (s *source) Providers(context.Context) ([]Row, error) { return s.rows, s.er
 
 func TestTheSetFollowsItsSourceAndKeepsTheLastGoodState(t *testing.T) {
 	t.Parallel()
-	b := newBench(false)
+	b := newFixture(false)
 	s := &source{err: errors.New("away")}
 	if err := b.set.Load(t.Context(), s); err == nil || b.set.known() != nil {
 		t.Fatalf("loaded from a source that is away: %v", err)

@@ -23,7 +23,7 @@ func TestAJobThatWaitedWhileThePlatformsAddressWasEncryptedReachesIt(t *testing.
 	t.Parallel()
 	ours := certificates.Made(t, "ours")
 	files := tlsfiles.Config(ours.Member(t, t.TempDir(), time.Now().Add(time.Hour), ours))
-	b := &bench{t: t}
+	b := &fixture{t: t}
 	b.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -40,8 +40,8 @@ type received struct {
 	Header                    http.Header
 }
 
-// bench is a sender in front of one receiver.
-type bench struct {
+// fixture is a sender in front of one receiver.
+type fixture struct {
 	*httptest.Server
 	t      *testing.T
 	sender *webhook.Sender
@@ -51,7 +51,7 @@ type bench struct {
 	recorded []mailbox.Message
 }
 
-func (b *bench) requests() []received {
+func (b *fixture) requests() []received {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.seen)
@@ -61,15 +61,15 @@ type tokens struct{}
 
 func (tokens) Mint(audience, behalf string) (string, error) { return audience + "/" + behalf, nil }
 
-func (b *bench) Record(m mailbox.Message) {
+func (b *fixture) Record(m mailbox.Message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.recorded = append(b.recorded, m)
 }
 
-func newBench(t *testing.T, internal bool, answer http.HandlerFunc) *bench {
+func newFixture(t *testing.T, internal bool, answer http.HandlerFunc) *fixture {
 	t.Helper()
-	b := &bench{t: t}
+	b := &fixture{t: t}
 	b.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		b.mu.Lock()
@@ -104,7 +104,7 @@ func newID(t *testing.T, c job.Channel) job.ID {
 	return id
 }
 
-func (b *bench) send(taskType int, data map[string]any, edit func(*job.Body)) (job.Result, error) {
+func (b *fixture) send(taskType int, data map[string]any, edit func(*job.Body)) (job.Result, error) {
 	b.t.Helper()
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestMethodsBodiesAndQueryStrings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, false, nil)
+			b := newFixture(t, false, nil)
 			raw := `{"url":"` + b.URL + `/hook?q=1","args":` + string(args)
 			if c.isBody != nil {
 				flag, err := json.Marshal(c.isBody)
@@ -171,7 +171,7 @@ func TestAnswersAreClassified(t *testing.T) {
 		{422, "", true, 0}, {408, "", false, 0}, {425, "", false, 0}, {429, "7", false, 7 * time.Second}, {500, "", false, 0}, {502, "", false, 0},
 		{503, "Mon, 21 Sep 2026 13:33:30 GMT", false, 10 * time.Second}, {429, "-5", false, 0}, {429, "soon", false, 0},
 	} {
-		b := newBench(t, false, func(w http.ResponseWriter, _ *http.Request) {
+		b := newFixture(t, false, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", c.retryAfter)
 			w.Header().Set("Location", "http://169.254.169.254/")
 			w.WriteHeader(c.status)
@@ -193,7 +193,7 @@ func TestAnswersAreClassified(t *testing.T) {
 func TestACallbackIsRetriedForEveryAnswerButGone(t *testing.T) {
 	t.Parallel()
 	for status, permanent := range map[int]bool{200: false, 404: false, 409: false, 302: false, 500: false, 410: true} {
-		b := newBench(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+		b := newFixture(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		_, err := b.sender.Handle(t.Context(), worker.Delivery{ID: newID(t, job.Callback), Attempt: 1,
 			Body: &job.Body{Task: 4, TaskType: 2, Data: []byte(`{"job_id":"x"}`), Target: b.URL + "/cb"}})
 		if (err == nil) != (status == 200) || (err != nil && job.AsFailure(err).Permanent != permanent) {
@@ -204,7 +204,7 @@ func TestACallbackIsRetriedForEveryAnswerButGone(t *testing.T) {
 
 func TestSignaturesAreStandardWebhooksOverTheExactBytes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, false, nil)
+	b := newFixture(t, false, nil)
 	id := newID(t, job.Callback)
 	body := `{"job_id":"x","status":"finished"}`
 	if _, err := b.sender.Handle(t.Context(), worker.Delivery{ID: id, Attempt: 1, Body: &job.Body{Data: []byte(body), Target: b.URL}}); err != nil {
@@ -254,7 +254,7 @@ func TestTheSpecificationsVector(t *testing.T) {
 
 func TestInternalOriginsGetATokenAndOnlyForInternalEnqueuers(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, true, nil)
+	b := newFixture(t, true, nil)
 	data := map[string]any{"url": b.URL + "/api-v3/sample-rerun/1/request", "args": map[string]int{"a": 1}}
 	headers := func(j *job.Body) {
 		j.Headers = []byte(`{"Authorization":"Bearer stolen","x-is-internal-request":"True","X-Custom":"kept"}`)
@@ -281,7 +281,7 @@ func TestInternalOriginsGetATokenAndOnlyForInternalEnqueuers(t *testing.T) {
 
 func TestReservedHeadersOfUsersAreDropped(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, false, nil)
+	b := newFixture(t, false, nil)
 	_, err := b.send(task.WebhookPost, map[string]any{"url": b.URL}, func(j *job.Body) {
 		j.Headers = []byte(`{"X-Is-Internal-Request":"True","Host":"evil","Connection":"close","X-Forwarded-For":"1.2.3.4","webhook-id":"x","Proxy-Authorization":"x","grpc-timeout":"1S","Cookie":"a=b","Authorization":"Bearer mine"}`)
 	})
@@ -301,7 +301,7 @@ func TestReservedHeadersOfUsersAreDropped(t *testing.T) {
 
 func TestPrivateAddressesAreRefusedForGood(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, false, nil)
+	b := newFixture(t, false, nil)
 	for _, raw := range []string{"http://169.254.169.254/latest", "https://10.0.0.1/", "https://[::1]/", "https://2130706433/"} {
 		_, err := b.send(task.WebhookPost, map[string]any{"url": raw}, nil)
 		if err == nil || !job.AsFailure(err).Permanent {
@@ -312,7 +312,7 @@ func TestPrivateAddressesAreRefusedForGood(t *testing.T) {
 
 func TestATimeoutIsRetryableAndNamesNoAddress(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, false, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	b := newFixture(t, false, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	_, err := b.send(task.WebhookPost, map[string]any{"url": b.URL, "timeout": 1}, nil)
 	failure := job.AsFailure(err)
 	if failure.Permanent || failure.Reason != "timeout" || !errors.Is(err, context.DeadlineExceeded) || strings.Contains(failure.Message, "127") {
@@ -322,7 +322,7 @@ func TestATimeoutIsRetryableAndNamesNoAddress(t *testing.T) {
 
 func TestAHostThatKeepsFailingIsPausedAndABusyOnePostponed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+	b := newFixture(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
 	for range 15 {
 		if _, err := b.send(task.WebhookPost, map[string]any{"url": b.URL}, nil); err == nil {
 			t.Fatal("500 succeeded")
@@ -332,7 +332,7 @@ func TestAHostThatKeepsFailingIsPausedAndABusyOnePostponed(t *testing.T) {
 		t.Errorf("%d requests reached the failing host, want 10", len(b.requests()))
 	}
 	release := make(chan struct{})
-	busy := newBench(t, false, func(http.ResponseWriter, *http.Request) { <-release })
+	busy := newFixture(t, false, func(http.ResponseWriter, *http.Request) { <-release })
 	started := make(chan error, 4)
 	for range 4 {
 		go func() {
@@ -361,7 +361,7 @@ func TestAHostThatKeepsFailingIsPausedAndABusyOnePostponed(t *testing.T) {
 func TestTheExcerptIsTextAndAtMostOneKibibyte(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]int{"text/plain; charset=utf-8": 1023, "application/json": 1023, "image/png": 0} {
-		b := newBench(t, false, func(w http.ResponseWriter, _ *http.Request) {
+		b := newFixture(t, false, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
 			_, _ = io.WriteString(w, "x"+strings.Repeat("é", 4000))
 		})
@@ -374,7 +374,7 @@ func TestTheExcerptIsTextAndAtMostOneKibibyte(t *testing.T) {
 
 func TestAPausedReceiverPostponesAndNeverFailsAJobWithoutARequest(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	b := newFixture(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	var last error
 	for range 12 {
 		_, last = b.send(task.WebhookPost, map[string]any{"url": b.URL + "/hook"}, nil)
@@ -393,7 +393,7 @@ func TestAPausedReceiverPostponesAndNeverFailsAJobWithoutARequest(t *testing.T) 
 // A receiver that asks for a minute gets it, from the laboratory and for the kind of path that asked.
 func TestWhatAsksForTimeIsLeftAloneAndNothingBesideIt(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, false, func(w http.ResponseWriter, r *http.Request) {
+	b := newFixture(t, false, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/bill/") && r.URL.Query().Get("lab") != "13" {
 			w.Header().Set("Retry-After", "60")
 			w.WriteHeader(http.StatusTooManyRequests)

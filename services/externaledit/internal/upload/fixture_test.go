@@ -28,8 +28,8 @@ const (
 
 var lifetime = session.Lifetime{Idle: ttl, Most: 24 * time.Hour}
 
-// bench is report 7001 with an open session, on stores in memory.
-type bench struct {
+// fixture is report 7001 with an open session, on stores in memory.
+type fixture struct {
 	t       *testing.T
 	store   *memory.Store
 	files   *memory.Files
@@ -39,9 +39,9 @@ type bench struct {
 	ids     atomic.Int64
 }
 
-func newBench(t *testing.T) *bench {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), files: memory.NewFiles(), clock: memory.NewClock(storetest.Now),
+	b := &fixture{t: t, store: memory.New(), files: memory.NewFiles(), clock: memory.NewClock(storetest.Now),
 		scope: storetest.Scope(t, 12)}
 	b.store.AddReport(12, session.Report{ID: reportID, BillID: 9001})
 	b.session = storetest.Opened()
@@ -66,26 +66,26 @@ func (quiet) Refused()                            {}
 func (quiet) Ended(session.EndReason)             {}
 
 // useCase is a process over the given ways to the stores.
-func (b *bench) useCase(reports upload.Reports, files upload.Files) *upload.UseCase {
+func (b *fixture) useCase(reports upload.Reports, files upload.Files) *upload.UseCase {
 	return upload.New(upload.Deps{
 		Reports: reports, Files: files, Limits: quiet{}, Clock: b.clock, Lifetime: lifetime, WakeRelay: func() {}, Counters: quiet{},
 		NewID: func() string { return fmt.Sprint("u", b.ids.Add(1)) },
 	})
 }
 
-func (b *bench) reports() upload.Reports { return memory.Uploading{Store: b.store} }
+func (b *fixture) reports() upload.Reports { return memory.Uploading{Store: b.store} }
 
-func (b *bench) grant() session.Grant {
+func (b *fixture) grant() session.Grant {
 	return session.Grant{SessionID: b.session.ID, ReportID: reportID, Author: session.Author{ID: 77}, TokenID: b.session.TokenID}
 }
 
-func (b *bench) save(u *upload.UseCase, form upload.Form) (session.Files, error) {
+func (b *fixture) save(u *upload.UseCase, form upload.Form) (session.Files, error) {
 	saved, err := u.Save(b.t.Context(), b.scope, b.grant(), b.session.ID, form)
 	return saved.Files, err
 }
 
 // sweep plays the sweeper of a living process, long after.
-func (b *bench) sweep() {
+func (b *fixture) sweep() {
 	b.t.Helper()
 	b.clock.Advance(time.Hour)
 	if err := b.sweeper(session.Retention{}).RunOnce(b.t.Context()); err != nil {
@@ -93,7 +93,7 @@ func (b *bench) sweep() {
 	}
 }
 
-func (b *bench) sweeper(keep session.Retention) *sweep.Sweeper {
+func (b *fixture) sweeper(keep session.Retention) *sweep.Sweeper {
 	return sweep.New(sweep.Deps{
 		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: quiet{},
 		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, Lifetime: lifetime, WakeRelay: func() {},
@@ -103,7 +103,7 @@ func (b *bench) sweeper(keep session.Retention) *sweep.Sweeper {
 }
 
 // linked returns the report's pair and the save that both files say they are, after it checked that they belong together.
-func (b *bench) linked() (session.Files, string) {
+func (b *fixture) linked() (session.Files, string) {
 	b.t.Helper()
 	report, err := b.store.Report(b.t.Context(), b.scope, reportID)
 	if err != nil {
@@ -130,7 +130,7 @@ func marker(pdf string) string {
 }
 
 // wantNothingLeft checks that every object belongs to a revision and that no upload is announced.
-func (b *bench) wantNothingLeft(what string) {
+func (b *fixture) wantNothingLeft(what string) {
 	b.t.Helper()
 	revisions, err := b.store.Revisions(b.t.Context(), b.scope, reportID, session.Page{Limit: 100})
 	if err != nil {

@@ -116,10 +116,10 @@ type SplitBillResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// success or failed.
 	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	// What is wrong, in the documented order; empty when nothing is.
+	// The problems, in the documented order; empty without any.
 	FailedValidation []*FailedValidation `protobuf:"bytes,2,rep,name=failed_validation,json=failedValidation,proto3" json:"failed_validation,omitempty"`
 	Message          string              `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// What does not stop this mode: checks that only an execution makes, told in advance, and amounts that disagree.
+	// Problems that do not stop this mode: checks that only an execution enforces, and amounts that disagree.
 	Warnings []*FailedValidation `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The parent after the split, when calculating.
 	Bill *BillAmounts `protobuf:"bytes,5,opt,name=bill,proto3" json:"bill,omitempty"`
@@ -213,9 +213,9 @@ func (x *SplitBillResponse) GetData() *SplitBillData {
 type FailedValidation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Type  string                 `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// A sentence; for RELATION_BLOCKED the name of the table that holds rows.
+	// A sentence; for RELATION_BLOCKED the name of the table with rows of the bill.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	// What the table means to people and what to do, for RELATION_BLOCKED.
+	// For RELATION_BLOCKED: the meaning of the table, and what to do.
 	Label         string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -623,7 +623,7 @@ type FamilyBill struct {
 	OrderNumber string                 `protobuf:"bytes,3,opt,name=orderNumber,proto3" json:"orderNumber,omitempty"`
 	Source      string                 `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
 	Amounts     *BillAmounts           `protobuf:"bytes,5,opt,name=amounts,proto3" json:"amounts,omitempty"`
-	// Its billed tests now.
+	// Its current billed tests.
 	TestIds []int64 `protobuf:"varint,6,rep,packed,name=test_ids,json=testIds,proto3" json:"test_ids,omitempty"`
 	// The bill that it was split from; null for the root.
 	ParentBillId *int64 `protobuf:"varint,7,opt,name=parent_bill_id,json=parentBillId,proto3,oneof" json:"parent_bill_id,omitempty"`
@@ -633,7 +633,7 @@ type FamilyBill struct {
 	SplitAt *int64 `protobuf:"varint,9,opt,name=split_at,json=splitAt,proto3,oneof" json:"split_at,omitempty"`
 	// Epoch milliseconds of the merge back; null when there was none.
 	MergedAt *int64 `protobuf:"varint,10,opt,name=merged_at,json=mergedAt,proto3,oneof" json:"merged_at,omitempty"`
-	// The same tests as test_ids, with what people call them.
+	// The same tests as test_ids, with their names.
 	Tests         []*BilledTest `protobuf:"bytes,11,rep,name=tests,proto3" json:"tests,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -750,12 +750,12 @@ type BilledTest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// An entry of test_ids.
 	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Empty when the list of tests does not have it.
+	// Empty when the test is not in the list of tests.
 	Name   string  `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Amount float64 `protobuf:"fixed64,3,opt,name=amount,proto3" json:"amount,omitempty"`
-	// The profile that it belongs to and moves with; null for one that is chosen by itself.
+	// The profile that contains the test and moves with it; null for a test that is chosen individually.
 	ProfileId *int64 `protobuf:"varint,4,opt,name=profile_id,json=profileId,proto3,oneof" json:"profile_id,omitempty"`
-	// Dismissed or refunded: it cannot be chosen.
+	// Dismissed or refunded, so it cannot be chosen.
 	IsGone        bool `protobuf:"varint,5,opt,name=is_gone,json=isGone,proto3" json:"is_gone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -828,7 +828,7 @@ func (x *BilledTest) GetIsGone() bool {
 
 type MergeBillRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The bill that a split made.
+	// The bill that the split created.
 	BillId        int64  `protobuf:"varint,1,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
 	LabId         *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -941,9 +941,9 @@ func (x *MergeBillResponse) GetData() *MergeBillData {
 
 type MergeBillData struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The bill that has its tests and amounts back.
+	// The bill that received its tests and amounts back.
 	OriginalBill *SplitBillSummary `protobuf:"bytes,1,opt,name=original_bill,json=originalBill,proto3" json:"original_bill,omitempty"`
-	// The bill that the split had made; it is cancelled and empty.
+	// The bill that the split had created; it is now cancelled and empty.
 	MergedBill    *SplitBillSummary `protobuf:"bytes,2,opt,name=merged_bill,json=mergedBill,proto3" json:"merged_bill,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -32,11 +32,11 @@ const (
 //
 // BillSplitService validates, projects or executes a split; execution is one transaction.
 type BillSplitServiceClient interface {
-	// Splits a bill. An execution whose validation failed answers 400 with this same body.
+	// Splits a bill. When the validation of an execution fails, the response is 400 with the same body.
 	SplitBill(ctx context.Context, in *SplitBillRequest, opts ...grpc.CallOption) (*SplitBillResponse, error)
-	// Lists the bills that were split from one, directly or through each other, with their sums.
+	// Lists all bills of a family: the original and every bill split from it or from its parts, with their sums.
 	GetFamily(ctx context.Context, in *GetFamilyRequest, opts ...grpc.CallOption) (*GetFamilyResponse, error)
-	// Undoes the split that made this bill, when neither of the two bills changed since.
+	// Undoes the split that made this bill, if neither of the two bills has changed since.
 	MergeBill(ctx context.Context, in *MergeBillRequest, opts ...grpc.CallOption) (*MergeBillResponse, error)
 }
 
@@ -84,11 +84,11 @@ func (c *billSplitServiceClient) MergeBill(ctx context.Context, in *MergeBillReq
 //
 // BillSplitService validates, projects or executes a split; execution is one transaction.
 type BillSplitServiceServer interface {
-	// Splits a bill. An execution whose validation failed answers 400 with this same body.
+	// Splits a bill. When the validation of an execution fails, the response is 400 with the same body.
 	SplitBill(context.Context, *SplitBillRequest) (*SplitBillResponse, error)
-	// Lists the bills that were split from one, directly or through each other, with their sums.
+	// Lists all bills of a family: the original and every bill split from it or from its parts, with their sums.
 	GetFamily(context.Context, *GetFamilyRequest) (*GetFamilyResponse, error)
-	// Undoes the split that made this bill, when neither of the two bills changed since.
+	// Undoes the split that made this bill, if neither of the two bills has changed since.
 	MergeBill(context.Context, *MergeBillRequest) (*MergeBillResponse, error)
 	mustEmbedUnimplementedBillSplitServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: lab/callout/v1/callout.proto
 
-// Area F: telling someone about a critical result, and proving that they were told.
+// Area F: informing a clinician of a critical result, and proof that it happened.
 
 package calloutv1
 
@@ -1019,16 +1019,16 @@ type SaveCalloutRequest struct {
 	CriticalCalloutComment *string                `protobuf:"bytes,6,opt,name=critical_callout_comment,json=criticalCalloutComment,proto3,oneof" json:"critical_callout_comment,omitempty"`
 	// Without it a spoken callout stays an attempt, unless the laboratory allows it.
 	ReadBack *bool `protobuf:"varint,7,opt,name=read_back,json=readBack,proto3,oneof" json:"read_back,omitempty"`
-	// Required when someone was told by word of mouth.
+	// Required for spoken communication.
 	NotifiedPerson *string `protobuf:"bytes,8,opt,name=notified_person,json=notifiedPerson,proto3,oneof" json:"notified_person,omitempty"`
 	// ISO 8601 UTC, between the detection and now. Default: now.
 	NotifiedAt *string `protobuf:"bytes,9,opt,name=notified_at,json=notifiedAt,proto3,oneof" json:"notified_at,omitempty"`
 	// confirmed, reached_no_readback or unable_to_reach.
 	Outcome *string `protobuf:"bytes,10,opt,name=outcome,proto3,oneof" json:"outcome,omitempty"`
-	// Records one more callout of a report that is done already, or of a result that was withdrawn.
+	// Records another callout of a report that is already done, or of a result that was withdrawn.
 	Force bool `protobuf:"varint,11,opt,name=force,proto3" json:"force,omitempty"`
-	// What was told, of every report, as it was shown. Critical values that changed meanwhile are then 409: no one was told
-	// of them. Without it the callout is about the values as they are.
+	// The values that were communicated, of every report, as they were shown. When a critical value has changed since, the
+	// response is 409, because the new value was not communicated. Without it the callout states the current values.
 	ToldValues    []*ToldValue `protobuf:"bytes,12,rep,name=told_values,json=toldValues,proto3" json:"told_values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1212,7 +1212,7 @@ func (x *ToldValue) GetRawValue() string {
 type SaveCalloutResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	// CALLOUT_DONE, or CALLOUT_ATTEMPTED for a draft and for what no one read back.
+	// CALLOUT_DONE, or CALLOUT_ATTEMPTED for a draft and for a callout without read-back.
 	Status        string  `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"`
 	Reports       []int64 `protobuf:"varint,3,rep,packed,name=reports,proto3" json:"reports,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1592,14 +1592,14 @@ type ListOpenCalloutsResponse struct {
 	Open []*OpenCallout `protobuf:"bytes,1,rep,name=open,proto3" json:"open,omitempty"`
 	// The clock of the service: ISO 8601 UTC.
 	Now string `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`
-	// More than 500 wait.
+	// More than 500 results wait.
 	LimitReached bool `protobuf:"varint,3,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
-	// Values with critical limits that cannot be judged, of the last three days, at most 100 reports.
+	// Values that cannot be compared with their critical limits, of the last three days, at most 100 reports.
 	Unclear []*UnclearValue `protobuf:"bytes,4,rep,name=unclear,proto3" json:"unclear,omitempty"`
-	// Called values that turned out wrong, of the last three days, the latest first, at most 100 reports; not those that
-	// wait again.
+	// Communicated values that were wrong, of the last three days, the latest first, at most 100 reports. Reports that wait
+	// again are in open instead.
 	Corrected []*CorrectedCallout `protobuf:"bytes,5,rep,name=corrected,proto3" json:"corrected,omitempty"`
-	// When the last result was called, or was no longer critical: ISO 8601 UTC; null while something waits.
+	// When the last open result was called or stopped being critical: ISO 8601 UTC; null while a result waits.
 	QuietSince *string `protobuf:"bytes,6,opt,name=quiet_since,json=quietSince,proto3,oneof" json:"quiet_since,omitempty"`
 	// The laboratory's zone, such as Asia/Kolkata.
 	TimeZone      string `protobuf:"bytes,7,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
@@ -1698,11 +1698,11 @@ type CorrectedCallout struct {
 	LabPatientId   string                 `protobuf:"bytes,8,opt,name=lab_patient_id,json=labPatientId,proto3" json:"lab_patient_id,omitempty"`
 	OrgName        string                 `protobuf:"bytes,9,opt,name=org_name,json=orgName,proto3" json:"org_name,omitempty"`
 	ReferralName   string                 `protobuf:"bytes,10,opt,name=referral_name,json=referralName,proto3" json:"referral_name,omitempty"`
-	// As they were called.
+	// The values that were communicated.
 	CalledParameters []*CriticalParameter `protobuf:"bytes,11,rep,name=called_parameters,json=calledParameters,proto3" json:"called_parameters,omitempty"`
-	// When everybody who was told of them was notified of the correction: ISO 8601 UTC.
+	// When everyone who was informed of them was notified of the correction: ISO 8601 UTC.
 	ToldAt string `protobuf:"bytes,12,opt,name=told_at,json=toldAt,proto3" json:"told_at,omitempty"`
-	// The last callout that was recorded since then; null without one.
+	// The last callout since the correction; null without one.
 	CalledAt      *string `protobuf:"bytes,13,opt,name=called_at,json=calledAt,proto3,oneof" json:"called_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1842,7 +1842,7 @@ type UnclearValue struct {
 	DepartmentName string `protobuf:"bytes,8,opt,name=department_name,json=departmentName,proto3" json:"department_name,omitempty"`
 	CriticalRange  string `protobuf:"bytes,9,opt,name=critical_range,json=criticalRange,proto3" json:"critical_range,omitempty"`
 	Unit           string `protobuf:"bytes,10,opt,name=unit,proto3" json:"unit,omitempty"`
-	// When it was found: ISO 8601 UTC.
+	// When the service found it: ISO 8601 UTC.
 	Since         string `protobuf:"bytes,11,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1974,11 +1974,11 @@ type OpenCallout struct {
 	DetectedAt string `protobuf:"bytes,13,opt,name=detected_at,json=detectedAt,proto3" json:"detected_at,omitempty"`
 	// When the next escalation is due; null after the last one.
 	DueAt *string `protobuf:"bytes,14,opt,name=due_at,json=dueAt,proto3,oneof" json:"due_at,omitempty"`
-	// How often it was escalated.
+	// Number of escalations so far.
 	Escalations int32 `protobuf:"varint,15,opt,name=escalations,proto3" json:"escalations,omitempty"`
 	// A rerun of the report is open: the value may change.
 	RerunPending bool `protobuf:"varint,16,opt,name=rerun_pending,json=rerunPending,proto3" json:"rerun_pending,omitempty"`
-	// A notification about it was not sent: the laboratory has the type switched off.
+	// A notification about it was not sent, because the laboratory has switched its type off.
 	NoticesOff    bool `protobuf:"varint,17,opt,name=notices_off,json=noticesOff,proto3" json:"notices_off,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2171,13 +2171,14 @@ func (*GetCalloutSettingsRequest) Descriptor() ([]byte, []int) {
 
 type PutCalloutSettingsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From detection to the first escalation, and from one to the next: 1 to 1440.
+	// Minutes from detection to the first escalation, and between escalations: 1 to 1440.
 	EscalateMinutes *int32 `protobuf:"varint,1,opt,name=escalate_minutes,json=escalateMinutes,proto3,oneof" json:"escalate_minutes,omitempty"`
 	// Escalations of one report: 1 to 20.
 	EscalateMost *int32 `protobuf:"varint,2,opt,name=escalate_most,json=escalateMost,proto3,oneof" json:"escalate_most,omitempty"`
-	// A spoken callout that no one read back stays an attempt.
+	// A spoken callout without read-back stays an attempt.
 	ReadBackNeeded *bool `protobuf:"varint,3,opt,name=read_back_needed,json=readBackNeeded,proto3,oneof" json:"read_back_needed,omitempty"`
-	// For how long a call that was read back spares others of the same patient that are not worse: 0 to 168; 0 is off.
+	// Hours for which a call with read-back suppresses calls of the same patient's values that are not worse: 0 to 168; 0 is
+	// off.
 	RepeatWithinHours *int32 `protobuf:"varint,4,opt,name=repeat_within_hours,json=repeatWithinHours,proto3,oneof" json:"repeat_within_hours,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -2365,14 +2366,14 @@ func (x *GetCalloutSummaryRequest) GetTo() string {
 type GetCalloutSummaryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Open  int64                  `protobuf:"varint,1,opt,name=open,proto3" json:"open,omitempty"`
-	// Open ones that were not called out in time.
+	// Open results that are past their limit.
 	Overdue int64 `protobuf:"varint,2,opt,name=overdue,proto3" json:"overdue,omitempty"`
-	// Callouts of results that were detected in the window.
+	// Callouts of results detected in the window.
 	Called int64 `protobuf:"varint,3,opt,name=called,proto3" json:"called,omitempty"`
 	// Minutes from detection to callout; null without a callout.
 	MedianMinutesToCallout *float64 `protobuf:"fixed64,4,opt,name=median_minutes_to_callout,json=medianMinutesToCallout,proto3,oneof" json:"median_minutes_to_callout,omitempty"`
 	P90MinutesToCallout    *float64 `protobuf:"fixed64,5,opt,name=p90_minutes_to_callout,json=p90MinutesToCallout,proto3,oneof" json:"p90_minutes_to_callout,omitempty"`
-	// Callouts that came in time.
+	// Callouts within the limit.
 	InTime        int64 `protobuf:"varint,6,opt,name=in_time,json=inTime,proto3" json:"in_time,omitempty"`
 	LimitMinutes  int32 `protobuf:"varint,7,opt,name=limit_minutes,json=limitMinutes,proto3" json:"limit_minutes,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: lab/callout/v1/callout.proto
 
-// Area F: telling someone about a critical result, and proving that they were told.
+// Area F: informing a clinician of a critical result, and proof that it happened.
 
 package calloutv1
 
@@ -47,22 +47,22 @@ type CalloutServiceClient interface {
 	ListCalloutLogs(ctx context.Context, in *ListCalloutLogsRequest, opts ...grpc.CallOption) (*ListCalloutLogsResponse, error)
 	// Returns the latest callout of each report, with resolved names.
 	ListCallouts(ctx context.Context, in *ListCalloutsRequest, opts ...grpc.CallOption) (*ListCalloutsResponse, error)
-	// Lists the critical results of the laboratory that wait for a callout, for a display on the wall.
+	// Lists the laboratory's critical results without a callout, for example for a display on the wall.
 	ListOpenCallouts(ctx context.Context, in *ListOpenCalloutsRequest, opts ...grpc.CallOption) (*ListOpenCalloutsResponse, error)
-	// Streams what waits to a display on the wall. The edge offers it as server-sent events at
-	// GET /operation/critical-callout/live: worklist (the body of /open) and summary (the body of /summary), at first and
-	// whenever they changed, and alive every 15 seconds without a change.
+	// Streams the worklist to a display. The gateway offers it as server-sent events at
+	// GET /operation/critical-callout/live: worklist (the body of /open) and summary (the body of /summary) when the stream
+	// begins and after each change, and alive after 15 seconds without a change.
 	WatchCallouts(ctx context.Context, in *WatchCalloutsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error)
 	// Counts open and overdue critical results, and how long callouts took.
 	GetCalloutSummary(ctx context.Context, in *GetCalloutSummaryRequest, opts ...grpc.CallOption) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
 	SaveCallout(ctx context.Context, in *SaveCalloutRequest, opts ...grpc.CallOption) (*SaveCalloutResponse, error)
-	// Tells what the laboratory decided about callouts, with the defaults of the deployment filled in.
+	// Returns the laboratory's callout settings, completed by the defaults of the deployment.
 	GetCalloutSettings(ctx context.Context, in *GetCalloutSettingsRequest, opts ...grpc.CallOption) (*CalloutSettings, error)
-	// Replaces what the laboratory decided about callouts: what is left out is the default of the deployment again. For
-	// administrators of the laboratory and users whom it permits it.
+	// Replaces the laboratory's callout settings. A field that is left out returns to the default of the deployment. Only for
+	// administrators of the laboratory and users with its permission.
 	PutCalloutSettings(ctx context.Context, in *PutCalloutSettingsRequest, opts ...grpc.CallOption) (*CalloutSettings, error)
-	// Evaluates a bill's results, and escalates callouts of the bill that are overdue. Only the internal listener answers
+	// Evaluates a bill's results, and escalates callouts of the bill that are overdue. Only the internal listener serves
 	// this path.
 	EvaluateBill(ctx context.Context, in *EvaluateBillRequest, opts ...grpc.CallOption) (*EvaluateBillResponse, error)
 	// Evaluates results after they were saved. Internal callers only; no REST path.
@@ -208,22 +208,22 @@ type CalloutServiceServer interface {
 	ListCalloutLogs(context.Context, *ListCalloutLogsRequest) (*ListCalloutLogsResponse, error)
 	// Returns the latest callout of each report, with resolved names.
 	ListCallouts(context.Context, *ListCalloutsRequest) (*ListCalloutsResponse, error)
-	// Lists the critical results of the laboratory that wait for a callout, for a display on the wall.
+	// Lists the laboratory's critical results without a callout, for example for a display on the wall.
 	ListOpenCallouts(context.Context, *ListOpenCalloutsRequest) (*ListOpenCalloutsResponse, error)
-	// Streams what waits to a display on the wall. The edge offers it as server-sent events at
-	// GET /operation/critical-callout/live: worklist (the body of /open) and summary (the body of /summary), at first and
-	// whenever they changed, and alive every 15 seconds without a change.
+	// Streams the worklist to a display. The gateway offers it as server-sent events at
+	// GET /operation/critical-callout/live: worklist (the body of /open) and summary (the body of /summary) when the stream
+	// begins and after each change, and alive after 15 seconds without a change.
 	WatchCallouts(*WatchCalloutsRequest, grpc.ServerStreamingServer[v1.Event]) error
 	// Counts open and overdue critical results, and how long callouts took.
 	GetCalloutSummary(context.Context, *GetCalloutSummaryRequest) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
 	SaveCallout(context.Context, *SaveCalloutRequest) (*SaveCalloutResponse, error)
-	// Tells what the laboratory decided about callouts, with the defaults of the deployment filled in.
+	// Returns the laboratory's callout settings, completed by the defaults of the deployment.
 	GetCalloutSettings(context.Context, *GetCalloutSettingsRequest) (*CalloutSettings, error)
-	// Replaces what the laboratory decided about callouts: what is left out is the default of the deployment again. For
-	// administrators of the laboratory and users whom it permits it.
+	// Replaces the laboratory's callout settings. A field that is left out returns to the default of the deployment. Only for
+	// administrators of the laboratory and users with its permission.
 	PutCalloutSettings(context.Context, *PutCalloutSettingsRequest) (*CalloutSettings, error)
-	// Evaluates a bill's results, and escalates callouts of the bill that are overdue. Only the internal listener answers
+	// Evaluates a bill's results, and escalates callouts of the bill that are overdue. Only the internal listener serves
 	// this path.
 	EvaluateBill(context.Context, *EvaluateBillRequest) (*EvaluateBillResponse, error)
 	// Evaluates results after they were saved. Internal callers only; no REST path.

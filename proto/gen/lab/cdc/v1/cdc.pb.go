@@ -79,7 +79,7 @@ func (x *SyncUsersRequest) GetUserIds() []int64 {
 
 type SyncUsersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many users were recomputed.
+	// Number of recomputed users.
 	Synced        int32 `protobuf:"varint,1,opt,name=synced,proto3" json:"synced,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

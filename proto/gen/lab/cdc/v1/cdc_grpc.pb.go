@@ -28,10 +28,10 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ChangeCaptureService lets other services ask for a projection ahead of the change events.
+// ChangeCaptureService recomputes projections on request, ahead of the change events.
 type ChangeCaptureServiceClient interface {
-	// Recomputes and re-indexes the given users, even when their rows look equal. Best effort for callers:
-	// the change events arrive anyway.
+	// Recomputes and reindexes the given users, even when their rows are unchanged. Callers may ignore an error: the change
+	// events have the same effect later.
 	SyncUsers(ctx context.Context, in *SyncUsersRequest, opts ...grpc.CallOption) (*SyncUsersResponse, error)
 }
 
@@ -57,10 +57,10 @@ func (c *changeCaptureServiceClient) SyncUsers(ctx context.Context, in *SyncUser
 // All implementations must embed UnimplementedChangeCaptureServiceServer
 // for forward compatibility.
 //
-// ChangeCaptureService lets other services ask for a projection ahead of the change events.
+// ChangeCaptureService recomputes projections on request, ahead of the change events.
 type ChangeCaptureServiceServer interface {
-	// Recomputes and re-indexes the given users, even when their rows look equal. Best effort for callers:
-	// the change events arrive anyway.
+	// Recomputes and reindexes the given users, even when their rows are unchanged. Callers may ignore an error: the change
+	// events have the same effect later.
 	SyncUsers(context.Context, *SyncUsersRequest) (*SyncUsersResponse, error)
 	mustEmbedUnimplementedChangeCaptureServiceServer()
 }

@@ -32,7 +32,7 @@ type Mapping struct {
 	CellId            int64                  `protobuf:"varint,2,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
 	ReportFormatIndex int32                  `protobuf:"varint,3,opt,name=report_format_index,json=reportFormatIndex,proto3" json:"report_format_index,omitempty"`
 	ReportFormatOrder int32                  `protobuf:"varint,4,opt,name=report_format_order,json=reportFormatOrder,proto3" json:"report_format_order,omitempty"`
-	// False: counted apart from the total, as nucleated red cells are.
+	// False: counted separately from the total, like nucleated red cells.
 	IncludeInTotal bool `protobuf:"varint,5,opt,name=include_in_total,json=includeInTotal,proto3" json:"include_in_total,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -160,7 +160,7 @@ type GetMappingsResponse struct {
 	Mappings []*Mapping             `protobuf:"bytes,1,rep,name=mappings,proto3" json:"mappings,omitempty"`
 	// lab or default.
 	Scope string `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
-	// How many cells a count stops at.
+	// Number of cells at which a count ends.
 	TargetCount   int32 `protobuf:"varint,3,opt,name=target_count,json=targetCount,proto3" json:"target_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -634,7 +634,7 @@ func (x *PatchMappingsResponse) GetMappings() []*Mapping {
 type ResetMappingsRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	TestId int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
-	// Whose mappings are deleted; required, the defaults themselves are not deleted here.
+	// The laboratory whose mappings are deleted. Required, because this operation cannot delete the defaults.
 	LabId         *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -688,7 +688,7 @@ type ResetMappingsResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	Deleted int32                  `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	// What the laboratory counts with from now on.
+	// The mappings that the laboratory uses from now on.
 	Mappings      []*Mapping `protobuf:"bytes,3,rep,name=mappings,proto3" json:"mappings,omitempty"`
 	TargetCount   int32      `protobuf:"varint,4,opt,name=target_count,json=targetCount,proto3" json:"target_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1058,7 +1058,7 @@ func (x *Cell) GetIsNucleatedRed() bool {
 	return false
 }
 
-// How often one cell was counted.
+// CellTally is the number of counted cells of one kind.
 type CellTally struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	CellId int64                  `protobuf:"varint,1,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
@@ -1128,7 +1128,7 @@ type ComputeDifferentialRequest struct {
 	Wbc *float64 `protobuf:"fixed64,3,opt,name=wbc,proto3,oneof" json:"wbc,omitempty"`
 	// Places of the percentages, 0 or 1.
 	Decimals int32 `protobuf:"varint,4,opt,name=decimals,proto3" json:"decimals,omitempty"`
-	// The instrument has left nucleated red cells out of wbc already.
+	// The instrument has already excluded nucleated red cells from wbc.
 	WbcIsCorrected bool `protobuf:"varint,5,opt,name=wbc_is_corrected,json=wbcIsCorrected,proto3" json:"wbc_is_corrected,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1266,7 +1266,7 @@ type CellShare struct {
 	CellId         int64                  `protobuf:"varint,1,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
 	Count          int32                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	IncludeInTotal bool                   `protobuf:"varint,3,opt,name=include_in_total,json=includeInTotal,proto3" json:"include_in_total,omitempty"`
-	// The percentages of the total sum to exactly 100. A cell apart from the total has its number per 100 here.
+	// The percentages of the total add up to exactly 100. For a cell counted separately: number per 100 cells of the total.
 	Percent float64 `protobuf:"fixed64,4,opt,name=percent,proto3" json:"percent,omitempty"`
 	// In the unit of wbc; null without one.
 	Absolute      *float64 `protobuf:"fixed64,5,opt,name=absolute,proto3,oneof" json:"absolute,omitempty"`
@@ -1463,7 +1463,7 @@ func (x *SaveCountRequest) GetCounts() []*CellTally {
 type GetCountsResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Observers []*ObserverCount       `protobuf:"bytes,1,rep,name=observers,proto3" json:"observers,omitempty"`
-	// Cell by cell, once there are two observers.
+	// For each cell, once there are two observers.
 	Comparison    []*CellAgreement `protobuf:"bytes,2,rep,name=comparison,proto3" json:"comparison,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1587,7 +1587,7 @@ type CellAgreement struct {
 	CellId        int64                  `protobuf:"varint,1,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
 	FirstPercent  float64                `protobuf:"fixed64,2,opt,name=first_percent,json=firstPercent,proto3" json:"first_percent,omitempty"`
 	SecondPercent float64                `protobuf:"fixed64,3,opt,name=second_percent,json=secondPercent,proto3" json:"second_percent,omitempty"`
-	// Where the second percentage may lie by chance (95 per cent limits).
+	// The range in which the second percentage lies by chance (95 % limits).
 	LowerLimit    float64 `protobuf:"fixed64,4,opt,name=lower_limit,json=lowerLimit,proto3" json:"lower_limit,omitempty"`
 	UpperLimit    float64 `protobuf:"fixed64,5,opt,name=upper_limit,json=upperLimit,proto3" json:"upper_limit,omitempty"`
 	WithinChance  bool    `protobuf:"varint,6,opt,name=within_chance,json=withinChance,proto3" json:"within_chance,omitempty"`

@@ -36,7 +36,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// CellCounterService keeps one set of mappings for a test, and optionally one of a laboratory's own.
+// CellCounterService stores one default set of mappings for a test, and optionally one for each laboratory.
 type CellCounterServiceClient interface {
 	// Returns the laboratory's mappings when it has some, otherwise the defaults.
 	GetMappings(ctx context.Context, in *GetMappingsRequest, opts ...grpc.CallOption) (*GetMappingsResponse, error)
@@ -44,15 +44,15 @@ type CellCounterServiceClient interface {
 	SaveMappings(ctx context.Context, in *SaveMappingsRequest, opts ...grpc.CallOption) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(ctx context.Context, in *PatchMappingsRequest, opts ...grpc.CallOption) (*PatchMappingsResponse, error)
-	// Takes a laboratory back to the defaults: its own mappings and target of the test are deleted.
+	// Resets a laboratory to the defaults: deletes its own mappings and target of the test.
 	ResetMappings(ctx context.Context, in *ResetMappingsRequest, opts ...grpc.CallOption) (*ResetMappingsResponse, error)
 	// Removes the mapping of one key.
 	DeleteMapping(ctx context.Context, in *DeleteMappingRequest, opts ...grpc.CallOption) (*DeleteMappingResponse, error)
-	// Works out percentages and concentrations of a count; nothing is stored.
+	// Computes percentages and concentrations of a count; stores nothing.
 	ComputeDifferential(ctx context.Context, in *ComputeDifferentialRequest, opts ...grpc.CallOption) (*ComputeDifferentialResponse, error)
-	// Returns the raw counts of a report's observers, and how far they agree.
+	// Returns the raw counts of a report's observers and their agreement.
 	GetCounts(ctx context.Context, in *GetCountsRequest, opts ...grpc.CallOption) (*GetCountsResponse, error)
-	// Keeps the raw count of one observer in place of an earlier one of the same observer.
+	// Stores the raw count of one observer, replacing the observer's earlier count.
 	SaveCount(ctx context.Context, in *SaveCountRequest, opts ...grpc.CallOption) (*GetCountsResponse, error)
 	// Lists the cells.
 	ListCells(ctx context.Context, in *ListCellsRequest, opts ...grpc.CallOption) (*ListCellsResponse, error)
@@ -160,7 +160,7 @@ func (c *cellCounterServiceClient) ListCells(ctx context.Context, in *ListCellsR
 // All implementations must embed UnimplementedCellCounterServiceServer
 // for forward compatibility.
 //
-// CellCounterService keeps one set of mappings for a test, and optionally one of a laboratory's own.
+// CellCounterService stores one default set of mappings for a test, and optionally one for each laboratory.
 type CellCounterServiceServer interface {
 	// Returns the laboratory's mappings when it has some, otherwise the defaults.
 	GetMappings(context.Context, *GetMappingsRequest) (*GetMappingsResponse, error)
@@ -168,15 +168,15 @@ type CellCounterServiceServer interface {
 	SaveMappings(context.Context, *SaveMappingsRequest) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(context.Context, *PatchMappingsRequest) (*PatchMappingsResponse, error)
-	// Takes a laboratory back to the defaults: its own mappings and target of the test are deleted.
+	// Resets a laboratory to the defaults: deletes its own mappings and target of the test.
 	ResetMappings(context.Context, *ResetMappingsRequest) (*ResetMappingsResponse, error)
 	// Removes the mapping of one key.
 	DeleteMapping(context.Context, *DeleteMappingRequest) (*DeleteMappingResponse, error)
-	// Works out percentages and concentrations of a count; nothing is stored.
+	// Computes percentages and concentrations of a count; stores nothing.
 	ComputeDifferential(context.Context, *ComputeDifferentialRequest) (*ComputeDifferentialResponse, error)
-	// Returns the raw counts of a report's observers, and how far they agree.
+	// Returns the raw counts of a report's observers and their agreement.
 	GetCounts(context.Context, *GetCountsRequest) (*GetCountsResponse, error)
-	// Keeps the raw count of one observer in place of an earlier one of the same observer.
+	// Stores the raw count of one observer, replacing the observer's earlier count.
 	SaveCount(context.Context, *SaveCountRequest) (*GetCountsResponse, error)
 	// Lists the cells.
 	ListCells(context.Context, *ListCellsRequest) (*ListCellsResponse, error)

@@ -170,7 +170,7 @@ type CreateSessionRequest struct {
 	LabReportId    int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
 	TemplateId     *int64                 `protobuf:"varint,2,opt,name=template_id,json=templateId,proto3,oneof" json:"template_id,omitempty"`
 	WordS3Filepath *string                `protobuf:"bytes,3,opt,name=word_s3_filepath,json=wordS3Filepath,proto3,oneof" json:"word_s3_filepath,omitempty"`
-	// Ends another author's session first. Needs the permission report_edit_takeover.
+	// Ends another author's session first. Requires the permission report_edit_takeover.
 	TakeOver      bool `protobuf:"varint,4,opt,name=take_over,json=takeOver,proto3" json:"take_over,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -793,7 +793,7 @@ type HeartbeatResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Epoch milliseconds.
 	ExpiresAt int64 `protobuf:"varint,1,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// A token that is good until then.
+	// A token that is valid until that time.
 	AuthToken     string `protobuf:"bytes,2,opt,name=auth_token,json=authToken,proto3" json:"auth_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -846,9 +846,9 @@ func (x *HeartbeatResponse) GetAuthToken() string {
 type ListRevisionsRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
-	// How many; absent: 50.
+	// Page size; absent: 50.
 	Limit *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// The id of a revision: only those before it, which are older.
+	// The id of a revision; only older revisions are listed.
 	Before        *int64 `protobuf:"varint,3,opt,name=before,proto3,oneof" json:"before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -954,11 +954,11 @@ type Revision struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Id     int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	EditId int64                  `protobuf:"varint,2,opt,name=edit_id,json=editId,proto3" json:"edit_id,omitempty"`
-	// Counts the saves of its session.
+	// Number of the save within its session, from 1.
 	Revision     int64  `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
 	WordFilePath string `protobuf:"bytes,4,opt,name=word_file_path,json=wordFilePath,proto3" json:"word_file_path,omitempty"`
 	PdfFilePath  string `protobuf:"bytes,5,opt,name=pdf_file_path,json=pdfFilePath,proto3" json:"pdf_file_path,omitempty"`
-	// Links to download the files, good for 15 minutes. Empty for users who may not edit reports.
+	// Links to download the files, valid for 15 minutes. Empty for users who may not edit reports.
 	WordUrl        string `protobuf:"bytes,6,opt,name=word_url,json=wordUrl,proto3" json:"word_url,omitempty"`
 	PdfUrl         string `protobuf:"bytes,7,opt,name=pdf_url,json=pdfUrl,proto3" json:"pdf_url,omitempty"`
 	WordSize       int64  `protobuf:"varint,8,opt,name=word_size,json=wordSize,proto3" json:"word_size,omitempty"`
@@ -967,9 +967,9 @@ type Revision struct {
 	UploadedByName string `protobuf:"bytes,11,opt,name=uploaded_by_name,json=uploadedByName,proto3" json:"uploaded_by_name,omitempty"`
 	// Epoch milliseconds.
 	UploadedAt int64 `protobuf:"varint,12,opt,name=uploaded_at,json=uploadedAt,proto3" json:"uploaded_at,omitempty"`
-	// The revision that this one repeats.
+	// The revision that this one restored.
 	RestoredFrom *int64 `protobuf:"varint,13,opt,name=restored_from,json=restoredFrom,proto3,oneof" json:"restored_from,omitempty"`
-	// Whether these are the report's files.
+	// True for the report's current files.
 	IsCurrent     bool `protobuf:"varint,14,opt,name=is_current,json=isCurrent,proto3" json:"is_current,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

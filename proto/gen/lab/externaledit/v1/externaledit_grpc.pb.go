@@ -38,7 +38,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ExternalEditService keeps at most one editing session open for a report.
+// ExternalEditService allows at most one open editing session for a report.
 type ExternalEditServiceClient interface {
 	// Returns the report's active session; 404 when there is none.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
@@ -46,23 +46,23 @@ type ExternalEditServiceClient interface {
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// Ends a session. Only its author may.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
-	// Ends anyone's session, for an administrator: the author's machine died and no one goes on. What was saved stays.
-	// Needs the permission report_edit_takeover. Ending a session that has ended succeeds.
+	// Ends a session of another author, for example after the author's computer failed. Saved files stay. Requires the
+	// permission report_edit_takeover. Ending a session that has already ended succeeds.
 	ForceEndSession(ctx context.Context, in *ForceEndSessionRequest, opts ...grpc.CallOption) (*ForceEndSessionResponse, error)
-	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
-	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of some hundred KiB.
+	// Stores a Word and PDF pair. The gateway reads it from the multipart form of
+	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of a few hundred KiB.
 	UploadFiles(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadFilesRequest, UploadFilesResponse], error)
-	// Tells that the desktop client is alive, which keeps the session from expiring.
+	// Extends the session: the desktop client calls it while it runs, so that the session does not expire.
 	Heartbeat(ctx context.Context, in *HeartbeatRequest, opts ...grpc.CallOption) (*HeartbeatResponse, error)
-	// Lists saves of the report, the newest first, with links to download them.
+	// Lists saves of the report, the newest first, with download links.
 	ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error)
-	// Makes an earlier save the report's files again, as a revision of its own. Needs the permission
+	// Restores an earlier save as the report's files, as a new revision. Requires the permission
 	// report_edit_takeover; 409 while a session is active or after the report was signed.
 	RestoreRevision(ctx context.Context, in *RestoreRevisionRequest, opts ...grpc.CallOption) (*RestoreRevisionResponse, error)
-	// Streams the events of a report as they happen. The edge offers it as server-sent events at
-	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays what came after it.
+	// Streams the events of a report as they happen. The gateway offers it as server-sent events at
+	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays the events after it.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error)
-	// Tells other services whether someone edits one of the reports.
+	// Returns the active sessions of reports, for other services.
 	HasOpenSession(ctx context.Context, in *HasOpenSessionRequest, opts ...grpc.CallOption) (*HasOpenSessionResponse, error)
 }
 
@@ -190,7 +190,7 @@ func (c *externalEditServiceClient) HasOpenSession(ctx context.Context, in *HasO
 // All implementations must embed UnimplementedExternalEditServiceServer
 // for forward compatibility.
 //
-// ExternalEditService keeps at most one editing session open for a report.
+// ExternalEditService allows at most one open editing session for a report.
 type ExternalEditServiceServer interface {
 	// Returns the report's active session; 404 when there is none.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
@@ -198,23 +198,23 @@ type ExternalEditServiceServer interface {
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// Ends a session. Only its author may.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
-	// Ends anyone's session, for an administrator: the author's machine died and no one goes on. What was saved stays.
-	// Needs the permission report_edit_takeover. Ending a session that has ended succeeds.
+	// Ends a session of another author, for example after the author's computer failed. Saved files stay. Requires the
+	// permission report_edit_takeover. Ending a session that has already ended succeeds.
 	ForceEndSession(context.Context, *ForceEndSessionRequest) (*ForceEndSessionResponse, error)
-	// Stores a Word and PDF pair. The edge feeds it from the multipart form of
-	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of some hundred KiB.
+	// Stores a Word and PDF pair. The gateway reads it from the multipart form of
+	// POST /api-v3/report/external-edit/agent/{edit_id}, in chunks of a few hundred KiB.
 	UploadFiles(grpc.ClientStreamingServer[UploadFilesRequest, UploadFilesResponse]) error
-	// Tells that the desktop client is alive, which keeps the session from expiring.
+	// Extends the session: the desktop client calls it while it runs, so that the session does not expire.
 	Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error)
-	// Lists saves of the report, the newest first, with links to download them.
+	// Lists saves of the report, the newest first, with download links.
 	ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error)
-	// Makes an earlier save the report's files again, as a revision of its own. Needs the permission
+	// Restores an earlier save as the report's files, as a new revision. Requires the permission
 	// report_edit_takeover; 409 while a session is active or after the report was signed.
 	RestoreRevision(context.Context, *RestoreRevisionRequest) (*RestoreRevisionResponse, error)
-	// Streams the events of a report as they happen. The edge offers it as server-sent events at
-	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays what came after it.
+	// Streams the events of a report as they happen. The gateway offers it as server-sent events at
+	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays the events after it.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[v1.Event]) error
-	// Tells other services whether someone edits one of the reports.
+	// Returns the active sessions of reports, for other services.
 	HasOpenSession(context.Context, *HasOpenSessionRequest) (*HasOpenSessionResponse, error)
 	mustEmbedUnimplementedExternalEditServiceServer()
 }

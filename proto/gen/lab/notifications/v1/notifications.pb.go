@@ -29,12 +29,12 @@ const (
 
 type ListNotificationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// ISO dates or date-times; the aliases are accepted too.
+	// ISO dates or date-times; the aliases are also accepted.
 	From     *string `protobuf:"bytes,1,opt,name=from,proto3,oneof" json:"from,omitempty"`
 	To       *string `protobuf:"bytes,2,opt,name=to,proto3,oneof" json:"to,omitempty"`
 	FromDate *string `protobuf:"bytes,3,opt,name=fromDate,proto3,oneof" json:"fromDate,omitempty"`
 	ToDate   *string `protobuf:"bytes,4,opt,name=toDate,proto3,oneof" json:"toDate,omitempty"`
-	// Numbers as text, so that the service words the error. Default 1.
+	// A number as text, so that the service can return its own error message. Default 1.
 	Page *string `protobuf:"bytes,5,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	// Default 1,000, at most 10,000.
 	Limit         *string `protobuf:"bytes,6,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
@@ -420,7 +420,7 @@ type NotifyRequest struct {
 	NotificationTypeId int64  `protobuf:"varint,2,opt,name=notification_type_id,json=notificationTypeId,proto3" json:"notification_type_id,omitempty"`
 	// For example lab_id, org_id, lrr_id.
 	Context *v1.RawJSON `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
-	// A repeated key sends nothing twice. Internal callers only.
+	// Idempotency key: a repeated key sends nothing again. Internal callers only.
 	IdempotencyKey *string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1437,7 +1437,7 @@ type Preference struct {
 	Name        string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	Description string                 `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
 	IsDisabled  bool                   `protobuf:"varint,5,opt,name=is_disabled,json=isDisabled,proto3" json:"is_disabled,omitempty"`
-	// Set by the operator: a mandatory type stays enabled.
+	// Set by the operator; a mandatory type cannot be disabled.
 	IsMandatory   bool `protobuf:"varint,6,opt,name=is_mandatory,json=isMandatory,proto3" json:"is_mandatory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1517,7 +1517,7 @@ func (x *Preference) GetIsMandatory() bool {
 
 type UpdatePreferencesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A number, or digits in a string as forms send them.
+	// A number, or a string of digits, as forms send it.
 	LabUserId *v1.RawJSON `protobuf:"bytes,1,opt,name=labUserId,proto3" json:"labUserId,omitempty"`
 	// A string that holds a JSON array of objects with id and is_disabled (0 or 1).
 	UserNotificationPreferences *string `protobuf:"bytes,2,opt,name=userNotificationPreferences,proto3,oneof" json:"userNotificationPreferences,omitempty"`

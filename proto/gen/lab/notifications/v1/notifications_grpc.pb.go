@@ -42,7 +42,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// NotificationsService scopes everything to the user of the session.
+// NotificationsService limits every operation to the user of the session.
 type NotificationsServiceClient interface {
 	// Lists notifications, newest first.
 	ListNotifications(ctx context.Context, in *ListNotificationsRequest, opts ...grpc.CallOption) (*ListNotificationsResponse, error)
@@ -52,7 +52,7 @@ type NotificationsServiceClient interface {
 	MarkNotification(ctx context.Context, in *MarkNotificationRequest, opts ...grpc.CallOption) (*MarkNotificationResponse, error)
 	// Marks every visible notification read.
 	MarkAllRead(ctx context.Context, in *MarkAllReadRequest, opts ...grpc.CallOption) (*MarkAllReadResponse, error)
-	// Lists who read what in a window of time.
+	// Lists read and delivery events within a period.
 	ListActivities(ctx context.Context, in *ListActivitiesRequest, opts ...grpc.CallOption) (*ListActivitiesResponse, error)
 	// Lists the notification types with the laboratory's switch.
 	ListTypes(ctx context.Context, in *ListTypesRequest, opts ...grpc.CallOption) (*ListTypesResponse, error)
@@ -66,8 +66,8 @@ type NotificationsServiceClient interface {
 	SubscribeTopics(ctx context.Context, in *SubscribeTopicsRequest, opts ...grpc.CallOption) (*SubscribeTopicsResponse, error)
 	// Unsubscribes a device token from every stored topic and forgets the device.
 	UnsubscribeTopics(ctx context.Context, in *UnsubscribeTopicsRequest, opts ...grpc.CallOption) (*UnsubscribeTopicsResponse, error)
-	// Streams new notifications and the count of unread ones to a login. The edge offers it as server-sent events at
-	// GET /api-v3/notifications/live; metadata last-event-id replays what came after that notification.
+	// Streams new notifications and the count of unread ones to a login. The gateway offers it as server-sent events at
+	// GET /api-v3/notifications/live; metadata last-event-id replays the notifications after it.
 	WatchNotifications(ctx context.Context, in *WatchNotificationsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error)
 	// Returns the web push service worker. Needs no session.
 	GetServiceWorker(ctx context.Context, in *GetServiceWorkerRequest, opts ...grpc.CallOption) (*httpbody.HttpBody, error)
@@ -224,7 +224,7 @@ func (c *notificationsServiceClient) GetServiceWorker(ctx context.Context, in *G
 // All implementations must embed UnimplementedNotificationsServiceServer
 // for forward compatibility.
 //
-// NotificationsService scopes everything to the user of the session.
+// NotificationsService limits every operation to the user of the session.
 type NotificationsServiceServer interface {
 	// Lists notifications, newest first.
 	ListNotifications(context.Context, *ListNotificationsRequest) (*ListNotificationsResponse, error)
@@ -234,7 +234,7 @@ type NotificationsServiceServer interface {
 	MarkNotification(context.Context, *MarkNotificationRequest) (*MarkNotificationResponse, error)
 	// Marks every visible notification read.
 	MarkAllRead(context.Context, *MarkAllReadRequest) (*MarkAllReadResponse, error)
-	// Lists who read what in a window of time.
+	// Lists read and delivery events within a period.
 	ListActivities(context.Context, *ListActivitiesRequest) (*ListActivitiesResponse, error)
 	// Lists the notification types with the laboratory's switch.
 	ListTypes(context.Context, *ListTypesRequest) (*ListTypesResponse, error)
@@ -248,8 +248,8 @@ type NotificationsServiceServer interface {
 	SubscribeTopics(context.Context, *SubscribeTopicsRequest) (*SubscribeTopicsResponse, error)
 	// Unsubscribes a device token from every stored topic and forgets the device.
 	UnsubscribeTopics(context.Context, *UnsubscribeTopicsRequest) (*UnsubscribeTopicsResponse, error)
-	// Streams new notifications and the count of unread ones to a login. The edge offers it as server-sent events at
-	// GET /api-v3/notifications/live; metadata last-event-id replays what came after that notification.
+	// Streams new notifications and the count of unread ones to a login. The gateway offers it as server-sent events at
+	// GET /api-v3/notifications/live; metadata last-event-id replays the notifications after it.
 	WatchNotifications(*WatchNotificationsRequest, grpc.ServerStreamingServer[v1.Event]) error
 	// Returns the web push service worker. Needs no session.
 	GetServiceWorker(context.Context, *GetServiceWorkerRequest) (*httpbody.HttpBody, error)

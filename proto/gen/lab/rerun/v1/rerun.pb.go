@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: lab/rerun/v1/rerun.proto
 
-// Area C: testing a sample again, by hand or automatically, with the original kept until the confirmation.
+// Area C: measuring a sample again, manually or automatically, while the original values stay until the confirmation.
 
 package rerunv1
 
@@ -29,7 +29,7 @@ const (
 type ListRerunsRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
-	// Required of internal services, which belong to no laboratory.
+	// Required for internal services, which belong to no laboratory.
 	LabId         *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -159,7 +159,7 @@ type RerunValue struct {
 	DeviceName    string `protobuf:"bytes,11,opt,name=device_name,json=deviceName,proto3" json:"device_name,omitempty"`
 	// ISO 8601 UTC.
 	CreatedAt string `protobuf:"bytes,12,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// The report's present value of the same parameter; null when it has none.
+	// The report's current value of the same parameter; null without one.
 	OriginalValue *string `protobuf:"bytes,13,opt,name=original_value,json=originalValue,proto3,oneof" json:"original_value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -297,7 +297,7 @@ type PendingRequest struct {
 	ParameterNames      []string `protobuf:"bytes,5,rep,name=parameter_names,json=parameterNames,proto3" json:"parameter_names,omitempty"`
 	// Requested indices without a value yet.
 	PendingParameters []int32 `protobuf:"varint,6,rep,packed,name=pending_parameters,json=pendingParameters,proto3" json:"pending_parameters,omitempty"`
-	// Lab user id; -1 is the platform itself.
+	// Lab user id; -1 is the platform.
 	CreatedBy int64 `protobuf:"varint,7,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
 	// ISO 8601 UTC.
 	CreatedAt     string `protobuf:"bytes,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -393,14 +393,14 @@ func (x *PendingRequest) GetCreatedAt() string {
 
 type AddValuesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From the path. Apart from lab_report_id, so that a body that names another report is noticed.
+	// From the path; a separate field from lab_report_id, so that a body that names another report is rejected.
 	ReportId   int64   `protobuf:"varint,1,opt,name=report_id,json=reportId,proto3" json:"report_id,omitempty"`
 	LabId      *int64  `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
 	SampleId   *string `protobuf:"bytes,3,opt,name=sample_id,json=sampleId,proto3,oneof" json:"sample_id,omitempty"`
 	DeviceId   *string `protobuf:"bytes,4,opt,name=device_id,json=deviceId,proto3,oneof" json:"device_id,omitempty"`
 	DeviceName *string `protobuf:"bytes,5,opt,name=device_name,json=deviceName,proto3,oneof" json:"device_name,omitempty"`
 	RerunType  *string `protobuf:"bytes,6,opt,name=rerun_type,json=rerunType,proto3,oneof" json:"rerun_type,omitempty"`
-	// An integer or its text: -1, or 1 and above.
+	// An integer, also as text: -1, or from 1.
 	RerunNumber *v1.RawJSON `protobuf:"bytes,7,opt,name=rerun_number,json=rerunNumber,proto3" json:"rerun_number,omitempty"`
 	LabReportId *int64      `protobuf:"varint,8,opt,name=lab_report_id,json=labReportId,proto3,oneof" json:"lab_report_id,omitempty"`
 	// At most 500 rows.
@@ -658,12 +658,12 @@ func (x *AddValuesResponse) GetSampleRedrawFlag() int32 {
 
 type RequestRerunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From the path. Apart from lab_report_id, so that a body that names another report is noticed.
+	// From the path; a separate field from lab_report_id, so that a body that names another report is rejected.
 	ReportId    int64  `protobuf:"varint,9,opt,name=report_id,json=reportId,proto3" json:"report_id,omitempty"`
 	LabReportId *int64 `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3,oneof" json:"lab_report_id,omitempty"`
 	// Manual or auto.
 	Type *string `protobuf:"bytes,2,opt,name=type,proto3,oneof" json:"type,omitempty"`
-	// An integer or its text. Default: one above the highest.
+	// An integer, also as text. Default: the highest number plus 1.
 	RerunNumber *v1.RawJSON `protobuf:"bytes,3,opt,name=rerun_number,json=rerunNumber,proto3" json:"rerun_number,omitempty"`
 	// "[1, 3, 5]", "1,3,5" or an array of integers.
 	RequestedParameters *v1.RawJSON `protobuf:"bytes,4,opt,name=requested_parameters,json=requestedParameters,proto3" json:"requested_parameters,omitempty"`
@@ -1000,7 +1000,7 @@ type ConfirmRerunResponse struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Message          string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	SampleRedrawFlag int32                  `protobuf:"varint,2,opt,name=sampleRedrawFlag,proto3" json:"sampleRedrawFlag,omitempty"`
-	// What someone should look at, as a Word document of the report that is open in an editor. Left out when empty.
+	// Things that a person should check, such as a Word document of the report that is open in an editor. Omitted when empty.
 	Warnings      []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1060,7 +1060,7 @@ func (x *ConfirmRerunResponse) GetWarnings() []string {
 type AbortRerunRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
-	// Required of internal services, which belong to no laboratory.
+	// Required for internal services, which belong to no laboratory.
 	LabId         *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1226,7 +1226,7 @@ func (x *EvaluateAutoRerunRequest) GetLabId() int64 {
 type EvaluateAutoRerunResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	// The indices that call for a rerun; empty when none does.
+	// The indices that require a rerun; empty without any.
 	QualifyingParameters []int32 `protobuf:"varint,2,rep,packed,name=qualifying_parameters,json=qualifyingParameters,proto3" json:"qualifying_parameters,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache

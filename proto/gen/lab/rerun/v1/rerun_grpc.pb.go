@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: lab/rerun/v1/rerun.proto
 
-// Area C: testing a sample again, by hand or automatically, with the original kept until the confirmation.
+// Area C: measuring a sample again, manually or automatically, while the original values stay until the confirmation.
 
 package rerunv1
 
@@ -33,11 +33,11 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// RerunService keeps at most one open rerun for a report.
+// RerunService allows at most one open rerun for a report.
 type RerunServiceClient interface {
 	// Lists the rerun values and the open requests of a report.
 	ListReruns(ctx context.Context, in *ListRerunsRequest, opts ...grpc.CallOption) (*ListRerunsResponse, error)
-	// Takes values of an instrument interface. rerun_number -1: the instrument repeated on its own.
+	// Receives values from an instrument interface. rerun_number -1: the instrument repeated the measurement on its own.
 	AddValues(ctx context.Context, in *AddValuesRequest, opts ...grpc.CallOption) (*AddValuesResponse, error)
 	// Requests a rerun. Internal calls (the automatic rerun) act as user -1.
 	RequestRerun(ctx context.Context, in *RequestRerunRequest, opts ...grpc.CallOption) (*RequestRerunResponse, error)
@@ -121,11 +121,11 @@ func (c *rerunServiceClient) EvaluateAutoRerun(ctx context.Context, in *Evaluate
 // All implementations must embed UnimplementedRerunServiceServer
 // for forward compatibility.
 //
-// RerunService keeps at most one open rerun for a report.
+// RerunService allows at most one open rerun for a report.
 type RerunServiceServer interface {
 	// Lists the rerun values and the open requests of a report.
 	ListReruns(context.Context, *ListRerunsRequest) (*ListRerunsResponse, error)
-	// Takes values of an instrument interface. rerun_number -1: the instrument repeated on its own.
+	// Receives values from an instrument interface. rerun_number -1: the instrument repeated the measurement on its own.
 	AddValues(context.Context, *AddValuesRequest) (*AddValuesResponse, error)
 	// Requests a rerun. Internal calls (the automatic rerun) act as user -1.
 	RequestRerun(context.Context, *RequestRerunRequest) (*RequestRerunResponse, error)

@@ -35,7 +35,7 @@ type SearchUsersRequest struct {
 	SearchValue *string `protobuf:"bytes,3,opt,name=search_value,json=searchValue,proto3,oneof" json:"search_value,omitempty"`
 	Q           *string `protobuf:"bytes,4,opt,name=q,proto3,oneof" json:"q,omitempty"`
 	// all, name, contact, email, patient_id, national_id, bill, order, report, sample or duplicate. Default all. duplicate
-	// finds who may be the same person: query names someone and tells the birth date or the telephone number, or both.
+	// finds records of the same person: query has a name and the birth date or the phone number, or both.
 	SearchKey *string `protobuf:"bytes,5,opt,name=search_key,json=searchKey,proto3,oneof" json:"search_key,omitempty"`
 	// Narrows the fields of search_key.
 	SearchFields []string `protobuf:"bytes,6,rep,name=search_fields,json=searchFields,proto3" json:"search_fields,omitempty"`
@@ -43,14 +43,14 @@ type SearchUsersRequest struct {
 	Size *int32 `protobuf:"varint,7,opt,name=size,proto3,oneof" json:"size,omitempty"`
 	// Alias of size.
 	Limit *int32 `protobuf:"varint,8,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
-	// Offset of the first hit.
+	// Offset of the first hit, from 0.
 	From *int32 `protobuf:"varint,9,opt,name=from,proto3,oneof" json:"from,omitempty"`
 	// Page number from 1, instead of from.
 	Page *int32 `protobuf:"varint,10,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	// Must equal the session's laboratory when given.
 	LabId *int64 `protobuf:"varint,11,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
-	// The next_cursor of the page before, of the same search: the hits behind that page, however deep, also when patients
-	// were registered meanwhile. Instead of from and page.
+	// The next_cursor of the previous page of the same search. It returns the next hits at any depth, also when patients were
+	// registered meanwhile. Instead of from and page.
 	Cursor        *string `protobuf:"bytes,12,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -183,7 +183,7 @@ type SearchUsersResponse struct {
 	Degraded bool           `protobuf:"varint,7,opt,name=degraded,proto3" json:"degraded,omitempty"`
 	Buckets  *SearchBuckets `protobuf:"bytes,8,opt,name=buckets,proto3" json:"buckets,omitempty"`
 	Results  []*SearchHit   `protobuf:"bytes,9,rep,name=results,proto3" json:"results,omitempty"`
-	// Where the next page begins; null on the last one.
+	// Cursor of the next page; null on the last page.
 	NextCursor    *string `protobuf:"bytes,10,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -289,7 +289,7 @@ func (x *SearchUsersResponse) GetNextCursor() string {
 	return ""
 }
 
-// How many hits came from each family of identifiers.
+// Number of hits by identifier family.
 type SearchBuckets struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Patient       int64                  `protobuf:"varint,1,opt,name=patient,proto3" json:"patient,omitempty"`
@@ -382,7 +382,7 @@ type SearchHit struct {
 	BranchId    *int64  `protobuf:"varint,11,opt,name=branch_id,json=branchId,proto3,oneof" json:"branch_id,omitempty"`
 	OrgId       *int64  `protobuf:"varint,12,opt,name=org_id,json=orgId,proto3,oneof" json:"org_id,omitempty"`
 	CcId        *int64  `protobuf:"varint,13,opt,name=cc_id,json=ccId,proto3,oneof" json:"cc_id,omitempty"`
-	// The newest 20 of each identifier family.
+	// The newest 20 identifiers of each family.
 	OrderNumbers    []string `protobuf:"bytes,14,rep,name=order_numbers,json=orderNumbers,proto3" json:"order_numbers,omitempty"`
 	BillIds         []int64  `protobuf:"varint,15,rep,packed,name=bill_ids,json=billIds,proto3" json:"bill_ids,omitempty"`
 	LabBillIds      []int64  `protobuf:"varint,16,rep,packed,name=lab_bill_ids,json=labBillIds,proto3" json:"lab_bill_ids,omitempty"`

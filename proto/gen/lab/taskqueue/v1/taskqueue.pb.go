@@ -150,7 +150,7 @@ type EnqueueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 1,000.
 	Tasks []*Task `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	// The laboratory that an internal caller acts for. Users need not name their own.
+	// The laboratory that an internal caller acts for. Optional for users.
 	LabId *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
 	// A repeated key with the same tasks returns the same ids. REST clients may use the header Idempotency-Key.
 	IdempotencyKey *string `protobuf:"bytes,3,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`
@@ -577,7 +577,7 @@ type JobInfoResponse struct {
 	Code    int32  `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	Job     *Job   `protobuf:"bytes,3,opt,name=job,proto3" json:"job,omitempty"`
-	// Answers a list of ids.
+	// The response to a list of ids.
 	Jobs          []*Job   `protobuf:"bytes,4,rep,name=jobs,proto3" json:"jobs,omitempty"`
 	NotFound      []string `protobuf:"bytes,5,rep,name=not_found,json=notFound,proto3" json:"not_found,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -667,12 +667,12 @@ type Job struct {
 	ScheduledAt *string `protobuf:"bytes,12,opt,name=scheduled_at,json=scheduledAt,proto3,oneof" json:"scheduled_at,omitempty"`
 	StartedAt   *string `protobuf:"bytes,13,opt,name=started_at,json=startedAt,proto3,oneof" json:"started_at,omitempty"`
 	EndedAt     *string `protobuf:"bytes,14,opt,name=ended_at,json=endedAt,proto3,oneof" json:"ended_at,omitempty"`
-	// What the channel answered.
+	// The result of the channel.
 	Result         *v1.RawJSON `protobuf:"bytes,15,opt,name=result,proto3" json:"result,omitempty"`
 	Error          *string     `protobuf:"bytes,16,opt,name=error,proto3,oneof" json:"error,omitempty"`
 	AttemptsDetail []*Attempt  `protobuf:"bytes,17,rep,name=attempts_detail,json=attemptsDetail,proto3" json:"attempts_detail,omitempty"`
 	WindowKey      *string     `protobuf:"bytes,18,opt,name=window_key,json=windowKey,proto3,oneof" json:"window_key,omitempty"`
-	// Why the last attempt failed: a stable word for programs, such as http_5xx, timeout, expired or consent_missing.
+	// The reason why the last attempt failed, as a stable code: http_5xx, timeout, expired, consent_missing and others.
 	Reason        *string `protobuf:"bytes,19,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -848,7 +848,7 @@ type Attempt struct {
 	// succeeded, retry, failed, unknown, released or lost.
 	Outcome string  `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	Error   *string `protobuf:"bytes,4,opt,name=error,proto3,oneof" json:"error,omitempty"`
-	// The stable word beside error.
+	// The stable code of error.
 	Reason        *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -979,7 +979,7 @@ type CancelJobResponse struct {
 	Code      int32    `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
 	Message   string   `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	Cancelled []string `protobuf:"bytes,3,rep,name=cancelled,proto3" json:"cancelled,omitempty"`
-	// Running jobs: they end cancelled unless they were sent already.
+	// Running jobs, which end as cancelled unless they were already sent.
 	CancelRequested []string `protobuf:"bytes,4,rep,name=cancel_requested,json=cancelRequested,proto3" json:"cancel_requested,omitempty"`
 	NotFound        []string `protobuf:"bytes,5,rep,name=not_found,json=notFound,proto3" json:"not_found,omitempty"`
 	unknownFields   protoimpl.UnknownFields

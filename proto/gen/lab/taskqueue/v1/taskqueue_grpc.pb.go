@@ -35,22 +35,22 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TaskQueueService accepts a batch only as a whole, and only when it is on disk. Internal callers use the
-// same methods as REST clients.
+// TaskQueueService accepts a batch as a whole or not at all, and only once it is on disk. Internal callers use the same
+// methods as REST clients.
 type TaskQueueServiceClient interface {
 	// Enqueues tasks to run now.
 	Enqueue(ctx context.Context, in *EnqueueRequest, opts ...grpc.CallOption) (*EnqueueResponse, error)
 	// Enqueues tasks to run at a time.
 	Schedule(ctx context.Context, in *ScheduleRequest, opts ...grpc.CallOption) (*ScheduleResponse, error)
-	// Tells the state of one job, or of a list of jobs.
+	// Returns the state of one job, or of a list of jobs.
 	JobInfo(ctx context.Context, in *JobInfoRequest, opts ...grpc.CallOption) (*JobInfoResponse, error)
-	// Cancels jobs that did not run yet; a running one gets a durable cancel request.
+	// Cancels jobs that have not run yet; for a running job it stores a cancel request.
 	CancelJob(ctx context.Context, in *CancelJobRequest, opts ...grpc.CallOption) (*CancelJobResponse, error)
 	// Moves a job to another time, keeping its id.
 	RescheduleJob(ctx context.Context, in *RescheduleJobRequest, opts ...grpc.CallOption) (*RescheduleJobResponse, error)
-	// Runs failed jobs again after two minutes, keeping their ids.
+	// Retries failed jobs after two minutes, keeping their ids.
 	RetryTask(ctx context.Context, in *RetryTaskRequest, opts ...grpc.CallOption) (*RetryTaskResponse, error)
-	// Queues dictionary mappings, one job an element.
+	// Queues dictionary mappings, one job for each element.
 	Mapping(ctx context.Context, in *MappingRequest, opts ...grpc.CallOption) (*MappingResponse, error)
 	// Records a WhatsApp consent.
 	UpdateConsent(ctx context.Context, in *UpdateConsentRequest, opts ...grpc.CallOption) (*UpdateConsentResponse, error)
@@ -148,22 +148,22 @@ func (c *taskQueueServiceClient) UpdateConsent(ctx context.Context, in *UpdateCo
 // All implementations must embed UnimplementedTaskQueueServiceServer
 // for forward compatibility.
 //
-// TaskQueueService accepts a batch only as a whole, and only when it is on disk. Internal callers use the
-// same methods as REST clients.
+// TaskQueueService accepts a batch as a whole or not at all, and only once it is on disk. Internal callers use the same
+// methods as REST clients.
 type TaskQueueServiceServer interface {
 	// Enqueues tasks to run now.
 	Enqueue(context.Context, *EnqueueRequest) (*EnqueueResponse, error)
 	// Enqueues tasks to run at a time.
 	Schedule(context.Context, *ScheduleRequest) (*ScheduleResponse, error)
-	// Tells the state of one job, or of a list of jobs.
+	// Returns the state of one job, or of a list of jobs.
 	JobInfo(context.Context, *JobInfoRequest) (*JobInfoResponse, error)
-	// Cancels jobs that did not run yet; a running one gets a durable cancel request.
+	// Cancels jobs that have not run yet; for a running job it stores a cancel request.
 	CancelJob(context.Context, *CancelJobRequest) (*CancelJobResponse, error)
 	// Moves a job to another time, keeping its id.
 	RescheduleJob(context.Context, *RescheduleJobRequest) (*RescheduleJobResponse, error)
-	// Runs failed jobs again after two minutes, keeping their ids.
+	// Retries failed jobs after two minutes, keeping their ids.
 	RetryTask(context.Context, *RetryTaskRequest) (*RetryTaskResponse, error)
-	// Queues dictionary mappings, one job an element.
+	// Queues dictionary mappings, one job for each element.
 	Mapping(context.Context, *MappingRequest) (*MappingResponse, error)
 	// Records a WhatsApp consent.
 	UpdateConsent(context.Context, *UpdateConsentRequest) (*UpdateConsentResponse, error)

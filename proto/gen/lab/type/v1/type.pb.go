@@ -25,8 +25,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// RawJSON carries one JSON value byte for byte, in both directions. Used for free-form objects and for
-// documented fields that accept several spellings; the service parses it. JSON null is an unset RawJSON.
+// RawJSON carries one JSON value byte for byte, in both directions. It is used for free-form objects and for documented
+// fields that accept several types; the service parses it. JSON null is an unset RawJSON.
 type RawJSON struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Json          []byte                 `protobuf:"bytes,1,opt,name=json,proto3" json:"json,omitempty"`
@@ -71,17 +71,16 @@ func (x *RawJSON) GetJson() []byte {
 	return nil
 }
 
-// Who may call a method. The servers refuse everybody else, and everybody when a method does not say it.
+// The callers of a method. Servers refuse all other callers, and every caller of a method without this option.
 type Callers struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sessions and users' tokens; what they may see is decided by the service.
+	// Sessions and user tokens. The service decides which data they may see.
 	Users bool `protobuf:"varint,1,opt,name=users,proto3" json:"users,omitempty"`
-	// The services that may call, by gRPC and through the gateway's internal listener: it is the caller that counts, not
-	// who forwards the call. "core" is the platform's core, "instruments" the gateways of instruments inside the
+	// The services that may call, by gRPC and through the gateway's internal listener. The original caller counts, not the
+	// service that forwards the call. "core" is the platform's core, "instruments" the instrument gateways inside the
 	// platform's network, "operator" a person on the machine.
 	Services []string `protobuf:"bytes,2,rep,name=services,proto3" json:"services,omitempty"`
-	// Among users also tokens without a session type: the interface of an instrument, which may stand open in a
-	// laboratory and belongs to no one.
+	// Also admits user tokens without a session type, as instrument interfaces have: they are shared and identify no user.
 	InstrumentTokens bool `protobuf:"varint,3,opt,name=instrument_tokens,json=instrumentTokens,proto3" json:"instrument_tokens,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -138,12 +137,12 @@ func (x *Callers) GetInstrumentTokens() bool {
 	return false
 }
 
-// Event is one server-sent event: what an RPC that backs a text/event-stream path streams.
+// Event is one server-sent event, the message of every RPC behind a text/event-stream path.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sent back as metadata last-event-id when the reader connects again. Empty: the reader's position stays.
+	// The client sends it as metadata last-event-id when it reconnects. Empty: the client's position does not change.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The name that the page listens to. Empty: "message".
+	// The event type. Empty: "message".
 	Event string `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
 	// One JSON document, or several lines of text.
 	Data          string `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
@@ -239,11 +238,11 @@ var file_lab_type_v1_type_proto_extTypes = []protoimpl.ExtensionInfo{
 
 // Extension fields to descriptorpb.FieldOptions.
 var (
-	// An integer that is documented as a 0/1 flag: input also accepts true, false and their spellings.
+	// An integer that is documented as a 0/1 flag: input also accepts true and false, and all four as text.
 	//
 	// optional bool flag = 50801;
 	E_Flag = &file_lab_type_v1_type_proto_extTypes[0]
-	// Left out of the JSON when unset or empty, instead of null or an empty list.
+	// Omitted from the JSON when unset or empty, instead of null or an empty list.
 	//
 	// optional bool omit_empty = 50802;
 	E_OmitEmpty = &file_lab_type_v1_type_proto_extTypes[1]
@@ -257,7 +256,7 @@ var (
 
 // Extension fields to descriptorpb.MessageOptions.
 var (
-	// Unknown top-level names are an error instead of being dropped.
+	// Unknown top-level names are an error; without this option they are ignored.
 	//
 	// optional bool strict = 50801;
 	E_Strict = &file_lab_type_v1_type_proto_extTypes[3]

@@ -1,4 +1,4 @@
-// Command cellcounter is the service of the keys with which a microscopist counts cells.
+// Command cellcounter serves the key mappings and counts of manual differential blood counts.
 package main
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/app"
 )
 
-// version is set by the build.
+// version is set by the linker.
 var version = "dev"
 
 func main() {

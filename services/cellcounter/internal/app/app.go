@@ -14,10 +14,10 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/migrations"
 )
 
-// Name is the service's name in logs, tokens and the version table of its migrations.
+// Name is the service's name in logs, tokens and its table of migration versions.
 const Name = "cellcounter"
 
-// Serve runs the service until ctx ends. Logs go to logs.
+// Serve runs the service until ctx ends and writes its logs to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
 	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error { return build(s, cfg) })

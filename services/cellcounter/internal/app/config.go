@@ -1,4 +1,4 @@
-// Package app owns the cell counter process: its settings and the list of what runs in it.
+// Package app assembles the cell counter process from its settings, stores and use cases.
 package app
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/grpcapi"
 )
 
-// Prefix of the service's variables.
+// Prefix of the service's environment variables.
 const Prefix = "CELL_COUNTER_"
 
 // Default ports.
@@ -26,12 +26,12 @@ type Config struct {
 	DB mysqldb.Config `envPrefix:"DB_"`
 	KV redisdb.Config `envPrefix:"KV_"`
 
-	// DefaultScope is what a write without lab_id changes: global, the defaults of all laboratories, or session, the
-	// laboratory of the session.
+	// DefaultScope selects what a write without lab_id changes: "global", the defaults of all laboratories, or "session",
+	// the mappings of the session's laboratory.
 	DefaultScope string `env:"DEFAULT_SCOPE" envDefault:"global"`
 }
 
-// Load reads the settings from environ.
+// Load returns the settings of environ, with all problems in one error.
 func Load(environ []string) (Config, error) {
 	cfg := Config{}
 	cfg.Ports(defaultGRPCPort, defaultAdminPort)
@@ -39,7 +39,7 @@ func Load(environ []string) (Config, error) {
 	return cfg, err
 }
 
-// Validate refuses unknown scopes.
+// Validate returns an error for an unknown DefaultScope.
 func (c *Config) Validate() error {
 	switch grpcapi.DefaultScope(c.DefaultScope) {
 	case grpcapi.DefaultIsGlobal, grpcapi.DefaultIsSession:

@@ -8,53 +8,54 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// Store keeps mappings and cells. A test that the owner does not have is mapping.ErrNoTest.
+// Store reads and changes mappings. Methods return mapping.ErrNoTest for a test that the owner does not have.
 type Store interface {
-	// Mappings returns the owner's mappings of a test, or the defaults when it has none.
+	// Mappings returns the owner's mappings of a test, or the defaults if the owner has none.
 	Mappings(ctx context.Context, testID int64, owner mapping.Owner) (View, error)
 	// Cells returns all cells by id.
 	Cells(ctx context.Context) ([]mapping.Cell, error)
-	// ChangeMappings loads the facts of a scope under its lock, calls decide and applies the decision, all or nothing. A
-	// key or parameter that the database takes for another's is a Conflict. decide may be called more than once.
+	// ChangeMappings loads the facts of a scope under its lock, calls decide, and applies the decision, all or nothing. It
+	// returns a Conflict when the database considers a key or parameter equal to an existing one. decide may be called
+	// more than once.
 	ChangeMappings(ctx context.Context, testID int64, owner mapping.Owner,
 		decide func(Facts) (Decision, error)) (Decision, error)
 }
 
-// View is what a test is counted with.
+// View holds the mappings in effect for a test.
 type View struct {
 	Rows   []mapping.Row // by order and index
 	OwnLab bool          // false: the defaults
 	Target int
 }
 
-// Facts is everything that the change of a scope depends on.
+// Facts holds everything that a change of a scope depends on.
 type Facts struct {
 	Rows     []mapping.Row               // the scope's own mappings
 	Defaults []mapping.Row               // the default mappings of the test
-	Formats  map[int64]mapping.Parameter // parameters of the test's report format that are in use, by id
+	Formats  map[int64]mapping.Parameter // active parameters of the test's report format, by id
 	Cells    map[int64]mapping.Cell      // all cells, by id
 }
 
-// Decision is what a change does to a scope.
+// Decision is the result of a change.
 type Decision struct {
-	Write      []mapping.Row // ID 0 is a new row; others are rewritten, and may exchange keys and parameters
+	Write      []mapping.Row // ID 0: a new row; other rows are updated and may exchange keys and parameters
 	Delete     []mapping.Row
-	Target     *int // nil: stays
-	DropTarget bool // the target of the defaults applies again
+	Target     *int // nil: unchanged
+	DropTarget bool // remove the scope's target, so that the default target applies
 	By         authn.Actor
 	At         int64 // epoch seconds
 
-	Rows              []mapping.Row // the whole scope afterwards
+	Rows              []mapping.Row // all rows of the scope after the change
 	Inserted, Updated int
 }
 
-// Observer counts the mappings that were changed.
+// Observer counts changed mappings.
 type Observer interface {
 	Saved(inserted, updated int)
 	Deleted(n int)
 }
 
-// Configurer is the use case. Its methods may be called from several goroutines.
+// Configurer is the use case. It is safe for concurrent use.
 type Configurer struct {
 	store    Store
 	clock    clock.Clock
@@ -64,7 +65,7 @@ type Configurer struct {
 // New returns the use case over store.
 func New(s Store, c clock.Clock, o Observer) *Configurer { return &Configurer{s, c, o} }
 
-// Read returns what a test is counted with: the laboratory's mappings when it has some, otherwise the defaults.
+// Read returns the mappings in effect for a test: those of the laboratory if it has any, otherwise the defaults.
 func (c *Configurer) Read(ctx context.Context, testID int64, owner mapping.Owner) (View, error) {
 	if owner.IsNone() {
 		return View{}, mapping.ErrNoTest

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// resolve turns report_format_id into a parameter and refuses parameters that the test does not have.
+// resolve replaces each report_format_id by its parameter and returns an error for parameters that the test lacks.
 func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, error) {
 	known := map[mapping.Parameter]bool{}
 	for _, p := range formats {
@@ -45,8 +45,8 @@ func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, e
 	return changes, nil
 }
 
-// checkCells refuses unknown cells, and disabled cells except where the mapping has them already. previous are the rows
-// that the elements rewrite.
+// checkCells returns an error for unknown cells, and for disabled cells that the mapping did not already have. previous
+// holds the rows that the elements update.
 func (w Write) checkCells(cells map[int64]mapping.Cell, previous []*mapping.Row) error {
 	var fields []apperr.Field
 	for i, e := range w.Elements {

@@ -14,8 +14,8 @@ var (
 		"lab_id is required: a laboratory goes back to the defaults, which are not deleted themselves")
 )
 
-// Reset deletes the laboratory's own mappings and target of the test, so that the defaults count again. It returns how
-// many mappings were deleted, and what there is now. Repeating it changes nothing.
+// Reset deletes the laboratory's own mappings and target of the test, so that the defaults apply again. It returns the
+// number of deleted mappings and the mappings now in effect. It is idempotent.
 func (c *Configurer) Reset(ctx context.Context, testID int64, owner mapping.Owner) (int, View, error) {
 	switch {
 	case owner.IsNone():
@@ -35,7 +35,7 @@ func (c *Configurer) Reset(ctx context.Context, testID int64, owner mapping.Owne
 // DecideReset deletes the scope's own mappings and its target.
 func DecideReset(f Facts) (Decision, error) { return Decision{Delete: f.Rows, DropTarget: true}, nil }
 
-// Remove deletes the mapping of one key and returns the mappings that are left in the scope. Errors: NotFound.
+// Remove deletes the mapping of one key and returns the remaining mappings of the scope. Errors: NotFound.
 func (c *Configurer) Remove(
 	ctx context.Context, testID int64, owner mapping.Owner, key mapping.Key,
 ) ([]mapping.Row, error) {

@@ -23,21 +23,22 @@ type Write struct {
 	Owner  mapping.Owner
 	// Elements of the request, in its order.
 	Elements []Element
-	// Complete refuses elements that leave out the key, the cell or the parameter.
+	// Complete requires each element to have a key, a cell and a parameter.
 	Complete bool
-	// CopyDefaults starts a laboratory's first write from a copy of the defaults.
+	// CopyDefaults makes a laboratory's first write start from a copy of the defaults.
 	CopyDefaults bool
-	Target       *int // nil: stays
+	Target       *int // nil: unchanged
 	Actor        authn.Actor
 }
 
-// Element is one mapping of a request. A nil part is not given. FormatID names the parameter by its report format.
+// Element is one mapping of a request; nil fields are not given. FormatID identifies the parameter by its report
+// format.
 type Element struct {
 	mapping.Change
 	FormatID *int64
 }
 
-// Write changes the scope, all or nothing.
+// Write changes the scope, all or nothing, and returns the decision that was applied.
 func (c *Configurer) Write(ctx context.Context, w Write) (Decision, error) {
 	if err := w.check(); err != nil {
 		return Decision{}, err
@@ -90,8 +91,8 @@ func (e Element) incomplete(complete bool) (field, message string) {
 	return "", ""
 }
 
-// Decide plans the write on the scope's mappings, or on a copy of the defaults: all rows of a copy are new to the
-// laboratory.
+// Decide applies the write to the scope's mappings. With CopyDefaults a laboratory without mappings starts from a copy
+// of the defaults, all of whose rows are new.
 func (w Write) Decide(f Facts, now time.Time) (Decision, error) {
 	rows, copied := f.Rows, false
 	if len(rows) == 0 && w.CopyDefaults && !w.Owner.AreDefaults() {

@@ -2,12 +2,12 @@ package counting
 
 import "math"
 
-// atMost is the probability of k or fewer successes in n trials of probability p, 0 ≤ k < n: the regularised incomplete
-// beta function I(1-p; n-k, k+1).
+// atMost returns the probability of k or fewer successes in n trials of probability p, 0 ≤ k < n: the regularised
+// incomplete beta function I(1-p; n-k, k+1).
 func atMost(k, n int, p float64) float64 { return beta(1-p, float64(n-k), float64(k+1)) }
 
-// beta is the regularised incomplete beta function, by its continued fraction (DLMF 8.17.22). Its terms shrink fast
-// where x is below the mean; above it the symmetry of the function is used.
+// beta returns the regularised incomplete beta function, computed by its continued fraction (DLMF 8.17.22). The
+// fraction converges fast for x below the mean; above it the symmetry of the function is used.
 func beta(x, a, b float64) float64 {
 	switch {
 	case x <= 0:
@@ -26,13 +26,13 @@ func beta(x, a, b float64) float64 {
 }
 
 const (
-	maxTerms  = 1000 // a hundred are enough for ten thousand cells
+	maxTerms  = 1000 // 100 suffice for 10,000 cells
 	precision = 1e-12
-	tiny      = 1e-300 // instead of a division by zero
+	tiny      = 1e-300 // replaces zero as a divisor
 )
 
-// fraction is the continued fraction of beta, by Lentz's method as Thompson and Barnett changed it, and how many terms
-// it took.
+// fraction returns the continued fraction of beta, by Lentz's method as modified by Thompson and Barnett, and the
+// number of terms used.
 func fraction(x, a, b float64) (value float64, terms int) {
 	c, d := 1.0, 1/nonzero(1-(a+b)*x/(a+1))
 	value = d

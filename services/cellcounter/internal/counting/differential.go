@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// Tally is how often one cell was counted.
+// Tally is the count of one kind of cell.
 type Tally struct {
 	CellID int64
 	Count  int
-	// InTotal false keeps the cell out of the hundred per cent.
+	// InTotal is false for a cell that is not part of the 100 %.
 	InTotal bool
-	// NucleatedRed reports that the instrument counts the cell as a white one.
+	// NucleatedRed is true for nucleated red cells, which instruments count as white cells.
 	NucleatedRed bool
 }
 
@@ -21,37 +21,37 @@ type Share struct {
 	CellID  int64
 	Count   int
 	InTotal bool
-	// Percent is in units of 10^-decimals per cent. All shares of cells in the total sum to exactly 100 per cent. A
-	// cell outside the total has its number per 100 cells of the total here, which may exceed 100.
+	// Percent is in units of 10^-decimals per cent. The shares of the cells in the total add up to exactly 100 %. For a
+	// cell outside the total it is the number per 100 cells of the total, which may exceed 100.
 	Percent int
-	// Absolute is the cell's concentration in the unit of the white cell count; NaN without one.
+	// Absolute is the cell's concentration, in the unit of the white cell count; NaN without a white cell count.
 	Absolute float64
 }
 
-// Differential is the outcome of a count.
+// Differential is the result of a count.
 type Differential struct {
 	Total  int // cells in the total
 	Shares []Share
-	// CorrectedWBC is the white cell count without the nucleated red cells that the instrument took for white ones;
+	// CorrectedWBC is the white cell count without the nucleated red cells that the instrument counted as white cells;
 	// NaN without a white cell count.
 	CorrectedWBC float64
 }
 
-// WBC is a measured white cell count in any unit.
+// WBC is a measured white cell count, in any unit of concentration.
 type WBC struct {
 	Value float64 // NaN when unknown
-	// Corrected reports that the instrument has left the nucleated red cells out already.
+	// Corrected is true when the instrument has already excluded nucleated red cells.
 	Corrected bool
 }
 
-// Unknown is no white cell count.
+// Unknown stands for a missing white cell count.
 func Unknown() WBC { return WBC{Value: math.NaN()} }
 
-// Of computes the differential of tallies; decimals is how many places percentages have.
+// Of returns the differential of tallies; decimals is the number of decimal places of percentages.
 //
 // Cells outside the total are reported per 100 white cells (CLSI H20-A2, 2007, 8.4: nucleated red cells are counted
-// apart). The white cell count is corrected only by the nucleated red cells among them: smudge cells or platelet
-// clumps are not in it. Absolute numbers use the corrected white cell count and the unrounded share.
+// separately). Only nucleated red cells correct the white cell count: instruments do not count smudge cells and
+// platelet clumps as white cells. Absolute numbers use the corrected white cell count and the unrounded share.
 func Of(tallies []Tally, wbc WBC, decimals int) Differential {
 	d := Differential{CorrectedWBC: wbc.Value}
 	red := 0
@@ -81,13 +81,13 @@ func Of(tallies []Tally, wbc WBC, decimals int) Differential {
 	return d
 }
 
-// CorrectedWBC removes nucleated red cells from a white cell count: WBC × 100 ÷ (100 + NRBC per 100 white cells), the
-// formula of Dacie and Lewis, Practical Haematology, chapter 3. nrbcPer100 is per 100 white cells.
+// CorrectedWBC returns a white cell count without nucleated red cells: WBC × 100 ÷ (100 + NRBC per 100 white cells),
+// the formula of Dacie and Lewis, Practical Haematology, chapter 3. nrbcPer100 is per 100 white cells.
 func CorrectedWBC(wbc, nrbcPer100 float64) float64 { return wbc * 100 / (100 + nrbcPer100) }
 
-// apportion divides whole units over the tallies in the total by largest remainder (Hamilton's method), so that rounded
-// parts sum to the whole. Equal remainders go to the larger count, then to the smaller cell id: the same count never
-// shows two differentials.
+// apportion distributes whole units over the tallies in the total by largest remainder (Hamilton's method), so that the
+// rounded parts add up to the whole. Of equal remainders the larger count wins, then the smaller cell id, so that equal
+// counts always have the same differential.
 func apportion(tallies []Tally, total, whole int) []int {
 	parts := make([]int, len(tallies))
 	if total == 0 {

@@ -1,3 +1,3 @@
-// Package counting owns the arithmetic of a manual differential count, so that every client shows the same numbers.
-// It is pure: counts in, numbers out.
+// Package counting computes manual differential counts, so that every client shows the same numbers. All functions are
+// pure.
 package counting

@@ -1,23 +1,23 @@
 package counting
 
-// confidence is the level of Rümke's limits.
+// confidence is the confidence level of Rümke's limits.
 const confidence = 0.95
 
 // Agreement compares one cell's share in the counts of two observers.
 type Agreement struct {
 	CellID        int64
 	First, Second float64 // per cent
-	Lower, Upper  float64 // per cent: where the second observer's share may lie by chance
+	Lower, Upper  float64 // per cent: the range in which the second observer's share lies by chance
 	WithinChance  bool
 }
 
-// Compare reports, by cell, whether two observers' shares differ by more than chance. A share of a few hundred cells
-// has wide limits: 10 per cent of 100 cells may be 5 to 18.
+// Compare reports for each cell whether two observers' shares differ by more than chance. Shares of a few hundred cells
+// have wide limits: a true share of 10 % may be counted as 5 to 18 of 100 cells.
 //
 // The rule is Rümke's: the 95 per cent confidence limits of a binomial share (C. L. Rümke, "The statistically expected
 // variability in differential leukocyte counting", CAP 1978; the table of CLSI H20-A2). The shares agree when each lies
 // within the limits of the other, for which the exact (Clopper–Pearson) limits are computed. Cells outside the total
-// are left out. A cell that only one of them counted has 0 for the other.
+// are left out. A cell that only one observer counted has a count of 0 for the other.
 func Compare(first, second []Tally) []Agreement {
 	a, order := inTotal(first, nil)
 	b, order := inTotal(second, order)
@@ -43,7 +43,7 @@ func (s sums) percent(id int64) float64 {
 	return 100 * float64(s.counts[id]) / float64(s.total)
 }
 
-// inTotal adds up the cells in the total and appends the cells that order lacks.
+// inTotal returns the sum of the cells in the total and appends to order the cells that it lacks.
 func inTotal(tallies []Tally, order []int64) (sums, []int64) {
 	s := sums{counts: map[int64]int{}}
 	known := map[int64]bool{}
@@ -64,29 +64,30 @@ func inTotal(tallies []Tally, order []int64) (sums, []int64) {
 	return s, order
 }
 
-// Interval is in per cent.
+// Interval is a range in per cent.
 type Interval struct{ Lower, Upper float64 }
 
 func (i Interval) contains(percent float64) bool { return i.Lower <= percent && percent <= i.Upper }
 
-// Limits returns the exact 95 per cent confidence limits of a share of n cells of which k are counted. Without cells
-// every share is possible.
+// Limits returns the exact 95 per cent confidence limits of a share, when k of n cells were counted. For n = 0
+// they are 0 and 100 %.
 func Limits(k, n int) Interval {
 	if n == 0 {
 		return Interval{0, 100}
 	}
 	const tail = (1 - confidence) / 2
 	limits := Interval{0, 100}
-	if k > 0 { // the share at which k or more are seen in the tail
+	if k > 0 { // the share at which k or more cells have the tail probability
 		limits.Lower = 100 * solve(func(p float64) bool { return 1-atMost(k-1, n, p) < tail })
 	}
-	if k < n { // the share at which k or fewer are seen in the tail
+	if k < n { // the share at which k or fewer cells have the tail probability
 		limits.Upper = 100 * solve(func(p float64) bool { return atMost(k, n, p) >= tail })
 	}
 	return limits
 }
 
-// solve returns the largest share for which below holds, by bisection; below holds for small shares only.
+// solve returns, by bisection, the largest share for which below is true. below must be true up to that share and false
+// above it.
 func solve(below func(p float64) bool) float64 {
 	low, high := 0.0, 1.0
 	for range 50 {

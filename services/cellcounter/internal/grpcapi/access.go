@@ -7,13 +7,13 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// Either permission lets a user change a laboratory's mappings.
+// A user needs one of these permissions to change a laboratory's mappings.
 const (
 	permissionConfigure = "cell_counter_configure"
 	permissionEdit      = "cell_counter_edit"
 )
 
-// DefaultScope says what a write without a lab_id is meant for.
+// DefaultScope selects the scope of a write without a lab_id.
 type DefaultScope string
 
 // The values of CELL_COUNTER_DEFAULT_SCOPE.
@@ -35,8 +35,8 @@ var (
 	errNoTest  = apperr.InvalidField("test_id", "test_id must be a positive integer")
 )
 
-// reads returns whose mappings the caller may read: the named laboratory's, or the caller's own. A caller without a
-// laboratory who may see all of them reads the defaults.
+// reads returns the owner of the mappings that the caller reads: the named laboratory, or the caller's own. A caller
+// without a laboratory who may see all laboratories reads the defaults.
 func reads(p authn.Principal, named int64) (mapping.Owner, error) {
 	if named == 0 && p.LabID == 0 && (p.IsGlobalAdmin || p.SessionType == authn.Support) {
 		return mapping.Defaults(), nil
@@ -56,7 +56,7 @@ func ofLab(p authn.Principal, named int64) (mapping.Owner, error) {
 	return mapping.Of(scope), err
 }
 
-// writes returns whose mappings the caller may change.
+// writes returns the owner of the mappings that the caller may change.
 func (d DefaultScope) writes(p authn.Principal, named int64) (mapping.Owner, error) {
 	if named == 0 && d == DefaultIsSession {
 		named = p.LabID
@@ -77,8 +77,8 @@ func (d DefaultScope) writes(p authn.Principal, named int64) (mapping.Owner, err
 	return owner, nil
 }
 
-// counts returns whose reports the caller counts for: staff and a department's doctor for all of the laboratory, a
-// referring doctor for own bills.
+// counts returns the reports for which the caller may count: all of the laboratory for staff and department doctors,
+// and those of their own bills for referring doctors.
 func counts(p authn.Principal) (observe.Access, error) {
 	lab, err := p.Scope(0)
 	if err != nil {
@@ -91,7 +91,8 @@ func counts(p authn.Principal) (observe.Access, error) {
 	return observe.Access{Lab: lab, OwnBills: ownBills, DoctorID: doctorID}, nil
 }
 
-// oneLab joins the two places in which a request may name its laboratory; 0 when neither does.
+// oneLab returns the laboratory named in either of two places of a request, 0 if neither has one, or an error if they
+// differ.
 func oneLab(query, body *int64) (int64, error) {
 	switch {
 	case query != nil && body != nil && *query != *body:

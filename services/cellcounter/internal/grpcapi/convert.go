@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// elementsOf decodes the elements of a write; the error has one field for each that is wrong.
+// elementsOf decodes the elements of a write. Its error has one field for each invalid value.
 func elementsOf(in []*cellcounterv1.MappingInput) ([]configure.Element, error) {
 	elements := make([]configure.Element, len(in))
 	var fields []apperr.Field
@@ -87,5 +87,5 @@ func cellsOf(cells []mapping.Cell) []*cellcounterv1.Cell {
 	return list
 }
 
-// clamp fits what the columns hold, which is 32 bits wide.
+// clamp limits a number to 32 bits, the width of the columns.
 func clamp(n int) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, n))) }

@@ -41,7 +41,7 @@ func (s *Server) ComputeDifferential(
 	return differentialOf(counting.Of(tallies, wbc, int(in.GetDecimals())), int(in.GetDecimals())), nil
 }
 
-// markNucleatedRed marks the tallies of nucleated red cells, by which the white cell count is corrected.
+// markNucleatedRed sets NucleatedRed in the tallies of nucleated red cells.
 func (s *Server) markNucleatedRed(ctx context.Context, tallies []counting.Tally) error {
 	cells, err := s.d.Configurer.Cells(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Server) GetCounts(
 	return compared(c), nil
 }
 
-// SaveCount keeps the count of one observer.
+// SaveCount stores the count of one observer.
 func (s *Server) SaveCount(
 	ctx context.Context,
 	in *cellcounterv1.SaveCountRequest,

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// GetMappings returns what a test is counted with.
+// GetMappings returns the mappings in effect for a test.
 func (s *Server) GetMappings(
 	ctx context.Context,
 	in *cellcounterv1.GetMappingsRequest,
@@ -63,7 +63,7 @@ func (s *Server) PatchMappings(
 	}, nil
 }
 
-// ResetMappings takes a laboratory back to the defaults.
+// ResetMappings deletes a laboratory's own mappings, so that the defaults apply.
 func (s *Server) ResetMappings(
 	ctx context.Context, in *cellcounterv1.ResetMappingsRequest,
 ) (*cellcounterv1.ResetMappingsResponse, error) {
@@ -100,7 +100,7 @@ func (s *Server) DeleteMapping(
 	}, nil
 }
 
-// changes returns whose mappings of the test the caller may change.
+// changes returns the test and the owner of the mappings that the caller may change.
 func (s *Server) changes(ctx context.Context, testID int64, queryLab, bodyLab *int64) (mapping.Owner, error) {
 	named, err := oneLab(queryLab, bodyLab)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package grpcapi is the transport of the cell counter: decode, decide who may, call, encode.
+// Package grpcapi implements the gRPC interface of the cell counter: it decodes requests, checks access, calls the use
+// cases and encodes their results.
 package grpcapi
 
 import (
@@ -15,12 +16,12 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// Observer measures how long operations take.
+// Observer records the duration of operations.
 type Observer interface {
 	Took(operation string, d time.Duration)
 }
 
-// The operations in metrics.
+// The values of the label operation.
 const (
 	opRead         = "read"
 	opWrite        = "write"
@@ -32,12 +33,12 @@ const (
 	opCells        = "cells"
 )
 
-// Operations lists them.
+// Operations returns all values of the label operation.
 func Operations() []string {
 	return []string{opRead, opWrite, opReset, opDelete, opDifferential, opCounts, opSaveCount, opCells}
 }
 
-// Deps is what the server calls.
+// Deps holds the use cases that the server calls.
 type Deps struct {
 	Configurer   *configure.Configurer
 	Counter      *observe.Counter
@@ -56,8 +57,8 @@ type Server struct {
 // New returns the server.
 func New(d Deps) *Server { return &Server{d: d} }
 
-// begin adds the laboratory, the test and the report to the span, and starts measuring the operation; the caller defers
-// done. Test 0 and report 0 are left out.
+// begin adds the laboratory, the test and the report to the span and starts the measurement of the operation; the
+// caller defers done. A test or report of 0 is left out.
 func (s *Server) begin(ctx context.Context, operation string, testID, reportID int64) (done func()) {
 	attributes := []attribute.KeyValue{attribute.Int64("lab.id", authn.FromContext(ctx).LabID)}
 	if testID != 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Change is an element of a write: what it leaves nil stays as it is, or takes its default on a new mapping.
+// Change is an element of a write. A nil field keeps its value, or gets its default in a new mapping.
 type Change struct {
 	Key            *Key
 	Parameter      *Parameter
@@ -14,7 +14,7 @@ type Change struct {
 	IncludeInTotal *bool
 }
 
-// apply returns the change on top of row, nil for a new mapping. The error names the missing field.
+// apply returns row with the change; a nil row is a new mapping. The error names a required field that is missing.
 func (c Change) apply(row *Row) (Row, error) {
 	result := Row{Mapping: Mapping{IncludeInTotal: true}}
 	if row != nil {
@@ -46,7 +46,7 @@ func (c Change) apply(row *Row) (Row, error) {
 	return result, nil
 }
 
-// missing names a field without which a new mapping cannot be.
+// missing returns the name of a field that a new mapping requires and the change lacks, or "".
 type missing struct{ field string }
 
 func (m missing) Error() string { return m.field + " is required for a new mapping" }

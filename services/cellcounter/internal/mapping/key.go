@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-const maxKeyLength = 16 // characters; the width of the column
+const maxKeyLength = 16 // characters, the width of the column
 
-// reserved keys work the counter itself: undo, leave, finish, next field.
+// reserved keys control the counter: undo, leave, finish, next field.
 var reserved = map[string]bool{"backspace": true, "escape": true, "enter": true, "tab": true}
 
 // Key is the name of a key of a keyboard, as the browser's KeyboardEvent.key names it: a, 1, F2, Space.
 type Key struct{ name string }
 
-// NewKey returns the key called name. The error says what is wrong, for people.
+// NewKey returns the key called name. The text of its error is shown to users.
 func NewKey(name string) (Key, error) {
 	trimmed := strings.TrimSpace(name)
 	if trimmed == "" && name != "" {
-		trimmed = "Space" // the space bar, as the browser names it
+		trimmed = "Space" // the space bar, which the browser names " "
 	}
 	switch {
 	case trimmed == "":
@@ -36,14 +36,14 @@ func NewKey(name string) (Key, error) {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }
 
-// StoredKey returns a key as it was stored, which NewKey accepted once.
+// StoredKey returns the key of a stored name, which needs no check.
 func StoredKey(name string) Key { return Key{name} }
 
-// String returns the key as it was given.
+// String returns the name as it was given to NewKey.
 func (k Key) String() string { return k.name }
 
-// fold returns the form in which keys are compared: Caps Lock must not change a count.
+// fold returns the form in which keys are compared. It ignores case, because Caps Lock must not change a count.
 func (k Key) fold() string { return strings.ToLower(k.name) }
 
-// Is reports whether both are the same key, whatever Caps Lock is.
+// Is reports whether both are the same key, regardless of Caps Lock.
 func (k Key) Is(other Key) bool { return k.fold() == other.fold() }

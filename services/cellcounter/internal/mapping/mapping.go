@@ -6,28 +6,28 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Parameter is a place in a test's report format.
+// Parameter identifies a parameter by its position in a test's report format.
 type Parameter struct{ Index, Order int }
 
-// String names the parameter in messages.
+// String returns the parameter as it is shown in messages.
 func (p Parameter) String() string { return fmt.Sprintf("index %d, order %d", p.Index, p.Order) }
 
-// Mapping is one key of a scope.
+// Mapping assigns a cell and a parameter to a key.
 type Mapping struct {
 	Key       Key
 	CellID    int64
 	Parameter Parameter
-	// IncludeInTotal false counts a cell outside the hundred per cent, like nucleated red cells.
+	// IncludeInTotal is false for a cell counted outside the 100 %, such as nucleated red cells.
 	IncludeInTotal bool
 }
 
-// Row is a mapping as it is stored. ID is 0 for one that is not yet.
+// Row is a stored mapping. ID is 0 for one that is not stored yet.
 type Row struct {
 	ID int64
 	Mapping
 }
 
-// Cell is what can be counted.
+// Cell is a kind of cell that can be counted.
 type Cell struct {
 	ID         int64
 	Name       string
@@ -35,14 +35,14 @@ type Cell struct {
 	Foreground string // #RRGGBB
 	DefaultKey string
 	Disabled   bool
-	// NucleatedRed reports that a white cell count is corrected by this cell.
+	// NucleatedRed is true for nucleated red cells, which correct the white cell count.
 	NucleatedRed bool
 	CreatedAt    int64 // epoch seconds
 	UpdatedAt    int64 // epoch seconds
 }
 
-// DefaultTarget is how many cells a count stops at when no one chose.
+// DefaultTarget is the number of cells at which a count ends, unless the scope sets another.
 const DefaultTarget = 100
 
-// ErrNoTest reports that there is no such test for this laboratory.
+// ErrNoTest is returned for a test that does not exist in the laboratory.
 var ErrNoTest = apperr.New(apperr.NotFound, "TEST_NOT_FOUND", "There is no such test in this laboratory")

@@ -1,18 +1,18 @@
 package mapping
 
-// matching assigns elements to the rows that they rewrite. An element may rewrite the row with its key or the row with
-// its parameter; every row that any element names has to be rewritten by one. As keys and parameters occur once among
-// the elements, a row is named by at most two of them: augmenting paths are short.
+// matching assigns elements to the rows that they update. An element may update the row with its key or the row with
+// its parameter, and each row that an element names must be updated by one element. Keys and parameters occur once
+// among the elements, so at most two elements name a row, and augmenting paths are short.
 type matching struct {
 	present   []Row
 	changes   []Change
-	edges     []edge // of elements
-	rowOf     []int  // of elements; -1: a new mapping
-	elementOf []int  // of rows; -1: not rewritten
-	named     []int  // of rows: an element that names it; -1: none
+	edges     []edge // by element
+	rowOf     []int  // by element: the row that it updates; -1: a new mapping
+	elementOf []int  // by row: the element that updates it; -1: none
+	named     []int  // by row: an element that names it; -1: none
 }
 
-// edge is the pair of rows that an element names; -1: none.
+// edge holds the rows that an element names, by key and by parameter; -1: none.
 type edge struct{ byKey, byParameter int }
 
 func newMatching(present []Row, changes []Change) *matching {
@@ -37,7 +37,7 @@ func newMatching(present []Row, changes []Change) *matching {
 			}
 		}
 	}
-	// Elements first get the row of their own key, so that a partial element changes the mapping of the key that it names.
+	// An element prefers the row of its key, so that a partial element changes the mapping of the key that it names.
 	for i, e := range m.edges {
 		if e.byKey >= 0 {
 			m.assign(i, e.byKey)
@@ -51,7 +51,7 @@ func newMatching(present []Row, changes []Change) *matching {
 	return m
 }
 
-// augment finds an element for row, moving others to the other row that they name.
+// augment finds an element for row, by moving other elements to the second row that they name.
 func (m *matching) augment(row int, seen map[int]bool) bool {
 	for i, e := range m.edges {
 		if seen[i] || (e.byKey != row && e.byParameter != row) {
@@ -69,18 +69,18 @@ func (m *matching) augment(row int, seen map[int]bool) bool {
 
 func (m *matching) assign(element, row int) { m.rowOf[element], m.elementOf[row] = row, element }
 
-// unmatchedRow returns a row that would vanish and an element that names two rows, -1 when there is none.
+// unmatchedRow returns a row that would be lost and the element that names it and another row, or -1 if there is none.
 func (m *matching) unmatchedRow() (row, element int) {
 	for r, i := range m.named {
 		if i >= 0 && m.elementOf[r] < 0 {
-			return r, m.doubly(r)
+			return r, m.elementNamingTwo(r)
 		}
 	}
 	return -1, -1
 }
 
-// doubly returns an element that names row and another one.
-func (m *matching) doubly(row int) int {
+// elementNamingTwo returns an element that names row and also another row.
+func (m *matching) elementNamingTwo(row int) int {
 	for i, e := range m.edges {
 		if e.byKey >= 0 && e.byParameter >= 0 && e.byKey != e.byParameter && (e.byKey == row || e.byParameter == row) {
 			return i

@@ -8,22 +8,22 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Plan is what a write does to a scope.
+// Plan is the effect of a write on a scope.
 type Plan struct {
-	// Write has the row of each element. A rewritten row keeps its id, so that keys can be exchanged in one request.
+	// Write has the row of each element. An updated row keeps its id, so that one request can exchange keys.
 	Write []Row
-	// Previous has the row that each element rewrites, nil for a new one.
+	// Previous has the row that each element updates, nil for a new row.
 	Previous []*Row
 	Inserted int
 	Updated  int
-	// Result is the whole scope afterwards, by parameter.
+	// Result has all rows of the scope after the write, ordered by parameter.
 	Result []Row
 }
 
-// NewPlan computes a write on the present rows of a scope. Each element rewrites the row with its key or its
-// parameter, or adds one. It refuses, as Invalid with one field an element, what contradicts itself or is incomplete;
-// and as Conflict an element whose key is one row's and whose parameter is another's, unless the elements together
-// rewrite all of those rows: otherwise a mapping that no one named would vanish.
+// NewPlan returns the effect of a write on the current rows of a scope. Each element updates the row with its key or
+// its parameter, or adds a row. Errors: Invalid, with one field for each element, for elements that contradict each
+// other or are incomplete; Conflict for an element whose key belongs to one row and whose parameter belongs to another,
+// unless the elements together update all of these rows. Otherwise a mapping that no element names would be lost.
 func NewPlan(present []Row, changes []Change) (Plan, error) {
 	if fields := duplicates(changes); len(fields) > 0 {
 		return Plan{}, apperr.InvalidFields(fields...)
@@ -74,7 +74,8 @@ func (p Parameter) compare(q Parameter) int {
 	return p.Index - q.Index
 }
 
-// unique checks both rules of a scope on its rows: a part of a mapping that an element left out can still be taken.
+// unique returns an error when a key or a parameter occurs twice in the result. It is needed because an element may
+// leave out a part that another row already has.
 func unique(rows []Row) error {
 	keys, parameters := map[string]Row{}, map[Parameter]Row{}
 	for _, row := range rows {
@@ -89,19 +90,19 @@ func unique(rows []Row) error {
 	return nil
 }
 
-// KeyTaken is the conflict on a key.
+// KeyTaken returns the error for a key that another mapping of the scope has.
 func KeyTaken(k Key) error {
 	return apperr.Newf(apperr.Conflict, "KEY_TAKEN",
 		"key '%s' is already mapped to another parameter of this test; change that mapping first, or send both together", k)
 }
 
-// ParameterTaken is the conflict on a parameter.
+// ParameterTaken returns the error for a parameter that another mapping of the scope has.
 func ParameterTaken(p Parameter) error {
 	return apperr.Newf(apperr.Conflict, "PARAMETER_TAKEN",
 		"the parameter (%s) is already mapped to another key; change that mapping first, or send both together", p)
 }
 
-// conflict names the two rows that an element would rewrite at once.
+// conflict returns the error for an element that would update two rows at once.
 func conflict(present []Row, edge edge, change Change) error {
 	return apperr.New(apperr.Conflict, "KEY_AND_PARAMETER_TAKEN", fmt.Sprintf(
 		"key '%s' is already mapped to the parameter (%s), and the parameter (%s) to key '%s'; change one of them first, or send both together",

@@ -1,2 +1,2 @@
-// Package observe keeps the raw counts of up to two observers of one report, and compares them.
+// Package observe stores the raw counts of up to two observers for each report and compares them.
 package observe

@@ -13,13 +13,13 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
 )
 
-// Key names one observer's count.
+// Key identifies one observer's count.
 type Key struct {
 	ReportID, TestID int64
 	Observer         int // from 1
 }
 
-// Count is what one observer counted.
+// Count is the count of one observer.
 type Count struct {
 	Observer  int
 	Tallies   []counting.Tally
@@ -27,38 +27,38 @@ type Count struct {
 	CountedAt int64 // epoch seconds
 }
 
-// Access is the set of reports that a caller counts for: all of a laboratory, or those on one doctor's bills.
+// Access limits the reports that a caller may count for: all reports of a laboratory, or those on one doctor's bills.
 type Access struct {
 	Lab      authn.LabScope
 	OwnBills bool
-	DoctorID int64 // with OwnBills
+	DoctorID int64 // the doctor of the bills; set if OwnBills is true
 }
 
-// Store keeps counts. A report outside the access is ErrNoReport.
+// Store reads and changes counts. Methods return ErrNoReport for a report outside the access.
 type Store interface {
-	// Counts returns the counts of a report by observer.
+	// Counts returns the counts of a report, ordered by observer.
 	Counts(ctx context.Context, a Access, reportID, testID int64) ([]Count, error)
-	// ChangeCounts loads the facts of a report's counts under the lock of the report, calls decide and applies the
-	// decision, all or nothing. decide may be called more than once.
+	// ChangeCounts locks the report, loads the facts, calls decide and applies the decision, all or nothing. decide may
+	// be called more than once.
 	ChangeCounts(ctx context.Context, a Access, reportID, testID int64,
 		decide func(Facts) (Decision, error)) (Decision, error)
 }
 
-// Facts is everything that saving a count depends on.
+// Facts holds everything that saving a count depends on.
 type Facts struct {
 	Report Report
-	Counts []Count        // of the report's test, by observer
+	Counts []Count        // for the report's test, ordered by observer
 	Cells  map[int64]bool // ids of all cells
 }
 
-// Decision is what is stored of a count.
+// Decision is the result of saving a count.
 type Decision struct {
-	Put    *Count             // replaces the observer's earlier count; nil: nothing changes
-	Log    *activitylog.Entry // nil: none
-	Counts []Count            // all counts of the report afterwards, by observer
+	Put    *Count             // the count to store, replacing the observer's earlier one; nil: nothing changes
+	Log    *activitylog.Entry // the entry about a replaced count; nil: none
+	Counts []Count            // all counts of the report after the change, ordered by observer
 }
 
-// Counter is the use case.
+// Counter is the use case. It is safe for concurrent use.
 type Counter struct {
 	store Store
 	clock clock.Clock
@@ -67,15 +67,15 @@ type Counter struct {
 // New returns the use case over store.
 func New(store Store, c clock.Clock) *Counter { return &Counter{store, c} }
 
-// Comparison is the counts of a report, and what they say of each other once there are two.
+// Comparison holds the counts of a report and, if there are two, their agreement.
 type Comparison struct {
 	Counts     []Count
 	Agreements []counting.Agreement // empty with one observer
 }
 
-// Save keeps an observer's count in place of an earlier one, which goes to the activity log, and returns all counts of
-// the report. Errors: NotFound, Invalid for a count that cannot be one of the report's test, Conflict after the report
-// was signed and when the other count is the same person's.
+// Save stores an observer's count and returns all counts of the report. An earlier count of the observer is replaced
+// and recorded in the activity log. Errors: NotFound; Invalid for a count that does not fit the report's test; Conflict
+// for a signed or dismissed report, or when the other count is by the same person.
 func (c *Counter) Save(ctx context.Context, a Access, key Key, count Count) (Comparison, error) {
 	if key.Observer < 1 || key.Observer > Observers {
 		return Comparison{}, apperr.InvalidField("observer", fmt.Sprintf("observer must be from 1 to %d", Observers))
@@ -93,7 +93,7 @@ func (c *Counter) Save(ctx context.Context, a Access, key Key, count Count) (Com
 	return compare(d.Counts), nil
 }
 
-// Decide admits a count. The same count of the same person again changes nothing.
+// Decide returns the effect of saving a count. A repeated count by the same person changes nothing.
 func Decide(f Facts, testID int64, count Count, now time.Time) (Decision, error) {
 	if err := f.Report.admits(testID); err != nil {
 		return Decision{}, err
@@ -122,7 +122,7 @@ func Decide(f Facts, testID int64, count Count, now time.Time) (Decision, error)
 // logContext groups the entries of this service in the activity log.
 const logContext = "CELL_COUNTER"
 
-// replaced is what the activity log keeps of a count.
+// replaced is the metadata of the activity-log entry about a replaced count.
 type replaced struct {
 	TestID   int64 `json:"test_id"`
 	Observer int   `json:"observer"`
@@ -140,14 +140,14 @@ func storedOf(c Count) stored {
 	return stored{c.CountedBy.Kind, c.CountedBy.ID, c.CountedAt, DocumentsOf(c.Tallies)}
 }
 
-// Document is a tally as it is stored.
+// Document is the stored JSON form of a tally.
 type Document struct {
 	CellID  int64 `json:"cell_id"`
 	Count   int   `json:"count"`
 	InTotal bool  `json:"include_in_total"`
 }
 
-// DocumentsOf returns tallies as they are stored.
+// DocumentsOf returns the stored form of tallies.
 func DocumentsOf(tallies []counting.Tally) []Document {
 	documents := make([]Document, len(tallies))
 	for i, t := range tallies {
@@ -156,7 +156,7 @@ func DocumentsOf(tallies []counting.Tally) []Document {
 	return documents
 }
 
-// Load returns the counts of a report.
+// Load returns the counts of a report and their agreement. Errors: NotFound.
 func (c *Counter) Load(ctx context.Context, a Access, reportID, testID int64) (Comparison, error) {
 	counts, err := c.store.Counts(ctx, a, reportID, testID)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 // Bounds of a count.
 const (
 	MaxCells = 100
-	// MaxTotal is how many cells someone counts at most, as many as a target may have.
+	// MaxTotal is the largest number of cells of a count; it equals the largest target.
 	MaxTotal = 10_000
-	// Observers is how many counts of one report are kept.
+	// Observers is the largest number of counts of one report.
 	Observers = 2
 )
 
-// The errors of callers.
+// Errors that callers see.
 var (
 	ErrNoReport = apperr.New(apperr.NotFound, "REPORT_NOT_FOUND", "There is no such report in this laboratory")
 	ErrSigned   = apperr.New(apperr.Conflict, "REPORT_SIGNED",
@@ -31,13 +31,13 @@ var (
 	errOtherTest = apperr.InvalidField("test_id", "The report is not of this test; load the keys of the report's own test")
 )
 
-// Report is the state of a report that decides whether its counts may change.
+// Report holds the fields of a report that determine whether its counts may change.
 type Report struct {
 	ID, BillID, TestID int64
 	Signed, Dismissed  bool
 }
 
-// admits refuses a count of a report that is closed, or of another test.
+// admits returns an error if the report is closed or belongs to another test.
 func (r Report) admits(testID int64) error {
 	switch {
 	case r.TestID != testID:
@@ -50,7 +50,8 @@ func (r Report) admits(testID int64) error {
 	return nil
 }
 
-// previous returns the count that this one replaces, nil without one. Two counts of one report are two persons'.
+// previous returns the stored count that c replaces, or nil. It returns ErrSameObserver if the other count of the
+// report is by the same person.
 func (c Count) previous(stored []Count) (*Count, error) {
 	var replaced *Count
 	for _, other := range stored {
@@ -64,7 +65,7 @@ func (c Count) previous(stored []Count) (*Count, error) {
 	return replaced, nil
 }
 
-// among returns the counts with this one in place of the observer's earlier count, by observer.
+// among returns stored with c in place of the observer's earlier count, ordered by observer.
 func (c Count) among(stored []Count) []Count {
 	all := slices.DeleteFunc(slices.Clone(stored), func(o Count) bool { return o.Observer == c.Observer })
 	all = append(all, c)
@@ -72,10 +73,10 @@ func (c Count) among(stored []Count) []Count {
 	return all
 }
 
-// isSame reports whether both are one person, whose name may have changed.
+// isSame reports whether a and b are the same person; the name may differ.
 func isSame(a, b authn.Actor) bool { return a.ID == b.ID && a.Kind == b.Kind }
 
-// Check refuses tallies that cannot have been counted.
+// Check returns an error for tallies that cannot be a count: none or too many, repeated cells, numbers out of range.
 func Check(tallies []counting.Tally) error {
 	if len(tallies) == 0 || len(tallies) > MaxCells {
 		return apperr.InvalidField("counts", fmt.Sprintf("counts must have from 1 to %d elements", MaxCells))
@@ -106,7 +107,7 @@ func Check(tallies []counting.Tally) error {
 	return nil
 }
 
-// checkCells refuses cells that are not there.
+// checkCells returns an error for cells that do not exist.
 func checkCells(tallies []counting.Tally, known map[int64]bool) error {
 	var fields []apperr.Field
 	for i, t := range tallies {

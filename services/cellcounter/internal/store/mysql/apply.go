@@ -44,8 +44,9 @@ func (s scope) remove(ctx context.Context, tx *sql.Tx, rows []mapping.Row) error
 	return mysqldb.Wrap("delete mappings", err)
 }
 
-// setAside gives each stored row a key and a parameter made from its id, so that rows can exchange them while no key is
-// taken twice. No write has such a key, because of the space, and no report format a negative index.
+// setAside gives each stored row a temporary key and parameter made from its id, so that rows can exchange keys without
+// violating the unique indexes. The temporary values collide with no others: keys of requests contain no space, and
+// report formats have no negative index.
 func (s scope) setAside(ctx context.Context, tx *sql.Tx, rows []mapping.Row) error {
 	ids := idsOf(rows)
 	if len(ids) == 0 {
@@ -57,7 +58,7 @@ func (s scope) setAside(ctx context.Context, tx *sql.Tx, rows []mapping.Row) err
 	return mysqldb.Wrap("move mappings aside", err)
 }
 
-// idsOf returns the ids of rows that are stored.
+// idsOf returns the ids of the stored rows among rows.
 func idsOf(rows []mapping.Row) []int64 {
 	var ids []int64
 	for _, row := range rows {
@@ -86,7 +87,7 @@ func (s scope) insert(ctx context.Context, tx *sql.Tx, row mapping.Row, by authn
 	return err
 }
 
-// taken names the unique index that refused a row.
+// taken returns the error for a duplicate key, by the unique index that reported it.
 func taken(err error, row mapping.Row) error {
 	var refused *mysql.MySQLError
 	switch {

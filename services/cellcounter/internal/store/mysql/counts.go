@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// Counts returns the counts of a report by observer.
+// Counts returns the counts of a report, ordered by observer.
 func (s *Store) Counts(ctx context.Context, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
 	report, err := readReport(ctx, s.db, a, reportID, "")
 	if err != nil {
@@ -21,7 +21,7 @@ func (s *Store) Counts(ctx context.Context, a observe.Access, reportID, testID i
 	return readCounts(ctx, s.db, a, report.ID, testID)
 }
 
-// ChangeCounts holds the lock of the report's row from loading to the commit.
+// ChangeCounts locks the report's row from loading to commit.
 func (s *Store) ChangeCounts(
 	ctx context.Context, a observe.Access, reportID, testID int64, decide func(observe.Facts) (observe.Decision, error),
 ) (observe.Decision, error) {
@@ -87,7 +87,7 @@ type querier interface {
 	mysqldb.RowsQuerier
 }
 
-// A lock on what this reads does not extend to the bill: that is in a nested query.
+// The bill is read in a nested query, so that FOR UPDATE does not lock it.
 const reportStatement = "SELECT r.id, r.billId_id, r.reportID_id, r.isSigned, r.dismissed FROM labReportRelation r" +
 	" WHERE r.id = ? AND r.labId_id = ? AND (NOT ? OR ? = (SELECT b.docId_id FROM billing b WHERE b.id = r.billId_id" +
 	" AND b.labId_id = r.labId_id))"

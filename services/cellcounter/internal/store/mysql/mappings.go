@@ -17,8 +17,8 @@ FROM AllTests t LEFT JOIN cell_counter_mappings m ON m.test_id = t.id AND m.lab_
 WHERE t.id = ? AND (? = 0 OR t.labId_id IS NULL OR t.labId_id = ?)
 ORDER BY m.lab_scope DESC, m.report_format_order, m.report_format_index`
 
-// Mappings reads with one statement: the laboratory's rows come first, then the defaults. A laboratory may have a
-// target of its own and count with the default keys.
+// Mappings reads with one statement, which returns the laboratory's rows before the defaults. A laboratory may have its
+// own target and still use the default mappings.
 func (s *Store) Mappings(ctx context.Context, testID int64, owner mapping.Owner) (configure.View, error) {
 	args := []any{owner.LabID(), owner.LabID(), testID, owner.LabID(), owner.LabID()}
 	rows, err := mysqldb.Collect(ctx, s.db, readStatement, args, scanOptionalRow)
@@ -40,7 +40,7 @@ func (s *Store) Mappings(ctx context.Context, testID int64, owner mapping.Owner)
 	return view, nil
 }
 
-// optionalRow is a mapping beside its test; without an id the test has none.
+// optionalRow is a row of the outer join of tests and mappings; without an id the test has no mapping.
 type optionalRow struct {
 	id, scope, cell, index, order, target sql.NullInt64
 	key                                   sql.NullString

@@ -1,5 +1,5 @@
-// Package mysql owns the SQL of the cell counter: cells, mappings, targets and raw counts. Of the platform's tables it
-// reads AllTests, ReportFormat, labReportRelation and billing, and appends to ActivityLog.
+// Package mysql stores cells, mappings, targets and raw counts in the relational database. It also reads the platform's
+// tables AllTests, ReportFormat, labReportRelation and billing, and appends to ActivityLog.
 package mysql
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-// Store reads and writes the relational database. Its methods may be called from several goroutines.
+// Store is safe for concurrent use.
 type Store struct{ db *sql.DB }
 
 var (
@@ -19,7 +19,7 @@ var (
 	_ observe.Store   = (*Store)(nil)
 )
 
-// New returns a store over db, which stays the caller's to close.
+// New returns a store over db. The caller closes db.
 func New(db *sql.DB) *Store { return &Store{db} }
 
 // LegacyColumns are the columns of the platform's tables that the service reads.

@@ -1,7 +1,8 @@
-// Package storetest opens the database that the tests of this service stand on.
+// Package storetest opens databases with the rows that the tests of this service use.
 //
-// Test OwnTest is laboratory 12's with the parameters 1 to 5; its parameter 6 is disabled. Test SharedTest is every
-// laboratory's with parameter 1. Cell Retired is disabled. Report is laboratory 12's, of OwnTest, on a bill of Doctor.
+// OwnTest belongs to laboratory 12 and has the parameters 1 to 5; its parameter 6 is disabled. SharedTest belongs to
+// every laboratory and has parameter 1. Cell Retired is disabled. Report belongs to laboratory 12 and OwnTest, on a
+// bill of Doctor.
 package storetest
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/migrations"
 )
 
-// The rows of every database.
+// Ids of the rows in every database.
 const (
 	OwnTest    = 55
 	SharedTest = 56
@@ -26,14 +27,14 @@ const (
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 
-// Open returns a database of its own with the rows of this package.
+// Open returns a new database with the rows of this package. It is dropped when the test ends.
 func Open(t testing.TB) *sql.DB {
 	t.Helper()
 	db, _ := OpenDSN(t)
 	return db
 }
 
-// OpenDSN is Open together with the DSN of the same database.
+// OpenDSN is Open that also returns the DSN of the database.
 func OpenDSN(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	db, dsn := template.Open(t)
@@ -48,7 +49,7 @@ func OpenDSN(t testing.TB) (*sql.DB, string) {
 	return db, dsn
 }
 
-// Exec executes a statement, as another program would.
+// Exec executes a statement of another program.
 func Exec(t testing.TB, db *sql.DB, statement string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
@@ -56,13 +57,13 @@ func Exec(t testing.TB, db *sql.DB, statement string, args ...any) {
 	}
 }
 
-// Lab returns the owner of a laboratory's mappings.
+// Lab returns a laboratory as an owner of mappings.
 func Lab(t testing.TB, id int64) mapping.Owner {
 	t.Helper()
 	return mapping.Of(Scope(t, id))
 }
 
-// Scope returns the scope of a laboratory.
+// Scope returns the LabScope of a laboratory.
 func Scope(t testing.TB, id int64) authn.LabScope {
 	t.Helper()
 	scope, err := authn.Principal{Kind: authn.Session, LabID: id}.Scope(0)

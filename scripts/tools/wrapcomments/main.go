@@ -1,5 +1,5 @@
 // Command wrapcomments breaks comment lines of Go files that are too long, and moves the rest of each into the line
-// below when that continues with the same paragraph. golines breaks code only.
+// below when that continues with the same paragraph.
 package main
 
 import (

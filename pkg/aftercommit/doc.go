@@ -1,12 +1,15 @@
-// Package aftercommit owns work that follows a commit and must neither delay nor fail the answer to the caller:
-// deleting what was archived, refreshing a cache, asking another service to look again.
+// Package aftercommit runs work in the background after a commit: work that must neither delay nor fail the
+// response to the caller, such as deleting archived rows, refreshing a cache, or asking another service to
+// check something again.
 //
-// Such work is best effort. It is lost when the process dies, when the queue is full, and when it fails; each is
-// counted and logged. So it must be repeatable, and something else must repair what was lost: a sweeper, change
-// capture, an expiry. What must not be lost goes through pkg/outbox instead.
+// Such work is best effort. It is lost when the process dies, when the queue is full, and when it fails; each
+// loss is counted and logged. The work must therefore be repeatable, and another mechanism (a sweeper, change
+// capture, an expiry) must repair a loss. Work that must not be lost goes through pkg/outbox.
 //
-// Work with the same key runs in the order of Do, one after the other; other keys run beside it.
+// Work with the same key runs one at a time, in the order of the calls of Do; work with different keys runs
+// concurrently.
 //
-// For a new service: New; Do from the use case, after its commit; lifecycle Run(queue.Run) BEFORE the server is added,
-// so that it stops after the server's last call. It then finishes what is queued.
+// To use it in a service: create a queue with New; call Do from the use case after its commit; add lifecycle
+// Run(queue.Run) BEFORE the server, so that the queue stops after the server's last call. It then finishes the
+// queued work.
 package aftercommit

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics tells the outcome of the work.
+// Metrics counts failed, dropped and waiting work.
 type Metrics struct {
 	failed, dropped *prometheus.CounterVec
 	waiting         prometheus.Gauge
@@ -18,10 +18,10 @@ func NewMetrics(registry prometheus.Registerer, tasks ...string) (*Metrics, erro
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"task"})
 	}
 	m := &Metrics{
-		failed:  vec("aftercommit_failed_total", "Work after a commit that failed; something else repairs it later."),
-		dropped: vec("aftercommit_dropped_total", "Work after a commit that was not begun: too much of it, or a stop."),
+		failed:  vec("aftercommit_failed_total", "Tasks after a commit that failed; another mechanism repairs the loss."),
+		dropped: vec("aftercommit_dropped_total", "Tasks after a commit that never ran, because the queue was full or the process stopped."),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "aftercommit_waiting", Help: "Work after a commit that waits."}),
+			Name: "aftercommit_waiting", Help: "Tasks after a commit waiting to run."}),
 	}
 	for _, c := range []prometheus.Collector{m.failed, m.dropped, m.waiting} {
 		if err := registry.Register(c); err != nil {

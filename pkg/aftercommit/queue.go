@@ -9,10 +9,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// Limits of a queue: they bound memory and the time of a stop.
+// Limits of a queue. They bound its memory and the time that it takes to stop.
 const (
 	workers      = 4
-	capacity     = 256 // tasks that wait, for each worker
+	capacity     = 256 // waiting tasks per worker
 	taskTimeout  = 3 * time.Second
 	drainTimeout = 10 * time.Second
 )
@@ -24,7 +24,7 @@ type Queue struct {
 	shards  [workers]chan task
 
 	mu     sync.RWMutex
-	closed bool // guarded by mu: nothing is taken any more
+	closed bool // guarded by mu: new work is dropped
 }
 
 type task struct {
@@ -33,7 +33,7 @@ type task struct {
 	work func(context.Context) error
 }
 
-// New returns a queue that keeps what it is given until Run works on it.
+// New returns a queue. It accepts work at once, but runs it only once Run is called.
 func New(log *slog.Logger, metrics *Metrics) *Queue {
 	q := &Queue{log: log, metrics: metrics}
 	for i := range q.shards {
@@ -42,8 +42,9 @@ func New(log *slog.Logger, metrics *Metrics) *Queue {
 	return q
 }
 
-// Do queues work and returns at once. name is the task's name in metrics and logs, key what it is about, for example
-// a report's id. work gets the values of ctx, not its end, and three seconds.
+// Do queues work and returns at once; when the queue is full or stopping, it drops the work. name is the
+// task's name in metrics and logs. key identifies the object of the work, for example a report's id. work gets
+// the values of ctx, but not its cancellation, and may take three seconds.
 func (q *Queue) Do(ctx context.Context, key int64, name string, work func(context.Context) error) {
 	q.mu.RLock()
 	defer q.mu.RUnlock()
@@ -55,11 +56,12 @@ func (q *Queue) Do(ctx context.Context, key int64, name string, work func(contex
 	case q.shards[uint64(key)%workers] <- task{ctx: context.WithoutCancel(ctx), name: name, work: work}:
 		q.metrics.waiting.Inc()
 	default:
-		q.drop(ctx, name, "too much work waits")
+		q.drop(ctx, name, "the queue is full")
 	}
 }
 
-// Run works until ctx ends, then finishes what is queued.
+// Run runs queued work until ctx ends, then finishes what is still queued, within ten seconds, and returns
+// nil.
 func (q *Queue) Run(ctx context.Context) error {
 	deadline, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -87,12 +89,12 @@ func (q *Queue) close() {
 	}
 }
 
-// serve works until the shard is closed and empty; when the deadline passed, what is left is dropped.
+// serve runs the tasks of a shard until it is closed and empty. Once deadline has ended, it drops the remaining tasks.
 func (q *Queue) serve(deadline context.Context, shard chan task) {
 	for t := range shard {
 		q.metrics.waiting.Dec()
 		if deadline.Err() != nil {
-			q.drop(t.ctx, t.name, "the process stopped before its turn")
+			q.drop(t.ctx, t.name, "the process stopped before the task started")
 			continue
 		}
 		ctx, cancel := context.WithTimeout(t.ctx, taskTimeout)

@@ -26,7 +26,7 @@ type bench struct {
 	ended    chan error
 }
 
-// start returns a running queue; it is to be called in a synctest bubble.
+// start returns a running queue; the caller must be in a synctest bubble.
 func start(t *testing.T) *bench {
 	t.Helper()
 	b := idle(t)
@@ -64,16 +64,16 @@ func (b *bench) expect(failed, dropped int) {
 		}
 		for _, f := range families {
 			if f.GetName() == name && int(f.GetMetric()[0].GetCounter().GetValue()) != want {
-				b.t.Errorf("%s is %v, want %d", name, f.GetMetric()[0].GetCounter().GetValue(), want)
+				b.t.Errorf("%s = %v, want %d", name, f.GetMetric()[0].GetCounter().GetValue(), want)
 			}
 		}
 	}
 	if n, err := testutil.GatherAndCount(b.registry); err != nil || n != 3 {
-		b.t.Errorf("%d series, %v", n, err)
+		b.t.Errorf("series = %d, error %v, want 3", n, err)
 	}
 }
 
-func TestWorkOfOneKeyKeepsItsOrderAndOutlivesItsCaller(t *testing.T) {
+func TestTasksOfOneKeyRunInOrderAndOutliveTheirCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t)
@@ -94,7 +94,7 @@ func TestWorkOfOneKeyKeepsItsOrderAndOutlivesItsCaller(t *testing.T) {
 	})
 }
 
-func TestSlowWorkDelaysNeitherItsCallerNorOtherKeys(t *testing.T) {
+func TestSlowTaskDelaysNeitherItsCallerNorOtherKeys(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t)
@@ -103,33 +103,33 @@ func TestSlowWorkDelaysNeitherItsCallerNorOtherKeys(t *testing.T) {
 		var other time.Duration
 		b.Do(t.Context(), 2, "cache", func(context.Context) error { other = time.Since(began); return nil })
 		if d := time.Since(began); d != 0 {
-			t.Errorf("the caller waited %v", d)
+			t.Errorf("Do took %v, want 0", d)
 		}
 		b.end()
 		if d := time.Since(began); other != 0 || d != 3*time.Second {
-			t.Errorf("another key waited %v, the stop took %v", other, d)
+			t.Errorf("another key waited %v, want 0; the stop took %v, want 3s", other, d)
 		}
 		b.expect(1, 0)
 	})
 }
 
-func TestAPanicIsAFailureAndItsValueIsNotLogged(t *testing.T) {
+func TestPanicCountsAsFailureAndItsValueIsNotLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t)
 		done := false
 		b.Do(t.Context(), 1, "cache", func(context.Context) error { panic("canary of a patient") })
-		b.Do(t.Context(), 1, "cache", func(context.Context) error { return errors.New("away") })
+		b.Do(t.Context(), 1, "cache", func(context.Context) error { return errors.New("unavailable") })
 		b.Do(t.Context(), 1, "cache", func(context.Context) error { done = true; return nil })
 		b.end()
 		if !done || strings.Contains(b.logs.String(), "canary") || !strings.Contains(b.logs.String(), "stack=") {
-			t.Fatalf("done %v, log %s", done, b.logs.String())
+			t.Fatalf("done = %v, want true; log with a stack and without the panic's value, got %s", done, b.logs.String())
 		}
 		b.expect(2, 0)
 	})
 }
 
-func TestAFullQueueDropsAndNeverBlocks(t *testing.T) {
+func TestFullQueueDropsTasksAndNeverBlocks(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	for range 300 {
@@ -138,7 +138,7 @@ func TestAFullQueueDropsAndNeverBlocks(t *testing.T) {
 	b.expect(0, 300-256)
 }
 
-func TestAStopFinishesWhatIsQueuedWithinTenSeconds(t *testing.T) {
+func TestStopFinishesQueuedTasksWithinTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t)
@@ -153,7 +153,7 @@ func TestAStopFinishesWhatIsQueuedWithinTenSeconds(t *testing.T) {
 		since := time.Now()
 		b.end()
 		if d := time.Since(since); d != 10*time.Second || began.Load() != 4 {
-			t.Errorf("%d began within %v", began.Load(), d)
+			t.Errorf("started tasks = %d in %v, want 4 in 10s", began.Load(), d)
 		}
 		b.Do(t.Context(), 1, "cache", func(context.Context) error { return nil })
 		b.expect(0, 7)

@@ -16,10 +16,10 @@ func TestKindOfSurvivesWrapping(t *testing.T) {
 		t.Fatalf("kind = %v, want Conflict", got)
 	}
 	if apperr.KindOf(errors.New("plain")) != apperr.Internal {
-		t.Fatal("an unknown error must be Internal")
+		t.Fatal("KindOf(plain error) is not Internal")
 	}
 	if apperr.Is(nil, apperr.Internal) {
-		t.Fatal("nil is no error of any kind")
+		t.Fatal("Is(nil, Internal) = true, want false")
 	}
 }
 
@@ -28,10 +28,10 @@ func TestCauseIsHiddenButReachable(t *testing.T) {
 	secret := errors.New("Error 1062: Duplicate entry '9876543210'")
 	err := apperr.New(apperr.Conflict, "DUPLICATE", "already there").WithCause(secret)
 	if err.Error() != "already there" {
-		t.Fatalf("public text = %q", err.Error())
+		t.Fatalf("Error() = %q, want \"already there\"", err.Error())
 	}
 	if !errors.Is(err, secret) || apperr.WithCauses(err) != "already there: Error 1062: Duplicate entry '9876543210'" {
-		t.Fatalf("the cause must be reachable for logs: %s", apperr.WithCauses(err))
+		t.Fatalf("WithCauses = %q, want the message and the cause", apperr.WithCauses(err))
 	}
 }
 
@@ -41,6 +41,6 @@ func TestInvalidFieldsTakesTheFirstMessage(t *testing.T) {
 		apperr.Field{Index: 0, Name: "task", Message: "task 5 is unknown"},
 		apperr.Field{Index: 2, Name: "retry", Message: "retry is at most 10"})
 	if err.Message != "task 5 is unknown" || len(err.Fields) != 2 || err.Kind != apperr.Invalid {
-		t.Fatalf("got %+v", err)
+		t.Fatalf("InvalidFields = %+v, want kind Invalid, two fields and the first message", err)
 	}
 }

@@ -1,6 +1,6 @@
-// Package apperr owns the one error type that crosses layers: what kind of failure it is, a stable reason
-// for programs, a sentence for people, and the fields at fault. It imports only the standard library.
+// Package apperr defines the error type that is passed between layers: the kind of failure, a stable reason
+// for programs, a sentence for users, and the wrong fields. It imports only the standard library.
 //
-// Stores translate driver errors into it, use cases add context with %w, pkg/rpcerr turns it into a gRPC
-// status once, and the gateway renders it once in the documented body of the area.
+// Stores translate driver errors into it, use cases add context with %w, pkg/rpcerr converts it into a gRPC
+// status, and the gateway renders it in the documented error body of the area.
 package apperr

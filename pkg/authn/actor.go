@@ -2,10 +2,10 @@ package authn
 
 import "strings"
 
-// ActorKind tells of which table an actor's id is: a doctor's 77 is not lab user 77.
+// ActorKind names the table of an actor's id: doctor 77 and lab user 77 are different people.
 type ActorKind string
 
-// The kinds of actors: those of sessions, the platform itself, and interfaces of instruments, which have no id.
+// The kinds of actors: the session types, the platform itself, and instrument interfaces, which have no id.
 const (
 	ActorPlatform         ActorKind = "platform"
 	ActorLabUser          ActorKind = ActorKind(LabUser)
@@ -16,17 +16,17 @@ const (
 	ActorInstrument       ActorKind = "instrument"
 )
 
-// Actor is who does something, as it is stored and logged.
+// Actor identifies, in stored rows and logs, the user or program that did something.
 type Actor struct {
 	Kind ActorKind
 	ID   int64
 	Name string // at most 255 valid characters
 }
 
-// Platform is the actor of services, loops and sweepers.
+// Platform is the actor of services, background loops and sweepers.
 var Platform = Actor{Kind: ActorPlatform, ID: PlatformUser, Name: "system"}
 
-// Actor returns who the caller is.
+// Actor returns the principal as an actor; every service is Platform.
 func (p Principal) Actor() Actor {
 	if p.Kind == Service {
 		return Platform
@@ -48,14 +48,14 @@ func (p Principal) Actor() Actor {
 	default:
 		a.Kind, a.ID = ActorInstrument, p.LabUserID
 	}
-	if p.Grant != nil { // a token that a service issues for a lab user
+	if p.Grant != nil { // a token that a service issued for a lab user
 		a.Kind = ActorLabUser
 	}
 	return a
 }
 
-// LabUserID returns the id for a column of lab users: theirs, or the platform's. ok is false for everybody else, who
-// would be taken for the lab user with the same number.
+// LabUserID returns the id to store in a column of lab users: a lab user's own id, or the platform's. ok is
+// false for every other actor, because its id would be mistaken for the lab user with the same number.
 func (a Actor) LabUserID() (id int64, ok bool) {
 	if a.Kind != ActorLabUser && a.Kind != ActorPlatform {
 		return 0, false
@@ -63,7 +63,8 @@ func (a Actor) LabUserID() (id int64, ok bool) {
 	return a.ID, true
 }
 
-// maxName is the width of the columns that take a name. A strange name must not fail what its owner does.
+// maxName is the width, in characters, of the name columns. A longer name is cut, so that it cannot make a
+// write fail.
 const maxName = 255
 
 func cut(name string) string {

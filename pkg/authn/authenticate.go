@@ -28,24 +28,25 @@ const (
 	maxClockSkew    = time.Minute
 )
 
-// maxTokenLife caps a user token's distance between now and exp: a token that never expires is refused.
+// maxTokenLife caps the time from now to exp. It refuses tokens that practically never expire.
 const maxTokenLife = 366 * 24 * time.Hour
 
 // SessionStore reads session documents.
 type SessionStore interface {
-	// Session returns the JSON document of a session, or nil when there is none. An error means that the
-	// store could not be asked, which must not log anybody out; the error of ctx that the caller ran out of time.
+	// Session returns the JSON document of a session, or nil if the session does not exist. An error other than
+	// that of ctx means that the store is unavailable; it must not log anyone out. When the caller's own deadline
+	// ended the query, the error is that of ctx.
 	Session(ctx context.Context, id string) ([]byte, error)
 }
 
-// Credentials is what a caller presented.
+// Credentials holds what a caller presented.
 type Credentials struct {
 	Authorization string // the whole header
 	Cookie        string // the whole header
-	Internal      bool   // x-is-internal-request on the internal listener
+	Internal      bool   // x-is-internal-request was sent to the internal listener
 }
 
-// Authenticator turns credentials into principals for one service.
+// Authenticator verifies the credentials of calls to one service. It is safe for concurrent use.
 type Authenticator struct {
 	cfg      Config
 	sessions SessionStore
@@ -54,7 +55,7 @@ type Authenticator struct {
 	clock    clock.Clock
 }
 
-// NewAuthenticator returns the authenticator of the service called audience.
+// NewAuthenticator returns the authenticator of the service named audience.
 func NewAuthenticator(cfg Config, sessions SessionStore, audience string, c clock.Clock) *Authenticator {
 	return &Authenticator{
 		cfg: cfg, sessions: sessions, audience: audience, clock: c,
@@ -62,8 +63,8 @@ func NewAuthenticator(cfg Config, sessions SessionStore, audience string, c cloc
 	}
 }
 
-// Authenticate returns who presented the credentials. Errors: Unauthenticated for a missing or bad
-// credential, Unavailable when the session store cannot be asked.
+// Authenticate returns the principal of the credentials. Errors: Unauthenticated for a missing or invalid
+// credential, Unavailable when the session store is unavailable.
 func (a *Authenticator) Authenticate(ctx context.Context, c Credentials) (Principal, error) {
 	if c.Authorization != "" {
 		return a.bearer(c)
@@ -91,7 +92,8 @@ func (a *Authenticator) bearer(c Credentials) (Principal, error) {
 	return a.user(token)
 }
 
-// user tries the kinds of user tokens in turn: the secret that verifies decides the kind.
+// user tries the secrets of all kinds of user tokens in turn; the secret that verifies the token decides its
+// kind.
 func (a *Authenticator) user(token string) (Principal, error) {
 	kinds := []struct {
 		secret config.Secret
@@ -130,30 +132,30 @@ func (a *Authenticator) parse(token string, secret config.Secret) (userClaims, e
 func (a *Authenticator) check(claims userClaims, maxAge time.Duration) error {
 	now := a.clock.Now()
 	if len(claims.Audience) > 0 && !slices.Contains(claims.Audience, cmp.Or(a.cfg.Audience, defaultAudience)) {
-		return errors.New("token is for another platform")
+		return errors.New("the token is for another platform")
 	}
-	// A token dated ahead would outlive the age of its kind.
+	// A token dated in the future would outlive the maximum age of its kind.
 	if claims.IssuedAt != nil && claims.IssuedAt.Sub(now) > maxClockSkew {
-		return errors.New("token was issued in the future")
+		return errors.New("the token is dated in the future")
 	}
 	if claims.ExpiresAt.Sub(now) > maxTokenLife {
-		return errors.New("token lives too long")
+		return errors.New("the token's lifetime is too long")
 	}
 	if claims.SessionType != "" && !claims.SessionType.known() {
-		return fmt.Errorf("unknown session type")
+		return errors.New("unknown session type")
 	}
 	if maxAge == 0 {
 		return nil
 	}
 	if claims.IssuedAt == nil || now.Sub(claims.IssuedAt.Time) > maxAge {
-		return errors.New("ephemeral token is too old")
+		return errors.New("the ephemeral token is too old")
 	}
 	return nil
 }
 
 func (a *Authenticator) session(ctx context.Context, id string) (Principal, error) {
 	document, err := a.sessions.Session(ctx, id)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // the caller's own end
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // the caller's own
 		return Principal{}, fmt.Errorf("look up session: %w", err)
 	}
 	if err != nil {
@@ -185,7 +187,7 @@ func sessionOver() error {
 	return apperr.New(apperr.Unauthenticated, "SESSION_EXPIRED", "The session has ended. Log in again.")
 }
 
-// sessionID reads the session cookie out of a Cookie header; malformed neighbours do not matter.
+// sessionID returns the value of the session cookie in a Cookie header; malformed neighbours are ignored.
 func sessionID(header string) string {
 	request := http.Request{Header: http.Header{"Cookie": {header}}}
 	cookie, err := request.Cookie(sessionCookie)
@@ -195,7 +197,8 @@ func sessionID(header string) string {
 	return cookie.Value
 }
 
-// tokenType returns the typ header of an unverified token; it only chooses which keys may verify it.
+// tokenType returns the typ header of a token without verifying it; it only selects the keys that may verify
+// the token.
 func tokenType(token string) any {
 	parsed, _, err := jwt.NewParser().ParseUnverified(token, jwt.MapClaims{})
 	if err != nil {

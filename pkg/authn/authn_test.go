@@ -90,7 +90,7 @@ func TestAuthenticate(t *testing.T) {
 		{"empty secret", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(""), user)}, 0, apperr.Unauthenticated},
 		{"no expiry", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"lab_id": 12})}, 0, apperr.Unauthenticated},
 		{"expired", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"exp": now.Add(-time.Minute).Unix()})}, 0, apperr.Unauthenticated},
-		{"lives for ever", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"exp": now.AddDate(9, 0, 0).Unix()})}, 0, apperr.Unauthenticated},
+		{"lifetime too long", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"exp": now.AddDate(9, 0, 0).Unix()})}, 0, apperr.Unauthenticated},
 		{"ephemeral token", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(ephemeral), jwt.MapClaims{"iat": now.Unix() - 299, "exp": hour})}, authn.Bearer, 0},
 		{"ephemeral token too old", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(ephemeral), jwt.MapClaims{"iat": now.Unix() - 301, "exp": hour})}, 0, apperr.Unauthenticated},
 		{"dated a minute ahead", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"iat": now.Unix() + 59, "exp": hour})}, authn.Bearer, 0},
@@ -100,7 +100,7 @@ func TestAuthenticate(t *testing.T) {
 		{"for another platform", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"aud": "billing", "exp": hour})}, 0, apperr.Unauthenticated},
 		{"service token", authn.Credentials{Authorization: mint(serviceSecret, "rerun", now)}, authn.Service, 0},
 		{"service token for another service", authn.Credentials{Authorization: mint(serviceSecret, "callout", now)}, 0, apperr.Unauthenticated},
-		{"service token of a stranger", authn.Credentials{Authorization: mint(mobileSecret, "rerun", now)}, 0, apperr.Unauthenticated},
+		{"service token with another secret", authn.Credentials{Authorization: mint(mobileSecret, "rerun", now)}, 0, apperr.Unauthenticated},
 		{"service token expired", authn.Credentials{Authorization: mint(serviceSecret, "rerun", now.Add(-2*time.Minute))}, 0, apperr.Unauthenticated},
 		{"user claims signed as a service", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(serviceSecret), user)}, 0, apperr.Unauthenticated},
 	}
@@ -110,30 +110,30 @@ func TestAuthenticate(t *testing.T) {
 			t.Parallel()
 			p, err := a.Authenticate(t.Context(), c.in)
 			if p.Kind != c.want {
-				t.Fatalf("kind %v (error %v), want %v", p.Kind, err, c.want)
+				t.Fatalf("kind = %v (error %v), want %v", p.Kind, err, c.want)
 			}
 			if c.want == authn.Anonymous && apperr.KindOf(err) != c.kind {
-				t.Fatalf("error kind %v, want %v", apperr.KindOf(err), c.kind)
+				t.Fatalf("error kind = %v, want %v", apperr.KindOf(err), c.kind)
 			}
 		})
 	}
 }
 
-func TestASessionBecomesItsPrincipal(t *testing.T) {
+func TestSessionBecomesPrincipal(t *testing.T) {
 	t.Parallel()
 	p, err := newAuthenticator().Authenticate(t.Context(), authn.Credentials{Cookie: "sessionid=asha", Internal: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p.LabID != 12 || p.Actor() != (authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}) || !p.Has("report_edit") || p.Has("other") {
-		t.Fatalf("got %+v", p)
+		t.Fatalf("principal = %+v, want lab user 77 of laboratory 12 with the permission report_edit only", p)
 	}
 	if p.Internal {
-		t.Fatal("a user credential must never become internal")
+		t.Fatal("Internal = true for a user's session, want false")
 	}
 }
 
-func TestServiceTokenNamesTheServiceItActsFor(t *testing.T) {
+func TestServiceTokenNamesCallerAndForwarder(t *testing.T) {
 	t.Parallel()
 	tokens := authn.NewServiceTokens(serviceSecret, "gateway", clock.Fixed(now))
 	token, err := tokens.Mint("rerun", "taskqueue")
@@ -145,11 +145,11 @@ func TestServiceTokenNamesTheServiceItActsFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	if p.Caller != "taskqueue" || p.Via != "gateway" || !p.Internal || p.Actor() != authn.Platform {
-		t.Fatalf("got %+v", p)
+		t.Fatalf("principal = %+v, want caller taskqueue via gateway, internal, actor Platform", p)
 	}
 }
 
-func TestOnlyTheForwarderOfAnAudienceNamesAnotherAsItsCaller(t *testing.T) {
+func TestOnlyTheForwarderOfAnAudienceMayNameAnotherCaller(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, audience string
@@ -164,7 +164,7 @@ func TestOnlyTheForwarderOfAnAudienceNamesAnotherAsItsCaller(t *testing.T) {
 			t.Fatal(err)
 		}
 		if caller, err := tokens.Verify(token, c.audience); (err == nil) != c.ok || c.ok && caller != "core" {
-			t.Errorf("%s to %s for core: caller %q, %v", c.name, c.audience, caller, err)
+			t.Errorf("token of %s to %s for core: caller %q, error %v; accepted should be %t", c.name, c.audience, caller, err, c.ok)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestScope(t *testing.T) {
 	for _, c := range cases {
 		scope, err := c.p.Scope(c.named)
 		if scope.LabID() != c.want || (err == nil) != (c.want != 0) {
-			t.Errorf("%s: scope %d, error %v", c.name, scope.LabID(), err)
+			t.Errorf("%s: laboratory = %d, error %v, want %d", c.name, scope.LabID(), err, c.want)
 		}
 	}
 }
@@ -204,7 +204,7 @@ func TestConfigRefusesWeakAndSharedSecrets(t *testing.T) {
 	}
 	for i, cfg := range bad {
 		if cfg.Validate() == nil {
-			t.Errorf("config %d accepted", i)
+			t.Errorf("config %d is accepted, want an error", i)
 		}
 	}
 	good := authn.Config{JWTSecret: mobileSecret, ServiceTokenSecret: serviceSecret}

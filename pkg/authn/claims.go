@@ -6,7 +6,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// identity is the session document in the cache and the claims of a user token: the same fields.
+// identity holds the fields that a session document in the cache and a user token's claims have in common.
 type identity struct {
 	SessionType        SessionType `json:"session_type"`
 	LabID              *int64      `json:"lab_id"`
@@ -48,7 +48,7 @@ func value(p *int64) int64 {
 	return *p
 }
 
-// known refuses session types that no rule is written for.
+// known reports whether authorization rules exist for this session type; others are refused.
 func (t SessionType) known() bool {
 	switch t {
 	case LabUser, Doctor, Support, Organization, CollectionCenter:

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Kind tells how a principal proved itself.
+// Kind is the kind of credential that a principal was authenticated by.
 type Kind int
 
 // The kinds of principals.
@@ -21,7 +21,8 @@ const (
 // SessionType is the kind of login behind a session.
 type SessionType string
 
-// The kinds of login. A bearer token may carry none: an instrument interface of a laboratory.
+// The types of login. A bearer token may have none: it then belongs to an instrument interface of a
+// laboratory.
 const (
 	LabUser          SessionType = "lab_user"
 	Doctor           SessionType = "doctor"
@@ -33,7 +34,7 @@ const (
 // PlatformUser is the acting user id of internal calls.
 const PlatformUser int64 = -1
 
-// Principal is who is calling, built once per call. Ids that a login does not have are zero.
+// Principal is the authenticated caller, built once per call. Ids that a login does not have are zero.
 type Principal struct {
 	Kind        Kind
 	SessionType SessionType
@@ -55,31 +56,32 @@ type Principal struct {
 	Permissions   []string
 	IsGlobalAdmin bool
 
-	// Caller is the calling service, for Kind Service; on behalf of the gateway's internal listener it is
-	// the service that called the gateway.
+	// Caller is the calling service, if Kind is Service. For a call forwarded by the gateway's internal listener
+	// it is the service that called the gateway.
 	Caller string
-	// Via is the service whose token it is: Caller itself, or the gateway that acts for it.
+	// Via is the service that issued the token: Caller itself, or the gateway that forwards for it.
 	Via string
-	// Grant is what a token of the service's own says, for services that issue some; nil for everybody else.
+	// Grant holds the claims of a token that the service issued itself; nil for every other credential.
 	Grant any
 	// Internal is set when the call came through the internal listener with x-is-internal-request.
 	Internal bool
 }
 
-// IsInstrument reports whether this is the interface of an instrument: a token of a laboratory that names no kind of
-// login. Tokens that a service issues itself have a Grant.
+// IsInstrument reports whether the principal is an instrument interface: a laboratory's token without a
+// session type. Tokens that a service issued itself have a Grant and are not instruments.
 func (p Principal) IsInstrument() bool {
 	return p.Kind == Bearer && p.SessionType == "" && p.Grant == nil
 }
 
-// IsStaff reports whether the login belongs to the laboratory itself: its users, and support.
+// IsStaff reports whether the login belongs to the laboratory itself: a lab user or support.
 func (p Principal) IsStaff() bool { return p.SessionType == LabUser || p.SessionType == Support }
 
-// departmentDoctor is the docType of a laboratory's own doctor.
+// departmentDoctor is the DocType of a doctor employed by the laboratory.
 const departmentDoctor = 0
 
-// ReferringDoctor returns the doctor of a login that sees its own bills alone. A department's doctor is no such login;
-// a doctor of any other type, or of none, is.
+// ReferringDoctor returns the doctor's id for a login that sees only its own bills. ok is false for department
+// doctors and for logins of other types; doctors with any other DocType, or without one, are referring
+// doctors.
 func (p Principal) ReferringDoctor() (doctorID int64, ok bool) {
 	if p.SessionType != Doctor || p.DocType != nil && *p.DocType == departmentDoctor {
 		return 0, false
@@ -92,22 +94,21 @@ func (p Principal) Has(permission string) bool {
 	return p.IsGlobalAdmin || slices.Contains(p.Permissions, permission)
 }
 
-// LabScope limits a query to one laboratory. It can only be made from a Principal. The zero LabScope is of no
-// laboratory:
-// what is selected with it is nothing.
+// LabScope limits a query to one laboratory. Only a Principal can create one. The zero LabScope selects no
+// rows.
 type LabScope struct{ labID int64 }
 
-// LabID returns the laboratory's id, never zero for a scope that was made.
+// LabID returns the laboratory's id. It is zero only for the zero LabScope.
 func (s LabScope) LabID() int64 { return s.labID }
 
-// ErrNoLab reports that the session belongs to no laboratory.
+// ErrNoLab is returned for a session that belongs to no laboratory.
 var ErrNoLab = apperr.New(apperr.Invalid, "NO_LABORATORY", "lab_id is missing: the session belongs to no laboratory")
 
-// ErrLabMismatch reports that the request names another laboratory than the credential.
+// ErrLabMismatch is returned when the request names another laboratory than the credential.
 var ErrLabMismatch = apperr.New(apperr.Invalid, "LABORATORY_MISMATCH", "lab_id does not belong to this session")
 
-// Scope returns the laboratory that a call works on. named is the request's lab_id, zero when it has none:
-// services must name one, users may only name their own.
+// Scope returns the laboratory of a call. named is the request's lab_id, or zero if it has none: services must
+// name a laboratory, users may only name their own. Errors: ErrNoLab, ErrLabMismatch.
 func (p Principal) Scope(named int64) (LabScope, error) {
 	if p.Kind == Service {
 		if named <= 0 {
@@ -124,8 +125,8 @@ func (p Principal) Scope(named int64) (LabScope, error) {
 	return LabScope{p.LabID}, nil
 }
 
-// ScopeOfAny returns the laboratory called named for support and global administrators, who work for all of them.
-// Everybody else is ErrLabMismatch, as with Scope. Only operations that document this may use it.
+// ScopeOfAny is Scope for operations that document access to all laboratories: support and global
+// administrators may name any laboratory. Every other caller gets the result of Scope.
 func (p Principal) ScopeOfAny(named int64) (LabScope, error) {
 	if named > 0 && (p.IsGlobalAdmin || p.SessionType == Support) {
 		return LabScope{named}, nil
@@ -140,7 +141,8 @@ func NewContext(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
 }
 
-// FromContext returns the principal of the call; Anonymous when the method needs none.
+// FromContext returns the principal of the call, or the zero Principal (Anonymous) if the method requires
+// none.
 func FromContext(ctx context.Context) Principal {
 	p, _ := ctx.Value(contextKey{}).(Principal)
 	return p

@@ -13,14 +13,15 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// during are the values of a secret while it is rotated, one after the other in every process.
+// during returns the values of a secret at the four steps of a rotation. Every process goes through them in
+// this order.
 func during(older, newer string) []config.Secret {
 	return []config.Secret{
 		config.Secret(older), config.Secret(older + "," + newer), config.Secret(newer + "," + older), config.Secret(newer),
 	}
 }
 
-func TestAServicesTokenCountsThroughoutARotation(t *testing.T) {
+func TestServiceTokenIsAcceptedThroughoutARotation(t *testing.T) {
 	t.Parallel()
 	steps := during(strings.Repeat("o", 32), strings.Repeat("n", 32))
 	for i := range steps {
@@ -31,22 +32,22 @@ func TestAServicesTokenCountsThroughoutARotation(t *testing.T) {
 			}
 			_, err = authn.NewServiceTokens(steps[j], "taskqueue", clock.Fixed(now)).Verify(token, "taskqueue")
 			if together := i-j <= 1 && j-i <= 1; together && err != nil {
-				t.Errorf("a process with step %d refuses one with step %d: %v", j, i, err)
+				t.Errorf("verifier at step %d refuses a token of step %d: %v, want it accepted", j, i, err)
 			}
 			if apart := i+j == 3 && (i == 0 || j == 0); apart && err == nil {
-				t.Errorf("a process with step %d takes a token of step %d", j, i)
+				t.Errorf("verifier at step %d accepts a token of step %d, want it refused", j, i)
 			}
 		}
 	}
 }
 
-func TestAPersonsTokenCountsThroughoutARotation(t *testing.T) {
+func TestUserTokenIsAcceptedThroughoutARotation(t *testing.T) {
 	t.Parallel()
 	older, newer := strings.Repeat("o", 32), strings.Repeat("n", 32)
 	claims := jwt.MapClaims{"lab_id": 12, "lab_user_id": 77, "exp": now.Add(time.Hour).Unix(), "iat": now.Unix()}
 	for _, c := range []struct {
 		cfg  authn.Config
-		good []string // who may have signed
+		good []string // keys whose tokens are accepted
 		bad  []string
 	}{
 		{authn.Config{JWTSecret: config.Secret(newer + "," + older)}, []string{older, newer}, nil},
@@ -60,7 +61,7 @@ func TestAPersonsTokenCountsThroughoutARotation(t *testing.T) {
 			token := sign(t, jwt.SigningMethodHS256, []byte(key), claims)
 			_, err := a.Authenticate(context.Background(), authn.Credentials{Authorization: token})
 			if (err == nil) != (i < len(c.good)) {
-				t.Errorf("%+v, signed with %.8s…: %v", c.cfg, key, err)
+				t.Errorf("%+v, token signed with %.8s…: error %v, accepted should be %t", c.cfg, key, err, i < len(c.good))
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// ServiceTokenTTL is how long a service token lives. Tokens are minted per call and never stored.
+	// ServiceTokenTTL is the lifetime of a service token. Tokens are minted per call and never stored.
 	ServiceTokenTTL = 60 * time.Second
 
 	serviceTokenType = "service+jwt"
@@ -21,15 +21,16 @@ const (
 	leeway           = 5 * time.Second
 )
 
-// ServiceTokens mints and verifies the tokens with which services call each other.
+// ServiceTokens mints and verifies the tokens with which services call each other. It is safe for concurrent
+// use.
 type ServiceTokens struct {
 	keys  [][]byte
 	name  string
 	clock clock.Clock
 }
 
-// NewServiceTokens returns the tokens of the service called name. An empty secret makes Mint fail and Verify
-// refuse everything.
+// NewServiceTokens returns the minter and verifier of the service called name. With an empty secret Mint fails
+// and Verify refuses every token.
 func NewServiceTokens(secret config.Secret, name string, c clock.Clock) *ServiceTokens {
 	return &ServiceTokens{keys: secret.Keys(), name: name, clock: c}
 }
@@ -43,8 +44,8 @@ type serviceClaims struct {
 	jwt.RegisteredClaims
 }
 
-// Mint returns a token for a call to the service audience. onBehalfOf, when not empty, names the service
-// whose request this call serves.
+// Mint returns a token for a call to the service audience. onBehalfOf, if not empty, names the service whose
+// request this call serves.
 func (s *ServiceTokens) Mint(audience, onBehalfOf string) (string, error) {
 	if len(s.keys) == 0 {
 		return "", errors.New("mint service token: SERVICE_TOKEN_SECRET is not set")
@@ -62,7 +63,7 @@ func (s *ServiceTokens) Mint(audience, onBehalfOf string) (string, error) {
 	return token.SignedString(s.keys[0])
 }
 
-// Verifiers has the parser take what any of keys signed.
+// Verifiers returns the key function of a parser that accepts a token signed by any of keys.
 func Verifiers(keys [][]byte) jwt.Keyfunc {
 	var set jwt.VerificationKeySet
 	for _, key := range keys {
@@ -71,8 +72,8 @@ func Verifiers(keys [][]byte) jwt.Keyfunc {
 	return func(*jwt.Token) (any, error) { return set, nil }
 }
 
-// IsServiceToken reports whether an Authorization header holds what says of itself that it is a service token,
-// genuine or not: listeners for users refuse it without looking further.
+// IsServiceToken reports whether an Authorization header contains a token with the type of a service token,
+// valid or not. Listeners for users refuse it unverified.
 func IsServiceToken(authorization string) bool {
 	return slices.ContainsFunc(
 		strings.Fields(authorization),
@@ -80,13 +81,14 @@ func IsServiceToken(authorization string) bool {
 	)
 }
 
-// Verify returns the service that calls audience with the token: the one it acts for, when it names one.
+// Verify returns the service that calls audience with the token: the service it acts for, if the token names
+// one.
 func (s *ServiceTokens) Verify(token, audience string) (caller string, err error) {
 	caller, _, err = s.verify(token, audience)
 	return caller, err
 }
 
-// verify also returns whose token it is.
+// verify is Verify that also returns the service that issued the token.
 func (s *ServiceTokens) verify(token, audience string) (caller, via string, err error) {
 	if len(s.keys) == 0 {
 		return "", "", errors.New("service tokens are disabled")
@@ -104,19 +106,19 @@ func (s *ServiceTokens) verify(token, audience string) (caller, via string, err 
 		return "", "", errors.New("not a service token")
 	}
 	if claims.IssuedAt == nil || claims.ExpiresAt.Sub(claims.IssuedAt.Time) > ServiceTokenTTL {
-		return "", "", errors.New("service token lives too long")
+		return "", "", errors.New("the service token's lifetime is too long")
 	}
 	if claims.Actor == nil || claims.Actor.Subject == "" {
 		return claims.Subject, claims.Subject, nil
 	}
 	if claims.Subject != forwarder(audience) {
-		return "", "", errors.New("a service that forwards no calls names another as its caller")
+		return "", "", errors.New("only the forwarder of an audience may name another caller")
 	}
 	return claims.Actor.Subject, claims.Subject, nil
 }
 
-// forwarder is the one service that calls audience for others: the task queue calls the gateway's internal listener,
-// which calls the services.
+// forwarder returns the one service that may call audience on behalf of others. The task queue calls the
+// gateway's internal listener; the gateway calls the services.
 func forwarder(audience string) string {
 	if audience == "gateway" {
 		return "taskqueue"

@@ -11,7 +11,7 @@ import (
 
 const (
 	sessionKeyPrefix = "session:"
-	// lookupTimeout is when a cache that hangs counts as away.
+	// lookupTimeout is the time after which a hanging cache counts as unavailable.
 	lookupTimeout = 2 * time.Second
 )
 
@@ -20,12 +20,13 @@ type RedisSessions struct {
 	client redis.UniversalClient
 }
 
-// NewRedisSessions returns the store over client, which stays the caller's to close.
+// NewRedisSessions returns a store that reads through client. The caller still closes client.
 func NewRedisSessions(client redis.UniversalClient) *RedisSessions {
 	return &RedisSessions{client}
 }
 
-// Session implements SessionStore. It gives up while the caller still has time for an answer.
+// Session returns context.DeadlineExceeded only when the deadline of ctx is the shorter one; after
+// lookupTimeout it returns another error, while the caller still has time to respond.
 func (s *RedisSessions) Session(ctx context.Context, id string) ([]byte, error) {
 	lookup, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -38,13 +39,13 @@ func (s *RedisSessions) Session(ctx context.Context, id string) ([]byte, error) 
 	case sameDeadline(ctx, lookup):
 		return nil, context.DeadlineExceeded
 	default:
-		return nil, errHangs
+		return nil, errNoResponse
 	}
 }
 
-var errHangs = errors.New("the cache does not answer")
+var errNoResponse = errors.New("the cache does not respond")
 
-// sameDeadline reports whether the caller's time was shorter than a look-up's own.
+// sameDeadline reports whether the caller's deadline ends the query before lookupTimeout does.
 func sameDeadline(ctx, lookup context.Context) bool {
 	callers, ok := ctx.Deadline()
 	ours, _ := lookup.Deadline()

@@ -16,14 +16,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 )
 
-func TestACacheThatHangsIsAwayLongBeforeTheCallEnds(t *testing.T) {
+func TestHangingCacheIsUnavailableBeforeTheCallTimesOut(t *testing.T) {
 	t.Parallel()
 	for _, connection := range []string{"standalone", "cluster"} {
 		synctest.Test(t, func(t *testing.T) {
 			options := redisdb.Options(redisdb.Config{Host: "127.0.0.1", Port: 1, ConnectionType: connection})
 			options.Dialer = func(context.Context, string, string) (net.Conn, error) {
 				ours, theirs := net.Pipe()
-				go func() { _, _ = io.Copy(io.Discard, theirs) }() // takes every command and answers none
+				go func() { _, _ = io.Copy(io.Discard, theirs) }() // reads every command and never responds
 				return ours, nil
 			}
 			client := redis.NewUniversalClient(options)
@@ -35,7 +35,7 @@ func TestACacheThatHangsIsAwayLongBeforeTheCallEnds(t *testing.T) {
 			defer cancel()
 			_, err := a.Authenticate(ctx, authn.Credentials{Cookie: "sessionid=asha"})
 			if took := time.Since(begin); !apperr.Is(err, apperr.Unavailable) || took > 2100*time.Millisecond {
-				t.Errorf("%s: %v after %v", connection, err, took)
+				t.Errorf("%s: error %v after %v, want Unavailable within 2.1s", connection, err, took)
 			}
 
 			begin = time.Now()
@@ -43,7 +43,7 @@ func TestACacheThatHangsIsAwayLongBeforeTheCallEnds(t *testing.T) {
 			defer cancelHurried()
 			_, err = a.Authenticate(hurried, authn.Credentials{Cookie: "sessionid=asha"})
 			if took := time.Since(begin); apperr.Is(err, apperr.Unavailable) || err == nil || took > 600*time.Millisecond {
-				t.Errorf("%s, a caller out of time: %v after %v", connection, err, took)
+				t.Errorf("%s, caller with 500ms: error %v after %v, want another error than Unavailable within 600ms", connection, err, took)
 			}
 		})
 	}

@@ -1,9 +1,10 @@
-// Package chunk moves the bytes of files through streams of gRPC messages without copying them: a message of one field
-// goes to the wire as the buffer that was read, and stays in the transport's buffers when it arrives. On the wire they
-// are the messages of the contract, so each side may be one that does not use the package.
+// Package chunk sends and receives the bytes of files in streams of gRPC messages without copying them. A
+// message with a single bytes field is written from the buffer that was read, and a received one stays in the
+// transport's buffers. The bytes on the wire are those of the documented message, so the other side need not
+// use this package.
 //
-// It owns the codec that does so. The server of such a stream names it, and so does the call of its client
-// (grpc.ForceServerCodecV2, grpc.ForceCodecV2); all others have gRPC's own.
+// Only streams that name its codec use it: the server's method and the client's call (grpc.ForceServerCodecV2,
+// grpc.ForceCodecV2). All other calls use gRPC's own codec.
 package chunk
 
 import (
@@ -17,22 +18,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Bytes is how much a message carries.
+// Bytes is the size of the content of a full message.
 const Bytes = 512 << 10
 
-// Out is a message that has one field, of bytes. It is sent once.
+// Out is a message to send with one field of bytes. It can be sent only once.
 type Out struct {
 	field protowire.Number
 	data  mem.Buffer
 }
 
-// Read fills a message from source. At the end of source it returns io.EOF, with a message unless nothing was left; any
-// other error is the source's.
+// Read fills a message with up to Bytes from source. At the end of source it returns io.EOF, together with a
+// message unless nothing was left. Other errors are those of source.
 func Read(source io.Reader, field protowire.Number) (*Out, error) {
 	buffer := buffers.Get(Bytes)
 	n := 0
 	var err error
-	for n < len(*buffer) && err == nil { // a form gives a few kilobytes at a time
+	for n < len(*buffer) && err == nil { // a multipart form returns a few kilobytes per Read
 		var read int
 		read, err = source.Read((*buffer)[n:])
 		n += read
@@ -45,15 +46,15 @@ func Read(source io.Reader, field protowire.Number) (*Out, error) {
 	return &Out{field, mem.NewBuffer(buffer, buffers)}, err
 }
 
-// In receives a message. One that has the field alone is left in the transport's buffers, for Data; any other is
-// decoded into Message.
+// In receives a message. When Field is the message's only content, it stays in the transport's buffers,
+// readable through Data; any other message is decoded into Message.
 type In struct {
 	Field   protowire.Number
 	Message proto.Message
-	Data    *mem.Reader // nil when Message was decoded; the receiver reads it to its end or closes it
+	Data    *mem.Reader // nil if Message was decoded; the receiver must read it to its end or close it
 }
 
-// take returns the content of the field when data is nothing else.
+// take returns a reader of the field's content if data contains nothing else, otherwise nil.
 func (in *In) take(data mem.BufferSlice) *mem.Reader {
 	var head [16]byte
 	start := head[:data.CopyTo(head[:])]
@@ -72,13 +73,13 @@ func (in *In) take(data mem.BufferSlice) *mem.Reader {
 	return reader
 }
 
-// codec is gRPC's own but for the two types.
+// codec extends gRPC's protobuf codec by Out and In.
 type codec struct{ encoding.CodecV2 }
 
-// Codec returns gRPC's own codec for protobuf, which also knows the two types.
+// Codec returns gRPC's protobuf codec, extended by Out and In.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(grpcproto.Name)} }
 
-// Marshal implements encoding.CodecV2. The transport frees the buffer once it is written.
+// Marshal encodes v. The transport frees the buffer of an Out once it is written.
 func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	out, ok := v.(*Out)
 	if !ok {
@@ -89,7 +90,7 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(head), out.data}, nil
 }
 
-// Unmarshal implements encoding.CodecV2.
+// Unmarshal decodes data into v. The content of an In stays in the buffers of data.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	in, ok := v.(*In)
 	if !ok {
@@ -101,7 +102,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return c.CodecV2.Unmarshal(data, in.Message)
 }
 
-// pool keeps buffers of Bytes. gRPC's would clear each of them before it is overwritten.
+// pool keeps buffers of Bytes. gRPC's own pool would clear each buffer before it is overwritten.
 type pool struct{ inner sync.Pool }
 
 var _ mem.BufferPool = (*pool)(nil)
@@ -109,7 +110,7 @@ var _ mem.BufferPool = (*pool)(nil)
 var buffers = &pool{sync.Pool{New: func() any { buffer := make([]byte, Bytes); return &buffer }}}
 
 func (p *pool) Get(int) *[]byte {
-	buffer := p.inner.Get().(*[]byte) // the pool's own
+	buffer := p.inner.Get().(*[]byte) // the pool holds only this type
 	*buffer = (*buffer)[:Bytes]
 	return buffer
 }

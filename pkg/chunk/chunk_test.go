@@ -21,18 +21,18 @@ const field = 1 // of BytesValue
 
 func codec() encoding.CodecV2 { return chunk.Codec() }
 
-func TestThePackageChangesNoCallThatDoesNotAskForIt(t *testing.T) {
+func TestDefaultCodecIsUnchanged(t *testing.T) {
 	t.Parallel()
 	out, err := chunk.Read(bytes.NewReader([]byte("bytes")), field)
 	if !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	if _, err := encoding.GetCodecV2("proto").Marshal(out); err == nil {
-		t.Error("the codec of the whole process is another than gRPC's")
+		t.Error("the default codec encodes chunk.Out, want an error")
 	}
 }
 
-// split cuts a message as the transport does.
+// split cuts a message into buffers of size bytes, as the transport does.
 func split(message []byte, size int) mem.BufferSlice {
 	var parts mem.BufferSlice
 	for len(message) > 0 {
@@ -44,7 +44,7 @@ func split(message []byte, size int) mem.BufferSlice {
 
 func received(t require, in *chunk.In) []byte {
 	if in.Data == nil {
-		return in.Message.(*wrapperspb.BytesValue).GetValue() // as given
+		return in.Message.(*wrapperspb.BytesValue).GetValue() // decoded into Message
 	}
 	content, err := io.ReadAll(in.Data)
 	if err != nil {
@@ -55,8 +55,8 @@ func received(t require, in *chunk.In) []byte {
 
 type require interface{ Fatal(args ...any) }
 
-// Either side may be one that does not use the package.
-func TestOnTheWireItIsTheMessageOfTheContract(t *testing.T) {
+// Either side may use plain protobuf messages instead of this package.
+func TestWireFormatIsThatOfThePlainMessage(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
 		content := rapid.SliceOfN(rapid.Byte(), 1, 70_000).Draw(t, "content")
@@ -72,7 +72,7 @@ func TestOnTheWireItIsTheMessageOfTheContract(t *testing.T) {
 		sent.Free()
 		plain := &wrapperspb.BytesValue{}
 		if err := proto.Unmarshal(wire, plain); err != nil || !bytes.Equal(plain.GetValue(), content) {
-			t.Fatalf("a plain receiver gets %d bytes of %d, error %v", len(plain.GetValue()), len(content), err)
+			t.Fatalf("plain receiver decoded %d bytes, want the %d sent, error %v", len(plain.GetValue()), len(content), err)
 		}
 		if wire, err = proto.Marshal(&wrapperspb.BytesValue{Value: content}); err != nil {
 			t.Fatal(err)
@@ -80,10 +80,10 @@ func TestOnTheWireItIsTheMessageOfTheContract(t *testing.T) {
 		in := &chunk.In{Field: field, Message: &wrapperspb.BytesValue{}}
 		size := rapid.IntRange(1, 20_000).Draw(t, "size")
 		if err := codec().Unmarshal(split(wire, size), in); err != nil || in.Data == nil {
-			t.Fatalf("from a plain sender: %v, left in place: %t", err, in.Data != nil)
+			t.Fatalf("message of a plain sender: error %v, Data set: %t, want no error and Data", err, in.Data != nil)
 		}
 		if got := received(t, in); !bytes.Equal(got, content) {
-			t.Fatalf("%d bytes of %d", len(got), len(content))
+			t.Fatalf("content has %d bytes, want the %d sent", len(got), len(content))
 		}
 	})
 }
@@ -91,17 +91,17 @@ func TestOnTheWireItIsTheMessageOfTheContract(t *testing.T) {
 func TestAnyOtherMessageIsDecoded(t *testing.T) {
 	t.Parallel()
 	for name, wire := range map[string][]byte{
-		"an empty message":             {},
-		"the field twice":              {0x0a, 1, 'a', 0x0a, 1, 'b'},
-		"another field before":         {0x10, 1, 0x0a, 1, 'b'},
-		"another field after":          {0x0a, 1, 'b', 0x10, 1},
-		"a field of a kind of its own": {0x08, 1},
+		"an empty message":                 {},
+		"the field twice":                  {0x0a, 1, 'a', 0x0a, 1, 'b'},
+		"another field before":             {0x10, 1, 0x0a, 1, 'b'},
+		"another field after":              {0x0a, 1, 'b', 0x10, 1},
+		"the field with another wire type": {0x08, 1},
 	} {
 		in := &chunk.In{Field: field, Message: &wrapperspb.BytesValue{}}
 		want := &wrapperspb.BytesValue{}
 		err := codec().Unmarshal(split(wire, 3), in)
 		if (err == nil) != (proto.Unmarshal(wire, want) == nil) || in.Data != nil || !bytes.Equal(received(t, in), want.GetValue()) {
-			t.Errorf("%s: %v, error %v", name, in, err)
+			t.Errorf("%s: In = %v, error %v, want the result of proto.Unmarshal", name, in, err)
 		}
 	}
 	for name, wire := range map[string][]byte{
@@ -110,24 +110,24 @@ func TestAnyOtherMessageIsDecoded(t *testing.T) {
 	} {
 		in := &chunk.In{Field: field, Message: &wrapperspb.BytesValue{}}
 		if err := codec().Unmarshal(split(wire, 3), in); err == nil || in.Data != nil {
-			t.Errorf("%s: taken, %v", name, in)
+			t.Errorf("%s: accepted as %v, want an error", name, in)
 		}
 	}
 }
 
-func TestReadEndsAsItsSource(t *testing.T) {
+func TestReadReturnsTheErrorOfItsSource(t *testing.T) {
 	t.Parallel()
 	boom := errors.New("boom")
 	if out, err := chunk.Read(iotest.ErrReader(boom), field); out != nil || !errors.Is(err, boom) {
-		t.Errorf("%v %v", out, err)
+		t.Errorf("Read of a failing source = %v, %v, want nil and the source's error", out, err)
 	}
 	if out, err := chunk.Read(bytes.NewReader(nil), field); out != nil || !errors.Is(err, io.EOF) {
-		t.Errorf("%v %v", out, err)
+		t.Errorf("Read of an empty source = %v, %v, want nil, EOF", out, err)
 	}
 	source := iotest.OneByteReader(bytes.NewReader(make([]byte, chunk.Bytes+1)))
 	for _, want := range []error{nil, io.EOF} {
 		if out, err := chunk.Read(source, field); out == nil || !errors.Is(err, want) {
-			t.Errorf("%v, want %v", err, want)
+			t.Errorf("Read error = %v, want %v and a message", err, want)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package cli owns the command line of every binary: verbs, a --help that is enough, exit codes and the
-// stop on SIGINT and SIGTERM.
+// Package cli implements the command line of every binary: verbs, --help, exit codes, and a clean stop on
+// SIGINT and SIGTERM.
 package cli
 
 import (
@@ -14,30 +14,30 @@ import (
 	"syscall"
 )
 
-// Verb is one thing that a binary does.
+// Verb is a subcommand of a binary.
 type Verb struct {
 	Name    string
 	Summary string // one line
 	Details string // shown by VERB --help, after the summary
-	Args    string // what follows the flags, for the usage line; a verb without it takes nothing
-	// Flags adds the verb's flags, nil when it has none.
+	Args    string // positional arguments, for the usage line; if empty, the verb accepts none
+	// Flags registers the verb's flags; nil if it has none.
 	Flags func(*flag.FlagSet)
-	// Run does the work until ctx ends. args are what follows the flags.
+	// Run executes the verb and returns when ctx ends. args are the arguments after the flags.
 	Run func(ctx context.Context, args []string) error
 }
 
-// Program is a binary.
+// Program is a binary with its verbs.
 type Program struct {
 	Name    string
 	Summary string
 	Verbs   []Verb
 }
 
-// ErrUsage makes the program exit with 2 and point at --help.
+// ErrUsage makes the program exit with 2 and refer to --help when a verb's error wraps it.
 var ErrUsage = errors.New("usage")
 
 // Main runs the verb that the arguments name and returns the exit code: 0 success, 1 failure, 2 wrong usage.
-// The first SIGINT or SIGTERM ends the verb's context, the second one ends the process.
+// The first SIGINT or SIGTERM cancels the verb's context, the second one kills the process.
 func (p Program) Main(args []string, stdout, stderr io.Writer) int {
 	if len(args) == 0 || args[0] == "--help" || args[0] == "-h" || args[0] == "help" {
 		p.usage(stdout)
@@ -77,10 +77,10 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 		return 0
 	case err != nil:
 		return 2
-	case v.Args == "" && flags.NArg() > 0: // rebuild rollback must not rebuild
+	case v.Args == "" && flags.NArg() > 0: // otherwise "rebuild rollback" would start a rebuild
 		fmt.Fprintf(
 			stderr,
-			"%s %s: usage: %q is one word too many; see %s %s --help\n",
+			"%s %s: usage: unexpected argument %q; see %s %s --help\n",
 			p.Name,
 			v.Name,
 			flags.Arg(0),
@@ -91,7 +91,7 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal is not caught any more
+	context.AfterFunc(ctx, stop) // stop catching signals: the second one kills the process
 	switch err := v.Run(ctx, flags.Args()); {
 	case err == nil:
 		return 0
@@ -120,5 +120,5 @@ func (p Program) usage(w io.Writer) {
 	for _, v := range p.Verbs {
 		fmt.Fprintf(w, "  %-14s %s\n", v.Name, v.Summary)
 	}
-	fmt.Fprintf(w, "\n%s VERB --help tells more.\n", p.Name)
+	fmt.Fprintf(w, "\n%s VERB --help shows its flags.\n", p.Name)
 }

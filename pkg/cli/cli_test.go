@@ -34,7 +34,7 @@ func program() cli.Program {
 	}}
 }
 
-func TestMainExitsAsItShould(t *testing.T) {
+func TestExitCodesAndOutput(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		args     string
@@ -47,8 +47,8 @@ func TestMainExitsAsItShould(t *testing.T) {
 		{"serve --help", 0, "usage: rerun serve [flags]\n", ""},
 		{"seed --help", 0, "usage: rerun seed FILE\n", ""},
 		{"serve", 0, "", ""},
-		{"serve twice", 2, "", `"twice" is one word too many; see rerun serve --help`},
-		{"serve port=13 --port 13", 2, "", `"port=13" is one word too many`},
+		{"serve twice", 2, "", `unexpected argument "twice"; see rerun serve --help`},
+		{"serve port=13 --port 13", 2, "", `unexpected argument "port=13"`},
 		{"serve --port 13", 1, "", "rerun serve: port in use"},
 		{"serve --nonsense", 2, "", "nonsense"},
 		{"fly", 2, "", `unknown verb "fly"`},
@@ -59,12 +59,12 @@ func TestMainExitsAsItShould(t *testing.T) {
 		var out, errs bytes.Buffer
 		code := program().Main(strings.Fields(c.args), &out, &errs)
 		if code != c.code || !strings.Contains(out.String(), c.out) || !strings.Contains(errs.String(), c.err) {
-			t.Errorf("%q: code %d\nout: %s\nerr: %s", c.args, code, out.String(), errs.String())
+			t.Errorf("%q: code = %d, want %d\nout: %s\nwant: %s\nerr: %s\nwant: %s", c.args, code, c.code, out.String(), c.out, errs.String(), c.err)
 		}
 	}
 }
 
-func TestAMigrationWaitsForItsDatabaseWhenTold(t *testing.T) {
+func TestMigrateRetriesOnlyWithWait(t *testing.T) {
 	for _, c := range []struct{ args, tries, code int }{{args: 1, tries: 1, code: 1}, {args: 2, tries: 2, code: 0}} {
 		tries := 0
 		program := cli.Service{Name: "rerun", Migrate: func(context.Context) error {
@@ -76,7 +76,7 @@ func TestAMigrationWaitsForItsDatabaseWhenTold(t *testing.T) {
 		var out bytes.Buffer
 		code := program.Main([]string{"migrate", "--wait=1m"}[:c.args], &out, &out)
 		if code != c.code || tries != c.tries {
-			t.Errorf("%d arguments: code %d after %d tries: %s", c.args, code, tries, out.String())
+			t.Errorf("%d arguments: code = %d after %d tries, want %d after %d: %s", c.args, code, tries, c.code, c.tries, out.String())
 		}
 	}
 }

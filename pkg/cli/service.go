@@ -12,26 +12,27 @@ import (
 
 const migratePause = time.Second
 
-// Service is a binary of the platform with the verbs that all of them have. A nil function leaves its verb out.
+// Service is a binary of the platform with the verbs that all services have. A nil function leaves its verb
+// out.
 type Service struct {
 	Name    string
 	Summary string
-	// Serve works until its context ends.
+	// Serve runs the service until its context ends.
 	Serve func(context.Context) error
 	// Migrate creates or updates the service's own tables.
 	Migrate func(context.Context) error
-	// PrintConfig writes every setting with secrets masked.
+	// PrintConfig writes every setting; secrets are masked.
 	PrintConfig func(context.Context) error
-	// Leader shows which process leads each loop that one replica at a time runs.
+	// Leader shows which process leads each loop that runs in one replica at a time.
 	Leader func(context.Context) error
-	// More are verbs that only this service has.
+	// More holds the verbs that only this service has.
 	More []Verb
 }
 
-// Main runs the verb that the process's arguments name and ends the process.
+// Main runs the verb that the process's arguments name and exits the process.
 func (s Service) Main() { os.Exit(s.Program().Main(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// Program is the binary with its verbs.
+// Program returns the binary with its verbs.
 func (s Service) Program() Program {
 	program := Program{Name: s.Name, Summary: s.Summary}
 	add := func(name, summary string, run func(context.Context) error) {
@@ -51,19 +52,19 @@ func (s Service) Program() Program {
 	return program
 }
 
-// migrate tries again for as long as it is told to: where a database is installed together with the service, the
-// platform's tables come later than this process.
+// migrate retries for the time that --wait gives: when the database is installed together with the service,
+// the platform's tables may appear after this process has started.
 func migrate(run func(context.Context) error) Verb {
 	var wait time.Duration
 	return Verb{Name: "migrate", Summary: "Create or update the service's own tables.",
-		Flags: func(f *flag.FlagSet) { f.DurationVar(&wait, "wait", 0, "try again for this `time` when it fails") },
+		Flags: func(f *flag.FlagSet) { f.DurationVar(&wait, "wait", 0, "retry for this `time` while it fails") },
 		Run: func(ctx context.Context, _ []string) error {
 			for left := wait; ; left -= migratePause {
 				err := run(ctx)
 				if err == nil || ctx.Err() != nil || left <= 0 {
 					return err
 				}
-				fmt.Fprintln(os.Stderr, "not yet:", err)
+				fmt.Fprintln(os.Stderr, "migration failed, will retry:", err)
 				if err := lifecycle.Pause(ctx, migratePause); err != nil {
 					return err
 				}
@@ -71,7 +72,8 @@ func migrate(run func(context.Context) error) Verb {
 		}}
 }
 
-// With adapts run to a Service: the settings are loaded from the environment first.
+// With adapts run for a field of Service: it loads the settings from the environment, then calls run with
+// them.
 func With[Config any](
 	load func(environ []string) (Config, error),
 	run func(context.Context, Config) error,

@@ -1,8 +1,9 @@
-// Package coalesce lets callers who ask for the same at the same time share one read. What is read costs the same for
-// one caller as for fifty, so a busy moment makes no queue: at most one read of a key is under way.
+// Package coalesce lets concurrent callers of the same key share one read. At most one read of a key runs at a
+// time, so a burst of callers does not queue up behind each other; it suits reads that cost the same for one
+// caller as for fifty.
 //
-// No one gets what was read before they asked: a read that is under way may miss what its new caller has just written,
-// so the caller shares the next one. Nothing is kept after that.
+// No caller gets data read before its call: a read that is already running may miss what the caller has just
+// written, so the caller shares the next one. Results are not cached.
 package coalesce
 
 import (
@@ -10,22 +11,22 @@ import (
 	"sync"
 )
 
-// Reads shares reads of values V, by key. Callers of one key may want different items of it. The zero Reads is ready;
-// its methods may be called from several goroutines.
+// Reads shares reads of values V by key. Callers of one key may request different items. The zero Reads is
+// ready to use; it is safe for concurrent use.
 type Reads[K comparable, I, V any] struct {
 	mu   sync.Mutex
-	keys map[K]*line[I, V] // guarded by mu; a key is there while it is read
+	keys map[K]*waiting[I, V] // guarded by mu; has a key while it is being read
 }
 
-// Read reads what items callers have asked for.
+// Read reads the items that the callers have requested.
 type Read[I, V any] func(ctx context.Context, items []I) (V, error)
 
-// line are the callers who wait for the read that follows the one under way; nil: no one.
-type line[I, V any] struct{ next *round[I, V] }
+// waiting holds the callers of the read that follows the running one; next is nil if there are none.
+type waiting[I, V any] struct{ next *round[I, V] }
 
-// round is one read with its callers.
+// round is one read and the callers that wait for its result.
 type round[I, V any] struct {
-	ctx   context.Context // a round outlives the call that began it
+	ctx   context.Context // its values and deadline are used, not its cancellation: a round outlives its callers
 	items []I
 	read  Read[I, V]
 	done  chan struct{}
@@ -35,8 +36,10 @@ type round[I, V any] struct {
 	panicked any
 }
 
-// Do returns what read makes of item and of what others ask for at the same time. Everybody gets the same value: no one
-// may change it. A read continues when its callers have left; it ends in time by the deadline of who came last.
+// Do returns the result of read for item and for the items that other callers request at the same time. All of
+// them get the same value; no caller may change it. A caller whose ctx ends gets its error at once, while the
+// read continues for the others. The read has the deadline of the caller that joined last. A panic in read is
+// raised again in every caller.
 func (r *Reads[K, I, V]) Do(ctx context.Context, key K, item I, read Read[I, V]) (V, error) {
 	mine := r.join(ctx, key, item, read)
 	select {
@@ -46,7 +49,7 @@ func (r *Reads[K, I, V]) Do(ctx context.Context, key K, item I, read Read[I, V])
 	case <-mine.done:
 	}
 	if mine.panicked != nil {
-		panic(mine.panicked) // in a call, where it is recovered and counted
+		panic(mine.panicked) // raised in a caller, where it is recovered and counted
 	}
 	return mine.value, mine.err
 }
@@ -62,15 +65,15 @@ func (r *Reads[K, I, V]) join(ctx context.Context, key K, item I, read Read[I, V
 		return l.next
 	}
 	if r.keys == nil {
-		r.keys = map[K]*line[I, V]{}
+		r.keys = map[K]*waiting[I, V]{}
 	}
-	r.keys[key] = &line[I, V]{}
+	r.keys[key] = &waiting[I, V]{}
 	first := &round[I, V]{ctx: ctx, items: []I{item}, read: read, done: make(chan struct{})}
 	go r.run(key, first)
 	return first
 }
 
-// run reads until no one waits.
+// run reads until no caller waits.
 func (r *Reads[K, I, V]) run(key K, now *round[I, V]) {
 	for now != nil {
 		now.run()

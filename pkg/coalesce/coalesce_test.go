@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/coalesce"
 )
 
-// library is read slowly, and written to meanwhile.
+// library is a slow data source that changes during reads.
 type library struct {
 	mu      sync.Mutex
 	version int     // guarded by mu
@@ -33,7 +33,7 @@ func (l *library) read(ctx context.Context, items []int) (int, error) {
 	}
 }
 
-// seen waits until nothing continues any more, and returns the items of each read.
+// seen waits until every goroutine is blocked or finished, and returns the items of each read.
 func (l *library) seen() string {
 	synctest.Wait()
 	l.mu.Lock()
@@ -47,7 +47,7 @@ func (l *library) write() {
 	l.mu.Unlock()
 }
 
-func TestWhoComesDuringAReadSharesTheNextAndSeesWhatWasWritten(t *testing.T) {
+func TestCallersDuringAReadShareTheNextAndSeeEarlierWrites(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var reads coalesce.Reads[string, int, int]
@@ -56,7 +56,7 @@ func TestWhoComesDuringAReadSharesTheNextAndSeesWhatWasWritten(t *testing.T) {
 		ask := func(item, want int) {
 			all.Go(func() {
 				if got, err := reads.Do(t.Context(), "lab 12", item, l.read); got != want || err != nil {
-					t.Errorf("item %d: version %d, %v; want %d", item, got, err, want)
+					t.Errorf("item %d: version = %d, error %v, want %d", item, got, err, want)
 				}
 			})
 			synctest.Wait()
@@ -67,10 +67,10 @@ func TestWhoComesDuringAReadSharesTheNextAndSeesWhatWasWritten(t *testing.T) {
 			ask(item, 1)
 		}
 		all.Wait()
-		ask(21, 1) // nothing is kept
+		ask(21, 1) // nothing is cached
 		all.Wait()
 		if got := l.seen(); got != "[[1] [2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20] [21]]" {
-			t.Errorf("reads of %s", got)
+			t.Errorf("items of the reads = %s, want 1, then 2 to 20 together, then 21", got)
 		}
 	})
 }
@@ -87,12 +87,12 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 		}
 		all.Wait()
 		if took := time.Since(start); took != time.Second {
-			t.Errorf("reads of %s took %v", l.seen(), took)
+			t.Errorf("reads of %s took %v, want 1s", l.seen(), took)
 		}
 	})
 }
 
-func TestACallerThatLeavesEndsNobodyElsesRead(t *testing.T) {
+func TestCanceledCallerDoesNotEndTheReadOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var reads coalesce.Reads[string, int, int]
@@ -106,19 +106,19 @@ func TestACallerThatLeavesEndsNobodyElsesRead(t *testing.T) {
 		leave()
 		for range 2 {
 			if err := <-ended; !errors.Is(err, context.Canceled) {
-				t.Errorf("who left got %v", err)
+				t.Errorf("canceled caller: error = %v, want Canceled", err)
 			}
 		}
 		if _, err := reads.Do(t.Context(), "", 3, l.read); err != nil {
-			t.Errorf("who stayed got %v", err)
+			t.Errorf("remaining caller: error = %v, want nil", err)
 		}
 		late, done := context.WithTimeout(t.Context(), time.Millisecond)
 		defer done()
 		if _, err := reads.Do(late, "", 4, l.read); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who has no time got %v", err)
+			t.Errorf("caller without time: error = %v, want DeadlineExceeded", err)
 		}
 		if got := l.seen(); got != "[[1] [2 3] [4]]" {
-			t.Errorf("reads of %s", got)
+			t.Errorf("items of the reads = %s, want [[1] [2 3] [4]]", got)
 		}
 	})
 }
@@ -129,17 +129,17 @@ func TestErrorsAndPanicsReachEveryCaller(t *testing.T) {
 	broken := errors.New("broken")
 	_, err := reads.Do(t.Context(), "", 1, func(context.Context, []int) (int, error) { return 0, broken })
 	if !errors.Is(err, broken) {
-		t.Errorf("got %v", err)
+		t.Errorf("error = %v, want that of the read", err)
 	}
 	func() {
 		defer func() {
 			if recover() != "a bug" {
-				t.Error("the panic is lost")
+				t.Error("the caller did not panic, want the read's panic")
 			}
 		}()
 		_, _ = reads.Do(t.Context(), "", 1, func(context.Context, []int) (int, error) { panic("a bug") })
 	}()
 	if got, err := reads.Do(t.Context(), "", 1, func(context.Context, []int) (int, error) { return 7, nil }); got != 7 || err != nil {
-		t.Errorf("afterwards %d, %v", got, err)
+		t.Errorf("read after the panic = %d, %v, want 7, nil", got, err)
 	}
 }

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-const leastKey = 32 // bytes
+const minKeyBytes = 32
 
-// Keys are secrets by the names of their variables.
+// Keys lists secrets with the names of their variables.
 type Keys []struct {
 	Name   string
 	Secret Secret
 }
 
-// Check refuses keys that are short, and a key that is there twice: what is signed for one purpose must not count for
-// another. Secrets that are not set are none.
+// Check returns an error for keys that are too short and for keys that occur twice, because a signature made
+// for one purpose must not be valid for another. Secrets that are not set are skipped.
 func (k Keys) Check() error {
 	var problems []error
 	owners := map[string]string{}
@@ -24,11 +24,11 @@ func (k Keys) Check() error {
 			text := string(key)
 			owner, twice := owners[text]
 			switch {
-			case len(key) < leastKey:
-				problems = append(problems, fmt.Errorf("%s must have at least %d bytes, and so must each of several that "+
-					"are separated by commas", named.Name, leastKey))
+			case len(key) < minKeyBytes:
+				problems = append(problems, fmt.Errorf("%s must have at least %d bytes, and so must each key of a list "+
+					"separated by commas", named.Name, minKeyBytes))
 			case strings.TrimSpace(text) != text:
-				problems = append(problems, fmt.Errorf("%s begins or ends with a space: separate secrets by a comma alone",
+				problems = append(problems, fmt.Errorf("%s begins or ends with a space: separate secrets by commas without spaces",
 					named.Name))
 			case twice && owner == named.Name:
 				problems = append(problems, fmt.Errorf("%s names the same secret twice", named.Name))

@@ -12,18 +12,17 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// Validator is implemented by a config struct that checks itself; it joins all problems it finds.
+// Validator is implemented by a config struct that checks itself. Validate returns all problems, joined.
 type Validator interface {
 	Validate() error
 }
 
-// Load fills dst, a pointer to a struct with env tags, from environ ("KEY=value" pairs such as os.Environ
-// returns) under prefix ("RERUN_"), then calls Validate of every nested struct and of dst itself. A field
-// tagged absolute:"true" is read without the prefix: the names that the interface document fixes. The error
-// lists every problem, one a line.
+// Load fills dst, a pointer to a struct with env tags, from environ ("KEY=value" pairs, as os.Environ returns)
+// under prefix (such as "RERUN_"), then calls Validate of every nested struct and of dst itself. A field
+// tagged absolute:"true" is read without the prefix; its name is fixed by the interface document. The error
+// lists every problem, one per line.
 //
-// A number or a duration is never negative; the tags min and max narrow what it may be, as min:"1" for a limit that
-// must let something through.
+// Numbers and durations must not be negative; the tags min and max narrow the range, such as min:"1".
 func Load(prefix string, dst any, environ []string) error {
 	root := reflect.Indirect(reflect.ValueOf(dst))
 	values, problems := resolve(settings(root, prefix), environ)
@@ -40,7 +39,7 @@ func Load(prefix string, dst any, environ []string) error {
 	return problems
 }
 
-// setting is one variable: the name that people set, and the name that the env library reads.
+// setting is one variable: key is the name in the environment, prefixed the name that the env library reads.
 type setting struct {
 	key, prefixed string
 	field         reflect.StructField
@@ -89,8 +88,8 @@ func validate(v reflect.Value) error {
 	return errors.Join(problems...)
 }
 
-// Unknown returns the variables of environ under prefix that dst does not read: most likely misspelt. What Kubernetes
-// adds of its own is not among them. The caller warns; it does not refuse.
+// Unknown returns the variables of environ under prefix that dst does not read; they are probably misspelt.
+// Variables that Kubernetes injects are left out. The caller should warn, not fail.
 func Unknown(prefix string, dst any, environ []string) []string {
 	known := map[string]bool{}
 	walk(reflect.Indirect(reflect.ValueOf(dst)), prefix, func(s setting) { known[s.key] = true })

@@ -62,7 +62,7 @@ type limits struct {
 	Cert     string        `env:"CERT"`
 }
 
-func TestEveryValueThatDoesNotFitIsNamed(t *testing.T) {
+func TestEveryInvalidValueIsReported(t *testing.T) {
 	t.Parallel()
 	for pair, says := range map[string]string{
 		"X_WORKERS=0":                    "X_WORKERS is 0: it must be at least 1",
@@ -74,32 +74,32 @@ func TestEveryValueThatDoesNotFitIsNamed(t *testing.T) {
 		"X_SHARE=1.5":                    "X_SHARE is 1.5: it must be at most 1",
 		"X_SHARE=NaN":                    "give a number",
 		"X_SHARE=1e400":                  "give a number",
-		"X_PATIENCE=5":                   "give a duration, as 500ms or 2m",
+		"X_PATIENCE=5":                   "give a duration, such as 500ms or 2m",
 		"X_PATIENCE=-1s":                 "X_PATIENCE is -1s: it must be at least 100ms",
 		"X_LEVEL=LOUD":                   `X_LEVEL is "LOUD": `,
 		"X_ON=perhaps":                   `X_ON is "perhaps": give true or false`,
 	} {
 		err := config.Load("X_", &limits{}, []string{pair})
 		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", pair, err, says)
+			t.Errorf("Load with %s = %v, want an error with %q", pair, err, says)
 		}
 	}
 	err := config.Load("X_", &limits{}, []string{"X_WORKERS=0", "X_SHARE=2", "X_ON=perhaps"})
 	if err == nil || strings.Count(err.Error(), "\nX_") != 3 {
-		t.Errorf("not every problem a line: %v", err)
+		t.Errorf("error = %v, want three problems, one per line", err)
 	}
 	err = config.Load("RERUN_", &settings{}, []string{"RERUN_PORT=70000", "RERUN_DB_HOST=nowhere"})
 	if err == nil || !strings.Contains(err.Error(), "RERUN_PORT is 70000") || !strings.Contains(err.Error(), "HOST cannot be nowhere") {
-		t.Errorf("a value that does not fit hides what does not go together: %v", err)
+		t.Errorf("error = %v, want the invalid port and the failed check", err)
 	}
 	got := limits{}
 	if err := config.Load("X_", &got, []string{"X_WORKERS=", "X_SHARE=1", "X_PATIENCE=100ms", "X_LEVEL=DEBUG"}); err != nil ||
 		got.Workers != 4 || got.Share != 1 || got.Level != slog.LevelDebug {
-		t.Errorf("at the bounds: %+v, %v", got, err)
+		t.Errorf("values at the bounds: %+v, error %v, want them accepted", got, err)
 	}
 }
 
-func TestOnlyTheServicesOwnFilesAreOpened(t *testing.T) {
+func TestOnlyFilesOfKnownSettingsAreOpened(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "value")
 	if err := os.WriteFile(file, []byte("from a file\n"), 0o600); err != nil {
@@ -110,30 +110,30 @@ func TestOnlyTheServicesOwnFilesAreOpened(t *testing.T) {
 	err := config.Load("X_", &got, []string{"OTHER_PASSWORD_FILE=" + absent, "GPG_SECRET_FILE=" + absent, "AWS_WEB_IDENTITY_TOKEN_FILE=" + absent,
 		"X_UNKNOWN_PASSWORD_FILE=" + absent, "WEBHOOK_URL_FILE=" + file})
 	if err != nil || got.Webhook != "from a file" {
-		t.Fatalf("%+v, %v", got, err)
+		t.Fatalf("settings = %+v, error %v, want the webhook's value from its file", got, err)
 	}
-	var own limits // a setting that is itself the name of a file
+	var own limits // CERT_FILE is itself a setting, whose value is a path
 	if err := config.Load("X_", &own, []string{"X_CERT_FILE=" + absent}); err != nil || own.CertFile != absent || own.Cert != "" {
-		t.Fatalf("%+v, %v", own, err)
+		t.Fatalf("settings = %+v, error %v, want CERT_FILE as given and no CERT", own, err)
 	}
 	if err := os.WriteFile(file, make([]byte, 64<<10+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := config.Load("X_", &got, []string{"X_DB_PASSWORD_FILE=" + file}); err == nil || !strings.Contains(err.Error(), "one value alone") {
-		t.Fatalf("a large file: %v", err)
+	if err := config.Load("X_", &got, []string{"X_DB_PASSWORD_FILE=" + file}); err == nil || !strings.Contains(err.Error(), "must hold one value only") {
+		t.Fatalf("file above 64 KiB: error = %v, want it refused", err)
 	}
 }
 
-func TestWhatKubernetesInjectsIsExplained(t *testing.T) {
+func TestVariablesInjectedByKubernetesAreExplained(t *testing.T) {
 	t.Parallel()
 	injected := []string{"X_PORT=tcp://10.0.0.7:8090", "X_SERVICE_HOST=10.0.0.7", "X_SERVICE_PORT=8090", "X_SERVICE_PORT_HTTP=8090",
 		"X_PORT_8090_TCP=tcp://10.0.0.7:8090", "X_PORT_8090_TCP_PROTO=tcp", "X_PORT_8090_TCP_PORT=8090", "X_PORT_8090_TCP_ADDR=10.0.0.7"}
 	err := config.Load("X_", &settings{}, injected)
 	if err == nil || !strings.Contains(err.Error(), "enableServiceLinks: false") || !strings.Contains(err.Error(), "X_PORT is") {
-		t.Fatalf("got %v", err)
+		t.Fatalf("error = %v, want an explanation of X_PORT with enableServiceLinks", err)
 	}
 	if unknown := config.Unknown("X_", &settings{}, append(injected, "X_PROT=1")); !cmp.Equal(unknown, []string{"X_PROT"}) {
-		t.Fatalf("unknown: %v", unknown)
+		t.Fatalf("unknown variables = %v, want X_PROT only", unknown)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestLoadReportsProblems(t *testing.T) {
 			t.Parallel()
 			var got settings
 			if err := config.Load("X_", &got, environ); err == nil {
-				t.Fatal("no error")
+				t.Fatal("Load = nil, want an error")
 			}
 		})
 	}
@@ -164,12 +164,12 @@ func TestSecretsNeverPrint(t *testing.T) {
 	}
 	for _, text := range []string{b.String(), fmt.Sprintf("%v %+v %#v %s", cfg, cfg, cfg, cfg.DB.Password)} {
 		if strings.Contains(text, "s3cret") {
-			t.Fatalf("secret printed: %s", text)
+			t.Fatalf("output contains the secret: %s", text)
 		}
 	}
 	for _, want := range []string{"X_PORT", "WEBHOOK_URL", "X_DB_PASSWORD", "***"} {
 		if !strings.Contains(b.String(), want) {
-			t.Fatalf("%q missing in:\n%s", want, b.String())
+			t.Fatalf("output lacks %q:\n%s", want, b.String())
 		}
 	}
 }

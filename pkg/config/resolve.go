@@ -13,9 +13,9 @@ const (
 	mostValue  = 64 << 10 // bytes of a file with one value
 )
 
-// resolve returns what the settings are given, under the names that the env library reads: their own variables, or the
-// files that their _FILE variables name. It reports every value that does not fit. A _FILE variable of anything else on
-// the machine is left alone.
+// resolve returns the given values of the settings under the names that the env library reads. A value comes
+// from the setting's own variable or from the file that its _FILE variable names. The error lists every
+// invalid value. _FILE variables that belong to no setting are ignored.
 func resolve(all []setting, environ []string) (map[string]string, error) {
 	given := make(map[string]string, len(environ))
 	for _, pair := range environ {
@@ -38,7 +38,7 @@ func resolve(all []setting, environ []string) (map[string]string, error) {
 		if err != nil && !seen[s.key] {
 			problems = append(problems, err)
 		}
-		if seen[s.key] = true; ok && err == nil { // a value that does not fit is the default, so that the rest is checked too
+		if seen[s.key] = true; ok && err == nil { // after an invalid value the default is checked
 			values[s.prefixed] = value
 		}
 	}
@@ -50,7 +50,7 @@ func (s setting) lookUp(given map[string]string, own map[string]bool) (value str
 	fileKey := s.key + fileSuffix
 	path := given[fileKey]
 	switch {
-	case path == "" || own[fileKey]: // a setting may itself be called …_FILE
+	case path == "" || own[fileKey]: // the name of a setting may itself end in _FILE
 		return value, ok, nil
 	case ok:
 		return "", false, fmt.Errorf("both %s and %s are set: keep one", s.key, fileKey)
@@ -62,7 +62,7 @@ func (s setting) lookUp(given map[string]string, own map[string]bool) (value str
 	return value, true, nil
 }
 
-// readValue reads a mounted secret; an editor's line break at its end is not part of it.
+// readValue returns the content of a file without the line breaks at its end.
 func readValue(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func readValue(path string) (string, error) {
 		return "", err
 	}
 	if len(content) > mostValue {
-		return "", fmt.Errorf("%s holds more than %d bytes: it must hold one value alone", path, mostValue)
+		return "", fmt.Errorf("%s holds more than %d bytes: it must hold one value only", path, mostValue)
 	}
 	return strings.TrimRight(string(content), "\r\n"), nil
 }

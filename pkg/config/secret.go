@@ -11,11 +11,11 @@ const masked = "***"
 // Secret is a value that prints as *** everywhere: fmt, slog and JSON.
 type Secret string
 
-// Reveal returns the value. The name is there to be noticed in a review.
+// Reveal returns the value. Its name makes every use visible in a review.
 func (s Secret) Reveal() string { return string(s) }
 
-// Keys returns the keys of a secret that may hold several, separated by commas, as during a rotation: the first signs,
-// and what any of them signed is taken.
+// Keys returns the keys of a secret, which are separated by commas during a rotation. The first key signs;
+// signatures of all of them are accepted. It returns nil for an empty secret.
 func (s Secret) Keys() [][]byte {
 	if s == "" {
 		return nil
@@ -30,7 +30,7 @@ func (s Secret) Keys() [][]byte {
 // IsSet reports whether the secret has a value.
 func (s Secret) IsSet() bool { return s != "" }
 
-// String returns the mask, or nothing for an empty secret.
+// String returns the mask, or an empty string for an empty secret.
 func (s Secret) String() string {
 	if s == "" {
 		return ""
@@ -38,11 +38,11 @@ func (s Secret) String() string {
 	return masked
 }
 
-// GoString masks %#v.
+// GoString masks the value for %#v.
 func (s Secret) GoString() string { return s.String() }
 
-// LogValue masks slog.
+// LogValue masks the value for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalJSON masks JSON.
+// MarshalJSON masks the value in JSON.
 func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }

@@ -2,8 +2,8 @@ package config
 
 import "regexp"
 
-// What Kubernetes puts into every pod for each Service of the namespace: for a Service gateway, GATEWAY_PORT is
-// tcp://10.0.0.7:8090, which looks like a setting of ours and is none.
+// Names and values of the variables that Kubernetes injects into every pod for each Service of the namespace.
+// For a Service named gateway, GATEWAY_PORT is tcp://10.0.0.7:8090, which looks like a setting of the gateway.
 var (
 	linkName = regexp.MustCompile(
 		`_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`,
@@ -12,7 +12,7 @@ var (
 	linkValue = regexp.MustCompile(`^(tcp|udp|sctp)://`)
 )
 
-// isServiceLink reports whether Kubernetes, and no person, set the variable.
+// isServiceLink reports whether Kubernetes injected the variable.
 func isServiceLink(key, value string) bool {
 	return linkName.MatchString(key) || linkPort.MatchString(key) && linkValue.MatchString(value)
 }

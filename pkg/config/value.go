@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// check reports a value that its setting cannot take, in the words of who sets it. The env library's own messages name
-// Go's fields and types.
+// check returns an error if the setting cannot have this value, worded for the operator who sets it. The env
+// library's own messages name Go's fields and types.
 func (s setting) check(value string) error {
 	if isServiceLink(s.key, value) {
-		return fmt.Errorf("%s is %q: that is no setting but the link that Kubernetes makes for a Service of this name;"+
+		return fmt.Errorf("%s is %q: Kubernetes injected it for the Service of this name;"+
 			" set enableServiceLinks: false for the pod, or set %s yourself", s.key, value, s.key)
 	}
 	kind := s.field.Type
-	// slog.Level is a number that is written as a word.
+	// Types such as slog.Level have their own text form.
 	if own, ok := reflect.New(kind).Interface().(encoding.TextUnmarshaler); ok {
 		if err := own.UnmarshalText([]byte(value)); err != nil {
 			return fmt.Errorf("%s is %.40q: %w", s.key, value, err)
@@ -27,9 +27,9 @@ func (s setting) check(value string) error {
 	}
 	switch {
 	case kind == reflect.TypeFor[time.Duration]():
-		return inRange(s, value, "a duration, as 500ms or 2m", time.ParseDuration)
+		return inRange(s, value, "a duration, such as 500ms or 2m", time.ParseDuration)
 	case kind.Kind() == reflect.Bool:
-		return inSpelling(s, value)
+		return checkBool(s, value)
 	case kind.Kind() == reflect.Float32 || kind.Kind() == reflect.Float64:
 		return inRange(s, value, "a number", func(text string) (float64, error) { return strconv.ParseFloat(text, 64) })
 	case reflect.Int <= kind.Kind() && kind.Kind() <= reflect.Uint64:
@@ -43,14 +43,15 @@ func (s setting) check(value string) error {
 	return nil
 }
 
-func inSpelling(s setting, value string) error {
+func checkBool(s setting, value string) error {
 	if _, err := strconv.ParseBool(value); err != nil {
 		return fmt.Errorf("%s is %.40q: give true or false", s.key, value)
 	}
 	return nil
 }
 
-// inRange checks value against the tags min (0 unless given) and max, which are written as the value is.
+// inRange checks value against the tags min (default 0) and max, which are written in the same form as the
+// value.
 func inRange[T cmp.Ordered](s setting, value, form string, parse func(string) (T, error)) error {
 	got, err := parse(value)
 	if err != nil || got != got { // only NaN differs from itself

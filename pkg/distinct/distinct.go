@@ -1,29 +1,29 @@
-// Package distinct takes repetitions out of lists that callers wrote, in one pass: comparing each entry with those
-// before it would let a list of 100,000 keep a core busy for seconds.
+// Package distinct removes duplicates and excluded entries from lists in linear time. Lists come from callers;
+// comparing every pair of a list of 100,000 entries would occupy a core for seconds.
 package distinct
 
-// Of keeps the first of equal entries, in their order.
+// Of returns list without repeated entries; the first of equal entries stays, in the order of list.
 func Of[T comparable](list []T) []T {
-	once, seen := make([]T, 0, len(list)), make(map[T]struct{}, len(list))
-	for _, one := range list {
-		if _, again := seen[one]; !again {
-			seen[one] = struct{}{}
-			once = append(once, one)
+	unique, seen := make([]T, 0, len(list)), make(map[T]struct{}, len(list))
+	for _, entry := range list {
+		if _, repeated := seen[entry]; !repeated {
+			seen[entry] = struct{}{}
+			unique = append(unique, entry)
 		}
 	}
-	return once
+	return unique
 }
 
-// Without keeps the entries of list that are not among others.
+// Without returns the entries of list that are not in others, in the order of list.
 func Without[T comparable](list, others []T) []T {
-	gone := make(map[T]struct{}, len(others))
-	for _, one := range others {
-		gone[one] = struct{}{}
+	excluded := make(map[T]struct{}, len(others))
+	for _, entry := range others {
+		excluded[entry] = struct{}{}
 	}
 	var rest []T
-	for _, one := range list {
-		if _, is := gone[one]; !is {
-			rest = append(rest, one)
+	for _, entry := range list {
+		if _, found := excluded[entry]; !found {
+			rest = append(rest, entry)
 		}
 	}
 	return rest

@@ -11,17 +11,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// panics counts for the whole process: a loop is started where no registry is at hand.
+// panics is shared by the whole process, because loops are started where no registry is available.
 var panics = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "background_panics_total", Help: "Passes of background loops, and tasks after commits, that panicked; the others went on.",
+	Name: "background_panics_total", Help: "Runs of background loops and tasks after commits that panicked.",
 }, []string{"loop"})
 
-// Metrics returns what counts the panics of loops, to be registered once in the registry of the process.
+// Metrics returns the counter of panics. Register it once, in the registry of the process.
 func Metrics() prometheus.Collector { return panics }
 
-// Every calls runOnce at once and then each interval until ctx ends. Errors and panics are logged under name and do
-// not stop the loop: a loop that dies silently is worse than one that fails loudly and continues. The same error again
-// is logged once a minute.
+// Every calls runOnce at once and then after each interval until ctx ends, and returns nil. Errors and panics are
+// logged under name and do not stop the loop. A repeated error is logged once a minute.
 func Every(
 	ctx context.Context,
 	interval time.Duration,
@@ -32,7 +31,7 @@ func Every(
 	return Repeat(ctx, func() time.Duration { return interval }, log, name, runOnce)
 }
 
-// Repeat is Every with a pause that is asked for after each pass.
+// Repeat is Every with an interval that pause returns after each run.
 func Repeat(
 	ctx context.Context,
 	pause func() time.Duration,
@@ -42,22 +41,22 @@ func Repeat(
 ) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	said, repeated := "", time.Duration(0)
-	panics.WithLabelValues(name) // a series from the start, so that its first increase is seen
+	logged, repeated := "", time.Duration(0)
+	panics.WithLabelValues(name) // creates the series, so that its first increase is visible
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
 		}
-		switch err := pass(ctx, name, runOnce); {
-		case err == nil && said != "":
-			log.InfoContext(ctx, "a pass succeeded again", "loop", name)
-			said = ""
+		switch err := runRecovered(ctx, name, runOnce); {
+		case err == nil && logged != "":
+			log.InfoContext(ctx, "background loop recovered", "loop", name)
+			logged = ""
 		case err == nil || ctx.Err() != nil:
-		case err.Error() != said || repeated >= time.Minute:
-			said, repeated = err.Error(), 0
-			complain(ctx, log, name, err)
+		case err.Error() != logged || repeated >= time.Minute:
+			logged, repeated = err.Error(), 0
+			logFailure(ctx, log, name, err)
 		}
 		next := pause()
 		repeated += next
@@ -65,16 +64,16 @@ func Repeat(
 	}
 }
 
-// Guard calls work once. A panic becomes an error and is counted and logged under name, with its stack.
+// Guard calls work once. A panic is returned as an error, and counted and logged under name with its stack.
 func Guard(ctx context.Context, log *slog.Logger, name string, work func(context.Context) error) error {
-	err := pass(ctx, name, work)
+	err := runRecovered(ctx, name, work)
 	if p := (*panicError)(nil); errors.As(err, &p) {
 		logPanic(ctx, log, name, p)
 	}
 	return err
 }
 
-// panicError stands for a panic. The panic's value may hold a patient's data and goes nowhere.
+// panicError stands for a panic. The panic's value may contain patient data and is discarded.
 type panicError struct {
 	kind  string
 	stack []byte
@@ -84,7 +83,7 @@ var _ error = (*panicError)(nil)
 
 func (e *panicError) Error() string { return "panic of type " + e.kind }
 
-func pass(ctx context.Context, name string, runOnce func(context.Context) error) (err error) {
+func runRecovered(ctx context.Context, name string, runOnce func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			panics.WithLabelValues(name).Inc()
@@ -94,12 +93,12 @@ func pass(ctx context.Context, name string, runOnce func(context.Context) error)
 	return runOnce(ctx)
 }
 
-func complain(ctx context.Context, log *slog.Logger, name string, err error) {
+func logFailure(ctx context.Context, log *slog.Logger, name string, err error) {
 	if p := (*panicError)(nil); errors.As(err, &p) {
 		logPanic(ctx, log, name, p)
 		return
 	}
-	log.WarnContext(ctx, "a pass failed; the next one tries again", "loop", name, "error", err.Error())
+	log.WarnContext(ctx, "background loop failed, will retry", "loop", name, "error", err.Error())
 }
 
 func logPanic(ctx context.Context, log *slog.Logger, name string, p *panicError) {

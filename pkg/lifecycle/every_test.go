@@ -15,32 +15,32 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-func TestEveryGoesOnAfterAPanicAndCountsIt(t *testing.T) {
+func TestEveryContinuesAfterAPanicAndCountsIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var logs strings.Builder
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
 		defer cancel()
-		passes := 0
+		runs := 0
 		err := lifecycle.Every(ctx, time.Second, slog.New(slog.NewTextHandler(&logs, nil)), "panicking", func(context.Context) error {
-			if passes++; passes%2 == 1 {
+			if runs++; runs%2 == 1 {
 				panic("patient Rahul")
 			}
 			return nil
 		})
-		if err != nil || passes != 4 {
-			t.Errorf("%d passes, error %v", passes, err)
+		if err != nil || runs != 4 {
+			t.Errorf("runs = %d, error %v, want 4, nil", runs, err)
 		}
 		if n := testutil.ToFloat64(lifecycle.Metrics().(*prometheus.CounterVec).WithLabelValues("panicking")); n != 2 {
-			t.Errorf("%v panics counted", n)
+			t.Errorf("panics counted = %v, want 2", n)
 		}
 		if strings.Contains(logs.String(), "Rahul") || strings.Count(logs.String(), "background work panicked") != 2 {
-			t.Error(logs.String())
+			t.Errorf("log = %s, want two panics without their values", logs.String())
 		}
 	})
 }
 
-func TestTheNextPauseIsAskedForAfterEachPass(t *testing.T) {
+func TestRepeatCallsPauseAfterEachRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 16*time.Second)
@@ -53,12 +53,12 @@ func TestTheNextPauseIsAskedForAfterEachPass(t *testing.T) {
 			return nil
 		})
 		if diff := cmp.Diff([]time.Duration{0, 1e9, 3e9, 7e9, 15e9}, at); diff != "" || err != nil {
-			t.Error(diff, err)
+			t.Errorf("times of the runs (-want +got):\n%s\nerror %v", diff, err)
 		}
 	})
 }
 
-func TestAPanicOfARunnerStopsTheProcessInOrder(t *testing.T) {
+func TestPanicOfARunnerStopsTheGroupInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -69,16 +69,16 @@ func TestAPanicOfARunnerStopsTheProcessInOrder(t *testing.T) {
 		g.Run("broken", func(context.Context) error { panic("patient Rahul") })
 		err := g.Wait(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "broken: panic of type string") {
-			t.Errorf("ended with %v", err)
+			t.Errorf("Wait = %v, want the panic of broken", err)
 		}
 		if diff := cmp.Diff([]string{"stopped grpc", "closed database"}, j.lines); diff != "" {
-			t.Error(diff)
+			t.Errorf("order of the stop (-want +got):\n%s", diff)
 		}
 		if strings.Contains(logs.String(), "Rahul") || !strings.Contains(logs.String(), "stack=") {
-			t.Error(logs.String())
+			t.Errorf("log = %s, want a stack without the panic's value", logs.String())
 		}
 		if n := testutil.ToFloat64(lifecycle.Metrics().(*prometheus.CounterVec).WithLabelValues("broken")); n != 1 {
-			t.Errorf("%v panics counted", n)
+			t.Errorf("panics counted = %v, want 1", n)
 		}
 	})
 }

@@ -1,8 +1,8 @@
-// Package lifecycle owns the order in which a process starts and stops.
+// Package lifecycle starts and stops the parts of a process in order.
 //
-// Stopping: drain (stop saying "ready") → wait for the drain delay → stop the runners in the reverse order of
-// their addition, so loops end before the servers that were added ahead of them → close what was opened, last
-// opened first. A second Stop, an early Stop and a runner that ends by itself are all safe.
+// A stop has these steps: report not ready, wait for the drain delay, stop the runners in the reverse order of their
+// addition (so that loops end before the servers that were added before them), then run the closers, last added first.
+// The group also stops this way when a runner fails.
 package lifecycle
 
 import (
@@ -15,13 +15,13 @@ import (
 
 // Config holds the delays of a stop.
 type Config struct {
-	// DrainDelaySeconds is how long the process still serves after it says that it is not ready.
+	// DrainDelaySeconds is the time for which the process still serves after it has reported not ready.
 	DrainDelaySeconds int `env:"DRAIN_DELAY_SECONDS" envDefault:"5"`
-	// StopTimeoutSeconds bounds how long all runners together may take to end.
+	// StopTimeoutSeconds limits the time in which all runners together must end.
 	StopTimeoutSeconds int `env:"STOP_TIMEOUT_SECONDS" envDefault:"30"`
 }
 
-// Group collects what a process runs and what it opened.
+// Group holds the runners of a process and the functions that release its resources.
 type Group struct {
 	cfg     Config
 	log     *slog.Logger
@@ -45,25 +45,25 @@ type closer struct {
 // New returns an empty group.
 func New(cfg Config, log *slog.Logger) *Group { return &Group{cfg: cfg, log: log} }
 
-// OnDrain calls f as the first step of a stop.
+// OnDrain adds a function that is called as the first step of a stop.
 func (g *Group) OnDrain(f func()) { g.drains = append(g.drains, f) }
 
-// Run adds a runner: run works until its context ends and then returns once it has let go of everything.
-// A nil return or context.Canceled is a clean end; any other error stops the whole group.
+// Run adds a runner. run must work until its context ends, and return once it has released everything. A nil return or
+// context.Canceled is a clean end; any other error stops the whole group.
 func (g *Group) Run(name string, run func(context.Context) error) {
 	g.runners = append(g.runners, &runner{name: name, run: run})
 }
 
-// Close adds what has to be closed after all runners ended.
+// Close adds a function that is called after all runners have ended.
 func (g *Group) Close(name string, f func(context.Context) error) {
 	g.closers = append(g.closers, closer{name, f})
 }
 
-// Abandon closes what was opened so far, last opened first: for a start that fails half-way.
+// Abandon calls the closers added so far, last added first. It is for a start that fails half-way.
 func (g *Group) Abandon(ctx context.Context) { _ = g.closeAll(ctx) }
 
-// Wait starts all runners, waits until ctx ends or one of them fails, and stops everything. It returns the
-// first failure, nil after a clean stop.
+// Wait starts all runners, waits until ctx ends or a runner fails, and stops everything. It returns the errors of the
+// runner and of the stop, or nil after a clean stop.
 func (g *Group) Wait(ctx context.Context) error {
 	failed := make(chan error, len(g.runners))
 	for _, r := range g.runners {
@@ -73,12 +73,12 @@ func (g *Group) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 	case failure = <-failed:
-		g.log.Error("a part of the process failed; stopping", "error", failure.Error())
+		g.log.Error("runner failed, process stops", "error", failure.Error())
 	}
 	return errors.Join(failure, g.stop(context.WithoutCancel(ctx), failure == nil))
 }
 
-// start runs r. A panic stops the process as an error does: in order, and with what it holds given back.
+// start runs r in a goroutine. A panic stops the group like an error: in order, with all resources released.
 func (r *runner) start(ctx context.Context, log *slog.Logger, failed chan<- error) {
 	ctx, r.cancel = context.WithCancel(ctx)
 	r.done = make(chan struct{})
@@ -124,7 +124,7 @@ func (g *Group) closeAll(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// Pause waits for d, or returns why ctx ended before.
+// Pause waits for d. It returns the cause if ctx ends first, otherwise nil.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -37,7 +37,7 @@ func untilStopped(j *journal, name string) func(context.Context) error {
 	}
 }
 
-func TestStopGoesBackwardsAfterTheDrainDelay(t *testing.T) {
+func TestStopRunsInReverseOrderAfterTheDrainDelay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -57,12 +57,12 @@ func TestStopGoesBackwardsAfterTheDrainDelay(t *testing.T) {
 			t.Fatal(diff)
 		}
 		if waited := time.Since(start); waited != 5*time.Second {
-			t.Fatalf("waited %v", waited)
+			t.Fatalf("drain delay = %v, want 5s", waited)
 		}
 	})
 }
 
-func TestAFailingRunnerStopsTheGroupAtOnce(t *testing.T) {
+func TestFailingRunnerStopsTheGroupAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -71,7 +71,7 @@ func TestAFailingRunnerStopsTheGroupAtOnce(t *testing.T) {
 		g.Run("broken", func(context.Context) error { return errors.New("port in use") })
 		err := g.Wait(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "broken: port in use") {
-			t.Fatalf("got %v", err)
+			t.Fatalf("Wait = %v, want the error of broken", err)
 		}
 		if diff := cmp.Diff([]string{"stopped grpc"}, j.lines); diff != "" {
 			t.Fatal(diff)
@@ -79,7 +79,7 @@ func TestAFailingRunnerStopsTheGroupAtOnce(t *testing.T) {
 	})
 }
 
-func TestARunnerThatHangsIsNamed(t *testing.T) {
+func TestHangingRunnerIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -89,12 +89,12 @@ func TestARunnerThatHangsIsNamed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := g.Wait(ctx); err == nil || !strings.Contains(err.Error(), "stuck did not stop in time") {
-			t.Fatalf("got %v", err)
+			t.Fatalf("Wait = %v, want stuck named", err)
 		}
 	})
 }
 
-func TestEveryLogsALastingFailureOnceAMinuteAndItsEnd(t *testing.T) {
+func TestEveryLogsALastingFailureOnceAMinuteAndItsRecovery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
@@ -104,31 +104,31 @@ func TestEveryLogsALastingFailureOnceAMinuteAndItsEnd(t *testing.T) {
 		err := lifecycle.Every(ctx, 2*time.Second, slog.New(slog.NewTextHandler(&logs, nil)), "sweep", func(context.Context) error {
 			switch passed := time.Since(begin); {
 			case passed < 119*time.Second:
-				return errors.New("database is away")
+				return errors.New("database is unavailable")
 			case passed < 121*time.Second:
 				return errors.New("database is read-only")
 			}
 			return nil
 		})
-		got := []int{strings.Count(logs.String(), "database is away"), strings.Count(logs.String(), "database is read-only"), strings.Count(logs.String(), "succeeded again")}
+		got := []int{strings.Count(logs.String(), "database is unavailable"), strings.Count(logs.String(), "database is read-only"), strings.Count(logs.String(), "loop recovered")}
 		if err != nil || !slices.Equal(got, []int{2, 1, 1}) {
-			t.Fatalf("%v, error %v, logs:\n%s", got, err, logs.String())
+			t.Fatalf("log lines of the two errors and the recovery = %v, want [2 1 1], error %v, log:\n%s", got, err, logs.String())
 		}
 	})
 }
 
-func TestEveryGoesOnAfterAFailure(t *testing.T) {
+func TestEveryContinuesAfterAFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
 		defer cancel()
-		passes := 0
+		runs := 0
 		err := lifecycle.Every(ctx, time.Second, quiet(), "sweep", func(context.Context) error {
-			passes++
-			return errors.New("database is away")
+			runs++
+			return errors.New("database is unavailable")
 		})
-		if err != nil || passes != 4 {
-			t.Fatalf("%d passes, error %v", passes, err)
+		if err != nil || runs != 4 {
+			t.Fatalf("runs = %d, error %v, want 4, nil", runs, err)
 		}
 	})
 }

@@ -1,8 +1,8 @@
-// Package idempotency owns what makes a POST safe to repeat: a caller's key, a hash of the request and the answer, in
-// the transaction of the change itself. The change and its answer are there together or not at all, so that a request
-// which is sent again after a lost answer gets that answer, byte for byte, and changes nothing.
+// Package idempotency makes a POST safe to repeat. It stores the caller's key, a hash of the request and the response
+// in the transaction of the change itself, so that either all of them are stored or none. A request that is sent again
+// after a lost response gets the same response, byte for byte, and changes nothing.
 //
-// The table is the service's own, idempotency_<service>; the package makes it, see Schema. Keys belong to a
-// laboratory, live a day, and are remembered as hashes. A failed request leaves no key: it may be corrected and sent
-// again under the same one. The service sweeps old keys with Table.Sweep from a loop of its own.
+// The table belongs to the service and is named idempotency_<service>; the package creates it (see Schema). Keys belong
+// to a laboratory, are kept for a day, and are stored as hashes. A failed request stores no key, so it may be corrected
+// and sent again with the same key. The service must call Table.Sweep regularly to delete expired keys.
 package idempotency

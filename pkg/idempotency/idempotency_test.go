@@ -22,7 +22,7 @@ import (
 
 var morning = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 
-// bills is a service that makes bills: its change is a row, its answer the row's number.
+// bills is a service that creates bills: its change is a row, its response the row's number.
 type bills struct {
 	db    *sql.DB
 	table idempotency.Table
@@ -60,19 +60,19 @@ func request(key, body string) idempotency.Request {
 	return idempotency.Request{Key: key, Operation: "/lab.billsplit.v1.BillSplit/Split", Body: []byte(body)}
 }
 
-// add makes a bill. before runs within the transaction, after the change.
-func (b *bills) add(t *testing.T, lab int64, r idempotency.Request, before func(ctx context.Context, tx *sql.Tx) error) (answer idempotency.Answer, replayed bool, err error) {
+// add creates a bill. before runs within the transaction, after the change.
+func (b *bills) add(t *testing.T, lab int64, r idempotency.Request, before func(ctx context.Context, tx *sql.Tx) error) (answer idempotency.Response, replayed bool, err error) {
 	t.Helper()
 	s := scope(t, lab)
 	err = mysqldb.InTx(t.Context(), b.db, func(tx *sql.Tx) error {
 		var err error
-		answer, replayed, err = b.table.Once(t.Context(), tx, s, b.now, r, func() (idempotency.Answer, error) {
+		answer, replayed, err = b.table.Once(t.Context(), tx, s, b.now, r, func() (idempotency.Response, error) {
 			result, err := tx.ExecContext(t.Context(), "INSERT INTO bill (amount) VALUES (1)")
 			if err != nil {
-				return idempotency.Answer{}, err
+				return idempotency.Response{}, err
 			}
 			id, err := result.LastInsertId()
-			return idempotency.Answer{Status: 201, Body: fmt.Appendf(nil, "bill %d \x00\xff", id)}, err
+			return idempotency.Response{Status: 201, Body: fmt.Appendf(nil, "bill %d \x00\xff", id)}, err
 		})
 		if err == nil && before != nil {
 			return before(t.Context(), tx)
@@ -82,7 +82,7 @@ func (b *bills) add(t *testing.T, lab int64, r idempotency.Request, before func(
 	return answer, replayed, err
 }
 
-func (b *bills) mustAdd(t *testing.T, lab int64, r idempotency.Request) (idempotency.Answer, bool) {
+func (b *bills) mustAdd(t *testing.T, lab int64, r idempotency.Request) (idempotency.Response, bool) {
 	t.Helper()
 	answer, replayed, err := b.add(t, lab, r, nil)
 	if err != nil {
@@ -95,107 +95,107 @@ func (b *bills) requireBills(t *testing.T, want int) {
 	t.Helper()
 	var got int
 	if err := b.db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM bill").Scan(&got); err != nil || got != want {
-		t.Fatalf("%d bills, want %d, error %v", got, want, err)
+		t.Fatalf("bills = %d, want %d, error %v", got, want, err)
 	}
 }
 
-func TestARepeatedRequestGetsTheFirstAnswerByteForByte(t *testing.T) {
+func TestRepeatedRequestGetsTheFirstResponseByteForByte(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
 	first, replayed := b.mustAdd(t, 12, request("k", "body"))
 	if replayed {
-		t.Fatal("the first answer is said to be a replay")
+		t.Fatal("replayed = true for the first request, want false")
 	}
-	again, replayed := b.mustAdd(t, 12, request("k", "body"))
-	if diff := cmp.Diff(first, again); diff != "" || !replayed {
-		t.Fatalf("replayed %v, %s", replayed, diff)
+	second, replayed := b.mustAdd(t, 12, request("k", "body"))
+	if diff := cmp.Diff(first, second); diff != "" || !replayed {
+		t.Fatalf("replayed = %v, want true; response (-first +second):\n%s", replayed, diff)
 	}
 	b.requireBills(t, 1)
 }
 
-func TestAKeyServesOneRequestOfOneLaboratory(t *testing.T) {
+func TestKeyIsValidForOneRequestOfOneLaboratory(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
 	b.mustAdd(t, 12, request("k", "body"))
 	if _, _, err := b.add(t, 12, request("k", "another body"), nil); !errors.Is(err, idempotency.ErrKeyReused) {
-		t.Fatalf("another body: %v", err)
+		t.Fatalf("another body: error = %v, want ErrKeyReused", err)
 	}
 	other := request("k", "body")
 	other.Operation = "/lab.billsplit.v1.BillSplit/Undo"
 	if _, _, err := b.add(t, 12, other, nil); !errors.Is(err, idempotency.ErrKeyReused) {
-		t.Fatalf("another operation: %v", err)
+		t.Fatalf("another operation: error = %v, want ErrKeyReused", err)
 	}
 	b.requireBills(t, 1)
 	if _, replayed := b.mustAdd(t, 13, request("k", "another body")); replayed {
-		t.Fatal("a laboratory got the answer of another one")
+		t.Fatal("replayed = true for another laboratory, want false")
 	}
 	if _, replayed := b.mustAdd(t, 12, request("K", "body")); replayed {
-		t.Fatal("keys that differ by case are different")
+		t.Fatal("replayed = true for a key that differs in case, want false")
 	}
 	b.requireBills(t, 3)
 }
 
-func TestWithoutAKeyEveryRequestCounts(t *testing.T) {
+func TestRequestsWithoutAKeyAreAllExecuted(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
 	for range 2 {
 		if _, replayed := b.mustAdd(t, 12, request("", "body")); replayed {
-			t.Fatal("replayed")
+			t.Fatal("replayed = true without a key, want false")
 		}
 	}
 	b.requireBills(t, 2)
 }
 
-func TestAKeyThatIsNoneIsRefused(t *testing.T) {
+func TestInvalidKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
 	for _, key := range []string{"\xff\xfe", "a b", "a\x00b", "é", strings.Repeat("k", 256)} {
 		if _, _, err := b.add(t, 12, request(key, "body"), nil); !errors.Is(err, idempotency.ErrKeyInvalid) {
-			t.Errorf("key %q: %v", key, err)
+			t.Errorf("key %q: error = %v, want ErrKeyInvalid", key, err)
 		}
 	}
 	b.requireBills(t, 0)
 	b.mustAdd(t, 12, request(strings.Repeat("~", 255), "body"))
 }
 
-func TestOfSixteenCallersWithOneKeyOneWorks(t *testing.T) {
+func TestOnlyOneOfSixteenCallersWithOneKeyExecutes(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
 	const callers = 16
-	answers := make([]idempotency.Answer, callers)
-	var worked atomic.Int32
+	responses := make([]idempotency.Response, callers)
+	var executed atomic.Int32
 	var group sync.WaitGroup
 	for i := range callers {
 		group.Go(func() {
-			answer, replayed, err := b.add(t, 12, request("k", "body"), nil)
+			response, replayed, err := b.add(t, 12, request("k", "body"), nil)
 			if err != nil {
 				t.Error(err)
 			}
 			if !replayed {
-				worked.Add(1)
+				executed.Add(1)
 			}
-			answers[i] = answer
+			responses[i] = response
 		})
 	}
 	group.Wait()
 	b.requireBills(t, 1)
-	for i := range answers {
-		if diff := cmp.Diff(answers[0], answers[i]); diff != "" {
-			t.Errorf("caller %d: %s", i, diff)
+	for i := range responses {
+		if diff := cmp.Diff(responses[0], responses[i]); diff != "" {
+			t.Errorf("response of caller %d differs:\n%s", i, diff)
 		}
 	}
-	if worked.Load() != 1 {
-		t.Errorf("%d callers say that they worked", worked.Load())
+	if executed.Load() != 1 {
+		t.Errorf("callers that executed the request = %d, want 1", executed.Load())
 	}
 }
 
-// Half of the callers die after their change and before their commit; the server rolls them back.
-func TestCallersThatDieInBetweenLeaveNothing(t *testing.T) {
+// Half of the callers lose their connection after their change and before their commit; the server rolls them back.
+func TestCallersThatDieBeforeCommitLeaveNothing(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
-	var deaths atomic.Int32
+	var kills atomic.Int32
 	die := func(ctx context.Context, tx *sql.Tx) error {
-		if deaths.Add(1) > 8 {
+		if kills.Add(1) > 8 {
 			return nil
 		}
 		var id int64
@@ -206,11 +206,11 @@ func TestCallersThatDieInBetweenLeaveNothing(t *testing.T) {
 		return err
 	}
 	var group sync.WaitGroup
-	var answered atomic.Int32
+	var succeeded atomic.Int32
 	for range 16 {
 		group.Go(func() {
 			if _, _, err := b.add(t, 12, request("k", "body"), die); err == nil {
-				answered.Add(1)
+				succeeded.Add(1)
 			} else if !errors.Is(err, mysqldb.ErrCommitUnknown) && !mysqldb.IsUnavailable(err) {
 				t.Error(err)
 			}
@@ -218,15 +218,15 @@ func TestCallersThatDieInBetweenLeaveNothing(t *testing.T) {
 	}
 	group.Wait()
 	b.requireBills(t, 1)
-	if answered.Load() == 0 {
-		t.Fatal("no one got an answer")
+	if succeeded.Load() == 0 {
+		t.Fatal("no caller got a response, want at least one")
 	}
 	if _, replayed := b.mustAdd(t, 12, request("k", "body")); !replayed {
-		t.Fatal("the request ran again")
+		t.Fatal("replayed = false afterwards, want true")
 	}
 }
 
-func TestAFailedRequestMayBeSentAgainUnderItsKey(t *testing.T) {
+func TestFailedRequestMayBeSentAgainWithItsKey(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
 	refused := errors.New("refused")
@@ -235,32 +235,32 @@ func TestAFailedRequestMayBeSentAgainUnderItsKey(t *testing.T) {
 	}
 	b.requireBills(t, 0)
 	if _, replayed := b.mustAdd(t, 12, request("k", "corrected body")); replayed {
-		t.Fatal("replayed")
+		t.Fatal("replayed = true after a failure, want false")
 	}
 	b.requireBills(t, 1)
 }
 
-func TestAKeyIsForgottenAfterADay(t *testing.T) {
+func TestKeyExpiresAfterADay(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
 	b.mustAdd(t, 12, request("old", "body"))
 	b.now = morning.Add(idempotency.KeyAge - time.Millisecond)
 	if _, replayed := b.mustAdd(t, 12, request("old", "body")); !replayed {
-		t.Fatal("forgotten before its time")
+		t.Fatal("replayed = false before the key expired, want true")
 	}
 	b.now = morning.Add(idempotency.KeyAge)
 	if _, replayed := b.mustAdd(t, 12, request("old", "another body")); replayed {
-		t.Fatal("remembered for too long")
+		t.Fatal("replayed = true after the key expired, want false")
 	}
 	if _, replayed := b.mustAdd(t, 12, request("old", "another body")); !replayed {
-		t.Fatal("the renewed key is not remembered")
+		t.Fatal("replayed = false for the renewed key, want true")
 	}
 }
 
-func TestSweepDeletesWhatExpired(t *testing.T) {
+func TestSweepDeletesExpiredKeys(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)
-	const more = 501 // than one statement deletes
+	const more = 501 // one more than a statement deletes
 	for i := range more {
 		if _, err := b.db.ExecContext(t.Context(), "INSERT INTO idempotency_test (lab_id, key_hash, request_hash, status, response, expires_at)"+
 			" VALUES (?, REPEAT('k', 32), REPEAT('r', 32), 0, '', ?)", i+1, morning.UnixMilli()); err != nil {
@@ -270,18 +270,18 @@ func TestSweepDeletesWhatExpired(t *testing.T) {
 	b.mustAdd(t, 12_000, request("young", "body"))
 	swept, err := b.table.Sweep(t.Context(), b.db, morning)
 	if err != nil || swept != more {
-		t.Fatalf("swept %d, error %v", swept, err)
+		t.Fatalf("Sweep = %d, error %v, want %d", swept, err, more)
 	}
 	if _, replayed := b.mustAdd(t, 12_000, request("young", "body")); !replayed {
-		t.Fatal("a young key was swept")
+		t.Fatal("replayed = false for a key that has not expired, want true")
 	}
 }
 
-func TestTheTableHasItsServicesName(t *testing.T) {
+func TestInvalidTableNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "idempotency_", "bill", "idempotency_a; DROP TABLE bill", "idempotency_Bill"} {
 		if _, err := idempotency.NewTable(name); err == nil {
-			t.Errorf("%q is a table", name)
+			t.Errorf("NewTable(%q) succeeded, want an error", name)
 		}
 	}
 }

@@ -17,31 +17,31 @@ const (
 	mostAnswer = 4 << 20 // bytes of an answer
 )
 
-// ErrKeyInvalid reports that the key is not one.
+// ErrKeyInvalid is returned for an invalid key.
 var ErrKeyInvalid = apperr.New(apperr.Invalid, "IDEMPOTENCY_KEY_INVALID",
 	"the idempotency key must be 1 to 255 visible ASCII characters, for example a UUID")
 
-// ErrKeyReused reports that the key was used for something else.
+// ErrKeyReused is returned for a key that was used for another request.
 var ErrKeyReused = apperr.New(
 	apperr.Conflict,
 	"IDEMPOTENCY_KEY_REUSED",
-	"this idempotency key was used for another request in the last 24 hours: repeat that request unchanged, or take a new key",
+	"this idempotency key was used for another request in the last 24 hours: repeat that request unchanged, or use a new key",
 )
 
-// Request is what a caller sent.
+// Request is a request of a caller.
 type Request struct {
-	Key       string // the caller's; "" means that the request is not to be remembered
-	Operation string // the RPC's full name: one key cannot serve two operations
-	Body      []byte // everything that the outcome depends on, encoded the same way every time
+	Key       string // chosen by the caller; empty: the request is not stored
+	Operation string // the RPC's full name: a key is valid for one operation
+	Body      []byte // everything that the outcome depends on, with one fixed encoding
 }
 
-// Answer is what the caller gets, now and whenever the request is repeated.
-type Answer struct {
-	Status int // the service's own code for what happened; 0 will do
+// Response is returned to the caller, now and whenever the request is repeated.
+type Response struct {
+	Status int // the service's own code of the outcome; may be 0
 	Body   []byte
 }
 
-// CheckKey refuses what cannot be a key; "" means that there is none.
+// CheckKey returns ErrKeyInvalid for an invalid key. The empty key, which means none, is valid.
 func CheckKey(key string) error {
 	if len(key) > mostKey {
 		return ErrKeyInvalid
@@ -54,48 +54,48 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// Once runs work within tx unless the request was answered before, and returns the answer. replayed reports that it is
-// the one of before. Of callers with one key one works; the others wait for its commit and get its answer, or work
-// themselves when it failed. The caller must roll tx back when Once fails, and run it again on a deadlock: mysqldb.InTx
-// does both.
+// Once executes work within tx unless the request was executed before, and returns its response; replayed reports that
+// the response is a stored one. Of concurrent callers with one key one executes; the others wait for its commit and get
+// its response, or execute themselves if it failed. The caller must roll back tx when Once fails, and retry after a
+// deadlock; mysqldb.InTx does both.
 func (t Table) Once(ctx context.Context, tx *sql.Tx, scope authn.LabScope, now time.Time, request Request,
-	work func() (Answer, error)) (answer Answer, replayed bool, err error) {
+	work func() (Response, error)) (response Response, replayed bool, err error) {
 	if err := CheckKey(request.Key); err != nil {
-		return Answer{}, false, err
+		return Response{}, false, err
 	}
 	if request.Key == "" {
-		answer, err = work()
-		return answer, false, err
+		response, err = work()
+		return response, false, err
 	}
 	row := row{table: t.name, lab: scope.LabID(), key: sha256.Sum256([]byte(request.Key)), request: request.hash()}
 	before, found, err := row.claim(ctx, tx, now)
 	if found || err != nil {
 		return before, found, err
 	}
-	if answer, err = work(); err != nil {
-		return Answer{}, false, err
+	if response, err = work(); err != nil {
+		return Response{}, false, err
 	}
-	return answer, false, row.store(ctx, tx, answer)
+	return response, false, row.store(ctx, tx, response)
 }
 
-// hash covers the operation with its length, so that no two requests meet in one text.
+// hash includes the length of the operation, so that no two requests hash the same text.
 func (r Request) hash() [sha256.Size]byte {
 	text := binary.BigEndian.AppendUint32(nil, uint32(len(r.Operation))) // the name of an RPC
 	text = append(text, r.Operation...)
 	return sha256.Sum256(append(text, r.Body...))
 }
 
-// row is one key of one laboratory.
+// row is the row of one key of one laboratory.
 type row struct {
 	table        string
 	lab          int64
 	key, request [sha256.Size]byte
 }
 
-// claim locks the row of the key, making it first when it is new. found is true when an answer is there that counts.
-func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Answer, found bool, err error) {
-	// The update changes nothing; unlike a plain INSERT that fails, it waits for the row's exclusive lock, and two that
-	// wait cannot stand in each other's way.
+// claim locks the row of the key; it inserts the row if the key is new. found reports that a valid response is stored.
+func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Response, found bool, err error) {
+	// The update changes nothing. Unlike a failed plain INSERT, it waits for the row's exclusive lock, so that two waiting
+	// callers cannot deadlock.
 	expires := now.Add(KeyAge).UnixMilli()
 	result, err := tx.ExecContext(
 		ctx,
@@ -107,10 +107,10 @@ func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Answe
 		expires,
 	)
 	if err != nil {
-		return Answer{}, false, fmt.Errorf("claim a key of %s: %w", r.table, err)
+		return Response{}, false, fmt.Errorf("claim key in %s: %w", r.table, err)
 	}
 	if inserted, err := result.RowsAffected(); err != nil || inserted == 1 {
-		return Answer{}, false, err
+		return Response{}, false, err
 	}
 	var request []byte
 	var status sql.NullInt32
@@ -120,17 +120,17 @@ func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Answe
 		Scan(&request, &status, &before.Body, &expiresAt)
 	switch {
 	case err != nil:
-		return Answer{}, false, fmt.Errorf("read a key of %s: %w", r.table, err)
+		return Response{}, false, fmt.Errorf("read key in %s: %w", r.table, err)
 	case expiresAt <= now.UnixMilli() || !status.Valid:
-		return Answer{}, false, r.renew(ctx, tx, expires)
+		return Response{}, false, r.renew(ctx, tx, expires)
 	case [sha256.Size]byte(request) != r.request:
-		return Answer{}, false, ErrKeyReused
+		return Response{}, false, ErrKeyReused
 	}
 	before.Status = int(status.Int32)
 	return before, true, nil
 }
 
-// renew makes an expired key this request's.
+// renew assigns an expired key to this request.
 func (r row) renew(ctx context.Context, tx *sql.Tx, expires int64) error {
 	if _, err := tx.ExecContext(
 		ctx,
@@ -140,26 +140,26 @@ func (r row) renew(ctx context.Context, tx *sql.Tx, expires int64) error {
 		r.lab,
 		r.key[:],
 	); err != nil {
-		return fmt.Errorf("renew a key of %s: %w", r.table, err)
+		return fmt.Errorf("renew key in %s: %w", r.table, err)
 	}
 	return nil
 }
 
-func (r row) store(ctx context.Context, tx *sql.Tx, answer Answer) error {
-	if len(answer.Body) > mostAnswer {
+func (r row) store(ctx context.Context, tx *sql.Tx, response Response) error {
+	if len(response.Body) > mostAnswer {
 		return fmt.Errorf(
-			"answer for %s has %d bytes, and at most %d can be remembered",
+			"response for %s has %d bytes; the maximum is %d",
 			r.table,
-			len(answer.Body),
+			len(response.Body),
 			mostAnswer,
 		)
 	}
-	if answer.Body == nil {
-		answer.Body = []byte{} // NULL would be no answer
+	if response.Body == nil {
+		response.Body = []byte{} // NULL means that no response is stored
 	}
 	if _, err := tx.ExecContext(ctx, "UPDATE "+r.table+" SET status = ?, response = ? WHERE lab_id = ? AND key_hash = ?",
-		answer.Status, answer.Body, r.lab, r.key[:]); err != nil {
-		return fmt.Errorf("store an answer in %s: %w", r.table, err)
+		response.Status, response.Body, r.lab, r.key[:]); err != nil {
+		return fmt.Errorf("store response in %s: %w", r.table, err)
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// KeyAge is how long a key is remembered.
+// KeyAge is the time after which a key expires.
 const KeyAge = 24 * time.Hour
 
-// sweepRows bounds one statement of a sweep, so that it holds few locks and briefly.
+// sweepRows limits the rows that one statement deletes, so that it holds few locks and only briefly.
 const sweepRows = 500
 
 // Table is the table of one service.
@@ -23,7 +23,7 @@ type Table struct{ name string }
 
 var tableName = regexp.MustCompile(`^idempotency_[a-z_]{1,40}$`)
 
-// NewTable returns the table of a service: idempotency_<service>.
+// NewTable returns the table with this name, which must be idempotency_<service>.
 func NewTable(name string) (Table, error) {
 	if !tableName.MatchString(name) {
 		return Table{}, fmt.Errorf("idempotency table %q must be named idempotency_<service>", name)
@@ -37,11 +37,11 @@ func (t Table) Name() string { return t.name }
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Schema makes the table of a service, and changes it when this package does.
+// Schema returns the migrations that create and update the table of a service.
 func Schema(service string) mysqldb.Schema {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		panic(err) // the name above is wrong
+		panic(err) // the embedded folder exists
 	}
 	return mysqldb.Schema{
 		Service: service, Part: "idempotency",
@@ -49,7 +49,8 @@ func Schema(service string) mysqldb.Schema {
 	}
 }
 
-// Sweep deletes the keys of every laboratory that expired before now, a few hundred at a time, and returns how many.
+// Sweep deletes the expired keys of all laboratories, 500 per statement, and returns their number. It may run
+// concurrently with requests.
 func (t Table) Sweep(ctx context.Context, db *sql.DB, now time.Time) (int64, error) {
 	var swept int64
 	for {

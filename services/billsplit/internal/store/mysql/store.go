@@ -85,9 +85,9 @@ func (s *Store) once(
 	for range numberTries {
 		err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 			t := &transaction{tx: tx, lab: lab, guards: s.guards, locks: true}
-			answer, before, err := s.keys.Once(ctx, tx, lab, s.clock.Now(), request, func() (idempotency.Answer, error) {
+			answer, before, err := s.keys.Once(ctx, tx, lab, s.clock.Now(), request, func() (idempotency.Response, error) {
 				body, err := work(t)
-				return idempotency.Answer{Body: body}, err
+				return idempotency.Response{Body: body}, err
 			})
 			body, replayed = answer.Body, before
 			return err

@@ -70,9 +70,9 @@ func (l *locked) Once(
 	ctx context.Context, r idempotency.Request, work func() (int64, error),
 ) (id int64, replayed bool, err error) {
 	answer, replayed, err := l.store.keys.Once(ctx, l.tx, l.scope, l.store.clock.Now(), r,
-		func() (idempotency.Answer, error) {
+		func() (idempotency.Response, error) {
 			opened, err := work()
-			return idempotency.Answer{Body: []byte(strconv.FormatInt(opened, 10))}, err
+			return idempotency.Response{Body: []byte(strconv.FormatInt(opened, 10))}, err
 		})
 	if err != nil {
 		return 0, false, err

@@ -8,9 +8,9 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// table decides about addresses.
+// table decides which addresses may be reached.
 type table struct {
-	public *ssrf.Guardian // knows the special-purpose registries of IANA
+	public *ssrf.Guardian // knows IANA's special-purpose address registries
 	own    map[netip.Addr]bool
 }
 
@@ -22,7 +22,8 @@ func newTable(own []netip.Addr) *table {
 	return t
 }
 
-// check returns nil for a public address. IPv4-mapped IPv6 is judged as its IPv4.
+// check returns nil for a public address that is not this machine's, otherwise a Refusal. An IPv4-mapped IPv6 address
+// is checked as IPv4.
 func (t *table) check(addr netip.Addr) error {
 	if addr.Zone() != "" {
 		return refuse("an address with a zone is not public")
@@ -37,7 +38,8 @@ func (t *table) check(addr netip.Addr) error {
 	return nil
 }
 
-// OwnAddresses lists the addresses of this machine's interfaces: public ones must not be reached from inside.
+// OwnAddresses returns the addresses of this machine's interfaces. Public ones must not be reachable through a Client
+// either.
 func OwnAddresses() ([]netip.Addr, error) {
 	list, err := net.InterfaceAddrs()
 	if err != nil {

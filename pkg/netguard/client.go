@@ -19,21 +19,21 @@ import (
 	"time"
 )
 
-// Config sets the limits of a client; zero values take the defaults in brackets.
+// Config holds the limits of a client; zero values mean the defaults in brackets.
 type Config struct {
-	AllowHTTP bool  // also http:// URLs
+	AllowHTTP bool  // allows http:// URLs too
 	Ports     []int // allowed ports [80, 443]
-	// AllowedHosts, each host or host:port as written in the URL, are exempt from the address, port and scheme checks, for
-	// development.
+	// AllowedHosts, each host or host:port as written in the URL, are exempt from the address, port and scheme checks.
+	// They are for development.
 	AllowedHosts   []string
 	Own            []netip.Addr                // addresses of this machine, see OwnAddresses
-	Networks       []netip.Prefix              // NewTrusted: resolved addresses must lie here; empty: anywhere
+	Networks       []netip.Prefix              // NewTrusted: resolved addresses must be in these; empty: any
 	ConnectTimeout time.Duration               // [5 s]
 	TLSTimeout     time.Duration               // [5 s]
-	MaxBody        int64                       // bytes of a response that are read [16 KiB]
-	MaxHeader      int64                       // bytes of response headers [32 KiB]
-	IdlePerHost    int                         // kept connections [4]
-	TLS            func() (*tls.Config, error) // of the next connection; nil: by the system's authorities
+	MaxBody        int64                       // maximum bytes of a response body [16 KiB]
+	MaxHeader      int64                       // maximum bytes of response headers [32 KiB]
+	IdlePerHost    int                         // idle connections [4]
+	TLS            func() (*tls.Config, error) // configuration of the next connection; nil: the system's
 	Resolver       *net.Resolver               // nil: the system's
 }
 
@@ -56,12 +56,12 @@ func positive[T int | int64 | time.Duration](v, otherwise T) T {
 	return otherwise
 }
 
-// Client makes guarded exchanges. Safe for concurrent use.
+// Client sends guarded HTTP requests. It is safe for concurrent use.
 type Client struct {
 	http      *http.Client
 	transport *http.Transport
 	table     *table
-	origins   []string // non-nil: exactly these
+	origins   []string // if not nil, the only origins that may be reached
 	networks  []netip.Prefix
 	allowHTTP bool
 	ports     []int
@@ -69,13 +69,13 @@ type Client struct {
 	maxBody   int64
 }
 
-// New makes a client for URLs of strangers.
+// New returns a client for URLs from external callers.
 func New(cfg Config) *Client {
 	return build(cfg.withDefaults(), nil)
 }
 
-// NewTrusted makes a client that reaches exactly the given origins (scheme://host:port) and nothing else. The
-// caller decides whose URLs may use it.
+// NewTrusted returns a client that reaches only the given origins (scheme://host:port). The caller decides whose URLs
+// may use it.
 func NewTrusted(origins []string, cfg Config) (*Client, error) {
 	list := make([]string, 0, len(origins))
 	for _, text := range origins {
@@ -112,7 +112,7 @@ func build(cfg Config, origins []string) *Client {
 		DialContext:            c.dialer(plain, guarded),
 		TLSHandshakeTimeout:    cfg.TLSTimeout,
 		MaxResponseHeaderBytes: cfg.MaxHeader,
-		DisableCompression:     true, // the body cap then counts what is kept; a bomb stays packed
+		DisableCompression:     true, // MaxBody then also limits compressed bodies
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    cfg.IdlePerHost,
@@ -129,7 +129,8 @@ func build(cfg Config, origins []string) *Client {
 	return c
 }
 
-// encrypted makes connections with the configuration of the moment.
+// encrypted returns a dial function that encrypts each new connection with the configuration that config returns at
+// that time.
 func encrypted(
 	dial func(context.Context, string, string) (net.Conn, error), config func() (*tls.Config, error), limit time.Duration,
 ) func(context.Context, string, string) (net.Conn, error) {
@@ -158,8 +159,8 @@ func encrypted(
 	}
 }
 
-// dialer exempts hosts by the name in the URL, never by the address a name resolves to: a stranger's name that
-// points at an exempted address stays refused.
+// dialer exempts hosts by the name in the URL, never by the resolved address: an external caller's name that points at
+// an exempted address is still refused.
 func (c *Client) dialer(plain, guarded *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)
@@ -170,7 +171,7 @@ func (c *Client) dialer(plain, guarded *net.Dialer) func(context.Context, string
 	}
 }
 
-// control runs for every address that is about to be connected, after resolution.
+// control checks every resolved address before it is connected.
 func (c *Client) control(_ context.Context, network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return refuse("only TCP is allowed")
@@ -199,16 +200,16 @@ func (c *Client) exempt(host, port string) bool {
 	return slices.Contains(c.hosts, host) || (port != "" && slices.Contains(c.hosts, net.JoinHostPort(host, port)))
 }
 
-// Request is one exchange to make. URL has passed CheckURL of the same client.
+// Request is an HTTP request to send. URL must have passed CheckURL of the same client.
 type Request struct {
 	Method  string
 	URL     *url.URL
 	Header  http.Header
 	Body    []byte
-	Timeout time.Duration // the whole exchange, body included
+	Timeout time.Duration // of the whole exchange, body included
 }
 
-// Response is what is kept of the answer.
+// Response is a received response; a longer body is cut and Truncated set.
 type Response struct {
 	Status    int
 	Header    http.Header
@@ -216,37 +217,37 @@ type Response struct {
 	Truncated bool
 }
 
-// ErrUnanswered marks errors of a request that was written, whole or in part: the receiver may have acted on it.
-var ErrUnanswered = errors.New("the request was sent and not answered")
+// ErrUnanswered matches errors of a request that was written completely or in part: the receiver may have acted on it.
+var ErrUnanswered = errors.New("the request was sent, but no complete response arrived")
 
-// Do makes one exchange, which is at most one request on the wire. A 3xx is returned like any other status. Refusals
-// match ErrRefused; when the request may have been received, the error matches ErrUnanswered.
+// Do sends one request, at most once on the wire. A 3xx is returned like any other status. Refusals match ErrRefused.
+// If the receiver may have got the request, the error matches ErrUnanswered.
 func (c *Client) Do(ctx context.Context, q Request) (*Response, error) {
 	if _, err := c.CheckURL(q.URL.String()); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
-	answer, err := c.send(ctx, q)
+	raw, err := c.send(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, c.maxBody+1))
+	defer func() { _ = raw.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(raw.Body, c.maxBody+1))
 	if err != nil {
 		return nil, fmt.Errorf("read the response: %w: %w", ErrUnanswered, c.explain(err))
 	}
-	kept := &Response{Status: answer.StatusCode, Header: answer.Header, Body: body}
+	kept := &Response{Status: raw.StatusCode, Header: raw.Header, Body: body}
 	if int64(len(body)) > c.maxBody {
 		kept.Body, kept.Truncated = body[:c.maxBody], true
 	}
 	return kept, nil
 }
 
-// send repeats once when a kept connection turned out to be dead before anything was written to it.
+// send retries once if a kept connection was closed before anything was written to it.
 func (c *Client) send(ctx context.Context, q Request) (*http.Response, error) {
 	for try := 1; ; try++ {
-		var reused, written atomic.Bool // the transport's own goroutine writes them, also after an error
+		var reused, written atomic.Bool // written by the transport's goroutine, even after an error
 		trace := &httptrace.ClientTrace{
 			GotConn:      func(info httptrace.GotConnInfo) { reused.Store(info.Reused) },
 			WroteHeaders: func() { written.Store(true) },
@@ -255,10 +256,10 @@ func (c *Client) send(ctx context.Context, q Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		answer, err := c.http.Do(request)
+		response, err := c.http.Do(request)
 		switch {
 		case err == nil:
-			return answer, nil
+			return response, nil
 		case written.Load():
 			return nil, fmt.Errorf("%w: %w", ErrUnanswered, c.explain(err))
 		case !reused.Load() || try > 1 || ctx.Err() != nil:
@@ -267,12 +268,13 @@ func (c *Client) send(ctx context.Context, q Request) (*http.Response, error) {
 	}
 }
 
-// replayKey reports a header that makes the transport send a request again by itself when it is not answered.
+// replayKey reports whether a header makes the transport resend a request without a response.
 func replayKey(name string) bool { return name == "Idempotency-Key" || name == "X-Idempotency-Key" }
 
-// newRequest builds a request that the transport sends once. It would repeat a GET without a body, and anything
-// with a canonical Idempotency-Key, when a kept connection dies after the request was written: a body that cannot
-// be read twice prevents the one, another spelling of the header (names have no case on the wire) the other.
+// newRequest returns a request that the transport sends only once. When a kept connection closes after the request was
+// written, the transport would resend a GET without a body, and any request with an Idempotency-Key header. A body that
+// cannot be read twice prevents the first; the lower-case header name prevents the second (header names are
+// case-insensitive on the wire).
 func newRequest(ctx context.Context, q Request) (*http.Request, error) {
 	var body io.Reader
 	if len(q.Body) > 0 {
@@ -292,13 +294,13 @@ func newRequest(ctx context.Context, q Request) (*http.Request, error) {
 	if slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace}, q.Method) {
 		request.GetBody = nil
 		if request.Body == nil {
-			request.Body = io.NopCloser(strings.NewReader("")) // found empty and not sent
+			request.Body = io.NopCloser(strings.NewReader("")) // empty, so it is not sent
 		}
 	}
 	return request, nil
 }
 
-// explain surfaces a refusal from inside the transport's error.
+// explain returns the Refusal inside the transport's error, if there is one, otherwise err.
 func (c *Client) explain(err error) error {
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
@@ -307,5 +309,5 @@ func (c *Client) explain(err error) error {
 	return err
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }

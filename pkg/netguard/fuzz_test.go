@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-// However an address is spelt, none of the inside is accepted, and no credentials and other schemes are.
-func FuzzAnAcceptedURLLeadsOutside(f *testing.F) {
+// No notation of a private address is accepted, and no credentials or schemes other than HTTP are.
+func FuzzAcceptedURLIsPublic(f *testing.F) {
 	for _, raw := range []string{
 		"https://example.com/x?y=z", "http://127.0.0.1/", "http://0x7f000001/", "http://2130706433/", "http://[::ffff:10.0.0.1]/",
 		"https://169.254.169.254/latest", "https://user:pw@example.com/", "file:///etc/passwd", "http://localhost./", "https://①②⑦.0.0.1/",
@@ -24,12 +24,12 @@ func FuzzAnAcceptedURLLeadsOutside(f *testing.F) {
 			return
 		}
 		if u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Hostname() == "" || strings.EqualFold(u.Hostname(), "localhost") {
-			t.Errorf("accepted %q as %v", raw, u)
+			t.Errorf("accepted %q as %v, want it refused", raw, u)
 		}
 		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
 			addr = addr.Unmap()
 			if addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
-				t.Errorf("accepted %q, which is %v", raw, addr)
+				t.Errorf("accepted %q with the address %v, want it refused", raw, addr)
 			}
 		}
 	})

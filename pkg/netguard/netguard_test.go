@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-func TestLiteralAddressesThatAreNotPublicAreRefused(t *testing.T) {
+func TestNonPublicAddressesInURLsAreRefused(t *testing.T) {
 	t.Parallel()
 	client := netguard.New(netguard.Config{AllowHTTP: true, Own: []netip.Addr{netip.MustParseAddr("93.184.216.34")}})
 	for _, host := range []string{
@@ -32,26 +32,26 @@ func TestLiteralAddressesThatAreNotPublicAreRefused(t *testing.T) {
 		"[fd00:ec2::254]", "[fe80::1]", "[fec0::1]", "[ff02::1]", "[2620:4f:8000::1]", "93.184.216.34",
 	} {
 		if _, err := client.CheckURL("http://" + host + "/"); !errors.Is(err, netguard.ErrRefused) {
-			t.Errorf("%s: %v", host, err)
+			t.Errorf("CheckURL with %s: error = %v, want ErrRefused", host, err)
 		}
 		if _, err := do(t, client, "http://"+host+"/"); !errors.Is(err, netguard.ErrRefused) {
-			t.Errorf("dialling %s: %v", host, err)
+			t.Errorf("Do with %s: error = %v, want ErrRefused", host, err)
 		}
 	}
 }
 
-func TestPublicAddressesPass(t *testing.T) {
+func TestPublicAddressesAreAccepted(t *testing.T) {
 	t.Parallel()
 	client := netguard.New(netguard.Config{AllowHTTP: true})
 	for _, host := range []string{"1.1.1.1", "8.8.8.8", "100.63.255.255", "100.128.0.1", "172.15.255.255", "172.32.0.1", "198.17.255.255",
 		"198.20.0.1", "223.255.255.255", "[2606:4700:4700::1111]", "[2a00:1450::1]", "[2001:4860:4860::8888]", "[::ffff:8.8.8.8]", "example.com"} {
 		if _, err := client.CheckURL("http://" + host + "/path?x=1"); err != nil {
-			t.Errorf("%s: %v", host, err)
+			t.Errorf("CheckURL with %s: %v, want it accepted", host, err)
 		}
 	}
 }
 
-func TestURLsThatReadersDisagreeAboutAreRefused(t *testing.T) {
+func TestAmbiguousURLsAreRefused(t *testing.T) {
 	t.Parallel()
 	client := netguard.New(netguard.Config{AllowHTTP: true})
 	for _, raw := range []string{"", "ftp://example.com/", "//example.com", "http:example.com", "http://", "http://user@example.com/",
@@ -61,15 +61,15 @@ func TestURLsThatReadersDisagreeAboutAreRefused(t *testing.T) {
 		"http://example.com:22/", "http://-x.com/", "http://a..b/", "http://" + strings.Repeat("a", 64) + ".com/",
 		"http://example.com/" + strings.Repeat("a", 2048), "http://example.com/\r\nX: y", "javascript:alert(1)", "http://%31%32%37.0.0.1/"} {
 		if _, err := client.CheckURL(raw); !errors.Is(err, netguard.ErrRefused) {
-			t.Errorf("%q: %v", raw, err)
+			t.Errorf("CheckURL(%q): error = %v, want ErrRefused", raw, err)
 		}
 	}
 	if _, err := netguard.New(netguard.Config{}).CheckURL("http://example.com/"); !errors.Is(err, netguard.ErrRefused) {
-		t.Errorf("http without the setting: %v", err)
+		t.Errorf("http without AllowHTTP: error = %v, want ErrRefused", err)
 	}
 }
 
-// do makes a GET with a short deadline.
+// do sends a GET with a timeout of two seconds.
 func do(t *testing.T, c *netguard.Client, raw string) (*netguard.Response, error) {
 	t.Helper()
 	u, err := url.Parse(raw)
@@ -90,16 +90,16 @@ func exempted() *netguard.Client {
 	return netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}})
 }
 
-func TestANameThatResolvesToLoopbackIsRefusedEvenWhenThatAddressIsExempt(t *testing.T) {
+func TestNameThatResolvesToAnExemptedAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) })
 	client := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}, Ports: []int{80, 443, portOf(t, server.URL)}})
-	if answer, err := do(t, client, server.URL); err != nil || answer.Status != 200 {
-		t.Fatalf("exempted host: %v", err)
+	if response, err := do(t, client, server.URL); err != nil || response.Status != 200 {
+		t.Fatalf("exempted host: %v, want 200", err)
 	}
 	rebound := strings.Replace(server.URL, "127.0.0.1", "localhost", 1)
 	if _, err := do(t, client, rebound); !errors.Is(err, netguard.ErrRefused) {
-		t.Errorf("a name that resolves to loopback: %v", err)
+		t.Errorf("name that resolves to loopback: error = %v, want ErrRefused", err)
 	}
 }
 
@@ -116,20 +116,20 @@ func portOf(t *testing.T, raw string) int {
 	return port
 }
 
-func TestARedirectIsReturnedAndNotFollowed(t *testing.T) {
+func TestRedirectIsReturnedAndNotFollowed(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int32
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		hits.Add(1)
 		http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusFound)
 	})
-	answer, err := do(t, exempted(), server.URL)
-	if err != nil || answer.Status != http.StatusFound || hits.Load() != 1 {
-		t.Errorf("status %v, hits %d, %v", answer, hits.Load(), err)
+	response, err := do(t, exempted(), server.URL)
+	if err != nil || response.Status != http.StatusFound || hits.Load() != 1 {
+		t.Errorf("response = %v, requests = %d, error %v, want 302 after one request", response, hits.Load(), err)
 	}
 }
 
-func TestOnlySixteenKibibytesAreReadAndABombStaysPacked(t *testing.T) {
+func TestBodyIsCutAt16KiBAndStaysCompressed(t *testing.T) {
 	t.Parallel()
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)
@@ -148,14 +148,14 @@ func TestOnlySixteenKibibytesAreReadAndABombStaysPacked(t *testing.T) {
 		_, _ = w.Write(bytes.Repeat([]byte("x"), 1<<20))
 	})
 	for path, sent := range map[string]int{"/large": 1 << 20, "/bomb": packed.Len()} {
-		answer, err := do(t, exempted(), server.URL+path)
-		if err != nil || len(answer.Body) != min(16<<10, sent) || answer.Truncated != (sent > 16<<10) {
-			t.Errorf("%s: kept %d of %d bytes, %v", path, len(answer.Body), sent, err)
+		response, err := do(t, exempted(), server.URL+path)
+		if err != nil || len(response.Body) != min(16<<10, sent) || response.Truncated != (sent > 16<<10) {
+			t.Errorf("%s: kept %d of %d bytes, want at most 16 KiB, error %v", path, len(response.Body), sent, err)
 		}
 	}
 }
 
-func TestSlowBodiesAndEndlessHeadersEndAtTheLimit(t *testing.T) {
+func TestSlowBodiesAndLongHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/headers" {
@@ -172,14 +172,14 @@ func TestSlowBodiesAndEndlessHeadersEndAtTheLimit(t *testing.T) {
 	}
 	_, err = exempted().Do(t.Context(), netguard.Request{Method: "GET", URL: u, Timeout: 100 * time.Millisecond})
 	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("slow body: %v", err)
+		t.Errorf("slow body: error = %v, want DeadlineExceeded", err)
 	}
 	if _, err := do(t, exempted(), server.URL+"/headers"); err == nil {
-		t.Error("64 KiB of headers were accepted")
+		t.Error("64 KiB of headers accepted, want an error")
 	}
 }
 
-func TestATrustedClientReachesItsOriginsOnly(t *testing.T) {
+func TestTrustedClientReachesItsOriginsOnly(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) })
 	other := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) })
@@ -187,13 +187,13 @@ func TestATrustedClientReachesItsOriginsOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := do(t, client, server.URL+"/x"); err != nil || answer.Status != 204 {
-		t.Errorf("its origin: %v", err)
+	if response, err := do(t, client, server.URL+"/x"); err != nil || response.Status != 204 {
+		t.Errorf("request to its origin: %v, want 204", err)
 	}
 	for _, raw := range []string{other.URL, strings.Replace(server.URL, "http:", "https:", 1), "http://1.1.1.1/",
 		strings.Replace(server.URL, "127.0.0.1", "localhost", 1)} {
 		if _, err := do(t, client, raw); !errors.Is(err, netguard.ErrRefused) {
-			t.Errorf("%s: %v", raw, err)
+			t.Errorf("request to %s: error = %v, want ErrRefused", raw, err)
 		}
 	}
 	outside, err := netguard.NewTrusted([]string{server.URL}, netguard.Config{Networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
@@ -201,21 +201,21 @@ func TestATrustedClientReachesItsOriginsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := do(t, outside, server.URL); !errors.Is(err, netguard.ErrRefused) {
-		t.Errorf("an origin that resolves outside its networks: %v", err)
+		t.Errorf("origin outside Networks: error = %v, want ErrRefused", err)
 	}
 	for _, bad := range []string{"http://*.example.com", "http://example.com/path", "example.com", "http://u@example.com"} {
 		if _, err := netguard.NewTrusted([]string{bad}, netguard.Config{}); err == nil {
-			t.Errorf("origin %q was accepted", bad)
+			t.Errorf("origin %q accepted, want an error", bad)
 		}
 	}
 }
 
-func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) {
+func TestProxyEnvironmentIsIgnored(t *testing.T) {
 	var proxied atomic.Bool
 	proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { proxied.Store(true); w.WriteHeader(200) })
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("http_proxy", proxy.URL)
 	if _, err := do(t, netguard.New(netguard.Config{AllowHTTP: true}), "http://10.1.2.3/"); !errors.Is(err, netguard.ErrRefused) || proxied.Load() {
-		t.Errorf("proxied %v, %v", proxied.Load(), err)
+		t.Errorf("proxy used = %v, error %v, want no proxy and ErrRefused", proxied.Load(), err)
 	}
 }

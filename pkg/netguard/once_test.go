@@ -14,7 +14,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-// dropper answers the first request of each connection and hangs up on the second one after it has read it.
+// dropper starts a server that responds to the first request of each connection and closes the connection after reading
+// the second.
 func dropper(t *testing.T) (address string, requests *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,7 +52,7 @@ func serveOnce(conn net.Conn, requests *atomic.Int64) {
 	}
 }
 
-func TestAnExchangeIsOneRequestEvenWhenAKeptConnectionDies(t *testing.T) {
+func TestRequestIsNotRepeatedWhenAKeptConnectionCloses(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		for _, body := range []string{"", `{"a":1}`} {
@@ -66,17 +67,17 @@ func TestAnExchangeIsOneRequestEvenWhenAKeptConnectionDies(t *testing.T) {
 					t.Fatal(err)
 				}
 				if _, err := client.Do(t.Context(), q); !errors.Is(err, netguard.ErrUnanswered) {
-					t.Errorf("the error is %v", err)
+					t.Errorf("second request: error = %v, want ErrUnanswered", err)
 				}
 				if got := requests.Load(); got != 2 {
-					t.Errorf("%d requests for 2 exchanges", got)
+					t.Errorf("requests received = %d, want 2", got)
 				}
 			})
 		}
 	}
 }
 
-func TestARefusedConnectionIsNoRequest(t *testing.T) {
+func TestRefusedConnectionIsNotErrUnanswered(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -87,6 +88,6 @@ func TestARefusedConnectionIsNoRequest(t *testing.T) {
 	_, err = client.Do(t.Context(), netguard.Request{Method: http.MethodPost, URL: &url.URL{Scheme: "http", Host: l.Addr().String()},
 		Body: []byte("{}"), Timeout: 5 * time.Second})
 	if err == nil || errors.Is(err, netguard.ErrUnanswered) {
-		t.Errorf("the error is %v", err)
+		t.Errorf("error = %v, want one other than ErrUnanswered", err)
 	}
 }

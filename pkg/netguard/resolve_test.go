@@ -12,11 +12,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-// nameserver answers every question with the next address of its list, and again with the last.
+// nameserver responds to each query with the next address of its list; the last one is repeated.
 type nameserver struct {
 	net.PacketConn
 
-	mu   sync.Mutex // guards list and asked
+	mu   sync.Mutex // guards list and used
 	list []netip.Addr
 	used map[netip.Addr]bool
 }
@@ -53,7 +53,7 @@ func (s *nameserver) serve() {
 	}
 }
 
-// answer repeats the question and adds the address when the question is of its kind (A or AAAA).
+// answer returns the response to a query. It contains the address if the query is of its type (A or AAAA).
 func (s *nameserver) answer(query []byte) []byte {
 	end := 12
 	for query[end] != 0 {
@@ -62,7 +62,7 @@ func (s *nameserver) answer(query []byte) []byte {
 	end += 5
 	kind := binary.BigEndian.Uint16(query[end-4:])
 	out := append([]byte{}, query[:end]...)
-	out[2], out[3] = 0x84, 0                        // an authoritative answer
+	out[2], out[3] = 0x84, 0                        // an authoritative response
 	copy(out[4:12], []byte{0, 1, 0, 0, 0, 0, 0, 0}) // one question, no answer yet
 	addr := s.next(kind)
 	if !addr.IsValid() {
@@ -90,24 +90,25 @@ func (s *nameserver) next(kind uint16) netip.Addr {
 	return addr
 }
 
-// A name may resolve to anything, and to something else the next time: what counts is the address that is dialled.
-func TestNamesThatResolveToAddressesThatAreNotPublicAreRefusedAtTheDial(t *testing.T) {
+// A name may resolve to any address, and to another one the next time: the check applies to the address that is
+// dialled.
+func TestNamesThatResolveToNonPublicAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "0.0.0.0", "192.0.2.1", "198.18.0.1", "::1", "::ffff:127.0.0.1",
 		"::127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "fd00:ec2::254", "fe80::1", "fec0::1", "100::1", "3fff::1"} {
 		names := startNameserver(t, address)
 		client := netguard.New(netguard.Config{AllowHTTP: true, Resolver: names.resolver(), AllowedHosts: []string{address}})
 		if _, err := client.CheckURL("http://rebound.example.com/"); err != nil {
-			t.Fatalf("the name itself is fine: %v", err)
+			t.Fatalf("CheckURL of the name: %v, want it accepted", err)
 		}
 		if _, err := do(t, client, "http://rebound.example.com/"); !errors.Is(err, netguard.ErrRefused) {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("name with address %s: error = %v, want ErrRefused", address, err)
 		}
 		names.mu.Lock()
-		asked := len(names.used)
+		used := len(names.used)
 		names.mu.Unlock()
-		if asked == 0 {
-			t.Errorf("%s was never asked for", address)
+		if used == 0 {
+			t.Errorf("address %s was never resolved, want a query", address)
 		}
 	}
 }

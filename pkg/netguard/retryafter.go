@@ -8,7 +8,8 @@ import (
 
 const maxRetryAfter = time.Hour
 
-// RetryAfter reads the header's seconds or date, at most an hour; zero when there is none.
+// RetryAfter returns the wait of the Retry-After header, in seconds or as a date, capped at an hour; zero if the header
+// is missing or invalid.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil {

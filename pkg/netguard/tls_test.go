@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// platform is a listener of a service that shows the certificate of files. Answers end their connections.
+// platform starts a service with the certificate of files; each response closes its connection.
 func platform(t *testing.T, files tlsfiles.Config) (url string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -36,13 +36,13 @@ func platform(t *testing.T, files tlsfiles.Config) (url string) {
 	return "https://" + listener.Addr().String()
 }
 
-func TestATrustedClientTrustsTheAuthorityOfItsFilesAlone(t *testing.T) {
+func TestTrustedClientTrustsOnlyTheCAOfItsFiles(t *testing.T) {
 	t.Parallel()
 	ours, theirs := certificates.Made(t, "ours"), certificates.Made(t, "theirs")
 	until, folder := time.Now().Add(time.Hour), t.TempDir()
 	server := tlsfiles.Config(ours.Member(t, folder, until, ours))
 	client := tlsfiles.Config(ours.Member(t, t.TempDir(), until, ours))
-	stranger := tlsfiles.Config(theirs.Member(t, t.TempDir(), until, theirs))
+	foreign := tlsfiles.Config(theirs.Member(t, t.TempDir(), until, theirs))
 	url := platform(t, server)
 	reach := func(files tlsfiles.Config) error {
 		c, err := netguard.NewTrusted([]string{url}, netguard.Config{TLS: files.Client()})
@@ -54,13 +54,13 @@ func TestATrustedClientTrustsTheAuthorityOfItsFilesAlone(t *testing.T) {
 		return err
 	}
 	if err := reach(client); err != nil {
-		t.Errorf("a service of the same authority: %v", err)
+		t.Errorf("service of the same CA: %v, want success", err)
 	}
-	if err := reach(stranger); err == nil {
-		t.Error("a certificate of another authority was trusted")
+	if err := reach(foreign); err == nil {
+		t.Error("certificate of another CA was trusted, want an error")
 	}
 	if err := reach(tlsfiles.Config{}); err == nil {
-		t.Error("a certificate that the system does not know was trusted")
+		t.Error("certificate unknown to the system was trusted, want an error")
 	}
 	kept, err := netguard.NewTrusted([]string{url}, netguard.Config{TLS: client.Client()})
 	if err != nil {
@@ -76,7 +76,7 @@ func TestATrustedClientTrustsTheAuthorityOfItsFilesAlone(t *testing.T) {
 	} {
 		rotate()
 		if _, err := do(t, kept, url+"/x"); err != nil {
-			t.Errorf("step %d of a rotation: %v", step, err)
+			t.Errorf("step %d of a rotation: %v, want success", step, err)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func folderOf(files tlsfiles.Config) string {
 	return strings.TrimSuffix(files.CA, string(os.PathSeparator)+"ca.pem")
 }
 
-func TestTheNameOfTheServerIsChecked(t *testing.T) {
+func TestServerNameIsChecked(t *testing.T) {
 	t.Parallel()
 	ours := certificates.Made(t, "ours")
 	files := tlsfiles.Config(ours.Member(t, t.TempDir(), time.Now().Add(time.Hour), ours))
@@ -102,6 +102,6 @@ func TestTheNameOfTheServerIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := do(t, client, url+"/x"); err == nil || !strings.Contains(err.Error(), "127.0.0.2") {
-		t.Errorf("a certificate for 127.0.0.1 was taken for 127.0.0.2: %v", err)
+		t.Errorf("request to 127.0.0.2 with a certificate for 127.0.0.1: error = %v, want one that names 127.0.0.2", err)
 	}
 }

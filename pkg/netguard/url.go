@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// MaxURLLength is the longest accepted URL in bytes.
+// MaxURLLength is the maximum length of an accepted URL in bytes.
 const MaxURLLength = 2048
 
-// ErrRefused is in the chain of every refusal by policy: trying again cannot help.
+// ErrRefused matches every refusal by policy; a retry cannot succeed.
 var ErrRefused = errors.New("refused by network policy")
 
-// Refusal tells people why a destination is not allowed.
+// Refusal is the error for a destination that is not allowed. Why states the reason for users.
 type Refusal struct{ Why string }
 
-// Error is the sentence for people.
+// Error returns the reason.
 func (r *Refusal) Error() string { return r.Why }
 
-// Is makes every Refusal match ErrRefused.
+// Is reports a match with ErrRefused.
 func (r *Refusal) Is(target error) bool { return target == ErrRefused }
 
 func refuse(why string) error { return &Refusal{Why: why} }
 
-// CheckURL parses raw and refuses what can never be delivered: the friendly early answer. The address check at
-// dial time is the one that protects.
+// CheckURL parses raw and returns a Refusal for a URL that can never be requested. It gives callers an early error; the
+// protection is the address check when the connection is made.
 func (c *Client) CheckURL(raw string) (*url.URL, error) {
 	u, err := parse(raw)
 	if err != nil {
@@ -106,8 +106,8 @@ func port(u *url.URL) int {
 	return n
 }
 
-// checkHost refuses spellings that resolvers read differently: trailing dots, zones, non-ASCII, numbers that
-// are not a dotted quad.
+// checkHost refuses notations that resolvers interpret differently: trailing dots, zones, non-ASCII characters, and
+// numbers that are not a dotted quad.
 func checkHost(host string) error {
 	if strings.ContainsRune(host, '%') {
 		return refuse("the URL's host must not hold a zone or percent-encoding")
@@ -146,7 +146,7 @@ func hostLabel(label string) bool {
 	return true
 }
 
-// Origin is scheme://host:port of u, lower case, the port always written.
+// Origin returns scheme://host:port of u in lower case, always with the port.
 func Origin(u *url.URL) string {
 	host := strings.ToLower(u.Hostname())
 	if strings.Contains(host, ":") {
@@ -155,14 +155,14 @@ func Origin(u *url.URL) string {
 	return strings.ToLower(u.Scheme) + "://" + host + ":" + strconv.Itoa(port(u))
 }
 
-// ParseOrigin reads an origin of a configuration: scheme://host[:port], no path, no wildcard.
+// ParseOrigin parses an origin from a configuration: scheme://host[:port], without a path or wildcard.
 func ParseOrigin(text string) (string, error) {
 	u, err := parse(text)
 	if err != nil {
 		return "", err
 	}
 	if (u.Path != "" && u.Path != "/") || u.RawQuery != "" || strings.Contains(u.Host, "*") {
-		return "", refuse("an origin is scheme://host:port and nothing more")
+		return "", refuse("an origin must be scheme://host:port only")
 	}
 	return Origin(u), nil
 }

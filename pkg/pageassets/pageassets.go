@@ -1,4 +1,5 @@
-// Package pageassets owns what pages share: the stylesheet and the icon of all, and the script of those of the gateway.
+// Package pageassets contains the files that pages share: the stylesheet and the icon of all pages, and the script of
+// the gateway's pages.
 package pageassets
 
 import (
@@ -9,5 +10,5 @@ import (
 //go:embed lab.css lab.js icon.svg
 var files embed.FS
 
-// Files returns them.
+// Files returns the embedded files.
 func Files() fs.FS { return files }

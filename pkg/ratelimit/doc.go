@@ -1,7 +1,7 @@
-// Package ratelimit owns the platform's sliding windows: of one subject never more than the limit pass in any window,
-// and the one that is refused learns how long to wait. Redis counts for all processes together, Local for one process,
-// Failover for both, so that limits hold while Redis is unavailable. A window is half-open: what passed exactly one
-// window ago no longer counts.
+// Package ratelimit implements the platform's sliding-window rate limits: within any window at most limit attempts of a
+// key are allowed, and a refused caller learns how long to wait. Redis counts for all processes together, Local for one
+// process, and Failover combines both, so that limits hold while Redis is unavailable. A window is half-open: an
+// attempt exactly one window ago no longer counts.
 package ratelimit
 
 import (
@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Decision is the answer to one attempt.
+// Decision is the result of one attempt.
 type Decision struct {
 	Allowed    bool
-	Remaining  int           // how many more may pass now
-	RetryAfter time.Duration // when refused: how long until the next may pass, more than zero
+	Remaining  int           // further attempts allowed now
+	RetryAfter time.Duration // if refused: time until the next attempt is allowed, more than zero
 }
 
-// check refuses limits that nothing could ever pass.
+// check returns an error for limits that would never allow an attempt.
 func check(limit int, window time.Duration) error {
 	if limit < 1 || window < time.Millisecond {
-		return errors.New("rate limit: the limit must be at least 1 and the window a millisecond")
+		return errors.New("rate limit: the limit must be at least 1 and the window at least 1ms")
 	}
 	return nil
 }

@@ -8,50 +8,50 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// Limiter decides about attempts.
+// Limiter allows or refuses attempts. It must be safe for concurrent use.
 type Limiter interface {
 	Allow(ctx context.Context, key string, limit int, window time.Duration) (Decision, error)
 }
 
-// FailoverConfig says how long a shared limiter may be waited for.
+// FailoverConfig holds the timeouts of a Failover.
 type FailoverConfig struct {
-	// Patience is how long an attempt waits for the shared limiter.
-	Patience time.Duration
-	// Rest is how long the shared limiter is not asked after it failed.
-	Rest time.Duration
-	// Failed hears of every failure; it may be nil.
+	// Timeout limits the wait for the shared limiter.
+	Timeout time.Duration
+	// Cooldown is the time for which the shared limiter is skipped after a failure.
+	Cooldown time.Duration
+	// Failed is called with every failure of the shared limiter; it may be nil.
 	Failed func(error)
 }
 
-// Failover asks this process's own memory first and then a shared limiter. While the shared one does not answer, memory
-// decides alone, and knows what passed before. So one process never lets more than the limit pass in any window,
-// whatever fails meanwhile; several processes without the shared limiter let that many pass each.
+// Failover consults the memory of this process and then a shared limiter. While the shared limiter fails, only the
+// memory decides; it also counts the attempts that were allowed before. One process therefore never allows more than
+// the limit in any window; without the shared limiter, several processes may allow that many each.
 type Failover struct {
-	cfg    FailoverConfig
-	shared Limiter
-	local  *Local
-	clock  clock.Clock
-	rests  atomic.Int64 // until when the shared limiter is not asked, nanoseconds since the epoch
+	cfg     FailoverConfig
+	shared  Limiter
+	local   *Local
+	clock   clock.Clock
+	skipped atomic.Int64 // end of the time for which the shared limiter is skipped, in Unix nanoseconds
 }
 
-// NewFailover returns a limiter over a shared one and the memory of this process.
+// NewFailover returns a limiter over shared and the memory of this process.
 func NewFailover(cfg FailoverConfig, shared Limiter, c clock.Clock) *Failover {
 	return &Failover{cfg: cfg, shared: shared, local: NewLocal(c), clock: c}
 }
 
-// Allow decides; the only error is that of a limit or window that makes no sense.
+// Allow counts an attempt of key. It returns an error only for an invalid limit or window.
 func (f *Failover) Allow(ctx context.Context, key string, limit int, window time.Duration) (Decision, error) {
 	if err := check(limit, window); err != nil {
 		return Decision{}, err
 	}
 	s := subject{key, window}
 	own, id := f.local.take(s, limit)
-	if !own.Allowed || f.clock.Now().UnixNano() < f.rests.Load() {
+	if !own.Allowed || f.clock.Now().UnixNano() < f.skipped.Load() {
 		return own, nil
 	}
-	shared, err := f.ask(ctx, key, limit, window)
+	shared, err := f.allowShared(ctx, key, limit, window)
 	if err != nil {
-		return own, nil //nolint:nilerr // memory has decided
+		return own, nil //nolint:nilerr // the memory has decided
 	}
 	if !shared.Allowed {
 		f.local.giveBack(s, id)
@@ -60,32 +60,32 @@ func (f *Failover) Allow(ctx context.Context, key string, limit int, window time
 	return shared, nil
 }
 
-// ask waits for the shared limiter no longer than its patience, also for a client that does not look at its context. An
-// attempt that is given up may still count there.
-func (f *Failover) ask(ctx context.Context, key string, limit int, window time.Duration) (Decision, error) {
-	asking, cancel := context.WithTimeout(ctx, f.cfg.Patience)
+// allowShared calls the shared limiter and waits at most the timeout, even if its client ignores the context. An
+// attempt that times out may still be counted there.
+func (f *Failover) allowShared(ctx context.Context, key string, limit int, window time.Duration) (Decision, error) {
+	limited, cancel := context.WithTimeout(ctx, f.cfg.Timeout)
 	defer cancel()
-	answered := make(chan answer, 1)
+	results := make(chan result, 1)
 	go func() {
-		decision, err := f.shared.Allow(asking, key, limit, window)
-		answered <- answer{decision, err}
+		decision, err := f.shared.Allow(limited, key, limit, window)
+		results <- result{decision, err}
 	}()
-	var a answer
+	var r result
 	select {
-	case a = <-answered:
-	case <-asking.Done():
-		a.err = asking.Err()
+	case r = <-results:
+	case <-limited.Done():
+		r.err = limited.Err()
 	}
-	if a.err != nil && ctx.Err() == nil {
-		f.rests.Store(f.clock.Now().Add(f.cfg.Rest).UnixNano())
+	if r.err != nil && ctx.Err() == nil {
+		f.skipped.Store(f.clock.Now().Add(f.cfg.Cooldown).UnixNano())
 		if f.cfg.Failed != nil {
-			f.cfg.Failed(a.err)
+			f.cfg.Failed(r.err)
 		}
 	}
-	return a.decision, a.err
+	return r.decision, r.err
 }
 
-type answer struct {
+type result struct {
 	decision Decision
 	err      error
 }

@@ -9,15 +9,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// Local counts in the memory of one process: at most the limit's number of times for each subject that was seen within
-// its window.
+// Local counts in the memory of one process. Per key it keeps at most limit entries, and only within the window.
 type Local struct {
 	clock clock.Clock
 
-	mu       sync.Mutex            // guards what follows
-	subjects map[subject][]passing // oldest first
+	mu       sync.Mutex          // guards the fields below
+	subjects map[subject][]entry // oldest first
 	tidied   time.Time
-	next     uint64 // the id of the next passing
+	next     uint64 // the id of the next entry
 }
 
 type subject struct {
@@ -25,17 +24,17 @@ type subject struct {
 	window time.Duration
 }
 
-type passing struct {
+type entry struct {
 	id uint64
 	at time.Time
 }
 
-// NewLocal returns a limiter of this process.
+// NewLocal returns a limiter for this process.
 func NewLocal(c clock.Clock) *Local {
-	return &Local{clock: c, subjects: map[subject][]passing{}, tidied: c.Now()}
+	return &Local{clock: c, subjects: map[subject][]entry{}, tidied: c.Now()}
 }
 
-// Allow lets the attempt of key pass when fewer than limit passed within window.
+// Allow allows an attempt of key if fewer than limit were allowed within window.
 func (l *Local) Allow(_ context.Context, key string, limit int, window time.Duration) (Decision, error) {
 	if err := check(limit, window); err != nil {
 		return Decision{}, err
@@ -44,7 +43,7 @@ func (l *Local) Allow(_ context.Context, key string, limit int, window time.Dura
 	return decision, nil
 }
 
-// take decides, and returns the id under which a passing can be given back.
+// take is Allow for a subject; it also returns the id with which giveBack undoes it.
 func (l *Local) take(s subject, limit int) (Decision, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,18 +55,18 @@ func (l *Local) take(s subject, limit int) (Decision, uint64) {
 		return Decision{RetryAfter: s.window - now.Sub(passed[len(passed)-limit].at)}, 0
 	}
 	l.next++
-	l.subjects[s] = append(passed, passing{l.next, now})
+	l.subjects[s] = append(passed, entry{l.next, now})
 	return Decision{Allowed: true, Remaining: limit - len(passed) - 1}, l.next
 }
 
-// giveBack forgets a passing that someone else refused.
+// giveBack removes an entry whose attempt the shared limiter has refused.
 func (l *Local) giveBack(s subject, id uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.subjects[s] = slices.DeleteFunc(l.subjects[s], func(p passing) bool { return p.id == id })
+	l.subjects[s] = slices.DeleteFunc(l.subjects[s], func(e entry) bool { return e.id == id })
 }
 
-// tidy drops subjects that nothing is known of any more, at most once a window.
+// tidy removes subjects without entries in their window, at most once per window.
 func (l *Local) tidy(now time.Time, window time.Duration) {
 	if now.Sub(l.tidied) < window {
 		return
@@ -80,8 +79,8 @@ func (l *Local) tidy(now time.Time, window time.Duration) {
 	}
 }
 
-// within returns those that passed less than a window ago.
-func within(passed []passing, now time.Time, window time.Duration) []passing {
+// within returns the entries less than a window old.
+func within(passed []entry, now time.Time, window time.Duration) []entry {
 	for len(passed) > 0 && now.Sub(passed[0].at) >= window {
 		passed = passed[1:]
 	}

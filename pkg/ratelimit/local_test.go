@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/property"
 )
 
-// naive is the rule written down: every passing is kept for ever and counted again each time.
+// naive is the specification: it keeps every allowed attempt and counts all of them each time.
 type naive struct{ passed map[string][]time.Time }
 
 func (n *naive) allow(key string, now time.Time, limit int, window time.Duration) ratelimit.Decision {
@@ -26,16 +26,16 @@ func (n *naive) allow(key string, now time.Time, limit int, window time.Duration
 		n.passed[key] = append(n.passed[key], now)
 		return ratelimit.Decision{Allowed: true, Remaining: limit - len(inside) - 1}
 	}
-	free := inside[len(inside)-limit].Add(window) // then limit-1 are left inside
+	free := inside[len(inside)-limit].Add(window) // then limit-1 are left in the window
 	return ratelimit.Decision{RetryAfter: free.Sub(now)}
 }
 
-// moment is a clock that a test moves.
+// moment is a clock that a test sets.
 type moment struct{ now time.Time }
 
 func (m *moment) Now() time.Time { return m.now }
 
-func TestTheLimiterOfAProcessDecidesAsTheRuleDoes(t *testing.T) {
+func TestLocalMatchesTheSpecification(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
 		at := &moment{time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)}
@@ -48,13 +48,13 @@ func TestTheLimiterOfAProcessDecidesAsTheRuleDoes(t *testing.T) {
 			want := model.allow(key, at.now, limit, time.Second)
 			got, err := limiter.Allow(t.Context(), key, limit, time.Second)
 			if err != nil || got != want {
-				t.Fatalf("%s at %s with limit %d: %+v, %v; want %+v", key, at.now, limit, got, err, want)
+				t.Fatalf("key %s at %s with limit %d: %+v, error %v; want %+v", key, at.now, limit, got, err, want)
 			}
 		}
 	})
 }
 
-func TestWhoWaitsAsToldPasses(t *testing.T) {
+func TestAttemptAfterRetryAfterIsAllowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		limiter := ratelimit.NewLocal(clock.System{})
@@ -67,21 +67,21 @@ func TestWhoWaitsAsToldPasses(t *testing.T) {
 		}
 		for range 3 {
 			if !attempt().Allowed {
-				t.Fatal("refused below the limit")
+				t.Fatal("attempt below the limit refused, want it allowed")
 			}
 			time.Sleep(5 * time.Second)
 		}
 		refused := attempt()
 		if refused.Allowed || refused.RetryAfter != 45*time.Second {
-			t.Fatalf("the fourth: %+v", refused)
+			t.Fatalf("fourth attempt: %+v, want it refused with 45s", refused)
 		}
 		time.Sleep(refused.RetryAfter - time.Nanosecond)
 		if attempt().Allowed {
-			t.Fatal("passed a moment before the time that was told")
+			t.Fatal("attempt 1ns before RetryAfter allowed, want it refused")
 		}
 		time.Sleep(time.Nanosecond)
 		if !attempt().Allowed {
-			t.Fatal("refused at the time that was told")
+			t.Fatal("attempt at RetryAfter refused, want it allowed")
 		}
 	})
 }

@@ -16,10 +16,10 @@ import (
 
 const prefix = "test:rate:"
 
-// span is when an attempt that passed was on its way: Redis counted it in between.
+// span bounds the time at which Redis counted an allowed attempt.
 type span struct{ from, to time.Time }
 
-func TestNoWindowHoldsMoreThanTheLimitWhoeverAsksAndHoweverOften(t *testing.T) {
+func TestNoWindowAllowsMoreThanTheLimit(t *testing.T) {
 	t.Parallel()
 	limiter := ratelimit.New(quick(t).Client(), prefix)
 	const limit, window = 10, 200 * time.Millisecond
@@ -52,9 +52,9 @@ func TestNoWindowHoldsMoreThanTheLimitWhoeverAsksAndHoweverOften(t *testing.T) {
 	}
 	wait.Wait()
 	if len(spans) < 5*limit {
-		t.Fatalf("only %d passed", len(spans))
+		t.Fatalf("allowed attempts = %d, want %d", len(spans), 5*limit)
 	}
-	// Redis counted in the order of some times within the spans: any limit+1 of them were a window apart.
+	// Redis counted each attempt at some time within its span, so any limit+1 of them must be a window apart.
 	slices.SortFunc(spans, func(a, b span) int { return a.to.Compare(b.to) })
 	for i := limit; i < len(spans); i++ {
 		from := spans[i].from
@@ -64,12 +64,12 @@ func TestNoWindowHoldsMoreThanTheLimitWhoeverAsksAndHoweverOften(t *testing.T) {
 			}
 		}
 		if took := spans[i].to.Sub(from); took < window {
-			t.Fatalf("%d passed within %s", limit+1, took)
+			t.Fatalf("%d attempts allowed within %s, want at most the limit", limit+1, took)
 		}
 	}
 }
 
-func TestASubjectCostsAtMostTheLimitAndIsForgotten(t *testing.T) {
+func TestKeyHoldsAtMostLimitEntriesAndExpires(t *testing.T) {
 	t.Parallel()
 	client := quick(t).Client()
 	limiter := ratelimit.New(client, prefix)
@@ -80,17 +80,17 @@ func TestASubjectCostsAtMostTheLimitAndIsForgotten(t *testing.T) {
 	}
 	keys, err := client.Keys(t.Context(), "*").Result()
 	if err != nil || len(keys) != 1 || keys[0] != prefix+"user:60000" {
-		t.Fatalf("keys %q, %v", keys, err)
+		t.Fatalf("keys = %q, error %v, want one with prefix, key and window", keys, err)
 	}
 	if n := client.ZCard(t.Context(), keys[0]).Val(); n != 5 {
-		t.Errorf("%d entries are kept", n)
+		t.Errorf("entries = %d, want 5", n)
 	}
 	if left := client.PTTL(t.Context(), keys[0]).Val(); left <= 0 || left > 61*time.Second {
-		t.Errorf("the key ends in %s", left)
+		t.Errorf("time to live = %s, want at most 61s", left)
 	}
 }
 
-// put notes that someone passed at a time.
+// put records an allowed attempt at a time.
 func put(t *testing.T, client *redis.Client, key string, at time.Time) {
 	t.Helper()
 	stamp := strconv.FormatInt(at.UnixMicro(), 10)
@@ -99,7 +99,7 @@ func put(t *testing.T, client *redis.Client, key string, at time.Time) {
 	}
 }
 
-func TestTheTimeToWaitIsThatOfTheOneWhoMustLeave(t *testing.T) {
+func TestRetryAfterIsTheExpiryOfTheBlockingEntry(t *testing.T) {
 	t.Parallel()
 	client := quick(t).Client()
 	limiter := ratelimit.New(client, prefix)
@@ -111,12 +111,12 @@ func TestTheTimeToWaitIsThatOfTheOneWhoMustLeave(t *testing.T) {
 		decision, err := limiter.Allow(t.Context(), "user", limit, time.Minute)
 		elapsed := time.Since(now)
 		if err != nil || decision.Allowed || decision.RetryAfter > wait || decision.RetryAfter < wait-elapsed {
-			t.Errorf("with limit %d: %+v, %v; want %s", limit, decision, err, wait)
+			t.Errorf("with limit %d: %+v, error %v; want RetryAfter %s", limit, decision, err, wait)
 		}
 	}
 }
 
-func TestAServerClockThatJumpsNeitherOpensNorLocks(t *testing.T) {
+func TestClockJumpNeitherOpensNorLocksTheLimit(t *testing.T) {
 	t.Parallel()
 	client := quick(t).Client()
 	limiter := ratelimit.New(client, prefix)
@@ -130,28 +130,28 @@ func TestAServerClockThatJumpsNeitherOpensNorLocks(t *testing.T) {
 	}
 	decision, err := limiter.Allow(t.Context(), "slower replica", 3, time.Minute)
 	if err != nil || decision.Allowed || decision.RetryAfter > time.Minute {
-		t.Errorf("after three, one of them stamped by a faster clock: %+v, %v", decision, err)
+		t.Errorf("after three attempts, one stamped by a faster clock: %+v, error %v, want it refused for at most a minute", decision, err)
 	}
-	// No two passings may have one stamp: the second would not count.
+	// No two attempts may have the same stamp: the second would not count.
 	var stamps []string
 	for i := range int64(3) {
 		stamps = append(stamps, strconv.FormatInt(ahead.UnixMicro()+i, 10))
 	}
 	if got := client.ZRange(t.Context(), prefix+"slower replica:60000", 0, -1).Val(); !slices.Equal(got, stamps) {
-		t.Errorf("stamps %v, want %v", got, stamps)
+		t.Errorf("stamps = %v, want %v", got, stamps)
 	}
 	decision, err = limiter.Allow(t.Context(), "wrong clock", 1, time.Minute)
 	if err != nil || !decision.Allowed {
-		t.Errorf("after a stamp of the next hour: %+v, %v", decision, err)
+		t.Errorf("after a stamp in the next hour: %+v, error %v, want it allowed", decision, err)
 	}
 }
 
-func TestARedisThatIsGoneIsAnError(t *testing.T) {
+func TestUnavailableRedisIsAnError(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	limiter := ratelimit.New(server.Client(), prefix)
 	server.Kill()
 	if decision, err := limiter.Allow(t.Context(), "user", 1, time.Minute); err == nil || decision.Allowed {
-		t.Fatalf("got %+v, %v", decision, err)
+		t.Fatalf("decision = %+v, error %v, want an error and no permission", decision, err)
 	}
 }

@@ -15,29 +15,29 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-// limiters are all that decide; each passes the same suite.
+// limiters returns a constructor of each implementation; all of them run the same suite.
 func limiters() map[string]func(*testing.T) ratelimit.Limiter {
 	return map[string]func(*testing.T) ratelimit.Limiter{
 		"local":   func(*testing.T) ratelimit.Limiter { return ratelimit.NewLocal(clock.System{}) },
 		"redis":   func(t *testing.T) ratelimit.Limiter { return ratelimit.New(quick(t).Client(), prefix) },
 		"cluster": func(t *testing.T) ratelimit.Limiter { return ratelimit.New(cluster(t), prefix) },
 		"failover": func(t *testing.T) ratelimit.Limiter {
-			cfg := ratelimit.FailoverConfig{Patience: 20 * time.Second, Rest: time.Second, Failed: func(err error) { t.Error(err) }}
+			cfg := ratelimit.FailoverConfig{Timeout: 20 * time.Second, Cooldown: time.Second, Failed: func(err error) { t.Error(err) }}
 			return ratelimit.NewFailover(cfg, ratelimit.New(quick(t).Client(), prefix), clock.System{})
 		},
-		"failover, shared one away": func(t *testing.T) ratelimit.Limiter {
-			return ratelimit.NewFailover(ratelimit.FailoverConfig{Patience: time.Second, Rest: time.Hour}, away{}, clock.System{})
+		"failover, shared one unavailable": func(t *testing.T) ratelimit.Limiter {
+			return ratelimit.NewFailover(ratelimit.FailoverConfig{Timeout: time.Second, Cooldown: time.Hour}, unavailable{}, clock.System{})
 		},
 	}
 }
 
-// quick is a Redis that does not wait for the disk.
+// quick starts a Redis that does not sync to disk.
 func quick(t *testing.T, extra ...string) *redistest.Server {
 	t.Helper()
 	return redistest.Start(t, append([]string{"--appendfsync", "no"}, extra...)...)
 }
 
-// cluster is a client of a cluster of one node.
+// cluster returns a client of a cluster of one node.
 func cluster(t *testing.T) redis.UniversalClient {
 	t.Helper()
 	server := quick(t, "--cluster-enabled", "yes")
@@ -53,28 +53,28 @@ func cluster(t *testing.T) redis.UniversalClient {
 	for client.Set(ctx, "ready", 1, time.Second).Err() != nil {
 		select {
 		case <-ctx.Done():
-			t.Fatal("the cluster does not come up")
+			t.Fatal("cluster is not ready after 20s")
 		case <-ticker.C:
 		}
 	}
 	return client
 }
 
-type away struct{}
+type unavailable struct{}
 
-func (away) Allow(context.Context, string, int, time.Duration) (ratelimit.Decision, error) {
+func (unavailable) Allow(context.Context, string, int, time.Duration) (ratelimit.Decision, error) {
 	return ratelimit.Decision{}, errors.New("connection refused")
 }
 
 func TestEveryLimiter(t *testing.T) {
 	t.Parallel()
 	suite := map[string]func(*testing.T, ratelimit.Limiter){
-		"lets exactly the limit of many pass":           exactlyTheLimit,
-		"keeps subjects and windows apart":              apart,
-		"stays exact when the limit falls and rises":    fallsAndRises,
-		"counts down and tells when the next may pass":  countsDown,
-		"refuses limits and windows that make no sense": noSense,
-		"lets pass again who waits as long as was told": waits,
+		"allows exactly the limit":                   exactlyTheLimit,
+		"separates keys and windows":                 apart,
+		"stays exact when the limit falls and rises": fallsAndRises,
+		"counts down and returns RetryAfter":         countsDown,
+		"refuses invalid limits and windows":         noSense,
+		"allows an attempt after RetryAfter":         waits,
 	}
 	for name, open := range limiters() {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestEveryLimiter(t *testing.T) {
 	}
 }
 
-// attempt attempts for a subject of the test's own.
+// attempt makes an attempt with a key that no other test uses.
 func attempt(t *testing.T, l ratelimit.Limiter, key string, limit int, window time.Duration) ratelimit.Decision {
 	t.Helper()
 	decision, err := l.Allow(t.Context(), t.Name()+key, limit, window)
@@ -102,7 +102,7 @@ func attempt(t *testing.T, l ratelimit.Limiter, key string, limit int, window ti
 
 func exactlyTheLimit(t *testing.T, l ratelimit.Limiter) {
 	const limit, processes, each = 37, 40, 5
-	var passed, told atomic.Int64
+	var passed, refused atomic.Int64
 	var wait sync.WaitGroup
 	for range processes {
 		wait.Go(func() {
@@ -114,14 +114,14 @@ func exactlyTheLimit(t *testing.T, l ratelimit.Limiter) {
 				case decision.Allowed:
 					passed.Add(1)
 				case decision.RetryAfter > 0 && decision.RetryAfter <= time.Hour:
-					told.Add(1)
+					refused.Add(1)
 				}
 			}
 		})
 	}
 	wait.Wait()
-	if passed.Load() != limit || told.Load() != processes*each-limit {
-		t.Fatalf("%d of %d passed, %d were told when to come again", passed.Load(), limit, told.Load())
+	if passed.Load() != limit || refused.Load() != processes*each-limit {
+		t.Fatalf("allowed = %d, want %d; refused with RetryAfter = %d, want the others", passed.Load(), limit, refused.Load())
 	}
 }
 
@@ -130,10 +130,10 @@ func apart(t *testing.T, l ratelimit.Limiter) {
 		attempt(t, l, "user", 1, time.Hour)
 	}
 	if !attempt(t, l, "neighbour", 1, time.Hour).Allowed {
-		t.Error("a neighbour is refused")
+		t.Error("attempt with another key refused, want it allowed")
 	}
 	if !attempt(t, l, "user", 1, time.Minute).Allowed {
-		t.Error("another window is refused")
+		t.Error("attempt with another window refused, want it allowed")
 	}
 }
 
@@ -143,7 +143,7 @@ func fallsAndRises(t *testing.T, l ratelimit.Limiter) {
 		allowed bool
 	}{{3, true}, {3, true}, {1, false}, {2, false}, {3, true}, {3, false}, {4, true}, {1, false}, {4, false}} {
 		if decision := attempt(t, l, "user", step.limit, time.Hour); decision.Allowed != step.allowed {
-			t.Fatalf("attempt %d with limit %d: %+v", i, step.limit, decision)
+			t.Fatalf("attempt %d with limit %d: %+v, want allowed = %v", i, step.limit, decision, step.allowed)
 		}
 	}
 }
@@ -151,20 +151,20 @@ func fallsAndRises(t *testing.T, l ratelimit.Limiter) {
 func countsDown(t *testing.T, l ratelimit.Limiter) {
 	for _, remaining := range []int{2, 1, 0} {
 		if got := attempt(t, l, "user", 3, time.Hour); got != (ratelimit.Decision{Allowed: true, Remaining: remaining}) {
-			t.Fatalf("%+v, want %d remaining", got, remaining)
+			t.Fatalf("decision = %+v, want %d remaining", got, remaining)
 		}
 	}
 	if got := attempt(t, l, "user", 3, time.Hour); got.Allowed || got.Remaining != 0 || got.RetryAfter <= 59*time.Minute || got.RetryAfter > time.Hour {
-		t.Fatalf("the fourth: %+v", got)
+		t.Fatalf("fourth attempt: %+v, want it refused with RetryAfter of about an hour", got)
 	}
 }
 
 func noSense(t *testing.T, l ratelimit.Limiter) {
 	if _, err := l.Allow(t.Context(), "user", 0, time.Minute); err == nil {
-		t.Error("limit 0 is taken")
+		t.Error("limit 0 accepted, want an error")
 	}
 	if _, err := l.Allow(t.Context(), "user", 1, 0); err == nil {
-		t.Error("window 0 is taken")
+		t.Error("window 0 accepted, want an error")
 	}
 }
 
@@ -177,11 +177,11 @@ func waits(t *testing.T, l ratelimit.Limiter) {
 		if decision.Allowed {
 			return
 		}
-		told := time.NewTimer(decision.RetryAfter)
+		timer := time.NewTimer(decision.RetryAfter)
 		select {
 		case <-ctx.Done():
-			t.Fatal("no one passes again")
-		case <-told.C:
+			t.Fatal("no attempt allowed within 20s, want one after RetryAfter")
+		case <-timer.C:
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-func TestSubjectsThatStayAwayAreForgotten(t *testing.T) {
+func TestUnusedSubjectsAreRemoved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		limiter := NewLocal(clock.System{})
@@ -17,15 +17,15 @@ func TestSubjectsThatStayAwayAreForgotten(t *testing.T) {
 			limiter.take(subject{strconv.Itoa(i), time.Minute}, 5)
 		}
 		time.Sleep(time.Minute)
-		limiter.take(subject{"present", time.Minute}, 5)
+		limiter.take(subject{"active", time.Minute}, 5)
 		if len(limiter.subjects) != 1 {
-			t.Fatalf("%d subjects are remembered", len(limiter.subjects))
+			t.Fatalf("subjects kept = %d, want 1", len(limiter.subjects))
 		}
 		for range 1000 {
-			limiter.take(subject{"present", time.Minute}, 5)
+			limiter.take(subject{"active", time.Minute}, 5)
 		}
-		if n := len(limiter.subjects[subject{"present", time.Minute}]); n != 5 {
-			t.Fatalf("%d passings are remembered", n)
+		if n := len(limiter.subjects[subject{"active", time.Minute}]); n != 5 {
+			t.Fatalf("entries kept = %d, want 5", n)
 		}
 	})
 }

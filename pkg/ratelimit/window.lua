@@ -1,11 +1,12 @@
--- One attempt of one subject. KEYS[1]: sorted set of those that passed, scored by their time. ARGV: limit, window in microseconds.
--- Returns {1, how many more may pass} or {0, microseconds until the next may pass}.
+-- Counts one attempt of one subject. KEYS[1]: sorted set of the allowed attempts, scored by their time. ARGV: limit,
+-- window in microseconds.
+-- Returns {1, further attempts allowed} or {0, microseconds until the next attempt is allowed}.
 local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
 
--- Times of a subject only rise, so that each is its own member, also where a replica with a slower clock took over. A time beyond
--- the window comes from a clock that was wrong: counting from it would lock the subject out until then.
+-- Times of a subject only increase, so that each is a unique member, even after a failover to a replica with a slower
+-- clock. A time beyond the window comes from a wrong clock; counting from it would lock the subject until then.
 local newest = redis.call('ZREVRANGE', KEYS[1], 0, 0)[1]
 if newest and tonumber(newest) > now + window then
   redis.call('DEL', KEYS[1])

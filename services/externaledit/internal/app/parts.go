@@ -33,7 +33,7 @@ const (
 
 func newServer(s *service.Service, cfg Config, p parts, relay *outbox.Relay, editor *editing.UseCase) *grpcapi.Server {
 	limits := limit.New(ratelimit.NewFailover(ratelimit.FailoverConfig{
-		Patience: limitPatience, Rest: limitRest,
+		Timeout: limitPatience, Cooldown: limitRest,
 		Failed: func(err error) { s.Log.Warn("rate limits are kept by this process alone", "error", err) },
 	}, ratelimit.New(p.cache, "externaledit:rate:"), s.Clock))
 	return grpcapi.New(grpcapi.Deps{

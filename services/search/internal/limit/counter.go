@@ -25,7 +25,7 @@ const (
 func NewCounter(shared ratelimit.Limiter, m *Metrics, log *slog.Logger, c clock.Clock) Counter {
 	var warned atomic.Int64 // when, nanoseconds since the epoch
 	return ratelimit.NewFailover(ratelimit.FailoverConfig{
-		Patience: counterPatience, Rest: counterRest,
+		Timeout: counterPatience, Cooldown: counterRest,
 		Failed: func(err error) {
 			m.failovers.Inc()
 			now, last := c.Now().UnixNano(), warned.Load()

@@ -68,8 +68,8 @@ func (b *builder) openMailbox() error {
 func (b *builder) openHandlers() error {
 	d := &b.cfg.Delivery
 	b.pacer = pace.New(ratelimit.NewFailover(ratelimit.FailoverConfig{
-		Patience: ratePatience,
-		Rest:     rateRest,
+		Timeout:  ratePatience,
+		Cooldown: rateRest,
 		Failed:   func(err error) { b.Log.Warn("rates are counted in this process alone for a while", "error", err) },
 	}, ratelimit.New(b.client, "tq:rate:"), b.Clock))
 	b.circuits = circuit.New(b.gate)

@@ -2,14 +2,14 @@ package elastic
 
 import "sync"
 
-// Repeats are a share of what is asked, with a few in reserve: when every call fails, repeating all of them would
-// multiply the load of an engine that has too much already.
+// Retries may be at most a share of all calls, with a small reserve: when every call fails, retrying all of them would
+// multiply the load of an overloaded engine.
 const (
 	budgetShare   = 0.1
 	budgetReserve = 10
 )
 
-// budget says how many calls may be repeated. Safe for concurrent use.
+// budget limits retries to a share of the calls. It is safe for concurrent use.
 type budget struct {
 	mu   sync.Mutex
 	left float64 // guarded by mu
@@ -17,14 +17,14 @@ type budget struct {
 
 func newBudget() *budget { return &budget{left: budgetReserve} }
 
-// called notes one call.
+// called adds the share of one call to the budget.
 func (b *budget) called() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.left = min(budgetReserve, b.left+budgetShare)
 }
 
-// take allows one repeat, or refuses it.
+// take takes one retry from the budget; it returns false if none is left.
 func (b *budget) take() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -35,7 +35,7 @@ func (b *budget) take() bool {
 	return true
 }
 
-// giveBack undoes a take: nothing was repeated.
+// giveBack returns a retry that was taken and not used.
 func (b *budget) giveBack() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -24,30 +24,30 @@ const (
 	firstDelay  = 100 * time.Millisecond
 )
 
-// Deps are what a client is given.
+// Deps holds the dependencies of a client.
 type Deps struct {
-	Tracers trace.TracerProvider // nil: no traces
-	// CaptureSearches puts the bodies of searches into spans. They hold what people searched for: off in
+	Tracers trace.TracerProvider // nil turns traces off
+	// CaptureSearches puts the bodies of searches into spans. They contain what users searched for, so it is off in
 	// production. Bodies of writes are never captured.
 	CaptureSearches bool
-	// Roll returns a number in [0,1) that spreads repeats; nil: no spread.
+	// Roll returns a random number in [0,1) that spreads retries over time; nil means no spread.
 	Roll func() float64
 }
 
-// Client speaks to one cluster. Safe for concurrent use.
+// Client sends requests to one cluster. It is safe for concurrent use.
 type Client struct {
 	base    *elasticsearch.BaseClient
 	tracing elastictransport.Instrumentation // nil: off
 	pool    *http.Transport
-	several bool // nodes to ask
+	several bool // the cluster has more than one address
 	retries int
 	budget  *budget
 	timeout time.Duration
 	roll    func() float64
 }
 
-// Open returns a client. It does not connect: an engine that is unavailable makes the service not ready, it does not
-// end it. The caller ends it with Close.
+// Open returns a client without connecting: an unavailable engine makes the service not ready, but does not stop it.
+// The caller must close the client.
 func Open(cfg Config, deps Deps) (*Client, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -88,40 +88,40 @@ func Open(cfg Config, deps Deps) (*Client, error) {
 	return c, nil
 }
 
-// Timeout returns the bound of one attempt: what the server is told to wait for must be shorter.
+// Timeout returns the limit of one attempt. A timeout that is passed to the server must be shorter.
 func (c *Client) Timeout() time.Duration { return c.timeout }
 
-// Close ends the idle connections.
+// Close closes the idle connections.
 func (c *Client) Close() error {
 	c.pool.CloseIdleConnections()
 	return nil
 }
 
-// Ping asks the engine whether it answers. For readiness.
+// Ping returns an error if the engine does not respond. It is the readiness check.
 func (c *Client) Ping(ctx context.Context) error {
 	return c.Do(ctx, Call{Name: "ping", Method: http.MethodHead, Path: "/"}, nil)
 }
 
-// Call is one request.
+// Call describes one request.
 type Call struct {
-	Name   string // of the endpoint, as spans call it: "bulk", "search", "indices.create"
+	Name   string // the endpoint's name in spans: "bulk", "search", "indices.create"
 	Method string
-	Path   string // escaped, with the leading slash
+	Path   string // escaped, with a leading slash
 	Query  url.Values
-	Body   []byte // JSON, or lines of JSON for a bulk; nil: none
-	// Repeat says that sending it twice does the same as sending it once. It is then sent again after a lost
-	// connection and after 502, 503 and 504, at most MaxRetries times, and while repeats are a small part of all calls.
+	Body   []byte // JSON, or lines of JSON for a bulk; nil for none
+	// Repeat marks a request as idempotent. It is retried after a lost connection and after 502, 503 and 504, at most
+	// MaxRetries times and within the retry budget.
 	Repeat bool
-	// Patience bounds an attempt that may be repeated at another node: one that hangs must not take all of the caller's
-	// time. 0, or a cluster with one address: the client's timeout alone.
-	Patience time.Duration
+	// AttemptTimeout limits an attempt that can be retried at another node, so that a hanging node does not use up
+	// the caller's time. Zero, or a cluster with one address, means the client's timeout.
+	AttemptTimeout time.Duration
 }
 
-// Do sends call and decodes the answer into out, a pointer for encoding/json or a func(io.Reader) error; nil
-// ignores the answer. An answer that is not 2xx is an *Error; every other error is one of transport, after which
-// no one knows whether the request was carried out.
+// Do sends call and decodes the response into out: a pointer for encoding/json, a func(io.Reader) error, or nil to
+// ignore the response. A response other than 2xx is returned as an *Error. After any other error it is unknown whether
+// the engine executed the request.
 func (c *Client) Do(ctx context.Context, call Call, out any) error {
-	if c.tracing != nil && trace.SpanContextFromContext(ctx).IsValid() { // calls of loops belong to no request
+	if c.tracing != nil && trace.SpanContextFromContext(ctx).IsValid() { // calls of background loops are not traced
 		ctx = c.tracing.Start(ctx, call.Name)
 		defer c.tracing.Close(ctx)
 	}
@@ -133,30 +133,30 @@ func (c *Client) Do(ctx context.Context, call Call, out any) error {
 	return err
 }
 
-// repeat makes attempts until one is answered, or may not be repeated. Anyone who is impatient has paid for the next
-// attempt.
+// repeat makes attempts until one succeeds or may not be retried. An attempt with the shorter limit takes its retry
+// from the budget beforehand.
 func (c *Client) repeat(ctx context.Context, call Call, out any) error {
 	for n := 0; ; n++ {
 		last := n >= c.retries || !call.Repeat
-		impatient := c.several && call.Patience > 0 && !last && c.budget.take()
+		shorter := c.several && call.AttemptTimeout > 0 && !last && c.budget.take()
 		limit := c.timeout
-		if impatient {
-			limit = min(limit, call.Patience)
+		if shorter {
+			limit = min(limit, call.AttemptTimeout)
 		}
 		err := c.attempt(ctx, call, limit, out)
 		if last || !repeatable(err) {
-			if impatient {
+			if shorter {
 				c.budget.giveBack()
 			}
 			return err
 		}
-		if !impatient && !c.budget.take() || lifecycle.Pause(ctx, c.delay(n)) != nil {
+		if !shorter && !c.budget.take() || lifecycle.Pause(ctx, c.delay(n)) != nil {
 			return err
 		}
 	}
 }
 
-// delay is between half and all of 100 ms, 200 ms, 400 ms, …
+// delay returns a random time between half and all of 100 ms, 200 ms, 400 ms, …
 func (c *Client) delay(n int) time.Duration {
 	return time.Duration(float64(firstDelay) * math.Exp2(float64(n)) * (0.5 + c.roll()/2))
 }
@@ -220,19 +220,19 @@ func decode(name string, body io.Reader, out any) error {
 		err = json.NewDecoder(body).Decode(out)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: read answer: %w", name, err)
+		return fmt.Errorf("%s: read response: %w", name, err)
 	}
 	return nil
 }
 
-// drain reads what is left of a short answer, so that its connection can be used again.
+// drain reads the rest of a short response, so that its connection can be reused.
 func drain(body io.Reader) {
 	_, _ = io.CopyN(io.Discard, body, 64<<10)
 }
 
-var errTooLarge = errors.New("the answer is larger than 64 MiB: ask for less at once")
+var errTooLarge = errors.New("the response is larger than 64 MiB; request less at once")
 
-// capped is an io.LimitReader that says when it cuts.
+// capped is an io.LimitReader that returns errTooLarge at its limit.
 type capped struct {
 	from io.Reader
 	left int64

@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/elastic"
 )
 
-// open starts a scripted server and a client on it.
+// open starts a server with handler and returns a client for it.
 func open(t testing.TB, deps elastic.Deps, handler http.HandlerFunc, change ...func(*elastic.Config)) *elastic.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,22 +43,22 @@ func open(t testing.TB, deps elastic.Deps, handler http.HandlerFunc, change ...f
 	return client
 }
 
-func TestAnAnswerIsDecoded(t *testing.T) {
+func TestResponseIsDecoded(t *testing.T) {
 	t.Parallel()
 	client := open(t, elastic.Deps{}, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.String() != "/user_details/_search?routing=12" || r.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("request %s %s", r.URL, r.Header)
+			t.Errorf("request = %s %s, want the query routing=12 and JSON", r.URL, r.Header)
 		}
 		_, _ = io.Copy(w, r.Body)
 	})
 	var out struct{ A int }
 	call := elastic.Call{Name: "search", Method: http.MethodPost, Path: "/user_details/_search", Query: map[string][]string{"routing": {"12"}}, Body: []byte(`{"a":7}`)}
 	if err := client.Do(t.Context(), call, &out); err != nil || out.A != 7 {
-		t.Fatalf("out %+v, error %v", out, err)
+		t.Fatalf("out = %+v, error %v, want A = 7", out, err)
 	}
 }
 
-func TestARefusalIsTypedAndKeepsItsReasonToItself(t *testing.T) {
+func TestErrorResponseIsTypedAndItsReasonIsNotPrinted(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
@@ -68,13 +68,13 @@ func TestARefusalIsTypedAndKeepsItsReasonToItself(t *testing.T) {
 	}{
 		"an error object": {404, `{"error":{"root_cause":[{"type":"index_not_found_exception","reason":"secret"}],"type":"index_not_found_exception","reason":"secret"},"status":404}`,
 			elastic.Error{Call: "x", Status: 404, Type: "index_not_found_exception", Cause: "index_not_found_exception", Reason: "secret"},
-			"x: the search engine answered 404 index_not_found_exception"},
+			"x: status 404 from the search engine: index_not_found_exception"},
 		"a cause of another type": {429, `{"error":{"root_cause":[{"type":"circuit_breaking_exception"}],"type":"search_phase_execution_exception","reason":"secret"},"status":429}`,
 			elastic.Error{Call: "x", Status: 429, Type: "search_phase_execution_exception", Cause: "circuit_breaking_exception", Reason: "secret"},
-			"x: the search engine answered 429 search_phase_execution_exception (circuit_breaking_exception)"},
-		"a sentence":   {400, `{"error":"secret"}`, elastic.Error{Call: "x", Status: 400, Reason: "secret"}, "x: the search engine answered 400"},
-		"nothing":      {413, ``, elastic.Error{Call: "x", Status: 413}, "x: the search engine answered 413"},
-		"a proxy page": {502, `<html>secret</html>`, elastic.Error{Call: "x", Status: 502}, "x: the search engine answered 502"},
+			"x: status 429 from the search engine: search_phase_execution_exception (circuit_breaking_exception)"},
+		"a sentence":   {400, `{"error":"secret"}`, elastic.Error{Call: "x", Status: 400, Reason: "secret"}, "x: status 400 from the search engine"},
+		"nothing":      {413, ``, elastic.Error{Call: "x", Status: 413}, "x: status 413 from the search engine"},
+		"a proxy page": {502, `<html>secret</html>`, elastic.Error{Call: "x", Status: 502}, "x: status 502 from the search engine"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,19 +85,19 @@ func TestARefusalIsTypedAndKeepsItsReasonToItself(t *testing.T) {
 			err := client.Do(t.Context(), elastic.Call{Name: "x", Method: http.MethodGet, Path: "/x"}, nil)
 			var got *elastic.Error
 			if !errors.As(err, &got) || *got != c.want {
-				t.Fatalf("error %+v, want %+v", got, c.want)
+				t.Fatalf("error = %+v, want %+v", got, c.want)
 			}
 			if got.Error() != c.text {
-				t.Errorf("text %q, want %q", got, c.text)
+				t.Errorf("Error() = %q, want %q", got, c.text)
 			}
 			if !elastic.IsStatus(err, c.status) || (c.want.Type != "" && !elastic.IsType(err, c.want.Type)) {
-				t.Error("IsStatus and IsType do not know it")
+				t.Error("IsStatus or IsType = false, want true")
 			}
 		})
 	}
 }
 
-func TestOnlyWhatMayBeRepeatedIsRepeated(t *testing.T) {
+func TestOnlyIdempotentCallsAreRetried(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status int
@@ -107,7 +107,7 @@ func TestOnlyWhatMayBeRepeatedIsRepeated(t *testing.T) {
 		"an overloaded proxy, repeatable":     {503, true, 3},
 		"an overloaded proxy, not repeatable": {503, false, 1},
 		"an overloaded engine":                {429, true, 1},
-		"a mistake":                           {400, true, 1},
+		"a bad request":                       {400, true, 1},
 		"a lost connection, repeatable":       {0, true, 3},
 		"a lost connection, not repeatable":   {0, false, 1},
 	} {
@@ -123,18 +123,18 @@ func TestOnlyWhatMayBeRepeatedIsRepeated(t *testing.T) {
 			})
 			err := client.Do(t.Context(), elastic.Call{Name: "x", Method: http.MethodPost, Path: "/x", Body: []byte(`{}`), Repeat: c.repeat}, nil)
 			if err == nil || calls.Load() != c.want {
-				t.Fatalf("%d calls, want %d; error %v", calls.Load(), c.want, err)
+				t.Fatalf("calls = %d, want %d; error %v", calls.Load(), c.want, err)
 			}
 		})
 	}
 }
 
-func TestARepeatThatSucceedsIsASuccess(t *testing.T) {
+func TestSuccessfulRetryReturnsNoError(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	client := open(t, elastic.Deps{Roll: func() float64 { return 0 }}, func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); string(body) != `{"a":1}` {
-			t.Errorf("attempt %d has the body %q", calls.Load(), body)
+			t.Errorf("attempt %d: body = %q, want {\"a\":1}", calls.Load(), body)
 		}
 		if calls.Add(1) < 3 {
 			w.WriteHeader(http.StatusBadGateway)
@@ -145,7 +145,7 @@ func TestARepeatThatSucceedsIsASuccess(t *testing.T) {
 	}
 }
 
-func TestASlowAnswerEndsAtTheTimeout(t *testing.T) {
+func TestAttemptEndsAtTheTimeout(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	client := open(t, elastic.Deps{}, func(_ http.ResponseWriter, r *http.Request) {
@@ -157,11 +157,11 @@ func TestASlowAnswerEndsAtTheTimeout(t *testing.T) {
 	err := client.Do(t.Context(), elastic.Call{Name: "x", Method: http.MethodGet, Path: "/x"}, nil)
 	close(release)
 	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("error %v", err)
+		t.Fatalf("error = %v, want DeadlineExceeded", err)
 	}
 }
 
-func TestAnotherProductIsRefused(t *testing.T) {
+func TestServerOfAnotherProductIsRefused(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
@@ -170,7 +170,7 @@ func TestAnotherProductIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := client.Ping(t.Context()); err == nil {
-		t.Fatal("a web server passes for a search engine")
+		t.Fatal("Ping of a plain web server = nil, want an error")
 	}
 }
 
@@ -188,7 +188,7 @@ func TestCredentials(t *testing.T) {
 			t.Parallel()
 			client := open(t, elastic.Deps{}, func(_ http.ResponseWriter, r *http.Request) {
 				if got := r.Header.Get("Authorization"); got != c.want {
-					t.Errorf("Authorization %q, want %q", got, c.want)
+					t.Errorf("Authorization = %q, want %q", got, c.want)
 				}
 			}, c.change)
 			if err := client.Ping(t.Context()); err != nil {
@@ -198,7 +198,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestSpansHoldNoBodiesUnlessAsked(t *testing.T) {
+func TestSpansContainSearchBodiesOnlyOnRequest(t *testing.T) {
 	t.Parallel()
 	for _, capture := range []bool{false, true} {
 		t.Run(fmt.Sprint(capture), func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestSpansHoldNoBodiesUnlessAsked(t *testing.T) {
 				fmt.Fprint(w, `{"error":{"type":"parsing_exception","reason":"canary-reason"}}`)
 			})
 			ctx, root := provider.Tracer("test").Start(t.Context(), "request")
-			_ = client.Do(t.Context(), elastic.Call{Name: "of a loop", Method: http.MethodGet, Path: "/x"}, nil)
+			_ = client.Do(t.Context(), elastic.Call{Name: "without a span", Method: http.MethodGet, Path: "/x"}, nil)
 			for _, name := range []string{"search", "bulk"} {
 				_ = client.Do(ctx, elastic.Call{Name: name, Method: http.MethodPost, Path: "/x", Body: []byte("canary-" + name)}, nil)
 			}
@@ -222,10 +222,10 @@ func TestSpansHoldNoBodiesUnlessAsked(t *testing.T) {
 				all += fmt.Sprint(span.Name(), span.Attributes(), span.Events(), span.Status())
 			}
 			if len(ended) != 2 || strings.Contains(all, "canary-reason") || strings.Contains(all, "canary-bulk") {
-				t.Errorf("%d spans: %s", len(ended), all)
+				t.Errorf("spans = %d, want 2 without the reason and the bulk's body: %s", len(ended), all)
 			}
 			if strings.Contains(all, "canary-search") != capture {
-				t.Errorf("capture %v, spans: %s", capture, all)
+				t.Errorf("CaptureSearches = %v, spans: %s", capture, all)
 			}
 		})
 	}
@@ -241,30 +241,30 @@ func TestSettings(t *testing.T) {
 	}
 	want := elastic.Config{URLs: []string{"http://localhost:9210"}, User: "elastic", CACert: "/app/certs/ca.crt", MaxRetries: 3, RequestTimeout: 30, MaxConnections: 20}
 	if !reflect.DeepEqual(cfg.ES, want) {
-		t.Errorf("defaults %+v, want %+v", cfg.ES, want)
+		t.Errorf("defaults = %+v, want %+v", cfg.ES, want)
 	}
 	if _, err := elastic.Open(cfg.ES, elastic.Deps{}); err != nil {
-		t.Errorf("an http URL reads the certificate: %v", err)
+		t.Errorf("Open with an http URL: %v, want the certificate ignored", err)
 	}
 	secure := cfg.ES
 	secure.URLs, secure.CACert = []string{"https://localhost:9210"}, filepath.Join(t.TempDir(), "none.crt")
 	if _, err := elastic.Open(secure, elastic.Deps{}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing certificate: %v", err)
+		t.Errorf("Open without the certificate's file: error = %v, want ErrNotExist", err)
 	}
 	for _, bad := range []string{"CDC_ES_URL=localhost:9200", "CDC_ES_URL=http://u:p@host:1", "CDC_ES_URL=http://a:1,https://b:1", "CDC_ES_URL=http://a:1,http://b:1/under", "CDC_ES_MAX_RETRIES=-1", "CDC_ES_REQUEST_TIMEOUT=0", "CDC_ES_MAX_CONNECTIONS=0"} {
 		if err := config.Load("CDC_", &cfg, []string{bad}); err == nil {
-			t.Errorf("%s is accepted", bad)
+			t.Errorf("%s is accepted, want an error", bad)
 		}
 	}
 }
 
-func TestADelayGrowsAndEndsWithTheContext(t *testing.T) {
+func TestRetryDelayEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	client := open(t, elastic.Deps{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
 		func(c *elastic.Config) { c.MaxRetries = 1000 })
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	if err := client.Do(ctx, elastic.Call{Name: "x", Method: http.MethodGet, Path: "/x", Repeat: true}, nil); err == nil {
-		t.Fatal("no error")
+		t.Fatal("Do = nil, want an error")
 	}
 }

@@ -19,27 +19,28 @@ import (
 const (
 	dialTimeout = 5 * time.Second
 	idleTimeout = 90 * time.Second
-	// bufferSize has room for a request and for most answers: with the usual 4 KB, each takes several calls of the system.
+	// bufferSize fits a request and most responses; the usual 4 KiB would need several system calls for each.
 	bufferSize = 16 << 10
 )
 
 // Config holds the documented variables of the search engine; nest it with envPrefix "ES_".
 type Config struct {
-	// URLs are the nodes' addresses; one that gives no answer is passed over. They differ in host and port alone.
+	// URLs are the addresses of the nodes; they may differ in host and port only. Nodes that do not respond are skipped
+	// for a time.
 	URLs     []string      `env:"URL" envDefault:"http://localhost:9210"`
 	User     string        `env:"USER" envDefault:"elastic"`
-	Password config.Secret `env:"PASSWORD"` // empty: no credentials, unless there is an API key
-	APIKey   config.Secret `env:"API_KEY"`  // wins over user and password
-	// CACert is a file of PEM certificates. http URLs ignore it; empty: the system's certificates.
+	Password config.Secret `env:"PASSWORD"` // empty: no password
+	APIKey   config.Secret `env:"API_KEY"`  // takes precedence over user and password
+	// CACert is a file of PEM certificates. It is ignored for http URLs; if empty, the system's certificates are used.
 	CACert string `env:"CA_CERT" envDefault:"/app/certs/ca.crt"`
-	// MaxRetries is how often a repeatable request is sent again.
+	// MaxRetries limits the retries of an idempotent request.
 	MaxRetries int `env:"MAX_RETRIES" envDefault:"3"`
-	// RequestTimeout bounds one attempt, in seconds.
+	// RequestTimeout limits one attempt, in seconds.
 	RequestTimeout int `env:"REQUEST_TIMEOUT" envDefault:"30"`
 	MaxConnections int `env:"MAX_CONNECTIONS" envDefault:"20"`
 }
 
-// Validate refuses addresses without a host and limits that would stop every request.
+// Validate returns an error for invalid addresses and for limits that would prevent every request.
 func (c *Config) Validate() error {
 	var problems []error
 	problems = append(problems, c.checkAddresses())
@@ -61,11 +62,11 @@ func (c *Config) checkAddresses() error {
 		u, err := url.Parse(address)
 		switch {
 		case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-			return errors.New("ES_URL must have the form http://host:9200 or https://host:9200, several with commas between")
+			return errors.New("ES_URL must have the form http://host:9200 or https://host:9200, or several of these separated by commas")
 		case u.User != nil:
-			return errors.New("ES_URL holds a user: put it into ES_USER and ES_PASSWORD")
+			return errors.New("ES_URL contains a user: use ES_USER and ES_PASSWORD")
 		case first != nil && (u.Scheme != first.Scheme || u.Path != first.Path):
-			return errors.New("the addresses of ES_URL must differ in host and port alone")
+			return errors.New("the addresses of ES_URL may differ in host and port only")
 		}
 		first = u
 	}
@@ -75,20 +76,20 @@ func (c *Config) checkAddresses() error {
 	return nil
 }
 
-// spread sends requests to all addresses in turn.
+// spread returns a transport that sends requests to all addresses in turn.
 func (c *Config) spread(pool http.RoundTripper) http.RoundTripper {
 	if len(c.URLs) == 1 {
 		return pool
 	}
 	all := &nodes{pool: pool, clock: clock.System{}}
 	for _, address := range c.URLs {
-		u, _ := url.Parse(address) // Validate has looked at it
+		u, _ := url.Parse(address) // already parsed by Validate
 		all.all = append(all.all, &node{address: u})
 	}
 	return all
 }
 
-// timeout returns the bound of one attempt.
+// timeout returns the limit of one attempt.
 func (c *Config) timeout() time.Duration { return time.Duration(c.RequestTimeout) * time.Second }
 
 func (c *Config) transport() (*http.Transport, error) {
@@ -115,11 +116,11 @@ func (c *Config) tls() (*tls.Config, error) {
 	}
 	pem, err := os.ReadFile(c.CACert)
 	if err != nil {
-		return nil, fmt.Errorf("read ES_CA_CERT (set it empty to trust the system's certificates): %w", err)
+		return nil, fmt.Errorf("read ES_CA_CERT (leave it empty to trust the system's certificates): %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("ES_CA_CERT %s holds no PEM certificate", c.CACert)
+		return nil, fmt.Errorf("ES_CA_CERT %s contains no PEM certificate", c.CACert)
 	}
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, nil
 }

@@ -1,7 +1,7 @@
-// Package elastic owns how a service talks to the search engine: one client with timeouts, a bounded pool, typed
-// errors, traces, and repeats of what may be repeated.
+// Package elastic is the client of the search engine: timeouts, a bounded connection pool, typed errors, traces, and
+// retries of idempotent requests.
 //
-// It refuses to repeat by itself what is not marked as repeatable: a bulk belongs to a caller who knows which of
-// its items still have to be sent. It refuses to print what the engine says about a document or a query: the
-// reasons of errors quote them, so Error prints the type alone.
+// It retries only requests that are marked as idempotent: after a failed bulk, only the caller knows which items still
+// have to be sent. It never prints the engine's reason for an error, because the reason may quote documents and
+// queries; Error prints the type only.
 package elastic

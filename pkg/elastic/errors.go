@@ -8,40 +8,40 @@ import (
 	"net/http"
 )
 
-// Error is an answer of the engine that refuses a request.
+// Error is an error response of the engine.
 type Error struct {
 	Call   string // name of the endpoint
 	Status int
-	Type   string // such as "index_not_found_exception"; "" when the answer has no error object
-	Cause  string // type of the first root cause, often more precise than Type; "" when there is none
-	// Reason is the engine's sentence. It may quote documents and queries: tell cases apart by it, never print it.
+	Type   string // such as "index_not_found_exception"; empty if the response has no error object
+	Cause  string // type of the first root cause, often more precise than Type; empty if there is none
+	// Reason is the engine's message. It may quote documents and queries: compare it, but never print it.
 	Reason string
 }
 
-// Error names the endpoint, the status and the types, and keeps the reason to itself.
+// Error returns the endpoint, the status and the types, without the reason.
 func (e *Error) Error() string {
 	switch {
 	case e.Type == "":
-		return fmt.Sprintf("%s: the search engine answered %d", e.Call, e.Status)
+		return fmt.Sprintf("%s: status %d from the search engine", e.Call, e.Status)
 	case e.Cause == "" || e.Cause == e.Type:
-		return fmt.Sprintf("%s: the search engine answered %d %s", e.Call, e.Status, e.Type)
+		return fmt.Sprintf("%s: status %d from the search engine: %s", e.Call, e.Status, e.Type)
 	}
-	return fmt.Sprintf("%s: the search engine answered %d %s (%s)", e.Call, e.Status, e.Type, e.Cause)
+	return fmt.Sprintf("%s: status %d from the search engine: %s (%s)", e.Call, e.Status, e.Type, e.Cause)
 }
 
-// IsStatus reports whether err is an answer with the given status.
+// IsStatus reports whether err is an error response with the given status.
 func IsStatus(err error, status int) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == status
 }
 
-// IsType reports whether err is an answer of the given type, or caused by it.
+// IsType reports whether err is an error response whose type or root cause is kind.
 func IsType(err error, kind string) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Type == kind || e.Cause == kind)
 }
 
-// repeatable reports whether a second attempt may do better.
+// repeatable reports whether a retry may succeed.
 func repeatable(err error) bool {
 	if err == nil {
 		return false
@@ -54,7 +54,7 @@ func repeatable(err error) bool {
 		e.Status == http.StatusGatewayTimeout
 }
 
-// parseError reads the error object; proxies, HEAD and 413 answer without one.
+// parseError returns the Error of a response. Responses of proxies, to HEAD and with 413 contain no error object.
 func parseError(name string, status int, body io.Reader) error {
 	e := &Error{Call: name, Status: status}
 	var answer struct {
@@ -71,7 +71,7 @@ func parseError(name string, status int, body io.Reader) error {
 		} `json:"root_cause"`
 	}
 	if json.Unmarshal(answer.Error, &object) != nil {
-		_ = json.Unmarshal(answer.Error, &e.Reason) // some refusals are a plain sentence
+		_ = json.Unmarshal(answer.Error, &e.Reason) // some error responses are a plain string
 		return e
 	}
 	e.Type, e.Reason = object.Type, object.Reason

@@ -11,11 +11,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-// nodeRest is how long a node that gave no answer is passed over. Then one request tries whether it is back.
+// nodeRest is the time for which a node that failed is skipped. Then one request tries it again.
 const nodeRest = 30 * time.Second
 
-// nodes sends each request to the next node of a cluster that is not known to be silent, and to any when all are.
-// A request that its caller gave up says nothing about its node. Safe for concurrent use.
+// nodes sends each request to the next node that has not failed recently, or to any node if all have failed. A request
+// canceled by its caller does not count as a failure of the node. It is safe for concurrent use.
 type nodes struct {
 	pool  http.RoundTripper
 	clock clock.Clock
@@ -25,19 +25,19 @@ type nodes struct {
 
 type node struct {
 	address *url.URL
-	rests   atomic.Int64 // until when it is passed over, Unix nanoseconds; 0: it answers
+	skipped atomic.Int64 // end of the time for which the node is skipped, in Unix nanoseconds; 0: not skipped
 }
 
 func (c *nodes) RoundTrip(request *http.Request) (*http.Response, error) {
 	chosen := c.choose()
-	there := request.Clone(request.Context())
-	there.URL.Scheme, there.URL.Host = chosen.address.Scheme, chosen.address.Host
-	response, err := c.pool.RoundTrip(there)
+	forwarded := request.Clone(request.Context())
+	forwarded.URL.Scheme, forwarded.URL.Host = chosen.address.Scheme, chosen.address.Host
+	response, err := c.pool.RoundTrip(forwarded)
 	switch {
 	case err == nil:
-		chosen.rests.Store(0)
+		chosen.skipped.Store(0)
 	case !errors.Is(request.Context().Err(), context.Canceled):
-		chosen.rests.Store(c.clock.Now().Add(nodeRest).UnixNano())
+		chosen.skipped.Store(c.clock.Now().Add(nodeRest).UnixNano())
 	}
 	return response, err
 }
@@ -47,8 +47,8 @@ func (c *nodes) choose() *node {
 	first := c.next.Add(1)
 	for i := range count {
 		n := c.all[(first+i)%count]
-		rests := n.rests.Load()
-		if rests == 0 || rests <= now.UnixNano() && n.rests.CompareAndSwap(rests, now.Add(nodeRest).UnixNano()) {
+		until := n.skipped.Load()
+		if until == 0 || until <= now.UnixNano() && n.skipped.CompareAndSwap(until, now.Add(nodeRest).UnixNano()) {
 			return n
 		}
 	}

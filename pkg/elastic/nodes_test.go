@@ -14,10 +14,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// member is a node that counts what it is asked, and answers nothing while it hangs.
+// member is a node that counts its requests; while it hangs, it does not respond.
 type member struct {
-	asked atomic.Int32
-	hangs atomic.Bool
+	requests atomic.Int32
+	hangs    atomic.Bool
 }
 
 func startMembers(t *testing.T, count int) ([]*member, *elastic.Client) {
@@ -27,8 +27,8 @@ func startMembers(t *testing.T, count int) ([]*member, *elastic.Client) {
 	for range count {
 		m := &member{}
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			m.asked.Add(1)
-			_, _ = io.Copy(io.Discard, r.Body) // the server sees that a caller is gone once it has read everything
+			m.requests.Add(1)
+			_, _ = io.Copy(io.Discard, r.Body) // the server notices a canceled request only once the body is read
 			if m.hangs.Load() {
 				<-r.Context().Done()
 				return
@@ -47,9 +47,9 @@ func startMembers(t *testing.T, count int) ([]*member, *elastic.Client) {
 	return all, client
 }
 
-var search = elastic.Call{Name: "search", Method: http.MethodPost, Path: "/x", Body: []byte(`{}`), Repeat: true, Patience: 50 * time.Millisecond}
+var search = elastic.Call{Name: "search", Method: http.MethodPost, Path: "/x", Body: []byte(`{}`), Repeat: true, AttemptTimeout: 50 * time.Millisecond}
 
-func TestEveryNodeIsAsked(t *testing.T) {
+func TestRequestsGoToAllNodesInTurn(t *testing.T) {
 	t.Parallel()
 	all, client := startMembers(t, 3)
 	for range 9 {
@@ -58,13 +58,13 @@ func TestEveryNodeIsAsked(t *testing.T) {
 		}
 	}
 	for i, m := range all {
-		if m.asked.Load() != 3 {
-			t.Errorf("node %d was asked %d times of nine", i, m.asked.Load())
+		if m.requests.Load() != 3 {
+			t.Errorf("node %d got %d requests of 9, want 3", i, m.requests.Load())
 		}
 	}
 }
 
-func TestANodeThatHangsIsPassedOver(t *testing.T) {
+func TestHangingNodeIsSkipped(t *testing.T) {
 	t.Parallel()
 	all, client := startMembers(t, 3)
 	all[1].hangs.Store(true)
@@ -73,46 +73,46 @@ func TestANodeThatHangsIsPassedOver(t *testing.T) {
 			t.Fatalf("search %d: %v", n, err)
 		}
 	}
-	if asked := all[1].asked.Load(); asked != 1 {
-		t.Errorf("the node that hangs was asked %d times", asked)
+	if got := all[1].requests.Load(); got != 1 {
+		t.Errorf("hanging node got %d requests, want 1", got)
 	}
 }
 
-func TestWhatACallerGaveUpSaysNothingAboutTheNode(t *testing.T) {
+func TestCanceledRequestDoesNotMarkTheNodeAsFailed(t *testing.T) {
 	t.Parallel()
 	all, client := startMembers(t, 2)
 	for _, m := range all {
 		m.hangs.Store(true)
 	}
 	patient := search
-	patient.Patience = 0
+	patient.AttemptTimeout = 0
 	for range all {
 		ctx, cancel := context.WithCancel(t.Context())
-		before := all[0].asked.Load() + all[1].asked.Load()
+		before := all[0].requests.Load() + all[1].requests.Load()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			_ = client.Do(ctx, patient, nil)
 		}()
-		await.True(t, "a search under way", func() bool { return all[0].asked.Load()+all[1].asked.Load() > before })
+		await.True(t, "a running search", func() bool { return all[0].requests.Load()+all[1].requests.Load() > before })
 		cancel()
 		<-done
 	}
 	for _, m := range all {
 		m.hangs.Store(false)
-		m.asked.Store(0)
+		m.requests.Store(0)
 	}
 	for range 4 {
 		if err := client.Do(t.Context(), search, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if all[0].asked.Load() != 2 || all[1].asked.Load() != 2 {
-		t.Errorf("asked %d and %d times", all[0].asked.Load(), all[1].asked.Load())
+	if all[0].requests.Load() != 2 || all[1].requests.Load() != 2 {
+		t.Errorf("requests = %d and %d, want 2 each", all[0].requests.Load(), all[1].requests.Load())
 	}
 }
 
-func TestWithAllNodesSilentTheyAreAskedAllTheSame(t *testing.T) {
+func TestAllNodesAreTriedWhenAllHaveFailed(t *testing.T) {
 	t.Parallel()
 	all, client := startMembers(t, 2)
 	for _, m := range all {
@@ -121,7 +121,7 @@ func TestWithAllNodesSilentTheyAreAskedAllTheSame(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
 	defer cancel()
 	if err := client.Do(ctx, search, nil); err == nil {
-		t.Fatal("answered by no one")
+		t.Fatal("Do = nil while all nodes hang, want an error")
 	}
 	for _, m := range all {
 		m.hangs.Store(false)
@@ -131,34 +131,34 @@ func TestWithAllNodesSilentTheyAreAskedAllTheSame(t *testing.T) {
 	}
 }
 
-// A cluster that is slow everywhere is not asked again and again, and who waits for it has all the time that there is.
-func TestASlowClusterIsGivenItsTime(t *testing.T) {
+// When the whole cluster is slow, retries are limited, and a search may use all of its time.
+func TestSlowClusterGetsFewRetriesAndTheCallersWholeTime(t *testing.T) {
 	t.Parallel()
 	all, client := startMembers(t, 3)
 	for _, m := range all {
 		m.hangs.Store(true)
 	}
-	begun := make(chan time.Duration, 20)
+	durations := make(chan time.Duration, 20)
 	var searches sync.WaitGroup
-	for range cap(begun) {
+	for range cap(durations) {
 		searches.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			begin := time.Now()
 			if err := client.Do(ctx, search, nil); err == nil {
-				t.Error("answered by no one")
+				t.Error("Do = nil while all nodes hang, want an error")
 			}
-			begun <- time.Since(begin)
+			durations <- time.Since(begin)
 		})
 	}
 	searches.Wait()
-	close(begun)
-	for took := range begun {
+	close(durations)
+	for took := range durations {
 		if took < 900*time.Millisecond {
-			t.Errorf("given up after %v of a second", took)
+			t.Errorf("search ended after %v, want at least 900ms", took)
 		}
 	}
-	if asked := all[0].asked.Load() + all[1].asked.Load() + all[2].asked.Load(); asked > 20+13 {
-		t.Errorf("20 searches ask %d times", asked)
+	if got := all[0].requests.Load() + all[1].requests.Load() + all[2].requests.Load(); got > 20+13 {
+		t.Errorf("20 searches made %d requests, want at most 33", got)
 	}
 }

@@ -43,7 +43,7 @@ func (s *Store) Ready(ctx context.Context) error {
 			Name:   "indices.get",
 			Method: http.MethodGet,
 			Path:   "/" + url.PathEscape(s.cfg.Alias),
-			Repeat: true, Patience: probePatience,
+			Repeat: true, AttemptTimeout: probePatience,
 			Query: url.Values{
 				"local": {"true"}, "features": {"aliases,mappings"}, "filter_path": {"*.aliases,*.mappings._meta"},
 			},

@@ -40,7 +40,7 @@ func (s *Store) send(ctx context.Context, scope search.Scope, index string, body
 		Method: http.MethodPost,
 		Path:   "/" + url.PathEscape(index) + "/_search",
 		Body:   body,
-		Repeat: true, Patience: patience,
+		Repeat: true, AttemptTimeout: patience,
 		Query: url.Values{"routing": {strconv.FormatInt(scope.Lab.LabID(), 10)}},
 	}, found.read)
 	s.breaker.note(ctx, err)

@@ -20,24 +20,25 @@ const (
 	tokenTimeout = 10 * time.Second
 )
 
-// Access keeps the access token of a service account and renews it a minute before its end.
+// Access caches the access token of a service account and renews it a minute before it expires. It is safe for
+// concurrent use.
 type Access struct {
 	client Client
 	clock  clock.Clock
 	read   func() (*Account, error)
 
-	mu    sync.Mutex // guards the token; held while it is fetched, so that one request serves all
+	mu    sync.Mutex // guards the token; locked during a fetch, so that concurrent callers share it
 	token string
 	until time.Time
 }
 
-// NewAccess returns the access of the account that read returns. read is asked at every renewal, so that a rotated key
-// works without a restart.
+// NewAccess returns the access of the account that read returns. Every renewal calls read, so a rotated key works
+// without a restart.
 func NewAccess(client Client, c clock.Clock, read func() (*Account, error)) *Access {
 	return &Access{client: client, clock: c, read: read}
 }
 
-// Token returns a token that is valid for a minute at least.
+// Token returns a token that is valid for at least a minute. Errors are *Error or those of client.
 func (a *Access) Token(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -49,12 +50,12 @@ func (a *Access) Token(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	seconds, _ := token.Extra("expires_in").(float64) // by the caller's clock; the library's Expiry is by the machine's
+	seconds, _ := token.Extra("expires_in").(float64) // counted on c's clock; the library's Expiry uses the machine's
 	a.token, a.until = token.AccessToken, now.Add(time.Duration(seconds)*time.Second)
 	return a.token, nil
 }
 
-// Drop forgets a token that was not accepted.
+// Drop discards a token that the provider has rejected.
 func (a *Access) Drop(token string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,12 +79,12 @@ func (a *Access) fetch(ctx context.Context, now time.Time) (*oauth2.Token, error
 	token, err := account.grant.TokenSource(ctx).Token()
 	var answer *oauth2.RetrieveError
 	switch {
-	case guarded.err != nil: // the library keeps only its text
+	case guarded.err != nil: // the library keeps only the error's text
 		return nil, guarded.err
 	case errors.As(err, &answer):
 		return nil, refused(answer.Response, now)
 	case err != nil || token.AccessToken == "":
-		return nil, &Error{Class: Passing, Reason: "access_token", Message: "The push provider gave no access token"}
+		return nil, &Error{Class: Temporary, Reason: "access_token", Message: "The push provider returned no access token"}
 	}
 	return token, nil
 }
@@ -104,7 +105,7 @@ func refused(answer *http.Response, now time.Time) *Error {
 	)
 }
 
-// transport carries the library's one request through the guarded client, within the caller's context.
+// transport sends the library's request through the guarded client, in the caller's context.
 type transport struct {
 	ctx    context.Context
 	client Client

@@ -13,13 +13,13 @@ import (
 
 const scope = "https://www.googleapis.com/auth/firebase.messaging"
 
-// Account is the part of a service account's key file that is used.
+// Account holds the used fields of a service account's key file.
 type Account struct {
 	Project string
 	grant   oauthjwt.Config
 }
 
-// ReadAccount reads the JSON key file of a service account.
+// ReadAccount parses the JSON key file of a service account. Its errors never contain the key.
 func ReadAccount(secret config.Secret) (*Account, error) {
 	var file struct {
 		Type       string `json:"type"`

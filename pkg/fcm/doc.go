@@ -1,7 +1,7 @@
-// Package fcm owns what every caller of Firebase Cloud Messaging needs: a service account's key, the access token that
-// it is exchanged for, the classes of the answers' errors, and the management of topics.
+// Package fcm provides what the callers of Firebase Cloud Messaging share: the key of a service account, the access
+// token obtained with it, the classification of error responses, and the management of topics.
 //
-// Messages are sent by the task queue alone; docs/adr/0004 says why none of this is the vendor's SDK. No error holds a
+// Only the task queue sends messages; docs/adr/0004 explains why the vendor's SDK is not used. No error contains a
 // device's token, and transport errors are returned as the client made them.
 package fcm
 
@@ -14,12 +14,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-// Client makes guarded exchanges; *netguard.Client is one.
+// Client sends guarded HTTP requests, as *netguard.Client does.
 type Client interface {
 	Do(ctx context.Context, q netguard.Request) (*netguard.Response, error)
 }
 
-// parseAddress reads the address of an interface: scheme and host, perhaps a path.
+// parseAddress parses the base address of an API: scheme and host, optionally a path.
 func parseAddress(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(text, "/"))
 	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {

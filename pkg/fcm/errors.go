@@ -11,22 +11,23 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
-// Class tells what an error is about, and so who can do something about it.
+// Class states what an error concerns, and therefore who can resolve it.
 type Class int
 
 // The classes of errors.
 const (
-	Passing       Class = iota // may succeed later
-	RateLimited                // a healthy provider slows us down
-	DeadToken                  // the device's token: no one can send to it any more
-	Refused                    // the message or request: it will never be accepted
-	Configuration              // credentials or project: every request fails until an operator acts
+	Temporary     Class = iota // temporary; may succeed later
+	RateLimited                // the provider is healthy and limits the rate
+	DeadToken                  // the device's token has become invalid for good
+	Refused                    // the message or request will never be accepted
+	Configuration              // credentials or project are wrong: every request fails until an operator fixes them
 )
 
-// Error is a classified answer. Its text holds nothing of the answer but the status and the provider's error code.
+// Error is a classified error response. From the response its text contains only the status and the provider's error
+// code.
 type Error struct {
 	Class      Class
-	Reason     string // for metrics and results
+	Reason     string // for metrics and stored results
 	Message    string
 	RetryAfter time.Duration
 	cause      error
@@ -36,7 +37,7 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// answerError is Google's error envelope. Its message may repeat the token: it is looked at and not kept.
+// answerError is Google's error envelope. Its message may repeat the token, so it is inspected but not kept.
 type answerError struct {
 	Error struct {
 		Status  string `json:"status"`
@@ -50,13 +51,13 @@ type answerError struct {
 	} `json:"error"`
 }
 
-// Judge classifies the answer to one message. It returns nil for a message that was sent.
-func Judge(answer *netguard.Response, now time.Time) *Error {
+// Classify classifies the response to one message. It returns nil if the message was sent.
+func Classify(answer *netguard.Response, now time.Time) *Error {
 	if answer.Status == http.StatusOK {
 		return nil
 	}
 	var e answerError
-	_ = json.Unmarshal(answer.Body, &e) // an unreadable answer is judged by its status
+	_ = json.Unmarshal(answer.Body, &e) // an unreadable body is classified by its status
 	code := e.code()
 	is := func(class Class, reason string) *Error {
 		return &Error{Class: class, Reason: reason, Message: said("The push provider", answer.Status, code)}
@@ -69,27 +70,27 @@ func Judge(answer *netguard.Response, now time.Time) *Error {
 	case code == "QUOTA_EXCEEDED", answer.Status == http.StatusTooManyRequests:
 		return is(RateLimited, "rate_limited").after(answer, now)
 	case code == "UNAVAILABLE", code == "INTERNAL", answer.Status >= http.StatusInternalServerError:
-		return is(Passing, "push_unavailable").after(answer, now)
+		return is(Temporary, "push_unavailable").after(answer, now)
 	case code == "THIRD_PARTY_AUTH_ERROR":
 		failure := is(Configuration, "push_credentials")
 		failure.Message += ": the credentials of the device's platform are not valid"
 		return failure
-	// The token ended early; a refused account shows when a new one is fetched.
+	// The token ended early. A refused account shows when the next token is fetched.
 	case answer.Status == http.StatusUnauthorized:
-		return is(Passing, "push_unauthenticated")
+		return is(Temporary, "push_unauthenticated")
 	default:
 		return ofStatus(answer, now, "The push provider")
 	}
 }
 
-// ofStatus classifies an answer that carries no better code.
+// ofStatus classifies a response by its HTTP status.
 func ofStatus(answer *netguard.Response, now time.Time, who string) *Error {
 	e := &Error{Class: Configuration, Reason: "http_" + strconv.Itoa(answer.Status), Message: said(who, answer.Status, "")}
 	switch status := answer.Status; {
 	case status == http.StatusTooManyRequests:
 		e.Class, e.Reason = RateLimited, "rate_limited"
 	case status == http.StatusRequestTimeout, status == http.StatusTooEarly, status >= http.StatusInternalServerError:
-		e.Class = Passing
+		e.Class = Temporary
 	case status == http.StatusBadRequest,
 		status == http.StatusUnprocessableEntity,
 		status == http.StatusRequestEntityTooLarge:
@@ -119,7 +120,7 @@ func (e *answerError) code() string {
 	return e.Error.Status
 }
 
-// aboutToken tells a malformed token from a malformed message: only the first one is dead.
+// aboutToken reports whether the token is malformed, as opposed to the message; only then is the token invalid.
 func (e *answerError) aboutToken() bool {
 	for _, d := range e.Error.Details {
 		for _, v := range d.Violations {
@@ -131,7 +132,7 @@ func (e *answerError) aboutToken() bool {
 	return strings.Contains(e.Error.Message, "registration token")
 }
 
-// plain keeps strange text out of messages.
+// plain reports whether code looks like an error code, so that no other text gets into messages.
 func plain(code string) bool {
 	return code != "" && len(code) < 40 && strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == ""
 }

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// DefaultTopicsBase is the address of the interface that manages topics.
+	// DefaultTopicsBase is the address of Google's API for topics.
 	DefaultTopicsBase = "https://iid.googleapis.com"
-	// MaxTokens is how many tokens one call may name.
+	// MaxTokens is the maximum number of tokens of one call.
 	MaxTokens = 1000
 
 	topicsTimeout = 10 * time.Second
 )
 
-// Topics subscribes tokens to topics. Safe for concurrent use.
+// Topics subscribes tokens to topics. It is safe for concurrent use.
 type Topics struct {
 	client      Client
 	access      *Access
@@ -30,7 +30,8 @@ type Topics struct {
 	add, remove *url.URL
 }
 
-// NewTopics returns the management of topics at base. client must read answers of 64 KiB: they name every token's fate.
+// NewTopics returns the management of topics at base. client must accept responses of 64 KiB, which contain a result
+// per token.
 func NewTopics(base string, client Client, access *Access, c clock.Clock) (*Topics, error) {
 	u, err := parseAddress(base)
 	if err != nil {
@@ -39,24 +40,24 @@ func NewTopics(base string, client Client, access *Access, c clock.Clock) (*Topi
 	return &Topics{client, access, c, u.JoinPath("iid", "v1:batchAdd"), u.JoinPath("iid", "v1:batchRemove")}, nil
 }
 
-// Add subscribes at most MaxTokens tokens to a topic and returns the fate of each: nil, or its *Error. An error
-// concerns all of them. Repeating it changes nothing.
+// Add subscribes at most MaxTokens tokens to a topic and returns a result per token, in their order: nil or its *Error.
+// The second result is an error that concerns the whole call. Repeating a call has no further effect.
 func (t *Topics) Add(ctx context.Context, topic string, tokens []string) ([]*Error, error) {
 	return t.call(ctx, t.add, topic, tokens)
 }
 
-// Remove ends subscriptions; its results are those of Add.
+// Remove unsubscribes tokens; its results are like those of Add.
 func (t *Topics) Remove(ctx context.Context, topic string, tokens []string) ([]*Error, error) {
 	return t.call(ctx, t.remove, topic, tokens)
 }
 
-func (t *Topics) call(ctx context.Context, where *url.URL, topic string, tokens []string) ([]*Error, error) {
+func (t *Topics) call(ctx context.Context, endpoint *url.URL, topic string, tokens []string) ([]*Error, error) {
 	if len(tokens) == 0 || len(tokens) > MaxTokens {
-		return nil, fmt.Errorf("%d tokens in one call: 1 to %d are possible", len(tokens), MaxTokens)
+		return nil, fmt.Errorf("%d tokens in one call: use 1 to %d", len(tokens), MaxTokens)
 	}
 	body, err := json.Marshal(map[string]any{"to": "/topics/" + topic, "registration_tokens": tokens})
 	if err != nil {
-		return nil, fmt.Errorf("encode the subscription: %w", err)
+		return nil, fmt.Errorf("encode subscription: %w", err)
 	}
 	token, err := t.access.Token(ctx)
 	if err != nil {
@@ -69,7 +70,7 @@ func (t *Topics) call(ctx context.Context, where *url.URL, topic string, tokens 
 	}
 	answer, err := t.client.Do(
 		ctx,
-		netguard.Request{Method: http.MethodPost, URL: where, Header: header, Body: body, Timeout: topicsTimeout},
+		netguard.Request{Method: http.MethodPost, URL: endpoint, Header: header, Body: body, Timeout: topicsTimeout},
 	)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func (t *Topics) call(ctx context.Context, where *url.URL, topic string, tokens 
 	if answer.Status == http.StatusUnauthorized {
 		t.access.Drop(token)
 		return nil, &Error{
-			Class:   Passing,
+			Class:   Temporary,
 			Reason:  "push_unauthenticated",
 			Message: said("The push provider", answer.Status, ""),
 		}
@@ -85,19 +86,19 @@ func (t *Topics) call(ctx context.Context, where *url.URL, topic string, tokens 
 	if answer.Status != http.StatusOK {
 		return nil, ofStatus(answer, t.clock.Now(), "The push provider")
 	}
-	return fates(answer.Body, len(tokens))
+	return tokenResults(answer.Body, len(tokens))
 }
 
-// fates reads one result for each token, in the order of the request.
-func fates(body []byte, tokens int) ([]*Error, error) {
+// tokenResults parses one result per token, in the order of the request.
+func tokenResults(body []byte, tokens int) ([]*Error, error) {
 	var answer struct {
 		Results []struct {
 			Error string `json:"error"`
 		} `json:"results"`
 	}
 	if json.Unmarshal(body, &answer) != nil || len(answer.Results) != tokens {
-		return nil, &Error{Class: Passing, Reason: "push_unavailable",
-			Message: "The push provider's answer does not name the fate of " + strconv.Itoa(tokens) + " tokens"}
+		return nil, &Error{Class: Temporary, Reason: "push_unavailable",
+			Message: "The push provider's response lacks the results of " + strconv.Itoa(tokens) + " tokens"}
 	}
 	list := make([]*Error, tokens)
 	for i, result := range answer.Results {
@@ -108,13 +109,13 @@ func fates(body []byte, tokens int) ([]*Error, error) {
 	return list, nil
 }
 
-// ofToken classifies the error of one token in an answer that is accepted as a whole.
+// ofToken classifies the error of one token in a successful response.
 func ofToken(code string) *Error {
-	e := &Error{Class: Passing, Reason: "push_unavailable", Message: said("The push provider", http.StatusOK, code)}
+	e := &Error{Class: Temporary, Reason: "push_unavailable", Message: said("The push provider", http.StatusOK, code)}
 	switch code {
 	case "NOT_FOUND", "UNREGISTERED", "INVALID_ARGUMENT":
 		e.Class, e.Reason = DeadToken, "token_dead"
-	case "TOO_MANY_TOPICS", "PERMISSION_DENIED": // a token of another project
+	case "TOO_MANY_TOPICS", "PERMISSION_DENIED": // the token belongs to another project
 		e.Class, e.Reason = Refused, "push_refused"
 	case "RESOURCE_EXHAUSTED":
 		e.Class, e.Reason = RateLimited, "rate_limited"

@@ -134,7 +134,7 @@ func (p *Provider) sendOne(ctx context.Context, data *task.Push, to string, toke
 	if answer.Status == http.StatusUnauthorized {
 		p.access.Drop(token.Reveal())
 	}
-	said := fcm.Judge(answer, p.deps.Clock.Now())
+	said := fcm.Classify(answer, p.deps.Clock.Now())
 	if said == nil {
 		name := provider.Lookup(answer.Body, "name") // projects/<project>/messages/<id>
 		return fate{mark: progress.Sent, status: answer.Status, id: name[strings.LastIndexByte(name, '/')+1:]}

@@ -19,11 +19,13 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// secretOfServices is what RERUN_SERVICE_TOKEN_SECRET and TASKQUEUE_SERVICE_TOKEN_SECRET hold: the same, at least 32 bytes.
+// secretOfServices is the value of RERUN_SERVICE_TOKEN_SECRET and TASKQUEUE_SERVICE_TOKEN_SECRET: the same for both, at
+// least 32 bytes.
 const secretOfServices = config.Secret("ssssssssssssssssssssssssssssssss")
 
-// The service rerun enqueues a task: it shares the secret of service tokens with the task queue, and Dial puts a fresh token
-// for that callee on every call. The contract's option (lab.type.v1.callers) lists who may call a method.
+// The rerun service enqueues a task. It shares the secret of service tokens with the task queue, and Dial adds a new
+// token for that service to every call. The contract's option (lab.type.v1.callers) lists the services that may call a
+// method.
 func ExampleDial() {
 	address, stop := taskQueue()
 	defer stop()
@@ -53,7 +55,7 @@ func ExampleDial() {
 	// [job-1] <nil>
 }
 
-// taskQueue stands for the real one.
+// taskQueue starts a server that stands for the task queue.
 func taskQueue() (address string, stop func()) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -69,7 +71,7 @@ type queue struct {
 	taskqueuev1.UnimplementedTaskQueueServiceServer
 }
 
-// Enqueue verifies the token as every server of the platform does.
+// Enqueue verifies the token like every server of the platform.
 func (queue) Enqueue(ctx context.Context, _ *taskqueuev1.EnqueueRequest) (*taskqueuev1.EnqueueResponse, error) {
 	token := strings.TrimPrefix(strings.Join(metadata.ValueFromIncomingContext(ctx, "authorization"), ""), "Bearer ")
 	caller, err := authn.NewServiceTokens(secretOfServices, "taskqueue", clock.System{}).Verify(token, "taskqueue")

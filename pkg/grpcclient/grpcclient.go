@@ -1,5 +1,5 @@
-// Package grpcclient owns how a service calls another one: a fresh service token per call, a deadline on every
-// call, and the server's errors rebuilt as apperr.
+// Package grpcclient connects services: every call gets a new service token and a deadline, and the server's errors are
+// returned as apperr errors.
 package grpcclient
 
 import (
@@ -27,8 +27,8 @@ const (
 	windowBytes      = 1 << 20
 )
 
-// reconnect is quick: an address that was unavailable for any time is used again within about two seconds, and a new
-// one as soon as its name has it (Names). The default would wait up to two minutes.
+// reconnect retries quickly: an address that was unavailable is used again within about two seconds, and a new one as
+// soon as name resolution returns it (see Names). gRPC's default would wait up to two minutes.
 var reconnect = grpc.ConnectParams{
 	Backoff: backoff.Config{
 		BaseDelay:  100 * time.Millisecond,
@@ -39,18 +39,18 @@ var reconnect = grpc.ConnectParams{
 	MinConnectTimeout: 5 * time.Second,
 }
 
-// Connect returns a connection that adds nothing to calls: for the gateway, which forwards the caller's
-// credentials. address is host:port, or dns://SERVER/host:port to ask a name server of one's own. It does not wait for
-// the server. The caller closes it.
+// Connect returns a connection that adds nothing to calls. It is for the gateway, which forwards the caller's
+// credentials. address is host:port, or dns://SERVER/host:port to use a specific name server. Connect does not wait for
+// the server. The caller must close the connection.
 func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
 	options := []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()), // WithTLS changes it
+		grpc.WithTransportCredentials(insecure.NewCredentials()), // WithTLS overrides it
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithConnectParams(reconnect),
-		// No call is repeated here and connections are kept: buffers for retries and idle bookkeeping cost a
-		// microsecond each, on every call.
+		// Calls are not retried here and connections are kept open; buffers for retries and idle bookkeeping would cost a
+		// microsecond each per call.
 		grpc.WithDisableRetry(), grpc.WithIdleTimeout(0),
-		// A window that is measured costs a ping on most calls; this one is wide enough for one machine room.
+		// A dynamic window costs a ping on most calls; this static one is wide enough within a data centre.
 		grpc.WithStaticStreamWindowSize(windowBytes), grpc.WithStaticConnWindowSize(windowBytes),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
 	}
@@ -65,7 +65,7 @@ func Connect(address string, t *telemetry.Telemetry, extra ...grpc.DialOption) (
 	return conn, nil
 }
 
-// WithTLS returns the option that encrypts a connection by the files of c, nothing when there are none.
+// WithTLS returns the option that encrypts a connection with the files of c, or an empty option if there are none.
 func WithTLS(c tlsfiles.Config) grpc.DialOption {
 	if !c.Enabled() {
 		return grpc.EmptyDialOption{}
@@ -73,9 +73,9 @@ func WithTLS(c tlsfiles.Config) grpc.DialOption {
 	return grpc.WithTransportCredentials(c.Credentials())
 }
 
-// Dial returns a connection to the service audience for calls of our own: each carries a fresh service token, the id of
-// the request that it follows from, and a deadline of at most five seconds unless the context has one, and returns
-// apperr errors. A refusal that no one handles becomes the 503 of the service that called.
+// Dial returns a connection to the service audience for the caller's own calls. Each call carries a new service token,
+// the id of the request that it belongs to, and a deadline of five seconds unless the context has one. Errors are
+// apperr errors; a refusal that the caller does not handle is rendered as its own 503.
 func Dial(
 	address, audience string,
 	tokens *authn.ServiceTokens,

@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-func TestAServiceThatWasAwayForAMinuteIsUsedAgainWithinSeconds(t *testing.T) {
+func TestServiceIsReconnectedWithinSecondsOfItsReturn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
@@ -46,14 +46,14 @@ func TestAServiceThatWasAwayForAMinuteIsUsedAgainWithinSeconds(t *testing.T) {
 		defer conn.Close()
 		client := healthv1.NewHealthClient(conn)
 		if _, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{}); status.Code(err) != codes.Unavailable {
-			t.Fatalf("while away: %v", err)
+			t.Fatalf("error while unavailable = %v, want Unavailable", err)
 		}
 		time.Sleep(time.Minute)
 		if _, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
 			t.Fatal(err)
 		}
 		if late := time.Since(back); late > 2500*time.Millisecond {
-			t.Errorf("used again %v after its return", late)
+			t.Errorf("reconnected %v after its return, want at most 2.5s", late)
 		}
 	})
 }

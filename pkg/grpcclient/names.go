@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// lookupEvery is how soon a pod that is added gets calls.
+	// lookupEvery is the interval of look-ups, and therefore the time until a new pod gets calls.
 	lookupEvery = 10 * time.Second
-	// lookupAgain is how soon a name is looked up again after a failure, or when a connection was lost.
+	// lookupAgain is the pause before a look-up after a failure or a lost connection.
 	lookupAgain   = time.Second
 	lookupTimeout = 5 * time.Second
 )
 
-// Lookup returns the addresses of host. server is the name server to ask, "" for the system's.
+// Lookup returns the addresses of host. server is the name server to query; empty means the system's.
 type Lookup func(ctx context.Context, server, host string) ([]netip.Addr, error)
 
-// Names returns a resolver for gRPC's scheme "dns". gRPC's own asks at most every half minute, and up to two minutes
-// after a failure, while all pods behind a name may change within seconds.
+// Names returns a resolver for gRPC's scheme "dns". gRPC's own resolver queries at most every 30 seconds, and up to two
+// minutes after a failure, while all pods behind a name may change within seconds.
 func Names(lookup Lookup) resolver.Builder { return names{lookup} }
 
 type names struct{ lookup Lookup }
@@ -33,13 +33,13 @@ var _ resolver.Builder = (*names)(nil)
 
 func (names) Scheme() string { return "dns" }
 
-// Build implements resolver.Builder. target is host:port, or dns://SERVER/host:port to ask a name server of one's own.
+// Build starts resolving target, which is host:port, or dns://SERVER/host:port to use a specific name server.
 func (n names) Build(
 	target resolver.Target, conn resolver.ClientConn, _ resolver.BuildOptions,
 ) (resolver.Resolver, error) {
 	host, port, err := net.SplitHostPort(target.Endpoint())
 	if err != nil {
-		return nil, fmt.Errorf("the address of a service is host:port: %w", err)
+		return nil, fmt.Errorf("a service's address must be host:port: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	w := &watcher{
@@ -48,13 +48,13 @@ func (n names) Build(
 	}
 	if address, err := netip.ParseAddr(host); err == nil {
 		close(w.ended)
-		return w, w.tell([]netip.Addr{address})
+		return w, w.update([]netip.Addr{address})
 	}
 	go w.run(ctx)
 	return w, nil
 }
 
-// watcher tells one connection the addresses of its name.
+// watcher updates one connection with the addresses of its name.
 type watcher struct {
 	conn   resolver.ClientConn
 	lookup func(context.Context) ([]netip.Addr, error)
@@ -66,11 +66,11 @@ type watcher struct {
 
 var _ resolver.Resolver = (*watcher)(nil)
 
-// ResolveNow implements resolver.Resolver: gRPC asks for it when a connection is lost.
+// ResolveNow requests a look-up; gRPC calls it when a connection is lost.
 func (w *watcher) ResolveNow(resolver.ResolveNowOptions) {
 	select {
 	case w.wanted <- struct{}{}:
-	default: // it is wanted already
+	default: // already requested
 	}
 }
 
@@ -82,7 +82,7 @@ func (w *watcher) Close() {
 func (w *watcher) run(ctx context.Context) {
 	defer close(w.ended)
 	for ctx.Err() == nil {
-		err := w.look(ctx)
+		err := w.resolve(ctx)
 		wait(ctx, lookupAgain, nil)
 		if err == nil {
 			wait(ctx, lookupEvery-lookupAgain, w.wanted)
@@ -90,9 +90,9 @@ func (w *watcher) run(ctx context.Context) {
 	}
 }
 
-// look tells gRPC what the name stands for now. A name that has no address, or cannot be looked up, changes nothing
-// about the connections that stand: the pods behind them may still work.
-func (w *watcher) look(ctx context.Context) error {
+// resolve passes the current addresses of the name to gRPC. A failed or empty look-up leaves the existing connections
+// unchanged, because the pods behind them may still work.
+func (w *watcher) resolve(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	addresses, err := w.lookup(ctx)
@@ -100,18 +100,18 @@ func (w *watcher) look(ctx context.Context) error {
 		err = errors.New("the name has no address")
 	}
 	if err != nil {
-		w.conn.ReportError(fmt.Errorf("look up a service: %w", err))
+		w.conn.ReportError(fmt.Errorf("look up service: %w", err))
 		return err
 	}
-	return w.tell(addresses)
+	return w.update(addresses)
 }
 
-func (w *watcher) tell(addresses []netip.Addr) error {
+func (w *watcher) update(addresses []netip.Addr) error {
 	var state resolver.State
 	for _, a := range addresses {
-		one := []resolver.Address{{Addr: net.JoinHostPort(a.Unmap().String(), w.port)}}
-		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: one})
-		state.Addresses = append(state.Addresses, one...)
+		endpoint := []resolver.Address{{Addr: net.JoinHostPort(a.Unmap().String(), w.port)}}
+		state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: endpoint})
+		state.Addresses = append(state.Addresses, endpoint...)
 	}
 	return w.conn.UpdateState(state)
 }
@@ -126,7 +126,7 @@ func wait(ctx context.Context, d time.Duration, wanted <-chan struct{}) {
 	}
 }
 
-// lookUp asks the system's resolver, or server.
+// lookUp queries server, or the system's resolver if server is empty.
 func lookUp(ctx context.Context, server, host string) ([]netip.Addr, error) {
 	r := net.DefaultResolver
 	if server != "" {
@@ -137,7 +137,7 @@ func lookUp(ctx context.Context, server, host string) ([]netip.Addr, error) {
 	return r.LookupNetIP(ctx, "ip", host)
 }
 
-// withPort is address with the port of name servers, unless it has one.
+// withPort returns address with the port of name servers, unless it has a port.
 func withPort(address string) string {
 	if _, _, err := net.SplitHostPort(address); err == nil {
 		return address

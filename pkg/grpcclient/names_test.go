@@ -23,14 +23,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// cluster has pods, and a name server that knows which of them stand behind the one name.
+// cluster has pods, and a name server that returns the pods behind one name.
 type cluster struct {
 	mu      sync.Mutex
 	pods    map[string]*bufconn.Listener // guarded by mu, by address
 	servers map[string]*grpc.Server      // guarded by mu
 	names   []netip.Addr                 // guarded by mu
-	away    error                        // guarded by mu; of the name server
-	looked  int                          // guarded by mu
+	failure error                        // guarded by mu; of the name server
+	queries int                          // guarded by mu
 }
 
 func newCluster(t *testing.T, pods ...string) *cluster {
@@ -52,7 +52,7 @@ func (c *cluster) start(ip string) {
 	c.names = append(c.names, netip.MustParseAddr(ip))
 }
 
-// end takes a pod out of the name, and stops it as a drained process does.
+// end removes a pod from the name and stops it gracefully.
 func (c *cluster) end(ip string) {
 	c.mu.Lock()
 	c.names = slices.DeleteFunc(c.names, func(a netip.Addr) bool { return a == netip.MustParseAddr(ip) })
@@ -69,27 +69,27 @@ func (c *cluster) endAll() {
 	}
 }
 
-// forget has the name server answer err, or no address.
+// forget makes the name server return err, or no address if err is nil.
 func (c *cluster) forget(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.names, c.away = nil, err
+	c.names, c.failure = nil, err
 }
 
 func (c *cluster) lookups() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.looked
+	return c.queries
 }
 
 func (c *cluster) lookup(_ context.Context, server, host string) ([]netip.Addr, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.looked++
+	c.queries++
 	if server != "10.96.0.10" || host != "rerun" {
-		return nil, errors.New("asked for " + host + " at " + server)
+		return nil, errors.New("unexpected query for " + host + " at " + server)
 	}
-	return slices.Clone(c.names), c.away
+	return slices.Clone(c.names), c.failure
 }
 
 func (c *cluster) dial(ctx context.Context, address string) (net.Conn, error) {
@@ -102,7 +102,7 @@ func (c *cluster) dial(ctx context.Context, address string) (net.Conn, error) {
 	return pod.DialContext(ctx)
 }
 
-func (c *cluster) connect(t *testing.T) (ask func() error, end func()) {
+func (c *cluster) connect(t *testing.T) (call func() error, end func()) {
 	t.Helper()
 	tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
 	if err != nil {
@@ -120,108 +120,108 @@ func (c *cluster) connect(t *testing.T) (ask func() error, end func()) {
 	}, func() { _ = conn.Close() }
 }
 
-// answered asks until there is an answer and returns how long that took.
-func answered(ask func() error) time.Duration {
+// answered calls until a call succeeds, for at most five minutes, and returns the elapsed time.
+func untilSuccess(call func() error) time.Duration {
 	begin := time.Now()
-	for ask() != nil && time.Since(begin) < 5*time.Minute {
+	for call() != nil && time.Since(begin) < 5*time.Minute {
 		time.Sleep(50 * time.Millisecond)
 	}
 	return time.Since(begin)
 }
 
-func TestPodsThatAreReplacedAreFoundWithinASecond(t *testing.T) {
+func TestReplacedPodIsUsedWithinASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pods := newCluster(t, "10.0.0.1")
 		defer pods.endAll()
-		ask, end := pods.connect(t)
+		call, end := pods.connect(t)
 		defer end()
-		if err := ask(); err != nil {
+		if err := call(); err != nil {
 			t.Fatal(err)
 		}
 		pods.start("10.0.0.2")
 		pods.end("10.0.0.1")
-		if late := answered(ask); late > 1100*time.Millisecond {
-			t.Errorf("the new pod was used after %v", late)
+		if late := untilSuccess(call); late > 1100*time.Millisecond {
+			t.Errorf("new pod used after %v, want at most 1.1s", late)
 		}
 	})
 }
 
-func TestAServiceWithoutAPodIsUsedWithinASecondOfItsStart(t *testing.T) {
+func TestFirstPodIsUsedWithinASecondOfItsStart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pods := newCluster(t)
 		defer pods.endAll()
-		ask, end := pods.connect(t)
+		call, end := pods.connect(t)
 		defer end()
-		for range 10 * 60 { // ten minutes, in which others would have learnt to wait long
-			if err := ask(); status.Code(err) != codes.Unavailable {
-				t.Fatalf("without a pod: %v", err)
+		for range 10 * 60 { // ten minutes: an exponential backoff would have grown long
+			if err := call(); status.Code(err) != codes.Unavailable {
+				t.Fatalf("error without a pod = %v, want Unavailable", err)
 			}
 			time.Sleep(time.Second)
 		}
 		pods.start("10.0.0.1")
-		if late := answered(ask); late > 1100*time.Millisecond {
-			t.Errorf("the pod was used after %v", late)
+		if late := untilSuccess(call); late > 1100*time.Millisecond {
+			t.Errorf("pod used after %v, want at most 1.1s", late)
 		}
 	})
 }
 
-func TestAPodThatIsAddedGetsCallsAfterTenSeconds(t *testing.T) {
+func TestAddedPodGetsCallsAfterTenSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pods := newCluster(t, "10.0.0.1")
 		defer pods.endAll()
-		ask, end := pods.connect(t)
+		call, end := pods.connect(t)
 		defer end()
-		if err := ask(); err != nil {
+		if err := call(); err != nil {
 			t.Fatal(err)
 		}
 		pods.start("10.0.0.2")
 		time.Sleep(10*time.Second + time.Millisecond)
 		pods.end("10.0.0.1")
 		for range 20 {
-			if err := ask(); err != nil {
-				t.Fatalf("the connection to the pod that was added stands already: %v", err)
+			if err := call(); err != nil {
+				t.Fatalf("call after the first pod ended: %v, want it served by the added pod", err)
 			}
 		}
 	})
 }
 
-func TestConnectionsStandWhileTheNameServerIsAwayOrKnowsNoPod(t *testing.T) {
+func TestConnectionsSurviveAFailingOrEmptyNameServer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pods := newCluster(t, "10.0.0.1")
 		defer pods.endAll()
-		ask, end := pods.connect(t)
+		call, end := pods.connect(t)
 		defer end()
-		if err := ask(); err != nil {
+		if err := call(); err != nil {
 			t.Fatal(err)
 		}
-		for _, away := range []error{errors.New("no answer"), nil} {
-			pods.forget(away)
+		for _, failure := range []error{errors.New("no response"), nil} {
+			pods.forget(failure)
 			for range 60 {
 				time.Sleep(time.Second)
-				if err := ask(); err != nil {
-					t.Fatalf("while the name server says %v: %v", away, err)
+				if err := call(); err != nil {
+					t.Fatalf("call while the name server returns error %v: %v, want success", failure, err)
 				}
 			}
 		}
 	})
 }
 
-func TestANameIsAskedForOnceASecondAtMost(t *testing.T) {
+func TestNameIsLookedUpAtMostOncePerSecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pods := newCluster(t)
-		ask, end := pods.connect(t)
+		call, end := pods.connect(t)
 		defer end()
 		for range 1000 {
-			_ = ask()
+			_ = call()
 			time.Sleep(10 * time.Millisecond)
 		}
 		if n := pods.lookups(); n > 11 {
-			t.Errorf("%d look-ups in ten seconds", n)
+			t.Errorf("look-ups in ten seconds = %d, want at most 11", n)
 		}
 	})
 }

@@ -13,8 +13,8 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// Callers returns who may call each method of the contracts that are linked into this binary, by full method name.
-// A method that does not say it has nil.
+// Callers returns the permitted callers of each method of the contracts linked into this binary, by full method name.
+// The value is nil for a method without the option.
 func Callers() map[string]*typev1.Callers {
 	table := map[string]*typev1.Callers{}
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
@@ -40,8 +40,8 @@ var (
 		"The token of an instrument's interface may not do this. Log in as a person.")
 )
 
-// admit refuses principals that the method's contract does not name. Of a service it is the caller that counts, not who
-// forwarded the call.
+// admit returns a Forbidden error if the method's contract does not list the principal. For a service, the original
+// caller counts, not the service that forwarded the call.
 func (i *interceptors) admit(method string, p authn.Principal) error {
 	callers := i.callers[method]
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// checkCertificate refuses a service's token on a connection with the certificate of another service: all services know
-// the secret that signs tokens, and only one has the key of its certificate. Plain connections show none.
+// checkCertificate refuses a service token on a connection with the certificate of another service: all services share
+// the secret that signs tokens, but only one has the key of its certificate. Unencrypted connections are not checked.
 func checkCertificate(ctx context.Context, p authn.Principal) error {
 	from, _ := peer.FromContext(ctx)
 	if p.Kind != authn.Service || from == nil {

@@ -21,7 +21,7 @@ import (
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 
-func TestWithTLSATokenCountsWithTheCertificateOfItsServiceAlone(t *testing.T) {
+func TestServiceTokenNeedsTheCertificateOfItsService(t *testing.T) {
 	t.Parallel()
 	ours := certificates.Made(t, "ours")
 	member := func(name string) tlsfiles.Config {
@@ -56,9 +56,9 @@ func TestWithTLSATokenCountsWithTheCertificateOfItsServiceAlone(t *testing.T) {
 		certificate, credential string
 		want                    codes.Code
 	}{
-		{"gateway", "Service core", codes.OK}, // the token is the gateway's, which serves the core
+		{"gateway", "Service core", codes.OK}, // the gateway's token, on behalf of core
 		{"cellcounter", "Service core", codes.PermissionDenied},
-		{"gateway", "Bearer good", codes.OK}, // a person's credential, which the gateway passes on
+		{"gateway", "Bearer good", codes.OK}, // a user's credential, which the gateway forwards
 	} {
 		conn, err := grpc.NewClient(listener.Addr().String(), grpcclient.WithTLS(member(c.certificate)))
 		if err != nil {
@@ -67,10 +67,10 @@ func TestWithTLSATokenCountsWithTheCertificateOfItsServiceAlone(t *testing.T) {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", c.credential)
 		_, err = rerunv1.NewRerunServiceClient(conn).ListReruns(ctx, list(0))
 		if status.Code(err) != c.want {
-			t.Errorf("the certificate of %s with %q: %v", c.certificate, c.credential, err)
+			t.Errorf("certificate of %s with %q: error = %v, want %v", c.certificate, c.credential, err, c.want)
 		}
 		if err != nil && !strings.Contains(err.Error(), "DNS names") {
-			t.Errorf("%v does not say what to do", err)
+			t.Errorf("error = %v, want it to mention DNS names", err)
 		}
 		_ = conn.Close()
 	}

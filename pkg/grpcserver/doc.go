@@ -1,6 +1,6 @@
-// Package grpcserver owns the gRPC listener of every service: one order of interceptors (metrics → log and
-// error mapping → recover → deadline → authentication → load limit), graceful then hard stop.
+// Package grpcserver implements the gRPC listener of every service. Its interceptors run in one order: metrics, log and
+// error mapping, recovery from panics, deadline, authentication, load limit. It stops gracefully, then hard.
 //
-// Handlers return apperr errors and read the Principal from the context; they never see a status code, a
-// header or a missing deadline. Each call is logged once, here, without its payload.
+// Handlers return apperr errors and read the Principal from the context; they never deal with status codes, headers or
+// missing deadlines. Each call is logged once, here, without its payload.
 package grpcserver

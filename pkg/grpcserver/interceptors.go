@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// shave is kept back from the caller's deadline, so that our answer arrives before the caller gives up.
+	// shave is subtracted from the caller's deadline, so that the response arrives before the caller times out.
 	shave = 20 * time.Millisecond
-	// minimumWork is the least time in which starting makes sense.
+	// minimumWork is the remaining time below which a call is refused.
 	minimumWork   = 20 * time.Millisecond
 	refusedWait   = time.Second
 	overloaded    = "OVERLOADED"
@@ -33,7 +33,7 @@ const (
 )
 
 type interceptors struct {
-	stopping  context.Context // ends when the server begins to stop
+	stopping  context.Context // ends when the server starts to stop
 	deadline  time.Duration
 	slots     *slots
 	streams   *slots
@@ -81,8 +81,8 @@ func (i *interceptors) recoverStream(
 	return next(srv, stream)
 }
 
-// rescue turns a panic into an error, which is then logged and counted like every other. The stack goes to the
-// log; the panic's value may hold a patient's data and goes nowhere.
+// rescue turns a panic into an error, which is logged and counted like any other. The stack is logged; the panic's
+// value may contain patient data and is discarded.
 func (i *interceptors) rescue(ctx context.Context, method string, err *error) {
 	p := recover()
 	if p == nil {
@@ -101,8 +101,8 @@ func (i *interceptors) deadlineUnary(
 	next grpc.UnaryHandler,
 ) (any, error) {
 	limit := time.Now().Add(i.deadline)
-	if asked, ok := ctx.Deadline(); ok && asked.Add(-shave).Before(limit) {
-		limit = asked.Add(-shave)
+	if wanted, ok := ctx.Deadline(); ok && wanted.Add(-shave).Before(limit) {
+		limit = wanted.Add(-shave)
 	}
 	if time.Until(limit) < minimumWork {
 		return nil, apperr.New(apperr.DeadlineExceeded, "TOO_LITTLE_TIME",
@@ -141,7 +141,7 @@ func (i *interceptors) limitStream(
 	}
 	slots := i.slots
 	if info.IsServerStream {
-		slots = i.streams // held as long as someone listens: they must not take the places of calls
+		slots = i.streams // streams last long, so they do not use the slots of calls
 	}
 	leave, err := i.enter(stream.Context(), slots)
 	if err != nil {
@@ -151,8 +151,8 @@ func (i *interceptors) limitStream(
 	return next(srv, stream)
 }
 
-// endStream ends an answer without an end when the server stops, which would wait for it. Its reader connects again, as
-// it does when a stream is old enough.
+// endStream ends a stream of responses when the server stops, because a graceful stop would wait for it. The reader
+// reconnects, as it does when its connection reaches its maximum age.
 func (i *interceptors) endStream(
 	srv any,
 	stream grpc.ServerStream,
@@ -172,18 +172,19 @@ func (i *interceptors) endStream(
 	return err
 }
 
-// enter comes after the authentication: whose call it is decides whether there is room for it.
-func (i *interceptors) enter(ctx context.Context, places *slots) (leave func(), err error) {
-	who := ownerOf(authn.FromContext(ctx))
-	if places.enter(who) {
-		return func() { places.leave(who) }, nil
+// enter takes a slot for the principal of ctx, so it runs after authentication. It returns an Unavailable error if the
+// principal has no slot left.
+func (i *interceptors) enter(ctx context.Context, s *slots) (leave func(), err error) {
+	o := ownerOf(authn.FromContext(ctx))
+	if s.enter(o) {
+		return func() { s.leave(o) }, nil
 	}
 	i.refused.Inc()
 	return nil, apperr.New(apperr.Unavailable, overloaded, "The service is busy. Try again in a moment.").
 		WithRetryAfter(refusedWait)
 }
 
-// finishUnary maps the error and writes the one log line of a call that failed.
+// finishUnary maps the error of a call and logs the call once.
 func (i *interceptors) finishUnary(
 	ctx context.Context,
 	req any,
@@ -225,7 +226,7 @@ func (i *interceptors) finish(ctx context.Context, method string, start time.Tim
 	if typed {
 		attrs = append(attrs, "reason", e.Reason)
 	}
-	if !failure(st.Code()) || (typed && e.Reason == overloaded) { // overload is many lines, and a metric
+	if !failure(st.Code()) || (typed && e.Reason == overloaded) { // overload causes many lines, and it has a metric
 		i.log.InfoContext(ctx, "call refused", attrs...)
 		return st.Err()
 	}
@@ -236,7 +237,7 @@ func (i *interceptors) finish(ctx context.Context, method string, start time.Tim
 	return st.Err()
 }
 
-// failure tells what is our fault from what is the caller's.
+// failure reports whether the code is the server's fault rather than the caller's.
 func failure(code codes.Code) bool {
 	switch code {
 	case codes.Internal, codes.Unavailable, codes.DeadlineExceeded, codes.Unknown:
@@ -287,7 +288,7 @@ func (i *interceptors) authenticateStream(
 	return err
 }
 
-// streamWith is a stream with another context.
+// streamWith replaces the context of a stream.
 type streamWith struct {
 	grpc.ServerStream
 	ctx context.Context

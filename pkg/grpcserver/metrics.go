@@ -17,7 +17,7 @@ func newMetrics(registry prometheus.Registerer) (metrics, error) {
 	m := metrics{
 		calls: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "grpc_server_refused_total", Help: "Calls refused because too many were in flight.",
+			Name: "grpc_server_refused_total", Help: "Calls refused because the caller had no slot left.",
 		}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "grpc_server_panics_total", Help: "Calls whose handler panicked.",

@@ -24,32 +24,33 @@ import (
 
 const (
 	hardStopAfter    = 15 * time.Second
-	maxConnectionAge = 5 * time.Minute // clients rebalance over new replicas
-	// maxConnectionDone is for what is under way on an old connection, which gets nothing new: a large upload over a slow
-	// line must not be cut off because of the age of the connection that it happened to get.
+	maxConnectionAge = 5 * time.Minute // so that clients rebalance over new replicas
+	// maxConnectionDone is the time for running calls on an old connection, which gets no new ones. It is long, so that a
+	// large upload over a slow line is not cut off.
 	maxConnectionDone = time.Hour
-	// minClientPing is below the half minute at which our clients ping, which the default would take for an attack.
+	// minClientPing is below the 30 seconds at which the platform's clients ping. gRPC's default would treat these pings
+	// as an attack.
 	minClientPing  = 15 * time.Second
 	defaultStreams = 4096
 )
 
-// Config is the gRPC listener.
+// Config holds the settings of the gRPC listener.
 type Config struct {
 	Host     string `env:"HOST" envDefault:"0.0.0.0"`
 	GRPCPort int    `env:"GRPC_PORT"`
-	// MaxInFlight is how many calls are worked on at once; more are refused at once with a retry time.
+	// MaxInFlight limits concurrent calls; more are refused at once with a retry time.
 	MaxInFlight int `env:"MAX_IN_FLIGHT" envDefault:"512"`
-	// MaxStreams is the same for calls that stream answers as long as someone listens.
+	// MaxStreams limits concurrent streams of responses.
 	MaxStreams int `env:"MAX_STREAMS" envDefault:"4096"`
-	// DefaultDeadlineSeconds applies to calls that bring none, and caps those that bring a longer one.
+	// DefaultDeadlineSeconds is the deadline of calls without one, and the maximum for others.
 	DefaultDeadlineSeconds int `env:"DEADLINE_SECONDS" envDefault:"10"`
-	// MaxMessageBytes is the largest request.
+	// MaxMessageBytes limits the size of a request.
 	MaxMessageBytes int `env:"MAX_MESSAGE_BYTES" envDefault:"4194304"`
-	// TLS makes the listener take members of one CA only.
+	// TLS makes the listener accept only certificates of one CA.
 	TLS tlsfiles.Config `envPrefix:"TLS_"`
 }
 
-// Validate refuses limits under which nothing would be served.
+// Validate returns an error for limits that would refuse every call.
 func (c *Config) Validate() error {
 	var problems []error
 	for _, limit := range []struct {
@@ -71,31 +72,31 @@ func (c *Config) Validate() error {
 
 const maxPort = 1<<16 - 1
 
-// Authenticator turns credentials into a principal.
+// Authenticator returns the principal of credentials, or an apperr error.
 type Authenticator interface {
 	Authenticate(context.Context, authn.Credentials) (authn.Principal, error)
 }
 
-// Deps is what a server needs.
+// Deps holds the dependencies of a server.
 type Deps struct {
 	Telemetry     *telemetry.Telemetry
 	Authenticator Authenticator
-	// Anonymous lists full method names that need no credential. A credential that is sent is still checked.
+	// Anonymous lists the full names of methods that need no credential. A credential that is sent is still checked.
 	Anonymous []string
-	// Codec reads and writes the messages; nil: gRPC's own.
+	// Codec encodes and decodes the messages; nil means gRPC's own.
 	Codec encoding.CodecV2
 }
 
-// Server is a gRPC server; register services on it before Serve.
+// Server is a gRPC server. Register services on it before Serve.
 type Server struct {
 	*grpc.Server
 	cfg    Config
 	log    *slog.Logger
 	health *health.Server
-	stop   context.CancelFunc // ends streams of answers
+	stop   context.CancelFunc // ends streams of responses
 }
 
-// New returns a server with the platform's interceptors.
+// New returns a server with the platform's interceptors and registers their metrics.
 func New(cfg Config, deps Deps) (*Server, error) {
 	m, err := newMetrics(deps.Telemetry.Registry)
 	if err != nil {
@@ -145,10 +146,10 @@ func New(cfg Config, deps Deps) (*Server, error) {
 	return s, nil
 }
 
-// Drain tells gRPC health checks that the server should get no new calls.
+// Drain makes gRPC health checks report that the server must get no new calls.
 func (s *Server) Drain() { s.health.Shutdown() }
 
-// Run listens on the configured port until ctx ends; see Serve.
+// Run listens on the configured port until ctx ends, as Serve does.
 func (s *Server) Run(ctx context.Context) error {
 	address := net.JoinHostPort(s.cfg.Host, strconv.Itoa(s.cfg.GRPCPort))
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
@@ -158,8 +159,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.Serve(ctx, listener)
 }
 
-// Serve serves listener until ctx ends, ends streams of answers, lets other calls in flight finish, and cuts them off
-// after 15 seconds.
+// Serve serves listener until ctx ends. Then it ends streams of responses, lets other calls finish for up to 15
+// seconds, and closes their connections.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	stopped := make(chan struct{})
 	context.AfterFunc(ctx, func() {

@@ -41,7 +41,7 @@ func (authenticator) Authenticate(_ context.Context, c authn.Credentials) (authn
 	return authn.Principal{}, apperr.New(apperr.Unauthenticated, "CREDENTIAL_MISSING", "Log in first.")
 }
 
-// handler answers ListReruns by the report id: each id is one behaviour.
+// handler selects the behaviour of ListReruns by the report id.
 type handler struct {
 	rerunv1.UnimplementedRerunServiceServer
 	release chan struct{}
@@ -117,9 +117,9 @@ func list(id int64) *rerunv1.ListRerunsRequest { return &rerunv1.ListRerunsReque
 func TestHandlersGetThePrincipalAndErrorsAreMapped(t *testing.T) {
 	t.Parallel()
 	client, _, logs := start(t, config())
-	answer, err := client.ListReruns(good(t), list(0))
-	if err != nil || answer.GetSampleRedrawFlag() != 12 {
-		t.Fatalf("got %v, %v", answer, err)
+	response, err := client.ListReruns(good(t), list(0))
+	if err != nil || response.GetSampleRedrawFlag() != 12 {
+		t.Fatalf("response = %v, error %v, want laboratory 12", response, err)
 	}
 	cases := []struct {
 		name string
@@ -136,30 +136,30 @@ func TestHandlersGetThePrincipalAndErrorsAreMapped(t *testing.T) {
 	for _, c := range cases {
 		_, err := client.ListReruns(c.ctx, list(c.id))
 		if status.Code(err) != c.want {
-			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+			t.Errorf("%s: error = %v, want %v", c.name, err, c.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "Rahul") {
-			t.Errorf("%s: leaked to the caller: %v", c.name, err)
+			t.Errorf("%s: error sent to the caller contains patient data: %v", c.name, err)
 		}
 	}
 	if strings.Contains(logs.String(), "Rahul") {
-		t.Errorf("leaked to the log: %s", logs.String())
+		t.Errorf("log contains patient data: %s", logs.String())
 	}
 }
 
-func TestAnonymousMethodsNeedNoCredentialButCheckOne(t *testing.T) {
+func TestAnonymousMethodsStillCheckACredential(t *testing.T) {
 	t.Parallel()
 	client, _, _ := start(t, config())
 	if _, err := client.AbortRerun(t.Context(), &rerunv1.AbortRerunRequest{}); status.Code(err) != codes.Unimplemented {
-		t.Fatalf("without credential: %v", err)
+		t.Fatalf("without a credential: error = %v, want Unimplemented", err)
 	}
 	bad := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer bad")
 	if _, err := client.AbortRerun(bad, &rerunv1.AbortRerunRequest{}); status.Code(err) != codes.Unauthenticated {
-		t.Fatalf("with a bad credential: %v", err)
+		t.Fatalf("with a bad credential: error = %v, want Unauthenticated", err)
 	}
 }
 
-func TestMoreCallsThanSlotsAreRefusedWithARetryTime(t *testing.T) {
+func TestCallsBeyondTheSlotsAreRefusedWithARetryTime(t *testing.T) {
 	t.Parallel()
 	client, h, _ := start(t, config())
 	busy := make(chan error, 1)
@@ -168,7 +168,7 @@ func TestMoreCallsThanSlotsAreRefusedWithARetryTime(t *testing.T) {
 	<-h.entered
 	_, err := client.ListReruns(ctx, list(0))
 	if st := status.Convert(err); st.Code() != codes.Unavailable || len(st.Details()) != 2 {
-		t.Fatalf("got %v with %d details", err, len(st.Details()))
+		t.Fatalf("error = %v with %d details, want Unavailable with 2", err, len(st.Details()))
 	}
 	close(h.release)
 	if err := <-busy; err != nil {
@@ -176,17 +176,17 @@ func TestMoreCallsThanSlotsAreRefusedWithARetryTime(t *testing.T) {
 	}
 }
 
-func TestACallWithTooLittleTimeIsRefused(t *testing.T) {
+func TestCallWithTooLittleTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	client, _, _ := start(t, config())
 	ctx, cancel := context.WithTimeout(good(t), 30*time.Millisecond)
 	defer cancel()
 	if _, err := client.ListReruns(ctx, list(0)); status.Code(err) != codes.DeadlineExceeded {
-		t.Fatalf("got %v", err)
+		t.Fatalf("error = %v, want DeadlineExceeded", err)
 	}
 }
 
-func TestOneLaboratorysCallsLeaveRoomForAnothers(t *testing.T) {
+func TestOneLaboratoryCannotTakeAllSlots(t *testing.T) {
 	t.Parallel()
 	cfg := config()
 	cfg.MaxInFlight = 4
@@ -198,14 +198,14 @@ func TestOneLaboratorysCallsLeaveRoomForAnothers(t *testing.T) {
 		<-h.entered
 	}
 	if _, err := client.ListReruns(script, list(0)); status.Code(err) != codes.Unavailable {
-		t.Errorf("one laboratory's fourth call of four: %v", err)
+		t.Errorf("fourth call of one laboratory: error = %v, want Unavailable", err)
 	}
 	other := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer other")
 	if _, err := client.ListReruns(other, list(0)); err != nil {
-		t.Errorf("another laboratory beside it: %v", err)
+		t.Errorf("call of another laboratory: %v, want success", err)
 	}
 	if _, err := client.ListReruns(t.Context(), list(0)); status.Code(err) != codes.Unauthenticated {
-		t.Errorf("no one: %v", err)
+		t.Errorf("call without a credential: error = %v, want Unauthenticated", err)
 	}
 	close(h.release)
 	for range 3 {

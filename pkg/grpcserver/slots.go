@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// owner is whose calls are counted together: a laboratory's, or a service's that calls for all of them.
+// owner identifies whose calls share a limit: a laboratory, or a service that calls for all laboratories.
 type owner struct {
 	lab     int64
 	service string
@@ -14,28 +14,28 @@ type owner struct {
 
 func ownerOf(p authn.Principal) owner { return owner{p.LabID, p.Caller} }
 
-// share is how many slots an owner may have for each that is free.
+// share is the number of slots that an owner may use per free slot.
 const share = 3
 
-// slots are places for calls that are worked on at once. An owner gets one as long as it has fewer than share for each
-// that is free: alone it gets three quarters of all, and whatever it asks for, others find room. With others there, its
-// part shrinks as its calls end.
+// slots limits concurrent calls. An owner gets a slot while it uses fewer than share times the free slots. A single
+// owner can therefore use three quarters of all slots, and others always find one; with several owners, its part
+// shrinks as its calls end.
 type slots struct {
-	mu   sync.Mutex
-	free int           // guarded by mu
-	held map[owner]int // guarded by mu; without owners that hold none
+	mu    sync.Mutex
+	free  int           // guarded by mu
+	inUse map[owner]int // guarded by mu; has no owners with 0
 }
 
-func newSlots(n int) *slots { return &slots{free: n, held: map[owner]int{}} }
+func newSlots(n int) *slots { return &slots{free: n, inUse: map[owner]int{}} }
 
 func (s *slots) enter(o owner) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.held[o] >= share*s.free {
+	if s.inUse[o] >= share*s.free {
 		return false
 	}
 	s.free--
-	s.held[o]++
+	s.inUse[o]++
 	return true
 }
 
@@ -43,7 +43,7 @@ func (s *slots) leave(o owner) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free++
-	if s.held[o]--; s.held[o] == 0 {
-		delete(s.held, o)
+	if s.inUse[o]--; s.inUse[o] == 0 {
+		delete(s.inUse, o)
 	}
 }

@@ -20,7 +20,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// board is watched until its reader goes.
+// board streams one event and then waits until its reader disconnects.
 type board struct {
 	calloutv1.UnimplementedCalloutServiceServer
 }
@@ -33,7 +33,7 @@ func (board) WatchCallouts(_ *calloutv1.WatchCalloutsRequest, stream grpc.Server
 	return stream.Context().Err()
 }
 
-func TestAStopDoesNotWaitForThoseWhoWatch(t *testing.T) {
+func TestStopDoesNotWaitForStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tel, err := telemetry.Start(t.Context(), "callout", "test", telemetry.Config{Environment: "dev"}, io.Discard)
@@ -68,13 +68,13 @@ func TestAStopDoesNotWaitForThoseWhoWatch(t *testing.T) {
 		stop()
 		begin := time.Now()
 		if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
-			t.Errorf("the stream ended with %v, want the end of one that is old enough", err)
+			t.Errorf("stream ended with %v, want EOF", err)
 		}
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(begin); took > 100*time.Millisecond {
-			t.Errorf("the stop took %v", took)
+			t.Errorf("stop took %v, want at most 100ms", took)
 		}
 	})
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// lookAgain is how long a stream continues after its login ended or changed.
-const lookAgain = time.Minute
+// lookAgain is the interval at which the login of a stream is checked again. A stream continues for up to this time
+// after its login ended or changed.
+const recheckInterval = time.Minute
 
 var errLoginChanged = apperr.New(apperr.Unauthenticated, "LOGIN_CHANGED", "The login has changed. Connect again.")
 
-// whileLoggedIn returns a context that ends when the credential of ctx holds no more, or says something else than at
-// the beginning. A session store that cannot be asked ends nothing.
+// whileLoggedIn returns a context that ends when the credential of ctx becomes invalid or belongs to a changed
+// principal. An unavailable session store does not end it. The caller must call done.
 func (i *interceptors) whileLoggedIn(ctx context.Context, method string) (watched context.Context, done func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -27,7 +28,7 @@ func (i *interceptors) whileLoggedIn(ctx context.Context, method string) (watche
 			}
 		}()
 		defer i.rescue(watched, method, &err)
-		tick := time.NewTicker(lookAgain)
+		tick := time.NewTicker(recheckInterval)
 		defer tick.Stop()
 		for {
 			select {
@@ -54,7 +55,7 @@ func (i *interceptors) stillLoggedIn(ctx context.Context, method string) error {
 	return nil
 }
 
-// withdrawn returns why the context of whileLoggedIn ended, if the login was the reason.
+// withdrawn returns the cause if the context of whileLoggedIn ended because of the login, otherwise nil.
 func withdrawn(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if known := (*apperr.Error)(nil); errors.As(cause, &known) {

@@ -24,7 +24,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// login is a session store that says what a test sets.
+// login is an authenticator whose result a test sets.
 type login struct{ says atomic.Pointer[verdict] }
 
 type verdict struct {
@@ -37,7 +37,7 @@ func (l *login) Authenticate(context.Context, authn.Credentials) (authn.Principa
 	return says.p, says.err
 }
 
-// watching returns a stream of someone whom auth lets in, and how to stop its server.
+// watching starts a server with auth and returns a stream of it, and a function that stops the server.
 func watching(ctx context.Context, t *testing.T, auth *login) (
 	stream grpc.ServerStreamingClient[typev1.Event], stop func(),
 ) {
@@ -73,7 +73,7 @@ func watching(ctx context.Context, t *testing.T, auth *login) (
 	}
 }
 
-// TestAStreamEndsWithItsLogin changes what the session store says while someone watches.
+// It changes the result of the authenticator while a stream is open.
 func TestAStreamEndsWithItsLogin(t *testing.T) {
 	t.Parallel()
 	asha := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, DepartmentIDs: []int64{4}}
@@ -81,13 +81,13 @@ func TestAStreamEndsWithItsLogin(t *testing.T) {
 	moved.DepartmentIDs = []int64{5}
 	for name, c := range map[string]struct {
 		says verdict
-		want codes.Code // Canceled: the stream continues until its reader leaves
+		want codes.Code // Canceled: the stream continues until its reader disconnects
 	}{
-		"logged out":               {verdict{err: apperr.New(apperr.Unauthenticated, "SESSION_EXPIRED", "over")}, codes.Unauthenticated},
-		"another department":       {verdict{p: moved}, codes.Unauthenticated},
-		"not let in any more":      {verdict{p: authn.Principal{Kind: authn.Service, Caller: "stranger"}}, codes.PermissionDenied},
-		"sessions cannot be asked": {verdict{err: apperr.New(apperr.Unavailable, "SESSION_STORE_UNAVAILABLE", "away")}, codes.Canceled},
-		"the same":                 {verdict{p: asha}, codes.Canceled},
+		"logged out":                {verdict{err: apperr.New(apperr.Unauthenticated, "SESSION_EXPIRED", "over")}, codes.Unauthenticated},
+		"another department":        {verdict{p: moved}, codes.Unauthenticated},
+		"no longer admitted":        {verdict{p: authn.Principal{Kind: authn.Service, Caller: "unknown"}}, codes.PermissionDenied},
+		"session store unavailable": {verdict{err: apperr.New(apperr.Unavailable, "SESSION_STORE_UNAVAILABLE", "unavailable")}, codes.Canceled},
+		"the same":                  {verdict{p: asha}, codes.Canceled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,12 +106,12 @@ func TestAStreamEndsWithItsLogin(t *testing.T) {
 				}()
 				time.Sleep(2 * time.Minute)
 				synctest.Wait()
-				if goesOn := len(ended) == 0; goesOn != (c.want == codes.Canceled) {
-					t.Errorf("after two minutes the stream goes on: %t", goesOn)
+				if open := len(ended) == 0; open != (c.want == codes.Canceled) {
+					t.Errorf("after two minutes the stream is open: %t, want %t", open, c.want == codes.Canceled)
 				}
 				leave()
 				if err := <-ended; status.Code(err) != c.want {
-					t.Errorf("the stream ended with %v, want %v", err, c.want)
+					t.Errorf("stream ended with %v, want %v", err, c.want)
 				}
 			})
 		})

@@ -11,38 +11,39 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// DefaultDeadline is for areas whose calls are neither quick nor long.
+// DefaultDeadline is the deadline of areas whose calls are neither quick nor long.
 const DefaultDeadline = 10 * time.Second
 
-// Area is one service behind an edge: which paths it answers, in which error body, and within which time.
+// Area describes one service behind an edge: its paths, its error body and its deadline.
 type Area struct {
 	Name     string // the service, also the audience of tokens
-	Title    string // for people
+	Title    string // the area's name in messages to users
 	Prefixes []string
 	Shape    httpserver.Shape
 	Deadline time.Duration
-	// MaxAnswerBytes is the largest answer of the service; zero: gRPC's 4 MiB.
-	MaxAnswerBytes int
-	// InternalSuffix ends the routes that the public listener does not have; "": none.
+	// MaxResponseBytes limits the size of a response of the service; zero means gRPC's 4 MiB.
+	MaxResponseBytes int
+	// InternalSuffix is the suffix of paths that only the internal listener serves; empty if there are none.
 	InternalSuffix string
-	// Uploads are paths beside the contracts' own, with limits of their own.
+	// Uploads are additional paths with limits of their own.
 	Uploads []Upload
-	// Streams are paths that answer with server-sent events.
+	// Streams are paths that respond with server-sent events.
 	Streams []Stream
-	// Register adds the paths to the mux, answered over the connection.
+	// Register adds the area's paths to the mux; calls go over the connection.
 	Register func(context.Context, *Mux, grpc.ClientConnInterface) error
 }
 
-// Upload is a path whose body is streamed: it may take as long as it keeps the least pace of httpserver.Paced.
+// Upload is a path whose request body is streamed. The upload may take any time while it keeps the minimum rate of
+// httpserver.Paced.
 type Upload struct {
 	Route
 	MaxBytes int64
-	Deadline time.Duration // from the last byte of the body to the answer
+	Deadline time.Duration // from the last byte of the body to the response
 }
 
-// Page is something for people that is served beside the areas.
+// Page is content for browsers that is served beside the areas.
 type Page struct {
-	Route   string // as the metrics call it
+	Route   string // the route label in metrics
 	Matches func(path string) bool
 	Handler http.Handler
 }
@@ -50,10 +51,10 @@ type Page struct {
 // areas finds the area of a path.
 type areas []*Area
 
-// unknownArea stands for paths of no area.
+// unknownArea handles the paths of no area.
 var unknownArea = &Area{Shape: httpserver.Envelope, Deadline: DefaultDeadline}
 
-// of returns the area with the longest prefix of whole segments, unknownArea if there is none.
+// of returns the area with the longest prefix of whole path segments, or unknownArea if none matches.
 func (all areas) of(path string) *Area {
 	best, length := unknownArea, 0
 	for _, a := range all {
@@ -67,16 +68,16 @@ func (all areas) of(path string) *Area {
 	return best
 }
 
-// internalOnly reports whether only services may use path.
+// internalOnly reports whether only the internal listener may serve path.
 func (all areas) internalOnly(path string) bool {
 	suffix := all.of(path).InternalSuffix
 	return suffix != "" && strings.HasSuffix(path, suffix)
 }
 
-// limits of a request.
+// limits are the limits of one request.
 type limits struct {
 	bodyBytes int64
-	// deadline is the time for the answer; zero: none. An upload's begins when its last byte has arrived.
+	// deadline is the time to respond; zero means no limit. For an upload it starts when the last byte has arrived.
 	deadline time.Duration
 	upload   bool
 }
@@ -95,7 +96,7 @@ func (a *Area) limits(method, path string) limits {
 	return limits{maxJSONBytes, a.Deadline, false}
 }
 
-// apply returns r with its limits; the caller calls cancel when the answer is sent.
+// apply returns r with its limits. The caller must call cancel when the response has been sent.
 func (l limits) apply(c *call, r *http.Request) (limited *http.Request, cancel func()) {
 	ctx := context.WithValue(r.Context(), callKey{}, c)
 	cancel = func() {}
@@ -106,7 +107,7 @@ func (l limits) apply(c *call, r *http.Request) (limited *http.Request, cancel f
 		ctx, cancelCause = context.WithCancelCause(ctx)
 		cancel = func() { cancelCause(nil) }
 		httpserver.Paced(c.ResponseWriter, r)
-		httpserver.AnswerWithin(c.ResponseWriter, 0) // begins with the answer
+		httpserver.SetWriteTimeout(c.ResponseWriter, 0) // starts with the response
 		body.ended = func() { time.AfterFunc(l.deadline, func() { cancelCause(context.DeadlineExceeded) }) }
 	case l.deadline > 0:
 		ctx, cancel = context.WithTimeout(ctx, l.deadline)

@@ -12,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// sendTimeout is how long an answer may take on its way out.
+// sendTimeout limits the time to send a response.
 const sendTimeout = 30 * time.Second
 
-// call is what the edge remembers of one request: who answers it, by which route, with which status.
+// call holds what the edge records about one request, and its response.
 type call struct {
 	http.ResponseWriter
 	area   *Area
@@ -31,11 +31,12 @@ func callFrom(ctx context.Context) *call {
 	return c
 }
 
-// WriteHeader notes the status. From here on a caller that does not read is cut off.
+// WriteHeader records the status. From here on, a client that does not read the response is disconnected after
+// sendTimeout.
 func (c *call) WriteHeader(status int) {
 	if c.status == 0 {
 		c.status = status
-		httpserver.AnswerWithin(c.ResponseWriter, sendTimeout)
+		httpserver.SetWriteTimeout(c.ResponseWriter, sendTimeout)
 		if c.body != nil && !c.body.done && c.body.err == nil {
 			httpserver.SkipBody(c.ResponseWriter)
 		}
@@ -43,7 +44,7 @@ func (c *call) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// Write notes the implied 200.
+// Write sends the response; without WriteHeader its status is 200.
 func (c *call) Write(b []byte) (int, error) {
 	if c.status == 0 {
 		c.WriteHeader(http.StatusOK)
@@ -51,18 +52,18 @@ func (c *call) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap returns the writer of the connection for http.ResponseController.
 func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// noteRoute keeps the path pattern that the mux matched.
+// noteRoute records the path pattern that the mux matched.
 func noteRoute(ctx context.Context) {
 	if c := callFrom(ctx); c != nil && c.route == "" {
 		c.route, _ = runtime.HTTPPathPattern(ctx)
 	}
 }
 
-// requestBody limits a body and keeps why it could not be read or decoded: the generated handlers reduce
-// every such error to text.
+// requestBody limits a body and keeps the error of reading or decoding it, because the generated handlers reduce every
+// such error to text.
 type requestBody struct {
 	io.ReadCloser
 	err   error
@@ -85,7 +86,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keepError is the codec's decoder with its error kept on the body.
+// keepError returns a decoder that stores the error of decode in body.
 func keepError(body io.Reader, decode func(any) error) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		err := decode(v)

@@ -7,10 +7,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// audience is the edge's own name in service tokens.
+// audience is the edge's name in service tokens.
 const audience = "gateway"
 
-// internalCaller returns the service that called the internal listener.
+// internalCaller returns the name of the service that called the internal listener, or an Unauthenticated error.
 func (e *Edge) internalCaller(r *http.Request) (string, *apperr.Error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	caller, err := e.tokens.Verify(strings.TrimSpace(token), audience)

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// What is not deployed, and what lasts as long as someone looks, say nothing of how well requests are answered: they are
-// classes of their own, so that neither is an error nor slow.
+// Requests to areas that are not deployed, and event streams, which last while someone watches, have classes of their
+// own, so that they count neither as errors nor as slow requests.
 func TestRequestsAreCountedByClass(t *testing.T) {
 	t.Parallel()
 	tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
@@ -58,6 +58,6 @@ func TestRequestsAreCountedByClass(t *testing.T) {
 		}
 	}
 	if got := slices.Sorted(maps.Keys(classes)); !slices.Equal(got, []string{"2xx", "4xx", "501", "5xx", "stream"}) {
-		t.Errorf("classes %q", got)
+		t.Errorf("classes = %q, want 2xx, 4xx, 501, 5xx and stream", got)
 	}
 }

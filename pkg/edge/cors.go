@@ -14,8 +14,9 @@ const (
 	corsMaxAge  = "600"
 )
 
-// allowOrigin lets pages of trusted origins read answers with the user's session. Others get no header of this kind,
-// so that their browsers keep the answer from them. It reports whether it answered the request: a preflight.
+// allowOrigin adds the CORS headers that let pages of trusted origins read responses with the user's session. Other
+// origins get none, so browsers withhold the response from them. It reports whether it has responded to the request,
+// which is the case for a preflight.
 func (e *Edge) allowOrigin(w http.ResponseWriter, r *http.Request) (answered bool) {
 	if len(e.trusted) == 0 {
 		return false

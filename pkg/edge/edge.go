@@ -31,21 +31,22 @@ const (
 	publicListener = "public"
 )
 
-// Deps is what the edge needs.
+// Deps holds the dependencies of an edge.
 type Deps struct {
 	Telemetry *telemetry.Telemetry
 	Areas     []*Area
-	// Connections holds one connection per deployed service, by the name of its area.
+	// Connections holds one connection per deployed service, by area name.
 	Connections map[string]grpc.ClientConnInterface
-	// Pages are on the public listener, before the areas.
+	// Pages are served on the public listener; they take precedence over areas.
 	Pages []Page
-	// Tokens verifies the internal listener's callers and mints the tokens of our own calls; nil without that listener.
+	// Tokens verifies the callers of the internal listener and mints tokens for the edge's own calls; nil if that listener
+	// is not used.
 	Tokens *authn.ServiceTokens
-	// TrustedOrigins may read and write with the user's session from other origins, as scheme://host[:port].
+	// TrustedOrigins lists other origins (scheme://host[:port]) whose pages may read and write with the user's session.
 	TrustedOrigins []string
 }
 
-// Edge is the route table with its two listeners.
+// Edge is the route table with its two listeners. It is safe for concurrent use.
 type Edge struct {
 	areas    areas
 	pages    []Page
@@ -59,7 +60,7 @@ type Edge struct {
 	tel      *telemetry.Telemetry
 }
 
-// New builds the edge.
+// New returns an edge and registers its metric.
 func New(ctx context.Context, deps Deps) (*Edge, error) {
 	muxes, err := newMuxes(ctx, deps.Areas, deps.Connections)
 	if err != nil {
@@ -71,7 +72,7 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 		origins: http.NewCrossOriginProtection(), trusted: deps.TrustedOrigins,
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "http_server_request_duration_seconds",
-			Help:    "Time to answer a REST request, by route pattern.",
+			Help:    "Duration of a REST request in seconds, by route pattern.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60},
 		}, []string{"listener", "area", "route", "method", "code_class"}),
 	}
@@ -83,7 +84,7 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 	return e, deps.Telemetry.Registry.Register(e.duration)
 }
 
-// Public returns the listener for browsers and REST clients.
+// Public returns the handler of the listener for browsers and REST clients.
 func (e *Edge) Public() http.Handler {
 	return e.listener(publicListener, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callFrom(r.Context())
@@ -112,14 +113,14 @@ func (e *Edge) Public() http.Handler {
 	}))
 }
 
-// crossOrigin reports a write that a foreign page sends with the browser's cookie.
+// crossOrigin reports whether r is a write from a page of an untrusted origin with the browser's cookie.
 func (e *Edge) crossOrigin(r *http.Request) bool {
 	return r.Header.Get("Cookie") != "" && r.Header.Get("Authorization") == "" && e.origins.Check(r) != nil
 }
 
-// Internal returns the listener for services: a service token for the gateway and x-is-internal-request are
-// required; users' credentials are refused. The call continues with a token of our own for the service, which
-// names the caller it acts for.
+// Internal returns the handler of the listener for services. It requires a service token for the gateway and
+// x-is-internal-request, and refuses users' credentials. The forwarded call has a token of the edge's own, which names
+// the caller.
 func (e *Edge) Internal() http.Handler {
 	return e.listener("internal", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := callFrom(r.Context())
@@ -147,7 +148,7 @@ func (e *Edge) Internal() http.Handler {
 	}))
 }
 
-// listener does what both listeners do around a request.
+// listener wraps next with the steps that both listeners share.
 func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -173,13 +174,14 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	if !e.tel.Tracing {
 		return handler
 	}
-	// What is traced is decided here and not by strangers: their trace is a link.
+	// The edge decides which requests are traced: an external caller's trace becomes a link only.
 	public := func(*http.Request) bool { return name == publicListener }
 	return otelhttp.NewHandler(handler, name,
 		otelhttp.WithTracerProvider(e.tel.Tracers), otelhttp.WithPublicEndpointFn(public))
 }
 
-// identified gives the request an id. That of another service stays: it names the request which that service works for.
+// identified gives the request an id. A valid id from another service is kept, because it names the request that the
+// service works on.
 func identified(listener string, w http.ResponseWriter, r *http.Request) *http.Request {
 	id := r.Header.Get(requestID)
 	if listener == publicListener || !telemetry.IsRequestID(id) {
@@ -189,8 +191,8 @@ func identified(listener string, w http.ResponseWriter, r *http.Request) *http.R
 	return r.WithContext(telemetry.WithRequestID(r.Context(), id))
 }
 
-// class is the hundred of the status. A stream, which lasts as long as someone looks, and an area that is not deployed
-// are of classes of their own: they say nothing of how fast and how well requests are answered.
+// class returns the status class for metrics, such as 2xx. Event streams, which last while someone watches, and areas
+// that are not deployed have classes of their own, so that they do not distort latency and error rates.
 func (c *call) class() string {
 	switch {
 	case c.status == http.StatusNotImplemented:
@@ -201,13 +203,13 @@ func (c *call) class() string {
 	return strconv.Itoa(c.status/100) + "xx"
 }
 
-// finish measures, and logs what was our fault.
+// finish recovers from a panic, records the duration and logs server errors.
 func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time) {
 	if p := recover(); p != nil {
 		e.log.ErrorContext(r.Context(), "edge panicked", "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
 		e.tel.Report("panic in the edge")
 		if c.status != 0 {
-			// What was sent must not look like a whole answer: this breaks the connection.
+			// A partial response must not look complete, so the connection is broken.
 			defer panic(http.ErrAbortHandler)
 			c.status = http.StatusInternalServerError
 		} else {
@@ -231,7 +233,7 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 	}
 }
 
-// methodLabel keeps invented methods from making series.
+// methodLabel maps unknown methods to "other", so that callers cannot create metric series.
 func methodLabel(method string) string {
 	switch method {
 	case http.MethodGet,

@@ -18,7 +18,8 @@ import (
 	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
 )
 
-// The gateway's tests send every documented path of every area through an edge; here stands one area alone.
+// backend is a service that returns err or one user. The gateway's tests cover every documented path of every area;
+// these tests use one area.
 
 type backend struct{ err error }
 
@@ -36,7 +37,7 @@ func (b backend) Invoke(ctx context.Context, _ string, _, reply any, _ ...grpc.C
 }
 
 func (backend) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, errors.New("no stream here")
+	return nil, errors.New("streams are not supported")
 }
 
 func listener(t *testing.T, c grpc.ClientConnInterface) http.Handler {
@@ -52,7 +53,7 @@ func listener(t *testing.T, c grpc.ClientConnInterface) http.Handler {
 	return e.Public()
 }
 
-func TestOneAreaAloneAnswersItsPathsAndNoOthers(t *testing.T) {
+func TestSingleAreaServesItsPathsOnly(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		method, path, body string
@@ -60,14 +61,14 @@ func TestOneAreaAloneAnswersItsPathsAndNoOthers(t *testing.T) {
 		code               int
 		want               string
 	}{
-		"a path":             {"GET", "/api/v1/users/501", "", nil, 200, `{"user":{"user_id":501`},
-		"with a slash":       {"GET", "/api/v1/users/501/", "", nil, 200, `{"user":{"user_id":501`},
-		"another method":     {"GET", "/api/v1/users/search/x", "", nil, 404, "There is no such path"},
-		"the wrong method":   {"DELETE", "/api/v1/users/501", "", nil, 405, "Use GET"},
-		"another area":       {"GET", "/api-v3/sample-rerun/1", "", nil, 404, "There is no such path"},
-		"a bad number":       {"GET", "/api/v1/users/x", "", nil, 400, "user_id must be a whole number"},
-		"a bad body":         {"POST", "/api/v1/users/search", `{"size":"many"}`, nil, 400, "size must be an integer"},
-		"an error of theirs": {"GET", "/api/v1/users/501", "", apperr.New(apperr.NotFound, "X", "No such patient."), 404, `{"code":404,"message":"No such patient.","details":""}`},
+		"a path":                  {"GET", "/api/v1/users/501", "", nil, 200, `{"user":{"user_id":501`},
+		"with a slash":            {"GET", "/api/v1/users/501/", "", nil, 200, `{"user":{"user_id":501`},
+		"another method":          {"GET", "/api/v1/users/search/x", "", nil, 404, "There is no such path"},
+		"the wrong method":        {"DELETE", "/api/v1/users/501", "", nil, 405, "Use GET"},
+		"another area":            {"GET", "/api-v3/sample-rerun/1", "", nil, 404, "There is no such path"},
+		"a bad number":            {"GET", "/api/v1/users/x", "", nil, 400, "user_id must be a whole number"},
+		"a bad body":              {"POST", "/api/v1/users/search", `{"size":"many"}`, nil, 400, "size must be an integer"},
+		"an error of the service": {"GET", "/api/v1/users/501", "", apperr.New(apperr.NotFound, "X", "No such patient."), 404, `{"code":404,"message":"No such patient.","details":""}`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +76,7 @@ func TestOneAreaAloneAnswersItsPathsAndNoOthers(t *testing.T) {
 			recorder := httptest.NewRecorder()
 			listener(t, backend{test.err}).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), test.method, test.path, strings.NewReader(test.body)))
 			if body := recorder.Body.String(); recorder.Code != test.code || !strings.Contains(body, test.want) {
-				t.Errorf("%d %s", recorder.Code, body)
+				t.Errorf("response = %d %s, want %d with %s", recorder.Code, body, test.code, test.want)
 			}
 		})
 	}

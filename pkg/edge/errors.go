@@ -20,8 +20,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
-// handleError answers every error of a matched route: the service's own, the transport's, and those of the
-// generated handlers, whose Go text never gets out.
+// handleError writes the error of a matched route: an error of the service, of the transport or of the generated
+// handlers. The Go text of generated handlers is never sent.
 func (m *Mux) handleError(
 	ctx context.Context,
 	_ *runtime.ServeMux,
@@ -51,8 +51,8 @@ func (m *Mux) handleError(
 
 var errStopping = apperr.New(apperr.Unavailable, "STOPPING", "This server is being replaced. Send the request again.")
 
-// allow returns e as the path documents it: uploads have 400 for every body that is not in order, elsewhere a size has
-// a status of its own.
+// allow returns e with the status that the path documents: uploads use 400 for every invalid body, other paths have a
+// separate status for its size.
 func (l limits) allow(e *apperr.Error) *apperr.Error {
 	if l.upload && e.Kind == apperr.TooLarge {
 		return apperr.New(apperr.Invalid, e.Reason, e.Message)
@@ -80,10 +80,10 @@ func explain(a *Area, r *http.Request, err error) *apperr.Error {
 	case codes.DeadlineExceeded:
 		return apperr.New(apperr.DeadlineExceeded, "DEADLINE_EXCEEDED", "That took too long. Try again.")
 	case codes.Canceled:
-		if errors.Is(context.Cause(r.Context()), context.DeadlineExceeded) { // an upload's, which begins late
+		if errors.Is(context.Cause(r.Context()), context.DeadlineExceeded) { // an upload's own deadline
 			return apperr.New(apperr.DeadlineExceeded, "DEADLINE_EXCEEDED", "That took too long. Try again.")
 		}
-		return apperr.New(apperr.Canceled, "CANCELED", "the caller went away")
+		return apperr.New(apperr.Canceled, "CANCELED", "the caller canceled the request")
 	case codes.Unimplemented:
 		return apperr.New(apperr.Unimplemented, "NOT_IMPLEMENTED", a.Title+" does not offer this here.")
 	case codes.ResourceExhausted:
@@ -96,7 +96,7 @@ func explain(a *Area, r *http.Request, err error) *apperr.Error {
 	return rpcerr.FromStatus(rpcerr.ToStatus(errors.New("unexplained")))
 }
 
-// hasInfo tells errors that a service of the platform made from those of libraries on the way.
+// hasInfo reports whether a service of the platform created the error, as opposed to a library on the way.
 func hasInfo(st *status.Status) bool {
 	for _, detail := range st.Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetDomain() == rpcerr.Domain {
@@ -108,7 +108,7 @@ func hasInfo(st *status.Status) bool {
 
 var elementPath = regexp.MustCompile(`^\[(\d+)\]\.?(.*)$`)
 
-// BodyError words why a body could not be read.
+// BodyError returns the error to send for a body that could not be read or decoded.
 func BodyError(err error) *apperr.Error {
 	var tooLarge *http.MaxBytesError
 	var wrongType *labjson.TypeError
@@ -136,8 +136,8 @@ func tooLargeError(limit int64) *apperr.Error {
 
 var parameterName = regexp.MustCompile(`parameter: (\w+)|(?:field|parsing)[^"]*"(\w+)"`)
 
-// parameterError names the path or query parameter that does not parse. The generated code's text is only
-// searched for the name.
+// parameterError returns the error for a path or query parameter that cannot be parsed. text is the message of the
+// generated code, which only serves to find the parameter's name.
 func parameterError(text string) *apperr.Error {
 	m := parameterName.FindStringSubmatch(text)
 	if m == nil {
@@ -147,7 +147,7 @@ func parameterError(text string) *apperr.Error {
 	return apperr.InvalidField(name, name+" must be a whole number")
 }
 
-// handleRouting answers what no route matched: 404, and 405 with the methods that would do.
+// handleRouting writes the error of a request that no route matched: 404, or 405 with the allowed methods.
 func (m *Mux) handleRouting(
 	_ context.Context,
 	_ *runtime.ServeMux,

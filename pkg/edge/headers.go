@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// internalHeader marks a call as internal. It counts only on the internal listener, with a service token.
+// internalHeader marks a call as internal. It is honoured only on the internal listener, together with a service token.
 const internalHeader = "X-Is-Internal-Request"
 
-// forwarded are the headers that become gRPC metadata, under their own lower-case names. The library adds
-// authorization by itself.
+// forwarded lists the headers that become gRPC metadata, under their lower-case names. grpc-gateway adds authorization
+// itself.
 var forwarded = map[string]bool{
 	"Cookie": true, "Traceparent": true, "Tracestate": true, "Idempotency-Key": true,
 	"X-Is-External-Edit-Request": true, "X-Request-Id": true, internalHeader: true, "Last-Event-Id": true,
 }
 
-// matchIncoming tells grpc-gateway which headers pass inwards: an allow-list. The listener has already removed
-// what its callers may not send.
+// matchIncoming returns the metadata key of a header that is forwarded to services; it is grpc-gateway's allow-list.
+// The listener has already removed the headers that its callers may not send.
 func matchIncoming(key string) (string, bool) {
 	if forwarded[http.CanonicalHeaderKey(key)] {
 		return strings.ToLower(key), true
@@ -25,7 +25,7 @@ func matchIncoming(key string) (string, bool) {
 	return "", false
 }
 
-// dangerous headers are acted upon by libraries on the way in.
+// dangerous lists headers that libraries would act on.
 var dangerous = []string{
 	"Grpc-Timeout",
 	"X-Http-Method-Override",
@@ -34,8 +34,8 @@ var dangerous = []string{
 	internalHeader,
 }
 
-// stripHeaders removes what no caller from outside may send: the internal mark, gRPC metadata and deadlines,
-// method overrides.
+// stripHeaders removes the headers that external callers may not send: the internal mark, gRPC metadata and deadlines,
+// and method overrides.
 func stripHeaders(header http.Header) {
 	for _, key := range dangerous {
 		header.Del(key)
@@ -47,19 +47,19 @@ func stripHeaders(header http.Header) {
 	}
 }
 
-// stripTrace removes the trace of a stranger, which services would continue.
+// stripTrace removes an external caller's trace, because services would continue it.
 func stripTrace(header http.Header) {
 	header.Del("Traceparent")
 	header.Del("Tracestate")
 }
 
-// unreadType stands for a Content-Type that cannot be read.
+// unreadType replaces a Content-Type that cannot be parsed.
 const unreadType = "application/octet-stream"
 
-// plainType replaces a Content-Type that cannot be read: a library would print it, and it may hold anything.
+// plainType replaces a Content-Type that cannot be parsed: a library would log it, and it may contain anything.
 func plainType(header http.Header) {
 	for i, value := range header["Content-Type"] {
-		if value == "application/json" { // nearly all
+		if value == "application/json" { // the common case
 			continue
 		}
 		if _, _, err := mime.ParseMediaType(value); err != nil {
@@ -68,8 +68,8 @@ func plainType(header http.Header) {
 	}
 }
 
-// trimSlash removes exactly one trailing slash, so that both forms of every documented path answer without a
-// redirect, which would lose bodies.
+// trimSlash removes exactly one trailing slash, so that a path works with and without it. A redirect would lose the
+// body.
 func trimSlash(path string) string {
 	if len(path) > 1 && path[len(path)-1] == '/' {
 		return path[:len(path)-1]

@@ -7,14 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestOnlyListedHeadersPassInwards(t *testing.T) {
+func TestOnlyListedHeadersAreForwarded(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]bool{
 		"Cookie": true, "Authorization": false, "traceparent": true, "Idempotency-Key": true,
 		"Grpc-Metadata-X-Is-Internal-Request": false, "Host": false, "X-Forwarded-For": false, "Grpc-Timeout": false,
 	} {
 		if _, ok := matchIncoming(key); ok != want {
-			t.Errorf("%s passes: %v", key, ok)
+			t.Errorf("%s forwarded = %v, want %v", key, ok, want)
 		}
 	}
 	header := http.Header{}
@@ -31,7 +31,7 @@ func TestTrimSlash(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{"/": "/", "/queue/": "/queue", "/queue": "/queue", "/queue//": "/queue/"} {
 		if got := trimSlash(in); got != want {
-			t.Errorf("%s became %s", in, got)
+			t.Errorf("trimSlash(%s) = %s, want %s", in, got, want)
 		}
 	}
 }

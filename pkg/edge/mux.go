@@ -15,18 +15,19 @@ import (
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
-// Mux is the generated mux of one area with the platform's rules.
+// Mux is the generated mux of one area with the platform's error handling and header rules.
 type Mux struct {
 	*runtime.ServeMux
 	area   *Area
 	routes routeTable // of all areas
 }
 
-// muxes finds the mux of an area. One for all areas would compare a path with the routes of every service, which was
-// the dearest part of a request.
+// muxes holds one mux per area. A single mux for all areas would compare a path with the routes of every service, which
+// was the most expensive part of a request.
 type muxes map[*Area]*Mux
 
-// newMuxes returns the muxes over one connection per area; an area without one answers 501, and a path of no area 404.
+// newMuxes returns the muxes over one connection per area. An area without a connection responds with 501, a path of no
+// area with 404.
 func newMuxes(ctx context.Context, all areas, connections map[string]grpc.ClientConnInterface) (muxes, error) {
 	routes := Routes(all)
 	found := muxes{unknownArea: newMux(unknownArea, routes)}
@@ -61,7 +62,7 @@ func newMux(a *Area, routes routeTable) *Mux {
 	return m
 }
 
-// register adds the paths of the area, answered over connection.
+// register adds the area's paths; calls go over connection.
 func (m *Mux) register(ctx context.Context, connection grpc.ClientConnInterface) error {
 	if err := m.area.Register(ctx, m, connection); err != nil {
 		return fmt.Errorf("register %s: %w", m.area.Name, err)
@@ -74,31 +75,31 @@ func (m *Mux) register(ctx context.Context, connection grpc.ClientConnInterface)
 	return nil
 }
 
-// serve answers a request that passed the listener's rules. The library would copy who asks whom into metadata that no
-// service reads.
+// serve passes on a request that the listener has accepted. It clears host and remote address, which grpc-gateway would
+// copy into metadata that no service reads.
 func (all muxes) serve(c *call, r *http.Request) {
 	r.Host, r.RemoteAddr = "", ""
 	plainType(r.Header)
 	all[c.area].ServeHTTP(c, r)
 }
 
-// Answer makes the answer to a request of a path that is not the generated one.
-type Answer func(ctx context.Context, r *http.Request, params map[string]string) (proto.Message, error)
+// ResponseFunc returns the response to a request on a path that is not generated.
+type ResponseFunc func(ctx context.Context, r *http.Request, params map[string]string) (proto.Message, error)
 
-// HandleUpload adds a path whose body answer reads itself. Errors of answer are explained like those of a service.
-func (m *Mux) HandleUpload(route Route, answer Answer) error {
-	return m.HandleWithHeader(route, nil, answer)
+// HandleUpload adds a path whose body respond reads itself. Errors of respond are handled like those of a service.
+func (m *Mux) HandleUpload(route Route, respond ResponseFunc) error {
+	return m.HandleWithHeader(route, nil, respond)
 }
 
-// HandleWithHeader adds a path whose answers, but not its errors, have these headers.
-func (m *Mux) HandleWithHeader(route Route, header map[string]string, answer Answer) error {
+// HandleWithHeader adds a path whose successful responses have the given headers; error responses do not.
+func (m *Mux) HandleWithHeader(route Route, header map[string]string, respond ResponseFunc) error {
 	return m.HandlePath(route.Method, route.Path, func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 		ctx, err := runtime.AnnotateContext(r.Context(), m.ServeMux, r, route.RPC, runtime.WithHTTPPathPattern(route.Path))
 		if err != nil {
 			m.handleError(r.Context(), m.ServeMux, codec{}, w, r, err)
 			return
 		}
-		message, err := answer(ctx, r, params)
+		message, err := respond(ctx, r, params)
 		if err != nil {
 			m.handleError(ctx, m.ServeMux, codec{}, w, r, err)
 			return
@@ -111,10 +112,10 @@ func (m *Mux) HandleWithHeader(route Route, header map[string]string, answer Ans
 	})
 }
 
-// dropHeader keeps every header of the services inside: what callers see is decided here.
+// dropHeader discards the response headers of services; the edge sets those that callers see.
 func dropHeader(string) (string, bool) { return "", false }
 
-// forward notes the route and applies a status that the service chose.
+// forward records the route and applies a status that the service has set.
 func forward(ctx context.Context, w http.ResponseWriter, _ proto.Message) error {
 	noteRoute(ctx)
 	md, ok := runtime.ServerMetadataFromContext(ctx)
@@ -131,7 +132,7 @@ func forward(ctx context.Context, w http.ResponseWriter, _ proto.Message) error 
 	return nil
 }
 
-// codec is labjson with decode errors kept for handleError.
+// codec is labjson's codec; it keeps decoding errors for handleError.
 type codec struct{ labjson.Codec }
 
 var _ runtime.Marshaler = (*codec)(nil)

@@ -9,8 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
-// notDeployed is the connection of an area whose service has no address: its documented paths exist and
-// answer 501.
+// notDeployed is the connection of an area whose service has no address. The area's documented paths respond with 501.
 type notDeployed struct{ area *Area }
 
 var _ grpc.ClientConnInterface = (*notDeployed)(nil)

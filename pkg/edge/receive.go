@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// receiving is a connection whose answers may be larger than gRPC's default.
+// receiving is a connection that accepts responses larger than gRPC's default.
 type receiving struct {
 	grpc.ClientConnInterface
 	limit grpc.CallOption
@@ -14,12 +14,12 @@ type receiving struct {
 
 var _ grpc.ClientConnInterface = (*receiving)(nil)
 
-// receive returns c with the area's limit of answers.
+// receive returns c with the area's limit on the size of responses.
 func (a *Area) receive(c grpc.ClientConnInterface) grpc.ClientConnInterface {
-	if a.MaxAnswerBytes == 0 {
+	if a.MaxResponseBytes == 0 {
 		return c
 	}
-	return receiving{c, grpc.MaxCallRecvMsgSize(a.MaxAnswerBytes)}
+	return receiving{c, grpc.MaxCallRecvMsgSize(a.MaxResponseBytes)}
 }
 
 func (c receiving) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {

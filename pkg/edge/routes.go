@@ -10,15 +10,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// Route is one documented path.
+// Route is one documented path with its method.
 type Route struct {
 	Method, Path string
-	RPC          string // full gRPC method name
+	RPC          string // full name of the gRPC method
 }
 
 type routeTable []Route
 
-// Routes lists every path of the contracts linked into this binary and the areas' uploads and streams, sorted.
+// Routes returns every path of the contracts linked into this binary, and the areas' uploads and streams, sorted by
+// path and method.
 func Routes(all []*Area) []Route {
 	var routes []Route
 	for _, a := range all {
@@ -77,7 +78,7 @@ func pattern(r *annotations.HttpRule) (method, path string) {
 	return "", ""
 }
 
-// methods returns the HTTP methods that path answers.
+// methods returns the HTTP methods that path supports, sorted.
 func (t routeTable) methods(path string) []string {
 	var methods []string
 	for _, r := range t {

@@ -21,19 +21,19 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// The listener sets the deadlines and pkg/httpserver tests them; here is what the edge makes of them.
+// The listener sets the deadlines, which the tests of pkg/httpserver cover. This test covers the edge's error response.
 
-func TestASlowBodyIsNamedInTheShapeOfItsArea(t *testing.T) {
+func TestSlowBodyIsReportedInTheAreasErrorBody(t *testing.T) {
 	t.Parallel()
 	body := io.MultiReader(strings.NewReader(`{"size":`), iotest.ErrReader(os.ErrDeadlineExceeded))
 	recorder := httptest.NewRecorder()
 	listener(t, backend{}).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v1/users/search", body))
 	if recorder.Code != 408 || !strings.Contains(recorder.Body.String(), `{"code":408,"message":"The body arrived too slowly`) {
-		t.Errorf("%d %s", recorder.Code, recorder.Body)
+		t.Errorf("response = %d %s, want 408 with BODY_TOO_SLOW's message", recorder.Code, recorder.Body)
 	}
 }
 
-// pausing brings one byte a minute, ten in all.
+// pausing is a body that returns one byte per minute.
 type pausing struct{ left int }
 
 func (p *pausing) Read(b []byte) (int, error) {
@@ -45,7 +45,7 @@ func (p *pausing) Read(b []byte) (int, error) {
 	return copy(b, "x"), nil
 }
 
-func TestTheTimeOfAnUploadBeginsWithItsLastByte(t *testing.T) {
+func TestUploadDeadlineStartsWithItsLastByte(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
@@ -74,7 +74,7 @@ func TestTheTimeOfAnUploadBeginsWithItsLastByte(t *testing.T) {
 		recorder := httptest.NewRecorder()
 		e.Public().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/files", &pausing{10}))
 		if took := time.Since(begin); took != 10*time.Minute+20*time.Second || recorder.Code != 504 {
-			t.Errorf("%d after %v: %s", recorder.Code, took, recorder.Body)
+			t.Errorf("status = %d after %v, want 504 after 10m20s: %s", recorder.Code, took, recorder.Body)
 		}
 	})
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// pagePolicy makes the browser refuse scripts and styles inside the page and everything of another host.
+// pagePolicy makes browsers refuse inline scripts and styles, and everything from another host.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// Static is a page that is a folder of files, with index.html at prefix itself. No one needs a session to read it:
-// what it shows it gets from the documented paths. Links inside it may be relative.
+// Static returns a page that is a folder of files, with index.html at prefix itself. It needs no session, because its
+// data comes from the documented paths. Links inside the page may be relative.
 func Static(prefix string, files fs.FS) Page {
 	return Page{
 		Route:   prefix,
@@ -32,8 +32,8 @@ func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs
 			apperr.Newf(apperr.Invalid, "METHOD_NOT_ALLOWED", "%s is not offered on this path. Use GET.", r.Method)))
 		return
 	}
-	// The listener trimmed the slash, without which a browser resolves relative links one level too high.
-	if asked, _, _ := strings.Cut(r.RequestURI, "?"); asked == prefix {
+	// The listener has trimmed the slash. Without it browsers resolve relative links one level too high.
+	if path, _, _ := strings.Cut(r.RequestURI, "?"); path == prefix {
 		http.Redirect(w, r, prefix+"/", http.StatusPermanentRedirect)
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-func TestAPageIsAFolderOfFiles(t *testing.T) {
+func TestStaticServesAFolderOfFiles(t *testing.T) {
 	t.Parallel()
 	tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
 	if err != nil {
@@ -49,17 +49,17 @@ func TestAPageIsAFolderOfFiles(t *testing.T) {
 		e.Public().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), test.method, test.path, http.NoBody))
 		header := recorder.Header()
 		if recorder.Code != test.code || !strings.Contains(recorder.Body.String(), test.want) {
-			t.Errorf("%s: %d %s", name, recorder.Code, recorder.Body)
+			t.Errorf("%s: response = %d %s, want %d with %q", name, recorder.Code, recorder.Body, test.code, test.want)
 		}
 		if test.contentType != "" && header.Get("Content-Type") != test.contentType {
-			t.Errorf("%s: %s", name, header.Get("Content-Type"))
+			t.Errorf("%s: Content-Type = %s, want %s", name, header.Get("Content-Type"), test.contentType)
 		}
 		policy := header.Get("Content-Security-Policy")
 		if test.code == 200 && (!strings.HasPrefix(policy, "default-src 'self';") || strings.Contains(policy, "unsafe")) {
-			t.Errorf("%s: policy %q", name, policy)
+			t.Errorf("%s: Content-Security-Policy = %q, want default-src 'self' and nothing unsafe", name, policy)
 		}
 		if header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%s: %v", name, header)
+			t.Errorf("%s: headers = %v, want no-store and nosniff", name, header)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-func TestWhatAStopEndsIsToBeSentAgain(t *testing.T) {
+func TestRequestEndedByAStopGets503WithRetryAfter(t *testing.T) {
 	t.Parallel()
 	ctx, end := context.WithCancelCause(t.Context())
 	end(httpserver.ErrStopping)
@@ -21,6 +21,6 @@ func TestWhatAStopEndsIsToBeSentAgain(t *testing.T) {
 	body := io.MultiReader(strings.NewReader(`{"size":`), iotest.ErrReader(os.ErrDeadlineExceeded))
 	listener(t, backend{}).ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodPost, "/api/v1/users/search", body))
 	if recorder.Code != 503 || recorder.Header().Get("Retry-After") == "" {
-		t.Errorf("%d %v %s", recorder.Code, recorder.Header(), recorder.Body)
+		t.Errorf("response = %d %v %s, want 503 with Retry-After", recorder.Code, recorder.Header(), recorder.Body)
 	}
 }

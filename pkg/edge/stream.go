@@ -18,21 +18,23 @@ import (
 )
 
 const (
-	// heartbeatEvery keeps proxies from closing a quiet stream and finds readers that went away.
+	// heartbeatEvery is the interval of heartbeats. They keep proxies from closing a quiet stream and detect readers that
+	// have disconnected.
 	heartbeatEvery = 15 * time.Second
-	// admission is how long the headers wait for the service's first word, so that a refusal keeps its status.
+	// admission is the maximum wait for the service's first event before the headers are sent, so that a refusal keeps its
+	// status.
 	admission = 3 * time.Second
-	// eventWriteTimeout is how long one event may wait for a reader that does not read.
+	// eventWriteTimeout limits the time to write one event to a slow reader.
 	eventWriteTimeout = 15 * time.Second
 )
 
-// Stream is a GET path that answers with server-sent events, one per message of a server-streaming RPC. It has no
-// deadline: it ends with the RPC, when the reader goes, or when the process drains.
+// Stream is a GET path that responds with server-sent events, one per message of a server-streaming RPC. It has no
+// deadline: it ends with the RPC, when the reader disconnects, or when the process drains.
 type Stream struct {
 	Route
-	// Open calls the RPC over the connection and returns what receives its next event. Its context carries the
-	// caller's credentials and, as metadata last-event-id, where the reader was. The service sends an Event
-	// without fields as soon as it admits the caller: the reader then knows that it is connected.
+	// Open calls the RPC over the connection and returns a function that receives its next event. ctx carries the caller's
+	// credentials and, as metadata last-event-id, the reader's position. The service must send an Event without fields as
+	// soon as it admits the caller, so that the reader knows that it is connected.
 	Open func(ctx context.Context, c grpc.ClientConnInterface, r *http.Request, params map[string]string) (
 		recv func() (*typev1.Event, error), err error)
 }
@@ -72,7 +74,7 @@ func (m *Mux) handleStream(s Stream, c grpc.ClientConnInterface) error {
 	})
 }
 
-// receive passes on what recv returns until it fails or ctx ends.
+// receive sends what recv returns to events until ctx ends.
 func receive(ctx context.Context, recv func() (*typev1.Event, error), events chan<- received) {
 	for {
 		event, err := recv()
@@ -87,7 +89,8 @@ func receive(ctx context.Context, recv func() (*typev1.Event, error), events cha
 	}
 }
 
-// admitted waits for the first event or refusal; a service that says nothing for a while has admitted the caller.
+// admitted waits for the first event or a refusal. A service that sends nothing within the admission time has admitted
+// the caller.
 func admitted(ctx context.Context, events <-chan received) (*typev1.Event, error) {
 	quiet := time.NewTimer(admission)
 	defer quiet.Stop()
@@ -101,7 +104,7 @@ func admitted(ctx context.Context, events <-chan received) (*typev1.Event, error
 	}
 }
 
-// eventWriter writes the text/event-stream format and sends each event at once.
+// eventWriter writes the text/event-stream format and flushes after each event.
 type eventWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -112,13 +115,13 @@ func (w eventWriter) start(first *typev1.Event) error {
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("X-Accel-Buffering", "no") // nginx would collect events
+	header.Set("X-Accel-Buffering", "no") // keeps nginx from buffering events
 	w.WriteHeader(http.StatusOK)
 	return w.send(format(first))
 }
 
-// copy sends events, and a heartbeat when there is none for a while, until one side ends. An error in the middle
-// ends the stream: the reader connects again and gets the error as the status of that answer.
+// copy sends events, with a heartbeat after each quiet interval, until the reader or the stream ends. An error of the
+// RPC ends the stream; the reader reconnects and gets the error as that response's status.
 func (w eventWriter) copy(ctx context.Context, events <-chan received) {
 	heartbeat := time.NewTimer(heartbeatEvery)
 	defer heartbeat.Stop()
@@ -157,12 +160,12 @@ func (w eventWriter) send(text []byte) error {
 	return nil
 }
 
-// lineEnds are what the format takes as the end of a line: a value that holds one would start a field of its own.
+// lineEnds normalizes the line breaks of the format: a value with a raw line break would start a field of its own.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 var noLineEnds = strings.NewReplacer("\r", "", "\n", "", "\x00", "")
 
-// format writes one event; nil and events without fields are a comment, which readers skip.
+// format returns the text of one event. A nil event, or one without fields, becomes a comment, which readers skip.
 func format(e *typev1.Event) []byte {
 	if e.GetId() == "" && e.GetEvent() == "" && e.GetData() == "" {
 		return []byte(":\n\n")
@@ -174,7 +177,7 @@ func format(e *typev1.Event) []byte {
 	if e.GetEvent() != "" {
 		fmt.Fprintf(&b, "event: %s\n", noLineEnds.Replace(e.GetEvent()))
 	}
-	if e.GetEvent() != "" || e.GetData() != "" { // else it tells the reader its position alone, and no listener is called
+	if e.GetEvent() != "" || e.GetData() != "" { // an id only tells the reader its position; no listener is called
 		for line := range strings.SplitSeq(lineEnds.Replace(e.GetData()), "\n") {
 			fmt.Fprintf(&b, "data: %s\n", line)
 		}

@@ -24,7 +24,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// feed is a service that streams what a test puts into events.
+// feed is a service that streams the events of a test.
 type feed struct {
 	events chan *typev1.Event
 	err    error
@@ -73,7 +73,7 @@ func streaming(t *testing.T, f *feed) http.Handler {
 	return e.Public()
 }
 
-func TestEventsArriveOneByOneInTheFormatOfBrowsers(t *testing.T) {
+func TestEventsArriveOneByOneAsServerSentEvents(t *testing.T) {
 	t.Parallel()
 	f := &feed{events: make(chan *typev1.Event)}
 	server := httptest.NewServer(streaming(t, f))
@@ -88,7 +88,7 @@ func TestEventsArriveOneByOneInTheFormatOfBrowsers(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != 200 || response.Header.Get("Content-Type") != "text/event-stream" || response.Header.Get("Cache-Control") != "no-store" {
-		t.Fatalf("%d %v", response.StatusCode, response.Header)
+		t.Fatalf("response = %d %v, want 200, text/event-stream and no-store", response.StatusCode, response.Header)
 	}
 	lines := bufio.NewReader(response.Body)
 	expect := func(want string) {
@@ -97,7 +97,7 @@ func TestEventsArriveOneByOneInTheFormatOfBrowsers(t *testing.T) {
 		for !strings.HasSuffix(got.String(), "\n\n") {
 			line, err := lines.ReadString('\n')
 			if err != nil {
-				t.Fatalf("%v after %q", err, got.String())
+				t.Fatalf("read: %v after %q", err, got.String())
 			}
 			got.WriteString(line)
 		}
@@ -112,26 +112,26 @@ func TestEventsArriveOneByOneInTheFormatOfBrowsers(t *testing.T) {
 	expect("id: 43\nevent: xid: 1\ndata: one\ndata: two\ndata: id: 9\ndata: \n\n")
 	close(f.events)
 	if rest, err := io.ReadAll(lines); err != nil || len(rest) != 0 {
-		t.Errorf("after the end: %q, %v", rest, err)
+		t.Errorf("after the last event: %q, error %v, want a clean end", rest, err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.params["id"] != "7" || f.md.Get("last-event-id")[0] != "41" || f.md.Get("cookie")[0] != "sessionid=asha" {
-		t.Errorf("params %v, metadata %v", f.params, f.md)
+		t.Errorf("params = %v, metadata = %v, want id 7, last-event-id 41 and the cookie", f.params, f.md)
 	}
 }
 
-func TestARefusedStreamHasTheStatusAndTheBodyOfItsArea(t *testing.T) {
+func TestRefusedStreamHasTheAreasStatusAndErrorBody(t *testing.T) {
 	t.Parallel()
 	f := &feed{err: apperr.New(apperr.Unauthenticated, "SESSION_EXPIRED", "Log in again.")}
 	recorder := httptest.NewRecorder()
 	streaming(t, f).ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/live/7/events", nil))
 	if recorder.Code != 401 || !strings.Contains(recorder.Body.String(), `{"code":401,"message":"Log in again."`) {
-		t.Errorf("%d %s", recorder.Code, recorder.Body)
+		t.Errorf("response = %d %s, want 401 with the service's message", recorder.Code, recorder.Body)
 	}
 }
 
-func TestAQuietStreamBeatsUntilItsReaderGoes(t *testing.T) {
+func TestQuietStreamSendsHeartbeatsUntilItsReaderDisconnects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &feed{events: make(chan *typev1.Event)}
@@ -140,14 +140,14 @@ func TestAQuietStreamBeatsUntilItsReaderGoes(t *testing.T) {
 		recorder := httptest.NewRecorder()
 		begin := time.Now()
 		streaming(t, f).ServeHTTP(recorder, httptest.NewRequestWithContext(ctx, http.MethodGet, "/live/7/events", nil))
-		// The headers after 3 s without a word, then one heartbeat every 15 s.
+		// The headers follow after 3 s without an event, then a heartbeat every 15 s.
 		if got := recorder.Body.String(); got != strings.Repeat(":\n\n", 4) || time.Since(begin) != 50*time.Second {
-			t.Errorf("%q after %v", got, time.Since(begin))
+			t.Errorf("body = %q after %v, want four comments within 50s", got, time.Since(begin))
 		}
 	})
 }
 
-func TestAStreamEndsWhenTheServerStops(t *testing.T) {
+func TestStreamEndsWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	f := &feed{events: make(chan *typev1.Event, 1)}
 	f.events <- &typev1.Event{}
@@ -165,14 +165,14 @@ func TestAStreamEndsWhenTheServerStops(t *testing.T) {
 	defer response.Body.Close()
 	stop()
 	if body, err := io.ReadAll(response.Body); err != nil || string(body) != ":\n\n" {
-		t.Errorf("%q, %v", body, err)
+		t.Errorf("body = %q, error %v, want one comment and a clean end", body, err)
 	}
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
 }
 
-func TestAnAnswerThatFailedHalfWayIsNotEndedAsAWholeOne(t *testing.T) {
+func TestPanicInAPartialResponseBreaksTheConnection(t *testing.T) {
 	t.Parallel()
 	page := edge.Page{
 		Route: "/page", Matches: func(path string) bool { return path == "/page" },
@@ -198,6 +198,6 @@ func TestAnAnswerThatFailedHalfWayIsNotEndedAsAWholeOne(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if body, err := io.ReadAll(response.Body); err == nil {
-		t.Errorf("%q looks like the whole answer", body)
+		t.Errorf("partial response %q ended without an error", body)
 	}
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// checkText refuses paths, parameters and keys that no message can carry. gRPC would fail on them as if it were
-// our fault, and grpc-gateway would drop the key without a word: a repeated write would be done twice.
+// checkText returns an error for a path, query parameter or Idempotency-Key that no protobuf message can carry. gRPC
+// would report it as a server error, and grpc-gateway would silently drop the key, so that a repeated write would be
+// executed twice.
 func checkText(r *http.Request) *apperr.Error {
 	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) {
 		return apperr.New(apperr.Invalid, "INVALID_PATH", "the path must be text in UTF-8")

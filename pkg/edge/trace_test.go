@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-func TestAStrangersTraceIsALinkAndAServicesIsTheParent(t *testing.T) {
+func TestExternalTraceIsALinkAndAServicesTraceIsTheParent(t *testing.T) {
 	t.Parallel()
 	const remote = "4bf92f3577b34da6a3ce929d0e0e4736"
 	spans := tracetest.NewSpanRecorder()
@@ -43,7 +43,7 @@ func TestAStrangersTraceIsALinkAndAServicesIsTheParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(handler http.Handler) sdktrace.ReadOnlySpan {
+	send := func(handler http.Handler) sdktrace.ReadOnlySpan {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/users/501", nil)
 		request.Header.Set("Traceparent", "00-"+remote+"-00f067aa0ba902b7-01")
 		request.Header.Set("Tracestate", "vendor=1")
@@ -54,21 +54,21 @@ func TestAStrangersTraceIsALinkAndAServicesIsTheParent(t *testing.T) {
 		ended := spans.Ended()
 		return ended[len(ended)-1]
 	}
-	internal := ask(e.Internal())
+	internal := send(e.Internal())
 	if internal.Parent().TraceID().String() != remote {
-		t.Errorf("a service's trace is not continued: %v", internal.Parent())
+		t.Errorf("parent of a service's request = %v, want its trace", internal.Parent())
 	}
 	if got := inside.md.Get("baggage"); len(got) != 0 {
-		t.Errorf("baggage reaches the services: %q", got)
+		t.Errorf("baggage forwarded = %q, want none", got)
 	}
-	public := ask(e.Public())
+	public := send(e.Public())
 	links := public.Links()
 	if public.Parent().IsValid() || len(links) != 1 || links[0].SpanContext.TraceID().String() != remote {
-		t.Errorf("a stranger's trace: parent %v, links %v", public.Parent(), links)
+		t.Errorf("external trace: parent = %v, links = %v, want one link and no parent", public.Parent(), links)
 	}
 }
 
-func TestATraceOfStrangersReachesNoServiceAlsoWhenTheGatewayDoesNotTrace(t *testing.T) {
+func TestExternalTraceIsStrippedWithTracingOff(t *testing.T) {
 	t.Parallel()
 	inside := &metadataKeeper{}
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/users/501", nil)
@@ -76,11 +76,11 @@ func TestATraceOfStrangersReachesNoServiceAlsoWhenTheGatewayDoesNotTrace(t *test
 	request.Header.Set("Tracestate", "vendor=1")
 	listener(t, inside).ServeHTTP(httptest.NewRecorder(), request)
 	if inside.md == nil || len(inside.md.Get("traceparent"))+len(inside.md.Get("tracestate")) != 0 {
-		t.Errorf("the service gets %v", inside.md)
+		t.Errorf("metadata = %v, want no trace", inside.md)
 	}
 }
 
-// metadataKeeper is a service that keeps what came with the last call.
+// metadataKeeper is a service that keeps the metadata of the last call.
 type metadataKeeper struct {
 	backend
 	md metadata.MD

@@ -12,7 +12,7 @@ import (
 
 const searchDeadline = 5 * time.Second
 
-// UserSearch is the one area that two edges serve: the gateway, and the search service on its own port.
+// UserSearch returns the area that two edges serve: the gateway, and the search service on its own port.
 func UserSearch() *Area {
 	return &Area{
 		Name:     "search",

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// statusClientClosed is nginx's code for a caller that went away; no one reads it but the metrics.
+// statusClientClosed is nginx's status for a client that disconnected; it appears only in metrics.
 const statusClientClosed = 499
 
 var statuses = map[apperr.Kind]int{
@@ -31,10 +31,10 @@ var statuses = map[apperr.Kind]int{
 // Status returns the HTTP status of a kind.
 func Status(kind apperr.Kind) int { return statuses[kind] }
 
-// Shape makes the documented error body of an area.
+// Shape returns the documented error body of an area for an error.
 type Shape func(status int, e *apperr.Error) any
 
-// Envelope is the body of the areas without a shape of their own: code (the HTTP status), message, details.
+// Envelope is the Shape of areas without their own: code (the HTTP status), message, details.
 func Envelope(status int, e *apperr.Error) any {
 	return struct {
 		Code    int    `json:"code"`
@@ -54,8 +54,7 @@ func details(e *apperr.Error) string {
 	return strings.Join(parts, "; ")
 }
 
-// WriteError answers with the area's body of e, and the headers that belong to its status. It returns the
-// status.
+// WriteError writes e in the area's error body, with the headers that belong to its status. It returns the status.
 func WriteError(w http.ResponseWriter, shape Shape, e *apperr.Error) int {
 	status := Status(e.Kind)
 	header := w.Header()
@@ -71,24 +70,27 @@ func WriteError(w http.ResponseWriter, shape Shape, e *apperr.Error) int {
 	return status
 }
 
-// Harden sets what every answer carries: patients' data stays in no cache, and no browser guesses a type.
+// Harden sets the headers that every response carries: no cache may store patient data, and no browser may guess a
+// content type.
 func Harden(header http.Header) {
 	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, noSniff
 }
 
-// One value for all answers, since this happens to every request twice: headers are replaced, never changed in place.
+// The slices are shared by all responses, because Harden runs twice per request. Headers are replaced, never changed in
+// place.
 var noStore, noSniff = []string{"no-store"}, []string{"nosniff"}
 
-// WriteJSON writes body as one line of JSON.
+// WriteJSON writes body as one line of JSON with the given status.
 func WriteJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(body) // the peer went away: no one is left to tell
+	_ = encoder.Encode(body) // fails only if the client has disconnected
 }
 
-// retryAfter is never empty on 429 and 503: a client without a hint retries at once.
+// retryAfter returns the time to send as Retry-After, or 0 for none. It is at least a second for 429 and 503, because a
+// client without it retries at once.
 func retryAfter(e *apperr.Error, status int) time.Duration {
 	if e.RetryAfter > 0 {
 		return e.RetryAfter

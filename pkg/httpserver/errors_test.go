@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-func TestTheEnvelopeHoldsCodeMessageAndDetails(t *testing.T) {
+func TestEnvelopeHasCodeMessageAndDetails(t *testing.T) {
 	t.Parallel()
 	wrong := apperr.InvalidFields(apperr.Field{Index: 2, Name: "key", Message: "key is already used"})
 	conflict := apperr.New(apperr.Conflict, "SESSION_ACTIVE", "a session is active").WithDetails("session 123 by Dr. Smith")
@@ -29,10 +29,10 @@ func TestTheEnvelopeHoldsCodeMessageAndDetails(t *testing.T) {
 		recorder := httptest.NewRecorder()
 		status := httpserver.WriteError(recorder, c.shape, c.err)
 		if status != c.code || recorder.Code != c.code {
-			t.Errorf("%s: status %d", c.name, recorder.Code)
+			t.Errorf("%s: status = %d, want %d", c.name, recorder.Code, c.code)
 		}
 		if diff := cmp.Diff(c.body+"\n", recorder.Body.String()); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
+			t.Errorf("%s: body (-want +got):\n%s", c.name, diff)
 		}
 	}
 }
@@ -41,12 +41,12 @@ func TestEveryKindHasAStatus(t *testing.T) {
 	t.Parallel()
 	for kind := apperr.Internal; kind <= apperr.Canceled; kind++ {
 		if s := httpserver.Status(kind); s < 400 || s > 599 {
-			t.Errorf("kind %d has status %d", kind, s)
+			t.Errorf("status of kind %d = %d, want 400 to 599", kind, s)
 		}
 	}
 }
 
-func TestRetryAfterRoundsUpAndIsNeverMissingOnOverload(t *testing.T) {
+func TestRetryAfterRoundsUpAndIsAlwaysSetOnOverload(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]*apperr.Error{
 		"1": apperr.New(apperr.Unavailable, "", "down"),
@@ -55,7 +55,7 @@ func TestRetryAfterRoundsUpAndIsNeverMissingOnOverload(t *testing.T) {
 		recorder := httptest.NewRecorder()
 		httpserver.WriteError(recorder, httpserver.Envelope, err)
 		if got := recorder.Header().Get("Retry-After"); got != want {
-			t.Errorf("Retry-After %q, want %q", got, want)
+			t.Errorf("Retry-After = %q, want %q", got, want)
 		}
 	}
 }

@@ -13,21 +13,22 @@ import (
 const (
 	probeInterval = 2 * time.Second
 	probeTimeout  = 1500 * time.Millisecond
-	// firstTimeout is how long a dependency has that never answered: the first check of some loads scripts or asks for
-	// every right, and on a slow disk an impatient one would start over for ever.
+	// firstTimeout is the timeout of a probe until a dependency has responded once. The first check of some dependencies
+	// loads scripts or reads every permission; on a slow disk a short timeout would never let it finish.
 	firstTimeout = 10 * time.Second
-	// downAfter is how many probes in a row must fail before a dependency counts as down; one success brings
-	// it back. A single slow answer must not take every replica out of the load balancer at once.
+	// downAfter is the number of consecutive failed probes after which a dependency counts as down; one success brings it
+	// back up. A single slow response must not take every replica out of the load balancer at once.
 	downAfter = 2
 )
 
-// Check asks one dependency whether it answers.
+// Check is the readiness check of one dependency; Probe returns an error if the dependency does not respond.
 type Check struct {
 	Name  string
 	Probe func(context.Context) error
 }
 
-// Health probes the hard dependencies of a process in the background and answers from memory.
+// Health probes the required dependencies of a process in the background and reports the last results. It is safe for
+// concurrent use once Run has started.
 type Health struct {
 	checks   []Check
 	log      *slog.Logger
@@ -40,35 +41,35 @@ type Health struct {
 
 type state struct {
 	up       bool
-	answered bool // ever
+	answered bool // a probe has succeeded at least once
 	failures int
-	reason   string // of the last failure; "" when its words may hold anything
+	reason   string // of the last failure; empty if its text may contain anything
 }
 
-// Reason is an error whose words are safe to show to anyone who may look at /health: they hold nothing of a request, a
-// row or a secret.
+// Reason is an error whose text may be shown to every reader of /health: it contains no data of a request or row and no
+// secret.
 type Reason interface {
 	error
 	Reason() string
 }
 
-// NewHealth returns a health that is not ready until each check succeeded once.
+// NewHealth returns a Health that is not ready until each check has succeeded once.
 func NewHealth(log *slog.Logger, checks ...Check) *Health {
 	return &Health{checks: checks, log: log, states: make([]state, len(checks)), notes: map[string]string{}}
 }
 
-// Add adds a check; before Run.
+// Add adds a check. It must not be called after Run.
 func (h *Health) Add(check Check) {
 	h.checks, h.states = append(h.checks, check), append(h.states, state{})
 }
 
-// Drain makes the process not ready for good.
+// Drain makes the process permanently not ready.
 func (h *Health) Drain() { h.draining.Store(true) }
 
-// Draining reports whether the process is about to stop.
+// Draining reports whether Drain was called.
 func (h *Health) Draining() bool { return h.draining.Load() }
 
-// Run probes until ctx ends.
+// Run probes all checks every two seconds until ctx ends.
 func (h *Health) Run(ctx context.Context) error {
 	ticker := time.NewTicker(probeInterval)
 	defer ticker.Stop()
@@ -123,7 +124,7 @@ func (h *Health) record(ctx context.Context, i int, err error) {
 	case !was && s.up:
 		h.log.Info("dependency is up", "dependency", h.checks[i].Name)
 	case !was && s.failures == 1:
-		h.log.Warn("dependency does not answer yet", "dependency", h.checks[i].Name, "error", err.Error())
+		h.log.Warn("dependency is not up yet", "dependency", h.checks[i].Name, "error", err.Error())
 	}
 }
 
@@ -137,7 +138,7 @@ func (s *state) fail(err error) {
 	}
 }
 
-// Reasons says why dependencies are down, where that is known in words of our own.
+// Reasons returns the safe texts of the failures of dependencies that are down; see Reason.
 func (h *Health) Reasons() []string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -150,8 +151,8 @@ func (h *Health) Reasons() []string {
 	return reasons
 }
 
-// Note has /health show text about a dependency with which the process continues; "" takes it away. A new text is
-// logged.
+// Note sets a text about a dependency that /health shows although the process continues to work; an empty text removes
+// it. A changed text is logged.
 func (h *Health) Note(name, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -159,11 +160,11 @@ func (h *Health) Note(name, text string) {
 		return
 	}
 	if h.notes[name] = text; text != "" {
-		h.log.Warn("a dependency should be looked at", "dependency", name, "note", text)
+		h.log.Warn("dependency needs attention", "dependency", name, "note", text)
 	}
 }
 
-// Notes returns what was noted.
+// Notes returns the texts that Note has set, sorted.
 func (h *Health) Notes() []string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -177,7 +178,7 @@ func (h *Health) Notes() []string {
 	return notes
 }
 
-// Dependencies returns "up" or "down" for each check.
+// Dependencies returns "up" or "down" by the name of each check.
 func (h *Health) Dependencies() map[string]string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -203,5 +204,5 @@ func (h *Health) Healthy() bool {
 	return true
 }
 
-// Ready reports whether the process should get traffic.
+// Ready reports whether the process should receive traffic.
 func (h *Health) Ready() bool { return !h.Draining() && h.Healthy() }

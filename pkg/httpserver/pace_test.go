@@ -16,11 +16,12 @@ import (
 
 const fileBytes = 8 << 20
 
-// download reads a file from a paced handler, 64 KiB and a pause each time, and stops reading after limit.
+// download reads a file from a paced handler in parts of 64 KiB with a pause after each. After limit bytes it stops
+// reading for an hour.
 func download(t *testing.T, pause time.Duration, limit int) (got int, took time.Duration) {
 	t.Helper()
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(httpserver.PacedAnswer(w), r, "report.pdf", time.Time{}, bytes.NewReader(make([]byte, fileBytes)))
+		http.ServeContent(httpserver.PacedResponse(w), r, "report.pdf", time.Time{}, bytes.NewReader(make([]byte, fileBytes)))
 	})
 	listener := newPipes()
 	ctx, stop := context.WithCancel(t.Context())
@@ -41,7 +42,7 @@ func download(t *testing.T, pause time.Duration, limit int) (got int, took time.
 		time.Sleep(pause)
 	}
 	if got >= limit {
-		time.Sleep(time.Hour) // and does not read any more
+		time.Sleep(time.Hour) // the reader has stopped
 		n, _ := io.Copy(io.Discard, client)
 		got += int(n)
 	}
@@ -52,14 +53,14 @@ func download(t *testing.T, pause time.Duration, limit int) (got int, took time.
 	return got, took
 }
 
-func TestALargeFileMayTakeLongAndAReaderThatStoppedIsCutOff(t *testing.T) {
+func TestSlowDownloadCompletesAndAStalledReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		if got, took := download(t, 2*time.Second, 2*fileBytes); got < fileBytes || took < 2*time.Minute {
-			t.Errorf("%d of %d bytes after %v", got, fileBytes, took)
+			t.Errorf("slow download: %d of %d bytes after %v, want the whole file after at least 2m", got, fileBytes, took)
 		}
 		if got, _ := download(t, 0, 1<<20); got >= fileBytes {
-			t.Errorf("%d bytes although no one read for an hour", got)
+			t.Errorf("stalled download: %d bytes, want fewer than the file's %d", got, fileBytes)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// pipes is a listener whose connections are in memory, so that their deadlines follow virtual time.
+// pipes is a listener with in-memory connections, whose deadlines follow virtual time.
 type pipes struct {
 	connections chan net.Conn
 	closed      chan struct{}
@@ -46,9 +46,9 @@ func (p *pipes) Close() error {
 
 func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// converse sends the parts, one each pause, and returns what came back until the server closed the connection,
-// and when it did.
-func converse(t *testing.T, handler http.Handler, pause time.Duration, parts []string) (answer string, open time.Duration) {
+// converse sends parts with a pause after each. It returns the bytes that the server sent until it closed the
+// connection, and how long the connection was open.
+func converse(t *testing.T, handler http.Handler, pause time.Duration, parts []string) (response string, open time.Duration) {
 	t.Helper()
 	listener := newPipes()
 	ctx, stop := context.WithCancel(t.Context())
@@ -60,7 +60,7 @@ func converse(t *testing.T, handler http.Handler, pause time.Duration, parts []s
 	go func() {
 		for _, part := range parts {
 			if _, err := io.WriteString(client, part); err != nil {
-				return // the server is done with us
+				return // the server has closed the connection
 			}
 			if lifecycle.Pause(ctx, pause) != nil {
 				return
@@ -79,7 +79,7 @@ func converse(t *testing.T, handler http.Handler, pause time.Duration, parts []s
 
 var statusLine = regexp.MustCompile(`HTTP/1\.[01] (\d{3})`)
 
-// drip is a body of one byte at a time.
+// drip returns head and then n parts of one byte.
 func drip(head string, n int) []string {
 	parts := []string{head}
 	for range n {
@@ -88,7 +88,7 @@ func drip(head string, n int) []string {
 	return parts
 }
 
-func TestWhatRawSocketsAreAnswered(t *testing.T) {
+func TestResponsesToRawSockets(t *testing.T) {
 	t.Parallel()
 	echo := http.NewServeMux()
 	echo.HandleFunc("POST /echo", func(w http.ResponseWriter, r *http.Request) {
@@ -101,13 +101,13 @@ func TestWhatRawSocketsAreAnswered(t *testing.T) {
 	})
 	echo.HandleFunc("POST /upload", func(w http.ResponseWriter, r *http.Request) {
 		httpserver.Paced(w, r)
-		httpserver.AnswerWithin(w, 0)
+		httpserver.SetWriteTimeout(w, 0)
 		n, err := io.Copy(io.Discard, r.Body)
 		if err != nil {
 			http.Error(w, "too slow", http.StatusRequestTimeout)
 			return
 		}
-		http.Error(w, strings.Repeat("i", int(n>>20)), http.StatusOK) // one letter a MiB
+		http.Error(w, strings.Repeat("i", int(n>>20)), http.StatusOK) // one letter per MiB
 	})
 	echo.HandleFunc("POST /refused", func(w http.ResponseWriter, r *http.Request) {
 		httpserver.Paced(w, r)
@@ -133,8 +133,8 @@ func TestWhatRawSocketsAreAnswered(t *testing.T) {
 		handler http.Handler
 		pause   time.Duration
 		parts   []string
-		want    string        // the statuses of the answers, in order
-		body    string        // part of the last answer
+		want    string        // the statuses of the responses, in order
+		body    string        // substring of the last response
 		within  time.Duration // until the connection is closed; zero: at once
 	}{
 		"a request":                          {echo, 0, []string{post + closing + "Content-Length: 2\r\n\r\nab"}, "200", "got ab", 0},
@@ -145,7 +145,7 @@ func TestWhatRawSocketsAreAnswered(t *testing.T) {
 		"an unknown coding":                  {echo, 0, []string{post + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"}, "501", "", 0},
 		"chunks before HTTP/1.1, kept alive": {echo, 0, []string{"POST /echo HTTP/1.0\r\nHost: h\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n"}, "200", "", 0},
 		"two codings":                        {echo, 0, []string{post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n"}, "501", "", 0},
-		"a chunk size that is none":          {echo, 0, []string{post + "Transfer-Encoding: chunked\r\n\r\n-1\r\nab\r\n0\r\n\r\n"}, "408", "", 0},
+		"an invalid chunk size":              {echo, 0, []string{post + "Transfer-Encoding: chunked\r\n\r\n-1\r\nab\r\n0\r\n\r\n"}, "408", "", 0},
 		"a space before the colon":           {echo, 0, []string{post + "Content-Length : 2\r\n\r\nab"}, "400", "", 0},
 		"a folded header":                    {echo, 0, []string{post + closing + "X-A: 1\r\n Content-Length: 9\r\nContent-Length: 2\r\n\r\nab"}, "200", "got ab", 0},
 		"a folded length":                    {echo, 0, []string{post + closing + "Content-Length:\r\n 2\r\n\r\nab"}, "200", "got ab", 0},
@@ -158,12 +158,12 @@ func TestWhatRawSocketsAreAnswered(t *testing.T) {
 		"a slow body":                        {echo, 16 * time.Second, drip(post+"Content-Length: 9\r\n\r\n", 9), "408", "", 15 * time.Second},
 		"slow chunks":                        {echo, 3 * time.Second, []string{post + "Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", "1\r\na\r\n", "1\r\na\r\n", "1\r\na\r\n", "1\r\na\r\n"}, "408", "", 15 * time.Second},
 		"a slow body no one reads":           {echo, 16 * time.Second, drip("POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "404", "", 15 * time.Second},
-		"the same of the admin listener":     {admin, 16 * time.Second, drip("POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "404", "", 15 * time.Second},
+		"the same on the admin listener":     {admin, 16 * time.Second, drip("POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "404", "", 15 * time.Second},
 		"the same with GET":                  {admin, 16 * time.Second, drip("GET /health/live HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "200", "", 15 * time.Second},
 		"two requests at once":               {echo, 0, []string{post + "Content-Length: 1\r\n\r\na" + post + closing + "Content-Length: 1\r\n\r\nb"}, "200 200", "got b", 0},
 		"rubbish after a request":            {echo, 0, []string{post + "Content-Length: 1\r\n\r\naRUBBISH\r\n\r\n"}, "200 400", "", 0},
-		"a slow answer":                      {echo, time.Hour, []string{"GET /slow HTTP/1.1\r\nHost: h\r\n" + closing + "\r\n"}, "200", "done", 41 * time.Second},
-		"a slow answer after a body":         {echo, time.Hour, []string{post + "Content-Length: 1\r\n\r\naGET /slow HTTP/1.1\r\nHost: h\r\n" + closing + "\r\n"}, "200 200", "done", 41 * time.Second},
+		"a slow response":                    {echo, time.Hour, []string{"GET /slow HTTP/1.1\r\nHost: h\r\n" + closing + "\r\n"}, "200", "done", 41 * time.Second},
+		"a slow response after a body":       {echo, time.Hour, []string{post + "Content-Length: 1\r\n\r\naGET /slow HTTP/1.1\r\nHost: h\r\n" + closing + "\r\n"}, "200 200", "done", 41 * time.Second},
 		"an idle connection":                 {echo, time.Hour, []string{post + "Content-Length: 1\r\n\r\na"}, "200", "got a", 121 * time.Second},
 		"an upload of 8 MiB in 21 minutes":   {echo, 10 * time.Second, upload(chunk, 128), "200", "iiiiiiii", 22 * time.Minute},
 		"an upload that no one reads":        {echo, 16 * time.Second, drip("POST /refused HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n", 9), "403", "", 13 * time.Second},
@@ -174,16 +174,16 @@ func TestWhatRawSocketsAreAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				answer, open := converse(t, test.handler, test.pause, test.parts)
+				response, open := converse(t, test.handler, test.pause, test.parts)
 				var codes []string
-				for _, found := range statusLine.FindAllStringSubmatch(answer, -1) {
+				for _, found := range statusLine.FindAllStringSubmatch(response, -1) {
 					codes = append(codes, found[1])
 				}
-				if strings.Join(codes, " ") != test.want || !strings.Contains(answer, test.body) {
-					t.Errorf("answers %q, want %q, in\n%s", codes, test.want, answer)
+				if strings.Join(codes, " ") != test.want || !strings.Contains(response, test.body) {
+					t.Errorf("statuses = %q, want %q and %q in\n%s", codes, test.want, test.body, response)
 				}
 				if limit := max(test.within, time.Second); open > limit {
-					t.Errorf("open for %v, want at most %v", open, limit)
+					t.Errorf("connection open for %v, want at most %v", open, limit)
 				}
 			})
 		})

@@ -16,13 +16,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// safe is a failure whose words may be shown.
+// safe is an error whose text may be shown.
 type safe struct{}
 
 func (safe) Error() string  { return "the schema is older" }
 func (safe) Reason() string { return "the schema is older" }
 
-func TestHealthSaysWhyWhenTheWordsAreSafe(t *testing.T) {
+func TestHealthShowsSafeReasonsAndNotes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -38,20 +38,20 @@ func TestHealthSaysWhyWhenTheWordsAreSafe(t *testing.T) {
 			health.Note("index", "it is newer than this release")
 		}
 		for _, path := range []string{"/health", "/health/ready"} {
-			answer := httptest.NewRecorder()
-			httpserver.Admin(httpserver.Config{}, health, prometheus.NewRegistry()).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
-			body := answer.Body.String()
+			recorder := httptest.NewRecorder()
+			httpserver.Admin(httpserver.Config{}, health, prometheus.NewRegistry()).ServeHTTP(recorder, httptest.NewRequest(http.MethodGet, path, nil))
+			body := recorder.Body.String()
 			if !strings.Contains(body, `"reasons":["database: the schema is older"]`) || strings.Contains(body, "caller") ||
 				!strings.Contains(body, `"notes":["index: it is newer than this release"]`) {
-				t.Errorf("%s: %s", path, body)
+				t.Errorf("%s: body = %s, want the safe reason and the note only", path, body)
 			}
 		}
 		if n := strings.Count(log.String(), "it is newer"); n != 1 {
-			t.Errorf("the note is logged %d times", n)
+			t.Errorf("note logged %d times, want once", n)
 		}
 		health.Note("index", "")
 		if notes := health.Notes(); len(notes) != 0 {
-			t.Errorf("a note that was taken away is still there: %v", notes)
+			t.Errorf("notes after removal = %v, want none", notes)
 		}
 	})
 }

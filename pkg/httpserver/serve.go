@@ -14,35 +14,35 @@ const (
 	readHeaderTimeout = 5 * time.Second
 	idleTimeout       = 2 * time.Minute
 	shutdownTimeout   = 15 * time.Second
-	cutOffAfter       = shutdownTimeout - 2*time.Second // the rest is for the answer
+	abortAfter        = shutdownTimeout - 2*time.Second // leaves 2 s for the response
 	maxHeaderBytes    = 64 << 10
 )
 
-// ErrStopping is the cause of the end of a request's context when the process stops before the request is done: there
-// is just time to say so.
-var ErrStopping = errors.New("the process stops")
+// ErrStopping is the cause of a request's canceled context when the process stops before the request is done. The
+// handler has about two seconds left to respond.
+var ErrStopping = errors.New("the process is stopping")
 
 type stoppingKey struct{}
 
-// Stopping is closed when the listener of the request of ctx stops: answers without an end should end. It is nil
-// for requests that came through no listener of ours.
+// Stopping returns a channel that is closed when the listener of the request of ctx starts to stop; endless responses
+// must then end. It is nil for requests that did not come through a Server of this package.
 func Stopping(ctx context.Context) <-chan struct{} {
 	stopping, _ := ctx.Value(stoppingKey{}).(<-chan struct{})
 	return stopping
 }
 
-// Server is a listener for HTTP.
+// Server is an HTTP listener.
 type Server struct {
 	Address string
 	Handler http.Handler
-	// TLS encrypts it; nil: it is plain.
+	// TLS encrypts the listener; nil means plain HTTP.
 	TLS *tls.Config
-	// Draining says that the process is about to stop; nil: it never does. Each answer then ends its connection: a client
-	// that kept it would send its next request at the moment when it is closed.
+	// Draining reports whether the process is about to stop; nil means never. While it is true, each response closes its
+	// connection, so that a client does not send its next request on a connection that is being closed.
 	Draining func() bool
 }
 
-// Run listens until ctx ends, then lets the requests in flight finish.
+// Run listens until ctx ends, then lets running requests finish for up to 15 seconds.
 func (s Server) Run(ctx context.Context) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 	if err != nil {
@@ -51,13 +51,13 @@ func (s Server) Run(ctx context.Context) error {
 	return s.Serve(ctx, listener)
 }
 
-// Serve is Run on a listener that is open already; it closes it.
+// Serve is Run on an open listener, which it closes.
 func (s Server) Serve(ctx context.Context, listener net.Listener) error {
 	if s.TLS != nil {
 		listener = tls.NewListener(listener, s.TLS)
 	}
-	requests, cutOff := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer cutOff(nil)
+	requests, abort := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abort(nil)
 	server := &http.Server{
 		Handler:           s.closing(guarded(s.Handler)),
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -71,7 +71,7 @@ func (s Server) Serve(ctx context.Context, listener net.Listener) error {
 	stop := context.AfterFunc(ctx, func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()
-		defer time.AfterFunc(cutOffAfter, func() { cutOff(ErrStopping) }).Stop()
+		defer time.AfterFunc(abortAfter, func() { abort(ErrStopping) }).Stop()
 		stopped <- server.Shutdown(ctx)
 	})
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

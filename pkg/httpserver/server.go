@@ -1,5 +1,5 @@
-// Package httpserver owns the administration listener of every process (/health/live, /health/ready, /health,
-// /metrics and, behind a flag, /debug/pprof/) and the way any HTTP listener starts and stops.
+// Package httpserver implements the administration listener of every process (/health/live, /health/ready, /health,
+// /metrics and, if enabled, /debug/pprof/), and starts and stops HTTP listeners.
 package httpserver
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Config is the administration listener.
+// Config holds the settings of the administration listener.
 type Config struct {
 	Host      string `env:"HOST" envDefault:"0.0.0.0"`
 	AdminPort int    `env:"ADMIN_PORT"`
 	Profiling bool   `env:"PROFILING" envDefault:"false"`
-	// AdminTLS encrypts the listener, with the certificate that the process shows to other services.
+	// AdminTLS encrypts the listener with the certificate that the process presents to other services.
 	AdminTLS bool `env:"ADMIN_TLS" envDefault:"false"`
 }
 
 // Address returns host and port.
 func (c Config) Address() string { return net.JoinHostPort(c.Host, fmt.Sprint(c.AdminPort)) }
 
-// Admin returns a mux with the health, metrics and profiling paths. Callers may add pages of their own.
+// Admin returns a mux with the health, metrics and profiling paths. Callers may add pages.
 func Admin(cfg Config, health *Health, registry *prometheus.Registry) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
@@ -52,7 +52,7 @@ func Admin(cfg Config, health *Health, registry *prometheus.Registry) *http.Serv
 	return mux
 }
 
-// body is what the health paths show. Reasons and notes are there when there are any.
+// body returns the body of the health paths. It contains reasons and notes only if there are any.
 func (h *Health) body(status string) map[string]any {
 	body := map[string]any{"status": status, "dependencies": h.Dependencies()}
 	if reasons := h.Reasons(); len(reasons) > 0 {
@@ -64,12 +64,13 @@ func (h *Health) body(status string) map[string]any {
 	return body
 }
 
-// Metrics shows the metrics of registry, with exemplars to scrapers that ask for OpenMetrics, as Prometheus does.
+// Metrics returns a handler that serves the metrics of registry; clients that accept OpenMetrics, such as Prometheus,
+// also get exemplars.
 func Metrics(registry *prometheus.Registry) http.Handler {
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry, EnableOpenMetrics: true})
 }
 
-// Profiles adds /debug/pprof/ to mux when the flag asks for it.
+// Profiles adds /debug/pprof/ to mux if profiling is enabled.
 func (c Config) Profiles(mux *http.ServeMux) {
 	if !c.Profiling {
 		return
@@ -80,7 +81,7 @@ func (c Config) Profiles(mux *http.ServeMux) {
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }
 
-// URL is the listener's base address on a host.
+// URL returns the listener's base address on a host.
 func (c Config) URL(host string) string {
 	scheme := "http"
 	if c.AdminTLS {
@@ -92,5 +93,5 @@ func (c Config) URL(host string) string {
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the peer went away: no one is left to tell
+	_ = json.NewEncoder(w).Encode(body) // fails only if the client has disconnected
 }

@@ -28,7 +28,7 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	return recorder.Code, recorder.Body.String()
 }
 
-func TestHealthFollowsTheDependency(t *testing.T) {
+func TestHealthReflectsTheDependency(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
@@ -42,13 +42,13 @@ func TestHealthFollowsTheDependency(t *testing.T) {
 		expect := func(moment string, ready int, status string) {
 			t.Helper()
 			if code, body := get(t, admin, "/health/ready"); code != ready {
-				t.Fatalf("%s: ready answers %d %s", moment, code, body)
+				t.Fatalf("%s: /health/ready = %d %s, want %d", moment, code, body, ready)
 			}
 			if code, body := get(t, admin, "/health"); code != 200 || !strings.Contains(body, status) {
-				t.Fatalf("%s: health answers %d %s", moment, code, body)
+				t.Fatalf("%s: /health = %d %s, want 200 with %s", moment, code, body, status)
 			}
 			if code, _ := get(t, admin, "/health/live"); code != 200 {
-				t.Fatalf("%s: live answers %d", moment, code)
+				t.Fatalf("%s: /health/live = %d, want 200", moment, code)
 			}
 		}
 		expect("before the first probe", 503, "degraded")
@@ -69,21 +69,21 @@ func TestHealthFollowsTheDependency(t *testing.T) {
 		down.Store(false)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		expect("back", 200, "healthy")
+		expect("up again", 200, "healthy")
 
 		health.Drain()
 		expect("draining", 503, "healthy")
 	})
 }
 
-// TestTheFirstAnswerOfADependencyMayTakeLonger has one that needs 5 s for every answer.
-func TestTheFirstAnswerOfADependencyMayTakeLonger(t *testing.T) {
+// The dependency needs 5 s for every response.
+func TestFirstProbeOfADependencyMayTakeLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const needs = 5 * time.Second
+		const latency = 5 * time.Second
 		health := httpserver.NewHealth(quiet(), httpserver.Check{Name: "queue", Probe: func(ctx context.Context) error {
 			select {
-			case <-time.After(needs):
+			case <-time.After(latency):
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
@@ -92,15 +92,15 @@ func TestTheFirstAnswerOfADependencyMayTakeLonger(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go health.Run(ctx)
-		time.Sleep(needs)
+		time.Sleep(latency)
 		synctest.Wait()
 		if !health.Ready() {
-			t.Error("the first answer came after 5 s, and the process is not ready")
+			t.Error("Ready = false after a first response within 5s, want true")
 		}
-		time.Sleep(needs)
+		time.Sleep(latency)
 		synctest.Wait()
 		if health.Ready() {
-			t.Error("a dependency that answered once and needs 5 s now counts as up")
+			t.Error("Ready = true after later probes of 5s, want false")
 		}
 	})
 }
@@ -113,14 +113,14 @@ func TestServeLetsRequestsInFlightFinish(t *testing.T) {
 		<-release
 		_, _ = io.WriteString(w, "done")
 	})
-	probe := httptest.NewUnstartedServer(nil) // a free port
+	probe := httptest.NewUnstartedServer(nil) // reserves a free port
 	address := probe.Listener.Addr().String()
 	probe.Listener.Close()
 
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
 	go func() { served <- httpserver.Server{Address: address, Handler: handler}.Run(ctx) }()
-	answer := make(chan string, 1)
+	got := make(chan string, 1)
 	go func() {
 		for t.Context().Err() == nil {
 			response, err := http.Get("http://" + address)
@@ -129,22 +129,22 @@ func TestServeLetsRequestsInFlightFinish(t *testing.T) {
 			}
 			body, _ := io.ReadAll(response.Body)
 			response.Body.Close()
-			answer <- string(body)
+			got <- string(body)
 			return
 		}
 	}()
 	<-entered
 	stop()
 	close(release)
-	if got := <-answer; got != "done" {
-		t.Fatalf("answer %q", got)
+	if body := <-got; body != "done" {
+		t.Fatalf("body = %q, want done", body)
 	}
 	if err := <-served; err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestWhileTheProcessDrainsEachAnswerEndsItsConnection(t *testing.T) {
+func TestResponsesCloseTheirConnectionWhileDraining(t *testing.T) {
 	t.Parallel()
 	health := httpserver.NewHealth(quiet())
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -163,10 +163,10 @@ func TestWhileTheProcessDrainsEachAnswerEndsItsConnection(t *testing.T) {
 		return response.Close
 	}
 	if closes() {
-		t.Error("a connection ends although the process goes on")
+		t.Error("response closes its connection before draining, want it kept")
 	}
 	health.Drain()
 	if !closes() {
-		t.Error("a connection stays although the process is about to stop")
+		t.Error("response keeps its connection while draining, want it closed")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// slowly sends a byte a second until the connection ends.
+// slowly sends 4 KiB per second until the connection ends.
 func slowly(conn net.Conn) {
 	for {
 		if _, err := io.WriteString(conn, strings.Repeat("x", 4<<10)); err != nil {
@@ -25,12 +25,12 @@ func slowly(conn net.Conn) {
 	}
 }
 
-func TestAnUploadThatIsNotDoneWhenTheProcessStopsIsAnswered(t *testing.T) {
+func TestUnfinishedUploadGetsAResponseWhenTheProcessStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			httpserver.Paced(w, r)
-			httpserver.AnswerWithin(w, 0)
+			httpserver.SetWriteTimeout(w, 0)
 			_, err := io.Copy(io.Discard, r.Body)
 			if err != nil && errors.Is(context.Cause(r.Context()), httpserver.ErrStopping) {
 				http.Error(w, "send it again", http.StatusServiceUnavailable)
@@ -50,13 +50,13 @@ func TestAnUploadThatIsNotDoneWhenTheProcessStopsIsAnswered(t *testing.T) {
 		})
 		time.AfterFunc(time.Minute, stop)
 		begin := time.Now()
-		answer, _ := io.ReadAll(client)
+		response, _ := io.ReadAll(client)
 		client.Close()
 		if took := time.Since(begin) - time.Minute; took < 12*time.Second || took > 15*time.Second {
-			t.Errorf("the upload ended %v after the stop", took)
+			t.Errorf("upload ended %v after the stop, want 12s to 15s", took)
 		}
-		if !strings.Contains(string(answer), " 503 ") || !strings.Contains(string(answer), "send it again") {
-			t.Errorf("answered %q", answer)
+		if !strings.Contains(string(response), " 503 ") || !strings.Contains(string(response), "send it again") {
+			t.Errorf("response = %q, want 503 with the handler's text", response)
 		}
 		if err := <-served; err != nil {
 			t.Error(err)

@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// bodyTimeout is how long a whole body may take to arrive, whatever the path and whether anybody reads it.
+	// bodyTimeout is the time for a whole request body to arrive, on any path and whether or not a handler reads it.
 	bodyTimeout = 12 * time.Second
-	// answerTimeout is how long the answer may take until its last byte is sent.
-	answerTimeout = time.Minute
+	// responseTimeout is the time until the last byte of a response must have been sent.
+	responseTimeout = time.Minute
 
-	// A paced body must bring paceBytes in every paceWindow.
+	// A paced body must deliver at least paceBytes in every paceWindow.
 	paceBytes  = 64 << 10
 	paceWindow = 30 * time.Second
 )
 
-// guarded gives each request a time for its body and one for its answer, which a handler changes with Paced and
-// AnswerWithin, and each answer the headers against caches and guessed types.
+// guarded sets a deadline for the body and one for the response of each request, which handlers change with Paced and
+// SetWriteTimeout, and adds the headers of Harden.
 func guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		Harden(w.Header())
 		if len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1) {
-			// net/http drops what would tell us of a Content-Length beside the chunks, or of chunks before HTTP/1.1,
-			// and a proxy in front may have seen the request end elsewhere: what follows here is not to be trusted.
+			// net/http hides a Content-Length beside chunks, and chunks before HTTP/1.1. A proxy in front may have seen another
+			// end of the request, so later bytes on this connection are not trusted.
 			w.Header().Set("Connection", "close")
 		}
-		AnswerWithin(w, answerTimeout)
+		SetWriteTimeout(w, responseTimeout)
 		if r.Body != nil && r.Body != http.NoBody {
 			control := http.NewResponseController(w)
 			setRead(control, time.Now().Add(bodyTimeout))
@@ -39,40 +39,41 @@ func guarded(next http.Handler) http.Handler {
 	})
 }
 
-// AnswerWithin sets when the last byte of the answer must have been sent; zero: never.
-func AnswerWithin(w http.ResponseWriter, d time.Duration) {
+// SetWriteTimeout sets the time, from now, until the last byte of the response must have been sent; zero means no
+// limit.
+func SetWriteTimeout(w http.ResponseWriter, d time.Duration) {
 	deadline := time.Time{}
 	if d > 0 {
 		deadline = time.Now().Add(d)
 	}
-	//nolint:errcheck // a connection without deadlines is a test's; one that is gone fails at the next write
+	//nolint:errcheck // only test connections have no deadlines; a closed connection fails at the next write
 	http.NewResponseController(w).SetWriteDeadline(deadline)
 }
 
-// answerPace is how long one write of a paced answer may wait for a reader: at least 32 KiB must go out meanwhile, what
-// io.Copy writes at once.
-const answerPace = 30 * time.Second
+// writePace is the time within which a slow reader must accept one write of a paced response. A write is at least 32
+// KiB, the buffer of io.Copy.
+const writePace = 30 * time.Second
 
-// PacedAnswer replaces the one time for the whole answer by a least pace: large files may take long, but who does not
-// read is cut off.
-func PacedAnswer(w http.ResponseWriter) http.ResponseWriter { return pacedAnswer{w} }
+// PacedResponse replaces the time limit of the whole response by a minimum rate: large files may take long, but a
+// client that does not read is disconnected.
+func PacedResponse(w http.ResponseWriter) http.ResponseWriter { return pacedResponse{w} }
 
-// pacedAnswer has no ReadFrom, which would send a file without coming back here.
-type pacedAnswer struct{ http.ResponseWriter }
+// pacedResponse has no ReadFrom method, which would send a whole file without calling Write.
+type pacedResponse struct{ http.ResponseWriter }
 
-var _ http.ResponseWriter = (*pacedAnswer)(nil)
+var _ http.ResponseWriter = (*pacedResponse)(nil)
 
-func (w pacedAnswer) Write(p []byte) (int, error) {
-	AnswerWithin(w.ResponseWriter, answerPace)
+func (w pacedResponse) Write(p []byte) (int, error) {
+	SetWriteTimeout(w.ResponseWriter, writePace)
 	return w.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
-func (w pacedAnswer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap returns the writer of the connection for http.ResponseController.
+func (w pacedResponse) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Paced replaces the one time for the whole body of r by a least pace, from the first time that someone reads it:
-// large bodies may take long, slow ones not, and one that no one wants is cut off as everywhere. A body that is still
-// on its way when the process stops ends with an error, and the context of r with ErrStopping.
+// Paced replaces the time limit of the whole body of r by a minimum rate, which starts with the first read: large
+// bodies may take long, slow ones not. A body that no handler reads keeps the usual limit. When the process stops
+// before the body has arrived, its next read fails, and the context of r ends with ErrStopping.
 func Paced(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
@@ -82,22 +83,22 @@ func Paced(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), ErrStopping) {
-			setRead(control, time.Unix(1, 0)) // long ago: who reads the body hears of it now
+			setRead(control, time.Unix(1, 0)) // in the past: makes a pending read fail at once
 		}
 	})
 }
 
-// unreadTimeout is how long the rest of a body may hold up an answer that does not need it.
+// unreadTimeout limits how long the unread rest of a body may delay a response.
 const unreadTimeout = 3 * time.Second
 
-// SkipBody is called before an answer to a request whose body was not read to its end: net/http waits for a part of
-// the rest before it sends anything.
+// SkipBody must be called before responding to a request whose body was not read to its end, because net/http reads a
+// part of the rest before it sends the response.
 func SkipBody(w http.ResponseWriter) {
 	setRead(http.NewResponseController(w), time.Now().Add(unreadTimeout))
 }
 
-// timedBody ends the read deadline with the body: net/http continues reading, to notice that the caller went away,
-// and would take a passed deadline for that.
+// timedBody clears the read deadline at the end of the body. net/http keeps reading afterwards to detect a disconnected
+// client, and would mistake an expired deadline for one.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -121,6 +122,6 @@ func (b *timedBody) Read(p []byte) (int, error) {
 }
 
 func setRead(control *http.ResponseController, deadline time.Time) {
-	//nolint:errcheck // as above
+	//nolint:errcheck // as in SetWriteTimeout
 	control.SetReadDeadline(deadline)
 }

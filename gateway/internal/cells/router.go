@@ -108,9 +108,9 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	httpserver.Paced(w, q) // the cell knows how large and how slow a body may be
-	httpserver.AnswerWithin(w, 0)
+	httpserver.SetWriteTimeout(w, 0)
 	where := destination{laboratory.Cell, directory.cells[laboratory.Cell]}
-	r.proxy.ServeHTTP(httpserver.PacedAnswer(w), q.WithContext(context.WithValue(q.Context(), destinationKey{}, where)))
+	r.proxy.ServeHTTP(httpserver.PacedResponse(w), q.WithContext(context.WithValue(q.Context(), destinationKey{}, where)))
 }
 
 func (r *Router) unanswered(w http.ResponseWriter, q *http.Request, _ error) {

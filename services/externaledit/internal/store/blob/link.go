@@ -95,5 +95,5 @@ func (b *Bucket) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", b.contentType(key, reader.ContentType()))
 	w.Header().
 		Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": path.Base(key)}))
-	http.ServeContent(httpserver.PacedAnswer(w), r, "", reader.ModTime(), reader)
+	http.ServeContent(httpserver.PacedResponse(w), r, "", reader.ModTime(), reader)
 }

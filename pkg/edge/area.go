@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/labplatform/labplatform/pkg/httpserver"
+	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
 )
 
 // DefaultDeadline is the deadline of areas whose calls are neither quick nor long.
@@ -118,4 +119,20 @@ func (l limits) apply(c *call, r *http.Request) (limited *http.Request, cancel f
 		r.Body, c.body = body, body
 	}
 	return r, cancel
+}
+
+const searchDeadline = 5 * time.Second
+
+// UserSearch returns the area that two edges serve: the gateway, and the search service on its own port.
+func UserSearch() *Area {
+	return &Area{
+		Name:     "search",
+		Title:    "User search",
+		Prefixes: []string{"/api/v1/users"},
+		Shape:    httpserver.Envelope,
+		Deadline: searchDeadline,
+		Register: func(ctx context.Context, mux *Mux, c grpc.ClientConnInterface) error {
+			return searchv1.RegisterSearchServiceHandlerClient(ctx, mux.ServeMux, searchv1.NewSearchServiceClient(c))
+		},
+	}
 }

@@ -118,36 +118,6 @@ func (e *Edge) crossOrigin(r *http.Request) bool {
 	return r.Header.Get("Cookie") != "" && r.Header.Get("Authorization") == "" && e.origins.Check(r) != nil
 }
 
-// Internal returns the handler of the listener for services. It requires a service token for the gateway and
-// x-is-internal-request, and refuses users' credentials. The forwarded call has a token of the edge's own, which names
-// the caller.
-func (e *Edge) Internal() http.Handler {
-	return e.listener("internal", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := callFrom(r.Context())
-		area := c.area
-		caller, err := e.internalCaller(r)
-		if err != nil {
-			httpserver.WriteError(w, area.Shape, err)
-			return
-		}
-		token, mintErr := e.tokens.Mint(area.Name, caller)
-		if mintErr != nil {
-			e.log.ErrorContext(r.Context(), "service token cannot be minted", "error", mintErr.Error())
-			httpserver.WriteError(
-				w,
-				area.Shape,
-				apperr.New(apperr.Internal, "TOKEN_NOT_MINTED", "The gateway is misconfigured. Tell its operator."),
-			)
-			return
-		}
-		stripHeaders(r.Header)
-		r.Header.Del("Cookie")
-		r.Header.Set("Authorization", "Bearer "+token)
-		r.Header.Set(internalHeader, "True")
-		e.muxes.serve(c, r)
-	}))
-}
-
 // listener wraps next with the steps that both listeners share.
 func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,35 +9,36 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// listenWithin is how long a reader waits until the cache has confirmed the subscription.
+// listenWithin is the time in which the cache must confirm a subscription.
 const listenWithin = 2 * time.Second
 
-// Hub shares one subscription among all readers of a process: a thousand open pages cost one connection to the cache.
-// Its methods may be called from several goroutines. None waits for the network while it holds the lock.
+// Hub shares one subscription among all readers of a process, so that a thousand open pages use one connection to the
+// cache. It is safe for concurrent use; no method waits for the network while it holds the lock.
 type Hub struct {
 	client redis.UniversalClient
 
-	mu       sync.Mutex          // guards what follows
-	pubsub   *redis.PubSub       // nil until someone listens, and after Close
-	channels map[string]*channel // that are read
-	changed  map[string]struct{} // channels of which the cache has to be told
-	tell     chan struct{}       // has a value while changed is not empty; closed by Close
+	mu             sync.Mutex          // guards the fields below
+	pubsub         *redis.PubSub       // nil before the first Listen and after Close
+	channels       map[string]*channel // those with readers
+	changed        map[string]struct{} // channels to subscribe or unsubscribe
+	changesPending chan struct{}       // has a value while changed is not empty; closed by Close
 }
 
-// channel is one that someone reads.
+// channel is a channel with readers.
 type channel struct {
 	readers   map[chan struct{}]struct{}
-	confirmed chan struct{} // closed once the cache knows of the channel
+	confirmed chan struct{} // closed once the cache has confirmed the subscription
 }
 
-// NewHub returns a hub over client, which stays the caller's to close, after Close. It connects with the first reader.
+// NewHub returns a hub that uses client. The caller must close the hub before client. The hub connects with the first
+// Listen.
 func NewHub(client redis.UniversalClient) *Hub {
 	return &Hub{client: client, channels: map[string]*channel{}, changed: map[string]struct{}{}}
 }
 
-// Listen returns a signal that gets a value when a message may have come on the channel, until stop is called. The
-// signal holds one value and no message: what happened is read from where it is kept. It fails when the cache does not
-// answer within two seconds.
+// Listen returns a channel that receives a value when a message may have been published under name, until stop is
+// called. The channel holds one value and no message; the reader reads the change from its store. Listen fails if the
+// cache does not confirm the subscription within two seconds.
 func (h *Hub) Listen(ctx context.Context, name string) (signal <-chan struct{}, stop func(), err error) {
 	joined, confirmed := h.join(name)
 	stop = func() { h.leave(name, joined) }
@@ -49,7 +50,7 @@ func (h *Hub) Listen(ctx context.Context, name string) (signal <-chan struct{}, 
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-timer.C:
-		err = fmt.Errorf("the cache did not answer within %v", listenWithin)
+		err = fmt.Errorf("the cache did not respond within %v", listenWithin)
 	}
 	stop()
 	return nil, nil, fmt.Errorf("subscribe: %w", err)
@@ -60,22 +61,22 @@ func (h *Hub) join(name string) (signal, confirmed chan struct{}) {
 	defer h.mu.Unlock()
 	if h.pubsub == nil {
 		h.pubsub = h.client.Subscribe(context.Background())
-		h.tell = make(chan struct{}, 1)
+		h.changesPending = make(chan struct{}, 1)
 		go h.dispatch(h.pubsub)
-		go h.subscribe(h.pubsub, h.tell)
+		go h.subscribe(h.pubsub, h.changesPending)
 	}
 	c := h.channels[name]
 	if c == nil {
 		c = &channel{readers: map[chan struct{}]struct{}{}, confirmed: make(chan struct{})}
 		h.channels[name] = c
-		h.change(name)
+		h.markChanged(name)
 	}
 	signal = make(chan struct{}, 1)
 	c.readers[signal] = struct{}{}
 	return signal, c.confirmed
 }
 
-// leave forgets a channel that no one reads any more.
+// leave removes a reader. Without readers the channel is unsubscribed.
 func (h *Hub) leave(name string, signal chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,29 +87,30 @@ func (h *Hub) leave(name string, signal chan struct{}) {
 	delete(c.readers, signal)
 	if len(c.readers) == 0 {
 		delete(h.channels, name)
-		h.change(name)
+		h.markChanged(name)
 	}
 }
 
-// change has the cache told of a channel; it needs h.mu.
-func (h *Hub) change(name string) {
+// markChanged schedules a channel for subscribe. The caller must hold h.mu.
+func (h *Hub) markChanged(name string) {
 	if h.pubsub == nil {
 		return
 	}
 	h.changed[name] = struct{}{}
 	select {
-	case h.tell <- struct{}{}:
+	case h.changesPending <- struct{}{}:
 	default:
 	}
 }
 
-// subscribe tells the cache which channels are read, one change after the other: what it hears last is how things are.
-func (h *Hub) subscribe(p *redis.PubSub, tell <-chan struct{}) {
-	for range tell {
+// subscribe subscribes and unsubscribes the changed channels, one call at a time, so that the last call reflects the
+// current readers.
+func (h *Hub) subscribe(p *redis.PubSub, wake <-chan struct{}) {
+	for range wake {
 		for name, read := range h.changes() {
 			ctx, cancel := context.WithTimeout(context.Background(), listenWithin)
 			if read {
-				_ = p.Subscribe(ctx, name) // when it fails, the client subscribes with its next connection
+				_ = p.Subscribe(ctx, name) // after a failure the client subscribes again when it reconnects
 			} else {
 				_ = p.Unsubscribe(ctx, name)
 			}
@@ -117,7 +119,7 @@ func (h *Hub) subscribe(p *redis.PubSub, tell <-chan struct{}) {
 	}
 }
 
-// changes returns which channels changed, and whether they are read now.
+// changes returns the changed channels, with whether each has readers, and clears the set.
 func (h *Hub) changes() map[string]bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,20 +131,20 @@ func (h *Hub) changes() map[string]bool {
 	return read
 }
 
-// dispatch wakes the readers of a channel for each message, and after every subscription: also after a lost connection,
-// during which messages passed unheard.
+// dispatch notifies the readers of a channel of each message and of every subscription. The latter also happens after a
+// lost connection, during which messages may have been missed.
 func (h *Hub) dispatch(p *redis.PubSub) {
 	for message := range p.ChannelWithSubscriptions() {
 		switch m := message.(type) {
 		case *redis.Message:
-			h.wake(m.Channel, false)
+			h.notify(m.Channel, false)
 		case *redis.Subscription:
-			h.wake(m.Channel, m.Kind == "subscribe")
+			h.notify(m.Channel, m.Kind == "subscribe")
 		}
 	}
 }
 
-func (h *Hub) wake(name string, confirmed bool) {
+func (h *Hub) notify(name string, confirmed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.channels[name]
@@ -168,13 +170,13 @@ func (c *channel) confirm() {
 	}
 }
 
-// Close ends the subscription.
+// Close ends the subscription and its goroutines.
 func (h *Hub) Close() error {
 	h.mu.Lock()
 	p := h.pubsub
 	h.pubsub = nil
 	if p != nil {
-		close(h.tell)
+		close(h.changesPending)
 	}
 	h.mu.Unlock()
 	if p == nil {

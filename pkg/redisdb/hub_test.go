@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-// linkedHub returns a hub that reaches its server over the link, and a client that does without.
+// linkedHub returns a hub that reaches its server through the link, and a client with a direct connection.
 func linkedHub(t *testing.T) (*redisdb.Hub, *netfault.Link, *redis.Client) {
 	t.Helper()
 	server := redistest.Start(t)
@@ -21,15 +21,15 @@ func linkedHub(t *testing.T) (*redisdb.Hub, *netfault.Link, *redis.Client) {
 	client := redis.NewClient(&redis.Options{Addr: l.Addr()})
 	hub := redisdb.NewHub(client)
 	t.Cleanup(func() {
-		l.Cut() // nothing waits for an answer any more
+		l.Cut() // so that no call waits for a response
 		_ = hub.Close()
 		_ = client.Close()
 	})
 	return hub, l, server.Client()
 }
 
-// TestPagesThatCannotListenAreToldSo: each page waits for itself. In turn, each would wait for all those before it.
-func TestPagesThatCannotListenAreToldSo(t *testing.T) {
+// All pages wait at the same time; waiting in turn would take 20 times as long.
+func TestListenFailsWhileTheCacheIsUnreachable(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*netfault.Link){"silent": (*netfault.Link).Silence, "cut": (*netfault.Link).Cut} {
 		t.Run(name, func(t *testing.T) {
@@ -40,19 +40,19 @@ func TestPagesThatCannotListenAreToldSo(t *testing.T) {
 			for range 20 {
 				pages.Go(func() {
 					if _, _, err := hub.Listen(t.Context(), "bill:1"); err == nil {
-						t.Error("a page listens to a cache that does not answer")
+						t.Error("Listen = nil while the cache is unreachable, want an error")
 					}
 				})
 			}
 			pages.Wait()
 			l.Pass()
-			await.Nil(t, "a page listens again", func() error {
+			await.Nil(t, "Listen succeeds again", func() error {
 				signal, stop, err := hub.Listen(t.Context(), "bill:1")
 				if err != nil {
 					return err
 				}
 				defer stop()
-				select { // what the subscription itself has woken
+				select { // the value of the subscription itself
 				case <-signal:
 				default:
 				}
@@ -68,7 +68,7 @@ func TestPagesThatCannotListenAreToldSo(t *testing.T) {
 	}
 }
 
-func TestAPageLeavesAtOnceWhileTheCacheIsSilent(t *testing.T) {
+func TestStopReturnsAtOnceWhileTheCacheHangs(t *testing.T) {
 	t.Parallel()
 	hub, l, _ := linkedHub(t)
 	_, stop, err := hub.Listen(t.Context(), "bill:1")
@@ -80,12 +80,12 @@ func TestAPageLeavesAtOnceWhileTheCacheIsSilent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := hub.Listen(ctx, "bill:2"); err == nil {
-		t.Error("a page whose caller is gone listens")
+		t.Error("Listen with a canceled context = nil, want an error")
 	}
 }
 
-// TestPagesThatComeAndGoLoseNothing: the last reader leaves while the next one comes.
-func TestPagesThatComeAndGoLoseNothing(t *testing.T) {
+// In each round the last reader leaves while the next one joins.
+func TestJoiningAndLeavingReadersLoseNoMessage(t *testing.T) {
 	t.Parallel()
 	hub, _, client := linkedHub(t)
 	for range 200 {

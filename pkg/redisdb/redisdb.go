@@ -1,5 +1,5 @@
-// Package redisdb owns how a service opens a Redis: one node, a cluster, or a master that sentinels name, with
-// timeouts, and with traces that never record a command's values.
+// Package redisdb opens clients of Redis: a single node, a cluster, or a master found through sentinels. Clients have
+// timeouts, and traces that never record the values of commands.
 package redisdb
 
 import (
@@ -19,14 +19,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// Config holds the documented KV variables; nest it with envPrefix "KV_".
+// Config holds the documented KV variables. Nest it with envPrefix "KV_".
 type Config struct {
 	Host           string        `env:"HOST" envDefault:"localhost"`
 	Port           int           `env:"PORT" envDefault:"7001"`
 	ConnectionType string        `env:"CONNECTION_TYPE" envDefault:"cluster"`
 	User           string        `env:"USER"`
 	Password       config.Secret `env:"PASS"`
-	// Sentinels, host:port each, know the master of a Redis that is no cluster; none: HOST is the master.
+	// Sentinels (host:port each) name the current master of a Redis that is not a cluster. If empty, HOST is the master.
 	Sentinels        []string      `env:"SENTINELS"`
 	SentinelMaster   string        `env:"SENTINEL_MASTER" envDefault:"mymaster"`
 	SentinelUser     string        `env:"SENTINEL_USER"`
@@ -34,7 +34,7 @@ type Config struct {
 	TLS              tlsfiles.Client
 }
 
-// Validate refuses unknown connection types and sentinels without a port.
+// Validate returns an error for an unknown connection type and for sentinels without a port.
 func (c *Config) Validate() error {
 	var problems []error
 	if c.ConnectionType != "cluster" && c.ConnectionType != "standalone" {
@@ -53,15 +53,14 @@ const (
 	ioTimeout   = 3 * time.Second
 )
 
-// Open returns a client. It does not connect. tracers may be nil. The caller closes the client.
+// Open returns a client without connecting. tracers may be nil. The caller must close the client.
 func Open(cfg Config, tracers trace.TracerProvider) (redis.UniversalClient, error) {
 	client := redis.NewUniversalClient(Options(cfg))
 	Trace(client, tracers)
 	return client, nil
 }
 
-// Options returns the client options of cfg, for callers that need to change one, as the task queue's engine
-// does with retries.
+// Options returns the client options of cfg, for callers that change one of them.
 func Options(cfg Config) *redis.UniversalOptions {
 	options := &redis.UniversalOptions{
 		Addrs:         []string{net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port))},
@@ -71,13 +70,13 @@ func Options(cfg Config) *redis.UniversalOptions {
 		DialTimeout:   dialTimeout,
 		ReadTimeout:   ioTimeout,
 		WriteTimeout:  ioTimeout,
-		// A command ends with its caller's deadline, also on a server that hangs.
+		// Commands end with their context's deadline, even if the server hangs.
 		ContextTimeoutEnabled: true,
-		// The identity command makes old servers answer with an error on every connection.
+		// Old servers respond to the identity command with an error on every connection.
 		DisableIdentity: true,
-		// Notices of maintenance are for one cloud's servers, and cost every client half a megabyte.
+		// Maintenance notifications exist on one vendor's cloud only and cost half a megabyte per client.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
-		// Pipelines use the connections of all, not some of their own with a quarter of a megabyte of buffers each.
+		// Pipelines share the pool's connections; connections of their own would need 256 KiB of buffers each.
 		PipelinePoolSize: -1,
 	}
 	if len(cfg.Sentinels) > 0 {
@@ -91,9 +90,9 @@ func Options(cfg Config) *redis.UniversalOptions {
 	return options
 }
 
-// dialer verifies each node of a cluster by the name it is dialled by.
+// dialer returns a dial function that verifies each node by the host name that is dialled.
 func dialer(secure func() (*tls.Config, error)) func(context.Context, string, string) (net.Conn, error) {
-	plain := &net.Dialer{Timeout: dialTimeout} // the handshake included
+	plain := &net.Dialer{Timeout: dialTimeout} // handshake included
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		configuration, err := secure()
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-func TestTheMasterIsTheOneThatTheSentinelsName(t *testing.T) {
+func TestMasterIsFoundThroughSentinels(t *testing.T) {
 	t.Parallel()
 	master := redistest.Start(t)
 	cfg := redisdb.Config{Host: "nowhere.invalid", Port: 1, ConnectionType: "cluster",
@@ -21,13 +21,13 @@ func TestTheMasterIsTheOneThatTheSentinelsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := master.Client().Get(t.Context(), "key").Val(); got != "value" {
-		t.Errorf("the master has %q", got)
+		t.Errorf("value on the master = %q, want \"value\"", got)
 	}
 }
 
-func TestAnAddressWithoutAPortIsRefused(t *testing.T) {
+func TestSentinelWithoutAPortIsRefused(t *testing.T) {
 	t.Parallel()
 	if err := (&redisdb.Config{ConnectionType: "standalone", Sentinels: []string{"sentinel"}}).Validate(); err == nil {
-		t.Error("accepted")
+		t.Error("Validate = nil for a sentinel without a port, want an error")
 	}
 }

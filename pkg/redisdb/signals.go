@@ -10,17 +10,16 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// SignalTask is the name of the work that sends a signal.
+// SignalTask is the task name of sent signals in metrics and logs.
 const SignalTask = "live_signal"
 
-// AfterCommit runs work in the background, after commits. See pkg/aftercommit.
+// AfterCommit runs work in the background; see pkg/aftercommit.
 type AfterCommit interface {
 	Do(ctx context.Context, key int64, name string, work func(context.Context) error)
 }
 
-// Signals own the channels on which the replicas of a service tell each other that something of a laboratory changed,
-// so that open pages look again. A signal carries nothing: what changed is read from where it is kept. Its methods may
-// be called from several goroutines.
+// Signals notifies all replicas of a service that data of a laboratory has changed, so that open pages reload it. A
+// signal carries no data; readers read the change from its store. It is safe for concurrent use.
 type Signals struct {
 	client goredis.UniversalClient
 	hub    *Hub
@@ -28,8 +27,8 @@ type Signals struct {
 	name   string
 }
 
-// NewSignals returns the signals that are called name, like notifications_live. client stays the caller's to close,
-// after Close.
+// NewSignals returns signals whose channels start with name, such as notifications_live. The caller must close them
+// before client.
 func NewSignals(client goredis.UniversalClient, queue AfterCommit, name string) *Signals {
 	return &Signals{client, NewHub(client), queue, name}
 }
@@ -41,7 +40,8 @@ func (s *Signals) channel(lab authn.LabScope) string {
 	return fmt.Sprintf("%s:{%d}", s.name, lab.LabID())
 }
 
-// Changed wakes the readers of a laboratory in the background. A lost signal delays them until their next look.
+// Changed sends a signal for the laboratory in the background. If the signal is lost, readers see the change at their
+// next reload.
 func (s *Signals) Changed(ctx context.Context, lab authn.LabScope) {
 	s.queue.Do(ctx, lab.LabID(), SignalTask, func(ctx context.Context) error {
 		if err := s.client.Publish(ctx, s.channel(lab), "").Err(); err != nil {
@@ -51,11 +51,12 @@ func (s *Signals) Changed(ctx context.Context, lab authn.LabScope) {
 	})
 }
 
-// Listen returns a channel that gets a value when something of the laboratory may have changed, until stop is called.
+// Listen returns a channel that receives a value when data of the laboratory may have changed, until stop is called.
+// The error is Unavailable.
 func (s *Signals) Listen(ctx context.Context, lab authn.LabScope) (signal <-chan struct{}, stop func(), err error) {
 	signal, stop, err = s.hub.Listen(ctx, s.channel(lab))
 	if err != nil {
-		return nil, nil, apperr.New(apperr.Unavailable, "EVENTS_UNAVAILABLE", "Live changes are away; the list works. Try again in a moment.").
+		return nil, nil, apperr.New(apperr.Unavailable, "EVENTS_UNAVAILABLE", "Live changes are unavailable; the list still works. Try again in a moment.").
 			WithCause(fmt.Errorf("listen to signals: %w", err))
 	}
 	return signal, stop, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-// atOnce runs work in the caller and keeps its error.
+// atOnce runs work in the caller's goroutine and keeps its error.
 type atOnce struct{ err error }
 
 func (q *atOnce) Do(ctx context.Context, _ int64, _ string, work func(context.Context) error) {
@@ -26,7 +26,7 @@ func scope(t *testing.T, lab int64) authn.LabScope {
 	return s
 }
 
-func TestAChangeWakesItsLaboratoryOnEveryReplicaAndAfterALostConnection(t *testing.T) {
+func TestSignalReachesItsLaboratoryOnEveryReplica(t *testing.T) {
 	t.Parallel()
 	server, queue := redistest.Start(t), &atOnce{}
 	here, there := redisdb.NewSignals(server.Client(), queue, "live"), redisdb.NewSignals(server.Client(), queue, "live")
@@ -40,7 +40,7 @@ func TestAChangeWakesItsLaboratoryOnEveryReplicaAndAfterALostConnection(t *testi
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-signal // of the subscriptions themselves
+	<-signal // the values of the subscriptions themselves
 	<-other
 	here.Changed(t.Context(), scope(t, 12))
 	if queue.err != nil {
@@ -48,12 +48,12 @@ func TestAChangeWakesItsLaboratoryOnEveryReplicaAndAfterALostConnection(t *testi
 	}
 	<-signal
 	if len(other) != 0 {
-		t.Error("another laboratory was woken")
+		t.Error("another laboratory received a signal, want none")
 	}
 	stopOther()
-	stopOther() // twice is once
+	stopOther() // a second call has no effect
 	server.Restart()
-	await.Nil(t, "a change after the restart", func() error {
+	await.Nil(t, "a signal after the restart", func() error {
 		here.Changed(t.Context(), scope(t, 12))
 		return queue.err
 	})

@@ -14,7 +14,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// encrypt makes the cache speak TLS on a second port with the files of member, or with the rotated ones. It asks its clients for certificates.
+// encrypt makes the server accept TLS on another port with the files of member; a second call rotates them. Clients
+// must present certificates.
 func encrypt(t *testing.T, server *redistest.Server, member certificates.Files, port int) {
 	t.Helper()
 	arguments := []any{"CONFIG", "SET", "tls-ca-cert-file", member.CA, "tls-cert-file", member.Cert, "tls-key-file", member.Key,
@@ -34,7 +35,7 @@ func open(t *testing.T, port int, secure tlsfiles.Client) redis.UniversalClient 
 	return client
 }
 
-func TestTheCacheIsReachedOverTLS(t *testing.T) {
+func TestTLSRequiresCertificatesOfTheSameCA(t *testing.T) {
 	t.Parallel()
 	ours, theirs := certificates.Made(t, "ours"), certificates.Made(t, "theirs")
 	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
@@ -45,25 +46,25 @@ func TestTheCacheIsReachedOverTLS(t *testing.T) {
 		files certificates.Files
 		fine  bool
 	}{
-		"a member":                 {member, true},
-		"who trusts others":        {ours.Member(t, t.TempDir(), soon, theirs), false},
-		"who trusts the system's":  {certificates.Files{Cert: member.Cert, Key: member.Key}, false},
-		"who is not known":         {theirs.Member(t, t.TempDir(), soon, ours), false},
-		"whose certificate is old": {ours.Member(t, t.TempDir(), over, ours), false},
-		"without a certificate":    {certificates.Files{CA: member.CA}, false},
+		"certificate of the CA":        {member, true},
+		"client with another CA":       {ours.Member(t, t.TempDir(), soon, theirs), false},
+		"client with the system's CAs": {certificates.Files{Cert: member.Cert, Key: member.Key}, false},
+		"certificate of another CA":    {theirs.Member(t, t.TempDir(), soon, ours), false},
+		"expired certificate":          {ours.Member(t, t.TempDir(), over, ours), false},
+		"no certificate":               {certificates.Files{CA: member.CA}, false},
 	}
 	for name, c := range cases {
 		client := open(t, port, tlsfiles.Client{Enabled: true, CA: c.files.CA, Cert: c.files.Cert, Key: c.files.Key})
 		if err := client.Ping(t.Context()).Err(); (err == nil) != c.fine {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error = %v, success should be %t", name, err, c.fine)
 		}
 	}
 	if err := open(t, port, tlsfiles.Client{}).Ping(t.Context()).Err(); err == nil {
-		t.Error("a plain connection to the encrypted port was answered")
+		t.Error("Ping over a plain connection to the TLS port = nil, want an error")
 	}
 }
 
-func TestRotatedCertificatesOfTheCacheNeedNoRestart(t *testing.T) {
+func TestRotatedCertificatesNeedNoRestart(t *testing.T) {
 	t.Parallel()
 	before, after := certificates.Made(t, "before"), certificates.Made(t, "after")
 	soon := time.Now().Add(time.Hour)
@@ -79,10 +80,10 @@ func TestRotatedCertificatesOfTheCacheNeedNoRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := client.Ping(t.Context()).Err(); err == nil {
-		t.Error("the new authority is trusted before its certificate is there")
+		t.Error("Ping = nil before the client has the new CA, want an error")
 	}
 	after.Member(t, folder, soon, after)
 	if err := client.Ping(t.Context()).Err(); err != nil {
-		t.Errorf("after the rotation: %v", err)
+		t.Errorf("Ping after the rotation: %v, want success", err)
 	}
 }

@@ -13,15 +13,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Trace makes a span of every command that client sends within a trace. Commands of loops, which belong to no
-// request, make none. nil tracers change nothing.
+// Trace creates a span for every command that client sends within a trace. Commands of background loops, which belong
+// to no request, get none. Nil tracers change nothing.
 func Trace(client redis.UniversalClient, tracers trace.TracerProvider) {
 	if tracers != nil {
 		client.AddHook(tracing{tracers.Tracer("github.com/labplatform/labplatform/pkg/redisdb")})
 	}
 }
 
-// tracing names commands and never their arguments: keys hold what callers sent.
+// tracing records the names of commands, never their arguments, because keys contain values from callers.
 type tracing struct{ tracer trace.Tracer }
 
 func (tracing) DialHook(next redis.DialHook) redis.DialHook {

@@ -9,12 +9,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// errURL names what a URL must be, and quotes nothing of the one given: it may hold a password.
+// errURL describes a valid URL. It quotes nothing of the given one, which may contain a password.
 var errURL = errors.New(
-	"give redis://user:password@host:port (rediss:// with TLS), and for a cluster ?addr=host:port for one node more",
+	"give redis://user:password@host:port (rediss:// with TLS), and for a cluster also ?addr=host:port of another node",
 )
 
-// CheckURL refuses what OpenURL would.
+// CheckURL returns an error if OpenURL would.
 func CheckURL(address config.Secret) error {
 	client, err := OpenURL(address)
 	if err == nil {
@@ -23,8 +23,8 @@ func CheckURL(address config.Secret) error {
 	return err
 }
 
-// OpenURL returns a client of a cache that is given as a URL: a cluster when the URL has addr= parameters, else one
-// node. It does not connect. The caller closes the client.
+// OpenURL returns a client for a URL: of a cluster if the URL has addr= parameters, otherwise of one node. It does not
+// connect. The caller must close the client.
 func OpenURL(address config.Secret) (redis.UniversalClient, error) {
 	u, err := url.Parse(address.Reveal())
 	if err != nil || u.Host == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
-func TestAURLOpensOneNodeOrACluster(t *testing.T) {
+func TestURLOpensOneNodeOrACluster(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		url     config.Secret
@@ -26,26 +26,26 @@ func TestAURLOpensOneNodeOrACluster(t *testing.T) {
 	for _, c := range cases {
 		client, err := redisdb.OpenURL(c.url)
 		if err != nil {
-			t.Errorf("%s: %v", c.url.Reveal(), err)
+			t.Errorf("OpenURL(%s): %v", c.url.Reveal(), err)
 			continue
 		}
 		if _, cluster := client.(*redis.ClusterClient); cluster != c.cluster {
-			t.Errorf("%s opens a %T", c.url.Reveal(), client)
+			t.Errorf("OpenURL(%s) = %T, cluster should be %t", c.url.Reveal(), client, c.cluster)
 		}
 		_ = client.Close()
 	}
 }
 
-func TestAURLThatCannotBeReadIsRefusedWithoutItsPassword(t *testing.T) {
+func TestInvalidURLIsRefusedWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	for _, address := range []config.Secret{"", "localhost:7001", "http://u:geheim@localhost", "redis://u:geheim@localhost:port", "redis://u:geheim@localhost/x", "redis://u:geheim@h:1?addr=h:2&colour=red"} {
 		if err := redisdb.CheckURL(address); err == nil || strings.Contains(err.Error(), "geheim") {
-			t.Errorf("%s: %v", address.Reveal(), err)
+			t.Errorf("CheckURL(%s) = %v, want an error without the password", address.Reveal(), err)
 		}
 	}
 }
 
-func TestAClientOfAURLReachesItsServer(t *testing.T) {
+func TestClientOfAURLReachesItsServer(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
 	client, err := redisdb.OpenURL(config.Secret("redis://" + server.Addr))

@@ -1,8 +1,8 @@
-// Package rpcerr owns the one table between apperr and gRPC status, in both directions: kind and code,
-// reason as ErrorInfo, wrong fields as BadRequest, waiting time as RetryInfo.
+// Package rpcerr converts between apperr errors and gRPC statuses: kind and code, reason as ErrorInfo, wrong fields as
+// BadRequest, waiting time as RetryInfo.
 //
-// Whatever carries no apperr becomes Internal with a fixed sentence: the text of drivers and libraries never
-// reaches a caller.
+// An error without an apperr becomes Internal with a fixed message: the text of drivers and libraries never reaches a
+// caller.
 package rpcerr
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Domain is the ErrorInfo domain of every error of the platform.
+// Domain is the ErrorInfo domain of the platform's errors.
 const Domain = "labplatform"
 
-// StatusMetadata is the response metadata of a service whose documented answer is a normal body with a status from 400
-// to 499; the edge answers with that status.
+// StatusMetadata is the response metadata with which a service sets the HTTP status of a successful call, from 400 to
+// 499; the edge responds with that status and the normal body.
 const StatusMetadata = "x-http-code"
 
 const (
@@ -58,7 +58,7 @@ var kindOf = func() map[codes.Code]apperr.Kind {
 // Code returns the gRPC code of a kind.
 func Code(kind apperr.Kind) codes.Code { return codeOf[kind] }
 
-// ToStatus turns any error into the status that callers may see.
+// ToStatus converts any non-nil error into the status that callers may see.
 func ToStatus(err error) *status.Status {
 	e, ok := apperr.From(err)
 	if !ok {
@@ -86,11 +86,12 @@ func ToStatus(err error) *status.Status {
 	return st
 }
 
-// untyped maps what has no apperr: the two context errors by meaning, a status by itself, the rest as Internal.
+// untyped converts an error without an apperr: context errors by their meaning, a status unchanged, anything else to
+// Internal.
 func untyped(err error) *status.Status {
 	switch {
 	case errors.Is(err, context.Canceled):
-		return status.New(codes.Canceled, "the caller went away")
+		return status.New(codes.Canceled, "the caller canceled the request")
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.New(codes.DeadlineExceeded, "that took too long; try again")
 	}
@@ -100,8 +101,8 @@ func untyped(err error) *status.Status {
 	return status.New(codes.Internal, internalMessage)
 }
 
-// FromError rebuilds the apperr that a server sent, so that callers branch on kinds instead of codes. Errors
-// of the transport itself become their kind too.
+// FromError returns the apperr error that a server sent, so that callers branch on kinds instead of codes. Errors of
+// the transport get their kind too. It returns nil for nil, and an error that is not a status unchanged.
 func FromError(err error) error {
 	if err == nil {
 		return nil
@@ -113,7 +114,7 @@ func FromError(err error) error {
 	return FromStatus(st).WithCause(err)
 }
 
-// FromStatus rebuilds the apperr of a status.
+// FromStatus returns the apperr error of a status.
 func FromStatus(st *status.Status) *apperr.Error {
 	e := apperr.New(kindOf[st.Code()], "", st.Message())
 	for _, detail := range st.Details() {

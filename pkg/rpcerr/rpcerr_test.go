@@ -16,18 +16,18 @@ import (
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
-func TestEveryKindSurvivesTheWire(t *testing.T) {
+func TestEveryKindSurvivesConversion(t *testing.T) {
 	t.Parallel()
 	for kind := apperr.Internal; kind <= apperr.Canceled; kind++ {
 		in := apperr.New(kind, "SOME_REASON", "what to do")
 		got := rpcerr.FromStatus(rpcerr.ToStatus(in))
 		if got.Kind != kind || got.Reason != in.Reason || got.Message != in.Message {
-			t.Errorf("kind %d became %+v", kind, got)
+			t.Errorf("kind %d converted to a status and back = %+v, want it unchanged", kind, got)
 		}
 	}
 }
 
-func TestFieldsAndRetryAfterSurviveTheWire(t *testing.T) {
+func TestFieldsAndRetryAfterSurviveConversion(t *testing.T) {
 	t.Parallel()
 	in := apperr.InvalidFields(
 		apperr.Field{Index: 3, Name: "task_type", Message: "task_type 9 is unknown"},
@@ -35,10 +35,10 @@ func TestFieldsAndRetryAfterSurviveTheWire(t *testing.T) {
 	).WithRetryAfter(30 * time.Second).WithDetails("since 10:00")
 	got := rpcerr.FromStatus(rpcerr.ToStatus(fmt.Errorf("enqueue: %w", in)))
 	if diff := cmp.Diff(in.Fields, got.Fields); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("fields (-want +got):\n%s", diff)
 	}
 	if got.RetryAfter != 30*time.Second || got.Details != "since 10:00" {
-		t.Fatalf("got %+v", got)
+		t.Fatalf("error = %+v, want retry after 30s and the details", got)
 	}
 }
 
@@ -46,7 +46,7 @@ func TestUntypedErrorsDoNotLeak(t *testing.T) {
 	t.Parallel()
 	st := rpcerr.ToStatus(errors.New("Error 1062 (23000): Duplicate entry 'Rahul Sharma'"))
 	if st.Code() != codes.Internal || strings.Contains(st.Message(), "Rahul") {
-		t.Fatalf("leaked: %v", st)
+		t.Fatalf("status = %v, want Internal without the error's text", st)
 	}
 	cases := map[error]codes.Code{
 		context.Canceled: codes.Canceled,
@@ -55,7 +55,7 @@ func TestUntypedErrorsDoNotLeak(t *testing.T) {
 	}
 	for err, want := range cases {
 		if got := rpcerr.ToStatus(err).Code(); got != want {
-			t.Errorf("%v: code %v, want %v", err, got, want)
+			t.Errorf("code of %v = %v, want %v", err, got, want)
 		}
 	}
 }
@@ -64,9 +64,9 @@ func TestFromErrorKeepsTheKind(t *testing.T) {
 	t.Parallel()
 	err := rpcerr.FromError(status.Error(codes.NotFound, "no such report"))
 	if !apperr.Is(err, apperr.NotFound) || err.Error() != "no such report" {
-		t.Fatalf("got %v", err)
+		t.Fatalf("FromError = %v, want NotFound with the message", err)
 	}
 	if rpcerr.FromError(nil) != nil {
-		t.Fatal("nil must stay nil")
+		t.Fatal("FromError(nil) is not nil")
 	}
 }

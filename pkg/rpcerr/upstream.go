@@ -8,21 +8,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// upstreamError is another service's refusal of a call of our own. apperr.KindOf sees through it, so that a caller
-// branches on the kinds of the domain; what no one handled becomes our own 503 in ToStatus, because it was our call
-// that was refused and not our caller's.
+// upstreamError is another service's refusal of a call that this service made. apperr.KindOf returns the refusal's
+// kind, so that the caller can branch on it. If it is not handled, ToStatus converts it to Unavailable, because the end
+// user's request was not at fault.
 type upstreamError struct {
 	service string
 	refusal *apperr.Error
 }
 
-// Error returns the service's name and its message.
+// Error returns the service's name and the refusal's message.
 func (e *upstreamError) Error() string { return fmt.Sprintf("%s: %s", e.service, e.refusal.Message) }
 
-// Unwrap reveals the refusal to apperr.From.
+// Unwrap returns the refusal for apperr.From.
 func (e *upstreamError) Unwrap() error { return e.refusal }
 
-// FromUpstream is FromError for the calls that a service makes on its way to an answer of its own.
+// FromUpstream is FromError for calls that a service makes itself; service is the name of the called one.
 func FromUpstream(service string, err error) error {
 	if err == nil {
 		return nil
@@ -36,7 +36,8 @@ func FromUpstream(service string, err error) error {
 
 const upstreamWait = 5 * time.Second
 
-// own replaces an upstream's refusal that no one translated. Kinds of the domain stay.
+// own replaces an unhandled refusal of an upstream service by Unavailable. Kinds that are meaningful to the end user
+// stay.
 func own(err error, e *apperr.Error) *apperr.Error {
 	var upstream *upstreamError
 	if !errors.As(err, &upstream) || upstream.refusal != e {

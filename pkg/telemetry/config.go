@@ -1,5 +1,5 @@
-// Package telemetry owns what a service tells about itself: structured logs, OTLP traces, Prometheus metrics
-// and error reports, each with the ids that join them and nothing about patients.
+// Package telemetry provides structured logs, OTLP traces, Prometheus metrics and error reports of a service. They are
+// linked by ids and contain nothing about patients.
 package telemetry
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// Config holds the documented variables. Empty endpoints switch their part off.
+// Config holds the documented variables. An empty endpoint turns its part off.
 type Config struct {
 	Environment     string        `env:"ENVIRONMENT" envDefault:"dev"`
 	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"INFO"`
@@ -26,7 +26,8 @@ type Config struct {
 // Production reports whether the deployment serves real patients.
 func (c Config) Production() bool { return c.Environment == "production" }
 
-// otlpURL returns the endpoint with its scheme. host:port alone, as collectors document it, is without TLS.
+// otlpURL returns the endpoint with its scheme. host:port without a scheme, as collectors document it, means plain
+// HTTP.
 func (c Config) otlpURL() string {
 	if strings.Contains(c.OTLPEndpoint, "://") {
 		return c.OTLPEndpoint
@@ -34,7 +35,7 @@ func (c Config) otlpURL() string {
 	return "http://" + c.OTLPEndpoint
 }
 
-// Validate refuses unknown environments and rates outside 0 to 1.
+// Validate returns an error for an unknown environment, an invalid endpoint and a rate outside 0 to 1.
 func (c *Config) Validate() error {
 	switch c.Environment {
 	case "dev", "e2e", "pytest", "staging", "production":

@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Exemplar returns the label that joins a measurement to the trace it was taken in, nil when nothing is traced or the
-// trace was not sampled: an exemplar that leads nowhere is worse than none.
+// Exemplar returns the label that links a measurement to the trace of ctx. It is nil without a trace or if the trace
+// was not sampled, because such an exemplar would lead nowhere.
 func Exemplar(ctx context.Context) prometheus.Labels {
 	span := trace.SpanContextFromContext(ctx)
 	if !span.IsSampled() {
@@ -17,7 +17,7 @@ func Exemplar(ctx context.Context) prometheus.Labels {
 	return prometheus.Labels{"trace_id": span.TraceID().String()}
 }
 
-// Observe measures value, and shows the trace of ctx beside it.
+// Observe records value, with the trace of ctx as exemplar.
 func Observe(ctx context.Context, histogram prometheus.Observer, value float64) {
 	labels := Exemplar(ctx)
 	if with, ok := histogram.(prometheus.ExemplarObserver); ok && labels != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-func TestAMeasurementShowsItsTraceWhenThatWasSampled(t *testing.T) {
+func TestExemplarIsTheSampledTrace(t *testing.T) {
 	t.Parallel()
 	id := trace.TraceID{7}
 	for flags, want := range map[trace.TraceFlags]string{trace.FlagsSampled: id.String(), 0: ""} {
@@ -31,7 +31,7 @@ func TestAMeasurementShowsItsTraceWhenThatWasSampled(t *testing.T) {
 			want = "trace_id=" + want
 		}
 		if got != want || out.GetHistogram().GetSampleCount() != 1 {
-			t.Errorf("flags %v: exemplar %q of %d, want %q", flags, got, out.GetHistogram().GetSampleCount(), want)
+			t.Errorf("flags %v: exemplar = %q with %d samples, want %q with 1", flags, got, out.GetHistogram().GetSampleCount(), want)
 		}
 	}
 }

@@ -14,21 +14,21 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// maxLibraryBytes caps one line: libraries quote what a caller sent.
+// maxLibraryBytes caps one line, because libraries quote data of callers.
 const maxLibraryBytes = 512
 
-// libraries is where the words of libraries go that have a logger of their own. It starts with standard error and
-// becomes the logger of the process in Start.
+// libraries is the logger for messages of libraries. It writes to standard error until Start replaces it with the
+// process's logger.
 var libraries atomic.Pointer[slog.Logger]
 
-// gRPC reads its logger without a lock, so it is set before anything else runs and forwards for ever.
+// gRPC reads its logger without a lock, so it is set before anything runs and forwards to the current logger.
 func init() {
 	libraries.Store(newLogger("", Config{LogLevel: slog.LevelWarn, LogJSON: true}, os.Stderr))
 	grpclog.SetLoggerV2(grpcLogger{})
 }
 
-// adoptLibraries gives gRPC, grpc-gateway, net/http and drivers, which print to the standard logger, a home in
-// the process's log. A writer that is no file belongs to a test, one of several in its process: it adopts nothing.
+// adoptLibraries directs the messages of gRPC, grpc-gateway, net/http and of drivers that use package log to logger. If
+// w is not a file, the caller is a test, one of several in its process, and nothing is changed.
 func adoptLibraries(logger *slog.Logger, w io.Writer) {
 	if _, own := w.(*os.File); !own {
 		return
@@ -38,16 +38,16 @@ func adoptLibraries(logger *slog.Logger, w io.Writer) {
 	log.SetOutput(standardLogger{})
 }
 
-// say logs a library's words as an error: they quote values, and callers' bytes.
+// say logs a library's message as an error attribute, so that values and callers' bytes in it are redacted.
 func say(level slog.Level, library, words string) {
 	words = strings.TrimSpace(words)
 	if len(words) > maxLibraryBytes {
 		words = strings.ToValidUTF8(words[:maxLibraryBytes], "") + "…"
 	}
-	libraries.Load().Log(context.Background(), level, "a library reports", "library", library, "error", words)
+	libraries.Load().Log(context.Background(), level, "library message", "library", library, "error", words)
 }
 
-// standardLogger takes the lines of package log.
+// standardLogger receives the lines of package log.
 type standardLogger struct{}
 
 var _ io.Writer = (*standardLogger)(nil)
@@ -57,7 +57,8 @@ func (standardLogger) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// grpcLogger takes the lines of gRPC and grpc-gateway. Its warnings repeat what calls report as errors.
+// grpcLogger receives the lines of gRPC and grpc-gateway. Their warnings repeat errors that calls return, so they are
+// logged at level debug.
 type grpcLogger struct{}
 
 func (grpcLogger) Info(...any)           {}
@@ -79,7 +80,7 @@ func (grpcLogger) Fatalf(f string, args ...any) {
 	say(slog.LevelError, "grpc", fmt.Sprintf(f, masked(args)...))
 }
 
-// masked are the values of a library's sentence without texts: they are what a caller sent, a header or a path.
+// masked returns the arguments of a message without texts, which come from callers, such as a header or path.
 func masked(args []any) []any {
 	clean := slices.Clone(args)
 	for i, arg := range clean {
@@ -91,5 +92,5 @@ func masked(args []any) []any {
 	return clean
 }
 
-// V reports whether gRPC should describe its own steps: never.
+// V returns false, which turns off gRPC's verbose messages.
 func (grpcLogger) V(int) bool { return false }

@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// The one test that takes over the process's libraries, so it is not parallel.
-func TestWhatLibrariesSayIsInFieldsOfTheLog(t *testing.T) {
+// This test replaces the process's loggers, so it is not parallel.
+func TestMessagesOfLibrariesAreLoggedAsAttributes(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -36,15 +36,15 @@ func TestWhatLibrariesSayIsInFieldsOfTheLog(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(written)), "\n")
 	if len(lines) != 3 {
-		t.Fatalf("%d lines: %s", len(lines), written)
+		t.Fatalf("lines = %d, want 3: %s", len(lines), written)
 	}
 	for _, text := range lines {
 		var line map[string]any
-		if err := json.Unmarshal([]byte(text), &line); err != nil || line["msg"] != "a library reports" || line["service"] != "gateway" || line["level"] != "WARN" {
-			t.Errorf("%v: %s", err, text)
+		if err := json.Unmarshal([]byte(text), &line); err != nil || line["msg"] != "library message" || line["service"] != "gateway" || line["level"] != "WARN" {
+			t.Errorf("line = %[2]s, error %[1]v, want a library's warning of the gateway", err, text)
 		}
 		if strings.Contains(text, "Rahul") || len(text) > 1000 {
-			t.Errorf("%s", text)
+			t.Errorf("line = %s, want at most 1000 bytes without patient data", text)
 		}
 	}
 }

@@ -17,13 +17,13 @@ func newLogger(service string, cfg Config, w io.Writer) *slog.Logger {
 	return slog.New(traced{handler}).With("service", service)
 }
 
-// audit lets every line from Info upwards through.
+// audit returns cfg with a level of at most Info, so that no audit line is filtered.
 func audit(cfg Config) Config {
 	cfg.LogLevel = min(cfg.LogLevel, slog.LevelInfo)
 	return cfg
 }
 
-// traced adds the ids of the current span and of the request to every line.
+// traced adds the ids of the current span and request to every line.
 type traced struct{ slog.Handler }
 
 func (h traced) Handle(ctx context.Context, r slog.Record) error {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// failures are the names under which errors are logged.
+// failures are the attribute names under which errors are logged.
 var failures = []string{"error", "err", "cause"}
 
-// redact keeps values out of errors. Whatever is logged under the name of an error, or in a group of that name,
-// loses its quoted parts; values that are neither text nor a number are named by their type alone.
+// redact removes values from errors. An attribute with the name of an error, or in a group of that name, loses its
+// quoted parts. A value that is neither text nor a number is replaced by the name of its type.
 func redact(groups []string, a slog.Attr) slog.Attr {
 	if !slices.Contains(failures, a.Key) &&
 		!slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(failures, g) }) {
@@ -23,12 +23,13 @@ func redact(groups []string, a slog.Attr) slog.Attr {
 		a.Value = slog.StringValue(withoutQuoted(a.Value.String()))
 	case slog.KindAny:
 		a.Value = slog.StringValue(withoutQuoted(text(a.Value.Any())))
-	default: // numbers, times and durations quote no one
+	default: // numbers, times and durations contain no quoted values
 	}
 	return a
 }
 
-// text prints what is made to be printed. A structure printed field by field would show what no one quoted.
+// text returns the text of values that have a text form, and only the type of others: the fields of a struct may
+// contain unquoted values.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -50,15 +51,16 @@ func text(value any) string {
 	}
 }
 
-// opening is a quotation mark that does not stand behind a letter, closing one that does not stand before a letter:
-// "can't" quotes nothing.
+// opening matches a quotation mark that does not follow a letter or digit, closing one that does not precede one, so
+// that "can't" is not a quotation.
 var (
 	opening = regexp.MustCompile("(?:^|[^\\pL\\pN])['\"`]")
 	closing = regexp.MustCompile("['\"`](?:[^\\pL\\pN]|$)")
 )
 
-// withoutQuoted removes what database servers and parsers quote: the values at fault. The values are not escaped
-// ('O'Brien'), so everything between the first mark and the last one goes, and without a closing one the rest.
+// withoutQuoted removes quoted text, which database servers and parsers use for the wrong value. Quotes in values are
+// not escaped ('O'Brien'), so everything from the first to the last quotation mark is removed; without a closing mark,
+// everything after the first.
 func withoutQuoted(s string) string {
 	found := opening.FindStringIndex(s)
 	if found == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// canary stands for a patient's data; no log may show it.
+// canary stands for patient data that no log may contain.
 const canary = "Rahul O'Brien 9876543210"
 
 type stringer struct{}
@@ -25,7 +25,7 @@ func (valuer) LogValue() slog.Value { return slog.AnyValue(errors.New("near '" +
 
 type record struct{ Name string }
 
-func TestNoKindOfErrorShowsAPatient(t *testing.T) {
+func TestErrorsAreLoggedWithoutPatientData(t *testing.T) {
 	t.Parallel()
 	duplicate := errors.New("Error 1062 (23000): Duplicate entry '" + canary + "' for key 'patient.contact'")
 	values := map[string]any{
@@ -56,14 +56,14 @@ func TestNoKindOfErrorShowsAPatient(t *testing.T) {
 				log.With(key, value).Error("a call failed")
 				log.WithGroup("call").Error("a call failed", slog.Group("inner", key, value))
 				if text := out.String(); strings.Contains(text, "Rahul") || strings.Contains(text, "Brien") || strings.Contains(text, "98765") {
-					t.Errorf("%s: %s", name, text)
+					t.Errorf("%s: log contains patient data: %s", name, text)
 				}
 			}
 		}
 	}
 }
 
-func TestAnErrorKeepsWhatHelps(t *testing.T) {
+func TestErrorsKeepTheirUnquotedText(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[any]string{
 		errors.New("Error 1205 (HY000): Lock wait timeout exceeded"):   "Error 1205 (HY000): Lock wait timeout exceeded",
@@ -75,7 +75,7 @@ func TestAnErrorKeepsWhatHelps(t *testing.T) {
 		var out bytes.Buffer
 		newLogger(t, &out, true).Error("a call failed", "error", in)
 		if text := out.String(); !strings.Contains(text, want) {
-			t.Errorf("%q missing in %s", want, text)
+			t.Errorf("log = %[2]s, want %[1]q in it", want, text)
 		}
 	}
 }

@@ -2,13 +2,13 @@ package telemetry
 
 import "context"
 
-// maxRequestID is what a column and a header hold of a request's id.
+// maxRequestID is the maximum length of a request's id in columns and headers.
 const maxRequestID = 64
 
 type requestIDKey struct{}
 
-// WithRequestID returns ctx with the id of the request that all work in it follows from, for people who look for it in
-// the logs of all services. What is no id changes nothing.
+// WithRequestID returns ctx with the id of the request that caused the work. The id links the logs of all services. An
+// invalid id is ignored.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	if !IsRequestID(id) {
 		return ctx
@@ -16,13 +16,14 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestID returns the id in ctx, "" when there is none.
+// RequestID returns the request's id in ctx, or an empty string.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// IsRequestID tells ids from what callers might send in their place: they stand in headers, rows and lines of the log.
+// IsRequestID reports whether id is short enough and consists of letters, digits, hyphens and underscores only, so that
+// it is safe in headers, rows and logs.
 func IsRequestID(id string) bool {
 	if id == "" || len(id) > maxRequestID {
 		return false

@@ -25,21 +25,21 @@ import (
 
 const flushTimeout = 5 * time.Second
 
-// Telemetry is the bundle that app.New hands to every part of a service.
+// Telemetry holds the loggers, metrics and tracers that every part of a service uses.
 type Telemetry struct {
 	Logger *slog.Logger
-	// Audit says who saw or changed what, by ids alone; no log level hides its lines.
+	// Audit logs who read or changed what, by ids only; the log level does not filter it.
 	Audit    *slog.Logger
 	Registry *prometheus.Registry
 	Tracers  trace.TracerProvider
-	// Tracing is false when no endpoint is configured; instrumentation that costs is then left out.
+	// Tracing is false if no endpoint is configured; costly instrumentation is then left out.
 	Tracing bool
 
 	provider *sdktrace.TracerProvider
 	reports  bool
 }
 
-// Start builds the bundle of a service. Logs go to w. The caller calls Shutdown last.
+// Start sets up the telemetry of a service. Logs go to w. The caller must call Shutdown last.
 func Start(ctx context.Context, service, version string, cfg Config, w io.Writer) (*Telemetry, error) {
 	t := &Telemetry{
 		Logger:   newLogger(service, cfg, w),
@@ -50,7 +50,7 @@ func Start(ctx context.Context, service, version string, cfg Config, w io.Writer
 	adoptLibraries(t.Logger, w)
 	t.Registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), lifecycle.Metrics())
-	otel.SetTextMapPropagator(propagation.TraceContext{}) // without baggage: callers would send it through all services
+	otel.SetTextMapPropagator(propagation.TraceContext{}) // without baggage, which callers could send through all services
 	if err := t.startTracing(ctx, service, version, cfg); err != nil {
 		return nil, err
 	}
@@ -99,15 +99,15 @@ func (t *Telemetry) startReports(service, version string, cfg Config) error {
 	return nil
 }
 
-// Report sends a defect to error reporting, when that is configured. what is a fixed phrase: the error's own
-// text may hold values of a driver, so it is not sent.
+// Report sends a defect to error reporting, if that is configured. what must be a constant phrase, because the text of
+// an error may contain values.
 func (t *Telemetry) Report(what string) {
 	if t.reports {
 		sentry.CaptureMessage(what)
 	}
 }
 
-// Shutdown flushes traces and reports.
+// Shutdown sends the remaining traces and reports, within five seconds.
 func (t *Telemetry) Shutdown(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()

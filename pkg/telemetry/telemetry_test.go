@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-func TestLogLinesCarryServiceAndTrace(t *testing.T) {
+func TestLogLinesContainServiceAndTrace(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	cfg := telemetry.Config{Environment: "dev", LogLevel: slog.LevelInfo, LogJSON: true}
@@ -27,20 +27,20 @@ func TestLogLinesCarryServiceAndTrace(t *testing.T) {
 	tel.Logger.With("k", "v").InfoContext(ctx, "hello")
 	var line map[string]any
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
-		t.Fatalf("not one JSON line: %s", out.String())
+		t.Fatalf("log = %s, want one JSON line", out.String())
 	}
 	if line["service"] != "rerun" || line["trace_id"] != id.String() || line["k"] != "v" {
-		t.Fatalf("got %v", line)
+		t.Fatalf("line = %v, want the service, the trace's id and k", line)
 	}
 	if tel.Tracing {
-		t.Fatal("tracing must be off without an endpoint")
+		t.Fatal("Tracing = true without an endpoint, want false")
 	}
 	if err := tel.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestNoLevelHidesTheAudit(t *testing.T) {
+func TestLogLevelDoesNotFilterTheAudit(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
 	tel, err := telemetry.Start(t.Context(), "search", "test", telemetry.Config{Environment: "dev", LogLevel: slog.LevelError, LogJSON: true}, &lines)
@@ -50,7 +50,7 @@ func TestNoLevelHidesTheAudit(t *testing.T) {
 	tel.Logger.Warn("hidden")
 	tel.Audit.Info("patient was read", "user_id", 501)
 	if got := lines.String(); strings.Contains(got, "hidden") || !strings.Contains(got, `"msg":"patient was read","service":"search","user_id":501`) {
-		t.Error(got)
+		t.Errorf("log = %s, want the audit's line only", got)
 	}
 }
 
@@ -58,12 +58,12 @@ func TestConfigValidate(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []telemetry.Config{{Environment: "prod"}, {Environment: "dev", TraceSampleRate: 2}} {
 		if bad.Validate() == nil {
-			t.Errorf("accepted %+v", bad)
+			t.Errorf("%+v accepted, want an error", bad)
 		}
 	}
 }
 
-func TestErrorsInTheLogLoseTheirValues(t *testing.T) {
+func TestQuotedValuesOfErrorsAreNotLogged(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	tel, err := telemetry.Start(t.Context(), "rerun", "test", telemetry.Config{Environment: "dev", LogJSON: true}, &out)
@@ -72,6 +72,6 @@ func TestErrorsInTheLogLoseTheirValues(t *testing.T) {
 	}
 	tel.Logger.Error("call failed", "error", "Error 1062: Duplicate entry 'Rahul Sharma' for key \"contact 9876543210\"")
 	if text := out.String(); bytes.Contains(out.Bytes(), []byte("Rahul")) || bytes.Contains(out.Bytes(), []byte("98765")) {
-		t.Fatalf("value in the log: %s", text)
+		t.Fatalf("log contains a quoted value: %s", text)
 	}
 }

@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-// Client says how connections to a store are encrypted; nest it without a prefix of its own, so that its variables are
-// DB_TLS, DB_TLS_CA and so on.
+// Client holds the TLS settings of connections to a store. Nest it without an envPrefix of its own, so that its
+// variables are DB_TLS, DB_TLS_CA and so on.
 type Client struct {
 	Enabled bool   `env:"TLS" envDefault:"false"`
-	CA      string `env:"TLS_CA"`   // who may sign the server's certificate; empty: the system's authorities
-	Cert    string `env:"TLS_CERT"` // our own, for servers that ask for one
+	CA      string `env:"TLS_CA"`   // file of the CAs that may sign the server's certificate; empty: the system's
+	Cert    string `env:"TLS_CERT"` // file of the client's certificate, for servers that require one
 	Key     string `env:"TLS_KEY"`
 }
 
-// Validate refuses files that nothing would use, one of a pair, and files that cannot be used.
+// Validate returns an error for files that are unused, incomplete or invalid.
 func (c *Client) Validate() error {
 	used := files{c.CA, c.Cert, c.Key}
 	switch {
@@ -29,8 +29,8 @@ func (c *Client) Validate() error {
 	return err
 }
 
-// Configuration returns how to get the TLS configuration of the connection that is made next: from the files as they
-// are then. It is nil when connections are plain.
+// Configuration returns a function that returns the TLS configuration for the next connection, from the current content
+// of the files. It is nil if TLS is not enabled.
 func (c Client) Configuration() func() (*tls.Config, error) {
 	if !c.Enabled {
 		return nil

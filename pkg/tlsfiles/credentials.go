@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// Credentials returns gRPC credentials for servers and clients. Both sides must show a certificate of the CA; each
-// handshake uses the files as they are then.
+// Credentials returns gRPC credentials for servers and clients. Both sides must present a certificate of the CA. Each
+// handshake uses the current content of the files.
 func (c Config) Credentials() credentials.TransportCredentials {
 	return &rotating{&reader{files: files(c)}}
 }
@@ -51,5 +51,5 @@ func (*rotating) Info() credentials.ProtocolInfo {
 func (r *rotating) Clone() credentials.TransportCredentials { return &rotating{r.reader} }
 
 func (*rotating) OverrideServerName(string) error {
-	return errors.New("the name of a server is that of its address")
+	return errors.New("the server name is taken from the address and cannot be overridden")
 }

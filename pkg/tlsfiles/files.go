@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// files are paths in PEM form; "" is a file that is not used.
+// files holds the paths of PEM files; an empty path is not used.
 type files struct{ CA, Cert, Key string }
 
-// material is what one reading of the files gave.
+// material is the content of the files.
 type material struct {
 	roots        *x509.CertPool    // nil: the system's
-	certificates []tls.Certificate // ours: one or none
+	certificates []tls.Certificate // the own certificate, or none
 	stamps       [3]stamp
 }
 
@@ -51,7 +51,7 @@ func load(f files) (*material, error) {
 		}
 		m.roots = x509.NewCertPool()
 		if !m.roots.AppendCertsFromPEM(authorities) {
-			return nil, fmt.Errorf("TLS_CA: %s holds no certificate in PEM form", f.CA)
+			return nil, fmt.Errorf("TLS_CA: %s contains no PEM certificate", f.CA)
 		}
 	}
 	if f.Cert != "" {
@@ -64,7 +64,8 @@ func load(f files) (*material, error) {
 	return m, nil
 }
 
-// reader remembers the last good reading: a rotation seen half-way must not cut the connections that come meanwhile.
+// reader caches the last valid content of the files, so that connections made during a rotation do not fail. It is safe
+// for concurrent use.
 type reader struct {
 	files files
 
@@ -77,7 +78,7 @@ func (r *reader) current() (*material, error) {
 	defer r.mu.Unlock()
 	if r.last != nil {
 		if found, err := r.files.stamps(); err != nil || found == r.last.stamps {
-			return r.last, nil // a rotation in progress
+			return r.last, nil // unchanged, or a rotation in progress
 		}
 	}
 	fresh, err := load(r.files)

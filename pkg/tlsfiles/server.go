@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// Certificate names the files of what a listener shows; nest it with an envPrefix that ends in "TLS_".
+// Certificate names the files of a listener's certificate. Nest it with an envPrefix that ends in "TLS_".
 type Certificate struct {
 	Cert string `env:"CERT"`
 	Key  string `env:"KEY"`
 }
 
-// Validate refuses one file without the other, and files that cannot be used.
+// Validate returns an error if one file is missing or the files are invalid.
 func (c *Certificate) Validate() error {
 	if *c == (Certificate{}) {
 		return nil
@@ -23,8 +23,8 @@ func (c *Certificate) Validate() error {
 	return err
 }
 
-// Server returns the configuration of a listener for HTTP, nil when there are no files. Each handshake uses the files
-// as they are then.
+// Server returns the TLS configuration of an HTTP listener, or nil without files. Each handshake uses the current
+// content of the files.
 func (c Certificate) Server() *tls.Config {
 	if c == (Certificate{}) {
 		return nil

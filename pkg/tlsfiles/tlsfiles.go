@@ -1,6 +1,6 @@
-// Package tlsfiles owns encrypted connections: mutual TLS between services, and TLS to stores. Authorities,
-// certificates and keys are files, read again when they change, so that rotating them needs no restart. Without
-// configuration everything is plain, for one machine.
+// Package tlsfiles configures TLS from files: mutual TLS between services, and TLS to stores. CAs, certificates and
+// keys are read again when they change, so that a rotation needs no restart. Without files connections are not
+// encrypted, which is meant for a single machine.
 package tlsfiles
 
 import (
@@ -9,17 +9,17 @@ import (
 	"fmt"
 )
 
-// Config names the files; nest it with envPrefix "TLS_". (A name that ends in _FILE would be read as a secret.)
+// Config names the files. Nest it with envPrefix "TLS_". (A name that ends in _FILE would be read as a secret's file.)
 type Config struct {
-	CA   string `env:"CA"`   // who may sign the other side's certificate
-	Cert string `env:"CERT"` // our own, valid for servers and clients
+	CA   string `env:"CA"`   // the CAs that may sign the peer's certificate
+	Cert string `env:"CERT"` // the own certificate, valid for servers and clients
 	Key  string `env:"KEY"`
 }
 
 // Enabled reports whether connections are encrypted.
 func (c Config) Enabled() bool { return c != Config{} }
 
-// NeededBy refuses a setting that encrypts with the files while there are none.
+// NeededBy returns an error if the setting needs the files and there are none.
 func (c Config) NeededBy(setting string, on bool) error {
 	if on && !c.Enabled() {
 		return fmt.Errorf("%s is true without a certificate: set TLS_CA, TLS_CERT and TLS_KEY", setting)
@@ -27,16 +27,16 @@ func (c Config) NeededBy(setting string, on bool) error {
 	return nil
 }
 
-// Certificate is what the listeners for HTTP show; they ask for none.
+// Certificate returns the certificate for HTTP listeners, which require none from clients.
 func (c Config) Certificate() Certificate { return Certificate{c.Cert, c.Key} }
 
-// Client returns how to get the TLS configuration of the connection to another service's HTTP listener that is made
-// next, nil when there are no files.
+// Client returns a function that returns the TLS configuration for the next connection to another service's HTTP
+// listener, or nil without files.
 func (c Config) Client() func() (*tls.Config, error) {
 	return Client{Enabled: c.Enabled(), CA: c.CA, Cert: c.Cert, Key: c.Key}.Configuration()
 }
 
-// Validate refuses one file without the others, and files that cannot be used.
+// Validate returns an error if files are missing or invalid.
 func (c *Config) Validate() error {
 	if !c.Enabled() {
 		return nil

@@ -50,7 +50,7 @@ func secured(files certificates.Files) grpc.DialOption {
 	return grpc.WithTransportCredentials(tlsfiles.Config(files).Credentials())
 }
 
-func TestOnlyMembersOfTheAuthorityTalk(t *testing.T) {
+func TestOnlyCertificatesOfTheCAConnect(t *testing.T) {
 	t.Parallel()
 	ours, theirs := certificates.Made(t, "ours"), certificates.Made(t, "theirs")
 	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
@@ -60,17 +60,17 @@ func TestOnlyMembersOfTheAuthorityTalk(t *testing.T) {
 		client grpc.DialOption
 		fine   bool
 	}{
-		"both of ours":              {good, secured(ours.Member(t, t.TempDir(), soon, ours)), true},
-		"a client of others":        {good, secured(theirs.Member(t, t.TempDir(), soon, ours)), false},
-		"a server of others":        {theirs.Member(t, t.TempDir(), soon, ours), secured(good), false},
-		"a client that is expired":  {good, secured(ours.Member(t, t.TempDir(), over, ours)), false},
-		"a server that is expired":  {ours.Member(t, t.TempDir(), over, ours), secured(good), false},
-		"a client without any file": {good, grpc.WithTransportCredentials(insecure.NewCredentials()), false},
+		"both of the CA":       {good, secured(ours.Member(t, t.TempDir(), soon, ours)), true},
+		"client of another CA": {good, secured(theirs.Member(t, t.TempDir(), soon, ours)), false},
+		"server of another CA": {theirs.Member(t, t.TempDir(), soon, ours), secured(good), false},
+		"expired client":       {good, secured(ours.Member(t, t.TempDir(), over, ours)), false},
+		"expired server":       {ours.Member(t, t.TempDir(), over, ours), secured(good), false},
+		"client without TLS":   {good, grpc.WithTransportCredentials(insecure.NewCredentials()), false},
 	}
 	for name, c := range cases {
 		err := call(t, serve(t, c.server), c.client)
 		if (err == nil) != c.fine || (!c.fine && status.Code(err) != codes.Unavailable) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error = %v, success should be %t", name, err, c.fine)
 		}
 	}
 }
@@ -89,18 +89,18 @@ func TestRotatedFilesAreUsedWithoutARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := call(t, address, first); err != nil {
-		t.Errorf("in the middle of a rotation: %v", err)
+		t.Errorf("call during a rotation: %v, want success", err)
 	}
 	after.Member(t, folder, soon, after)
 	if err := call(t, address, secured(after.Member(t, t.TempDir(), soon, after))); err != nil {
-		t.Errorf("after the rotation: %v", err)
+		t.Errorf("call after the rotation: %v, want success", err)
 	}
 	if err := call(t, address, first); err == nil {
-		t.Error("the old authority is still trusted")
+		t.Error("call with the old CA = nil after the rotation, want an error")
 	}
 }
 
-func TestHalfAConfigurationIsRefused(t *testing.T) {
+func TestIncompleteConfigurationIsRefused(t *testing.T) {
 	t.Parallel()
 	ours := certificates.Made(t, "ours")
 	good := tlsfiles.Config(ours.Member(t, t.TempDir(), time.Now().Add(time.Hour), ours))
@@ -113,13 +113,13 @@ func TestHalfAConfigurationIsRefused(t *testing.T) {
 		"TLS_CERT": {CA: good.CA, Cert: good.Cert, Key: good.CA}, "no such file": {CA: "/nowhere", Cert: good.Cert, Key: good.Key},
 	} {
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v", want, err)
+			t.Errorf("Validate = %v, want an error with %q", err, want)
 		}
 	}
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}
 	if none := (tlsfiles.Config{}); none.Enabled() || none.Validate() != nil {
-		t.Error("no file at all is plain")
+		t.Error("a Config without files is enabled or invalid, want neither")
 	}
 }

@@ -12,32 +12,32 @@ import (
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 )
 
-// Tokens mints and verifies the tokens with which services call each other.
+// Tokens returns the minter and verifier of this service's service tokens.
 func (s *Service) Tokens() *authn.ServiceTokens {
 	return authn.NewServiceTokens(s.process.Config.Auth.ServiceTokenSecret, s.process.Name, s.Clock)
 }
 
-// Authenticator resolves sessions in the cache, bearer tokens and service tokens.
+// Authenticator returns an authenticator for sessions in the cache, bearer tokens and service tokens.
 func (s *Service) Authenticator(cache redis.UniversalClient) *authn.Authenticator {
 	return s.authenticator(authn.NewRedisSessions(cache))
 }
 
-// ServicesOnly is the authenticator of a service that users never call.
+// ServicesOnly returns the authenticator of a service that users never call; it accepts no session.
 func (s *Service) ServicesOnly() *authn.Authenticator { return s.authenticator(noSessions{}) }
 
 func (s *Service) authenticator(sessions authn.SessionStore) *authn.Authenticator {
 	return authn.NewAuthenticator(s.process.Config.Auth, sessions, s.process.Name, s.Clock)
 }
 
-// noSessions knows no session.
+// noSessions is a session store without sessions.
 type noSessions struct{}
 
 var _ authn.SessionStore = (*noSessions)(nil)
 
 func (noSessions) Session(context.Context, string) ([]byte, error) { return nil, nil }
 
-// GRPC makes the service's gRPC server; register the API on it. anonymous lists full method names that need no
-// credential.
+// GRPC creates the service's gRPC server; the caller registers the API on it. anonymous lists the full names of methods
+// that need no credential.
 func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grpcserver.Server, error) {
 	server, err := grpcserver.New(s.process.Config.GRPC, grpcserver.Deps{
 		Telemetry: s.telemetry, Authenticator: auth, Anonymous: anonymous, Codec: s.process.Codec,
@@ -49,7 +49,7 @@ func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grp
 	return server, nil
 }
 
-// Client connects to the service called name for calls of our own. It does not wait for that service.
+// Client returns a connection to the service name for this service's own calls. It does not wait for that service.
 func (s *Service) Client(address, name string) (grpc.ClientConnInterface, error) {
 	conn, err := grpcclient.Dial(address, name, s.Tokens(), s.telemetry, grpcclient.WithTLS(s.process.Config.GRPC.TLS))
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Service) Client(address, name string) (grpc.ClientConnInterface, error)
 	return conn, nil
 }
 
-// Forward connects to the service called name for calls that carry their caller's credentials.
+// Forward returns a connection to the service name for calls that carry their caller's credentials.
 func (s *Service) Forward(address, name string) (grpc.ClientConnInterface, error) {
 	conn, err := grpcclient.Connect(address, s.telemetry, grpcclient.WithTLS(s.process.Config.GRPC.TLS))
 	if err != nil {

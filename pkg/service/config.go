@@ -19,10 +19,10 @@ type Config struct {
 	Auth      authn.Config
 }
 
-// Validate refuses an administration listener that is to be encrypted without a certificate.
+// Validate returns an error if the administration listener is to be encrypted and there is no certificate.
 func (c *Config) Validate() error { return c.GRPC.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS) }
 
-// AdminServer is the administration listener with these paths.
+// AdminServer returns the administration listener with handler.
 func (c *Config) AdminServer(handler http.Handler) httpserver.Server {
 	server := httpserver.Server{Address: c.Admin.Address(), Handler: handler}
 	if c.Admin.AdminTLS {
@@ -31,5 +31,5 @@ func (c *Config) AdminServer(handler http.Handler) httpserver.Server {
 	return server
 }
 
-// Ports sets the listeners' default ports, before the settings are loaded.
+// Ports sets the default ports of the listeners. It must be called before the settings are loaded.
 func (c *Config) Ports(grpc, admin int) { c.GRPC.GRPCPort, c.Admin.AdminPort = grpc, admin }

@@ -2,18 +2,18 @@ package service
 
 import "runtime/debug"
 
-// percent makes the collector wait until the heap grew fivefold. With a live heap of a few megabytes the runtime's
-// default collects dozens of times a second under load: a fifth of the CPU and more.
+// percent lets the heap grow fivefold before a collection. With a live heap of a few megabytes, the runtime's default
+// collects dozens of times a second under load, which costs a fifth of the CPU time or more.
 const percent = 400
 
-// GarbageCollection is the setting of a process that keeps little between requests. One that holds much at once does
-// without it: it would only hold more.
+// GarbageCollection is a setting for processes with little live memory. Processes with a large heap must not use it,
+// because it would make the heap larger still.
 type GarbageCollection struct {
-	// GOGC, when set, wins over our own choice.
+	// GOGC, if set, replaces the value of this package.
 	GOGC string `env:"GOGC" absolute:"true"`
 }
 
-// Delay lets garbage wait.
+// Delay makes the collector run less often, unless GOGC is set.
 func (c GarbageCollection) Delay() {
 	if c.GOGC == "" {
 		debug.SetGCPercent(percent)

@@ -7,17 +7,17 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 )
 
-// Not parallel: the collector is the process's.
-func TestGarbageWaitsUnlessAnOperatorSaysHowLong(t *testing.T) {
-	const asked = 50
-	before := debug.SetGCPercent(asked)
+// This test is not parallel, because the setting applies to the whole process.
+func TestCollectionIsDelayedUnlessGOGCIsSet(t *testing.T) {
+	const configured = 50
+	before := debug.SetGCPercent(configured)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 	service.GarbageCollection{GOGC: "50"}.Delay()
-	if got := debug.SetGCPercent(asked); got != asked {
-		t.Errorf("GOGC=50 becomes %d", got)
+	if got := debug.SetGCPercent(configured); got != configured {
+		t.Errorf("percent with GOGC=50 = %d, want 50", got)
 	}
 	service.GarbageCollection{}.Delay()
-	if got := debug.SetGCPercent(asked); got != 400 {
-		t.Errorf("without GOGC it is %d", got)
+	if got := debug.SetGCPercent(configured); got != 400 {
+		t.Errorf("percent without GOGC = %d, want 400", got)
 	}
 }

@@ -13,27 +13,28 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// Binary is a service's command: the verbs that all services have, over the functions of its app package.
+// Binary is the command of a service: the verbs that all services have, with the functions of the service's app
+// package.
 type Binary[Settings any] struct {
 	Name    string
 	Summary string
 	Version string
-	Prefix  string // of its variables
+	Prefix  string // of the names of its variables
 	Load    func(environ []string) (Settings, error)
 	Serve   func(ctx context.Context, cfg Settings, version string, logs io.Writer) error
-	// Migrate creates or updates the service's own tables; nil for a service without any.
+	// Migrate creates or updates the service's own tables; nil if it has none.
 	Migrate func(ctx context.Context, cfg Settings, log *slog.Logger) error
-	// Admin is the listener with the health paths.
+	// Admin returns the settings of the listener with the health paths.
 	Admin func(cfg Settings) httpserver.Config
-	// Locks are those of the loops that one replica at a time runs, in the database that Database names; nil for a
-	// service without any.
+	// Locks are the leader locks of the loops that run in one replica at a time, in the database of Database; nil if there
+	// are none.
 	Locks    []mysqldb.Lock
 	Database func(cfg Settings) mysqldb.Config
-	// More are verbs that only this service has.
+	// More holds the verbs that only this service has.
 	More []cli.Verb
 }
 
-// Main runs the verb that the process's arguments name and ends the process.
+// Main runs the verb that the process's arguments name and exits the process.
 func (b Binary[Settings]) Main() {
 	s := cli.Service{
 		Name: b.Name, Summary: b.Summary, More: append([]cli.Verb{b.probe()}, b.More...),

@@ -8,7 +8,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
-// Outbox adds the relay of the table called name. receivers returns what delivers each kind.
+// Outbox adds the relay of the outbox table with this name. receivers returns the delivery functions by kind of
+// message.
 func (s *Service) Outbox(
 	cfg outbox.Config, db *sql.DB, name string, receivers func(outbox.Table) map[string]outbox.Deliver,
 ) (*outbox.Relay, error) {

@@ -23,25 +23,26 @@ import (
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-// Probe is the verb healthcheck: of the service on this machine, or of another one after an install, for `helm test`.
-type Probe struct {
-	Host   string // of the service; 127.0.0.1: this machine
-	GRPC   int    // port that answers a request; 0: none is sent
-	Get    string // address that answers a request; "": none is sent
+// Probe is the verb healthcheck. It checks the service on this machine, or, for `helm test` after an install, one on
+// another host.
+type Probe struct { // of the service; 127.0.0.1 for this machine
+	Host   string // port of a gRPC server that must be serving; 0: not checked
+	GRPC   int    // URL that must respond with 200; empty: not checked
+	Get    string // prefix of a metric that must exist; empty: not checked
 	Series string // beginning of a name that must be among the metrics; "": they are not read
 	Out    io.Writer
 }
 
-// probe returns the verb.
+// probe returns the verb healthcheck.
 func (b Binary[Settings]) probe() cli.Verb {
 	p := Probe{Out: os.Stdout}
 	return cli.Verb{
-		Name: "healthcheck", Summary: "Exit 0 when the service is ready, and answers as the options ask.",
+		Name: "healthcheck", Summary: "Exit 0 when the service is ready and the given checks succeed.",
 		Flags: func(f *flag.FlagSet) {
-			f.StringVar(&p.Host, "host", thisMachine, "where the service is")
-			f.IntVar(&p.GRPC, "grpc", 0, "port of gRPC that has to answer a request")
-			f.StringVar(&p.Get, "get", "", "address that has to answer a request with 200")
-			f.StringVar(&p.Series, "series", "", "beginning of a name that has to be among the metrics")
+			f.StringVar(&p.Host, "host", thisMachine, "`host` of the service")
+			f.IntVar(&p.GRPC, "grpc", 0, "`port` of a gRPC server that must be serving")
+			f.StringVar(&p.Get, "get", "", "`URL` that must respond with 200")
+			f.StringVar(&p.Series, "series", "", "`prefix` of the name of a metric that must exist")
 		},
 		Run: func(ctx context.Context, _ []string) error {
 			cfg, err := b.Load(os.Environ())
@@ -55,23 +56,23 @@ func (b Binary[Settings]) probe() cli.Verb {
 
 const (
 	thisMachine = "127.0.0.1"
-	askAgain    = 500 * time.Millisecond
+	retryPause  = 500 * time.Millisecond
 )
 
-// Run asks what the fields say of the service with this administration listener, and returns the first thing that is
-// wrong. Another machine is asked again for ten seconds: just after an install the name of a Service may lead nowhere.
+// Run executes the checks of p on the service with this administration listener and returns the first failure. For
+// another machine it retries for ten seconds, because a Service name may not resolve just after an install.
 func (p Probe) Run(ctx context.Context, admin httpserver.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
-		err := p.ask(ctx, admin)
-		if err == nil || p.Host == thisMachine || lifecycle.Pause(ctx, askAgain) != nil {
+		err := p.check(ctx, admin)
+		if err == nil || p.Host == thisMachine || lifecycle.Pause(ctx, retryPause) != nil {
 			return err
 		}
 	}
 }
 
-func (p Probe) ask(ctx context.Context, admin httpserver.Config) error {
+func (p Probe) check(ctx context.Context, admin httpserver.Config) error {
 	if err := p.expect(ctx, admin.URL(p.Host)+"/health/ready", ""); err != nil {
 		return err
 	}
@@ -91,11 +92,12 @@ func (p Probe) ask(ctx context.Context, admin httpserver.Config) error {
 	return p.measured(ctx, admin.URL(p.Host)+"/metrics")
 }
 
-// rounds of requests reach every replica behind one name, also one that takes turns: each has one request more.
+// rounds is the number of rounds of requests in measured, each with one request more than the last. They reach every
+// replica behind one name, even with round-robin balancing.
 const rounds = 6
 
-// measured wants the series among the metrics. Behind the name are several replicas, and one that has not answered a
-// request yet has none to count: so the request is sent again as well.
+// measured checks that the series exists. Several replicas may share the name, and a replica without a request so far
+// has no series; the request is therefore sent again, too.
 func (p Probe) measured(ctx context.Context, url string) error {
 	err := p.expect(ctx, url, p.Series)
 	for round := 1; err != nil && p.Get != "" && round <= rounds; round++ {
@@ -109,28 +111,28 @@ func (p Probe) measured(ctx context.Context, url string) error {
 	return err
 }
 
-// expect wants an answer 200, with a line that begins so.
-func (p Probe) expect(ctx context.Context, url, beginning string) error {
+// expect checks that url responds with 200 and, if prefix is not empty, with a line that starts with it.
+func (p Probe) expect(ctx context.Context, url, prefix string) error {
 	response, err := get(ctx, url)
 	if err != nil {
-		return fmt.Errorf("%s does not answer: %w", url, err)
+		return fmt.Errorf("no response from %s: %w", url, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %d", url, response.StatusCode)
+		return fmt.Errorf("%s responds with status %d, want 200", url, response.StatusCode)
 	}
 	lines := bufio.NewScanner(response.Body)
-	for beginning != "" && !strings.HasPrefix(lines.Text(), beginning) {
+	for prefix != "" && !strings.HasPrefix(lines.Text(), prefix) {
 		if !lines.Scan() {
-			return fmt.Errorf("%s has no line that begins with %s", url, beginning)
+			return fmt.Errorf("%s has no line that starts with %s", url, prefix)
 		}
 	}
-	fmt.Fprintln(p.Out, "answers:", url, beginning)
+	fmt.Fprintln(p.Out, "ok:", url, prefix)
 	return nil
 }
 
-// get asks whether someone answers. The certificate is not verified: it is for the service's name, and nothing that is
-// read here is trusted or passed on.
+// get sends a GET. It does not verify the certificate, which is for the service's name: the response is only checked,
+// never trusted or passed on.
 func get(ctx context.Context, url string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -140,20 +142,20 @@ func get(ctx context.Context, url string) (*http.Response, error) {
 	return (&http.Client{Transport: transport}).Do(request)
 }
 
-// serves sends a request of gRPC's own health service.
+// serves checks gRPC's health service.
 func (p Probe) serves(ctx context.Context, address string) error {
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return fmt.Errorf("gRPC of %s: %w", address, err)
 	}
 	defer conn.Close()
-	answer, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true))
+	response, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true))
 	if err != nil {
 		return fmt.Errorf("gRPC of %s: %w", address, err)
 	}
-	if answer.GetStatus() != healthv1.HealthCheckResponse_SERVING {
-		return fmt.Errorf("gRPC of %s is %v", address, answer.GetStatus())
+	if response.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+		return fmt.Errorf("gRPC of %s is %v, want SERVING", address, response.GetStatus())
 	}
-	fmt.Fprintln(p.Out, "serves: gRPC of", address)
+	fmt.Fprintln(p.Out, "ok: gRPC of", address)
 	return nil
 }

@@ -12,18 +12,17 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 )
 
-// TestAReplicaThatAnsweredNothingYetIsAskedAgain: behind one name are two replicas in turn, and each counts only the
-// requests that it answered itself.
-func TestAReplicaThatAnsweredNothingYetIsAskedAgain(t *testing.T) {
-	var asked int
-	var answered [2]bool
+// Two replicas respond in turn, and each has the series only after it has served a request itself.
+func TestReplicaWithoutARequestIsProbedAgain(t *testing.T) {
+	var requests int
+	var served [2]bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		replica := asked % 2
-		asked++
+		replica := requests % 2
+		requests++
 		switch {
 		case r.URL.Path == "/openapi.json":
-			answered[replica] = true
-		case r.URL.Path == "/metrics" && answered[replica]:
+			served[replica] = true
+		case r.URL.Path == "/metrics" && served[replica]:
 			_, _ = io.WriteString(w, "http_requests 1\n")
 		}
 	}))
@@ -38,15 +37,15 @@ func TestAReplicaThatAnsweredNothingYetIsAskedAgain(t *testing.T) {
 	}
 	probe.Series = "nothing"
 	if err := probe.Run(t.Context(), httpserver.Config{AdminPort: port}); err == nil {
-		t.Error("a metric that is not there was found")
+		t.Error("Run = nil for a missing metric, want an error")
 	}
 }
 
-func TestAnotherMachineThatIsNotThereYetIsAskedAgain(t *testing.T) {
+func TestOnlyAnotherMachineIsProbedAgain(t *testing.T) {
 	t.Parallel()
-	var asked int
+	var requests int
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked++; asked == 1 {
+		if requests++; requests == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}))
@@ -59,10 +58,10 @@ func TestAnotherMachineThatIsNotThereYetIsAskedAgain(t *testing.T) {
 		host string
 		ok   bool
 	}{{"127.0.0.1", false}, {"localhost", true}} {
-		asked = 0
+		requests = 0
 		probe := service.Probe{Host: c.host, Out: io.Discard}
 		if err := probe.Run(t.Context(), httpserver.Config{AdminPort: port}); (err == nil) != c.ok {
-			t.Errorf("%s: %v", c.host, err)
+			t.Errorf("Run for %s = %v, success should be %t", c.host, err, c.ok)
 		}
 	}
 }

@@ -22,25 +22,25 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// Process names what is started.
+// Process describes the process to run.
 type Process struct {
-	Name    string // also the audience of the service's tokens
+	Name    string // also the audience of service tokens
 	Version string
 	Config  Config
-	// Prefix and Settings are the prefix of the process's variables and a pointer to its whole configuration:
-	// variables under Prefix that Settings does not read are warned of.
+	// Prefix is the prefix of the process's variables, and Settings a pointer to its whole configuration. Variables with
+	// Prefix that Settings does not read cause a warning.
 	Prefix   string
 	Settings any
-	// OwnHealth leaves the administration listener out: the service answers the health paths on a listener of its own.
+	// OwnHealth omits the administration listener, for a service that serves the health paths itself.
 	OwnHealth bool
-	// Codec reads and writes the messages of the gRPC server; nil: gRPC's own.
+	// Codec encodes and decodes the messages of the gRPC server; nil means gRPC's own.
 	Codec encoding.CodecV2
 }
 
-// Service is a process while it is put together. Its methods are for the build function alone.
+// Service is a process under construction. Its methods may be called by the build function only.
 type Service struct {
 	Log      *slog.Logger
-	Audit    *slog.Logger // who saw or changed what; no log level hides its lines
+	Audit    *slog.Logger // who read or changed what; not filtered by the log level
 	Registry *prometheus.Registry
 	Clock    clock.Clock
 	Health   *httpserver.Health
@@ -59,8 +59,8 @@ type loop struct {
 	run  func(context.Context) error
 }
 
-// Run builds the process and works until ctx ends. Logs go to logs. It returns the first failure, nil after a clean
-// stop.
+// Run builds the process and runs it until ctx ends or a part fails. Logs go to logs. It returns the errors of a failed
+// part and of the stop, or nil after a clean stop.
 func Run(ctx context.Context, p Process, logs io.Writer, build func(context.Context, *Service) error) error {
 	t, err := telemetry.Start(ctx, p.Name, p.Version, p.Config.Telemetry, logs)
 	if err != nil {
@@ -91,14 +91,14 @@ func (s *Service) warnOfUnknownSettings() {
 	}
 }
 
-// start hands everything to the lifecycle group: servers first, so that they stop last.
+// start adds everything to the lifecycle group: the servers first, so that they stop last.
 func (s *Service) start() {
 	s.group.OnDrain(s.Health.Drain)
 	if !s.process.OwnHealth {
 		s.group.Run("admin listener", s.serve("admin", s.process.Config.AdminServer(s.admin)))
 	}
 	s.group.Run("health", s.Health.Run)
-	if s.after != nil { // before the server: it stops after the server's last call
+	if s.after != nil { // before the server, so that it stops after the server's last call
 		s.group.Run("work after commits", s.after.Run)
 	}
 	if s.server != nil {
@@ -110,19 +110,19 @@ func (s *Service) start() {
 	}
 }
 
-// Loop adds background work: run works until its context ends. An error other than the context's stops the process.
+// Loop adds background work. run must work until its context ends. An error other than the context's stops the process.
 func (s *Service) Loop(name string, run func(context.Context) error) {
 	s.loops = append(s.loops, loop{name, run})
 }
 
-// Every adds a loop that calls runOnce each interval. Its errors are logged, and the next pass tries again.
+// Every adds a loop that calls runOnce at each interval. Errors are logged and do not stop the loop.
 func (s *Service) Every(name string, interval time.Duration, runOnce func(context.Context) error) {
 	s.Loop(name, func(ctx context.Context) error {
 		return lifecycle.Every(ctx, interval, s.Log, name, runOnce)
 	})
 }
 
-// Listen adds an HTTP listener. It stops before the gRPC server, so its handlers may call it.
+// Listen adds an HTTP listener. It stops before the gRPC server, so its handlers may call that server.
 func (s *Service) Listen(name string, server httpserver.Server) {
 	s.Loop(name, s.serve(name, server))
 }
@@ -138,18 +138,19 @@ func (s *Service) serve(name string, server httpserver.Server) func(context.Cont
 // AdminPage adds a page to the administration listener.
 func (s *Service) AdminPage(pattern string, handler http.Handler) { s.admin.Handle(pattern, handler) }
 
-// Close has f called when everything has stopped.
+// Close adds a function that is called after everything has stopped.
 func (s *Service) Close(name string, f func(context.Context) error) { s.group.Close(name, f) }
 
-// OnDrain has f called as the first step of a stop.
+// OnDrain adds a function that is called as the first step of a stop.
 func (s *Service) OnDrain(f func()) { s.group.OnDrain(f) }
 
-// Check makes the process not ready while probe fails.
+// Check adds a readiness check: the process is not ready while probe fails.
 func (s *Service) Check(name string, probe func(context.Context) error) {
 	s.Health.Add(httpserver.Check{Name: name, Probe: probe})
 }
 
-// Tracers returns where spans go, nil when no endpoint is configured: instrumentation that costs is then left out.
+// Tracers returns the destination of spans, or nil if no endpoint is configured, so that costly instrumentation can be
+// left out.
 func (s *Service) Tracers() trace.TracerProvider {
 	if !s.telemetry.Tracing {
 		return nil
@@ -157,5 +158,5 @@ func (s *Service) Tracers() trace.TracerProvider {
 	return s.telemetry.Tracers
 }
 
-// Telemetry returns the bundle, for the edge.
+// Telemetry returns the process's telemetry, for the edge.
 func (s *Service) Telemetry() *telemetry.Telemetry { return s.telemetry }

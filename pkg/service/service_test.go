@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// journal notes what happens, in order.
+// journal records events in their order.
 type journal struct {
 	mu    sync.Mutex
 	lines []string // guarded by mu
@@ -70,7 +70,7 @@ func process(t *testing.T) service.Process {
 	return p
 }
 
-func TestAStopEndsLoopsBeforeItClosesWhatTheyUse(t *testing.T) {
+func TestStopEndsLoopsBeforeItClosesStores(t *testing.T) {
 	t.Parallel()
 	var j journal
 	ctx, stop := context.WithCancel(t.Context())
@@ -92,11 +92,11 @@ func TestAStopEndsLoopsBeforeItClosesWhatTheyUse(t *testing.T) {
 	}
 	want := []string{"drained", "second ends", "first ends", "client closed", "store closed"}
 	if got := j.lines[2:]; !slices.Equal(got, want) {
-		t.Fatalf("stopped in the order %q, want %q", got, want)
+		t.Fatalf("order of the stop = %q, want %q", got, want)
 	}
 }
 
-func TestABuildThatFailsClosesWhatItOpenedAndRunsNothing(t *testing.T) {
+func TestFailedBuildClosesWhatItOpenedAndRunsNothing(t *testing.T) {
 	t.Parallel()
 	var j journal
 	broken := errors.New("broken")
@@ -106,11 +106,11 @@ func TestABuildThatFailsClosesWhatItOpenedAndRunsNothing(t *testing.T) {
 		return broken
 	})
 	if !errors.Is(err, broken) || !slices.Equal(j.lines, []string{"store closed"}) {
-		t.Fatalf("%v, %q", err, j.lines)
+		t.Fatalf("Run = %v, events %q; want the build's error and \"store closed\"", err, j.lines)
 	}
 }
 
-func TestTheProcessIsReadyOnceItsChecksSucceed(t *testing.T) {
+func TestProcessIsReadyOnceItsChecksSucceed(t *testing.T) {
 	t.Parallel()
 	p := process(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -123,7 +123,7 @@ func TestTheProcessIsReadyOnceItsChecksSucceed(t *testing.T) {
 				case <-up:
 					return nil
 				default:
-					return errors.New("away")
+					return errors.New("unavailable")
 				}
 			})
 			s.AdminPage("GET /page", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
@@ -133,7 +133,7 @@ func TestTheProcessIsReadyOnceItsChecksSucceed(t *testing.T) {
 	base := "http://127.0.0.1:" + strconv.Itoa(p.Config.Admin.AdminPort)
 	await.True(t, "live and not ready", func() bool { return status(t, base+"/health/ready") == 503 })
 	if live, page := status(t, base+"/health/live"), status(t, base+"/page"); live != 200 || page != 200 {
-		t.Errorf("live %d, page %d", live, page)
+		t.Errorf("status of /health/live = %d, of /page = %d, want 200 for both", live, page)
 	}
 	close(up)
 	await.True(t, "ready", func() bool { return status(t, base+"/health/ready") == 200 })
@@ -143,7 +143,7 @@ func TestTheProcessIsReadyOnceItsChecksSucceed(t *testing.T) {
 	}
 }
 
-func TestUnknownSettingsAreNamed(t *testing.T) {
+func TestUnknownSettingsAreLogged(t *testing.T) {
 	t.Setenv("PROBE_PROT", "1")
 	p := process(t)
 	p.Prefix, p.Settings = "PROBE_", &struct {
@@ -155,11 +155,11 @@ func TestUnknownSettingsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(logs.String(), "PROBE_PROT") {
-		t.Fatalf("not named in %s", logs.String())
+		t.Fatalf("log = %s, want PROBE_PROT named", logs.String())
 	}
 }
 
-// status returns what url answers, 0 when no one listens yet.
+// status returns the status of a GET of url, or 0 if no server is listening yet.
 func status(t *testing.T, url string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -174,7 +174,7 @@ func status(t *testing.T, url string) int {
 	return response.StatusCode
 }
 
-func TestTheAdministrationListenerIsEncryptedWhenTheSettingsSaySo(t *testing.T) {
+func TestAdminListenerIsEncryptedWithAdminTLS(t *testing.T) {
 	t.Parallel()
 	ours := certificates.Made(t, "ours")
 	p := process(t)
@@ -189,7 +189,7 @@ func TestTheAdministrationListenerIsEncryptedWhenTheSettingsSaySo(t *testing.T) 
 		return service.Probe{Host: "127.0.0.1", Series: "go_goroutines", Out: io.Discard}.Run(t.Context(), p.Config.Admin)
 	})
 	if err := (service.Probe{Host: "127.0.0.1", Series: "nothing", Out: io.Discard}).Run(t.Context(), p.Config.Admin); err == nil {
-		t.Error("a metric that is not there was found")
+		t.Error("Run = nil for a missing metric, want an error")
 	}
 	address := p.Config.Admin.Address() + "/metrics"
 	trusted, err := p.Config.GRPC.TLS.Client()()
@@ -197,13 +197,13 @@ func TestTheAdministrationListenerIsEncryptedWhenTheSettingsSaySo(t *testing.T) 
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trusted}}
-	answer, err := client.Get("https://" + address)
+	response, err := client.Get("https://" + address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer.Body.Close()
-	if plain := status(t, "http://"+address); answer.StatusCode != 200 || plain == 200 {
-		t.Errorf("encrypted %d, plain %d", answer.StatusCode, plain)
+	response.Body.Close()
+	if plain := status(t, "http://"+address); response.StatusCode != 200 || plain == 200 {
+		t.Errorf("status over TLS = %d, over plain HTTP = %d, want 200 and no success", response.StatusCode, plain)
 	}
 	client.CloseIdleConnections()
 	stop()
@@ -212,6 +212,6 @@ func TestTheAdministrationListenerIsEncryptedWhenTheSettingsSaySo(t *testing.T) 
 	}
 	p.Config.GRPC.TLS = tlsfiles.Config{}
 	if err := p.Config.Validate(); err == nil || !strings.Contains(err.Error(), "ADMIN_TLS") {
-		t.Errorf("without a certificate: %v", err)
+		t.Errorf("Validate without a certificate = %v, want an error that names ADMIN_TLS", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 )
 
-// Database opens the pool of the relational database, with spans and gauges.
+// Database opens the connection pool of the relational database, with spans and metrics.
 func (s *Service) Database(cfg mysqldb.Config) (*sql.DB, error) {
 	db, err := mysqldb.Open(cfg, s.Tracers())
 	if err != nil {
@@ -27,9 +27,9 @@ func (s *Service) Database(cfg mysqldb.Config) (*sql.DB, error) {
 	return db, nil
 }
 
-// CheckDatabase says that no call can be answered without the database: the process is not ready while it is
-// unavailable, asked on a connection of its own, lacks a table of schemas or one of more, or has an older schema. And
-// no more calls are worked on at once than its pool can serve before their deadline. It comes before GRPC.
+// CheckDatabase makes the process not ready while the database cannot be reached on a separate connection, lacks a
+// table of schemas or of more, or has an older schema. It also limits concurrent gRPC calls to the number that the pool
+// can serve before their deadline, so it must be called before GRPC.
 func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, schemas []mysqldb.Schema, more ...string) error {
 	if s.server != nil {
 		return errors.New("CheckDatabase must come before GRPC: it limits the server")
@@ -41,13 +41,13 @@ func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, schemas []mysql
 		return fmt.Errorf("open database probe: %w", err)
 	}
 	s.Close(name+" probe", func(context.Context) error { return probe.Close() })
-	s.Check(name, func(ctx context.Context) error { return s.TellOfSchema(name, probe.Ready(ctx)) })
+	s.Check(name, func(ctx context.Context) error { return s.NoteSchema(name, probe.Ready(ctx)) })
 	return nil
 }
 
-// TellOfSchema makes /health show what a check of the database called name found about its schema, and returns err
-// unless the service can work with that schema.
-func (s *Service) TellOfSchema(name string, err error) error {
+// NoteSchema shows a schema that is newer than expected on /health. It returns err, the result of a check of the
+// database called name, unless the service can work with the schema.
+func (s *Service) NoteSchema(name string, err error) error {
 	var differs *mysqldb.SchemaError
 	if errors.As(err, &differs) && differs.Newer {
 		s.Health.Note(name, differs.Reason())
@@ -59,7 +59,7 @@ func (s *Service) TellOfSchema(name string, err error) error {
 	return err
 }
 
-// AfterCommit makes the queue of work that follows commits. tasks are the names of the work, for the metrics.
+// AfterCommit creates the queue of work that runs after commits. tasks lists the names of the work, for the metrics.
 func (s *Service) AfterCommit(tasks ...string) (*aftercommit.Queue, error) {
 	metrics, err := aftercommit.NewMetrics(s.Registry, tasks...)
 	if err != nil {
@@ -69,16 +69,16 @@ func (s *Service) AfterCommit(tasks ...string) (*aftercommit.Queue, error) {
 	return s.after, nil
 }
 
-// Migration is what a service needs of the relational database.
+// Migration describes what a service needs from the relational database.
 type Migration struct {
-	// Legacy are the platform's tables and columns that the service uses; they are checked and never altered.
+	// Legacy lists the platform's tables and columns that the service uses; they are checked, never altered.
 	Legacy map[string][]string
-	// Indexes are those of the platform's tables by which the service searches; missing ones are told.
+	// Indexes lists the indexes of the platform's tables that the service's queries need; missing ones are logged.
 	Indexes []mysqldb.Index
 	Schemas []mysqldb.Schema // of the service's own tables
 }
 
-// Migrate checks the platform's tables and creates or updates the service's own. It may be repeated and may run in
+// Migrate checks the platform's tables and creates or updates the service's own. It is idempotent and may run in
 // several replicas at once.
 func Migrate(ctx context.Context, cfg mysqldb.Config, m Migration, log *slog.Logger) error {
 	db, err := mysqldb.OpenForMigrations(cfg)
@@ -93,8 +93,8 @@ func Migrate(ctx context.Context, cfg mysqldb.Config, m Migration, log *slog.Log
 	if err != nil {
 		return fmt.Errorf("check tables: %w", err)
 	}
-	for _, one := range missing {
-		log.WarnContext(ctx, "a table of the platform lacks an index: ask its owner for it", "finding", one)
+	for _, finding := range missing {
+		log.WarnContext(ctx, "table of the platform lacks an index, its owner must add it", "finding", finding)
 	}
 	if err := mysqldb.Migrate(ctx, db, m.Schemas, log); err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -102,7 +102,7 @@ func Migrate(ctx context.Context, cfg mysqldb.Config, m Migration, log *slog.Log
 	return nil
 }
 
-// Cache opens the key-value cache, with spans.
+// Cache opens the client of the key-value cache, with spans.
 func (s *Service) Cache(cfg redisdb.Config) (redis.UniversalClient, error) {
 	client, err := redisdb.Open(cfg, s.Tracers())
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Service) Cache(cfg redisdb.Config) (redis.UniversalClient, error) {
 	return client, nil
 }
 
-// Ping returns the probe of a cache.
+// Ping returns the readiness probe of a cache.
 func Ping(client redis.UniversalClient) func(context.Context) error {
 	return func(ctx context.Context) error { return client.Ping(ctx).Err() }
 }

@@ -82,7 +82,7 @@ func (b *builder) watchDatabase() {
 	b.Every("database probe", databaseEvery, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, firstRead)
 		defer cancel()
-		err := b.TellOfSchema("database", b.db.Ready(ctx))
+		err := b.NoteSchema("database", b.db.Ready(ctx))
 		b.metrics.DatabaseUp(err == nil)
 		if differs := (*mysqldb.SchemaError)(nil); errors.As(err, &differs) { // jobs continue: it is no reason to be unready
 			b.Health.Note("database", differs.Reason())

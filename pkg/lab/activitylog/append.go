@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// Columns are the columns that Append writes, for a service's check of the platform's tables.
+// Columns returns the columns that Append writes, for a service's check of the platform's tables.
 func Columns() map[string][]string {
 	return map[string][]string{"ActivityLog": {"id", "lab_id", "category", "log_context", "labReportId", "billId",
 		"labUserId", "labUserName", "activityText", "meta", "activityDate"}}
 }
 
-// Append adds an entry of the scope's laboratory within tx and returns its id.
+// Append adds an entry of the scope's laboratory within tx and returns its id. Its errors contain no values.
 func Append(ctx context.Context, tx *sql.Tx, scope authn.LabScope, e Entry) (int64, error) {
 	meta, err := metaOf(e)
 	if err != nil {
@@ -38,7 +38,7 @@ func Append(ctx context.Context, tx *sql.Tx, scope authn.LabScope, e Entry) (int
 	return id, nil
 }
 
-// labUser is NULL for whom the column labUserId would name someone else; the meta then says who it was.
+// labUser returns NULL for an actor that is not a lab user; Append then names the actor in the meta.
 func labUser(a authn.Actor) sql.NullInt64 {
 	id, ok := a.LabUserID()
 	return sql.NullInt64{Int64: id, Valid: ok}
@@ -65,17 +65,18 @@ func metaOf(e Entry) (sql.NullString, error) {
 
 func idOrNull(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }
 
-// failed says what failed without the server's text, which quotes values ("Data too long", "Incorrect string").
+// failed returns an error that names the operation without the server's text, which may quote values ("Data too long",
+// "Incorrect string").
 func failed(category Category, err error) error {
 	operation := fmt.Sprintf("append category %d to activity log", category)
-	var answered *mysql.MySQLError
-	if errors.As(err, &answered) {
-		return &refused{message: fmt.Sprintf("%s: database error %d", operation, answered.Number), cause: err}
+	var serverErr *mysql.MySQLError
+	if errors.As(err, &serverErr) {
+		return &refused{message: fmt.Sprintf("%s: database error %d", operation, serverErr.Number), cause: err}
 	}
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// refused hides the text of its cause and keeps the cause for errors.As: deadlocks are still retried.
+// refused hides the text of its cause, but keeps the cause for errors.As, so that deadlocks are still retried.
 type refused struct {
 	message string
 	cause   error

@@ -21,7 +21,7 @@ import (
 
 var at = time.Date(2026, 11, 21, 15, 30, 0, 123_456_000, time.FixedZone("Kolkata", 19800))
 
-// canary stands for a patient's result: no error may show it.
+// canary stands for patient data that no error may contain.
 const canary = "13.579 canary"
 
 type flag struct {
@@ -60,7 +60,7 @@ func add(t *testing.T, db *sql.DB, e activitylog.Entry) (id int64, err error) {
 	return id, err
 }
 
-// row is an entry as the table holds it.
+// row holds the columns of an entry.
 type row struct {
 	LabID, Category, User int64
 	Context, Name, Text   string
@@ -82,7 +82,7 @@ func read(t *testing.T, db *sql.DB, id int64) row {
 	return r
 }
 
-func TestAnEntryReadsBackWithTheStateBeforeAndAfter(t *testing.T) {
+func TestEntryIsStoredWithOldAndNewState(t *testing.T) {
 	t.Parallel()
 	db := setup(t)
 	m := meta{RerunID: "12-a", Change: activitylog.Change[flag]{Old: flag{0}, New: flag{3}}}
@@ -101,16 +101,16 @@ func TestAnEntryReadsBackWithTheStateBeforeAndAfter(t *testing.T) {
 		Text:   "Sample rerun requested",
 		Report: sql.NullInt64{Int64: 7001, Valid: true}, Bill: sql.NullInt64{Int64: 401, Valid: true}, At: at.UTC()}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("entry (-want +got):\n%s", diff)
 	}
 	wantMeta := map[string]any{"rerun_id": "12-a", "old": map[string]any{"sampleRedrawFlag": 0.0},
 		"new": map[string]any{"sampleRedrawFlag": 3.0}}
 	if diff := cmp.Diff(wantMeta, stored); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("meta (-want +got):\n%s", diff)
 	}
 }
 
-func TestWhatAnEntryDoesNotHaveIsNull(t *testing.T) {
+func TestMissingPartsOfAnEntryAreNull(t *testing.T) {
 	t.Parallel()
 	db := setup(t)
 	id, err := add(t, db, activitylog.Entry{Category: activitylog.CriticalCallout, Actor: authn.Platform, At: at})
@@ -118,12 +118,12 @@ func TestWhatAnEntryDoesNotHaveIsNull(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := read(t, db, id); r.Report.Valid || r.Bill.Valid || r.Meta.Valid || r.User != -1 || r.Name != "system" {
-		t.Fatalf("%+v", r)
+		t.Fatalf("entry = %+v, want NULL for report, bill and meta, and the platform's user", r)
 	}
 }
 
-// The column labUserId is of lab users: others with the same number are named by the meta.
-func TestWhoIsNoLabUserIsNamedByTheMeta(t *testing.T) {
+// The column labUserId contains ids of lab users only; other actors with the same number are named in the meta.
+func TestOtherActorsAreNamedInTheMeta(t *testing.T) {
 	t.Parallel()
 	db := setup(t)
 	for want, e := range map[string]activitylog.Entry{
@@ -147,12 +147,12 @@ func TestWhoIsNoLabUserIsNamedByTheMeta(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(wanted, parsed); diff != "" || user.Valid {
-			t.Errorf("user %v, meta %s", user, diff)
+			t.Errorf("labUserId = %v, want NULL; meta (-want +got):\n%s", user, diff)
 		}
 	}
 }
 
-func TestAnEntryIsGoneWithItsTransaction(t *testing.T) {
+func TestEntryIsRolledBackWithItsTransaction(t *testing.T) {
 	t.Parallel()
 	db := setup(t)
 	boom := errors.New("boom")
@@ -165,11 +165,11 @@ func TestAnEntryIsGoneWithItsTransaction(t *testing.T) {
 	var n int
 	if scan := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM ActivityLog").Scan(&n); scan != nil || n != 0 ||
 		!errors.Is(err, boom) {
-		t.Fatalf("%d entries, %v, %v", n, err, scan)
+		t.Fatalf("entries = %d, want 0; transaction error %v, query error %v", n, err, scan)
 	}
 }
 
-func TestErrorsShowNothingOfAPatient(t *testing.T) {
+func TestErrorsContainNoPatientData(t *testing.T) {
 	t.Parallel()
 	db := setup(t)
 	entry := activitylog.Entry{Category: activitylog.RerunFailed, At: at}
@@ -180,11 +180,11 @@ func TestErrorsShowNothingOfAPatient(t *testing.T) {
 	for name, e := range map[string]activitylog.Entry{"too wide": wide, "broken text": broken, "no JSON": unencodable} {
 		_, err := add(t, db, e)
 		if err == nil || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: error = %v, want one without values", name, err)
 		}
-		var answered *mysql.MySQLError
-		if name == "too wide" && !errors.As(err, &answered) {
-			t.Errorf("the database's answer is lost: %v", err)
+		var serverErr *mysql.MySQLError
+		if name == "too wide" && !errors.As(err, &serverErr) {
+			t.Errorf("error = %v, want the MySQLError as its cause", err)
 		}
 	}
 }

@@ -1,23 +1,23 @@
 package activitylog
 
-// Category is the documented code of what happened.
+// Category is the documented code of an event.
 type Category int
 
-// The codes in use. A new one is added here first.
+// The codes in use. New codes must be added here first.
 const (
-	CriticalCallout      Category = 648 // a critical result was told to someone, or someone was tried
+	CriticalCallout      Category = 648 // a critical result was communicated, or a call was attempted
 	RerunValuesReceived  Category = 979 // an instrument sent values of a repeated sample
-	RerunValuesConfirmed Category = 980 // values of a rerun replaced the report's
+	RerunValuesConfirmed Category = 980 // values of a rerun replaced those of the report
 	RerunRequested       Category = 981
 	RerunFailed          Category = 984 // a request could not be saved, or an unfinished rerun was archived
 	RerunCancelled       Category = 985
 
-	ExternalEditTakenOver Category = 986 // someone else's editing session was ended and replaced
+	ExternalEditTakenOver Category = 986 // another user's editing session was ended and replaced
 	ExternalEditRestored  Category = 987 // an earlier save became the report's files again
-	ExternalEditEnded     Category = 988 // someone else's editing session was ended
+	ExternalEditEnded     Category = 988 // another user's editing session was ended
 
-	BillSplit  Category = 990 // tests of a bill moved to a new one; one entry for each of the two bills
-	BillMerged Category = 991 // they moved back
+	BillSplit  Category = 990 // tests of a bill were moved to a new one; one entry for each of the two bills
+	BillMerged Category = 991 // the tests were moved back
 
-	CellCountReplaced Category = 994 // an observer's stored cell count was replaced; the meta has the previous one
+	CellCountReplaced Category = 994 // an observer's stored cell count was replaced; the meta contains the previous one
 )

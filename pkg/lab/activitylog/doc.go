@@ -1,11 +1,12 @@
-// Package activitylog owns how a service appends to the platform's table ActivityLog: who did what to which report
-// or bill, with the state before and after as JSON. The log is append-only; nothing here reads, changes or deletes.
+// Package activitylog appends to the platform's table ActivityLog: who did what to which report or bill, with the state
+// before and after as JSON. The log is append-only; the package neither reads, changes nor deletes entries.
 //
-// Append works inside the caller's transaction, so an entry exists if and only if the change that it describes was
-// committed. The id that it returns tells two otherwise equal changes apart, for example in an outbox dedupe key.
+// Append works within the caller's transaction, so an entry exists if and only if the described change was committed.
+// The returned id distinguishes two otherwise equal changes, for example in an outbox dedupe key.
 //
-// Category codes are listed in codes.go and nowhere else, so that two services never give one code two meanings.
+// All category codes are listed in this package, so that two services never use one code for different events.
 //
-// Meta may hold results of patients. Errors of this package therefore name the operation and the database's error
+// Meta may contain results of patients. Errors of this package therefore contain the operation and the database's error
+// number, never a value; the original error is available through errors.As.
 // number, never a value; the original error stays reachable through errors.As.
 package activitylog

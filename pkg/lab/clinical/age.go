@@ -8,7 +8,7 @@ import (
 // Unit is the unit of an age limit.
 type Unit byte
 
-// The units, as the database stores them.
+// The units as stored in the database.
 const (
 	Days   Unit = 'D'
 	Months Unit = 'M'
@@ -21,15 +21,15 @@ type Age struct {
 	Unit Unit
 }
 
-// maxAge bounds N so that calendar arithmetic stays in range; no one is that many days old.
+// maxAge limits N, so that calendar arithmetic cannot overflow; it is about 273 years in days.
 const maxAge = 100_000
 
 func (a Age) valid() bool {
 	return a.N >= 0 && a.N <= maxAge && (a.Unit == Days || a.Unit == Months || a.Unit == Years)
 }
 
-// after returns the first day on which someone born on birth has completed the age. A month that is too short
-// has its completion on the first of the next one: born on 29 February means 18 on 1 March.
+// after returns the first day on which a person born on birth has completed the age. If the month is too short, that is
+// the first day of the next month: a person born on 29 February is 18 on 1 March.
 func (a Age) after(birth time.Time) time.Time {
 	switch a.Unit {
 	case Days:
@@ -50,7 +50,7 @@ func addMonths(birth time.Time, n int) time.Time {
 	return day
 }
 
-// nominal is the age in 1/40,000 days, with years of 365.2425 days: only for comparing the widths of bands.
+// nominal returns the age in 1/40,000 days, with years of 365.2425 days. It is only for comparing the widths of bands.
 func (a Age) nominal() int64 {
 	const day, month = 40_000, 1_217_475
 	switch a.Unit {
@@ -63,7 +63,8 @@ func (a Age) nominal() int64 {
 	}
 }
 
-// ParseAge reads a recorded age: "36 Y", "5 M", "10 Days", "36". Anything else, "about 40" included, is not ok.
+// ParseAge parses a recorded age such as "36 Y", "5 M", "10 Days" or "36". ok is false for anything else, such as
+// "about 40".
 func ParseAge(s string) (Age, bool) {
 	s = strings.TrimSpace(s)
 	n, i := 0, 0

@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// Band is one reference with the patients that it is for: gender 'M', 'F' or 'A' (any), and ages from From
-// (inclusive) to To (exclusive; nil is without end).
+// Band is one reference and the patients that it applies to: gender 'M', 'F' or 'A' (any), and ages from From
+// (inclusive) to To (exclusive; nil means no upper limit).
 type Band struct {
 	Gender    byte
 	From      Age
 	To        *Age
 	Reference Reference
-	Display   string // the range as it is printed
+	Display   string // the range as printed on reports
 }
 
-// Patient is who the sample was taken from. The zero value is someone of whom nothing is known.
+// Patient describes the person whose sample was taken. The zero value stands for an unknown person.
 type Patient struct {
-	Gender      string    // as recorded; the first letter counts
-	BirthDate   time.Time // zero: unknown; only year, month and day count
-	RecordedAge string    // "36 Y"; used when the birth date is unknown
+	Gender      string    // as recorded; the first letter is used
+	BirthDate   time.Time // zero if unknown; only year, month and day are used
+	RecordedAge string    // such as "36 Y"; used if the birth date is unknown
 	SampledOn   time.Time // the day of collection in the laboratory's time zone
 }
 
-// Select returns the band that applies: one for the patient's gender before one for all, then the narrowest,
-// then the first. ok is false when none applies. A patient of unknown age gets only bands without age limits.
+// Select returns the band that applies to the patient. A band for the patient's gender is preferred to one for all,
+// then the narrowest band, then the first. ok is false if no band applies. For a patient of unknown age only bands
+// without age limits apply.
 func Select(bands []Band, p Patient) (band *Band, ok bool) {
 	gender := genderOf(p.Gender)
 	on := day(p.SampledOn)
@@ -45,10 +46,10 @@ func Select(bands []Band, p Patient) (band *Band, ok bool) {
 	return band, band != nil
 }
 
-// GenderLetter is 'M' or 'F' when bands for that gender may apply to the patient, 0 when only bands for all do.
+// GenderLetter returns 'M' or 'F' if bands for that gender may apply to the patient, and 0 if only bands for all do.
 func (p Patient) GenderLetter() byte { return genderOf(p.Gender) }
 
-// genderOf takes the first letter; other than M and F match only bands for all.
+// genderOf returns the first letter if it is M or F, otherwise 0.
 func genderOf(s string) byte {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -67,7 +68,8 @@ func day(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// birthOf returns the date of birth, or the latest one that agrees with the recorded age.
+// birthOf returns the date of birth, or the latest date that is consistent with the recorded age. ok is false if
+// neither is known.
 func birthOf(p Patient, on time.Time) (time.Time, bool) {
 	if !p.BirthDate.IsZero() {
 		birth := day(p.BirthDate)
@@ -80,7 +82,7 @@ func birthOf(p Patient, on time.Time) (time.Time, bool) {
 	return age.before(on), true
 }
 
-// before returns the latest date of birth with which the age is completed on the given day.
+// before returns the latest date of birth of a person who has completed the age on the given day.
 func (a Age) before(on time.Time) time.Time {
 	switch a.Unit {
 	case Days:
@@ -123,7 +125,7 @@ func (b *Band) better(other *Band) bool {
 
 func (b *Band) width() int64 {
 	if b.To == nil {
-		return math.MaxInt64 - b.From.nominal() // of two open bands the one that begins later is narrower
+		return math.MaxInt64 - b.From.nominal() // of two bands without upper limit, the one that starts later is narrower
 	}
 	return b.To.nominal() - b.From.nominal()
 }

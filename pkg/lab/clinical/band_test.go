@@ -31,10 +31,10 @@ var bands = []clinical.Band{
 	{Gender: 'F', From: age(18, clinical.Years), Display: "woman"},
 	{Gender: 'F', From: age(18, clinical.Years), To: to(50, clinical.Years), Display: "woman before 50"},
 	{Gender: 'A', From: age(18, clinical.Years), To: to(19, clinical.Years), Display: "narrow, for all"},
-	{Gender: 'A', From: age(0, clinical.Years), Display: "anybody"},
+	{Gender: 'A', From: age(0, clinical.Years), Display: "anyone"},
 }
 
-func TestTheBandFollowsGenderAndCalendarAge(t *testing.T) {
+func TestSelectByGenderAndCalendarAge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		gender, born, age, sampled string
@@ -47,38 +47,38 @@ func TestTheBandFollowsGenderAndCalendarAge(t *testing.T) {
 		{"M", "2025-11-21", "", "2026-11-21", "child"}, // first birthday
 		{"F", "2008-11-22", "", "2026-11-21", "child"}, // the day before the 18th birthday
 		{"F", "2008-11-21", "", "2026-11-21", "woman before 50"},
-		{"F", "2004-02-29", "", "2022-02-28", "child"}, // a leap day's birthday falls on 1 March
+		{"F", "2004-02-29", "", "2022-02-28", "child"}, // the birthday of a leap day is on 1 March
 		{"F", "2004-02-29", "", "2022-03-01", "woman before 50"},
 		{"F", "1976-11-21", "", "2026-11-21", "woman"},
 		{"female", "1990-01-01", "", "2026-11-21", "woman before 50"},
 		{" male", "1990-01-01", "", "2026-11-21", "man"},
-		{"m", "2008-01-01", "", "2026-11-21", "man"}, // gender beats width
+		{"m", "2008-01-01", "", "2026-11-21", "man"}, // gender takes precedence over width
 		{"Other", "2008-01-01", "", "2026-11-21", "narrow, for all"},
-		{"Other", "1990-01-01", "", "2026-11-21", "anybody"},
-		{"", "1990-01-01", "", "2026-11-21", "anybody"},
-		{"F", "1990-01-01", "3 D", "2026-11-21", "woman before 50"}, // a birth date beats the recorded age
+		{"Other", "1990-01-01", "", "2026-11-21", "anyone"},
+		{"", "1990-01-01", "", "2026-11-21", "anyone"},
+		{"F", "1990-01-01", "3 D", "2026-11-21", "woman before 50"}, // the birth date takes precedence over the recorded age
 		{"F", "", "36 Y", "2026-11-21", "woman before 50"},
 		{"F", "", "36", "2026-11-21", "woman before 50"},
 		{"F", "", "36 years", "2026-11-21", "woman before 50"},
 		{"F", "", "5 M", "2026-11-21", "infant"},
 		{"F", "", "27 days", "2026-11-21", "newborn"},
 		{"F", "", "1 Y", "2024-02-29", "child"},
-		{"F", "", "", "2026-11-21", "anybody"},
-		{"F", "", "adult", "2026-11-21", "anybody"},
-		{"F", "", "-4 Y", "2026-11-21", "anybody"},
-		{"F", "", "99999999 Y", "2026-11-21", "anybody"},
-		{"F", "", "3 weeks", "2026-11-21", "anybody"},
-		{"F", "2030-01-01", "36 Y", "2026-11-21", "anybody"}, // born after the sample was taken: unknown
+		{"F", "", "", "2026-11-21", "anyone"},
+		{"F", "", "adult", "2026-11-21", "anyone"},
+		{"F", "", "-4 Y", "2026-11-21", "anyone"},
+		{"F", "", "99999999 Y", "2026-11-21", "anyone"},
+		{"F", "", "3 weeks", "2026-11-21", "anyone"},
+		{"F", "2030-01-01", "36 Y", "2026-11-21", "anyone"}, // born after the sample was taken: age unknown
 	} {
 		band, ok := clinical.Select(bands, clinical.Patient{
 			Gender: c.gender, BirthDate: on(t, c.born), RecordedAge: c.age, SampledOn: on(t, c.sampled)})
 		if !ok || band.Display != c.want {
-			t.Errorf("%+v: got %+v", c, band)
+			t.Errorf("%+v: band = %+v, want %q", c, band, c.want)
 		}
 	}
 }
 
-func TestWithoutAMatchingBandThereIsNone(t *testing.T) {
+func TestSelectWithoutAMatchingBand(t *testing.T) {
 	t.Parallel()
 	adults := bands[3:6]
 	for _, p := range []clinical.Patient{
@@ -88,26 +88,26 @@ func TestWithoutAMatchingBandThereIsNone(t *testing.T) {
 		{},
 	} {
 		if band, ok := clinical.Select(adults, p); ok {
-			t.Errorf("%+v got %q", p, band.Display)
+			t.Errorf("%+v: band = %q, want none", p, band.Display)
 		}
 	}
 }
 
-func TestABandWithAnUnknownUnitMatchesNobody(t *testing.T) {
+func TestBandWithAnUnknownUnitMatchesNoPatient(t *testing.T) {
 	t.Parallel()
 	odd := []clinical.Band{{Gender: 'A', From: clinical.Age{N: 1, Unit: 'Q'}}, {Gender: 'A', To: to(-3, clinical.Years)}}
 	if _, ok := clinical.Select(odd, clinical.Patient{BirthDate: on(t, "1990-01-01"), SampledOn: on(t, "2026-11-21")}); ok {
-		t.Fatal("a band that cannot be read was chosen")
+		t.Fatal("an invalid band was selected, want none")
 	}
 }
 
-func TestMonthsEndAtTheFirstOfTheNextWhenTooShort(t *testing.T) {
+func TestMonthCompletesOnTheFirstOfTheNextIfTooShort(t *testing.T) {
 	t.Parallel()
 	month := []clinical.Band{{Gender: 'A', From: age(1, clinical.Months), Display: "a month"}}
 	born := on(t, "2026-01-31")
 	for sampled, want := range map[string]bool{"2026-02-28": false, "2026-03-01": true} {
 		if _, ok := clinical.Select(month, clinical.Patient{BirthDate: born, SampledOn: on(t, sampled)}); ok != want {
-			t.Errorf("%s: %v", sampled, ok)
+			t.Errorf("%s: completed = %v, want %v", sampled, ok, want)
 		}
 	}
 }

@@ -1,8 +1,8 @@
-// Package clinical owns the judgement of a laboratory result against its reference ranges: is the value outside
-// the normal range, is it critical, and which age and gender band applies to the patient. Every service that
-// judges results uses it, so that there is one truth. It is pure: no clock, no store, no logging.
+// Package clinical evaluates laboratory results against reference ranges: whether a value is outside the normal range,
+// whether it is critical, and which age and gender band applies to the patient. All services that evaluate results use
+// it, so that they agree. It is pure: it uses no clock, store or log.
 //
-// A value is read as an interval ("<0.4" is everything below 0.4) and judged only when the whole interval lies
-// on one side of the range. Whatever cannot be decided is Undecided, which is never normal and never abnormal.
-// Bounds are closed: a value on the bound is inside. Numbers are exact decimals.
+// A value is parsed as an interval ("<0.4" means everything below 0.4) and classified only if the whole interval is on
+// one side of the range. A value that cannot be classified is Undecided, which is neither normal nor abnormal. Bounds
+// are inclusive: a value on the bound is inside. Numbers are exact decimals.
 package clinical

@@ -1,7 +1,7 @@
 package clinical
 
-// Number is the number in the value, for showing: 0.01 of "<0.01", 12.5 of "12.5 H", 80 of "1:80". ok is false for
-// words and for ranges like "2-4". Nothing is judged by it: judging is exact.
+// Number returns the number in the value for display: 0.01 for "<0.01", 12.5 for "12.5 H", 80 for "1:80". ok is false
+// for words and for ranges such as "2-4". It may be rounded; evaluation uses exact numbers.
 func (v Value) Number() (number float64, ok bool) {
 	switch {
 	case !v.numeric:

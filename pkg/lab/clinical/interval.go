@@ -2,22 +2,22 @@ package clinical
 
 import "fmt"
 
-// Outcome is where a value lies. The zero value is Undecided.
+// Outcome is the position of a value relative to limits. The zero value is Undecided.
 type Outcome uint8
 
 // The outcomes.
 const (
-	Undecided Outcome = iota // cannot be told: no result, no limits, or the value may lie on both sides
+	Undecided Outcome = iota // unknown: no result, no limits, or the value may be on both sides
 	Inside                   // within the limits, or one of the listed normal texts
 	Low                      // below the lower limit
 	High                     // above the upper limit
-	Unlisted                 // a text that is not normal
+	Unlisted                 // a text that is not listed as normal
 )
 
-// Outside reports whether the value certainly lies outside. Undecided does not.
+// Outside reports whether the value is certainly outside the limits.
 func (o Outcome) Outside() bool { return o >= Low }
 
-// String names the outcome for logs.
+// String returns the outcome's name for logs.
 func (o Outcome) String() string {
 	names := [...]string{"undecided", "inside", "low", "high", "unlisted"}
 	if int(o) < len(names) {
@@ -26,13 +26,13 @@ func (o Outcome) String() string {
 	return "unknown"
 }
 
-// Range has closed bounds, either of which may be missing; with both missing nothing can be judged.
+// Range has inclusive bounds. Either may be missing; without both, every value is Undecided.
 type Range struct {
 	low, high end
 	titre     bool
 }
 
-// NewRange makes a range from decimal texts as a database prints them; nil is a missing bound.
+// NewRange returns a range with bounds from decimal texts as the database prints them; nil means no bound.
 func NewRange(low, high *string) (Range, error) {
 	l, err := bound(low)
 	if err != nil {
@@ -45,7 +45,7 @@ func NewRange(low, high *string) (Range, error) {
 	return Range{low: l, high: h}, nil
 }
 
-// NewTitreRange makes a range of titres: the bounds are denominators, "80" is 1:80.
+// NewTitreRange returns a range of titres. The bounds are denominators: "80" means 1:80.
 func NewTitreRange(low, high *string) (Range, error) {
 	r, err := NewRange(low, high)
 	r.titre = true
@@ -66,9 +66,9 @@ func bound(text *string) (end, error) {
 // Empty reports whether both bounds are missing.
 func (r Range) Empty() bool { return !r.low.set && !r.high.set }
 
-// Judge tells where v lies. A titre is compared only with a titre range, and a plain number only with a plain
-// one. "<x" against a range that begins at 0 or below has no low side: results are not negative there.
-func (r Range) Judge(v Value) Outcome {
+// Classify returns the position of v. A titre is compared only with a titre range, and a plain number only with a plain
+// range. For "<x" a lower bound of 0 or less is ignored, because such results cannot be negative.
+func (r Range) Classify(v Value) Outcome {
 	if !v.numeric || v.titre != r.titre || r.Empty() {
 		return Undecided
 	}

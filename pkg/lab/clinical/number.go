@@ -7,7 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// number is an exact decimal: coefficient × 10^-scale. Texts with more digits than an int64 holds are kept in
+// number is an exact decimal: coefficient × 10^-scale. A number with more digits than fit into an int64 is stored in
 // wide instead.
 type number struct {
 	coefficient int64
@@ -15,7 +15,7 @@ type number struct {
 	wide        *decimal.Decimal
 }
 
-// mostDigits fit into an int64 whatever they are.
+// mostDigits is the number of decimal digits that always fit into an int64.
 const mostDigits = 18
 
 var powers = [mostDigits + 1]int64{
@@ -40,8 +40,8 @@ var powers = [mostDigits + 1]int64{
 	1e18,
 }
 
-// parseNumber reads -12, 3.99, .5 and thousands separators in western (1,500) or Indian (1,50,000) grouping.
-// It refuses what would need a guess: exponents, a plus sign, decimal commas, a trailing point.
+// parseNumber parses -12, 3.99, .5, and thousands separators in western (1,500) or Indian (1,50,000) grouping. It
+// rejects ambiguous forms: exponents, a plus sign, decimal commas and a trailing point.
 func parseNumber(s string) (number, bool) {
 	negative := len(s) > 0 && s[0] == '-'
 	if negative {
@@ -87,8 +87,8 @@ func whole(s string, point int) string {
 	return s[:point]
 }
 
-// grouped checks the separators of 1,500,000 or 15,00,000: the last group has three digits, the others all
-// three or all two, the first may be shorter and does not begin with 0 ("0,500" is a decimal comma).
+// grouped checks the separators of 1,500,000 or 15,00,000: the last group has three digits, all others have three or
+// all have two; the first may be shorter and must not start with 0, because "0,500" is a decimal comma.
 func grouped(s string) bool {
 	last := len(s) - 4
 	if last < 1 || s[last] != ',' || s[0] == '0' {
@@ -98,7 +98,7 @@ func grouped(s string) bool {
 }
 
 func groupedBy(s string, size int) bool {
-	since := 0 // digits behind the last comma, counted from the right
+	since := 0 // digits since the last comma, counted from the right
 	for i := len(s) - 1; i >= 0; i-- {
 		if s[i] != ',' {
 			since++
@@ -151,7 +151,7 @@ func (n number) compare(m number) int {
 	return cmp.Compare(a, b)
 }
 
-// scaled returns the coefficient that n has with at least the given scale.
+// scaled returns the coefficient of n at the larger of its scale and the given one; ok is false if it does not fit.
 func (n number) scaled(scale uint8) (int64, bool) {
 	if scale <= n.scale {
 		return n.coefficient, true

@@ -46,29 +46,29 @@ func rangeOf(t *rapid.T, low, high *decimal.Decimal) clinical.Range {
 	return r
 }
 
-func TestWideningARangeNeverMakesANormalValueAbnormal(t *testing.T) {
+func TestWiderRangeNeverMakesANormalValueAbnormal(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
 		v := clinical.ParseValue(drawValue(t))
 		low, high := drawRange(t)
 		wideLow := low.Sub(drawDecimal(t, "more below").Abs())
 		wideHigh := high.Add(drawDecimal(t, "more above").Abs())
-		before := rangeOf(t, &low, &high).Judge(v)
+		before := rangeOf(t, &low, &high).Classify(v)
 		for name, wide := range map[string]clinical.Range{
 			"both": rangeOf(t, &wideLow, &wideHigh), "no low bound": rangeOf(t, nil, &wideHigh), "no high bound": rangeOf(t, &wideLow, nil),
 		} {
-			after := wide.Judge(v)
+			after := wide.Classify(v)
 			if before == clinical.Inside && after != clinical.Inside {
-				t.Fatalf("%s: inside became %v", name, after)
+				t.Fatalf("%s: outcome = %v, want inside as before", name, after)
 			}
 			if !before.Outside() && after.Outside() {
-				t.Fatalf("%s: %v became %v", name, before, after)
+				t.Fatalf("%s: outcome changed from %v to %v, want it not outside", name, before, after)
 			}
 		}
 	})
 }
 
-func TestPlainNumbersAgreeWithExactRationals(t *testing.T) {
+func TestClassifyMatchesExactRationals(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
 		value := drawDecimal(t, "value")
@@ -80,25 +80,25 @@ func TestPlainNumbersAgreeWithExactRationals(t *testing.T) {
 		case v.Cmp(new(big.Rat).Set(high.Rat())) > 0:
 			want = clinical.High
 		}
-		if got := rangeOf(t, &low, &high).Judge(clinical.ParseValue(value.String())); got != want {
-			t.Fatalf("%s in %s…%s: %v, want %v", value, low, high, got, want)
+		if got := rangeOf(t, &low, &high).Classify(clinical.ParseValue(value.String())); got != want {
+			t.Fatalf("outcome of %s in %s…%s = %v, want %v", value, low, high, got, want)
 		}
 	})
 }
 
-func TestCriticalIsNeverWithinTheNormalRange(t *testing.T) {
+func TestCriticalValueIsNeverInTheNormalRange(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
 		low, high := drawRange(t)
 		criticalLow, criticalHigh := drawRange(t)
 		ref := clinical.Reference{Normal: rangeOf(t, &low, &high), Critical: rangeOf(t, &criticalLow, &criticalHigh)}
 		if a := ref.Assess(clinical.ParseValue(drawValue(t))); a.Critical.Outside() && !a.Normal.Outside() {
-			t.Fatalf("critical (%v) but %v in the normal range", a.Critical, a.Normal)
+			t.Fatalf("critical outcome = %v, normal outcome = %v, want the latter outside too", a.Critical, a.Normal)
 		}
 	})
 }
 
-func FuzzJudgingNeverPanicsAndGarbageIsUndecided(f *testing.F) {
+func FuzzInvalidValuesAreUndecided(f *testing.F) {
 	for _, s := range []string{"3.99", "<0.4", ">=500", "1,50,000", "2-4", "12.5 H", "1:160", "****", "", "-", "<", "1:", "٣", "1,", "-.", "≤", "9999999999999999999999", "2–4"} {
 		f.Add(s, "0.4", "11")
 	}
@@ -108,13 +108,13 @@ func FuzzJudgingNeverPanicsAndGarbageIsUndecided(f *testing.F) {
 			return
 		}
 		v := clinical.ParseValue(value)
-		got := plain.Judge(v)
+		got := plain.Classify(v)
 		if got != clinical.Undecided && !strings.ContainsAny(value, "0123456789") {
-			t.Fatalf("%q without a digit is %v", value, got)
+			t.Fatalf("outcome of %q = %v, want undecided without a digit", value, got)
 		}
 		ref := clinical.Reference{Normal: plain, Critical: plain, NormalTexts: []string{"Negative"}}
 		if a := ref.Assess(v); a.Critical.Outside() && !a.Normal.Outside() {
-			t.Fatalf("%q is critical and not abnormal", value)
+			t.Fatalf("%q is critical but not abnormal, want both", value)
 		}
 	})
 }

@@ -2,27 +2,27 @@ package clinical
 
 import "strings"
 
-// Reference is what a value of one parameter is judged against for one patient.
+// Reference holds the limits of one parameter for one patient.
 type Reference struct {
-	// TextOnly is set for parameters whose values are words: numbers are not compared with the ranges.
+	// TextOnly is set for parameters whose values are words; numbers are then not compared with the ranges.
 	TextOnly bool
 	Normal   Range
 	Critical Range
-	// NormalTexts and CriticalTexts are compared without regard to case. A text in both is normal.
+	// NormalTexts and CriticalTexts are compared case-insensitively. A text in both lists is normal.
 	NormalTexts   []string
 	CriticalTexts []string
 }
 
-// Assessment is the judgement of one value. Normal says where it lies with regard to the normal range, Critical
-// to the critical limits: Critical.Outside() means critical.
+// Assessment is the result of evaluating one value: Normal is its position relative to the normal range, Critical its
+// position relative to the critical limits. The value is critical if Critical.Outside().
 type Assessment struct {
 	Normal   Outcome
 	Critical Outcome
 }
 
-// Assess judges v. A value is critical when it is outside the normal range and outside the critical limits, so
-// a critical limit that was configured inside the normal range never fires. Where no normal range and no normal
-// texts are configured, the critical limits decide alone.
+// Assess evaluates v. A value is critical only if it is outside both the normal range and the critical limits, so a
+// critical limit inside the normal range has no effect. Without a normal range and normal texts, only the critical
+// limits are used.
 func (r *Reference) Assess(v Value) Assessment {
 	if a, ok := r.listed(v); ok {
 		return a
@@ -30,14 +30,14 @@ func (r *Reference) Assess(v Value) Assessment {
 	if r.TextOnly {
 		return Assessment{}
 	}
-	normal, critical := r.Normal.Judge(v), r.Critical.Judge(v)
+	normal, critical := r.Normal.Classify(v), r.Critical.Classify(v)
 	if critical.Outside() && !r.Normal.Empty() {
-		critical = normal // outside both: inside or undecided in the normal range wins
+		critical = normal // outside the critical limits: critical only if also outside the normal range
 	}
 	return Assessment{Normal: normal, Critical: critical}
 }
 
-// listed judges by the configured texts; ok is false when they say nothing about v.
+// listed evaluates v by the configured texts; ok is false if they do not apply.
 func (r *Reference) listed(v Value) (a Assessment, ok bool) {
 	if len(r.NormalTexts) == 0 && len(r.CriticalTexts) == 0 || v.text == "" {
 		return Assessment{}, false

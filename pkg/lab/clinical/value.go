@@ -4,29 +4,29 @@ import (
 	"strings"
 )
 
-// maxValue bounds what is read as a value, in bytes; longer texts are Undecided.
+// maxValue is the maximum length of a value in bytes; longer texts are Undecided.
 const maxValue = 256
 
-// end is one end of an interval of numbers.
+// end is one end of a numeric interval.
 type end struct {
-	set  bool // false: no end on this side
-	open bool // the number itself does not belong to the interval
+	set  bool // false: unbounded on this side
+	open bool // the number itself is not part of the interval
 	at   number
 }
 
-// Value is a result as the instrument or a person wrote it, read once. The zero Value is no result.
+// Value is a parsed result. The zero Value is a missing result.
 type Value struct {
 	text      string
 	low, high end
-	numeric   bool // low and high mean something
-	titre     bool // the numbers are denominators: 1:80
-	below     bool // written as "<x": it has no low side of its own
+	numeric   bool // low and high are valid
+	titre     bool // the numbers are denominators: 80 for 1:80
+	below     bool // written as "<x": it has no lower end of its own
 }
 
-// ParseValue reads s. It never fails: what is no number, range or titre stays a text.
+// ParseValue parses s. It never fails: anything other than a number, range or titre is kept as a text.
 func ParseValue(s string) Value { return ParseValueIn(s, "") }
 
-// ParseValueIn also reads a number with the unit of its parameter behind it: "7.9 mmol/L".
+// ParseValueIn is ParseValue that also accepts the parameter's unit after a number: "7.9 mmol/L".
 func ParseValueIn(s, unit string) Value {
 	s = strings.TrimSpace(s)
 	v := Value{text: s}
@@ -53,7 +53,7 @@ func ParseValueIn(s, unit string) Value {
 	return v
 }
 
-// mayBeNumeric rejects words before anything else is tried.
+// mayBeNumeric rejects words quickly, by their first character.
 func mayBeNumeric(s string) bool {
 	switch c := s[0]; {
 	case c-'0' <= 9, c == '-', c == '.', c == '<', c == '>':
@@ -63,10 +63,10 @@ func mayBeNumeric(s string) bool {
 	}
 }
 
-// arrows are put beside a number that is out of range.
+// arrows mark numbers that are out of range.
 const arrows = "↑↓▲▼⇑⇓"
 
-// withoutMarks strips what people and analysers put around a number: arrows, stars behind it, flags and the unit.
+// withoutMarks removes the marks around a number: arrows, trailing asterisks, flags and the unit.
 func withoutMarks(s, unit string) string {
 	if last := s[len(s)-1]; last-'0' <= 9 && mayBeNumeric(s) {
 		return s
@@ -93,7 +93,8 @@ func withoutMarks(s, unit string) string {
 	}
 }
 
-// withoutUnit strips the unit behind a number. A unit that begins with a digit must stand apart: "7 10^9/L".
+// withoutUnit removes the unit after a number. A unit that starts with a digit must be separated by a space: "7
+// 10^9/L".
 func withoutUnit(s, unit string) string {
 	at := len(s) - len(unit)
 	if unit == "" || at <= 0 || !strings.EqualFold(s[at:], unit) {
@@ -106,7 +107,7 @@ func withoutUnit(s, unit string) string {
 	return rest
 }
 
-// withoutFlag strips the flag that an analyser puts behind the number: "12.5 H", "3.1LL", "7 A".
+// withoutFlag removes an analyser's flag after a number: "12.5 H", "3.1LL", "7 A".
 func withoutFlag(s string) string {
 	if s[len(s)-1] < 'A' {
 		return s
@@ -147,7 +148,7 @@ func (v *Value) setEnds(comparator string, n number) {
 	}
 }
 
-// setRange reads "2-4", as microscopy reports counts per field.
+// setRange parses "2-4", the form of counts per field in microscopy.
 func (v *Value) setRange(s string) {
 	left, right, ok := strings.Cut(s, "-")
 	if !ok {
@@ -166,13 +167,13 @@ func (v *Value) setRange(s string) {
 	v.low, v.high = end{set: true, at: low}, end{set: true, at: high}
 }
 
-// notDone are words that say that a test was not done; noResults that it was, without a result that can be compared.
+// notDone lists words for a test that was not done, noResults words for a test without a comparable result.
 var (
 	notDone   = [...]string{"TNP", "NA", "N/A", "PENDING", "NOT PERFORMED", "TEST NOT PERFORMED"}
 	noResults = [...]string{"TNTC", "QNS", "ERR", "ERROR"}
 )
 
-// Absent reports whether the value says, or leaves open, that the test was not done: nothing, dashes, "TNP".
+// Absent reports whether the value is missing or states that the test was not done: an empty text, dashes, "TNP".
 func (v Value) Absent() bool {
 	return strings.Trim(v.text, "-– ") == "" || equalsOne(notDone[:], v.text)
 }
@@ -186,8 +187,8 @@ func equalsOne(words []string, text string) bool {
 	return false
 }
 
-// word reports whether the value is a text that can be compared with configured texts: it has letters, no digit,
-// and is no statement that a result is missing.
+// word reports whether the value can be compared with configured texts: it contains letters and no digit, and does not
+// state that a result is missing.
 func (v Value) word() bool {
 	if v.text == "" || len(v.text) > maxValue || strings.ContainsAny(v.text, "0123456789") {
 		return false

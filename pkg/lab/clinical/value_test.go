@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
-// numeric makes a plain range; an empty text is a missing bound.
+// numeric returns a plain range; an empty text means no bound.
 func numeric(t testing.TB, low, high string) clinical.Range {
 	t.Helper()
 	r, err := clinical.NewRange(bound(low), bound(high))
@@ -32,7 +32,7 @@ func bound(s string) *string {
 	return &s
 }
 
-func TestTheTruthTableOfValuesAndRanges(t *testing.T) {
+func TestClassifyTable(t *testing.T) {
 	t.Parallel()
 	const undecided, inside, low, high = clinical.Undecided, clinical.Inside, clinical.Low, clinical.High
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestTheTruthTableOfValuesAndRanges(t *testing.T) {
 		low, high string
 		want      clinical.Outcome
 	}{
-		// closed bounds
+		// inclusive bounds
 		{"3.99", "4", "11", low}, {"4", "4", "11", inside}, {"4.000", "4.0", "11", inside},
 		{"11.0", "4", "11", inside}, {"11.01", "4", "11", high}, {"11.000000", "4.000000", "11.000000", inside},
 		{" 7 ", "4", "11", inside}, {"-2.5", "-2", "2", low}, {"-2", "-2", "2", inside}, {".5", "0.5", "1", inside}, {"-.6", "-0.5", "1", low},
@@ -57,7 +57,7 @@ func TestTheTruthTableOfValuesAndRanges(t *testing.T) {
 		// above the measuring range
 		{">1000", "0", "500", high}, {">500", "0", "500", high}, {">=500", "0", "500", undecided}, {"≥501", "0", "500", high},
 		{">10", "0", "50", undecided}, {">10", "5", "", inside}, {">10", "11", "", undecided}, {">=11", "11", "", inside}, {"> 600", "0", "500", high},
-		// thousands separators, Indian grouping included
+		// thousands separators, including Indian grouping
 		{"1,500", "4000", "11000", low}, {"1,50,000", "150000", "400000", inside}, {"150,000", "150000", "400000", inside},
 		{"1,234,567.5", "0", "1234567", high}, {"12,34,567", "1234567", "1234567", inside}, {"-1,500", "0", "1", low},
 		{"1,5", "0", "5", undecided}, {"0,500", "0", "5", undecided}, {"1,50", "0", "5", undecided}, {"1,,500", "0", "5", undecided},
@@ -72,19 +72,19 @@ func TestTheTruthTableOfValuesAndRanges(t *testing.T) {
 		{"12.5 g/dL", "13", "17", undecided}, {"H", "13", "17", undecided}, {"12.5 X", "13", "17", undecided}, {"12.5N", "13", "17", undecided},
 		// titres against a plain range
 		{"1:40", "0", "80", undecided}, {"<1:40", "0", "80", undecided},
-		// no result, and what would need a guess
+		// no result, and ambiguous forms
 		{"Positive", "0", "5", undecided}, {"---", "0", "5", undecided}, {"****", "0", "5", undecided}, {"TNP", "0", "5", undecided},
 		{"", "0", "5", undecided}, {"   ", "0", "5", undecided}, {"TNTC", "0", "5", undecided}, {"1.2e3", "0", "5", undecided}, {"+3", "0", "5", undecided},
 		{"3+", "0", "5", undecided}, {"5.", "0", "5", undecided}, {"1.2.3", "0", "5", undecided}, {"<", "0", "5", undecided}, {"-", "0", "5", undecided},
 		{"<<5", "0", "5", undecided}, {"٣", "0", "5", undecided}, {"NaN", "0", "5", undecided}, {"Inf", "0", "5", undecided}, {"0x10", "0", "5", undecided},
 	} {
-		if got := numeric(t, c.low, c.high).Judge(clinical.ParseValue(c.value)); got != c.want {
-			t.Errorf("%q against %s…%s: %v, want %v", c.value, c.low, c.high, got, c.want)
+		if got := numeric(t, c.low, c.high).Classify(clinical.ParseValue(c.value)); got != c.want {
+			t.Errorf("outcome of %q in %s…%s = %v, want %v", c.value, c.low, c.high, got, c.want)
 		}
 	}
 }
 
-func TestMarksAroundANumberAreRead(t *testing.T) {
+func TestMarksAroundANumberAreIgnored(t *testing.T) {
 	t.Parallel()
 	const undecided, inside, high = clinical.Undecided, clinical.Inside, clinical.High
 	for _, c := range []struct {
@@ -99,25 +99,25 @@ func TestMarksAroundANumberAreRead(t *testing.T) {
 		{"****", "mmol/L", undecided}, {"*", "", undecided}, {"↑", "", undecided}, {"H", "", undecided}, {"L5", "", undecided}, {"H1N1", "", undecided},
 		{"mmol/L", "mmol/L", undecided}, {"7,9", "mmol/L", undecided}, {"7.9 (haem.)", "mmol/L", undecided}, {"Haemolysed", "mmol/L", undecided},
 	} {
-		if got := numeric(t, "2.5", "6.5").Judge(clinical.ParseValueIn(c.value, c.unit)); got != c.want {
-			t.Errorf("%q in %q: %v, want %v", c.value, c.unit, got, c.want)
+		if got := numeric(t, "2.5", "6.5").Classify(clinical.ParseValueIn(c.value, c.unit)); got != c.want {
+			t.Errorf("outcome of %q with unit %q = %v, want %v", c.value, c.unit, got, c.want)
 		}
 	}
 }
 
-func TestWhatSaysThatATestWasNotDone(t *testing.T) {
+func TestAbsent(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{
 		"": true, "  ": true, "---": true, "tnp": true, "Not performed": true,
 		"****": false, "TNTC": false, "QNS": false, "Haemolysed": false, "7,9": false, "4": false,
 	} {
 		if got := clinical.ParseValue(value).Absent(); got != want {
-			t.Errorf("%q: %v", value, got)
+			t.Errorf("Absent of %q = %v, want %v", value, got, want)
 		}
 	}
 }
 
-func TestTitresAreComparedByTheirDenominators(t *testing.T) {
+func TestTitresAreComparedByDenominator(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]clinical.Outcome{
 		"1:160": clinical.High, "1:80": clinical.Inside, "1:40": clinical.Inside, "<1:20": clinical.Inside, ">1:640": clinical.High,
@@ -125,8 +125,8 @@ func TestTitresAreComparedByTheirDenominators(t *testing.T) {
 		"80": clinical.Undecided, "160": clinical.Undecided, "1:": clinical.Undecided, "2:80": clinical.Undecided, "1:20-1:40": clinical.Undecided,
 		"1:1,280": clinical.High,
 	} {
-		if got := titre(t, "", "80").Judge(clinical.ParseValue(value)); got != want {
-			t.Errorf("%q: %v, want %v", value, got, want)
+		if got := titre(t, "", "80").Classify(clinical.ParseValue(value)); got != want {
+			t.Errorf("outcome of %q = %v, want %v", value, got, want)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestCriticalMeansOutsideBothRanges(t *testing.T) {
 	t.Parallel()
 	ref := clinical.Reference{Normal: numeric(t, "4", "11"), Critical: numeric(t, "2", "30")}
 	inner := clinical.Reference{Normal: numeric(t, "4", "11"), Critical: numeric(t, "5", "10")}
-	alone := clinical.Reference{Critical: numeric(t, "2", "")}
+	onlyCritical := clinical.Reference{Critical: numeric(t, "2", "")}
 	none := clinical.Reference{Normal: numeric(t, "4", "11")}
 	for _, c := range []struct {
 		name     string
@@ -150,24 +150,24 @@ func TestCriticalMeansOutsideBothRanges(t *testing.T) {
 		{"below it", ref, "1.9", clinical.Low, clinical.Low},
 		{"above it", ref, "30.1", clinical.High, clinical.High},
 		{"below detection", ref, "<2", clinical.Low, clinical.Low},
-		{"maybe critical", ref, "<3", clinical.Low, clinical.Undecided},
+		{"possibly critical", ref, "<3", clinical.Low, clinical.Undecided},
 		{"no result", ref, "****", clinical.Undecided, clinical.Undecided},
-		{"a critical bound inside the normal range never fires", inner, "4.5", clinical.Inside, clinical.Inside},
-		{"nor for a value that may be normal", inner, ">10", clinical.Undecided, clinical.Undecided},
-		{"but outside both it does", inner, "12", clinical.High, clinical.High},
-		{"critical limits alone", alone, "1", clinical.Undecided, clinical.Low},
-		{"critical limits alone, within", alone, "3", clinical.Undecided, clinical.Inside},
+		{"critical bound inside the normal range", inner, "4.5", clinical.Inside, clinical.Inside},
+		{"the same, possibly normal value", inner, ">10", clinical.Undecided, clinical.Undecided},
+		{"the same, value outside both", inner, "12", clinical.High, clinical.High},
+		{"only critical limits", onlyCritical, "1", clinical.Undecided, clinical.Low},
+		{"only critical limits, within", onlyCritical, "3", clinical.Undecided, clinical.Inside},
 		{"no critical limits", none, "1", clinical.Low, clinical.Undecided},
 		{"nothing configured", clinical.Reference{}, "1", clinical.Undecided, clinical.Undecided},
 	} {
 		got := c.ref.Assess(clinical.ParseValue(c.value))
 		if got.Normal != c.normal || got.Critical != c.critical {
-			t.Errorf("%s: %q is %v/%v, want %v/%v", c.name, c.value, got.Normal, got.Critical, c.normal, c.critical)
+			t.Errorf("%s: Assess(%q) = %v/%v, want %v/%v", c.name, c.value, got.Normal, got.Critical, c.normal, c.critical)
 		}
 	}
 }
 
-func TestWordsAreComparedWithTheConfiguredTexts(t *testing.T) {
+func TestWordsAreComparedWithConfiguredTexts(t *testing.T) {
 	t.Parallel()
 	both := clinical.Reference{TextOnly: true, NormalTexts: []string{"Negative", "Non reactive"}, CriticalTexts: []string{"Malaria seen", "TNTC"}}
 	normalOnly := clinical.Reference{TextOnly: true, NormalTexts: []string{"Negative"}}
@@ -192,16 +192,16 @@ func TestWordsAreComparedWithTheConfiguredTexts(t *testing.T) {
 	} {
 		got := c.ref.Assess(clinical.ParseValue(c.value))
 		if got.Normal != c.normal || got.Critical != c.critical {
-			t.Errorf("%q against %v/%v: %v/%v, want %v/%v", c.value, c.ref.NormalTexts, c.ref.CriticalTexts, got.Normal, got.Critical, c.normal, c.critical)
+			t.Errorf("Assess(%q) with the texts %v/%v = %v/%v, want %v/%v", c.value, c.ref.NormalTexts, c.ref.CriticalTexts, got.Normal, got.Critical, c.normal, c.critical)
 		}
 	}
 }
 
-func TestABoundThatIsNoNumberIsAnError(t *testing.T) {
+func TestInvalidBoundIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "x", "1,5", "1e3"} {
 		if _, err := clinical.NewRange(&text, nil); err == nil {
-			t.Errorf("%q was accepted", text)
+			t.Errorf("NewRange(%q) succeeded, want an error", text)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package labtime owns the times of a laboratory: its zone, and the dates and times that people and programs write.
+// Package labtime handles times of a laboratory: its time zone, and the parsing of dates and times from users and
+// programs.
 package labtime
 
 import (
@@ -11,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// zones are those that were read, by name: time.LoadLocation reads a file with each call. There are some hundred.
+// zones caches locations by name, because time.LoadLocation reads a file at each call. There are a few hundred.
 var zones sync.Map
 
-// Zone is UTC when this machine does not know the name.
+// Zone returns the location with this name, or UTC if it is unknown to this machine.
 func Zone(name string) *time.Location {
 	if known, ok := zones.Load(name); ok {
 		return known.(*time.Location)
@@ -27,7 +28,7 @@ func Zone(name string) *time.Location {
 	return read
 }
 
-// ZoneOf reads the zone of a laboratory; UTC when the database does not know it.
+// ZoneOf reads the time zone of a laboratory; it returns UTC if the laboratory or its zone is unknown.
 func ZoneOf(ctx context.Context, db *sql.DB, lab authn.LabScope) (*time.Location, error) {
 	var name string
 	err := db.QueryRowContext(ctx, "SELECT timezone FROM labs WHERE id = ?", lab.LabID()).Scan(&name)
@@ -37,8 +38,8 @@ func ZoneOf(ctx context.Context, db *sql.DB, lab authn.LabScope) (*time.Location
 	return Zone(name), nil
 }
 
-// Parse returns the first and the last moment, in seconds, that an ISO 8601 text may mean: a date is the whole day, and
-// a time without an offset is one in the zone.
+// Parse returns the first and the last second that an ISO 8601 text may mean: a date means the whole day, and a time
+// without an offset is in zone. ok is false for other texts.
 func Parse(text string, zone *time.Location) (begin, end time.Time, ok bool) {
 	if day, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
 		return day, day.AddDate(0, 0, 1).Add(-time.Second), true

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
 )
 
-func TestWhatPeopleWrite(t *testing.T) {
+func TestParse(t *testing.T) {
 	t.Parallel()
 	india := labtime.Zone("Asia/Kolkata")
 	for text, want := range map[string][2]string{
@@ -26,10 +26,10 @@ func TestWhatPeopleWrite(t *testing.T) {
 			continue
 		}
 		if got := [2]string{begin.UTC().Format(time.RFC3339), end.UTC().Format(time.RFC3339)}; !ok || got != want {
-			t.Errorf("%q: %v, %v, want %v", text, got, ok, want)
+			t.Errorf("Parse(%q) = %v, %v, want %v", text, got, ok, want)
 		}
 	}
 	if labtime.Zone("Moon/Crater") != time.UTC {
-		t.Error("a zone that no one knows is not UTC")
+		t.Error("Zone of an unknown name is not UTC")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Codes returns the codes of the words of name, each once, in their order: the first code of a word, then its second
-// when it sounds in two ways. A word of one letter is its own code. No words: nil.
+// Codes returns the distinct codes of the words of name in their order. Each word has a first code, and a second one if
+// it may be pronounced in two ways. A word of one letter is its own code. The result is nil without words.
 func Codes(name string) []string {
 	var codes []string
 	seen := map[string]bool{"": true}
@@ -30,23 +30,23 @@ func codesOf(word string) []string {
 	}
 	spelled := respell(word)
 	first, second := matchr.DoubleMetaphone(strings.ToUpper(spelled))
-	first, second = strings.TrimSpace(first), strings.TrimSpace(second) // it pads some words with a blank
+	first, second = strings.TrimSpace(first), strings.TrimSpace(second) // the library pads some words with a blank
 	if startsWithVowel(second) && !startsWithVowel(first) {
-		second = "" // J as in José, which is not how it sounds here
+		second = "" // J as in José, a pronunciation not used for Indian names
 	}
 	codes := []string{first, second}
-	// In the east v is said as b, and written so: Bimal is Vimal. No other code begins with B, so that neither meets P or
-	// F.
+	// In eastern India v is pronounced and written as b: Bimal is Vimal. No other code starts with B, so these codes do
+	// not collide with P or F.
 	if (spelled[0] == 'v' || spelled[0] == 'b') && len(first) > 1 {
 		codes = append(codes, "B"+first[1:])
 	}
 	return codes
 }
 
-// startsWithVowel reports whether a code begins with A, which stands for every vowel.
+// startsWithVowel reports whether a code starts with A, which stands for every vowel.
 func startsWithVowel(code string) bool { return strings.HasPrefix(code, "A") }
 
-// words folds name and returns its runs of a to z. Marks go first, so that é and e are one letter; an apostrophe
+// words returns the runs of a to z in the folded name. Diacritics are removed first, so that é equals e. An apostrophe
 // joins: D'Souza is one word.
 func words(name string) []string {
 	var folded strings.Builder
@@ -65,7 +65,7 @@ func words(name string) []string {
 	return strings.Fields(folded.String())
 }
 
-// special are letters that do not decompose.
+// special lists letters that do not decompose in Unicode.
 var special = map[rune]string{
 	'ß': "ss",
 	'æ': "ae",

@@ -17,7 +17,7 @@ func share(a, b string) bool {
 	return slices.ContainsFunc(phonetic.Codes(a), func(code string) bool { return slices.Contains(codes, code) })
 }
 
-func TestSpellingsOfOneNameShareACode(t *testing.T) {
+func TestSpellingsOfANameShareACode(t *testing.T) {
 	t.Parallel()
 	for _, names := range []string{
 		"Mohammed Muhammad Mohamad Mohammad Muhammed", "Shree Sri Shri Sree", "Laxmi Lakshmi Luxmi Lakshmy",
@@ -34,13 +34,13 @@ func TestSpellingsOfOneNameShareACode(t *testing.T) {
 		spellings := strings.Fields(names)
 		for _, other := range spellings[1:] {
 			if !share(spellings[0], other) {
-				t.Errorf("%s %q and %s %q do not meet", spellings[0], phonetic.Codes(spellings[0]), other, phonetic.Codes(other))
+				t.Errorf("%s %q and %s %q share no code, want one", spellings[0], phonetic.Codes(spellings[0]), other, phonetic.Codes(other))
 			}
 		}
 	}
 }
 
-func TestOtherNamesDoNotShareACode(t *testing.T) {
+func TestDifferentNamesShareNoCode(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{
 		{"Geeta", "Seeta"}, {"Rahul", "Rohit"}, {"Priya", "Pooja"}, {"Amit", "Sumit"}, {"Khan", "Shah"}, {"Anil", "Sunil"}, {"Ramesh", "Suresh"},
@@ -49,7 +49,7 @@ func TestOtherNamesDoNotShareACode(t *testing.T) {
 		{"Kiran", "Karim"}, {"Patel", "Kumar"}, {"Vijay", "Pooja"}, {"Bina", "Fina"},
 	} {
 		if share(pair[0], pair[1]) {
-			t.Errorf("%s %q and %s %q meet", pair[0], phonetic.Codes(pair[0]), pair[1], phonetic.Codes(pair[1]))
+			t.Errorf("%s %q and %s %q share a code, want none", pair[0], phonetic.Codes(pair[0]), pair[1], phonetic.Codes(pair[1]))
 		}
 	}
 }
@@ -71,12 +71,12 @@ func TestCodesOfNames(t *testing.T) {
 		"Weiß Søren Łukasz":       {"FS", "BS", "SRN", "LKSJ", "LKS"},
 	} {
 		if diff := cmp.Diff(want, phonetic.Codes(name)); diff != "" {
-			t.Errorf("%q: %s", name, diff)
+			t.Errorf("Codes(%q) (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-func TestCodesOfAnythingAreShortCapitalsAndFoldCase(t *testing.T) {
+func TestCodesOfAnyTextAreShortCapitals(t *testing.T) {
 	t.Parallel()
 	letters := rapid.StringOf(rapid.RuneFrom([]rune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ '-.éßøहि")))
 	property.Check(t, func(t *rapid.T) {
@@ -84,14 +84,14 @@ func TestCodesOfAnythingAreShortCapitalsAndFoldCase(t *testing.T) {
 		codes := phonetic.Codes(name)
 		for _, code := range codes {
 			if code == "" || len(code) > 4 || strings.Trim(code, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0") != "" {
-				t.Fatalf("%q has the code %q", name, code)
+				t.Fatalf("code of %q = %q, want 1 to 4 capitals or 0", name, code)
 			}
 		}
-		if again := phonetic.Codes(name + " " + name); !slices.Equal(codes, again) {
-			t.Fatalf("%q twice has %q, once %q", name, again, codes)
+		if twice := phonetic.Codes(name + " " + name); !slices.Equal(codes, twice) {
+			t.Fatalf("Codes of %q repeated = %q, want %q", name, twice, codes)
 		}
 		if lower := phonetic.Codes(strings.ToLower(name)); isASCII(name) && !slices.Equal(codes, lower) {
-			t.Fatalf("%q in lower case has %q, else %q", name, lower, codes)
+			t.Fatalf("Codes of %q in lower case = %q, want %q", name, lower, codes)
 		}
 	})
 }

@@ -1,13 +1,13 @@
-// Package phonetic owns how names sound: the codes by which the index finds Mohammed for Muhammad. The indexer stores
-// the codes of a name, a search computes the codes of what was typed; both through this package alone, or they would
-// stop to agree.
+// Package phonetic computes codes of the pronunciation of names, by which a search for Mohammed finds Muhammad. The
+// indexer stores the codes of names, and a search computes the codes of its text; both must use this package, so that
+// the codes match.
 //
-// A name is folded (case, diacritics), split into words, and each word is spelled one way: the usual spellings of
-// Indian names in Latin letters differ in long vowels (ee/i, oo/u, aa/a, ou/au/ow), aspirates (th/t, dh/d, bh/b, kh/k,
-// gh/g, chh/ch, ph/f), sibilants (sh/s), doubled letters, in w/v, ksh/x, q/k, z/j and dny/gy, in v/b at the beginning
-// and bh/v at the end, and Md and Mohd are Mohammed. Then Double Metaphone makes at most two codes of four letters of
-// it, and a word that begins with v or b has one more; vowels behind the first letter do not count.
+// A name is folded (case, diacritics) and split into words. Each word is reduced to one spelling, because the usual
+// spellings of Indian names in Latin letters differ in long vowels (ee/i, oo/u, aa/a, ou/au/ow), aspirates (th/t, dh/d,
+// bh/b, kh/k, gh/g, chh/ch, ph/f), sibilants (sh/s), doubled letters, in w/v, ksh/x, q/k, z/j and dny/gy, in v/b at the
+// start and bh/v at the end; Md and Mohd stand for Mohammed. Double Metaphone then yields at most two codes of four
+// letters per word, and a word that starts with v or b gets one more; vowels after the first letter are ignored.
 //
-// It is meant to find more than the right ones: a search ranks hits by sound below hits by letters. It refuses to guess
-// the sound of other scripts: a word without Latin letters has no code.
+// The codes match too many names on purpose; a search ranks hits by code below hits by letters. Words without Latin
+// letters have no code.
 package phonetic

@@ -2,7 +2,8 @@ package phonetic
 
 import "strings"
 
-// spellings are read at each position from the top, so the longer come first.
+// spellings maps variants to the reduced spelling. Replacements are tried from the top at each position, so longer ones
+// come first.
 var spellings = strings.NewReplacer(
 	"dny", "gy", "jny", "gy", "jn", "gy",
 	"ksh", "x", "chh", "ch", "tch", "ch",
@@ -11,7 +12,7 @@ var spellings = strings.NewReplacer(
 	"w", "v", "q", "k", "z", "j",
 )
 
-// short are the abbreviations of names that are in use.
+// short maps common abbreviations to names.
 var short = map[string]string{
 	"md":     "mohammed",
 	"mohd":   "mohammed",
@@ -20,7 +21,7 @@ var short = map[string]string{
 	"mohamd": "mohammed",
 }
 
-// respell writes word, letters a to z, in the one spelling that all usual spellings share.
+// respell returns the reduced spelling of word, which must consist of the letters a to z.
 func respell(word string) string {
 	if long := short[word]; long != "" {
 		word = long
@@ -31,7 +32,7 @@ func respell(word string) string {
 	return single(spellings.Replace(word))
 }
 
-// single keeps one of equal neighbours.
+// single removes repeated neighbouring letters.
 func single(word string) string {
 	out := make([]byte, 0, len(word))
 	for i := range len(word) {

@@ -7,7 +7,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
 )
 
-// CollectionDay is the day of collection in the laboratory's zone; a sample without a time was taken today.
+// CollectionDay returns the day of collection in the laboratory's time zone; a sample without a time counts as
+// collected now.
 func CollectionDay(collected sql.NullTime, now time.Time, zone string) time.Time {
 	at := now
 	if collected.Valid {

@@ -1,6 +1,5 @@
-// Package reportformat owns how the platform's tables ReportFormat and ReportFormatRange are read into what
-// pkg/lab/clinical judges by. Every service that judges results reads them through it, so that no two services read a
-// range differently.
+// Package reportformat converts rows of the platform's tables ReportFormat and ReportFormatRange into the references of
+// pkg/lab/clinical. All services that evaluate results use it, so that they interpret ranges in the same way.
 //
-// A range that cannot be read decides nothing: it is left out, never guessed.
+// An invalid range is left out and never guessed.
 package reportformat

@@ -10,17 +10,17 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
-// The values of ReportFormat.valueType that are no plain numbers: parameters whose bounds are denominators, and words.
+// Values of ReportFormat.valueType other than plain numbers: parameters whose bounds are denominators, and words.
 const (
 	titre = "titer"
 	text  = "text"
 )
 
-// RangeColumns are the columns of ReportFormatRange g in the order of Range.Targets.
+// RangeColumns lists the columns of ReportFormatRange g in the order of Range.Targets.
 const RangeColumns = "g.id, g.gender, g.ageFrom, g.ageFromUnit, g.ageTo, g.ageToUnit," +
 	" g.lowerBound, g.upperBound, g.criticalLower, g.criticalUpper, g.normalTexts, g.criticalTexts, g.displayRange"
 
-// Columns are the columns of ReportFormatRange that RangeColumns reads, for a service's check of the platform's tables.
+// Columns returns the columns that RangeColumns reads, for a service's check of the platform's tables.
 func Columns() map[string][]string {
 	return map[string][]string{
 		"ReportFormatRange": {
@@ -42,7 +42,7 @@ func Columns() map[string][]string {
 	}
 }
 
-// Range is one row of ReportFormatRange, all NULL for a format without ranges.
+// Range is one row of ReportFormatRange; all columns are NULL for a format without ranges.
 type Range struct {
 	id                         sql.NullInt64
 	gender                     sql.NullString
@@ -54,13 +54,13 @@ type Range struct {
 	display                    sql.NullString
 }
 
-// Targets are where rows.Scan puts RangeColumns.
+// Targets returns the destinations of rows.Scan for RangeColumns.
 func (r *Range) Targets() []any {
 	return []any{&r.id, &r.gender, &r.ageFrom, &r.ageFromUnit, &r.ageTo, &r.ageToUnit,
 		&r.low, &r.high, &r.criticalLow, &r.criticalHigh, &r.normalTexts, &r.criticalTexts, &r.display}
 }
 
-// Band is not ok for a format without ranges and for a range that cannot be read: then nothing is decided by it.
+// Band returns the range as a band. ok is false for a format without ranges and for an invalid range.
 func (r *Range) Band(valueType string) (clinical.Band, bool) {
 	if !r.id.Valid || r.gender.String == "" || r.ageFromUnit.String == "" {
 		return clinical.Band{}, false
@@ -84,7 +84,7 @@ func (r *Range) Band(valueType string) (clinical.Band, bool) {
 	return b, err == nil
 }
 
-// Limits are the bounds as the database prints them, nil where there is none: the normal ones, then the critical ones.
+// Limits returns the bounds as the database prints them, nil for missing ones: the normal, then the critical ones.
 func (r *Range) Limits() (low, high, criticalLow, criticalHigh *string) {
 	return r.low, r.high, r.criticalLow, r.criticalHigh
 }
@@ -103,7 +103,7 @@ func rangeOf(valueType string, low, high *string) (clinical.Range, error) {
 	return clinical.NewRange(low, high)
 }
 
-// texts reads a JSON list; anything else counts as not configured.
+// texts parses a JSON list of strings; anything else counts as not configured.
 func texts(column []byte) []string {
 	var list []string
 	if len(column) == 0 || json.Unmarshal(column, &list) != nil {
@@ -112,10 +112,10 @@ func texts(column []byte) []string {
 	return list
 }
 
-// Raw are the columns of RangeColumns as the database sends them; nil is NULL.
+// Raw holds the columns of RangeColumns as the database sends them; nil is NULL. It is valid until the next Scan.
 type Raw [13]sql.RawBytes
 
-// Targets are where rows.Scan puts RangeColumns.
+// Targets returns the destinations of rows.Scan for RangeColumns.
 func (r *Raw) Targets() []any {
 	targets := make([]any, len(r))
 	for i := range r {
@@ -124,7 +124,7 @@ func (r *Raw) Targets() []any {
 	return targets
 }
 
-// AppendKey appends everything but the row's own id: equal keys are equal ranges.
+// AppendKey appends all columns except the row's id to key: rows with equal keys have equal ranges.
 func (r *Raw) AppendKey(key []byte) []byte {
 	for i, column := range r {
 		switch {
@@ -140,7 +140,7 @@ func (r *Raw) AppendKey(key []byte) []byte {
 	return key
 }
 
-// Read copies the columns.
+// Read returns a copy of the columns as a Range.
 func (r *Raw) Read() Range {
 	var read Range
 	read.id.Valid = r[0] != nil
@@ -153,7 +153,7 @@ func (r *Raw) Read() Range {
 		if into != nil && r[i] != nil {
 			n, err := strconv.ParseInt(string(r[i]), 10, 64)
 			*into = sql.NullInt64{Int64: n, Valid: true}
-			read.id.Valid = read.id.Valid && err == nil // a range that cannot be read decides nothing
+			read.id.Valid = read.id.Valid && err == nil // an invalid range is left out
 		}
 	}
 	for i, into := range []**string{6: &read.low, 7: &read.high, 8: &read.criticalLow, 9: &read.criticalHigh} {

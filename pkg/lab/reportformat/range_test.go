@@ -13,8 +13,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-// TestARangeIsReadAlikeByBothWays: by columns, and raw with a key.
-func TestARangeIsReadAlikeByBothWays(t *testing.T) {
+// A range may be scanned into a Range, or into a Raw with a key.
+func TestRangeAndRawReadTheSameBand(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	if err := legacydb.Create(t.Context(), db); err != nil {
@@ -73,9 +73,9 @@ func TestARangeIsReadAlikeByBothWays(t *testing.T) {
 		keys[string(r.AppendKey(nil))] = true
 	})
 	if diff := cmp.Diff(columns, raws, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("bands (-Range +Raw):\n%s", diff)
 	}
 	if len(columns) != 5 || len(keys) != 5 || !columns[0].OK || columns[4].OK {
-		t.Fatalf("%d ranges, %d keys, %+v", len(columns), len(keys), columns)
+		t.Fatalf("ranges = %d, keys = %d, want 5 each, the first valid and the last not: %+v", len(columns), len(keys), columns)
 	}
 }

@@ -2,12 +2,13 @@ package userindex
 
 import "strconv"
 
-// step is by how many letters the beginnings of an identifier grow. A text is looked up among those of the next length:
-// they are few, however many identifiers begin with it, and an identifier has a fourth as many as letters.
+// step is the difference in length of an identifier's prefixes in the index. A text is looked up among the prefixes of
+// the next length. Those are few, however many identifiers start with the text, and an identifier has a quarter as many
+// prefixes as letters.
 const step = 4
 
-// BeginningForms returns the forms by which an identifier is found as one of a field that begins with a text: its first
-// 4, 8, and so on, letters, at last all of them, of the first MaxForm.
+// BeginningForms returns the forms under which an identifier is found by a prefix: its first 4, 8, and so on letters,
+// and at last all of them, of its first MaxForm letters.
 func BeginningForms(field, id string) []string {
 	letters := firstLetters(id)
 	var forms []string
@@ -17,7 +18,8 @@ func BeginningForms(field, id string) []string {
 	return forms
 }
 
-// BeginningForm returns what a form of each identifier of the field begins with that begins with text. "" has none.
+// BeginningForm returns a prefix of a form of every identifier of the field that starts with text. It is empty for an
+// empty text.
 func BeginningForm(field, text string) string {
 	letters := firstLetters(text)
 	if len(letters) == 0 {

@@ -2,10 +2,10 @@ package userindex
 
 import "reflect"
 
-// MaxShown is how many entries of each list a card holds at most, the newest.
+// MaxShown is the maximum length of each list of a card; the newest entries are kept.
 const MaxShown = 100
 
-// Card is what a search shows of a patient, as the index holds it.
+// Card is the part of a patient that a search returns, as stored in the index.
 type Card struct {
 	UserID                 int64    `json:"user_id"`
 	LabID                  int64    `json:"lab_id"`
@@ -33,7 +33,7 @@ type Card struct {
 	UpdatedAt              int64    `json:"updated_at"`
 }
 
-// CardFields are the names of what a card holds: fields of the document, as they are there.
+// CardFields lists the JSON names of the fields of Card, which are also fields of the document.
 var CardFields = cardFields()
 
 func cardFields() []string {

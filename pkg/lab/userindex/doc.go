@@ -1,54 +1,54 @@
-// Package userindex owns what the pipeline that writes the index of patients and the search that reads it must agree
-// on: the names of the fields that are made of a patient's name and numbers, and the forms that stand in them. A form
-// that one side made in another way than the other would be found by no one.
+// Package userindex defines what the writer and the reader of the patient index must agree on: the names of the fields
+// derived from a patient's name and numbers, and the forms stored in them. A form that only one side produces would
+// never match.
 //
-// The forms are made when a document is written, so that a search compares terms instead of trying spellings: names
-// joined with their neighbours, names with a letter left out, and identifiers without separators and leading zeros.
+// Forms are computed when a document is written, so that a search compares terms instead of trying variants: words
+// joined with their neighbours, words with one letter left out, and identifiers without separators and leading zeros.
 //
-// It refuses to rank: what a match is worth is the search's own.
+// Ranking is not part of this package.
 package userindex
 
 import "strconv"
 
-// Schema numbers the list of fields and the way in which they are analysed. A change asks for a new number, and for
-// `cdc rebuild` wherever the platform runs.
+// Schema is the version of the list of fields and of their analysis. A change requires a new number, and `cdc rebuild`
+// in every installation.
 const Schema = 6
 
-// OldSchema is the oldest schema that is still written and searched: the one of the live index, while one of Schema is
-// made beside it.
+// OldSchema is the oldest version that is still written and searched: that of the live index while an index of Schema
+// is being built.
 const OldSchema = 5
 
-// Reader is the alias by which searches find an index of a schema, and nothing when the live index is of another one.
-// It moves in the same step as the live alias, and is also the one to write by.
+// Reader returns the alias of an index of a schema. It points to nothing while the live index has another schema. It is
+// switched together with the live alias, and is used for writing too.
 func Reader(live string, schema int) string { return live + "_schema" + strconv.Itoa(schema) }
 
-// Families of fields in one, each as its members are: a text that may be any of them is compared once.
+// Combined fields, each with the analysis of its members. A text that may match any member is compared once.
 const (
-	Whole    = "identifiers"         // identifiers and addresses, whole or by their beginning
-	Segments = "identifier_segments" // identifiers of orders and samples by one of their parts
+	Whole    = "identifiers"         // identifiers and addresses, whole or by prefix
+	Segments = "identifier_segments" // identifiers of orders and samples, by their segments
 	Phones   = "telephones"
-	// Compacted are the forms of Identifiers without their fields.
+	// Compacted has the forms of Identifiers without the fields' names.
 	Compacted = "compact_identifiers"
 )
 
-// Fields that hold forms.
+// Fields that contain forms.
 const (
-	Joined      = "full_name_joined"      // Names
-	Misspelled  = "full_name_deletions"   // Deletions of each word
-	Sounds      = "full_name_phonetic"    // phonetic.Codes of Latin
-	Identifiers = "identifier_forms"      // IdentifierForm of each field and form
-	Beginnings  = "identifier_beginnings" // BeginningForms of each field and identifier
+	Joined      = "full_name_joined"      // of Names
+	Misspelled  = "full_name_deletions"   // of Deletions of each word
+	Sounds      = "full_name_phonetic"    // of phonetic.Codes of Latin
+	Identifiers = "identifier_forms"      // of IdentifierForm of each field and form
+	Beginnings  = "identifier_beginnings" // of BeginningForms of each field and identifier
 )
 
-// What a search of one laboratory reads of each document beside the fields that it compares.
+// Fields that a search reads in addition to those that it compares.
 const (
-	// VisibleIn is the laboratory that may find the patient; nothing in the document of one who is deleted or gone. One
-	// term instead of two filters, and the only one: a document without it is found by no one.
+	// VisibleIn is the laboratory allowed to find the patient; absent for deleted patients, so they match no search. It
+	// replaces two filters and is the only one.
 	VisibleIn = "visible_in"
-	// Shown is the patient's Card as JSON, kept apart from the document: an answer reads what it shows, and nothing of
-	// the forms.
+	// Shown is the patient's Card as JSON. It is stored separately from the document, so that a response does not read the
+	// forms.
 	Shown = "card"
 )
 
-// MaxForm is the longest form in letters; the index cuts longer ones.
+// MaxForm is the maximum length of a form in letters; the index cuts longer ones.
 const MaxForm = 20

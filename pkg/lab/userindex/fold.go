@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold ignores case and, in Latin letters, diacritics, as the index does.
+// Fold removes case and, in Latin letters, diacritics, as the index does.
 func Fold(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' || r >= utf8.RuneSelf }) {
 		return s
@@ -28,7 +28,7 @@ func Fold(s string) string {
 	return out.String()
 }
 
-// base returns the Latin letter below the diacritics of r, else r.
+// base returns the Latin letter of r without diacritics, or r itself for other letters.
 func base(r rune) rune {
 	letter, _ := utf8.DecodeRuneInString(norm.NFKD.String(string(r)))
 	if letter < utf8.RuneSelf {
@@ -37,7 +37,7 @@ func base(r rune) rune {
 	return r
 }
 
-// latin are letters that Unicode does not take apart.
+// latin lists letters that do not decompose in Unicode.
 var latin = map[rune]string{
 	'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'ß': "ss", 'þ': "th", 'ı': "i", 'ħ': "h", 'ŋ': "n",
 	'‘': "'", '’': "'", '“': `"`, '”': `"`, '–': "-", '—': "-", '‐': "-",

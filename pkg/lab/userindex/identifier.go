@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-const minLast = 3 // characters of a last segment that is found alone
+const minLast = 3 // minimum length of a last segment that is found without the others
 
-// IdentifierForm is a form as the index holds it: under the field that it belongs to.
+// IdentifierForm returns a form as the index stores it: prefixed with the name of its field.
 func IdentifierForm(field, form string) string { return field + ":" + form }
 
-// Compact returns the ways in which an identifier is written without what separates its parts: with and without leading
-// zeros. Nil when nothing is left.
+// Compact returns the forms of an identifier without separators: with and, if different, without leading zeros. It is
+// nil if the identifier has no letters or digits.
 func Compact(id string) []string {
 	parts := runs(id)
 	whole := strings.Join(parts, "")
@@ -28,7 +28,7 @@ func Compact(id string) []string {
 	return []string{whole}
 }
 
-// Compacts returns the forms of an identifier and those of its last segment.
+// Compacts returns the forms of an identifier and those of its last segment, sorted.
 func Compacts(id string) []string {
 	forms := Compact(id)
 	segments := strings.FieldsFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -39,7 +39,7 @@ func Compacts(id string) []string {
 	return slices.Compact(forms)
 }
 
-// runs returns the runs of letters and of digits, in capitals.
+// runs returns the runs of letters and of digits, in upper case.
 func runs(id string) []string {
 	const separator, letter, digit = 0, 1, 2
 	capitals := strings.ToUpper(id)

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	maxWords     = 8 // of a name, of which forms are made
+	maxWords     = 8 // words of a name from which forms are made
 	maxRun       = 3 // neighbouring words that are joined
-	minDeletions = 4 // letters of a word that may have an error
+	minDeletions = 4 // minimum length of a word that is found with an error
 )
 
-// Words returns the words of a name in Latin letters, without case and diacritics. Whatever is neither letter nor digit
-// separates, an apostrophe and a hyphen too: D'Souza is written in three ways.
+// Words returns the words of a name in Latin letters, without case and diacritics. Anything other than letters and
+// digits separates words, including apostrophes and hyphens: D'Souza is written in three ways.
 func Words(name string) []string {
 	folded := strings.Map(func(r rune) rune {
 		switch {
@@ -29,8 +29,8 @@ func Words(name string) []string {
 	return strings.Fields(folded)
 }
 
-// Names returns by which forms a name is found whatever stands between its words: the words, neighbours joined in both
-// orders, and the first letters.
+// Names returns the forms of a name that match regardless of separators between its words: the words, neighbours joined
+// in both orders, and the initials. They are sorted.
 func Names(name string) []string {
 	words := Words(name)
 	words = words[:min(len(words), maxWords)]
@@ -58,7 +58,7 @@ func initials(words []string) string {
 	return letters.String()
 }
 
-// Joins returns the ways to read words as a name whose words were taken apart: as they are, and with a run of
+// Joins returns the alternatives to read words as a name that was split too often: unchanged, and with each run of
 // neighbours joined.
 func Joins(words []string) [][]string {
 	ways := [][]string{words}
@@ -73,9 +73,8 @@ func Joins(words []string) [][]string {
 	return ways
 }
 
-// Deletions returns word and what is left of it without any one of its letters; nil for a word that is too short to
-// have an error. Two words that differ by a letter that is wrong, missing, added or exchanged with its neighbour share
-// one of them.
+// Deletions returns word and its variants with one letter removed; it is nil for words that are too short or too long,
+// or contain digits. Two words that differ by one wrong, missing, added or transposed letter share a variant.
 func Deletions(word string) []string {
 	letters := []rune(word)
 	if len(letters) < minDeletions || len(letters) > MaxForm || strings.ContainsFunc(word, unicode.IsDigit) {
@@ -89,7 +88,7 @@ func Deletions(word string) []string {
 	return slices.Compact(all)
 }
 
-// Misspellings returns the deletions of each word of a name, and its short words as they are.
+// Misspellings returns the deletions of each word of a name, and its words of three letters unchanged.
 func Misspellings(name string) []string {
 	var all []string
 	words := Words(name)

@@ -2,7 +2,7 @@ package userindex
 
 import "strings"
 
-// The scripts of India stand in Unicode in blocks of 128 characters that have the same letter at the same place.
+// Unicode has the Indian scripts in blocks of 128 characters with the same letter at the same offset.
 const (
 	firstBlock = 0x0900 // Devanagari
 	lastBlock  = 0x0d7f // Malayalam
@@ -11,12 +11,12 @@ const (
 	telugu     = 0x0c00
 )
 
-// consonants from the place 0x15, after ISO 15919 without diacritics.
+// consonants from offset 0x15, after ISO 15919 without diacritics.
 var consonants = strings.Fields(
 	"k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l zh v sh sh s h",
 )
 
-// independent vowels from the place 0x05, signs of vowels from 0x3e.
+// vowels are the independent vowels from offset 0x05, signs the vowel signs from offset 0x3e.
 var (
 	vowels = strings.Fields("a a i i u u ri li e e e ai o o o au")
 	signs  = strings.Fields("a i i u u ri ri e e e ai o o o au")
@@ -29,7 +29,7 @@ const (
 	nukta, virama                 = 0x3c, 0x4d
 )
 
-// others are letters of one block.
+// others lists letters that only one block has.
 var others = map[rune]string{
 	0x0950: "om",
 	0x09ce: "t",
@@ -52,8 +52,8 @@ var others = map[rune]string{
 	0x0d7f: "k",
 }
 
-// Latin writes the scripts of India in Latin letters, as names are usually written; other text stays as it is. The a
-// that a consonant carries is not written at the end of a word in the north, where no one says it.
+// Latin transliterates Indian scripts into Latin letters, as names are usually written; other text is unchanged. In
+// northern scripts the inherent a of a consonant is omitted at the end of a word, where it is not pronounced.
 func Latin(text string) string {
 	if !strings.ContainsFunc(text, indian) {
 		return text
@@ -74,49 +74,49 @@ func Latin(text string) string {
 			continue
 		}
 		script = r - r%blockSize
-		place := r % blockSize
+		offset := r % blockSize
 		switch {
-		case place >= firstConsonant && place <= lastConsonant:
+		case offset >= firstConsonant && offset <= lastConsonant:
 			end(true)
-			out.WriteString(consonant(script, place))
+			out.WriteString(consonant(script, offset))
 			inherent = true
-		case place >= firstSign && place <= lastSign:
+		case offset >= firstSign && offset <= lastSign:
 			inherent = false
-			out.WriteString(signs[place-firstSign])
-		case place == virama:
+			out.WriteString(signs[offset-firstSign])
+		case offset == virama:
 			inherent = false
-		case place == nukta:
+		case offset == nukta:
 		default:
 			end(true)
-			out.WriteString(other(r, place))
+			out.WriteString(other(r, offset))
 		}
 	}
 	end(false)
 	return nasals.Replace(out.String())
 }
 
-// nasals: the sign of a nasal stands for the one that the next letter asks for.
+// nasals adapts the nasal sign to the next letter.
 var nasals = strings.NewReplacer("np", "mp", "nb", "mb")
 
-func consonant(script, place rune) string {
-	if letter := consonants[place-firstConsonant]; script != tamil || letter != "ch" {
+func consonant(script, offset rune) string {
+	if letter := consonants[offset-firstConsonant]; script != tamil || letter != "ch" {
 		return letter
 	}
 	return "s"
 }
 
-func other(r, place rune) string {
+func other(r, offset rune) string {
 	switch {
 	case others[r] != "":
 		return others[r]
-	case place >= firstVowel && place <= lastVowel:
-		return vowels[place-firstVowel]
-	case place == 1 || place == 2:
+	case offset >= firstVowel && offset <= lastVowel:
+		return vowels[offset-firstVowel]
+	case offset == 1 || offset == 2:
 		return "n"
-	case place == 3:
+	case offset == 3:
 		return "h"
-	case place >= 0x66 && place <= 0x6f:
-		return string('0' + place - 0x66)
+	case offset >= 0x66 && offset <= 0x6f:
+		return string('0' + offset - 0x66)
 	}
 	return ""
 }

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Person is what a text says about a person beside the name.
+// Person holds what a text states about a person besides the name.
 type Person struct {
-	Name   string   // what is left
-	Titles []string // every way to write each title and relation that the text has
+	Name   string   // the text without titles, relations, sex and age
+	Titles []string // all variants of each title and relation in the text
 	Female bool
 	Male   bool
-	Age    int // in years, 0 when unknown
+	Age    int // in years; 0 if unknown
 }
 
-// Said reports whether the text says anything beside the name.
-func (p *Person) Said() bool { return len(p.Titles) > 0 || p.Female || p.Male || p.Age > 0 }
+// HasDetails reports whether the text states anything besides the name.
+func (p *Person) HasDetails() bool { return len(p.Titles) > 0 || p.Female || p.Male || p.Age > 0 }
 
-// titles are groups of one meaning. The first letter says the sex that it tells: f, m or -.
+// titles groups variants of one title. The first letter is the implied sex: f, m, or - for none.
 var titles = groups(
 	"m mr mister shri",
 	"f mrs smt shrimati srimati",
@@ -45,8 +45,8 @@ func groups(lines ...string) [][]string {
 
 const oldest = 120
 
-// Describe takes titles, relations, words of sex and of age out of a text. A text of nothing else is a name: Baby and
-// Kumari are names as well.
+// Describe removes titles, relations, and words for sex and age from a text. A text without other words is a name,
+// because Baby and Kumari are names as well.
 func Describe(text string) Person {
 	var p Person
 	var name []string

@@ -18,24 +18,24 @@ func TestWordsOfNames(t *testing.T) {
 		"": nil, "Maria D'Souza-Pinto": {"maria", "d", "souza", "pinto"}, "K.J. José": {"k", "j", "jose"}, "राहुल शर्मा": {"rahul", "sharma"}, "王小明": {"王小明"},
 	} {
 		if diff := cmp.Diff(want, userindex.Words(name), cmp.Transformer("none", func(s []string) string { return strings.Join(s, "|") })); diff != "" {
-			t.Errorf("%q: %s", name, diff)
+			t.Errorf("Words(%q) (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-func TestNamesInTheScriptsOfIndiaAreWrittenInLatinLetters(t *testing.T) {
+func TestLatinTransliteratesIndianScripts(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
 		"राहुल": "rahul", "शर्मा": "sharma", "आकांक्षा राय": "akanksha ray", "தாமரை செல்வி": "tamarai selvi", "பொன்னம்மாள்": "ponnammal",
 		"దుర్గాభవాని": "durgabhavani", "ಕೆಂಪೇಗೌಡ": "kempegauda", "ਗੁਰਪ੍ਰੀਤ": "guraprit", "ইলা": "ila", "Rahul": "Rahul", "राम १२": "ram 12",
 	} {
 		if got := userindex.Latin(script); got != want {
-			t.Errorf("%q is %q, want %q", script, got, want)
+			t.Errorf("Latin(%q) = %q, want %q", script, got, want)
 		}
 	}
 }
 
-func TestANameIsFoundWhateverStandsBetweenItsWords(t *testing.T) {
+func TestNamesMatchRegardlessOfSeparators(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"K. J. Chackochan": {"kj chackochan", "chackochan kj", "k j chackochan", "kjchackochan", "chackochank"}, "Maria D'Souza": {"dsouza", "d souza", "mariadsouza", "maria dsouza"},
@@ -48,13 +48,13 @@ func TestANameIsFoundWhateverStandsBetweenItsWords(t *testing.T) {
 					return !slices.ContainsFunc(forms, func(form string) bool { return strings.HasPrefix(form, w) })
 				})
 			}) {
-				t.Errorf("%q does not find %q by %q", text, name, forms)
+				t.Errorf("%q does not match %q, whose forms are %q", text, name, forms)
 			}
 		}
 	}
 }
 
-func TestIdentifiersAreOneWhateverSeparatesThem(t *testing.T) {
+func TestIdentifiersMatchRegardlessOfSeparators(t *testing.T) {
 	t.Parallel()
 	for id, texts := range map[string][]string{
 		"CHN-2026-000731": {"CHN2026000731", "chn 2026 731", "chn/2026/000731", "731", "000731"}, "P-000812": {"P812", "p 812", "000812"},
@@ -63,13 +63,13 @@ func TestIdentifiersAreOneWhateverSeparatesThem(t *testing.T) {
 		forms := userindex.Compacts(id)
 		for _, text := range texts {
 			if !slices.ContainsFunc(userindex.Compact(text), func(f string) bool { return slices.Contains(forms, f) }) {
-				t.Errorf("%q does not find %q by %q", text, id, forms)
+				t.Errorf("%q does not match %q, whose forms are %q", text, id, forms)
 			}
 		}
 	}
 }
 
-func TestTitlesRelationsSexAndAgeAreNoNames(t *testing.T) {
+func TestDescribe(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]userindex.Person{
 		"Mr Rahul":         {Name: "rahul", Male: true, Titles: []string{"mr", "mister", "shri"}},
@@ -82,17 +82,17 @@ func TestTitlesRelationsSexAndAgeAreNoNames(t *testing.T) {
 		"rahul 9876543210": {Name: "rahul 9876543210"},
 	} {
 		if diff := cmp.Diff(want, userindex.Describe(text)); diff != "" {
-			t.Errorf("%q: %s", text, diff)
+			t.Errorf("Describe(%q) (-want +got):\n%s", text, diff)
 		}
 	}
 }
 
-// Every error of one letter, the first one too, leaves a form that both spellings have.
-func TestAWordWithAnErrorSharesAFormWithTheRightOne(t *testing.T) {
+// A word with one wrong letter, even the first, shares a form with the correct word.
+func TestMisspelledWordSharesAFormWithTheCorrectOne(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
 		word := []rune(rapid.StringMatching(`[a-z]{5,15}`).Draw(t, "word"))
-		i := rapid.IntRange(0, len(word)-2).Draw(t, "place")
+		i := rapid.IntRange(0, len(word)-2).Draw(t, "position")
 		letter := rapid.RuneFrom([]rune("abcxyz")).Draw(t, "letter")
 		wrong := map[string][]rune{
 			"another": slices.Concat(word[:i], []rune{letter}, word[i+1:]), "missing": slices.Concat(word[:i], word[i+1:]),
@@ -101,35 +101,35 @@ func TestAWordWithAnErrorSharesAFormWithTheRightOne(t *testing.T) {
 		right := userindex.Deletions(string(word))
 		for error, w := range wrong {
 			if !slices.ContainsFunc(userindex.Deletions(string(w)), func(f string) bool { return slices.Contains(right, f) }) {
-				t.Errorf("%s: %q and %q share no form", error, string(word), string(w))
+				t.Errorf("%s letter: %q and %q share no form, want one", error, string(word), string(w))
 			}
 		}
 	})
 }
 
-func TestAnIdentifierIsFoundByEachOfItsBeginningsAndByNothingElse(t *testing.T) {
+func TestIdentifierMatchesItsPrefixesOnly(t *testing.T) {
 	t.Parallel()
 	if diff := cmp.Diff([]string{"order_numbers:4:ord-", "order_numbers:8:ord-1002", "order_numbers:12:ord-1002-1"}, userindex.BeginningForms("order_numbers", "ORD-1002-1")); diff != "" {
-		t.Error(diff)
+		t.Errorf("BeginningForms (-want +got):\n%s", diff)
 	}
 	text := rapid.StringOfN(rapid.RuneFrom([]rune("aA1-ßé:")), 0, 24, -1)
 	property.Check(t, func(t *rapid.T) {
-		id, asked := text.Draw(t, "id"), text.Draw(t, "asked")
-		if rapid.Bool().Draw(t, "the beginning of it") {
-			asked = string([]rune(id)[:rapid.IntRange(0, len([]rune(id))).Draw(t, "letters")])
+		id, query := text.Draw(t, "id"), text.Draw(t, "query")
+		if rapid.Bool().Draw(t, "prefix of the id") {
+			query = string([]rune(id)[:rapid.IntRange(0, len([]rune(id))).Draw(t, "letters")])
 		}
-		form := userindex.BeginningForm("bill_ids", asked)
-		if asked == "" {
+		form := userindex.BeginningForm("bill_ids", query)
+		if query == "" {
 			if form != "" {
-				t.Fatalf("nothing begins with %q", form)
+				t.Fatalf("BeginningForm of an empty text = %q, want none", form)
 			}
 			return
 		}
-		cut := []rune(userindex.Fold(asked))
+		cut := []rune(userindex.Fold(query))
 		want := strings.HasPrefix(userindex.Fold(id), string(cut[:min(len(cut), userindex.MaxForm)]))
 		got := slices.ContainsFunc(userindex.BeginningForms("bill_ids", id), func(f string) bool { return strings.HasPrefix(f, form) })
 		if got != want {
-			t.Fatalf("%q is found by %q: %v", id, asked, got)
+			t.Fatalf("%q matches %q: %v, want %v", id, query, got, want)
 		}
 	})
 }

@@ -50,7 +50,7 @@ const (
 // be read are undecided: they do not qualify, and they are no sign of health either.
 func (f Format) judge(p clinical.Patient, value clinical.Value) verdict {
 	if f.Condition == Custom {
-		return verdictOf(f.Custom.Judge(value))
+		return verdictOf(f.Custom.Classify(value))
 	}
 	band, ok := clinical.Select(f.Bands, p)
 	if !ok {

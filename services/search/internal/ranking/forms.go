@@ -54,7 +54,7 @@ func joinedWays(words []string) Query {
 func described(t text, f search.Field) []clause {
 	person := userindex.Describe(t.whole)
 	words := userindex.Words(person.Name)
-	if !person.Said() || len(words) == 0 || len(words) > maxWords {
+	if !person.HasDetails() || len(words) == 0 || len(words) > maxWords {
 		return nil
 	}
 	c := clause{tier: tierPerson, field: f, found: joinedWays(words)}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Person holds what a text states about a person besides the name.
+// Person holds what a text states about a person in addition to the name.
 type Person struct {
 	Name   string   // the text without titles, relations, sex and age
 	Titles []string // all variants of each title and relation in the text
@@ -15,7 +15,7 @@ type Person struct {
 	Age    int // in years; 0 if unknown
 }
 
-// HasDetails reports whether the text states anything besides the name.
+// HasDetails reports whether the text states anything in addition to the name.
 func (p *Person) HasDetails() bool { return len(p.Titles) > 0 || p.Female || p.Male || p.Age > 0 }
 
 // titles groups variants of one title. The first letter is the implied sex: f, m, or - for none.

@@ -11,22 +11,22 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Codec is the labjson marshaler of grpc-gateway; wrap it in runtime.HTTPBodyMarshaler. Apart from messages it
-// takes what generated handlers pass for `body: "field"` and `response_body: "field"`: lists of messages,
-// pointers to messages, scalars, lists of scalars. The zero value is ready.
+// Codec is the labjson marshaler for grpc-gateway; wrap it in runtime.HTTPBodyMarshaler. It supports messages and the
+// values that generated handlers use for `body: "field"` and `response_body: "field"`: lists of messages, pointers to
+// messages, scalars and lists of scalars. The zero value is ready to use and safe for concurrent use.
 type Codec struct{}
 
 var _ runtime.Marshaler = Codec{}
 
-// ContentType is application/json for every value.
+// ContentType returns application/json for every value.
 func (Codec) ContentType(any) string { return "application/json" }
 
-// Marshal returns the JSON of a message or of a bare field value.
+// Marshal returns the JSON of a message or of a field's value.
 func (Codec) Marshal(v any) ([]byte, error) {
 	return appendBare(make([]byte, 0, firstBuffer), reflect.ValueOf(v))
 }
 
-// Unmarshal reads data into the message or field that v points to.
+// Unmarshal decodes data into the message or field that v points to.
 func (Codec) Unmarshal(data []byte, v any) error {
 	if m, ok := v.(proto.Message); ok {
 		return Unmarshal(data, m)
@@ -39,8 +39,8 @@ func (Codec) Unmarshal(data []byte, v any) error {
 	return d.document(func() error { return d.bare(target.Elem()) })
 }
 
-// NewDecoder returns a decoder that reads the whole body as one value: an empty body is io.EOF, which the
-// generated handlers take as "no body".
+// NewDecoder returns a decoder that reads the whole body as one value. An empty body is io.EOF, which generated
+// handlers treat as "no body".
 func (c Codec) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		data, err := io.ReadAll(r)
@@ -54,7 +54,7 @@ func (c Codec) NewDecoder(r io.Reader) runtime.Decoder {
 	})
 }
 
-// NewEncoder returns an encoder that writes each value and a line feed.
+// NewEncoder returns an encoder that writes each value followed by a line feed.
 func (c Codec) NewEncoder(w io.Writer) runtime.Encoder {
 	return runtime.EncoderFunc(func(v any) error {
 		data, err := c.Marshal(v)
@@ -93,7 +93,7 @@ func appendBare(b []byte, v reflect.Value) ([]byte, error) {
 		return appendFloat(b, v.Float(), v.Type().Bits())
 	case reflect.Map:
 		return appendBareMap(b, v)
-	default: // bool, and what the gateway's own code sends: small structs
+	default: // bool, and the small structs of the gateway's own code
 		text, err := json.Marshal(v.Interface())
 		return append(b, text...), err
 	}

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// appendBareMap writes maps with text keys: server streams wrap each message as {"result": …}.
+// appendBareMap appends a map with text keys: server streams wrap each message in {"result": …}.
 func appendBareMap(b []byte, v reflect.Value) ([]byte, error) {
 	names := v.MapKeys()
 	slices.SortFunc(names, func(x, y reflect.Value) int { return strings.Compare(x.String(), y.String()) })
@@ -30,7 +30,7 @@ func appendBareMap(b []byte, v reflect.Value) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// bare reads one value into a field of a generated request. null leaves the field as it is.
+// bare decodes one value into a field of a generated request; null leaves the field unchanged.
 func (d *decoder) bare(v reflect.Value) error {
 	if ok, err := d.null(); ok {
 		return err

@@ -20,7 +20,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// queue answers Enqueue and keeps what arrived.
+// queue is a client that keeps the request of Enqueue.
 type queue struct {
 	taskqueuev1.TaskQueueServiceClient
 	got *taskqueuev1.EnqueueRequest
@@ -43,29 +43,29 @@ func post(t *testing.T, q *queue, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestAGeneratedHandlerReadsATopLevelListAndWritesTheAnswer(t *testing.T) {
+func TestGeneratedHandlerDecodesAListAndEncodesTheResponse(t *testing.T) {
 	t.Parallel()
 	q := &queue{}
 	w := post(t, q, `[{"task":4,"task_type":"2","data":{"url": "http://x", "args":{"n":1.0}},"retry":3,"log_tag":null}]`)
 	if w.Code != http.StatusOK || w.Body.String() != `{"code":200,"job_ids":["j1"]}` {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("response = %d %s, want 200 with job_ids", w.Code, w.Body)
 	}
 	want := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{
 		Task: 4, TaskType: 2, Retry: proto.Int32(3), Data: &typev1.RawJSON{Json: []byte(`{"url": "http://x", "args":{"n":1.0}}`)}}}}
 	if diff := cmp.Diff(want, q.got, protocmp.Transform()); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("request (-want +got):\n%s", diff)
 	}
 }
 
-func TestAnEmptyBodyIsAnEmptyList(t *testing.T) {
+func TestEmptyBodyIsAnEmptyList(t *testing.T) {
 	t.Parallel()
 	q := &queue{}
 	if w := post(t, q, " \n"); w.Code != http.StatusOK || len(q.got.GetTasks()) != 0 {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("response = %d %s, want 200 for an empty list", w.Code, w.Body)
 	}
 }
 
-func TestAWrongElementIsNamedInTheAnswer(t *testing.T) {
+func TestWrongElementIsNamedInTheResponse(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		`[{"task":1},{"task":"x"}]`: "[1].task must be an integer",
@@ -74,12 +74,12 @@ func TestAWrongElementIsNamedInTheAnswer(t *testing.T) {
 	} {
 		w := post(t, &queue{}, body)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+			t.Errorf("%s: response = %d %s, want 400 with %q", body, w.Code, w.Body, want)
 		}
 	}
 }
 
-func TestBareFieldsOfEveryKindGoBothWays(t *testing.T) {
+func TestFieldsOfEveryKindAreDecodedAndEncoded(t *testing.T) {
 	t.Parallel()
 	var (
 		text  string
@@ -105,41 +105,41 @@ func TestBareFieldsOfEveryKindGoBothWays(t *testing.T) {
 		{&data, `"AQI"`, `"AQI="`}, {&opt, `5`, `5`}, {&raw, `{"a": 1}`, `{"a": 1}`}, {&tasks, `[]`, `[]`},
 	} {
 		if err := (labjson.Codec{}).Unmarshal([]byte(c.in), c.target); err != nil {
-			t.Errorf("%s: %v", c.in, err)
+			t.Errorf("Unmarshal(%s): %v", c.in, err)
 			continue
 		}
 		if got, err := (labjson.Codec{}).Marshal(c.target); err != nil || string(got) != c.want {
-			t.Errorf("%s: got %s (%v)", c.in, got, err)
+			t.Errorf("%s encoded again = %s, error %v, want %s", c.in, got, err, c.want)
 		}
 	}
 }
 
-func TestBareValuesRefuseTheWrongType(t *testing.T) {
+func TestFieldsOfTheWrongTypeAreRefused(t *testing.T) {
 	t.Parallel()
 	var n uint32
 	for in, target := range map[string]any{`-1`: &n, `"x"`: &n, `[]`: &n, `{}`: &n, `{"a":1}`: n} {
 		if err := (labjson.Codec{}).Unmarshal([]byte(in), target); err == nil {
-			t.Errorf("%s into %T was accepted", in, target)
+			t.Errorf("Unmarshal(%s) into %T succeeded, want an error", in, target)
 		}
 	}
 }
 
-func TestStreamsAndForeignValuesEncode(t *testing.T) {
+func TestStreamMessagesAreEncoded(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	err := labjson.Codec{}.NewEncoder(&out).Encode(map[string]any{"result": &taskqueuev1.RetryTarget{JobId: "j"}, "n": nil})
 	if err != nil || out.String() != `{"n":null,"result":{"job_id":"j"}}`+"\n" {
-		t.Fatalf("%q %v", out.String(), err)
+		t.Fatalf("encoded = %q, error %v, want the wrapped message and a line feed", out.String(), err)
 	}
 }
 
-func TestAReaderThatFailsKeepsItsError(t *testing.T) {
+func TestDecoderReturnsTheErrorOfItsReader(t *testing.T) {
 	t.Parallel()
 	limit := &http.MaxBytesError{Limit: 1}
 	err := labjson.Codec{}.NewDecoder(io.MultiReader(strings.NewReader("{"), broken{limit})).Decode(&taskqueuev1.Task{})
 	var got *http.MaxBytesError
 	if !errors.As(err, &got) {
-		t.Fatalf("error = %v", err)
+		t.Fatalf("error = %v, want the reader's MaxBytesError", err)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Unmarshal replaces m with what the JSON text says. It returns *SyntaxError, *TypeError or, for a message with
+// Unmarshal replaces m by the message in the JSON text. Errors are *SyntaxError, *TypeError or, for a message with
 // option lab.type.v1.strict, *UnknownFieldsError; after an error the content of m is undefined.
 func Unmarshal(data []byte, m proto.Message) error {
 	unknown, err := UnmarshalReport(data, m)
@@ -18,8 +18,8 @@ func Unmarshal(data []byte, m proto.Message) error {
 	return nil
 }
 
-// UnmarshalReport is Unmarshal that never refuses unknown names: it returns those of the top level in the order
-// they were sent, and the caller decides.
+// UnmarshalReport is Unmarshal that accepts unknown names: it returns those of the top level in the order of the text,
+// and leaves the decision to the caller.
 func UnmarshalReport(data []byte, m proto.Message) (unknown []string, err error) {
 	proto.Reset(m)
 	d := decoder{data: data}
@@ -34,10 +34,10 @@ func UnmarshalReport(data []byte, m proto.Message) (unknown []string, err error)
 	return unknown, err
 }
 
-// members tracks what was seen of one object: fields by position, unknown names as text.
+// members records the names seen in one object: fields by position, unknown names as text.
 type members struct {
 	known   [4]uint64
-	more    map[int]struct{} // positions from 256 on
+	more    map[int]struct{} // positions above 255
 	unknown keys
 }
 
@@ -59,7 +59,7 @@ func (s *members) add(number int) bool {
 	return true
 }
 
-// message reads an object into m. Names that it does not have are appended to unknown unless that is nil.
+// message decodes an object into m. Unknown names are appended to unknown unless it is nil.
 func (d *decoder) message(t *table, m protoreflect.Message, unknown *[]string) error {
 	if d.peek() != '{' {
 		return d.unexpected("must be an object")
@@ -92,7 +92,7 @@ func (d *decoder) message(t *table, m protoreflect.Message, unknown *[]string) e
 	return d.take(m, wire)
 }
 
-// find looks at position next first: most senders keep the documented order.
+// find tries the field at position next first, because most senders use the documented order.
 func (t *table) find(name []byte, next int) *field {
 	if next < len(t.fields) && t.fields[next].name == string(name) {
 		return t.fields[next]
@@ -126,7 +126,7 @@ func (d *decoder) known(m protoreflect.Message, f *field, seen *members) error {
 	return nil
 }
 
-// keepsNull tells the fields for which null is a value and not "unset".
+// keepsNull reports whether null is a value of the field, as opposed to "unset".
 func (f *field) keepsNull() bool {
 	if f.list || f.isMap {
 		return false
@@ -170,7 +170,7 @@ func (d *decoder) list(f *field, l protoreflect.List) error {
 	return d.array(func(i int) error { return at(d.element(f, l), i) })
 }
 
-// at is inElement that lets nil pass.
+// at is inElement that returns nil for nil.
 func at(err error, index int) error {
 	if err == nil {
 		return nil
@@ -193,7 +193,7 @@ func (d *decoder) element(f *field, l protoreflect.List) error {
 	return nil
 }
 
-// takesNull tells the types that have a place for null inside a list or map.
+// takesNull reports whether the type can represent null in a list or map.
 func (t *table) takesNull() bool { return t.form == formAnyValue || t.form == formRaw }
 
 func (d *decoder) mapping(f *field, m protoreflect.Map) error {
@@ -236,7 +236,7 @@ func (d *decoder) mapValue(f *field, m protoreflect.Map, k protoreflect.MapKey) 
 	return nil
 }
 
-// unexpected reads the value that stands in a wrong place: bad JSON is reported as such, else the mismatch.
+// unexpected skips a value of the wrong type. It returns a SyntaxError for invalid JSON, otherwise the mismatch.
 func (d *decoder) unexpected(problem string) error {
 	if err := d.skip(); err != nil {
 		return err

@@ -43,7 +43,7 @@ func (d *decoder) scalar(f *field) (protoreflect.Value, error) {
 		return protoreflect.ValueOfFloat32(float32(v)), err
 	case protoreflect.EnumKind:
 		return d.enum(f.fd.Enum())
-	default: // bytes: messages are not scalars
+	default: // bytes; messages are not scalars
 		data, err := d.base64()
 		return protoreflect.ValueOfBytes(data), err
 	}
@@ -61,7 +61,7 @@ func (d *decoder) stringValue() (string, error) {
 	return string(s), err
 }
 
-// flagValue reads a flag in any of its documented spellings.
+// flagValue decodes a flag in any of its documented forms.
 func (d *decoder) flagValue() (bool, error) {
 	const problem = "must be true or false"
 	var word []byte
@@ -99,7 +99,7 @@ func (d *decoder) flagInt() (protoreflect.Value, error) {
 	return protoreflect.ValueOfInt32(0), err
 }
 
-// numeral reads a number, or a text that holds exactly one number.
+// numeral reads a number, or a text that contains exactly one number.
 func (d *decoder) numeral(problem string) ([]byte, error) {
 	switch c := d.peek(); {
 	case c == '-' || c-'0' <= 9:
@@ -141,7 +141,7 @@ func (d *decoder) float(bits int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// ParseFloat keeps no reference to its text: the copy that string(lit) would make is saved.
+	// ParseFloat keeps no reference to its text, so the copy of string(lit) is avoided.
 	v, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(lit), len(lit)), bits)
 	if err != nil {
 		return 0, mismatch("is a number that is too large")

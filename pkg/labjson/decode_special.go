@@ -17,7 +17,7 @@ func (d *decoder) special(t *table, m protoreflect.Message) error {
 	}
 }
 
-// raw copies the bytes of one value as they stand; null leaves the message empty.
+// raw copies the bytes of one value unchanged; null leaves the message empty.
 func (d *decoder) raw(t *table, m protoreflect.Message) error {
 	if ok, err := d.null(); ok {
 		return err
@@ -40,7 +40,8 @@ func (d *decoder) wrapper(t *table, m protoreflect.Message) error {
 	return nil
 }
 
-// foreign leaves a value that is strict JSON to protojson; its own error texts are not for people.
+// foreign decodes a value with protojson after checking that it is strict JSON. protojson's error texts are not meant
+// for users and are replaced.
 func (d *decoder) foreign(t *table, m protoreflect.Message) error {
 	start := d.pos
 	if err := d.skip(); err != nil {

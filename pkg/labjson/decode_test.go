@@ -15,7 +15,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-func TestDecodingFollowsTheDocumentedSpellings(t *testing.T) {
+func TestDecodingAcceptsTheDocumentedForms(t *testing.T) {
 	t.Parallel()
 	kind := every(t)
 	for in, want := range map[string]string{
@@ -50,16 +50,16 @@ func TestDecodingFollowsTheDocumentedSpellings(t *testing.T) {
 		`{"st":{"b":1,"a":[null]}}`:     `{"st":{"a":[null],"b":1}}`,
 		`{"va":null}`:                   `{"va":null}`,
 		`{"ts":"2026-01-02T03:04:05Z","du":"1.5s"}`: `{"ts":"2026-01-02T03:04:05Z","du":"1.500s"}`,
-		"\t{ \"nobody\" : [ { \"x\" : 1 } ] }\r\n":  `{}`,
+		"\t{ \"unknown\" : [ { \"x\" : 1 } ] }\r\n": `{}`,
 	} {
 		m := kind.New().Interface()
 		if err := labjson.Unmarshal([]byte(in), m); err != nil {
-			t.Errorf("%s: %v", in, err)
+			t.Errorf("Unmarshal(%s): %v", in, err)
 			continue
 		}
 		got, err := labjson.Marshal(m)
 		if err != nil {
-			t.Errorf("%s: encode: %v", in, err)
+			t.Errorf("%s: Marshal: %v", in, err)
 			continue
 		}
 		if diff := cmp.Diff(parse(t, []byte(want)), meaningful(parse(t, got), parse(t, []byte(want)))); diff != "" {
@@ -68,7 +68,7 @@ func TestDecodingFollowsTheDocumentedSpellings(t *testing.T) {
 	}
 }
 
-func TestDecodingRefusesWithASentenceAndThePath(t *testing.T) {
+func TestDecodingErrorsNameThePath(t *testing.T) {
 	t.Parallel()
 	kind := every(t)
 	deep := strings.Repeat(`{"m":`, 100) + `{}` + strings.Repeat(`}`, 100)
@@ -120,16 +120,16 @@ func TestDecodingRefusesWithASentenceAndThePath(t *testing.T) {
 	} {
 		err := labjson.Unmarshal([]byte(in), kind.New().Interface())
 		if err == nil {
-			t.Errorf("%s was accepted", in)
+			t.Errorf("Unmarshal(%s) succeeded, want an error", in)
 			continue
 		}
 		if err.Error() != want {
-			t.Errorf("%s: %q, want %q", in, err, want)
+			t.Errorf("Unmarshal(%s): error = %q, want %q", in, err, want)
 		}
 	}
 }
 
-func TestTheShortMessageNamesTheFieldAlone(t *testing.T) {
+func TestShortMessageNamesTheFieldOnly(t *testing.T) {
 	t.Parallel()
 	err := labjson.Unmarshal([]byte(`{"tasks":[{"retry":"many"}]}`), &taskqueuev1.EnqueueRequest{})
 	var wrong *labjson.TypeError
@@ -137,7 +137,7 @@ func TestTheShortMessageNamesTheFieldAlone(t *testing.T) {
 		t.Fatalf("error = %v, want a TypeError", err)
 	}
 	if wrong.Path != "tasks[0].retry" || wrong.Message() != "retry must be an integer" {
-		t.Fatalf("path %q, message %q", wrong.Path, wrong.Message())
+		t.Fatalf("path = %q, message = %q, want tasks[0].retry and the field's name only", wrong.Path, wrong.Message())
 	}
 }
 
@@ -149,39 +149,39 @@ func TestAHundredLevelsAreAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := string(m.GetData().GetJson()); got != `{"a":`+in+`}` {
-		t.Fatalf("data = %s", got)
+		t.Fatalf("data = %s, want it unchanged", got)
 	}
 }
 
-func TestUnknownTopLevelNamesAreReportedAndStrictMessagesRefuseThem(t *testing.T) {
+func TestUnknownNamesAreReportedAndRefusedByStrictMessages(t *testing.T) {
 	t.Parallel()
 	body := []byte(`{"type":"Manual","colour":1,"is_active":"true","size":{"type":2}}`)
 	m := &rerunv1.RequestRerunRequest{}
 	unknown, err := labjson.UnmarshalReport(body, m)
 	if err != nil || !cmp.Equal(unknown, []string{"colour", "size"}) {
-		t.Fatalf("unknown = %v, error %v", unknown, err)
+		t.Fatalf("unknown = %v, error %v, want colour and size", unknown, err)
 	}
 	want := &rerunv1.RequestRerunRequest{Type: proto.String("Manual"), IsActive: proto.Bool(true)}
 	if diff := cmp.Diff(want, m, protocmp.Transform()); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("message (-want +got):\n%s", diff)
 	}
 	err = labjson.Unmarshal(body, m)
 	var refused *labjson.UnknownFieldsError
 	if !errors.As(err, &refused) || err.Error() != "Invalid fields: colour, size" {
-		t.Fatalf("strict: %v", err)
+		t.Fatalf("Unmarshal of a strict message: error = %v, want both names", err)
 	}
-	if err := labjson.Unmarshal([]byte(`{"nobody":1}`), &rerunv1.ConfirmRerunRequest{}); err != nil {
-		t.Fatalf("a message without the option drops unknown names: %v", err)
+	if err := labjson.Unmarshal([]byte(`{"unknown":1}`), &rerunv1.ConfirmRerunRequest{}); err != nil {
+		t.Fatalf("Unmarshal of a message without the option: %v, want unknown names ignored", err)
 	}
 }
 
-func TestDecodingReplacesWhatWasThere(t *testing.T) {
+func TestDecodingReplacesTheMessage(t *testing.T) {
 	t.Parallel()
 	m := &taskqueuev1.Task{Task: 4, Data: &typev1.RawJSON{Json: []byte("1")}}
 	if err := labjson.Unmarshal([]byte(`{"task_type":2}`), m); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(&taskqueuev1.Task{TaskType: 2}, m, protocmp.Transform()); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("message (-want +got):\n%s", diff)
 	}
 }

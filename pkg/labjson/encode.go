@@ -10,15 +10,15 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-const firstBuffer = 512 // bytes: most bodies fit without growing
+const firstBuffer = 512 // bytes; enough for most bodies
 
-// Marshal returns the documented JSON of m, without whitespace and with fields in order of declaration.
-// It fails on integers beyond ±2^53, NaN, infinities, text that is not UTF-8 and invalid RawJSON.
+// Marshal returns the documented JSON of m, without whitespace and with the fields in the order of declaration. It
+// fails on integers beyond ±2^53, NaN, infinities, text that is not UTF-8, and invalid RawJSON.
 func Marshal(m proto.Message) ([]byte, error) {
 	return Append(make([]byte, 0, firstBuffer), m)
 }
 
-// Append adds the JSON of m to b. On an error the returned bytes are b with an unfinished tail.
+// Append appends the JSON of m to b. After an error the returned bytes are b with an incomplete end.
 func Append(b []byte, m proto.Message) ([]byte, error) {
 	if m == nil {
 		return b, errors.New("encode a nil message")

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxExact is the largest integer that every JSON reader keeps exactly: 2^53.
+// maxExact is 2^53, the largest integer that every JSON parser represents exactly.
 const maxExact = 1 << 53
 
 const hexDigits = "0123456789abcdef"
@@ -26,8 +26,8 @@ func appendUint64(b []byte, n uint64) ([]byte, error) {
 	return strconv.AppendUint(b, n, 10), nil
 }
 
-// appendFloat writes the shortest digits that read back as the same number; like ECMAScript it uses an exponent
-// only for very large and very small numbers.
+// appendFloat appends the shortest digits that parse to the same number. Like ECMAScript it uses an exponent only for
+// very large and very small numbers.
 func appendFloat(b []byte, v float64, bits int) ([]byte, error) {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return b, mismatch("is not a number")
@@ -38,7 +38,7 @@ func appendFloat(b []byte, v float64, bits int) ([]byte, error) {
 	}
 	b = strconv.AppendFloat(b, v, format, -1, bits)
 	if n := len(b); format == 'e' && n >= 4 && b[n-4] == 'e' && b[n-2] == '0' {
-		b[n-2] = b[n-1] // 1e-07 is 1e-7 everywhere else
+		b[n-2] = b[n-1] // Go writes 1e-07, other implementations 1e-7
 		b = b[:n-1]
 	}
 	return b, nil
@@ -62,7 +62,7 @@ func appendText(b []byte, s string) ([]byte, error) {
 	return appendString(b, s), nil
 }
 
-// plain reports whether s is ASCII that needs no escape.
+// plain reports whether s is ASCII without characters to escape.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
@@ -72,7 +72,7 @@ func plain(s string) bool {
 	return true
 }
 
-// appendString quotes s, which is valid UTF-8.
+// appendString quotes s, which must be valid UTF-8.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

@@ -42,7 +42,7 @@ func appendSpecial(b []byte, t *table, m protoreflect.Message) ([]byte, error) {
 	}
 }
 
-// appendRaw checks that raw is one JSON value, so that a bad one never breaks the body around it.
+// appendRaw checks that raw is one JSON value, so that an invalid one cannot break the surrounding body.
 func appendRaw(b, raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return append(b, "null"...), nil
@@ -54,7 +54,7 @@ func appendRaw(b, raw []byte) ([]byte, error) {
 	return append(b, raw...), nil
 }
 
-// concrete returns m as the generated type of like, copying when m is a dynamic message.
+// concrete returns m as the generated type of like; a dynamic message is copied.
 func concrete[T proto.Message](m protoreflect.Message, like T) (T, error) {
 	if typed, ok := m.Interface().(T); ok {
 		return typed, nil
@@ -121,7 +121,7 @@ func appendAny(b []byte, v *structpb.Value) ([]byte, error) {
 	}
 }
 
-// appendForeign takes protojson's text and removes the whitespace that it varies between builds.
+// appendForeign appends protojson's text without whitespace, which differs between builds.
 func appendForeign(b []byte, m protoreflect.Message) ([]byte, error) {
 	text, err := protojson.Marshal(m.Interface())
 	if err != nil {

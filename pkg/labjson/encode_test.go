@@ -47,12 +47,12 @@ func TestEncodingWritesTheDocumentedBody(t *testing.T) {
 	} {
 		got, err := labjson.Marshal(c.in)
 		if err != nil || string(got) != c.want {
-			t.Errorf("got  %s (%v)\nwant %s", got, err, c.want)
+			t.Errorf("Marshal = %s, error %v\nwant      %s", got, err, c.want)
 		}
 	}
 }
 
-func TestEncodingRefusesWhatJSONCannotCarry(t *testing.T) {
+func TestEncodingRefusesValuesThatJSONCannotRepresent(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		in   proto.Message
@@ -67,12 +67,12 @@ func TestEncodingRefusesWhatJSONCannotCarry(t *testing.T) {
 		{&taskqueuev1.DictionaryMapping{Data: &typev1.RawJSON{Json: []byte(`1}`)}}, "data is not valid JSON"},
 	} {
 		if _, err := labjson.Marshal(c.in); err == nil || err.Error() != c.want {
-			t.Errorf("%T: %v, want %q", c.in, err, c.want)
+			t.Errorf("Marshal of %T: error = %v, want %q", c.in, err, c.want)
 		}
 	}
 }
 
-// parse reads JSON with every number kept as text.
+// parse decodes JSON into a map.
 func parse(t testing.TB, text []byte) map[string]any {
 	t.Helper()
 	var v map[string]any
@@ -82,7 +82,7 @@ func parse(t testing.TB, text []byte) map[string]any {
 	return v
 }
 
-// meaningful drops from got, at every level, the names that want does not mention and that are unset or empty.
+// meaningful removes from got, at every level, unset or empty names that want does not contain.
 func meaningful(got, want map[string]any) map[string]any {
 	for name, v := range got {
 		mentioned, ok := want[name]

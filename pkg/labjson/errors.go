@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// SyntaxError says that the body is not the strict JSON that is accepted. Offset is the byte it was noticed at.
+// SyntaxError is returned for a body that is not strict JSON. Offset is the byte at which the error was detected.
 type SyntaxError struct {
 	Offset  int
 	Problem string // "is not valid JSON", "has the name \"key\" twice"
 }
 
-// Error returns the sentence for callers.
+// Error returns the message for callers.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("the body %s (at byte %d)", e.Problem, e.Offset)
 }
 
-// TypeError says that the value at Path cannot be what the interface documents. Path has the form
-// "tasks[0].retry" and is empty for the body itself.
+// TypeError is returned for a value of the wrong type. Path has the form "tasks[0].retry"; it is empty for the body
+// itself.
 type TypeError struct {
 	Path    string
 	Problem string // "must be an integer"
 }
 
-// Error returns the sentence for callers, with the whole path.
+// Error returns the message for callers, with the whole path.
 func (e *TypeError) Error() string {
 	if e.Path == "" {
 		return "the body " + e.Problem
@@ -32,7 +32,7 @@ func (e *TypeError) Error() string {
 	return e.Path + " " + e.Problem
 }
 
-// Message returns the sentence with the field's own name only: "retry must be an integer".
+// Message returns the message with only the field's own name: "retry must be an integer".
 func (e *TypeError) Message() string {
 	if e.Path == "" {
 		return e.Error()
@@ -40,21 +40,21 @@ func (e *TypeError) Message() string {
 	return e.Path[strings.LastIndexByte(e.Path, '.')+1:] + " " + e.Problem
 }
 
-// UnknownFieldsError lists the top-level names that a strict message does not have, in the order they were sent.
+// UnknownFieldsError lists the unknown top-level names of a strict message, in the order of the body.
 type UnknownFieldsError struct {
 	Names []string
 }
 
-// Error returns the sentence for callers.
+// Error returns the message for callers.
 func (e *UnknownFieldsError) Error() string {
 	return "Invalid fields: " + strings.Join(e.Names, ", ")
 }
 
 func mismatch(problem string) error { return &TypeError{Problem: problem} }
 
-// inField puts the name of the enclosing field before the path of a TypeError; other errors pass unchanged.
+// inField adds the name of the enclosing field to the path of a TypeError; other errors are returned unchanged.
 func inField(err error, name string) error {
-	e, ok := err.(*TypeError) //nolint:errorlint // made in this package and never wrapped
+	e, ok := err.(*TypeError) //nolint:errorlint // created in this package and never wrapped
 	if !ok {
 		return err
 	}
@@ -77,8 +77,8 @@ func inKey(err error, key string) error {
 	return inField(err, fmt.Sprintf("[%q]", key))
 }
 
-// Must says in the words of JSON what a value of a Go type has to be: "must be a list". Anyone who decodes with
-// encoding/json uses it, so that callers never read the names of Go types.
+// Must returns the expected JSON type for a Go type as part of a message, such as "must be a list". Code that decodes
+// with encoding/json uses it, so that callers never see the names of Go types.
 func Must(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

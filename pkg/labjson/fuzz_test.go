@@ -26,11 +26,11 @@ var seeds = []string{
 	`{"i":1e999999999999999999999}`, `{"i":0e99}`, `{"d":0.1e-400}`, `{"ri":null,"ms":null}`, `{"rm":[null]}`, `{"mi":{"1.0":1}}`, `{"mi":{"7":1}}`,
 }
 
-// ours matches texts in which a rule of ours differs from proto-JSON on purpose: flags in other spellings,
-// infinities, integers beyond 2^53, fields that only this codec reads, nested duplicates and deep nesting.
+// ours matches texts for which this codec differs from proto-JSON on purpose: other forms of flags, infinities,
+// integers beyond 2^53, fields that only this codec supports, nested duplicates and deep nesting.
 var ours = regexp.MustCompile(`raw|flag|quiet|NaN|Infinity|@|\\u|[0-9]{15}|[eE][+]?[0-9]{2}|[0-9.]{3}[eE]`)
 
-func FuzzTheDecoderAgreesWithProtoJSON(f *testing.F) {
+func FuzzDecoderAgreesWithProtoJSON(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
 	}
@@ -48,12 +48,12 @@ func FuzzTheDecoderAgreesWithProtoJSON(f *testing.F) {
 		wantErr := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, want)
 		switch {
 		case gotErr == nil && wantErr != nil:
-			if !flagSpelling(data) && !strings.Contains(wantErr.Error(), "invalid escape code") {
-				t.Fatalf("%s: accepted here, proto-JSON says %v", data, wantErr)
+			if !mayHaveFlagForm(data) && !strings.Contains(wantErr.Error(), "invalid escape code") {
+				t.Fatalf("%s: accepted, want an error as of proto-JSON: %v", data, wantErr)
 			}
 		case gotErr != nil && wantErr == nil:
-			if !stricter(gotErr) && json.Valid(data) { // proto-JSON takes "0e" for a number
-				t.Fatalf("%s: refused here (%v), proto-JSON accepts", data, gotErr)
+			if !stricter(gotErr) && json.Valid(data) { // proto-JSON accepts "0e" as a number
+				t.Fatalf("%s: error = %v, want it accepted as by proto-JSON", data, gotErr)
 			}
 		case gotErr == nil && !proto.Equal(got, want):
 			t.Fatalf("%s: values differ (-protojson +labjson):\n%s", data, cmp.Diff(want, got, protocmp.Transform()))
@@ -61,45 +61,45 @@ func FuzzTheDecoderAgreesWithProtoJSON(f *testing.F) {
 	})
 }
 
-// reencodes checks that what was accepted is written as valid JSON that reads back as the same value.
+// reencodes checks that an accepted text is encoded as valid JSON that decodes to the same value.
 func reencodes(t *testing.T, kind protoreflect.MessageType, m proto.Message, data []byte) {
 	t.Helper()
 	text, err := labjson.Marshal(m)
 	if err != nil {
-		t.Fatalf("%q was read but not written: %v", data, err)
+		t.Fatalf("Marshal of the decoded %q: %v", data, err)
 	}
 	if !json.Valid(text) {
-		t.Fatalf("%q is written as invalid JSON: %q", data, text)
+		t.Fatalf("%q is encoded as invalid JSON: %q", data, text)
 	}
-	again := kind.New().Interface()
-	if err := labjson.Unmarshal(text, again); err != nil {
-		t.Fatalf("%q is written as %q, which is refused: %v", data, text, err)
+	second := kind.New().Interface()
+	if err := labjson.Unmarshal(text, second); err != nil {
+		t.Fatalf("%q is encoded as %q, which is refused: %v", data, text, err)
 	}
-	if !proto.Equal(m, again) {
-		t.Fatalf("%q changed on the way (-first +second):\n%s", data, cmp.Diff(m, again, protocmp.Transform()))
+	if !proto.Equal(m, second) {
+		t.Fatalf("%q changed when encoded and decoded (-first +second):\n%s", data, cmp.Diff(m, second, protocmp.Transform()))
 	}
 }
 
 var boolField = regexp.MustCompile(`"(b|ob|rb|wb)"`)
 
-// flagSpelling reports whether a bool field may have been sent as 1, "True" and the like.
-func flagSpelling(data []byte) bool { return boolField.Match(data) }
+// mayHaveFlagForm reports whether a bool field may have been sent as 1, "True" or the like.
+func mayHaveFlagForm(data []byte) bool { return boolField.Match(data) }
 
-// stricter tells refusals that proto-JSON lacks: names repeated inside values that it skips, keys with leading
-// zeros, and unknown names of enum values, which it drops.
+// stricter reports whether proto-JSON accepts what caused err: names repeated inside skipped values, keys with leading
+// zeros, and unknown names of enum values.
 func stricter(err error) bool {
 	return strings.Contains(err.Error(), "twice in one object") || strings.Contains(err.Error(), "not a key of this object") ||
 		strings.Contains(err.Error(), "none of the documented values")
 }
 
-func FuzzTheDecoderNeverAcceptsWhatIsNotJSON(f *testing.F) {
+func FuzzDecoderRefusesInvalidJSON(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(`{"raw":` + s + `}`))
 	}
 	kind := every(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := labjson.Unmarshal(data, kind.New().Interface()); err == nil && !json.Valid(data) {
-			t.Fatalf("%q was accepted", data)
+			t.Fatalf("%q accepted, want an error", data)
 		}
 	})
 }

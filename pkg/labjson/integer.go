@@ -1,7 +1,7 @@
 package labjson
 
-// parseInteger reads the exact value of a JSON number: 2.0 and 1e2 are whole, 1.5 is not. fits is false when a
-// whole number is too large for int64. The text follows the JSON grammar.
+// parseInteger returns the exact value of a JSON number: 2.0 and 1e2 are whole, 1.5 is not. fits is false if a whole
+// number is too large for an int64. lit must follow the JSON grammar.
 func parseInteger(lit []byte) (n int64, whole, fits bool) {
 	negative := lit[0] == '-'
 	if negative {
@@ -17,7 +17,7 @@ func parseInteger(lit []byte) (n int64, whole, fits bool) {
 	if exponent < 0 {
 		return 0, false, false
 	}
-	const mostDigits = 18 // every number of 18 digits fits into int64; larger ones are out of every range here
+	const mostDigits = 18 // 18 digits always fit into an int64; larger numbers are out of every range here
 	if exponent > mostDigits || len(digits)+exponent > mostDigits {
 		return 0, true, false
 	}
@@ -35,7 +35,7 @@ func signed(n int64, negative bool) int64 {
 	return n
 }
 
-// shortDigits reads a text of at most 18 digits and nothing else.
+// shortDigits parses a text of at most 18 digits; ok is false for any other text.
 func shortDigits(lit []byte) (int64, bool) {
 	if len(lit) > 18 {
 		return 0, false
@@ -50,8 +50,8 @@ func shortDigits(lit []byte) (int64, bool) {
 	return n, true
 }
 
-// significant returns the digits of an unsigned number without zeros at either end, and the power of ten that
-// belongs to the last one.
+// significant returns the digits of an unsigned number without leading and trailing zeros, and the power of ten of the
+// last digit.
 func significant(lit []byte) (digits []byte, exponent int) {
 	i := 0
 	fraction := 0
@@ -79,7 +79,7 @@ func significant(lit []byte) (digits []byte, exponent int) {
 	return digits, exponent
 }
 
-// boundedInt reads a signed exponent and stops growing far beyond what any body can balance with zeros.
+// boundedInt parses a signed exponent. It stops at a bound far above the number of zeros that a body can contain.
 func boundedInt(lit []byte) int {
 	const enough = 1 << 40
 	negative := lit[0] == '-'

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/labjson"
 )
 
-func TestWrongTypesAreNamedInTheWordsOfJSON(t *testing.T) {
+func TestMustNamesJSONTypes(t *testing.T) {
 	t.Parallel()
 	type inner struct{ A int }
 	var dst struct {
@@ -27,10 +27,10 @@ func TestWrongTypesAreNamedInTheWordsOfJSON(t *testing.T) {
 	} {
 		var wrong *json.UnmarshalTypeError
 		if err := json.Unmarshal([]byte(body), &dst); !errors.As(err, &wrong) || labjson.Must(wrong.Type) != want {
-			t.Errorf("%s: %v", body, err)
+			t.Errorf("Unmarshal(%s): error = %v, want a wrong type with %q", body, err, want)
 		}
 		if strings.ContainsAny(want, "[]*.") {
-			t.Errorf("Go in %q", want)
+			t.Errorf("message %q contains Go syntax", want)
 		}
 	}
 }

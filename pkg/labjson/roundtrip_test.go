@@ -14,7 +14,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-func TestEveryMessageReadsBackAsItWasWritten(t *testing.T) {
+func TestMessagesSurviveEncodingAndDecoding(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {
 		for _, m := range []proto.Message{drawTask(t), drawValues(t)} {
@@ -23,14 +23,14 @@ func TestEveryMessageReadsBackAsItWasWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !json.Valid(text) {
-				t.Fatalf("not JSON: %s", text)
+				t.Fatalf("Marshal = %s, want valid JSON", text)
 			}
 			back := m.ProtoReflect().New().Interface()
 			if err := labjson.Unmarshal(text, back); err != nil {
-				t.Fatalf("%s: %v", text, err)
+				t.Fatalf("Unmarshal(%s): %v", text, err)
 			}
 			if !proto.Equal(m, back) {
-				t.Fatalf("%s\nread back as %v\nwas %v", text, back, m)
+				t.Fatalf("%s\ndecoded = %v\nwant      %v", text, back, m)
 			}
 		}
 	})

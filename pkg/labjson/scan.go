@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting of objects and lists, free-form values included.
+// maxDepth limits the nesting of objects and lists, including free-form values.
 const maxDepth = 100
 
-// decoder reads one JSON text from front to back. Methods expect pos at the first byte of what they read and
-// leave it behind the last one.
+// decoder reads one JSON text from start to end. Methods expect pos at the first byte of what they read and leave it
+// after the last byte.
 type decoder struct {
 	data  []byte
-	wire  []byte // of the plain fields of the messages that are open, see wire.go
+	wire  []byte // wire format of the plain fields of the open messages, see wire.go
 	pos   int
 	depth int
 }
@@ -29,7 +29,7 @@ func (d *decoder) invalid() error {
 	return d.syntax("is not valid JSON")
 }
 
-// document reads the whole text with value and refuses anything but whitespace behind it.
+// document reads the whole text with value and returns an error if anything but whitespace follows.
 func (d *decoder) document(value func() error) error {
 	if !utf8.Valid(d.data) {
 		return d.syntax("is not UTF-8 text")
@@ -59,7 +59,7 @@ func (d *decoder) space() {
 	}
 }
 
-// peek returns the next byte, 0 at the end (a NUL in the text is refused by every caller as well).
+// peek returns the next byte, or 0 at the end. (No caller accepts a NUL in the text.)
 func (d *decoder) peek() byte {
 	if d.pos < len(d.data) {
 		return d.data[d.pos]
@@ -67,7 +67,7 @@ func (d *decoder) peek() byte {
 	return 0
 }
 
-// enter opens an object or list; leave closes it. The caller knows which bracket stands at pos.
+// enter opens an object or list, leave closes it. The bracket at pos is already known to the caller.
 func (d *decoder) enter() error {
 	if d.depth++; d.depth > maxDepth {
 		return d.syntax("is nested too deeply")
@@ -82,7 +82,7 @@ func (d *decoder) leave() {
 	d.pos++
 }
 
-// more stands behind an element: it steps over a comma and returns true, or stops at the closing bracket.
+// more is called after an element. It skips a comma and returns true, or returns false at the closing bracket.
 func (d *decoder) more(closing byte) (bool, error) {
 	d.space()
 	switch d.peek() {
@@ -105,7 +105,7 @@ func (d *decoder) literal(word string) error {
 	return nil
 }
 
-// null steps over a null and reports whether there was one.
+// null skips a null and reports whether there was one.
 func (d *decoder) null() (bool, error) {
 	if d.peek() != 'n' {
 		return false, nil
@@ -113,7 +113,7 @@ func (d *decoder) null() (bool, error) {
 	return true, d.literal("null")
 }
 
-// key reads a name and its colon. The bytes are valid until the text changes.
+// key reads a name and its colon. The result is valid while the text is unchanged.
 func (d *decoder) key() ([]byte, error) {
 	if d.peek() != '"' {
 		return nil, d.invalid()
@@ -131,7 +131,7 @@ func (d *decoder) key() ([]byte, error) {
 	return name, nil
 }
 
-// text reads a string. Without escapes the result is a part of the body: copy what outlives the call.
+// text reads a string. Without escapes the result is a slice of the body; callers must copy what they keep.
 func (d *decoder) text() ([]byte, error) {
 	start := d.pos + 1
 	for i := start; i < len(d.data); i++ {
@@ -200,7 +200,7 @@ func (d *decoder) escape(out []byte) ([]byte, error) {
 	return append(out, c), nil
 }
 
-// unicode reads uXXXX, and the second half when it is the first of a surrogate pair; a lone half is refused.
+// unicode reads uXXXX, and the second half of a surrogate pair; a single half is an error.
 func (d *decoder) unicode() (rune, error) {
 	r, err := d.hex4()
 	if err != nil || !utf16.IsSurrogate(r) {

@@ -18,8 +18,8 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// every returns the type of a message that has a field of every form. Names have no underscore where
-// protojson's own JSON name would differ, so that both codecs can be compared on it.
+// every returns the type of a message with a field of every form. Its names have no underscores, which protojson would
+// convert, so that both codecs can be compared.
 func every(t testing.TB) protoreflect.MessageType {
 	t.Helper()
 	s := schema{t: t}
@@ -85,7 +85,7 @@ func (s *schema) optional(name string, kind descriptorpb.FieldDescriptorProto_Ty
 	f := s.add(name, kind, "")
 	s.synth = append(s.synth, "_"+name)
 	f.Proto3Optional = proto.Bool(true)
-	f.OneofIndex = proto.Int32(int32(len(s.synth))) // 0 is the real oneof
+	f.OneofIndex = proto.Int32(int32(len(s.synth))) // index 0 is the real oneof
 }
 
 func (s *schema) member(name string, kind descriptorpb.FieldDescriptorProto_Type) {

@@ -1,6 +1,6 @@
 package labjson
 
-// skip reads any value as strictly as a known one and forgets it.
+// skip reads any value as strictly as a known field, and discards it.
 func (d *decoder) skip() error {
 	switch d.peek() {
 	case '{':
@@ -36,7 +36,7 @@ func (d *decoder) skipList() error {
 	return d.array(func(int) error { return d.skip() })
 }
 
-// object calls member with pos at each value; array does so with each element's index.
+// object calls member with pos at each value; array calls element with each index.
 func (d *decoder) object(member func(name []byte) error) error {
 	if err := d.enter(); err != nil {
 		return err
@@ -76,24 +76,24 @@ func (d *decoder) array(element func(index int) error) error {
 }
 
 func (d *decoder) duplicate(name []byte) error {
-	const shown = 64 // bytes of the name that are repeated to the caller
+	const shown = 64 // maximum bytes of the name in the message
 	if len(name) > shown {
 		return d.syntax("has a name twice in one object")
 	}
 	return d.syntax(`has the name "` + string(name) + `" twice in one object`)
 }
 
-// fewKeys is how many names are compared one by one before a set is built.
+// fewKeys is the number of names that are compared one by one before a set is used.
 const fewKeys = 8
 
-// keys finds repeated names: a short list without allocation, then a set.
+// keys detects repeated names: in a short list without allocation, then in a set.
 type keys struct {
 	list [fewKeys][]byte
 	n    int
 	set  map[string]struct{}
 }
 
-// add reports whether name is new. The bytes must stay unchanged while keys is in use.
+// add reports whether name is new. Its bytes must stay unchanged while keys is in use.
 func (k *keys) add(name []byte) bool {
 	if k.set != nil {
 		if _, ok := k.set[string(name)]; ok {

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 )
 
-// form says how a message type is written when it is not a plain object.
+// form is the JSON form of a message type; all but the first are special.
 type form uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	formStruct        // google.protobuf.Struct
 	formAnyValue      // google.protobuf.Value
 	formListing       // google.protobuf.ListValue
-	formForeign       // written by protojson: Timestamp, Duration, FieldMask, Any
+	formForeign       // encoded by protojson: Timestamp, Duration, FieldMask, Any
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 	strictOption = "lab.type.v1.strict"
 )
 
-// table is what the codec needs to know of one message type. It is immutable but for the links of its fields.
+// table holds what the codec needs about one message type. It is immutable, except for the links of its fields.
 type table struct {
 	form   form
 	strict bool
@@ -40,21 +40,21 @@ type table struct {
 type field struct {
 	fd      protoreflect.FieldDescriptor
 	number  int    // position in table.fields
-	name    string // as documented: the proto field name
+	name    string // the proto field name, as documented
 	quoted  string // `"name":`
 	kind    protoreflect.Kind
-	tag     []byte // in wire format, of plain fields
-	plain   bool   // one scalar outside a oneof
+	tag     []byte // in wire format; only for plain fields
+	plain   bool   // a single scalar outside a oneof
 	list    bool
 	isMap   bool
-	flag    bool                         // int32 that holds 1 or 0
-	omit    bool                         // left out when unset or empty
-	tracked bool                         // knows unset from zero
+	flag    bool                         // int32 with the value 1 or 0
+	omit    bool                         // left out if unset or empty
+	tracked bool                         // distinguishes unset from zero
 	oneof   protoreflect.OneofDescriptor // nil unless a member of a real oneof
-	link    atomic.Pointer[table]        // table of the message type, filled on first use
+	link    atomic.Pointer[table]        // table of the message type, set on first use
 }
 
-// tables caches *table by protoreflect.MessageDescriptor: descriptors live as long as the program.
+// tables caches *table by protoreflect.MessageDescriptor. Descriptors live as long as the program.
 var tables sync.Map
 
 func tableOf(md protoreflect.MessageDescriptor) *table {
@@ -134,8 +134,8 @@ func formOf(name protoreflect.FullName) form {
 	}
 }
 
-// boolOption reads a custom option by the name of its extension, so that this package needs no import of the
-// contract that declares it. An extension that is not linked in counts as not set.
+// boolOption returns a custom option by the name of its extension, so that this package need not import the contract
+// that declares it. An extension that is not linked in counts as unset.
 func boolOption(options proto.Message, name protoreflect.FullName) bool {
 	xt, err := protoregistry.GlobalTypes.FindExtensionByName(name)
 	if err != nil || options == nil || !options.ProtoReflect().IsValid() {

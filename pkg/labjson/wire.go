@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Plain fields of one value are not set one by one: reflection costs more than reading the JSON. They are
-// written as wire format behind those of the enclosing messages, and each message takes its part at its end.
+// Plain fields are not set one by one, because reflection costs more than parsing the JSON. Their wire format is
+// appended to that of the enclosing messages, and each message decodes its part at its end.
 
 // wireType returns the wire type of a scalar kind.
 func wireType(kind protoreflect.Kind) protowire.Type {
@@ -25,7 +25,7 @@ func wireType(kind protoreflect.Kind) protowire.Type {
 	}
 }
 
-// plainScalar reads one value of f and appends it to the wire format of the message.
+// plainScalar reads one value of f and appends its wire format.
 func (d *decoder) plainScalar(f *field) error {
 	if f.kind == protoreflect.StringKind {
 		s, err := d.stringBytes()
@@ -72,7 +72,7 @@ func appendWire(b []byte, kind protoreflect.Kind, v protoreflect.Value) []byte {
 	}
 }
 
-// take moves what was written from start on into m.
+// take decodes the wire format from start on into m and removes it.
 func (d *decoder) take(m protoreflect.Message, start int) error {
 	part := d.wire[start:]
 	d.wire = d.wire[:start]

@@ -15,19 +15,19 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
-// errAway is how a receiver that is not deployed looks.
-var errAway = outbox.Away(errors.New("no such host"))
+// errUnavailable is the error of a receiver that is not deployed.
+var errUnavailable = outbox.ReceiverUnavailable(errors.New("no such host"))
 
-func TestAnAbsentReceiverIsAskedByOneRowOnceAMinute(t *testing.T) {
+func TestUnavailableReceiverIsProbedByOneRowOnceAMinute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	var asked int
-	var absent atomic.Bool
-	absent.Store(true)
+	var probes int
+	var unavailable atomic.Bool
+	unavailable.Store(true)
 	b.relay = b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
-		asked++
-		if absent.Load() {
-			return errAway
+		probes++
+		if unavailable.Load() {
+			return errUnavailable
 		}
 		return b.receiver.deliver(ctx, row)
 	})
@@ -38,26 +38,26 @@ func TestAnAbsentReceiverIsAskedByOneRowOnceAMinute(t *testing.T) {
 		b.runOnce()
 		b.clock.move(time.Second)
 	}
-	// After 0, 1, 3, 7, 15, 31 and 63 seconds, then every minute.
-	if asked != 15 {
-		t.Fatalf("asked %d times in ten minutes", asked)
+	// Probes after 0, 1, 3, 7, 15, 31 and 63 seconds, then every minute.
+	if probes != 15 {
+		t.Fatalf("probes in ten minutes = %d, want 15", probes)
 	}
 	if n := strings.Count(b.logs.String(), "level=WARN"); n != 1 {
-		t.Fatalf("%d warnings:\n%s", n, b.logs.String())
+		t.Fatalf("warnings = %d, want 1:\n%s", n, b.logs.String())
 	}
 	var tried int
 	const count = "SELECT COUNT(*) FROM outbox_test WHERE attempts > 0"
 	if err := b.db.QueryRowContext(t.Context(), count).Scan(&tried); err != nil || tried != 0 {
-		t.Fatalf("%d rows lost an attempt, %v", tried, err)
+		t.Fatalf("rows with attempts = %d, error %v, want 0", tried, err)
 	}
-	absent.Store(false)
+	unavailable.Store(false)
 	b.clock.move(time.Minute)
 	for b.runOnce() > 0 {
 	}
 	b.clock.move(time.Minute)
 	b.runOnce()
 	if got := b.receiver.texts(); len(got) != 30 {
-		t.Fatalf("%d messages arrived", len(got))
+		t.Fatalf("messages delivered = %d, want 30", len(got))
 	}
 }
 
@@ -66,20 +66,20 @@ func TestKindsDoNotBlockEachOther(t *testing.T) {
 	b := setup(t)
 	b.relay = b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
 		if row.Kind == "k" {
-			return errAway
+			return errUnavailable
 		}
 		return b.receiver.deliver(ctx, row)
 	})
 	for i := range 25 { // more than two batches in front
-		b.add(fmt.Sprint("r:", i), "absent")
+		b.add(fmt.Sprint("r:", i), "unavailable")
 	}
 	b.insert(outbox.Event{Aggregate: "r:0", Kind: "other", Payload: []byte("urgent")})
 	b.runOnce()
 	b.expect("urgent")
 }
 
-// TestASlowReceiverDelaysItsOwnKindAlone holds one delivery open while messages of another kind go through.
-func TestASlowReceiverDelaysItsOwnKindAlone(t *testing.T) {
+// It keeps one delivery running while messages of another kind are delivered.
+func TestSlowReceiverDelaysItsOwnKindOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.receiver.arrived = make(chan struct{}, 2)
@@ -107,7 +107,7 @@ func TestASlowReceiverDelaysItsOwnKindAlone(t *testing.T) {
 	b.expect("urgent")
 }
 
-func TestAPanicCostsItsRowAnAttempt(t *testing.T) {
+func TestPanicCountsAsAnAttemptOfItsRow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.relay = b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
@@ -127,18 +127,18 @@ func TestAPanicCostsItsRowAnAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if attempts != 1 || reason != "delivery panicked with a value of type string" {
-		t.Fatalf("%d attempts, %q", attempts, reason)
+		t.Fatalf("attempts = %d, last_error = %q, want 1 and the panic's type", attempts, reason)
 	}
 	if strings.Contains(b.logs.String(), "canary") {
-		t.Fatal("the value of a panic stands in the log")
+		t.Fatal("log contains the value of a panic")
 	}
 }
 
-// TestARowThatFellsItsReceiverDoesNotHoldBackTheOthers: the receiver is unavailable after every try of one row.
-func TestARowThatFellsItsReceiverDoesNotHoldBackTheOthers(t *testing.T) {
+// The receiver is unavailable after each delivery of one row.
+func TestRowThatCrashesItsReceiverDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.receiver.set(map[string]error{"poison": errAway})
+	b.receiver.set(map[string]error{"poison": errUnavailable})
 	for i, text := range []string{"poison", "a", "b", "c"} {
 		b.add(fmt.Sprint("r:", i), text)
 	}
@@ -147,31 +147,31 @@ func TestARowThatFellsItsReceiverDoesNotHoldBackTheOthers(t *testing.T) {
 		b.clock.move(2 * time.Minute)
 	}
 	if got := b.receiver.texts(); len(got) != 3 {
-		t.Fatalf("arrived: %v", got)
+		t.Fatalf("delivered = %v, want a, b and c", got)
 	}
 }
 
-func TestAnswersOfServicesAreClassified(t *testing.T) {
+func TestErrorsOfServicesAreClassified(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[apperr.Kind]string{
 		apperr.Invalid: "final", apperr.NotFound: "final", apperr.Conflict: "final", apperr.TooLarge: "final",
-		apperr.Unavailable: "away", apperr.Unimplemented: "away",
-		apperr.Internal: "again", apperr.DeadlineExceeded: "again", apperr.TooManyRequests: "again",
-		apperr.Unauthenticated: "again", apperr.Forbidden: "again",
+		apperr.Unavailable: "unavailable", apperr.Unimplemented: "unavailable",
+		apperr.Internal: "retry", apperr.DeadlineExceeded: "retry", apperr.TooManyRequests: "retry",
+		apperr.Unauthenticated: "retry", apperr.Forbidden: "retry",
 	} {
 		err := outbox.Classify(fmt.Errorf("call: %w", apperr.New(kind, "X", "x")))
-		got := "again"
+		got := "retry"
 		switch {
 		case outbox.IsUndeliverable(err):
 			got = "final"
-		case outbox.IsAway(err):
-			got = "away"
+		case outbox.IsReceiverUnavailable(err):
+			got = "unavailable"
 		}
 		if err == nil || got != want {
-			t.Errorf("kind %d: %s, want %s", kind, got, want)
+			t.Errorf("Classify of kind %d = %s, want %s", kind, got, want)
 		}
 	}
 	if err := outbox.Classify(nil); err != nil {
-		t.Errorf("a delivered message: %v", err)
+		t.Errorf("Classify(nil) = %v, want nil", err)
 	}
 }

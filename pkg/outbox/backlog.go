@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// mostCounted is how many rows of a kind are counted: every replica counts every few seconds, also after a receiver
-// was unavailable for hours, when the database is busy anyhow.
+// mostCounted limits the rows that are counted per kind. Every replica counts every few seconds, also after a long
+// outage of a receiver, when the database is busy.
 const mostCounted = 10_000
 
-// backlog is what the gauges show of one kind.
+// backlog holds the values of the gauges of one kind.
 type backlog struct {
 	kind            string
 	waiting, parked int64     // mostCounted + 1 stands for more
-	oldest          time.Time // zero when nothing waits; of more rows than are counted, that of those due first
+	oldest          time.Time // zero if nothing waits; with more rows than are counted, that of the rows due first
 }
 
-// backlog counts by index alone; one row of each kind is read for its age.
+// backlog counts rows by index only, and reads one row of each kind for its age.
 func (t Table) backlog(ctx context.Context, db *sql.DB) ([]backlog, error) {
 	kinds, err := t.kinds(ctx, db)
 	if err != nil {
@@ -36,7 +36,7 @@ func (t Table) backlog(ctx context.Context, db *sql.DB) ([]backlog, error) {
 	return all, nil
 }
 
-// kinds goes from kind to kind in the index, whatever the number of rows.
+// kinds reads each kind with one index lookup, regardless of the number of rows.
 func (t Table) kinds(ctx context.Context, db *sql.DB) ([]string, error) {
 	var kinds []string
 	for last := ""; ; {

@@ -12,15 +12,15 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-// TestALongBacklogIsNotCountedToItsEnd: the receiver of k was unavailable for hours.
-func TestALongBacklogIsNotCountedToItsEnd(t *testing.T) {
+// The receiver of k has been unavailable for hours.
+func TestLongBacklogIsNotCountedCompletely(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const rows = 60_000
 	insert := "INSERT INTO outbox_test (aggregate, kind, payload, created_at, available_at)" +
 		" SELECT CONCAT('r:', seq), 'k', 'x', ?, ? FROM " + mysqltest.Numbers(rows)
-	away := b.clock.Now().Add(time.Hour).UnixMilli() // nothing is due
-	if _, err := b.db.ExecContext(t.Context(), insert, b.clock.Now().UnixMilli(), away); err != nil {
+	later := b.clock.Now().Add(time.Hour).UnixMilli() // nothing is due
+	if _, err := b.db.ExecContext(t.Context(), insert, b.clock.Now().UnixMilli(), later); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.move(time.Minute)
@@ -28,11 +28,11 @@ func TestALongBacklogIsNotCountedToItsEnd(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- b.relay.Run(ctx) }()
 	const want = `
-# HELP outbox_waiting_rows Messages that wait for delivery; 10001 stands for more than 10,000.
+# HELP outbox_waiting_rows Messages waiting for delivery; 10001 stands for more than 10,000.
 # TYPE outbox_waiting_rows gauge
 outbox_waiting_rows{kind="k"} 10001
 outbox_waiting_rows{kind="other"} 0
-# HELP outbox_oldest_seconds Age of the oldest message that waits for delivery.
+# HELP outbox_oldest_seconds Age of the oldest message waiting for delivery.
 # TYPE outbox_oldest_seconds gauge
 outbox_oldest_seconds{kind="k"} 60
 outbox_oldest_seconds{kind="other"} 0

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Config holds the pace of a relay.
+// Config holds the delays and limits of a relay.
 type Config struct {
 	PollInterval    time.Duration `env:"POLL_INTERVAL" envDefault:"500ms"`
 	FirstRetryDelay time.Duration `env:"FIRST_RETRY_DELAY" envDefault:"1s"`
@@ -14,7 +14,7 @@ type Config struct {
 	BatchSize       int           `env:"BATCH_SIZE" envDefault:"100"`
 }
 
-// Validate refuses settings with which nothing would ever be delivered.
+// Validate returns an error for settings with which nothing would be delivered.
 func (c *Config) Validate() error {
 	if c.PollInterval <= 0 || c.FirstRetryDelay <= 0 || c.DeliverTimeout <= 0 || c.BatchSize <= 0 ||
 		c.MaxRetryDelay < c.FirstRetryDelay {
@@ -23,15 +23,16 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// probeInterval is how often a receiver that is unavailable is asked for, after quicker first tries.
+// probeInterval is the longest pause between two probes of an unavailable receiver; the first probes follow sooner.
 const probeInterval = time.Minute
 
-// retryDelay doubles with each attempt up to the maximum; jitter from 0 to 1 moves it by ±20 %.
+// retryDelay returns the delay before the next attempt. It doubles with each attempt up to the maximum; jitter from 0
+// to 1 changes it by ±20 %.
 func (c *Config) retryDelay(attempts int, jitter float64) time.Duration {
 	return time.Duration(float64(doubled(c.FirstRetryDelay, attempts, c.MaxRetryDelay)) * (0.8 + 0.4*jitter))
 }
 
-// probeDelay is the pause before the next row asks for a receiver that was unavailable so many times in a row.
+// probeDelay returns the pause before the next probe of a receiver that was unavailable misses times in a row.
 func (c *Config) probeDelay(misses int) time.Duration {
 	return doubled(c.FirstRetryDelay, misses, probeInterval)
 }

@@ -16,11 +16,11 @@ type lane struct {
 	deliver Deliver
 	wake    chan struct{}
 
-	misses int       // how often in a row the receiver was unavailable
-	asksAt time.Time // nothing is tried before
+	misses  int       // consecutive times that the receiver was unavailable
+	probeAt time.Time // no delivery before this time
 }
 
-// run makes passes until ctx ends or the database fails.
+// run delivers due rows until ctx ends or the database fails.
 func (l *lane) run(ctx context.Context, s *session) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -31,29 +31,29 @@ func (l *lane) run(ctx context.Context, s *session) error {
 		case <-timer.C:
 		case <-l.wake:
 		}
-		n, err := l.pass(ctx, s)
+		n, err := l.deliverDue(ctx, s)
 		if err != nil {
 			return err
 		}
 		pause := l.d.Config.PollInterval
-		if n >= l.d.Config.BatchSize { // a full batch has successors
+		if n >= l.d.Config.BatchSize { // after a full batch more rows may be due
 			pause = 0
 		}
 		timer.Reset(pause)
 	}
 }
 
-// pass tries due rows, at most a batch, and returns how many. Of an aggregate only the first row is due, so what
-// follows a delivered one comes with the next look.
-func (l *lane) pass(ctx context.Context, s *session) (taken int, err error) {
+// deliverDue delivers due rows, at most a batch, and returns how many it tried. Only the first row of an aggregate is
+// due, so the query is repeated after deliveries.
+func (l *lane) deliverDue(ctx context.Context, s *session) (taken int, err error) {
 	for taken < l.d.Config.BatchSize && ctx.Err() == nil {
 		now := l.d.Clock.Now()
-		if now.Before(l.asksAt) {
+		if now.Before(l.probeAt) {
 			return taken, nil
 		}
 		limit := l.d.Config.BatchSize - taken
 		if l.misses > 0 {
-			limit = 1 // one row asks whether the receiver is back
+			limit = 1 // one row probes the receiver
 		}
 		rows, err := s.due(ctx, l.kind, now, limit)
 		if err != nil || len(rows) == 0 {
@@ -68,13 +68,14 @@ func (l *lane) pass(ctx context.Context, s *session) (taken int, err error) {
 	return taken, nil
 }
 
-// removeWithin is how long a delivered row may stay: meanwhile it keeps out messages with its dedupe key.
+// removeWithin limits the time between the delivery and the removal of a row. Until then it blocks messages with its
+// dedupe key.
 const removeWithin = 50 * time.Millisecond
 
-// deliverAll tries the rows in turn. Those that were delivered are removed together: a commit for each costs more than
-// its delivery. A crash before that sends these rows again, as a crash behind any delivery does.
+// deliverAll delivers rows in turn. Delivered rows are removed together, because a commit per row costs more than its
+// delivery. A crash before that repeats their delivery.
 func (l *lane) deliverAll(ctx context.Context, s *session, rows []Row) (tried int, err error) {
-	lasting := context.WithoutCancel(ctx) // also when the process is stopping: else the receiver would see the rows again
+	lasting := context.WithoutCancel(ctx) // the removal must not be cancelled, or the rows would be delivered again
 	var delivered []int64
 	var first time.Time
 	for _, row := range rows {
@@ -97,12 +98,12 @@ func (l *lane) deliverAll(ctx context.Context, s *session, rows []Row) (tried in
 	return tried, errors.Join(err, s.remove(lasting, delivered))
 }
 
-// paused reports that the process stops, or that the receiver has just been away.
+// paused reports whether the process is stopping or the receiver has just become unavailable.
 func (l *lane) paused(ctx context.Context) bool {
-	return ctx.Err() != nil || l.d.Clock.Now().Before(l.asksAt)
+	return ctx.Err() != nil || l.d.Clock.Now().Before(l.probeAt)
 }
 
-// try delivers one row, and records why it could not be.
+// try delivers one row and records a failure.
 func (l *lane) try(ctx context.Context, s *session, row Row) (delivered bool, err error) {
 	ctx = row.traced(ctx)
 	reason := l.call(ctx, row)
@@ -110,19 +111,19 @@ func (l *lane) try(ctx context.Context, s *session, row Row) (delivered bool, er
 		return false, nil //nolint:nilerr // the next leader tries the row again; it loses no attempt
 	}
 	ctx = context.WithoutCancel(ctx)
-	if IsAway(reason) {
+	if IsReceiverUnavailable(reason) {
 		return false, l.miss(ctx, s, row, reason)
 	}
-	l.back()
+	l.available()
 	if reason == nil {
 		l.d.Metrics.delivered.WithLabelValues(l.kind).Inc()
 		return true, nil
 	}
-	return false, l.refused(ctx, s, row, reason)
+	return false, l.fail(ctx, s, row, reason)
 }
 
-// refused parks a row that its receiver will never take, and postpones any other.
-func (l *lane) refused(ctx context.Context, s *session, row Row, reason error) error {
+// fail parks an undeliverable row and postpones any other.
+func (l *lane) fail(ctx context.Context, s *session, row Row, reason error) error {
 	switch {
 	case IsUndeliverable(reason):
 		l.d.Metrics.undeliverable.WithLabelValues(l.kind).Inc()
@@ -137,7 +138,7 @@ func (l *lane) refused(ctx context.Context, s *session, row Row, reason error) e
 	}
 }
 
-// call hands the row over. A panic becomes an error without the panic's value, which may hold anything.
+// call calls the receiver. A panic becomes an error without its value, which may contain patient data.
 func (l *lane) call(ctx context.Context, row Row) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.d.Config.DeliverTimeout)
 	defer cancel()
@@ -157,24 +158,24 @@ func (l *lane) call(ctx context.Context, row Row) (err error) {
 	return l.deliver(ctx, row)
 }
 
-// miss makes the kind wait. The row goes behind the others, so that one that makes its receiver fall over is not the
-// only one that ever asks for it. Only the first miss is worth a warning.
+// miss makes the kind wait. The row is moved behind the others, so that a row that crashes its receiver is not the only
+// one that probes it. Only the first miss is logged as a warning.
 func (l *lane) miss(ctx context.Context, s *session, row Row, reason error) error {
 	if l.misses == 0 {
-		l.d.Log.WarnContext(ctx, "outbox receiver is away; messages of this kind wait, one of them asks again",
+		l.d.Log.WarnContext(ctx, "outbox receiver unavailable; messages of this kind wait, probing with one",
 			"table", s.table, "kind", l.kind, "error", reason)
 	}
-	l.d.Metrics.away.WithLabelValues(l.kind).Set(1)
-	l.asksAt = l.d.Clock.Now().Add(l.d.Config.probeDelay(l.misses))
+	l.d.Metrics.unavailable.WithLabelValues(l.kind).Set(1)
+	l.probeAt = l.d.Clock.Now().Add(l.d.Config.probeDelay(l.misses))
 	l.misses++
-	return s.sendBack(ctx, row.ID, l.asksAt, reason.Error())
+	return s.sendBack(ctx, row.ID, l.probeAt, reason.Error())
 }
 
-// back notes that the receiver answered.
-func (l *lane) back() {
+// available resets the misses after a response of the receiver.
+func (l *lane) available() {
 	if l.misses > 0 {
-		l.d.Log.Info("outbox receiver is back", "table", l.d.Table.name, "kind", l.kind)
+		l.d.Log.Info("outbox receiver available again", "table", l.d.Table.name, "kind", l.kind)
 	}
 	l.misses = 0
-	l.d.Metrics.away.WithLabelValues(l.kind).Set(0)
+	l.d.Metrics.unavailable.WithLabelValues(l.kind).Set(0)
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// observeEvery is how often the backlog is counted.
+// observeEvery is the interval at which the backlog is counted.
 const observeEvery = 5 * time.Second
 
-// Metrics tells how a relay does, by kind. Every replica shows the same backlog: aggregate with max.
+// Metrics shows the state of a relay by kind. All replicas show the same backlog; aggregate it with max.
 type Metrics struct {
-	delivered, failed, undeliverable *prometheus.CounterVec
-	waiting, parked, age, away       *prometheus.GaugeVec
+	delivered, failed, undeliverable  *prometheus.CounterVec
+	waiting, parked, age, unavailable *prometheus.GaugeVec
 
-	kinds map[string]bool // that have series; used by the relay's start and then by its observer alone
+	kinds map[string]bool // kinds with series; used by the relay's start, and then by its observer only
 }
 
 // NewMetrics registers the metrics of one service's outbox.
@@ -28,15 +28,17 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	}
 	m := &Metrics{
 		kinds:         map[string]bool{},
-		delivered:     counter("outbox_delivered_total", "Messages that their receiver took."),
-		failed:        counter("outbox_failed_total", "Tries that failed and are repeated; not those of an absent receiver."),
-		undeliverable: counter("outbox_undeliverable_total", "Messages that were parked: another try cannot succeed."),
-		waiting:       gauge("outbox_waiting_rows", "Messages that wait for delivery; 10001 stands for more than 10,000."),
-		parked:        gauge("outbox_parked_rows", "Messages that an operator has to look at; 10001 stands for more than 10,000."),
-		age:           gauge("outbox_oldest_seconds", "Age of the oldest message that waits for delivery."),
-		away:          gauge("outbox_receiver_away", "1 while the receiver is not there and its messages wait."),
+		delivered:     counter("outbox_delivered_total", "Messages delivered."),
+		failed:        counter("outbox_failed_total", "Failed deliveries that are retried, without those to an unavailable receiver."),
+		undeliverable: counter("outbox_undeliverable_total", "Messages parked because no retry can succeed."),
+		waiting:       gauge("outbox_waiting_rows", "Messages waiting for delivery; 10001 stands for more than 10,000."),
+		parked:        gauge("outbox_parked_rows", "Parked messages, which an operator must release or delete; 10001 stands for more than 10,000."),
+		age:           gauge("outbox_oldest_seconds", "Age of the oldest message waiting for delivery."),
+		unavailable:   gauge("outbox_receiver_away", "1 while the receiver is unavailable and its messages wait."),
 	}
-	for _, c := range []prometheus.Collector{m.delivered, m.failed, m.undeliverable, m.waiting, m.parked, m.age, m.away} {
+	for _, c := range []prometheus.Collector{
+		m.delivered, m.failed, m.undeliverable, m.waiting, m.parked, m.age, m.unavailable,
+	} {
 		if err := registry.Register(c); err != nil {
 			return nil, fmt.Errorf("register outbox metrics: %w", err)
 		}
@@ -44,26 +46,26 @@ func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
 	return m, nil
 }
 
-// start makes every series of a kind exist.
+// start creates all series of a kind.
 func (m *Metrics) start(kind string) {
 	m.kinds[kind] = true
 	for _, c := range []*prometheus.CounterVec{m.delivered, m.failed, m.undeliverable} {
 		c.WithLabelValues(kind)
 	}
-	for _, g := range []*prometheus.GaugeVec{m.waiting, m.parked, m.age, m.away} {
+	for _, g := range []*prometheus.GaugeVec{m.waiting, m.parked, m.age, m.unavailable} {
 		g.WithLabelValues(kind)
 	}
 }
 
-// show sets the gauges of the backlog. A kind that has no rows any more is at 0.
+// show sets the gauges of the backlog. Kinds without rows are set to 0.
 func (m *Metrics) show(all []backlog, now time.Time) {
-	present := map[string]backlog{}
+	counted := map[string]backlog{}
 	for _, b := range all {
 		m.kinds[b.kind] = true
-		present[b.kind] = b
+		counted[b.kind] = b
 	}
 	for kind := range m.kinds {
-		b := present[kind]
+		b := counted[kind]
 		m.waiting.WithLabelValues(kind).Set(float64(b.waiting))
 		m.parked.WithLabelValues(kind).Set(float64(b.parked))
 		m.age.WithLabelValues(kind).Set(b.age(now).Seconds())

@@ -23,24 +23,24 @@ import (
 )
 
 // hand is a clock that a test moves.
-type hand struct {
+type manualClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-func (h *hand) Now() time.Time {
+func (h *manualClock) Now() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.now
 }
 
-func (h *hand) move(d time.Duration) {
+func (h *manualClock) move(d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now = h.now.Add(d)
 }
 
-// receiver records what arrives and answers with the error that the test sets for a payload.
+// receiver records deliveries and returns the error that the test has set for a payload.
 type receiver struct {
 	mu      sync.Mutex
 	got     []string
@@ -81,7 +81,7 @@ type bench struct {
 	db       *sql.DB
 	dsn      string
 	table    outbox.Table
-	clock    *hand
+	clock    *manualClock
 	receiver *receiver
 	registry *prometheus.Registry
 	relay    *outbox.Relay
@@ -91,7 +91,7 @@ type bench struct {
 func setup(t *testing.T) *bench {
 	t.Helper()
 	db, dsn := mysqltest.Open(t)
-	b := &bench{t: t, db: db, dsn: dsn, clock: &hand{now: time.Unix(1_800_000_000, 0)}, receiver: &receiver{},
+	b := &bench{t: t, db: db, dsn: dsn, clock: &manualClock{now: time.Unix(1_800_000_000, 0)}, receiver: &receiver{},
 		registry: prometheus.NewRegistry()}
 	var err error
 	if b.table, err = outbox.NewTable("outbox_test"); err != nil {
@@ -156,7 +156,7 @@ func (b *bench) expect(want ...string) {
 	}
 }
 
-func TestCommittedEventsArriveOnceInOrder(t *testing.T) {
+func TestCommittedEventsAreDeliveredOnceInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.add("r:1", "a")
@@ -164,15 +164,15 @@ func TestCommittedEventsArriveOnceInOrder(t *testing.T) {
 	b.add("r:1", "c")
 	b.insert(outbox.Event{Aggregate: "r:3", Kind: "k"})
 	if n := b.runOnce(); n != 4 {
-		t.Fatalf("took %d rows", n)
+		t.Fatalf("rows tried = %d, want 4", n)
 	}
 	if n := b.runOnce(); n != 0 {
-		t.Fatalf("took %d rows again", n)
+		t.Fatalf("rows tried again = %d, want 0", n)
 	}
 	b.expect("a", "b", "", "c") // in order within an aggregate, others in between
 }
 
-func TestAnEventOfARolledBackTransactionNeverArrives(t *testing.T) {
+func TestEventOfARolledBackTransactionIsNeverDelivered(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	boom := errors.New("boom")
@@ -184,26 +184,26 @@ func TestAnEventOfARolledBackTransactionNeverArrives(t *testing.T) {
 		return boom
 	})
 	if !errors.Is(err, boom) || b.runOnce() != 0 {
-		t.Fatalf("error %v", err)
+		t.Fatalf("error = %v, want that of the transaction and no delivery", err)
 	}
 }
 
-func TestADedupeKeyKeepsTheSecondRowOutAndTheTransactionAlive(t *testing.T) {
+func TestDedupeKeySkipsTheSecondRowWithoutAnError(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first := b.insert(outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("a"), DedupeKey: "x"})
 	second := b.insert(outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("b"), DedupeKey: "x"})
 	if !first || second {
-		t.Fatalf("inserted %v, %v", first, second)
+		t.Fatalf("inserted = %v, %v, want true, false", first, second)
 	}
 	b.runOnce()
 	b.expect("a")
 }
 
-func TestAFailedRowWaitsLongerEachTimeAndHoldsBackItsAggregateAlone(t *testing.T) {
+func TestFailedRowBacksOffAndBlocksItsAggregateOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.receiver.set(map[string]error{"a": errors.New("queue is away")})
+	b.receiver.set(map[string]error{"a": errors.New("queue unavailable")})
 	b.add("r:1", "a")
 	b.add("r:1", "b")
 	b.add("r:2", "c")
@@ -213,11 +213,11 @@ func TestAFailedRowWaitsLongerEachTimeAndHoldsBackItsAggregateAlone(t *testing.T
 	for _, delay := range []time.Duration{s, 2 * s, 4 * s, 5 * s, 5 * s} {
 		b.clock.move(delay - time.Millisecond)
 		if n := b.runOnce(); n != 0 {
-			t.Fatalf("tried %d rows before %v", n, delay)
+			t.Fatalf("rows tried before %[2]v = %[1]d, want 0", n, delay)
 		}
 		b.clock.move(time.Millisecond)
 		if n := b.runOnce(); n == 0 {
-			t.Fatalf("not tried after %v", delay)
+			t.Fatalf("rows tried after %v = 0, want more", delay)
 		}
 	}
 	var attempts int
@@ -226,8 +226,8 @@ func TestAFailedRowWaitsLongerEachTimeAndHoldsBackItsAggregateAlone(t *testing.T
 	if err := b.db.QueryRowContext(t.Context(), first).Scan(&attempts, &reason); err != nil {
 		t.Fatal(err)
 	}
-	if attempts != 6 || reason != "queue is away" {
-		t.Fatalf("attempts %d, error %q", attempts, reason)
+	if attempts != 6 || reason != "queue unavailable" {
+		t.Fatalf("attempts = %d, last_error = %q, want 6 and the receiver's error", attempts, reason)
 	}
 	b.receiver.set(nil)
 	b.clock.move(5 * time.Second)
@@ -235,7 +235,7 @@ func TestAFailedRowWaitsLongerEachTimeAndHoldsBackItsAggregateAlone(t *testing.T
 	b.expect("c", "a", "b")
 }
 
-func TestAnUndeliverableRowIsParkedAndBlocksNobody(t *testing.T) {
+func TestUndeliverableRowIsParkedAndBlocksNoOtherRow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	final := outbox.Undeliverable(errors.New("no such task " + strings.Repeat("é", 600)))
@@ -244,7 +244,7 @@ func TestAnUndeliverableRowIsParkedAndBlocksNobody(t *testing.T) {
 	b.add("r:1", "b")
 	b.runOnce()
 	if !b.insert(outbox.Event{Aggregate: "r:1", Kind: "k", Payload: []byte("c"), DedupeKey: "x"}) {
-		t.Fatal("a parked row keeps later messages out")
+		t.Fatal("Insert with the dedupe key of a parked row = false, want true")
 	}
 	b.clock.move(24 * time.Hour)
 	b.runOnce()
@@ -252,11 +252,11 @@ func TestAnUndeliverableRowIsParkedAndBlocksNobody(t *testing.T) {
 	var parked int
 	const count = "SELECT COUNT(*) FROM outbox_test WHERE last_error LIKE 'no such task%' AND attempts = 1"
 	if err := b.db.QueryRowContext(t.Context(), count).Scan(&parked); err != nil || parked != 1 {
-		t.Fatalf("%d rows parked, error %v", parked, err)
+		t.Fatalf("parked rows = %d, error %v, want 1", parked, err)
 	}
 }
 
-func TestACrashBetweenDeliveryAndItsRecordRepeatsTheSameKey(t *testing.T) {
+func TestCrashAfterDeliveryRepeatsItWithTheSameKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.add("r:1", "a")
@@ -266,17 +266,17 @@ func TestACrashBetweenDeliveryAndItsRecordRepeatsTheSameKey(t *testing.T) {
 		return err
 	})
 	if _, err := dying.RunOnce(t.Context()); err == nil {
-		t.Fatal("a relay that lost its connection must say so")
+		t.Fatal("RunOnce = nil after a lost connection, want an error")
 	}
-	// The server frees the lock a moment after it closed the connection.
-	await.True(t, "the row being taken up again", func() bool { return b.runOnce() > 0 })
+	// The server releases the lock shortly after it has closed the connection.
+	await.True(t, "the row is delivered again", func() bool { return b.runOnce() > 0 })
 	b.expect("a", "a")
 	if b.receiver.keys[0] != b.receiver.keys[1] {
-		t.Fatalf("keys %v", b.receiver.keys)
+		t.Fatalf("keys = %v, want the same twice", b.receiver.keys)
 	}
 }
 
-// killLeader ends the connection that holds a relay's lock.
+// killLeader closes the connection with a relay's lock.
 func (b *bench) killLeader() {
 	b.t.Helper()
 	var id int64
@@ -289,7 +289,7 @@ func (b *bench) killLeader() {
 	}
 }
 
-func TestOneRelayLeadsAtATime(t *testing.T) {
+func TestOnlyOneRelayLeads(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.add("r:1", "a")
@@ -299,12 +299,12 @@ func TestOneRelayLeadsAtATime(t *testing.T) {
 		return b.receiver.deliver(ctx, row)
 	})
 	if n, err := leader.RunOnce(t.Context()); err != nil || n != 1 || inside != 0 {
-		t.Fatalf("leader took %d, the other %d, error %v", n, inside, err)
+		t.Fatalf("rows tried by the leader = %d, by the other = %d, want 1 and 0; error %v", n, inside, err)
 	}
 	b.expect("a")
 }
 
-func TestRunDeliversWhenWokenAndEndsWithItsContext(t *testing.T) {
+func TestRunDeliversAfterWakeAndEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.receiver.arrived = make(chan struct{}, 1)
@@ -317,7 +317,7 @@ func TestRunDeliversWhenWokenAndEndsWithItsContext(t *testing.T) {
 		select {
 		case <-b.receiver.arrived:
 		case <-time.After(20 * time.Second):
-			t.Fatal("nothing arrived")
+			t.Fatal("no delivery within 20s after Wake")
 		}
 	}
 	cancel()
@@ -327,32 +327,32 @@ func TestRunDeliversWhenWokenAndEndsWithItsContext(t *testing.T) {
 	b.expect("a", "a", "a")
 }
 
-func TestTheGaugesShowWaitingAndParkedRows(t *testing.T) {
+func TestGaugesShowWaitingAndParkedRows(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	if n, err := testutil.GatherAndCount(b.registry); err != nil || n != 14 {
-		t.Fatalf("%d series exist from the start, error %v", n, err)
+		t.Fatalf("series at the start = %d, want 14; error %v", n, err)
 	}
-	b.receiver.set(map[string]error{"a": errors.New("away"), "p": outbox.Undeliverable(errors.New("never"))})
+	b.receiver.set(map[string]error{"a": errors.New("unavailable"), "p": outbox.Undeliverable(errors.New("never"))})
 	b.add("r:1", "p")
 	b.add("r:2", "a")
-	b.insert(outbox.Event{Aggregate: "r:3", Kind: "unknown"}) // a newer version of the service knows it
+	b.insert(outbox.Event{Aggregate: "r:3", Kind: "unknown"}) // known to a newer version of the service
 	b.clock.move(time.Minute)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.relay.Run(ctx) }()
 	want := `
-# HELP outbox_oldest_seconds Age of the oldest message that waits for delivery.
+# HELP outbox_oldest_seconds Age of the oldest message waiting for delivery.
 # TYPE outbox_oldest_seconds gauge
 outbox_oldest_seconds{kind="k"} 60
 outbox_oldest_seconds{kind="other"} 0
 outbox_oldest_seconds{kind="unknown"} 60
-# HELP outbox_parked_rows Messages that an operator has to look at; 10001 stands for more than 10,000.
+# HELP outbox_parked_rows Parked messages, which an operator must release or delete; 10001 stands for more than 10,000.
 # TYPE outbox_parked_rows gauge
 outbox_parked_rows{kind="k"} 1
 outbox_parked_rows{kind="other"} 0
 outbox_parked_rows{kind="unknown"} 0
-# HELP outbox_waiting_rows Messages that wait for delivery; 10001 stands for more than 10,000.
+# HELP outbox_waiting_rows Messages waiting for delivery; 10001 stands for more than 10,000.
 # TYPE outbox_waiting_rows gauge
 outbox_waiting_rows{kind="k"} 1
 outbox_waiting_rows{kind="other"} 0
@@ -372,12 +372,12 @@ func TestTableNamesAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "outbox_", "billing", "outbox_rerun; DROP TABLE x", "outbox_Rerun"} {
 		if _, err := outbox.NewTable(name); err == nil {
-			t.Errorf("%q was accepted", name)
+			t.Errorf("NewTable(%q) succeeded, want an error", name)
 		}
 	}
 }
 
-func TestASettingThatWouldStopDeliveryIsRefused(t *testing.T) {
+func TestSettingsThatStopDeliveryAreRefused(t *testing.T) {
 	t.Parallel()
 	good := outbox.Config{PollInterval: 1, FirstRetryDelay: 1, MaxRetryDelay: 1, DeliverTimeout: 1, BatchSize: 1}
 	if err := good.Validate(); err != nil {
@@ -386,7 +386,7 @@ func TestASettingThatWouldStopDeliveryIsRefused(t *testing.T) {
 	bad := good
 	bad.BatchSize = 0
 	if err := bad.Validate(); err == nil {
-		t.Fatal("an empty batch was accepted")
+		t.Fatal("Validate = nil for an empty batch, want an error")
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Deliver hands one row to its receiver. nil removes the row; an error marked with Undeliverable parks it, one marked
-// with Away makes the whole kind wait, any other is tried again later. It is called again for the same row after a
-// crash, so the receiver must tell repetitions by Row.Key. Error texts are stored in the row: they hold nothing about
-// patients.
+// Deliver sends one row to its receiver. A nil error removes the row; an error marked with Undeliverable parks it, one
+// marked with ReceiverUnavailable makes the whole kind wait, and any other is retried later. After a crash it is called
+// again for the same row, so the receiver must detect repetitions by Row.Key. Error texts are stored in the row; they
+// must not contain patient data.
 type Deliver func(ctx context.Context, row Row) error
 
-// Undeliverable marks err as final: another try of this row cannot succeed.
+// Undeliverable marks err as final: no retry of this row can succeed.
 func Undeliverable(err error) error { return &undeliverable{err} }
 
 // IsUndeliverable reports whether err was marked with Undeliverable.
@@ -22,12 +22,12 @@ func IsUndeliverable(err error) bool {
 	return errors.As(err, &final)
 }
 
-// Away marks err as saying nothing about the row: its receiver is not deployed or does not answer.
-func Away(err error) error { return &away{err} }
+// ReceiverUnavailable marks err as unrelated to the row: its receiver is not deployed or does not respond.
+func ReceiverUnavailable(err error) error { return &unavailable{err} }
 
-// IsAway reports whether err was marked with Away.
-func IsAway(err error) bool {
-	var marked *away
+// IsReceiverUnavailable reports whether err was marked with ReceiverUnavailable.
+func IsReceiverUnavailable(err error) bool {
+	var marked *unavailable
 	return errors.As(err, &marked)
 }
 
@@ -35,13 +35,13 @@ type undeliverable struct{ error }
 
 func (u *undeliverable) Unwrap() error { return u.error }
 
-type away struct{ error }
+type unavailable struct{ error }
 
-func (a *away) Unwrap() error { return a.error }
+func (a *unavailable) Unwrap() error { return a.error }
 
-// Classify marks the answer of a service of the platform. What it refuses as wrong is final. A refused credential is
-// not: the configuration is at fault and gets fixed. A receiver that ran into its deadline is not away: one row that
-// makes it slow must not hold back the others.
+// Classify marks the error of a service of the platform. A rejected message is final. A rejected credential is retried,
+// because configuration errors get fixed. A timeout does not mark the receiver as unavailable: one row that makes it
+// slow must not block the others.
 func Classify(err error) error {
 	if err == nil {
 		return nil
@@ -50,7 +50,7 @@ func Classify(err error) error {
 	case apperr.Invalid, apperr.NotFound, apperr.Conflict, apperr.TooLarge:
 		return Undeliverable(err)
 	case apperr.Unavailable, apperr.Unimplemented:
-		return Away(err)
+		return ReceiverUnavailable(err)
 	default:
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// Deps is what a relay works with. Receivers maps a kind to who takes its rows. Jitter returns a number from 0 to 1
-// (rand.Float64).
+// Deps holds the dependencies of a relay. Receivers maps a kind to its delivery function. Jitter returns a number from
+// 0 to 1, such as rand.Float64.
 type Deps struct {
 	Config    Config
 	DB        *sql.DB
@@ -28,7 +28,7 @@ type Deps struct {
 	Jitter    func() float64
 	Log       *slog.Logger
 	Metrics   *Metrics
-	Tracers   trace.TracerProvider // nil: no spans
+	Tracers   trace.TracerProvider // nil turns spans off
 }
 
 // Relay delivers the rows of one table.
@@ -37,7 +37,7 @@ type Relay struct {
 	lanes []*lane
 }
 
-// NewRelay returns a relay that does nothing until RunOnce or Run.
+// NewRelay returns a relay. It delivers nothing until Run or RunOnce is called.
 func NewRelay(d Deps) *Relay {
 	r := &Relay{d: d}
 	for kind, deliver := range d.Receivers {
@@ -48,7 +48,7 @@ func NewRelay(d Deps) *Relay {
 	return r
 }
 
-// Wake makes Run look at once, for callers that have just committed an Insert. It never blocks.
+// Wake makes Run check for due rows at once. Callers use it after the commit of an Insert. It never blocks.
 func (r *Relay) Wake() {
 	for _, l := range r.lanes {
 		select {
@@ -58,10 +58,11 @@ func (r *Relay) Wake() {
 	}
 }
 
-// errorPause keeps a database that is unavailable from being asked, and logged, several times a second.
+// errorPause is the minimum pause after an error, so that an unavailable database is not queried, and its error logged,
+// several times a second.
 const errorPause = 5 * time.Second
 
-// Run delivers until ctx ends, while this process is the leader. Errors are logged and counted; they never end it.
+// Run delivers until ctx ends, while this process is the leader. Errors are logged and counted and do not end it.
 func (r *Relay) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { _ = lifecycle.Every(ctx, observeEvery, r.d.Log, "outbox backlog", r.observe) })
@@ -77,12 +78,12 @@ func (r *Relay) Run(ctx context.Context) error {
 		})
 }
 
-// RunOnce makes one pass over every kind if this process can be the leader, and returns how many rows it took up.
-// Rows that fail are postponed and are not errors here.
+// RunOnce delivers the due rows of every kind once if this process becomes the leader, and returns how many it tried.
+// Rows that fail are postponed; they do not cause an error here.
 func (r *Relay) RunOnce(ctx context.Context) (taken int, err error) {
 	err = r.lead(ctx, func(ctx context.Context, s *session) error {
 		for _, l := range r.lanes {
-			n, err := l.pass(ctx, s)
+			n, err := l.deliverDue(ctx, s)
 			taken += n
 			if err != nil {
 				return err
@@ -102,7 +103,8 @@ func (r *Relay) lead(ctx context.Context, work func(context.Context, *session) e
 	return err
 }
 
-// runLanes works until ctx ends or the leader's connection is lost, which ends every lane: another process may lead.
+// runLanes runs all lanes until ctx ends or the leader's connection is lost; the latter ends every lane, because
+// another process may lead.
 func (r *Relay) runLanes(ctx context.Context, s *session) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,7 +120,7 @@ func (r *Relay) runLanes(ctx context.Context, s *session) error {
 	return errors.Join(errs...)
 }
 
-// observe shows the backlog; every process does, so that it is seen when none leads.
+// observe updates the gauges of the backlog. Every process does so, in case none leads.
 func (r *Relay) observe(ctx context.Context) error {
 	b, err := r.d.Table.backlog(ctx, r.d.DB)
 	if err == nil {

@@ -18,7 +18,7 @@ import (
 
 var sqlBlock = regexp.MustCompile("(?s)```sql\n(.*?);\n```")
 
-// statements returns the SQL of a section of the platform's runbook, for the service called test.
+// statements returns the SQL of a section of the platform's runbook, for a service named test.
 func statements(t *testing.T, section string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "runbooks", "platform.md"))
@@ -32,12 +32,12 @@ func statements(t *testing.T, section string) []string {
 		all = append(all, strings.ReplaceAll(block[1], "SERVICE", "test"))
 	}
 	if !found || len(all) != 2 {
-		t.Fatalf("the section has %d statements", len(all))
+		t.Fatalf("the section has %d statements, want 2", len(all))
 	}
 	return all
 }
 
-func TestTheRunbookFindsTheLeadingRelayAndEndsIt(t *testing.T) {
+func TestRunbookStatementsFindAndEndTheLeadingRelay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	sql := statements(t, "OutboxOld")
@@ -61,7 +61,7 @@ func TestTheRunbookFindsTheLeadingRelayAndEndsIt(t *testing.T) {
 	await.True(t, "another connection leads", func() bool { id := leader(); return id != 0 && id != before })
 }
 
-func TestTheRunbookShowsAndReleasesAParkedMessage(t *testing.T) {
+func TestRunbookStatementsShowAndReleaseAParkedMessage(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	sql := statements(t, "OutboxParked")

@@ -11,17 +11,17 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// parkedAt is the available_at of rows that no relay touches.
+// parkedAt is the available_at of parked rows.
 const parkedAt = math.MaxInt64
 
-// session is the leader's connection, which the lanes share: a leader that lost it writes nothing any more.
+// session is the leader's connection, which all lanes share. A leader that has lost it can no longer write.
 type session struct {
 	table  string
 	leader *mysqldb.Leader
 }
 
-// due returns rows of a kind that may be delivered now. A row behind a waiting one of its kind and aggregate is not
-// due, whether that one is due or not: so no two rows of an aggregate are ever under way.
+// due returns rows of a kind that may be delivered now. A row is not due while an earlier row of its kind and aggregate
+// waits, whether that one is due or not; at most one row of an aggregate is therefore being delivered.
 func (s *session) due(ctx context.Context, kind string, now time.Time, limit int) (due []Row, err error) {
 	err = s.leader.Do(ctx, func(ctx context.Context, conn *sql.Conn) error {
 		due, err = s.read(ctx, conn, kind, now, limit)
@@ -61,20 +61,19 @@ func (s *session) remove(ctx context.Context, ids []int64) error {
 	return s.exec(ctx, "DELETE FROM "+s.table+" WHERE id IN (?"+strings.Repeat(", ?", len(ids)-1)+")", args...)
 }
 
-// postpone counts a failed attempt.
+// postpone records a failed attempt.
 func (s *session) postpone(ctx context.Context, id int64, until time.Time, reason string) error {
 	return s.exec(ctx, "UPDATE "+s.table+" SET attempts = attempts + 1, available_at = ?, last_error = ? WHERE id = ?",
 		until.UnixMilli(), shorten(reason), id)
 }
 
-// sendBack puts a row behind the others of its kind; it keeps its attempts.
+// sendBack moves a row behind the others of its kind, with unchanged attempts.
 func (s *session) sendBack(ctx context.Context, id int64, until time.Time, reason string) error {
 	return s.exec(ctx, "UPDATE "+s.table+" SET available_at = ?, last_error = ? WHERE id = ?",
 		until.UnixMilli(), shorten(reason), id)
 }
 
-// park keeps the row for an operator. It gives its dedupe key back: else a row that no one tries again would
-// keep later messages out.
+// park keeps the row for an operator. It clears the dedupe key, so that the row does not block later messages.
 func (s *session) park(ctx context.Context, id int64, reason string) error {
 	return s.exec(ctx, "UPDATE "+s.table+
 		" SET attempts = attempts + 1, available_at = ?, last_error = ?, dedupe_key = NULL WHERE id = ?",
@@ -92,7 +91,7 @@ func (s *session) exec(ctx context.Context, statement string, args ...any) error
 	return nil
 }
 
-// shorten cuts s to what the column holds without splitting a character.
+// shorten cuts s to the column's length without splitting a character.
 func shorten(s string) string {
 	r := []rune(s)
 	return string(r[:min(len(r), maxError)])

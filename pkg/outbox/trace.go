@@ -13,20 +13,20 @@ import (
 
 const traceparentHeader = "traceparent"
 
-// traceparent is the W3C trace context of the change; "" when nothing is traced.
+// traceparent returns the W3C trace context of ctx; empty if nothing is traced.
 func traceparent(ctx context.Context) string {
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	return carrier.Get(traceparentHeader)
 }
 
-// traced puts the delivery into the trace and the request of the change: log lines and the receiver's join them.
+// traced returns ctx with the trace and the request id of the change, for log lines and the receiver.
 func (r Row) traced(ctx context.Context) context.Context {
 	ctx = telemetry.WithRequestID(ctx, r.RequestID)
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{traceparentHeader: r.Traceparent})
 }
 
-// span begins the span of one try. end takes its outcome.
+// span starts the span of one attempt. end records its outcome.
 func (l *lane) span(ctx context.Context, row Row) (traced context.Context, end func(error)) {
 	if l.d.Tracers == nil || row.Traceparent == "" {
 		return ctx, func(error) {}

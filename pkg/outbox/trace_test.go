@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
-func TestADeliveryBelongsToTheTraceOfItsChange(t *testing.T) {
+func TestDeliveryContinuesTheTraceOfItsChange(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	change := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}, TraceFlags: trace.FlagsSampled})
@@ -36,6 +36,6 @@ func TestADeliveryBelongsToTheTraceOfItsChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got["traced"] != change.TraceID() || got["untraced"].IsValid() || len(got) != 2 {
-		t.Fatalf("delivered in the traces %v", got)
+		t.Fatalf("traces of the deliveries = %v, want the change's and none", got)
 	}
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// TestTheMessagesOfAVanishedNodeAreDeliveredByAnother: the leader's node loses its network without a farewell, in the
-// middle of a request that holds a row. The server hears of it from no one.
-func TestTheMessagesOfAVanishedNodeAreDeliveredByAnother(t *testing.T) {
+// The leader's node loses its network without closing connections, in the middle of a transaction that has locked a
+// row.
+func TestMessagesOfAVanishedNodeAreDeliveredByAnother(t *testing.T) {
 	t.Parallel()
-	sessionTimeout := 4 * time.Second // 0 with LAB_LONG_TESTS: what the services have
+	sessionTimeout := 4 * time.Second // with LAB_LONG_TESTS 0, the services' timeout
 	if os.Getenv("LAB_LONG_TESTS") != "" {
 		sessionTimeout = 0
 	}
@@ -39,7 +39,7 @@ func TestTheMessagesOfAVanishedNodeAreDeliveredByAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		node.Cut() // else the rollback waits for an answer
+		node.Cut() // otherwise the rollback would wait for a response
 		_ = tx.Rollback()
 	}()
 	if _, err := b.db.ExecContext(t.Context(), "CREATE TABLE report (id INT PRIMARY KEY, flag INT NOT NULL)"); err != nil {
@@ -57,7 +57,7 @@ func TestTheMessagesOfAVanishedNodeAreDeliveredByAnother(t *testing.T) {
 	b.add("r:1", "after")
 	await.True(t, "the second relay delivers", func() bool { return len(b.receiver.texts()) == 2 })
 	t.Logf("%5.1f s  the other replica delivered the message", time.Since(vanished).Seconds())
-	await.Nil(t, "the row is free", func() error {
+	await.Nil(t, "the row is unlocked", func() error {
 		_, err := b.db.ExecContext(t.Context(), "UPDATE report SET flag = 2 WHERE id = 1")
 		return err
 	})

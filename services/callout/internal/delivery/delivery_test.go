@@ -161,16 +161,16 @@ func TestReceiversThatAreAway(t *testing.T) {
 	t.Parallel()
 	o := &others{err: apperr.New(apperr.Unavailable, "DOWN", "down"), deadline: callout.Deadline{JobID: "j"}}
 	notice, err := delivery.Messages{}.Notice(escalate.Notice{LabID: 12})
-	if err := deliver(t, o.dispatcher(), notice, err); !outbox.IsAway(err) {
+	if err := deliver(t, o.dispatcher(), notice, err); !outbox.IsReceiverUnavailable(err) {
 		t.Errorf("notifications are down: %v", err)
 	}
 	wake, err := delivery.Messages{}.Wake(12, 400)
-	if err := deliver(t, o.dispatcher(), wake, err); !outbox.IsAway(err) {
+	if err := deliver(t, o.dispatcher(), wake, err); !outbox.IsReceiverUnavailable(err) {
 		t.Errorf("the task queue is down: %v", err)
 	}
 	absent := o.dispatcher()
 	absent.Notifications = nil
-	if err := deliver(t, absent, notice, nil); !outbox.IsAway(err) || !strings.Contains(err.Error(), "CALLOUT_NOTIFICATIONS_ADDR") {
+	if err := deliver(t, absent, notice, nil); !outbox.IsReceiverUnavailable(err) || !strings.Contains(err.Error(), "CALLOUT_NOTIFICATIONS_ADDR") {
 		t.Errorf("no notifications: %v", err)
 	}
 	notice.Payload = []byte("\xff")

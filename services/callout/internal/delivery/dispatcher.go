@@ -46,7 +46,7 @@ func (d Dispatcher) Receivers() map[string]outbox.Deliver {
 
 var (
 	errPayload         = outbox.Undeliverable(errors.New("the payload is not the message of its kind"))
-	errNoNotifications = outbox.Away(errors.New("CALLOUT_NOTIFICATIONS_ADDR is not set"))
+	errNoNotifications = outbox.ReceiverUnavailable(errors.New("CALLOUT_NOTIFICATIONS_ADDR is not set"))
 )
 
 func (d Dispatcher) notify(ctx context.Context, row outbox.Row) error {

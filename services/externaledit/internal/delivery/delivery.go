@@ -47,7 +47,7 @@ func Receivers(channels Channels) map[string]outbox.Deliver {
 		id := strconv.FormatInt(row.CreatedAt.UnixMilli(), 10) + "-" + strconv.FormatInt(row.ID, 10)
 		entry := watch.Entry{ID: id, Event: event.GetEvent(), Data: event.GetData()}
 		if err := channels.Append(ctx, row.Aggregate, entry); err != nil {
-			return outbox.Away(err) // the cache: nothing is wrong with the row
+			return outbox.ReceiverUnavailable(err) // the cache: nothing is wrong with the row
 		}
 		return nil
 	}}

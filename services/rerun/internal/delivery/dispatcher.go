@@ -55,7 +55,7 @@ func (d Dispatcher) enqueue(ctx context.Context, row outbox.Row) error {
 
 var (
 	errPayload   = outbox.Undeliverable(errors.New("the payload is not the message of its kind"))
-	errNoCallout = outbox.Away(errors.New("RERUN_CALLOUT_ADDR is not set"))
+	errNoCallout = outbox.ReceiverUnavailable(errors.New("RERUN_CALLOUT_ADDR is not set"))
 )
 
 // evaluate may be repeated: the callout judges what the report says now.

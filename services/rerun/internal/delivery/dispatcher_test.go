@@ -102,7 +102,7 @@ func TestARefusalIsFinalAndAnAbsenceIsNot(t *testing.T) {
 			row); !outbox.IsUndeliverable(err) {
 			t.Errorf("%s refused: %v", row.Kind, err)
 		}
-		if err := (&receivers{err: apperr.New(apperr.Unavailable, "X", "x")}).deliver(t.Context(), row); !outbox.IsAway(err) {
+		if err := (&receivers{err: apperr.New(apperr.Unavailable, "X", "x")}).deliver(t.Context(), row); !outbox.IsReceiverUnavailable(err) {
 			t.Errorf("%s not there: %v", row.Kind, err)
 		}
 		row.Payload = []byte{0xff}
@@ -115,7 +115,7 @@ func TestARefusalIsFinalAndAnAbsenceIsNot(t *testing.T) {
 func TestWithoutACalloutEvaluationsWait(t *testing.T) {
 	t.Parallel()
 	row := evaluation(t)
-	if err := (delivery.Dispatcher{}).Receivers()[row.Kind](t.Context(), row); !outbox.IsAway(err) {
+	if err := (delivery.Dispatcher{}).Receivers()[row.Kind](t.Context(), row); !outbox.IsReceiverUnavailable(err) {
 		t.Fatalf("error = %v", err)
 	}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Change makes a decision in one transaction and returns it. load reads the facts and takes all locks, decide is pure,
-// apply writes what the decision says. An error of any of them rolls back. All three run again when InTx does.
+// and apply writes the decision. An error of any of them rolls back. When InTx retries, all three run again.
 func Change[Facts, Decision any](
 	ctx context.Context, db *sql.DB, load func(*sql.Tx) (Facts, error), decide func(Facts) (Decision, error),
 	apply func(*sql.Tx, Decision) error,

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-func TestAChangeIsWholeOrNothing(t *testing.T) {
+func TestChangeIsAtomic(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	deadlock := &mysql.MySQLError{Number: 1213, Message: "deadlock"}
@@ -20,11 +20,11 @@ func TestAChangeIsWholeOrNothing(t *testing.T) {
 		load, decide, apply error // of the first attempt
 		want                string
 	}{
-		"it succeeds":       {nil, nil, nil, "decision 1, <nil>, 1 stored, 1 attempts"},
-		"loading fails":     {broken, nil, nil, "decision 0, broken, 0 stored, 1 attempts"},
-		"it is refused":     {nil, broken, nil, "decision 0, broken, 0 stored, 1 attempts"},
-		"applying fails":    {nil, nil, broken, "decision 0, broken, 0 stored, 1 attempts"},
-		"there is deadlock": {nil, nil, deadlock, "decision 1, <nil>, 1 stored, 2 attempts"},
+		"success":      {nil, nil, nil, "decision 1, <nil>, 1 stored, 1 attempts"},
+		"load fails":   {broken, nil, nil, "decision 0, broken, 0 stored, 1 attempts"},
+		"decide fails": {nil, broken, nil, "decision 0, broken, 0 stored, 1 attempts"},
+		"apply fails":  {nil, nil, broken, "decision 0, broken, 0 stored, 1 attempts"},
+		"deadlock":     {nil, nil, deadlock, "decision 1, <nil>, 1 stored, 2 attempts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestAChangeIsWholeOrNothing(t *testing.T) {
 					return errors.Join(err, first(c.apply))
 				})
 			if got := fmt.Sprintf("decision %d, %v, %d stored, %d attempts", decision, err, stored(db), attempts); got != c.want {
-				t.Errorf("got %s, want %s", got, c.want)
+				t.Errorf("Change = %s, want %s", got, c.want)
 			}
 		})
 	}

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// RequireColumns checks that tables which the service does not own have the columns that it reads. The error
-// lists what is missing as DDL hints; nothing is altered.
+// RequireColumns returns an error if tables of other owners lack columns that the service reads. The error lists the
+// missing columns as DDL statements; nothing is altered.
 func RequireColumns(ctx context.Context, db *sql.DB, columns map[string][]string) error {
 	const query = "SELECT TABLE_NAME, COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE()"
-	present := map[string]bool{}
+	existing := map[string]bool{}
 	err := Each(ctx, db, query, nil, func(rows *sql.Rows) error {
 		var table, column string
 		err := rows.Scan(&table, &column)
-		present[table+"."+column] = true
+		existing[table+"."+column] = true
 		return err
 	})
 	if err != nil {
@@ -25,7 +25,7 @@ func RequireColumns(ctx context.Context, db *sql.DB, columns map[string][]string
 	var missing []string
 	for table, names := range columns {
 		for _, name := range names {
-			if !present[table+"."+name] {
+			if !existing[table+"."+name] {
 				missing = append(missing, fmt.Sprintf("ALTER TABLE `%s` ADD COLUMN `%s` …", table, name))
 			}
 		}

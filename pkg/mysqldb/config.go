@@ -1,8 +1,8 @@
-// Package mysqldb owns how a service opens the relational database, runs transactions, migrates its tables and chooses
-// the one process that does some work alone.
+// Package mysqldb opens the relational database, runs transactions, migrates tables, and elects the one process that
+// does some work.
 //
-// Every session has time_zone +00:00, strict mode and READ COMMITTED. Deadlocks and lock timeouts are retried
-// here, bounded, and nowhere else; a failed commit is always reported.
+// Every session has time_zone +00:00, strict mode and READ COMMITTED. Deadlocks and lock timeouts are retried here, a
+// limited number of times, and nowhere else. A failed commit is always returned as an error.
 package mysqldb
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// mostConnections is beyond what any MySQL of ours allows one replica.
+// mostConnections is above the connections that the platform's MySQL servers allow one replica.
 const mostConnections = 10_000
 
-// Config holds the documented DB variables; nest it with envPrefix "DB_".
+// Config holds the documented DB variables. Nest it with envPrefix "DB_".
 type Config struct {
 	Host               string        `env:"HOST" envDefault:"127.0.0.1"`
 	Port               int           `env:"PORT" envDefault:"3306"`
@@ -34,11 +34,11 @@ type Config struct {
 	TLS                tlsfiles.Client
 }
 
-// callersPerConnection is how many calls may share one connection of the pool: a call that holds one for 10 ms leaves
-// the last of them waiting for a sixth of a second.
+// callersPerConnection is the number of concurrent calls per connection of the pool. If each call uses a connection for
+// 10 ms, the last one waits for a sixth of a second.
 const callersPerConnection = 16
 
-// Validate refuses addresses and pools that cannot work.
+// Validate returns an error for invalid addresses and pool sizes.
 func (c *Config) Validate() error {
 	var problems []error
 	if c.Host == "" {
@@ -57,17 +57,18 @@ func (c *Config) Validate() error {
 	if c.PoolRecycleSeconds < 0 {
 		problems = append(
 			problems,
-			fmt.Errorf("DB_POOL_RECYCLE is %d: give seconds, or 0 to keep connections for ever", c.PoolRecycleSeconds),
+			fmt.Errorf("DB_POOL_RECYCLE is %d: give seconds, or 0 to keep connections open indefinitely", c.PoolRecycleSeconds),
 		)
 	}
 	return errors.Join(problems...)
 }
 
-// MostInFlight is how many calls that use the database may be worked on at once. More would only wait for a connection
-// until their deadline, and answer late what could be refused at once.
+// MostInFlight returns the maximum number of concurrent calls that use the database. More calls would wait for a
+// connection until their deadline, instead of being refused at once.
 func (c *Config) MostInFlight() int { return c.PoolSize * callersPerConnection }
 
-// CheckMaxInFlight refuses a limit of calls that the pool cannot serve. A service calls it from its own Validate.
+// CheckMaxInFlight returns an error for a limit of concurrent calls that the pool cannot serve. Services call it from
+// their own Validate.
 func (c *Config) CheckMaxInFlight(limit int) error {
 	if limit > c.MostInFlight() {
 		return fmt.Errorf(
@@ -80,7 +81,7 @@ func (c *Config) CheckMaxInFlight(limit int) error {
 	return nil
 }
 
-// connector returns a connector of the sessions that open makes, encrypted when c says so.
+// connector returns a connector of sessions made by open, with TLS if c enables it.
 func (c Config) connector(open func(*mysql.Config) (driver.Connector, error)) (driver.Connector, error) {
 	plain := c.driverConfig()
 	secure := c.TLS.Configuration()

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-func TestValidateNamesEveryProblem(t *testing.T) {
+func TestValidateReportsEveryProblem(t *testing.T) {
 	t.Parallel()
 	good := mysqldb.Config{Host: "db", Port: 3306, PoolSize: 2}
 	if err := good.Validate(); err != nil {
@@ -23,26 +23,26 @@ func TestValidateNamesEveryProblem(t *testing.T) {
 		"a pool of one":      {func(c *mysqldb.Config) { c.PoolSize = 1 }, "DB_POOL_SIZE is 1: it must be at least 2"},
 		"a negative pool":    {func(c *mysqldb.Config) { c.PoolSize = -1 }, "DB_POOL_SIZE is -1"},
 		"a pool of millions": {func(c *mysqldb.Config) { c.PoolSize = 2_000_000 }, "at most 10000"},
-		"recycled before":    {func(c *mysqldb.Config) { c.PoolRecycleSeconds = -1 }, "DB_POOL_RECYCLE is -1"},
+		"negative recycling": {func(c *mysqldb.Config) { c.PoolRecycleSeconds = -1 }, "DB_POOL_RECYCLE is -1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := good
 			c.change(&cfg)
 			if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), c.says) {
-				t.Fatalf("got %v, want %q", err, c.says)
+				t.Fatalf("Validate = %v, want an error with %q", err, c.says)
 			}
 		})
 	}
 }
 
-func TestTheLimitOfCallsBelongsToThePool(t *testing.T) {
+func TestLimitOfCallsDependsOnThePool(t *testing.T) {
 	t.Parallel()
 	cfg := mysqldb.Config{PoolSize: 10}
 	if err := cfg.CheckMaxInFlight(cfg.MostInFlight()); err != nil {
 		t.Fatal(err)
 	}
 	if err := cfg.CheckMaxInFlight(cfg.MostInFlight() + 1); err == nil || !strings.Contains(err.Error(), "DB_POOL_SIZE 10") {
-		t.Fatalf("got %v", err)
+		t.Fatalf("CheckMaxInFlight above the limit = %v, want an error that names DB_POOL_SIZE 10", err)
 	}
 }

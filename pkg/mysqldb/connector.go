@@ -16,28 +16,29 @@ import (
 const (
 	dialTimeout      = 5 * time.Second
 	statementTimeout = 30 * time.Second
-	// lockWaitSeconds is below every caller's deadline: who waits for a row learns that others hold it, instead of
-	// nothing. The server's own default is 50.
+	// lockWaitSeconds is below every caller's deadline, so that a call that waits for a locked row fails with a lock
+	// timeout instead of its deadline. The server's default is 50.
 	lockWaitSeconds = 5
-	// sessionSeconds is how long the server keeps a session from which it hears nothing, with the locks of rows that it
-	// holds. A node that loses power or network says no farewell, and the server's own default is eight hours.
+	// sessionSeconds is the time after which the server closes a silent session and releases its row locks. A node that
+	// loses power or network does not close its sessions, and the server's default is eight hours.
 	sessionSeconds = 30
-	// idleTimeout closes what the pool does not use before the server does.
+	// idleTimeout closes idle connections before the server does.
 	idleTimeout = 20 * time.Second
-	// isolation is set by a statement: the variable's name differs between MySQL 8 and MariaDB.
+	// isolation is a statement, because the variable's name differs between MySQL 8 and MariaDB.
 	isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
 )
 
-// Connector returns a connector whose every session has what the platform expects: UTC, strict mode, READ COMMITTED,
-// timeouts, five seconds at most for a row lock. The server ends a session from which it hears nothing for half a
-// minute, or for the wait_timeout among cfg's parameters. It changes a copy of cfg. Tests and tools use it so that
-// their sessions equal the services'.
+// Connector returns a connector whose sessions have the platform's settings: UTC, strict mode, READ COMMITTED,
+// timeouts, and at most five seconds for a row lock. The server closes a session after 30 silent seconds, or after the
+// wait_timeout in cfg's parameters. Connector changes a copy of cfg. Tests and tools use it to have the same sessions
+// as the services.
 func Connector(cfg *mysql.Config) (driver.Connector, error) {
 	return newConnector(cfg, nil, statementTimeout)
 }
 
-// migrationConnector is Connector for statements that change tables. The client waits for them as long as they take.
-// The server gives them up when they wait for other transactions: every later statement would queue behind them.
+// migrationConnector is Connector for statements that change tables. The client waits for them without limit. The
+// server aborts them when they wait for other transactions, because every later statement on the table would queue
+// behind them.
 func migrationConnector(cfg *mysql.Config) (driver.Connector, error) {
 	return newConnector(cfg, map[string]string{"lock_wait_timeout": strconv.Itoa(lockWaitSeconds)}, 0)
 }
@@ -50,8 +51,8 @@ func newConnector(
 	d.ParseTime, d.Loc = true, time.UTC
 	d.Collation = "utf8mb4_unicode_ci"
 	d.RejectReadOnly = true
-	d.InterpolateParams = true    // one round trip a statement
-	d.Logger = &mysql.NopLogger{} // what counts is in the errors; the driver's own lines are not JSON
+	d.InterpolateParams = true    // one round trip per statement
+	d.Logger = &mysql.NopLogger{} // errors carry what matters; the driver's own lines are not JSON
 	if d.Params == nil {
 		d.Params = map[string]string{}
 	}
@@ -88,7 +89,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// rotating makes a connector for each connection, since the driver keeps the TLS configuration of a connector for good.
+// rotating creates a connector for each connection, because the driver keeps the TLS configuration of a connector.
 type rotating struct {
 	plain  *mysql.Config
 	secure func() (*tls.Config, error)

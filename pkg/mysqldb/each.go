@@ -5,13 +5,13 @@ import (
 	"database/sql"
 )
 
-// RowsQuerier is a *sql.DB, *sql.Conn or *sql.Tx.
+// RowsQuerier is implemented by *sql.DB, *sql.Conn and *sql.Tx.
 type RowsQuerier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Each calls scan for every row that the query answers with, in their order. The error is the query's or the first of
-// scan, as it came.
+// Each calls scan for every row of the query's result, in order. It returns the unchanged error of the query or the
+// first one of scan.
 func Each(ctx context.Context, q RowsQuerier, query string, args []any, scan func(*sql.Rows) error) error {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -26,19 +26,19 @@ func Each(ctx context.Context, q RowsQuerier, query string, args []any, scan fun
 	return rows.Err()
 }
 
-// Row is a *sql.Row, or *sql.Rows at one of its rows.
+// Row is a *sql.Row, or *sql.Rows positioned at a row.
 type Row interface{ Scan(into ...any) error }
 
-// Collect returns what scan makes of each row that the query answers with, in their order: nil of no row. The error is
-// that of Each.
+// Collect returns the values that scan reads from the rows of the query's result, in order; it is nil without rows. The
+// error is that of Each.
 func Collect[T any](
 	ctx context.Context, q RowsQuerier, query string, args []any, scan func(Row, *T) error,
 ) ([]T, error) {
 	var all []T
 	err := Each(ctx, q, query, args, func(rows *sql.Rows) error {
-		var one T
-		err := scan(rows, &one)
-		all = append(all, one)
+		var value T
+		err := scan(rows, &value)
+		all = append(all, value)
 		return err
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-func TestCollectReturnsWhatWasMadeOfEachRow(t *testing.T) {
+func TestCollectReturnsTheValuesOfAllRows(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	const query = "SELECT id FROM (SELECT 2 AS id UNION SELECT 1 UNION SELECT 3) numbers WHERE id >= ? ORDER BY id"
@@ -17,12 +17,12 @@ func TestCollectReturnsWhatWasMadeOfEachRow(t *testing.T) {
 	for least, want := range map[int][]int{1: {1, 2, 3}, 3: {3}, 4: nil} {
 		got, err := mysqldb.Collect(t.Context(), db, query, []any{least}, number)
 		if err != nil || !slices.Equal(got, want) || (got == nil) != (want == nil) {
-			t.Errorf("from %d: %#v, error %v, want %#v", least, got, err, want)
+			t.Errorf("Collect from %d = %#v, error %v, want %#v", least, got, err, want)
 		}
 	}
 }
 
-func TestCollectReturnsAnErrorAsItCame(t *testing.T) {
+func TestCollectReturnsTheErrorOfScanUnchanged(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	seen, unreadable := 0, errors.New("unreadable")
@@ -33,10 +33,10 @@ func TestCollectReturnsAnErrorAsItCame(t *testing.T) {
 			}
 			return nil
 		})
-	if got != nil || err != unreadable || seen != 2 { //nolint:errorlint // as it came
-		t.Errorf("%v, error %v, after %d rows", got, err, seen)
+	if got != nil || err != unreadable || seen != 2 { //nolint:errorlint // unchanged
+		t.Errorf("Collect = %v, error %v, after %d rows, want nil and the error of row 2", got, err, seen)
 	}
 	if open := db.Stats().InUse; open != 0 {
-		t.Errorf("%d connections are held by rows that no one reads", open)
+		t.Errorf("connections in use after an error = %d, want 0", open)
 	}
 }

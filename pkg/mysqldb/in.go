@@ -2,8 +2,8 @@ package mysqldb
 
 import "strings"
 
-// In returns what stands between the parentheses of an IN list, and the arguments before followed by the values. An
-// empty list becomes NULL, which equals nothing.
+// In returns the placeholders of an IN list, and the arguments before, followed by values. For an empty list the
+// placeholder is NULL, which equals no value.
 func In[T any](values []T, before ...any) (marks string, args []any) {
 	args = append(make([]any, 0, len(before)+len(values)), before...)
 	if len(values) == 0 {

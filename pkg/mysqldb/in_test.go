@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-func TestInHasAMarkForEachValue(t *testing.T) {
+func TestInHasAPlaceholderForEachValue(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		values []int64
@@ -19,7 +19,7 @@ func TestInHasAMarkForEachValue(t *testing.T) {
 		{[]int64{7, 8, 9}, "?,?,?", []any{"lab", int64(7), int64(8), int64(9)}},
 	} {
 		if marks, args := mysqldb.In(c.values, "lab"); marks != c.marks || !slices.Equal(args, c.args) {
-			t.Errorf("%v: %s %v", c.values, marks, args)
+			t.Errorf("In(%v) = %s %v, want %s %v", c.values, marks, args, c.marks, c.args)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-func TestAnIndexIsMissingWhenNoneBeginsWithItsColumns(t *testing.T) {
+func TestIndexIsMissingIfNoneStartsWithItsColumns(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	exec := func(statement string) {
@@ -22,7 +22,7 @@ func TestAnIndexIsMissingWhenNoneBeginsWithItsColumns(t *testing.T) {
 		{Table: "report", Columns: []string{"lab", "bill"}, For: "the board"},
 		{Table: "report", Columns: []string{"bill"}, For: "a split"},
 		{Table: "report", Columns: []string{"flag", "id"}, For: "the sweeper"},
-		{Table: "bill", Columns: []string{"patient"}, For: "the walk"},
+		{Table: "bill", Columns: []string{"patient"}, For: "the resync"},
 	}
 	missing := func() string {
 		t.Helper()
@@ -34,9 +34,9 @@ func TestAnIndexIsMissingWhenNoneBeginsWithItsColumns(t *testing.T) {
 	}
 	want := "a split reads all of report without this index: CREATE INDEX `ix_bill` ON `report` (`bill`)\n" +
 		"the sweeper reads all of report without this index: CREATE INDEX `ix_flag_id` ON `report` (`flag`, `id`)\n" +
-		"the walk reads all of bill without this index: CREATE INDEX `ix_patient` ON `bill` (`patient`)"
+		"the resync reads all of bill without this index: CREATE INDEX `ix_patient` ON `bill` (`patient`)"
 	if got := missing(); got != want {
-		t.Errorf("%s", got)
+		t.Errorf("MissingIndexes = %s\nwant %s", got, want)
 	}
 	for line := range strings.SplitSeq(missing(), "\n") {
 		_, statement, _ := strings.Cut(line, ": ")
@@ -45,6 +45,6 @@ func TestAnIndexIsMissingWhenNoneBeginsWithItsColumns(t *testing.T) {
 		}
 	}
 	if got := missing(); strings.Contains(got, "report") {
-		t.Errorf("after the statements: %s", got)
+		t.Errorf("missing after the statements: %s, want none of report", got)
 	}
 }

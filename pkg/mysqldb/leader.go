@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// leaderTimeout is how long after its leader's last statement the server gives a lock to someone else: the leader's
-// node may have vanished without a farewell. A leader that lives asks after a tenth of it, and stops its work when no
-// answer came after another half: before anybody else can lead.
+// leaderTimeout is the time after the leader's last statement at which the server releases its lock, in case the
+// leader's node has vanished without closing its connections. A running leader checks its lock every tenth of this
+// time, and stops its work when a check has failed for half of it, which is before another process can lead.
 const leaderTimeout = 20 * time.Second
 
-// ErrLeadershipLost says that the work was stopped because another process may lead by now.
+// ErrLeadershipLost is returned when the work was stopped because another process may lead.
 var ErrLeadershipLost = errors.New("the leadership was lost")
 
-// Leader is one process's claim to do some work alone. The claim is a lock of the database server, private to the
-// present database, that ends with its connection. Safe for concurrent use.
+// Leader is a process's candidacy for work that only one process at a time does. The leadership is a lock of the
+// database server, specific to the current database, and ends with its connection. It is safe for concurrent use.
 type Leader struct {
 	db   *sql.DB
 	lock Lock
 
-	mu   sync.Mutex           // locked while work runs
-	held atomic.Pointer[hold] // nil while this process does not lead
+	mu     sync.Mutex                 // locked while work runs
+	holder atomic.Pointer[lockHolder] // nil while this process does not lead
 }
 
-// NewLeader returns a Leader that does not lead yet. The caller closes it.
+// NewLeader returns a Leader that does not lead yet. The caller must close it.
 func NewLeader(db *sql.DB, lock Lock) *Leader { return &Leader{db: db, lock: lock} }
 
-// Lead runs work once while this process leads, and lets go of the leadership. It returns false without an error when
+// Lead runs work once if this process can lead, and then gives up the leadership. It returns false without an error if
 // another process leads.
 func Lead(ctx context.Context, db *sql.DB, lock Lock, work func(context.Context) error) (bool, error) {
 	leader := NewLeader(db, lock)
@@ -39,48 +39,48 @@ func Lead(ctx context.Context, db *sql.DB, lock Lock, work func(context.Context)
 	return leader.Run(ctx, work)
 }
 
-// Run runs work if this process leads, or can begin to, and continues leading afterwards until Close. It returns false
-// without an error when another process leads. The context of work ends when the leadership may be lost; an error of
-// work then becomes ErrLeadershipLost.
+// Run runs work if this process leads or can start to, and keeps the leadership until Close. It returns false without
+// an error if another process leads. The context of work ends when the leadership may be lost; an error of work then
+// becomes ErrLeadershipLost.
 func (l *Leader) Run(ctx context.Context, work func(context.Context) error) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if h := l.held.Load(); h != nil {
-		if h.ask() == nil {
+	if h := l.holder.Load(); h != nil {
+		if h.check() == nil {
 			return true, h.run(ctx, work)
 		}
-		l.held.Store(nil)
+		l.holder.Store(nil)
 		h.drop()
 	}
 	h, err := l.claim(ctx)
 	if err != nil || h == nil {
 		return false, err
 	}
-	l.held.Store(h)
+	l.holder.Store(h)
 	return true, h.run(ctx, work)
 }
 
-// Do runs one statement or a few on the connection that holds the lock: what they write cannot outlive the leadership.
-// It belongs into the work of Run, where several goroutines may call it, and lasts ten seconds at most.
+// Do runs a few statements on the connection that has the lock, so that their writes end with the leadership. It must
+// be called from the work of Run, where it is safe for concurrent use, and takes at most ten seconds.
 func (l *Leader) Do(ctx context.Context, statements func(context.Context, *sql.Conn) error) error {
-	h := l.held.Load()
+	h := l.holder.Load()
 	if h == nil {
 		return ErrLeadershipLost
 	}
 	return h.do(ctx, statements)
 }
 
-// Close lets another process lead. It waits for the work of Run.
+// Close gives up the leadership. It waits for the work of Run.
 func (l *Leader) Close(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if h := l.held.Swap(nil); h != nil {
+	if h := l.holder.Swap(nil); h != nil {
 		h.release(context.WithoutCancel(ctx))
 	}
 }
 
-// claim takes the lock if no one has it; it returns nil without an error when someone does.
-func (l *Leader) claim(ctx context.Context) (*hold, error) {
+// claim takes the lock if it is free; it returns nil without an error if another process has it.
+func (l *Leader) claim(ctx context.Context) (*lockHolder, error) {
 	conn, err := l.db.Conn(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lead %v: %w", l.lock, err)
@@ -91,17 +91,17 @@ func (l *Leader) claim(ctx context.Context) (*hold, error) {
 		before, err = shortenSession(ctx, conn)
 	}
 	if err != nil {
-		end(conn) // it may hold the lock
+		end(conn) // it may have the lock
 		return nil, fmt.Errorf("lead %v: %w", l.lock, err)
 	}
 	if !taken {
-		_ = conn.Close() // gives it back to the pool
+		_ = conn.Close() // returns it to the pool
 		return nil, nil
 	}
-	return newHold(conn, name, before), nil
+	return newLockHolder(conn, name, before), nil
 }
 
-// takeLock returns the lock's name, and whether conn holds the lock now.
+// takeLock returns the lock's name, and whether conn has the lock now.
 func takeLock(ctx context.Context, conn *sql.Conn, lock Lock) (name string, taken bool, err error) {
 	database, err := databaseOf(ctx, conn)
 	if err != nil {

@@ -20,13 +20,13 @@ func lockOf(purpose string) mysqldb.Lock {
 
 func nothing(context.Context) error { return nil }
 
-// leads reports whether l leads, by letting it try.
+// leads reports whether l leads or can start to.
 func leads(t *testing.T, l *mysqldb.Leader) bool {
 	t.Helper()
 	worked := false
 	led, err := l.Run(t.Context(), func(context.Context) error { worked = true; return nil })
 	if err != nil || led != worked {
-		t.Fatalf("led %v, worked %v, error %v", led, worked, err)
+		t.Fatalf("Run = %v, work executed = %v, error %v, want both the same", led, worked, err)
 	}
 	return led
 }
@@ -38,90 +38,89 @@ func newLeader(t *testing.T, db *sql.DB, purpose string) *mysqldb.Leader {
 	return l
 }
 
-func TestALeaderLeadsUntilItGoesOrItsConnectionIsLost(t *testing.T) {
+func TestLeaderLeadsUntilItClosesOrLosesItsConnection(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	first, second := newLeader(t, db, "test"), newLeader(t, db, "test")
 	for range 3 {
 		if !leads(t, first) || leads(t, second) {
-			t.Fatal("the first does not keep the lead")
+			t.Fatal("leadership moved from the first leader, want it kept")
 		}
 	}
 	if !leads(t, newLeader(t, db, "other")) {
-		t.Fatal("another purpose has a leader already")
+		t.Fatal("leader of another purpose does not lead, want it to")
 	}
 	if first.Close(t.Context()); !leads(t, second) || leads(t, first) {
-		t.Fatal("the lead did not pass to the second")
+		t.Fatal("leadership did not move to the second leader after Close")
 	}
 	kill(t, db, holder(t, db, "test"))
-	await.True(t, "the first leads once the second's connection is gone", func() bool { return leads(t, first) })
+	await.True(t, "the first leads after the second lost its connection", func() bool { return leads(t, first) })
 	if leads(t, second) {
-		t.Fatal("both lead")
+		t.Fatal("both leaders lead, want the first only")
 	}
 	if first.Close(t.Context()); !leads(t, second) {
-		t.Fatal("who lost its connection cannot lead again")
+		t.Fatal("leader that lost its connection does not lead again, want it to")
 	}
 }
 
-func TestLeadLetsGoAfterTheWorkAndGivesTheConnectionBackAsItWas(t *testing.T) {
+func TestLeadReleasesTheLockAndRestoresTheSession(t *testing.T) {
 	t.Parallel()
 	db, ctx := mysqltest.New(t), t.Context()
 	db.SetMaxOpenConns(1)
 	for range 2 {
 		if led, err := mysqldb.Lead(ctx, db, lockOf("test"), nothing); !led || err != nil {
-			t.Fatalf("led %v, error %v", led, err)
+			t.Fatalf("Lead = %v, error %v, want true, nil", led, err)
 		}
 		var wait, write int
 		if err := db.QueryRowContext(ctx, "SELECT @@wait_timeout, @@net_write_timeout").Scan(&wait, &write); err != nil {
 			t.Fatal(err)
 		}
 		if wait != 30 || write < 60 {
-			t.Fatalf("the pool has a session that ends after %d s (%d s while it writes)", wait, write)
+			t.Fatalf("wait_timeout = %d, net_write_timeout = %d, want 30 and at least 60", wait, write)
 		}
 	}
 }
 
-func TestWorkIsStoppedWhenTheLockIsGone(t *testing.T) {
+func TestWorkIsStoppedWhenTheLockIsLost(t *testing.T) {
 	t.Parallel()
 	db, dsn := mysqltest.Open(t)
 	leader := newLeader(t, mysqltest.Via(t, dsn, mysqltest.Address(t, dsn), 2*time.Second), "test")
 	led, err := leader.Run(t.Context(), func(ctx context.Context) error {
 		kill(t, db, holder(t, db, "test"))
-		<-ctx.Done() // until the leader asks the next time
-		doing := leader.Do(context.WithoutCancel(ctx), func(context.Context, *sql.Conn) error {
-			t.Error("a statement of a leader that lost its lock")
+		<-ctx.Done() // until the next check of the lock
+		doErr := leader.Do(context.WithoutCancel(ctx), func(context.Context, *sql.Conn) error {
+			t.Error("Do ran a statement after the lock was lost")
 			return nil
 		})
-		if !errors.Is(doing, mysqldb.ErrLeadershipLost) {
-			t.Errorf("a statement was answered with %v", doing)
+		if !errors.Is(doErr, mysqldb.ErrLeadershipLost) {
+			t.Errorf("Do = %v, want ErrLeadershipLost", doErr)
 		}
 		return ctx.Err()
 	})
 	if !led || !errors.Is(err, mysqldb.ErrLeadershipLost) {
-		t.Fatalf("led %v, error %v", led, err)
+		t.Fatalf("Run = %v, error %v, want true, ErrLeadershipLost", led, err)
 	}
 }
 
-func TestALeaderThatIsIdleKeepsItsSession(t *testing.T) {
+func TestIdleLeaderKeepsItsSession(t *testing.T) {
 	t.Parallel()
 	db, dsn := mysqltest.Open(t)
 	leader := newLeader(t, mysqltest.Via(t, dsn, mysqltest.Address(t, dsn), 3*time.Second), "test")
 	if !leads(t, leader) {
-		t.Fatal("no one leads")
+		t.Fatal("leader does not lead, want it to")
 	}
 	before := holder(t, db, "test")
-	exec(t, db, "DO SLEEP(7)") // more than twice as long as the server keeps a session that says nothing
+	exec(t, db, "DO SLEEP(7)") // more than twice the time after which the server closes a silent session
 	if !leads(t, leader) || holder(t, db, "test") != before {
-		t.Fatal("the leader lost its connection while nothing was to do")
+		t.Fatal("idle leader lost its connection, want it kept")
 	}
 }
 
-// TestAnotherLeadsWhenTheLeadersNodeVanishes prints what the replicas see. With LAB_LONG_TESTS the times are those of the
-// services.
-func TestAnotherLeadsWhenTheLeadersNodeVanishes(t *testing.T) {
+// It logs the times that the replicas observe. With LAB_LONG_TESTS they are those of the services.
+func TestAnotherProcessLeadsWhenTheLeadersNodeVanishes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*netfault.Link){
-		"silent": (*netfault.Link).Silence, "answers are lost": (*netfault.Link).SilenceAnswers,
+		"silent": (*netfault.Link).Silence, "responses are lost": (*netfault.Link).SilenceAnswers,
 		"requests are lost": (*netfault.Link).SilenceRequests, "cut": (*netfault.Link).Cut,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,12 +144,12 @@ func TestAnotherLeadsWhenTheLeadersNodeVanishes(t *testing.T) {
 			await.True(t, "the other replica leads", func() bool { return leads(t, second) })
 			leading := time.Since(begin)
 			ended := (<-stopped).Sub(begin)
-			t.Logf("%-18s the work was stopped after %4.1f s, another led after %4.1f s", name, ended.Seconds(), leading.Seconds())
+			t.Logf("%-18s work stopped after %4.1f s, another process led after %4.1f s", name, ended.Seconds(), leading.Seconds())
 		})
 	}
 }
 
-// sessionTimeout is short, or what the services have.
+// sessionTimeout returns a short timeout, or 0 for that of the services.
 func sessionTimeout() time.Duration {
 	if long() {
 		return 0
@@ -158,7 +157,7 @@ func sessionTimeout() time.Duration {
 	return 4 * time.Second
 }
 
-// holder returns the connection that holds the lock of purpose.
+// holder returns the connection that has the lock of purpose.
 func holder(t *testing.T, db *sql.DB, purpose string) (id int64) {
 	t.Helper()
 	const query = "SELECT IS_USED_LOCK(CONCAT(?, '@', DATABASE()))"

@@ -12,19 +12,20 @@ import (
 	"text/tabwriter"
 )
 
-// Lock names work that one process at a time does.
+// Lock names work that only one process at a time does.
 type Lock struct {
 	Service string
-	Purpose string // of a few letters
+	Purpose string // a few letters
 }
 
-// String returns the name for people.
+// String returns the name for users.
 func (l Lock) String() string { return "lab." + l.Service + "." + l.Purpose }
 
 const longestLockName = 64 // of the server
 
-// Name returns the lock's name at the server, whose locks belong to no database: lab.<service>.<purpose>@<database>. A
-// database whose name is too long, or has capital letters, which the server does not tell apart, has a hash instead.
+// Name returns the lock's name on the server, whose locks are not specific to a database:
+// lab.<service>.<purpose>@<database>. A hash replaces a database name that is too long, or has capital letters, because
+// lock names are case-insensitive.
 func (l Lock) Name(database string) string {
 	name := l.String() + "@" + database
 	if len(name) <= longestLockName && database == strings.ToLower(database) {
@@ -37,24 +38,25 @@ func (l Lock) Name(database string) string {
 func databaseOf(ctx context.Context, q Querier) (string, error) {
 	var database string
 	if err := q.QueryRowContext(ctx, "SELECT DATABASE()").Scan(&database); err != nil {
-		return "", fmt.Errorf("ask for the name of the database: %w", err)
+		return "", fmt.Errorf("read the name of the database: %w", err)
 	}
 	return database, nil
 }
 
-// Querier is a *sql.DB, *sql.Conn or *sql.Tx.
+// Querier is implemented by *sql.DB, *sql.Conn and *sql.Tx.
 type Querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// PrintLeaders tells which connection holds each lock, how long the server has heard nothing of it, and how to end it.
+// PrintLeaders writes, for each lock, the connection that has it, how long that has been silent, and the statement that
+// ends it.
 func PrintLeaders(ctx context.Context, db *sql.DB, locks []Lock, out io.Writer) error {
 	database, err := databaseOf(ctx, db)
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "LOCK\tCONNECTION\tHOST\tSILENT FOR\tTO LET ANOTHER LEAD")
+	fmt.Fprintln(table, "LOCK\tCONNECTION\tHOST\tSILENT FOR\tTO END IT")
 	for _, lock := range locks {
 		name := lock.Name(database)
 		line, err := leaderLine(ctx, db, name)
@@ -72,10 +74,10 @@ func leaderLine(ctx context.Context, db *sql.DB, name string) (string, error) {
 	err := db.QueryRowContext(ctx, "SELECT ID, HOST, TIME FROM information_schema.PROCESSLIST"+
 		" WHERE ID = IS_USED_LOCK(?)", name).Scan(&id, &host, &silent)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "no one at the moment\t\t\t", nil
+		return "none\t\t\t", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask who holds %s: %w", name, err)
+		return "", fmt.Errorf("read the holder of %s: %w", name, err)
 	}
 	return fmt.Sprintf("%d\t%s\t%d s\tKILL %d", id, host, silent, id), nil
 }

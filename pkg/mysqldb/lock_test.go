@@ -13,19 +13,19 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-func TestALockIsNamedAfterItsServiceItsPurposeAndItsDatabase(t *testing.T) {
+func TestLockName(t *testing.T) {
 	t.Parallel()
 	lock := mysqldb.Lock{Service: "rerun", Purpose: "sweep"}
 	for database, want := range map[string]string{
 		"lab":                            "lab.rerun.sweep@lab",
 		"laboratories_of_the_north_2":    "lab.rerun.sweep@laboratories_of_the_north_2",
-		"Lab":                            "lab.rerun.sweep@" + hashed("Lab"), // the server takes Lab and lab for one
+		"Lab":                            "lab.rerun.sweep@" + hashed("Lab"), // lock names are case-insensitive
 		strings.Repeat("long", 64/4):     "lab.rerun.sweep@" + hashed(strings.Repeat("long", 64/4)),
 		strings.Repeat("x", 64-16) + "":  "lab.rerun.sweep@" + strings.Repeat("x", 64-16),
 		strings.Repeat("x", 64-16) + "y": "lab.rerun.sweep@" + hashed(strings.Repeat("x", 64-16)+"y"),
 	} {
 		if got := lock.Name(database); got != want || len(got) > 64 {
-			t.Errorf("in database %s: %s, want %s", database, got, want)
+			t.Errorf("Name(%s) = %s, want %s of at most 64 characters", database, got, want)
 		}
 	}
 }
@@ -35,20 +35,20 @@ func hashed(database string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func TestWhoLeadsIsShownWithWhatEndsIt(t *testing.T) {
+func TestPrintLeadersShowsTheHolderAndTheStatementThatEndsIt(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
-	if shown := printLeaders(t, db); !strings.Contains(shown, "no one") || strings.Count(shown, "\n") != 2 {
-		t.Errorf("without a leader:\n%s", shown)
+	if shown := printLeaders(t, db); !strings.Contains(shown, "none") || strings.Count(shown, "\n") != 2 {
+		t.Errorf("PrintLeaders without a leader:\n%swant none", shown)
 	}
 	if !leads(t, newLeader(t, db, "test")) {
-		t.Fatal("no one leads")
+		t.Fatal("leader does not lead, want it to")
 	}
 	id := holder(t, db, "test")
 	shown := printLeaders(t, db)
 	for _, want := range []string{"lab.test.test@labtest_", fmt.Sprintf("KILL %d", id)} {
 		if !strings.Contains(shown, want) {
-			t.Errorf("without %q:\n%s", want, shown)
+			t.Errorf("PrintLeaders lacks %q:\n%s", want, shown)
 		}
 	}
 }

@@ -15,27 +15,28 @@ import (
 )
 
 const (
-	// migrationTries is how often a migration is tried while other transactions hold a table that it changes: for two
-	// minutes, with pauses in which the statements that queue behind it continue.
+	// migrationTries limits the attempts of a migration while other transactions lock a table that it changes: two minutes
+	// in total, with pauses in which the statements queued behind it can run.
 	migrationTries = 12
 	migrationPause = 5 * time.Second
-	lockTries      = 600 // for the lock that another process's migration holds: two minutes as well
+	lockTries      = 600 // for the lock of another process's migration; also two minutes
 	lockPause      = 200 * time.Millisecond
-	mostInTheWay   = 3 // transactions that an error names
+	mostInTheWay   = 3 // transactions named in an error
 )
 
-// Migrate applies the migrations of a service's schemas, one after the other. db is of OpenForMigrations. Processes
-// that start at once wait for each other. Each schema has a version table: goose_<service>, goose_<part>_<service>.
+// Migrate applies the migrations of a service's schemas in order. db must be a pool of OpenForMigrations. Processes
+// that start at the same time wait for each other. Each schema has a version table: goose_<service> or
+// goose_<part>_<service>.
 //
-// A migration that was interrupted anywhere runs again from its first statement, so each of its statements must bear
-// that. The lock is held around the library's whole work: its own session locker leaves out the first look at the
-// version table, where two beginners collide.
+// An interrupted migration runs again from its first statement, so each statement must be repeatable. The lock is held
+// during the library's whole work; the library's own session locker leaves out the first read of the version table,
+// where two first starts would collide.
 func Migrate(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
 	service := schemas[0].Service
 	leader := NewLeader(db, Lock{Service: service, Purpose: "migrate"})
 	defer leader.Close(ctx)
 	for range lockTries {
-		led, err := leader.Run(ctx, func(ctx context.Context) error { return patiently(ctx, db, schemas, log) })
+		led, err := leader.Run(ctx, func(ctx context.Context) error { return migrateWithRetry(ctx, db, schemas, log) })
 		if led || err != nil {
 			return err
 		}
@@ -46,26 +47,26 @@ func Migrate(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger
 	return errors.New("lock migrations: another process holds the lock; wait for it and run migrate again")
 }
 
-// patiently tries again while other transactions are in the way.
-func patiently(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
+// migrateWithRetry retries while other transactions block a migration.
+func migrateWithRetry(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
 	for try := 1; ; try++ {
-		err := all(ctx, db, schemas, log)
+		err := migrateAll(ctx, db, schemas, log)
 		if number(err) != errLockWaitTimeout {
 			return err
 		}
 		others := openTransactions(ctx, db)
 		if try == migrationTries {
-			return fmt.Errorf("%w; a transaction holds a table that the migration changes; open are: %s; end it"+
-				" (KILL and its connection) and run migrate again, which goes on where this one stopped", err, others)
+			return fmt.Errorf("%w; a transaction has locked a table that the migration changes; open transactions: %s; end it"+
+				" (KILL and its connection) and run migrate again, which continues where this one stopped", err, others)
 		}
-		log.Warn("the migration waits for a transaction that holds a table", "error", err.Error(), "open", others)
+		log.Warn("migration is blocked by a transaction, will retry", "error", err.Error(), "open", others)
 		if err := lifecycle.Pause(ctx, migrationPause); err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}
 	}
 }
 
-func all(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
+func migrateAll(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Logger) error {
 	for _, s := range schemas {
 		if _, err := s.version(ctx, db); err != nil { // before anything is written
 			return err
@@ -103,8 +104,8 @@ func (s Schema) up(ctx context.Context, db *sql.DB, log *slog.Logger) error {
 	return nil
 }
 
-// dropHalfMade removes a version table without rows: its creator died before the first row, which the library
-// takes for an error from then on. Nothing was recorded in it.
+// dropHalfMade removes a version table without rows. The process that created it died before inserting the first row,
+// and the library treats such a table as an error. It contains no information.
 func dropHalfMade(ctx context.Context, db *sql.DB, table string) error {
 	var rows int
 	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM `"+table+"`").Scan(&rows)
@@ -120,7 +121,7 @@ func dropHalfMade(ctx context.Context, db *sql.DB, table string) error {
 	return nil
 }
 
-// openTransactions tells of the transactions that are open longest, without what they do: statements hold values.
+// openTransactions returns a description of the oldest open transactions, without their statements, which contain values.
 func openTransactions(ctx context.Context, db *sql.DB) string {
 	const query = "SELECT CONCAT('connection ', p.ID, ' of ', p.USER, '@', p.HOST, ', for '," +
 		" TIMESTAMPDIFF(SECOND, t.trx_started, CONVERT_TZ(NOW(), '+00:00', 'SYSTEM')), ' s') FROM information_schema.INNODB_TRX t" +
@@ -133,14 +134,14 @@ func openTransactions(ctx context.Context, db *sql.DB) string {
 	defer rows.Close()
 	var all []string
 	for rows.Next() {
-		var one string
-		if err := rows.Scan(&one); err != nil {
+		var transaction string
+		if err := rows.Scan(&transaction); err != nil {
 			return fmt.Sprintf("unknown (%v)", err)
 		}
-		all = append(all, one)
+		all = append(all, transaction)
 	}
 	if err := rows.Err(); err != nil || len(all) == 0 {
-		return "none that this user may see"
+		return "none visible to this user"
 	}
 	return strings.Join(all, "; ")
 }

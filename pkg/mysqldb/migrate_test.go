@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 )
 
-// forMigrations opens the database of dsn as the verb migrate does.
+// forMigrations opens the database of dsn like the verb migrate.
 func forMigrations(t *testing.T, dsn string) *sql.DB {
 	t.Helper()
 	d, err := mysql.ParseDSN(dsn)
@@ -45,7 +45,7 @@ func forMigrations(t *testing.T, dsn string) *sql.DB {
 	return db
 }
 
-// export is a transaction that has read the table report, as an export or a vanished node leaves it.
+// export returns a transaction that has read the table report, as an export or a vanished node leaves it.
 func export(t *testing.T, db *sql.DB) (tx *sql.Tx, connection int) {
 	t.Helper()
 	exec(t, db, "CREATE TABLE report (id INT PRIMARY KEY)")
@@ -66,7 +66,7 @@ func addColumn() []mysqldb.Schema {
 	return []mysqldb.Schema{{Service: "sample", Files: fstest.MapFS{"00001_add.sql": {Data: []byte(statement)}}}}
 }
 
-func TestAMigrationDoesNotHoldUpTheServiceBehindAnOpenTransaction(t *testing.T) {
+func TestBlockedMigrationDoesNotBlockTheService(t *testing.T) {
 	t.Parallel()
 	db, dsn := mysqltest.Open(t)
 	tx, id := export(t, db)
@@ -75,10 +75,10 @@ func TestAMigrationDoesNotHoldUpTheServiceBehindAnOpenTransaction(t *testing.T) 
 	go func() {
 		migrated <- mysqldb.Migrate(t.Context(), forMigrations(t, dsn), addColumn(), slog.New(slog.NewTextHandler(&log, nil)))
 	}()
-	await.True(t, "the migration tells of the transaction in its way", func() bool {
+	await.True(t, "the migration logs the transaction that blocks it", func() bool {
 		return strings.Contains(log.String(), fmt.Sprintf("connection %d of ", id))
 	})
-	exec(t, db, "INSERT INTO report VALUES (1)") // the service continues between two tries
+	exec(t, db, "INSERT INTO report VALUES (1)") // the service works between two attempts
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestAMigrationDoesNotHoldUpTheServiceBehindAnOpenTransaction(t *testing.T) 
 	exec(t, db, "INSERT INTO report VALUES (2, 1)")
 }
 
-func TestAMigrationThatGivesUpSaysWhatIsInItsWay(t *testing.T) {
+func TestFailedMigrationNamesTheTransactionThatBlocksIt(t *testing.T) {
 	if !long() {
 		t.Skip("takes two minutes: LAB_LONG_TESTS=1")
 	}
@@ -99,16 +99,16 @@ func TestAMigrationThatGivesUpSaysWhatIsInItsWay(t *testing.T) {
 	err := mysqldb.Migrate(t.Context(), forMigrations(t, dsn), addColumn(), slog.New(slog.DiscardHandler))
 	stop()
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("connection %d of ", id)) || !strings.Contains(err.Error(), "run migrate again") {
-		t.Errorf("gave up with %v", err)
+		t.Errorf("Migrate = %v, want the connection named and what to do", err)
 	}
 	_ = tx.Rollback()
 	if err := mysqldb.Migrate(t.Context(), forMigrations(t, dsn), addColumn(), slog.New(slog.DiscardHandler)); err != nil {
-		t.Errorf("the second run: %v", err)
+		t.Errorf("second Migrate: %v, want success", err)
 	}
 	exec(t, db, "INSERT INTO report VALUES (2, 1)")
 }
 
-// keepBusy has the transaction's session say something, or the server would end it.
+// keepBusy sends statements in the transaction's session, because the server would close a silent one.
 func keepBusy(t *testing.T, tx *sql.Tx) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

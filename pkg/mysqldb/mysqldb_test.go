@@ -39,7 +39,7 @@ func TestInTxRetriesADeadlock(t *testing.T) {
 			if _, err := tx.ExecContext(t.Context(), "UPDATE account SET n = n + 1 WHERE id = ?", first); err != nil {
 				return err
 			}
-			if !met { // each holds one row now, and continues to the other's
+			if !met { // each has locked one row and continues with the other's
 				met = true
 				meet.Done()
 				meet.Wait()
@@ -48,7 +48,7 @@ func TestInTxRetriesADeadlock(t *testing.T) {
 			return err
 		})
 		if err != nil {
-			t.Errorf("rows %d and %d: %v", first, second, err)
+			t.Errorf("InTx with rows %d and %d: %v", first, second, err)
 		}
 	}
 	ends.Go(func() { add(1, 2) })
@@ -56,10 +56,10 @@ func TestInTxRetriesADeadlock(t *testing.T) {
 	ends.Wait()
 	var sum int
 	if err := db.QueryRowContext(t.Context(), "SELECT SUM(n) FROM account").Scan(&sum); err != nil || sum != 4 {
-		t.Fatalf("sum %d, error %v", sum, err)
+		t.Fatalf("sum = %d, error %v, want 4", sum, err)
 	}
 	if n := attempts.Load(); n < 3 {
-		t.Fatalf("%d attempts: there was no deadlock", n)
+		t.Fatalf("attempts = %d, want at least 3 after a deadlock", n)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestInTxRollsBackOnError(t *testing.T) {
 	})
 	var n int
 	if scan := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM r").Scan(&n); scan != nil || n != 0 || !errors.Is(err, boom) {
-		t.Fatalf("%d rows, error %v, %v", n, err, scan)
+		t.Fatalf("rows = %d, error %v, query error %v, want 0 and the function's error", n, err, scan)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestInTxReportsAFailedCommit(t *testing.T) {
 		return err
 	})
 	if !errors.Is(err, mysqldb.ErrCommitUnknown) {
-		t.Fatalf("a lost commit must not look like success or a plain failure: %v", err)
+		t.Fatalf("InTx = %v, want ErrCommitUnknown", err)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestIsDuplicate(t *testing.T) {
 	exec(t, db, "INSERT INTO r VALUES (1)")
 	_, err := db.ExecContext(t.Context(), "INSERT INTO r VALUES (1)")
 	if !mysqldb.IsDuplicate(err) || mysqldb.IsDuplicate(errors.New("other")) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("IsDuplicate(%v) = false, or true for another error", err)
 	}
 }
 
@@ -117,14 +117,14 @@ func TestSessionsAreReadCommittedAndUTC(t *testing.T) {
 	var name, value, zone string
 	err := db.QueryRowContext(t.Context(), "SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation','transaction_isolation')").Scan(&name, &value)
 	if err != nil || value != "READ-COMMITTED" {
-		t.Fatalf("isolation %q, error %v", value, err)
+		t.Fatalf("isolation = %q, error %v, want READ-COMMITTED", value, err)
 	}
 	if err := db.QueryRowContext(t.Context(), "SELECT @@time_zone").Scan(&zone); err != nil || zone != "+00:00" {
-		t.Fatalf("zone %q, error %v", zone, err)
+		t.Fatalf("time_zone = %q, error %v, want +00:00", zone, err)
 	}
 }
 
-func TestMigrateIsSafeForReplicasThatStartAtOnce(t *testing.T) {
+func TestMigrateIsSafeForConcurrentReplicas(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	files := fstest.MapFS{
@@ -143,11 +143,11 @@ func TestMigrateIsSafeForReplicasThatStartAtOnce(t *testing.T) {
 	wait.Wait()
 	var n int
 	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM a").Scan(&n); err != nil || n != 1 {
-		t.Fatalf("%d rows, error %v", n, err)
+		t.Fatalf("rows = %d, error %v, want 1", n, err)
 	}
 }
 
-func TestMigrateGoesOnWhereItsCreatorDied(t *testing.T) {
+func TestMigrateContinuesAfterACrash(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	exec(t, db, "CREATE TABLE goose_rerun (id SERIAL, version_id BIGINT NOT NULL, is_applied BOOLEAN NOT NULL, tstamp TIMESTAMP NULL DEFAULT now(), PRIMARY KEY(id))")
@@ -160,7 +160,7 @@ func TestMigrateGoesOnWhereItsCreatorDied(t *testing.T) {
 	exec(t, db, "INSERT INTO a VALUES (1)")
 }
 
-func TestRequireColumnsNamesWhatIsMissing(t *testing.T) {
+func TestRequireColumnsNamesMissingColumns(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	exec(t, db, "CREATE TABLE billing (id INT PRIMARY KEY)")
@@ -169,25 +169,25 @@ func TestRequireColumnsNamesWhatIsMissing(t *testing.T) {
 	}
 	err := mysqldb.RequireColumns(t.Context(), db, map[string][]string{"billing": {"id", "vat"}})
 	if err == nil || !strings.Contains(err.Error(), "`billing` ADD COLUMN `vat`") {
-		t.Fatalf("got %v", err)
+		t.Fatalf("RequireColumns = %v, want the missing column", err)
 	}
 }
 
-func TestOpenDoesNotNeedTheServer(t *testing.T) {
+func TestOpenDoesNotConnect(t *testing.T) {
 	t.Parallel()
 	db, err := mysqldb.Open(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "u", Database: "d", PoolSize: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	var answered *mysql.MySQLError
-	if err := db.PingContext(context.WithoutCancel(t.Context())); err == nil || errors.As(err, &answered) {
-		t.Fatalf("ping: %v", err)
+	var serverErr *mysql.MySQLError
+	if err := db.PingContext(context.WithoutCancel(t.Context())); err == nil || errors.As(err, &serverErr) {
+		t.Fatalf("PingContext = %v, want a connection error", err)
 	}
 }
 
-// TestADeadlineBeforeTheCommitIsNoUnknownOutcome: the caller may try again, since the work was rolled back.
-func TestADeadlineBeforeTheCommitIsNoUnknownOutcome(t *testing.T) {
+// The caller may retry, because the work was rolled back.
+func TestDeadlineBeforeTheCommitIsNotAnUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	exec(t, db, "CREATE TABLE a (id INT PRIMARY KEY)")
@@ -196,14 +196,14 @@ func TestADeadlineBeforeTheCommitIsNoUnknownOutcome(t *testing.T) {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO a VALUES (1)"); err != nil {
 			return err
 		}
-		cancel() // the deadline passes while the work is done
+		cancel() // the deadline passes during the work
 		return nil
 	})
 	if errors.Is(err, mysqldb.ErrCommitUnknown) || !errors.Is(err, context.Canceled) {
-		t.Errorf("told as %v", err)
+		t.Errorf("InTx = %v, want Canceled without ErrCommitUnknown", err)
 	}
 	var rows int
 	if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM a").Scan(&rows); err != nil || rows != 0 {
-		t.Errorf("%d rows, %v", rows, err)
+		t.Errorf("rows = %d, error %v, want 0", rows, err)
 	}
 }

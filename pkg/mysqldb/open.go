@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Open returns a pool. It does not connect: a database that is unavailable makes the service not ready, it does not
-// end it. tracers may be nil; spans carry the statement without its arguments. The caller closes the pool.
+// Open returns a connection pool without connecting: an unavailable database makes the service not ready, but does not
+// stop it. tracers may be nil; spans contain the statement without its arguments. The caller must close the pool.
 func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
 	connector, err := cfg.connector(Connector)
 	if err != nil {
@@ -34,7 +34,7 @@ func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
 	return db, nil
 }
 
-// OpenForMigrations returns a pool for Migrate. Like Open it does not connect. The caller closes it.
+// OpenForMigrations returns a pool for Migrate without connecting. The caller must close it.
 func OpenForMigrations(cfg Config) (*sql.DB, error) {
 	connector, err := cfg.connector(migrationConnector)
 	if err != nil {
@@ -45,7 +45,7 @@ func OpenForMigrations(cfg Config) (*sql.DB, error) {
 	return db, nil
 }
 
-// Metrics registers the pool's gauges.
+// Metrics registers the pool's metrics.
 func Metrics(registry prometheus.Registerer, db *sql.DB) error {
 	return registry.Register(collectors.NewDBStatsCollector(db, "main"))
 }

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// probeTimeout is how long a database may take to say that it is there.
+// probeTimeout limits a readiness check.
 const probeTimeout = 2 * time.Second
 
-// Probe asks whether the database answers, on a connection of its own: a pool that is used up means many callers, not a
-// database that is unavailable, and must not turn every replica unready at once.
+// Probe checks whether the database responds, on a separate connection: a used-up pool means many callers, not an
+// unavailable database, and must not make every replica not ready at once.
 type Probe struct {
 	db      *sql.DB
 	schemas []Schema
-	more    []string // tables that others own
+	more    []string // tables of other owners
 }
 
-// NewProbe returns a probe of the database that cfg names, of schemas and of more tables. Like Open it does not
-// connect. The caller closes it.
+// NewProbe returns a probe of the database of cfg, of schemas and of more tables. It does not connect. The caller must
+// close it.
 func NewProbe(cfg Config, schemas []Schema, more ...string) (*Probe, error) {
 	connector, err := cfg.connector(Connector)
 	if err != nil {
@@ -33,13 +33,13 @@ func NewProbe(cfg Config, schemas []Schema, more ...string) (*Probe, error) {
 	return &Probe{db, schemas, more}, nil
 }
 
-// errNoAnswer has no cause: a server that takes a connection and then says nothing gives none.
-var errNoAnswer = errors.New("the database did not answer in time")
+// errNoResponse is the cause when a server accepts a connection and then sends nothing.
+var errNoResponse = errors.New("the database did not respond in time")
 
-// Ready returns nil when the database answers within two seconds and has the tables. A *SchemaError that is Newer tells
-// of a database with which the service works.
+// Ready returns nil if the database responds within two seconds and has the tables. With a *SchemaError that is Newer,
+// the service can still work.
 func (p *Probe) Ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, errNoResponse)
 	defer cancel()
 	if err := p.db.PingContext(ctx); err != nil {
 		return fmt.Errorf("database: %w", errors.Join(err, context.Cause(ctx)))
@@ -55,5 +55,5 @@ func (p *Probe) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (p *Probe) Close() error { return p.db.Close() }

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-// settings are those of a service on the test's own database.
+// settings returns the settings of a service with the test's own database.
 func settings(t *testing.T) mysqldb.Config {
 	t.Helper()
 	dsn, err := mysql.ParseDSN(mysqltest.NewDSN(t))
@@ -33,7 +33,7 @@ func settings(t *testing.T) mysqldb.Config {
 	return mysqldb.Config{Host: host, Port: port, User: dsn.User, Password: config.Secret(dsn.Passwd), Database: dsn.DBName, PoolSize: 2, PoolRecycleSeconds: 60}
 }
 
-func TestAPoolThatIsUsedUpIsNotADatabaseThatIsAway(t *testing.T) {
+func TestUsedUpPoolIsNotAnUnavailableDatabase(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t)
 	db, err := mysqldb.Open(cfg, nil)
@@ -51,7 +51,7 @@ func TestAPoolThatIsUsedUpIsNotADatabaseThatIsAway(t *testing.T) {
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer leave()
-	held := make(chan struct{}, callers)
+	acquired := make(chan struct{}, callers)
 	for range callers {
 		group.Go(func() {
 			conn, err := db.Conn(ctx)
@@ -59,15 +59,15 @@ func TestAPoolThatIsUsedUpIsNotADatabaseThatIsAway(t *testing.T) {
 				return
 			}
 			defer conn.Close()
-			held <- struct{}{}
+			acquired <- struct{}{}
 			<-ctx.Done()
 		})
 	}
 	for range cfg.PoolSize {
-		<-held
+		<-acquired
 	}
 	if inUse := db.Stats().InUse; inUse != cfg.PoolSize {
-		t.Fatalf("%d connections are in use", inUse)
+		t.Fatalf("connections in use = %d, want the whole pool", inUse)
 	}
 	for range 5 {
 		if err := probe.Ready(t.Context()); err != nil {
@@ -76,7 +76,7 @@ func TestAPoolThatIsUsedUpIsNotADatabaseThatIsAway(t *testing.T) {
 	}
 }
 
-func TestTheProbeSaysThatTheDatabaseIsAway(t *testing.T) {
+func TestProbeReportsAnUnavailableDatabase(t *testing.T) {
 	t.Parallel()
 	probe, err := mysqldb.NewProbe(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "u", Database: "d", PoolSize: 2}, nil)
 	if err != nil {
@@ -84,29 +84,29 @@ func TestTheProbeSaysThatTheDatabaseIsAway(t *testing.T) {
 	}
 	defer probe.Close()
 	if err := probe.Ready(t.Context()); !mysqldb.IsUnavailable(err) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("Ready = %v, want an unavailable database", err)
 	}
 }
 
-func TestTheProbeDoesNotWaitForAServerThatSaysNothing(t *testing.T) {
+func TestProbeTimesOutOnASilentServer(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() // accepts nothing: the kernel does, and no one greets
+	defer listener.Close() // the kernel accepts the connection, but no server responds
 	cfg := mysqldb.Config{Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, User: "u", Database: "d", PoolSize: 2}
 	probe, err := mysqldb.NewProbe(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer probe.Close()
-	if err := probe.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "did not answer in time") {
-		t.Fatalf("got %v", err)
+	if err := probe.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "did not respond in time") {
+		t.Fatalf("Ready = %v, want a timeout", err)
 	}
 }
 
-func TestTheProbeFindsANewConnectionAfterItsOwnWasEnded(t *testing.T) {
+func TestProbeReconnectsAfterItsConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t)
 	probe, err := mysqldb.NewProbe(cfg, nil)
@@ -133,7 +133,7 @@ func TestTheProbeFindsANewConnectionAfterItsOwnWasEnded(t *testing.T) {
 	}
 }
 
-func TestTheProbeNamesATableThatIsMissing(t *testing.T) {
+func TestProbeNamesAMissingTable(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t)
 	probe, err := mysqldb.NewProbe(cfg, nil, "not_there")

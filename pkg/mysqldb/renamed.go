@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Renamed returns files in which the table called from is called to: for a package whose table every service has under
-// a name of its own.
+// Renamed returns files in which the table named from is named to. It is for packages whose table has a different name
+// in every service.
 func Renamed(files fs.FS, from, to string) fs.FS { return renamed{files, from, to} }
 
 type renamed struct {

@@ -11,15 +11,15 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Schema is what a release makes of some tables of a service: their migrations.
+// Schema holds a release's migrations of some tables of a service.
 type Schema struct {
 	Service string
-	// Part is the package that owns the tables ("outbox"); "" for the service's own.
+	// Part is the package that owns the tables ("outbox"); empty for the service's own.
 	Part  string
 	Files fs.FS // goose SQL files
 }
 
-// versions is the table that notes which migrations ran.
+// versions returns the name of the table that records the applied migrations.
 func (s Schema) versions() string {
 	if s.Part != "" {
 		return "goose_" + s.Part + "_" + s.Service
@@ -29,7 +29,7 @@ func (s Schema) versions() string {
 
 var createdTable = regexp.MustCompile("(?m)^CREATE TABLE (?:IF NOT EXISTS )?`?(\\w+)")
 
-// tables returns the tables that the migrations make.
+// tables returns the tables that the migrations create.
 func (s Schema) tables() ([]string, error) {
 	names, err := s.names()
 	if err != nil {
@@ -56,22 +56,24 @@ func (s Schema) names() ([]string, error) {
 	return names, nil
 }
 
-// SchemaError says that the tables are not those of this release, and what to do. Its words hold nothing but numbers
-// and names of ours, so /health may show them, and no quotation marks, which the log would take for values.
+// SchemaError is returned if the tables are not those of this release; it states what to do. Its text contains only
+// version numbers and names of the platform, so /health may show it, and no quotation marks, because the log would
+// redact the quoted text.
 type SchemaError struct {
 	words string
-	// Newer is set when a later release has migrated already. Migrations only add, so this release continues.
+	// Newer is set if a later release has already migrated. Migrations only add columns and tables, so this release can
+	// work.
 	Newer bool
 }
 
-// Error returns the words.
+// Error returns the text.
 func (e *SchemaError) Error() string { return e.words }
 
-// Reason implements httpserver's Reason: the words are safe to show.
+// Reason returns the text, which is safe to show on /health.
 func (e *SchemaError) Reason() string { return e.words }
 
-// CheckSchemas returns nil when the tables of schemas are there, and those of this release. The error is a *SchemaError
-// when they are not; it is Newer only when none of them is older.
+// CheckSchemas returns nil if the tables of schemas exist and are those of this release, otherwise a *SchemaError. The
+// error is Newer only if no schema is older.
 func CheckSchemas(ctx context.Context, q Querier, schemas []Schema) error {
 	var newer error
 	for _, s := range schemas {
@@ -109,7 +111,7 @@ func hasTable(ctx context.Context, q Querier, table string) error {
 	return err
 }
 
-// check compares the version of the tables with that of the release.
+// check compares the version of the tables with that of this release.
 func (s Schema) check(ctx context.Context, q Querier) error {
 	_, want, err := s.numbers()
 	if err != nil {
@@ -123,18 +125,18 @@ func (s Schema) check(ctx context.Context, q Querier) error {
 	switch {
 	case have < want:
 		return &SchemaError{words: fmt.Sprintf("the database's schema is older than this release of %s: it is at version %d,"+
-			" and %d is needed: run %s migrate, then this becomes ready by itself", of, have, want, s.Service)}
+			" and %d is needed: run %s migrate, and the service becomes ready without a restart", of, have, want, s.Service)}
 	case have > want:
 		return &SchemaError{Newer: true, words: fmt.Sprintf("the database's schema is newer than this release of %s: it is at"+
-			" version %d, and this one was made for %d; that is well during an upgrade and after a rollback, else install the"+
+			" version %d, and this one was made for %d; this is expected during an upgrade and after a rollback; otherwise install the"+
 			" newer release", of, have, want)}
 	}
 	return nil
 }
 
-// version returns the number of the last migration that the database has, 0 for a new one. It is a *SchemaError when
-// that number is below the baseline, the first migration of this release: no released version made such tables, and the
-// baseline would take them for its own.
+// version returns the number of the database's last migration, 0 for a new database. It returns a *SchemaError if the
+// number is below the baseline, the first migration of this release: no released version created such tables, and the
+// baseline's statements would skip them.
 func (s Schema) version(ctx context.Context, q Querier) (int64, error) {
 	var stored sql.NullInt64
 	err := q.QueryRowContext(ctx, "SELECT MAX(version_id) FROM `"+s.versions()+"` WHERE is_applied").Scan(&stored)
@@ -153,7 +155,7 @@ func (s Schema) version(ctx context.Context, q Querier) (int64, error) {
 	return stored.Int64, nil
 }
 
-// name returns what messages call the schema.
+// name returns the schema's name in messages.
 func (s Schema) name() string {
 	if s.Part == "" {
 		return s.Service
@@ -161,7 +163,7 @@ func (s Schema) name() string {
 	return s.Service + " (" + s.Part + ")"
 }
 
-// numbers returns those of the first and the last migration.
+// numbers returns the numbers of the first and the last migration.
 func (s Schema) numbers() (first, last int64, err error) {
 	names, err := s.names()
 	if err != nil {

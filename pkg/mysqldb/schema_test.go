@@ -19,7 +19,7 @@ func release(versions ...string) mysqldb.Schema {
 	return mysqldb.Schema{Service: "sample", Files: files}
 }
 
-func TestASchemaOfAnotherReleaseIsTold(t *testing.T) {
+func TestCheckSchemasReportsAnotherRelease(t *testing.T) {
 	t.Parallel()
 	db, _ := mysqltest.Open(t)
 	first, second := release("00001"), release("00001", "00002")
@@ -45,17 +45,17 @@ func TestASchemaOfAnotherReleaseIsTold(t *testing.T) {
 		var differs *mysqldb.SchemaError
 		if step.says == "" {
 			if err != nil {
-				t.Errorf("%s: %v", step.name, err)
+				t.Errorf("%s: CheckSchemas = %v, want nil", step.name, err)
 			}
 			continue
 		}
 		if !errors.As(err, &differs) || differs.Newer != step.newer || !strings.Contains(differs.Reason(), step.says) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v", step.name, err)
+			t.Errorf("%s: CheckSchemas = %v, want one line with %q, newer = %t", step.name, err, step.says, step.newer)
 		}
 	}
 }
 
-// TestUpgradesBeginAtTheBaseline: the first file of a release has the number of the last one of the revisions before it.
+// The first file of a release has the number of the last migration of the revisions before it.
 func TestUpgradesBeginAtTheBaseline(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -81,14 +81,14 @@ func TestUpgradesBeginAtTheBaseline(t *testing.T) {
 			} {
 				const says = "upgrades begin at 3: migrate it with the revision before 1.0.0 first"
 				if refused := err != nil && strings.Contains(err.Error(), says); refused != c.refused || !c.refused && err != nil {
-					t.Errorf("%s: want refused %v, got %v", what, c.refused, err)
+					t.Errorf("%s: error = %v, refused should be %v", what, err, c.refused)
 				}
 			}
 		})
 	}
 }
 
-func TestAPartHasAVersionAndATableNameOfItsOwn(t *testing.T) {
+func TestPartHasItsOwnVersionAndTableName(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	own, part := release("00001"), release("00001", "00002")
@@ -96,7 +96,7 @@ func TestAPartHasAVersionAndATableNameOfItsOwn(t *testing.T) {
 	schemas := []mysqldb.Schema{part, own}
 	err := mysqldb.CheckSchemas(t.Context(), db, schemas)
 	if err == nil || !strings.Contains(err.Error(), "release of sample (mail): it is at version 0, and 2 is needed: run sample migrate") {
-		t.Errorf("before: %v", err)
+		t.Errorf("CheckSchemas before Migrate = %v, want the part's migrations missing", err)
 	}
 	if err := mysqldb.Migrate(t.Context(), db, schemas, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
@@ -107,6 +107,6 @@ func TestAPartHasAVersionAndATableNameOfItsOwn(t *testing.T) {
 	}
 	exec(t, db, "DROP TABLE mail_00001")
 	if err := mysqldb.CheckSchemas(t.Context(), db, schemas); err == nil || !strings.Contains(err.Error(), "table mail_00001 is missing") {
-		t.Errorf("without a table: %v", err)
+		t.Errorf("CheckSchemas without a table = %v, want it named", err)
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Server is what the relational database says of itself.
+// Server is the product and version of a database server.
 type Server struct {
-	MariaDB      bool // else MySQL
+	MariaDB      bool // otherwise MySQL
 	Major, Minor int
 }
 
-// The oldest servers on which everything was tried: before them SKIP LOCKED, CHECK or window functions are missing.
+// The oldest supported servers. Earlier ones lack SKIP LOCKED, CHECK or window functions.
 var (
 	oldestMySQL   = Server{Major: 8, Minor: 0}
 	oldestMariaDB = Server{MariaDB: true, Major: 10, Minor: 6}
 )
 
-// String names the server for people, as "MariaDB 10.11".
+// String returns the server for users, such as "MariaDB 10.11".
 func (s Server) String() string {
 	name := "MySQL"
 	if s.MariaDB {
@@ -33,11 +33,11 @@ func (s Server) olderThan(other Server) bool {
 	return s.Major < other.Major || (s.Major == other.Major && s.Minor < other.Minor)
 }
 
-// AskServer returns which server answers, and refuses one that is too old.
-func AskServer(ctx context.Context, db *sql.DB) (Server, error) {
+// DetectServer returns the connected server, and an error if it is older than supported.
+func DetectServer(ctx context.Context, db *sql.DB) (Server, error) {
 	var version string
 	if err := db.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
-		return Server{}, Wrap("ask for the server's version", err)
+		return Server{}, Wrap("read the server's version", err)
 	}
 	server, err := parseVersion(version)
 	if err != nil {
@@ -53,8 +53,8 @@ func AskServer(ctx context.Context, db *sql.DB) (Server, error) {
 	return server, nil
 }
 
-// parseVersion reads "10.11.19-MariaDB-0+deb12u1" and "9.7.4"; old drivers of MariaDB are told
-// "5.5.5-10.11.19-MariaDB".
+// parseVersion parses versions such as "10.11.19-MariaDB-0+deb12u1" and "9.7.4". MariaDB prefixes its version with
+// "5.5.5-" for old drivers.
 func parseVersion(version string) (Server, error) {
 	s := Server{MariaDB: strings.Contains(version, "MariaDB")}
 	parts := strings.SplitN(strings.TrimPrefix(version, "5.5.5-"), ".", 3)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// versions is a database that knows its version alone.
+// versions is a database driver that only returns a version.
 type versions string
 
 func (v versions) Connect(context.Context) (driver.Conn, error) { return v, nil }
@@ -36,7 +36,7 @@ func (r *oneRow) Next(row []driver.Value) error {
 	return nil
 }
 
-func TestTheServerIsNamedAndRefusedWhenItIsTooOld(t *testing.T) {
+func TestDetectServer(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{
 		"10.11.19-MariaDB-0+deb12u1": "MariaDB 10.11", "5.5.5-10.6.1-MariaDB": "MariaDB 10.6", "11.4.2-MariaDB-log": "MariaDB 11.4",
@@ -46,13 +46,13 @@ func TestTheServerIsNamedAndRefusedWhenItIsTooOld(t *testing.T) {
 		"unknown":        "not one of MySQL or MariaDB", "x.y.z": "not one of MySQL or MariaDB",
 	} {
 		db := sql.OpenDB(versions(version))
-		server, err := AskServer(t.Context(), db)
+		server, err := DetectServer(t.Context(), db)
 		got := server.String()
 		if err != nil {
 			got = err.Error()
 		}
 		if !strings.Contains(got, want) {
-			t.Errorf("%s: %s, want %s", version, got, want)
+			t.Errorf("DetectServer with %s = %s, want %s", version, got, want)
 		}
 		_ = db.Close()
 	}

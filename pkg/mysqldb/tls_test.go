@@ -17,12 +17,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// rotate gives the test engine the certificate of a. Other tests do not mind: they connect without TLS.
+// rotate gives the test engine the certificate of a. Other tests are not affected, because they connect without TLS.
 func rotate(t *testing.T, db *sql.DB, a *certificates.Authority, until time.Time) {
 	t.Helper()
 	folder := engine.Setting("LAB_TEST_MYSQL_TLS")
 	if folder == "" {
-		engine.Missing(t, "no certificate of the database: run the tests under `devstack engines -- go test …`")
+		engine.Missing(t, "the database has no certificate: run the tests with `devstack engines -- go test …`")
 	}
 	a.Member(t, folder, until, a)
 	reload := "ALTER INSTANCE RELOAD TLS"
@@ -34,7 +34,7 @@ func rotate(t *testing.T, db *sql.DB, a *certificates.Authority, until time.Time
 	}
 }
 
-// cipher opens a new connection with the given files and returns how it is encrypted.
+// cipher opens a connection with the given files and returns its cipher.
 func cipher(t *testing.T, dsn string, secure tlsfiles.Client) (string, error) {
 	t.Helper()
 	pool := encrypted(t, dsn, secure)
@@ -70,48 +70,48 @@ func encrypted(t *testing.T, dsn string, secure tlsfiles.Client) *sql.DB {
 	return pool
 }
 
-// One test, since the server has one certificate: right, wrong, expired, and rotated while the pool is open.
-func TestTheDatabaseIsReachedOverTLS(t *testing.T) {
+// There is one test, because the server has one certificate: valid, wrong, expired, and rotated while the pool is open.
+func TestTLSConnections(t *testing.T) {
 	t.Parallel()
 	db, dsn := mysqltest.Open(t)
 	ours, theirs := certificates.Made(t, "ours"), certificates.Made(t, "theirs")
 	soon, over := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
-	member, stranger := ours.Member(t, t.TempDir(), soon, ours), theirs.Member(t, t.TempDir(), soon, theirs)
+	member, foreign := ours.Member(t, t.TempDir(), soon, ours), theirs.Member(t, t.TempDir(), soon, theirs)
 	rotate(t, db, ours, soon)
 	cases := map[string]struct {
 		secure tlsfiles.Client
 		fine   bool
 	}{
-		"its authority":        {tlsfiles.Client{Enabled: true, CA: member.CA}, true},
-		"with a certificate":   {tlsfiles.Client{Enabled: true, CA: member.CA, Cert: member.Cert, Key: member.Key}, true},
-		"another authority":    {tlsfiles.Client{Enabled: true, CA: stranger.CA}, false},
-		"the system's":         {tlsfiles.Client{Enabled: true}, false},
-		"files that went":      {tlsfiles.Client{Enabled: true, CA: member.CA + ".gone"}, false},
-		"a stranger's in ours": {tlsfiles.Client{Enabled: true, CA: member.CA, Cert: stranger.Cert, Key: stranger.Key}, false},
-		"not encrypted at all": {tlsfiles.Client{}, true},
+		"the server's CA":                  {tlsfiles.Client{Enabled: true, CA: member.CA}, true},
+		"with a certificate":               {tlsfiles.Client{Enabled: true, CA: member.CA, Cert: member.Cert, Key: member.Key}, true},
+		"another CA":                       {tlsfiles.Client{Enabled: true, CA: foreign.CA}, false},
+		"the system's CAs":                 {tlsfiles.Client{Enabled: true}, false},
+		"missing files":                    {tlsfiles.Client{Enabled: true, CA: member.CA + ".gone"}, false},
+		"client certificate of another CA": {tlsfiles.Client{Enabled: true, CA: member.CA, Cert: foreign.Cert, Key: foreign.Key}, false},
+		"no TLS":                           {tlsfiles.Client{}, true},
 	}
 	for name, c := range cases {
 		used, err := cipher(t, dsn, c.secure)
 		if (err == nil) != c.fine || (err == nil && (used != "") != c.secure.Enabled) {
-			t.Errorf("%s: cipher %q, %v", name, used, err)
+			t.Errorf("%s: cipher = %q, error %v, success should be %t", name, used, err, c.fine)
 		}
 	}
 	pool := encrypted(t, dsn, tlsfiles.Client{Enabled: true, CA: member.CA})
 	defer pool.Close()
-	if mysqltest.IsMariaDB(t, db) { // MySQL does not even load one
+	if mysqltest.IsMariaDB(t, db) { // MySQL does not load an expired certificate
 		rotate(t, db, ours, over)
 		if _, err := cipherOf(t, pool); err == nil {
-			t.Error("an expired certificate was taken")
+			t.Error("query with an expired server certificate = nil, want an error")
 		}
 	}
 	rotate(t, db, theirs, soon)
 	if _, err := cipherOf(t, pool); err == nil {
-		t.Error("another authority's certificate was taken")
+		t.Error("query with another CA's server certificate = nil, want an error")
 	}
-	if content, err := os.ReadFile(stranger.CA); err != nil || os.WriteFile(member.CA, content, 0o600) != nil {
-		t.Fatal("replace the authority", err)
+	if content, err := os.ReadFile(foreign.CA); err != nil || os.WriteFile(member.CA, content, 0o600) != nil {
+		t.Fatal("replace the CA's file:", err)
 	}
 	if used, err := cipherOf(t, pool); err != nil || used == "" {
-		t.Errorf("after both sides rotated: cipher %q, %v", used, err)
+		t.Errorf("after both sides rotated: cipher = %q, error %v, want success", used, err)
 	}
 }

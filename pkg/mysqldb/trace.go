@@ -15,8 +15,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// spanOptions make spans within a trace alone: the statements of loops belong to no request. An error's text is left
-// out, because the server quotes values in it.
+// spanOptions create spans within a trace only, because statements of background loops belong to no request. An error's
+// text is left out, because the server quotes values in it.
 var spanOptions = otelsql.SpanOptions{
 	OmitConnResetSession: true, OmitRows: true, DisableErrSkip: true,
 	RecordError: func(error) bool { return false },
@@ -27,7 +27,7 @@ var spanOptions = otelsql.SpanOptions{
 
 var statement = regexp.MustCompile("(?is)^\\s*([a-z]+)(?:.*?\\b(?:from|into|update)\\s+`?([a-z0-9_]+))?")
 
-// summary names a statement by its verb and its first table: SELECT labReportRelation.
+// summary returns the verb and the first table of a statement: SELECT labReportRelation.
 func summary(query string) string {
 	parts := statement.FindStringSubmatch(query)
 	if parts == nil {
@@ -58,7 +58,7 @@ func summarized(_ context.Context, _ otelsql.Method, query string, _ []driver.Na
 	return []attribute.KeyValue{semconv.DBQuerySummary(s), semconv.DBOperationName(verb)}
 }
 
-// errorNumber tells what went wrong by the server's number for it.
+// errorNumber returns the server's error number as an attribute.
 func errorNumber(err error) []attribute.KeyValue {
 	var failure *mysql.MySQLError
 	if errors.As(err, &failure) {

@@ -2,7 +2,7 @@ package mysqldb
 
 import "testing"
 
-func TestStatementsAreNamedByVerbAndTable(t *testing.T) {
+func TestSummaryIsVerbAndTable(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
 		"SELECT o.id FROM outbox_rerun o WHERE o.kind = ?": "SELECT outbox_rerun",
@@ -13,7 +13,7 @@ func TestStatementsAreNamedByVerbAndTable(t *testing.T) {
 		"":                                                 "",
 	} {
 		if got := summary(query); got != want {
-			t.Errorf("%q: %q, want %q", query, got, want)
+			t.Errorf("summary(%q) = %q, want %q", query, got, want)
 		}
 	}
 }

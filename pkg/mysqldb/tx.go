@@ -11,23 +11,23 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// The server's error numbers that mean something here.
+// Error numbers of the server that are handled here.
 const (
 	errDuplicateEntry         = 1062
 	errDeadlock               = 1213
-	errLockWaitTimeout        = 1205
+	errLockWaitTimeout        = 1205 // MariaDB: the row has changed since it was read
 	errRecordChanged          = 1020 // MariaDB: the row changed since it was read
 	errNoSuchTable            = 1146
 	errTooManyConnections     = 1040
 	errTooManyUserConnections = 1203
-	errUserLimit              = 1226 // max_user_connections and its like
+	errUserLimit              = 1226 // max_user_connections and similar limits
 	errServerShutdown         = 1053
 	errConnectionKilled       = 1927 // MariaDB
-	errReadOnly               = 1290 // a primary that became a replica
+	errReadOnly               = 1290 // a primary that has become a replica
 	errReadOnlyTransaction    = 1792
 	errDiskFull               = 1021
-	errWrite                  = 1026 // a file of the server cannot be written
-	errTableFull              = 1114 // or the disk on which it is
+	errWrite                  = 1026 // the server cannot write a file
+	errTableFull              = 1114 // or its disk is full
 )
 
 const (
@@ -36,12 +36,12 @@ const (
 	maxRetryDelay   = 200 * time.Millisecond
 )
 
-// ErrCommitUnknown marks a commit whose outcome the server did not tell: it may or may not have happened.
+// ErrCommitUnknown marks a commit without a response of the server: it may or may not have succeeded.
 var ErrCommitUnknown = errors.New("outcome of the commit is unknown")
 
-// InTx runs fn in a transaction and commits it. Deadlocks, lock timeouts and changed rows run fn again, up to
-// eight times while ctx lasts, so fn must not have effects outside tx that cannot be repeated. An error of fn
-// rolls back. A commit that fails without an answer of the server carries ErrCommitUnknown.
+// InTx runs fn in a transaction and commits it. After deadlocks, lock timeouts and changed rows it runs fn again, up to
+// eight times while ctx lasts, so fn's effects outside tx must be repeatable. An error of fn rolls back. A commit that
+// fails without a response of the server returns ErrCommitUnknown.
 func InTx(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
 	delay := firstRetryDelay
 	for attempt := 1; ; attempt++ {
@@ -72,14 +72,13 @@ func once(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
 	return nil
 }
 
-// commitError tells a refused commit, which the server answered, and one that was never sent, from one whose answer was
-// lost.
+// commitError distinguishes a refused commit and one that was never sent from one whose response was lost.
 func commitError(ctx context.Context, err error) error {
-	var answered *mysql.MySQLError
-	if errors.As(err, &answered) {
+	var serverErr *mysql.MySQLError
+	if errors.As(err, &serverErr) {
 		return fmt.Errorf("commit: %w", err)
 	}
-	// database/sql asks for the context before it sends the commit, and rolls back when that has ended.
+	// database/sql checks the context before it sends the commit, and rolls back if it has ended.
 	if over := ctx.Err(); over != nil && (errors.Is(err, over) || errors.Is(err, sql.ErrTxDone)) {
 		return fmt.Errorf("rolled back before the commit: %w", over)
 	}
@@ -112,5 +111,5 @@ func number(err error) uint16 {
 // IsDuplicate reports whether err is a violation of a unique index.
 func IsDuplicate(err error) bool { return number(err) == errDuplicateEntry }
 
-// IsNoTable reports whether err says that a table does not exist: the migrations did not run.
+// IsNoTable reports whether err means that a table does not exist because migrations have not run.
 func IsNoTable(err error) bool { return number(err) == errNoSuchTable }

@@ -15,12 +15,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// IsUnavailable reports whether err says that the database cannot do the work now and may do it a moment later: the
-// connection broke or could not be made, the server or its disk is full, it is shutting down, or others hold the rows.
-// Nothing that the caller sent is wrong, so the answer is 503, never 500 or 400.
+// IsUnavailable reports whether err is temporary: the connection broke or could not be made, the server or its disk is
+// full, the server is shutting down, or other transactions lock the rows. The request is not at fault, so the response
+// is 503, never 500 or 400.
 //
-// A commit whose outcome is unknown is not among them (ErrCommitUnknown): a caller who tries again could do the work
-// twice. Neither is the end of the caller's own context.
+// ErrCommitUnknown is not temporary, because a caller that retries could do the work twice. Neither is the end of the
+// caller's own context.
 func IsUnavailable(err error) bool {
 	switch {
 	case err == nil,
@@ -34,7 +34,7 @@ func IsUnavailable(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF):
 		return true
 	}
-	if dial := (*net.OpError)(nil); errors.As(err, &dial) {
+	if netErr := (*net.OpError)(nil); errors.As(err, &netErr) {
 		return true
 	}
 	return unavailableNumber(number(err))
@@ -53,24 +53,24 @@ func unavailableNumber(number uint16) bool {
 		errWrite,
 		errTableFull:
 		return true
-	case errDeadlock, errLockWaitTimeout, errRecordChanged: // InTx tried several times: too many callers want the rows
+	case errDeadlock, errLockWaitTimeout, errRecordChanged: // after all attempts of InTx
 		return true
 	}
 	return false
 }
 
-// retryAfter is how long callers of a database that is unavailable should wait.
+// retryAfter is the time that callers should wait while the database is unavailable.
 const retryAfter = 5 * time.Second
 
-// Wrap adds the operation to an error of the database. One that is unavailable becomes the platform's 503, and one
-// whose commit was not answered says that the caller has to look before another try.
+// Wrap adds the operation to a database error. A temporary error becomes the platform's 503. An unknown commit becomes
+// an error that asks the caller to check the state before a retry.
 func Wrap(operation string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrCommitUnknown):
 		return apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
-			"The database did not answer whether this was saved; look at the present state before you try again").
+			"The database did not answer whether this was saved; check the current state before you try again").
 			WithCause(fmt.Errorf("%s: %w", operation, err))
 	case IsUnavailable(err):
 		return apperr.New(apperr.Unavailable, "DATABASE_DOWN", "The database does not answer; try again in a few seconds").

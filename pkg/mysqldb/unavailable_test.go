@@ -26,11 +26,11 @@ func TestIsUnavailable(t *testing.T) {
 		"a bad connection":          {driver.ErrBadConn, true},
 		"a broken connection":       {mysql.ErrInvalidConn, true},
 		"a closed connection":       {sql.ErrConnDone, true},
-		"no one listens":            {fmt.Errorf("begin: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), true},
+		"no server listens":         {fmt.Errorf("begin: %w", &net.OpError{Op: "dial", Err: errors.New("refused")}), true},
 		"too many connections":      {server(1040), true},
 		"too many of this user":     {server(1203), true},
 		"shutting down":             {server(1053), true},
-		"a lock that others hold":   {server(1205), true},
+		"a lock timeout":            {server(1205), true},
 		"a deadlock that stays":     {server(1213), true},
 		"a replica":                 {server(1290), true},
 		"a full disk":               {server(1021), true},
@@ -38,30 +38,30 @@ func TestIsUnavailable(t *testing.T) {
 		"a full disk's table":       {server(1114), true},
 		"a lost commit":             {fmt.Errorf("commit: %w: %w", mysqldb.ErrCommitUnknown, mysql.ErrInvalidConn), false},
 		"the caller's deadline":     {fmt.Errorf("read: %w", context.DeadlineExceeded), false},
-		"the caller went away":      {context.Canceled, false},
+		"the caller canceled":       {context.Canceled, false},
 		"a duplicate":               {server(1062), false},
 		"a wrong statement":         {server(1064), false},
-		"a row that is not there":   {sql.ErrNoRows, false},
+		"a missing row":             {sql.ErrNoRows, false},
 		"a value that does not fit": {server(1406), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if got := mysqldb.IsUnavailable(c.err); got != c.want {
-				t.Fatalf("IsUnavailable(%v) = %v", c.err, got)
+				t.Fatalf("IsUnavailable(%v) = %v, want %v", c.err, got, c.want)
 			}
 		})
 	}
 }
 
-func TestAServerThatIsAwayOrEndsTheConnectionIsUnavailable(t *testing.T) {
+func TestUnreachableServerAndKilledConnectionAreUnavailable(t *testing.T) {
 	t.Parallel()
-	away, err := mysqldb.Open(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "u", Database: "d", PoolSize: 2}, nil)
+	unreachable, err := mysqldb.Open(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "u", Database: "d", PoolSize: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer away.Close()
-	if err := away.PingContext(t.Context()); !mysqldb.IsUnavailable(err) {
-		t.Errorf("no one listens: %v", err)
+	defer unreachable.Close()
+	if err := unreachable.PingContext(t.Context()); !mysqldb.IsUnavailable(err) {
+		t.Errorf("no server listens: error = %v, want unavailable", err)
 	}
 	db := mysqltest.New(t)
 	err = mysqldb.InTx(t.Context(), db, func(tx *sql.Tx) error {
@@ -76,19 +76,19 @@ func TestAServerThatIsAwayOrEndsTheConnectionIsUnavailable(t *testing.T) {
 		return err
 	})
 	if !mysqldb.IsUnavailable(err) {
-		t.Errorf("a killed connection: %v", err)
+		t.Errorf("killed connection: error = %v, want unavailable", err)
 	}
 }
 
-func TestWhoWaitsForARowLearnsInFiveSecondsThatOthersHoldIt(t *testing.T) {
+func TestSessionsWaitFiveSecondsForARowLock(t *testing.T) {
 	t.Parallel()
 	var seconds int
 	if err := mysqltest.New(t).QueryRowContext(t.Context(), "SELECT @@innodb_lock_wait_timeout").Scan(&seconds); err != nil || seconds != 5 {
-		t.Fatalf("a session waits %d s for a row, error %v", seconds, err)
+		t.Fatalf("innodb_lock_wait_timeout = %d, error %v, want 5", seconds, err)
 	}
 }
 
-func TestARowThatOthersHoldIsUnavailable(t *testing.T) {
+func TestLockedRowIsUnavailable(t *testing.T) {
 	t.Parallel()
 	db := mysqltest.New(t)
 	exec(t, db, "CREATE TABLE account (id INT PRIMARY KEY, n INT NOT NULL)")
@@ -110,6 +110,6 @@ func TestARowThatOthersHoldIsUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := conn.ExecContext(t.Context(), "UPDATE account SET n = 2"); !mysqldb.IsUnavailable(err) {
-		t.Fatalf("a locked row: %v", err)
+		t.Fatalf("locked row: error = %v, want unavailable", err)
 	}
 }

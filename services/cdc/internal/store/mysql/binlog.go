@@ -26,7 +26,7 @@ var binlogSettings = []struct{ name, want, repair string }{
 // CheckBinlog returns which server answers. It refuses one whose binary log does not hold what change capture needs,
 // with all problems at once.
 func (s *Store) CheckBinlog(ctx context.Context) (mysqldb.Server, error) {
-	server, err := mysqldb.AskServer(ctx, s.db)
+	server, err := mysqldb.DetectServer(ctx, s.db)
 	if err != nil {
 		return server, err
 	}

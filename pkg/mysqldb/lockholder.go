@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// hold is a lock of the server and the connection that it ends with.
-type hold struct {
+// lockHolder holds a lock of the server and its connection; the lock ends with the connection.
+type lockHolder struct {
 	conn    *sql.Conn
 	name    string          // of the lock
-	before  limits          // of the session, while it held no lock
-	timeout time.Duration   // after which the server frees the lock of a connection that says nothing
-	turn    chan struct{}   // full while conn is used
-	lost    context.Context // ends when someone else may have the lock
+	before  limits          // of the session, before it had the lock
+	timeout time.Duration   // time after which the server releases the lock of a silent connection
+	inUse   chan struct{}   // full while conn is used
+	lost    context.Context // ends when another process may have the lock
 	lose    context.CancelCauseFunc
 	watched chan struct{} // closed when watch has ended
 }
 
-func newHold(conn *sql.Conn, name string, before limits) *hold {
-	h := &hold{
+func newLockHolder(conn *sql.Conn, name string, before limits) *lockHolder {
+	h := &lockHolder{
 		conn: conn, name: name, before: before, timeout: time.Duration(before.leading().wait) * time.Second,
-		turn: make(chan struct{}, 1), watched: make(chan struct{}),
+		inUse: make(chan struct{}, 1), watched: make(chan struct{}),
 	}
 	h.lost, h.lose = context.WithCancelCause(context.Background())
 	go h.watch()
 	return h
 }
 
-// run runs work until the lock may be lost.
-func (h *hold) run(ctx context.Context, work func(context.Context) error) error {
+// run calls work with a context that ends when the lock may be lost.
+func (h *lockHolder) run(ctx context.Context, work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(h.lost, func() { cancel(context.Cause(h.lost)) })()
@@ -43,8 +43,9 @@ func (h *hold) run(ctx context.Context, work func(context.Context) error) error 
 	return err
 }
 
-// watch keeps the connection from being ended by the server, and the work from outliving the connection.
-func (h *hold) watch() {
+// watch checks the lock regularly. This keeps the server from closing the connection, and ends the work soon after the
+// lock is lost.
+func (h *lockHolder) watch() {
 	defer close(h.watched)
 	ticker := time.NewTicker(h.timeout / 10)
 	defer ticker.Stop()
@@ -54,17 +55,17 @@ func (h *hold) watch() {
 			return
 		case <-ticker.C:
 		}
-		if err := h.ask(); err != nil {
+		if err := h.check(); err != nil {
 			h.lose(fmt.Errorf("%w: %w", ErrLeadershipLost, err))
 			return
 		}
 	}
 }
 
-var errNotOurs = errors.New("the connection does not hold the lock any more")
+var errNotOurs = errors.New("the connection no longer has the lock")
 
-// ask asks the server whether the lock is this connection's still.
-func (h *hold) ask() error {
+// check returns an error unless this connection still has the lock.
+func (h *lockHolder) check() error {
 	return h.do(context.Background(), func(ctx context.Context, conn *sql.Conn) error {
 		var own sql.NullBool
 		err := conn.QueryRowContext(ctx, "SELECT IS_USED_LOCK(?) = CONNECTION_ID()", h.name).Scan(&own)
@@ -75,26 +76,27 @@ func (h *hold) ask() error {
 	})
 }
 
-// do has the connection for itself. Waiting for its turn counts: who cannot ask for so long must not continue.
-func (h *hold) do(ctx context.Context, statements func(context.Context, *sql.Conn) error) error {
+// do runs statements with exclusive use of the connection. The time limit includes the wait for the connection: a
+// process that cannot check its lock for so long must stop its work.
+func (h *lockHolder) do(ctx context.Context, statements func(context.Context, *sql.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, h.timeout/2)
 	defer cancel()
 	select {
-	case h.turn <- struct{}{}:
+	case h.inUse <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-h.turn }()
+	defer func() { <-h.inUse }()
 	if h.lost.Err() != nil {
 		return context.Cause(h.lost)
 	}
 	return statements(ctx, h.conn)
 }
 
-// release gives the lock back, and the connection to its pool.
-func (h *hold) release(ctx context.Context) {
-	const enough = 2 * time.Second
-	ctx, cancel := context.WithTimeout(ctx, enough)
+// release releases the lock and returns the connection to its pool.
+func (h *lockHolder) release(ctx context.Context) {
+	const limit = 2 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := h.do(ctx, func(ctx context.Context, conn *sql.Conn) error {
 		if _, err := conn.ExecContext(ctx, "DO RELEASE_LOCK(?)", h.name); err != nil {
@@ -110,27 +112,28 @@ func (h *hold) release(ctx context.Context) {
 	_ = h.conn.Close()
 }
 
-// drop ends the connection, and with it the lock.
-func (h *hold) drop() {
+// drop closes the connection, and with it releases the lock.
+func (h *lockHolder) drop() {
 	h.stop()
 	end(h.conn)
 }
 
-func (h *hold) stop() {
+func (h *lockHolder) stop() {
 	h.lose(ErrLeadershipLost)
 	<-h.watched
 }
 
-// end closes a connection instead of giving it back to its pool.
+// end closes a connection instead of returning it to its pool.
 func end(conn *sql.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	_ = conn.Close()
 }
 
-// limits are how long the server waits for the other side of a session, in seconds.
+// limits are the timeouts in seconds after which the server closes a session: silent (wait), or not reading a result
+// (write).
 type limits struct{ wait, write int }
 
-// leading are the limits of a leader's session: leaderTimeout, or less when sessions end sooner anyway.
+// leading returns the limits of a leader's session: leaderTimeout, or less if sessions have shorter limits anyway.
 func (l limits) leading() limits {
 	seconds := min(l.wait, int(leaderTimeout.Seconds()))
 	return limits{seconds, seconds}
@@ -141,7 +144,7 @@ func (l limits) set(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// shortenSession gives the session the limits of a leader's and returns those that it had.
+// shortenSession sets the limits of a leader's session and returns the previous ones.
 func shortenSession(ctx context.Context, conn *sql.Conn) (before limits, err error) {
 	err = conn.QueryRowContext(ctx, "SELECT @@wait_timeout, @@net_write_timeout").Scan(&before.wait, &before.write)
 	if err != nil {

@@ -40,3 +40,20 @@ func TestCollectReturnsTheErrorOfScanUnchanged(t *testing.T) {
 		t.Errorf("connections in use after an error = %d, want 0", open)
 	}
 }
+
+func TestInHasAPlaceholderForEachValue(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		values []int64
+		marks  string
+		args   []any
+	}{
+		{nil, "NULL", []any{"lab"}},
+		{[]int64{7}, "?", []any{"lab", int64(7)}},
+		{[]int64{7, 8, 9}, "?,?,?", []any{"lab", int64(7), int64(8), int64(9)}},
+	} {
+		if marks, args := mysqldb.In(c.values, "lab"); marks != c.marks || !slices.Equal(args, c.args) {
+			t.Errorf("In(%v) = %s %v, want %s %v", c.values, marks, args, c.marks, c.args)
+		}
+	}
+}

@@ -121,7 +121,7 @@ func dropHalfMade(ctx context.Context, db *sql.DB, table string) error {
 	return nil
 }
 
-// openTransactions returns a description of the oldest open transactions, without their statements, which contain values.
+// openTransactions describes the oldest open transactions, without their statements, which contain values.
 func openTransactions(ctx context.Context, db *sql.DB) string {
 	const query = "SELECT CONCAT('connection ', p.ID, ' of ', p.USER, '@', p.HOST, ', for '," +
 		" TIMESTAMPDIFF(SECOND, t.trx_started, CONVERT_TZ(NOW(), '+00:00', 'SYSTEM')), ' s') FROM information_schema.INNODB_TRX t" +

@@ -33,9 +33,9 @@ func TestSubscribeAndUnsubscribe(t *testing.T) {
 	tokens := make([]string, fcm.MaxTokens)
 	for i := range tokens {
 		tokens[i] = fmt.Sprint("token-", i)
-		s.Fate(tokens[i], "INVALID_ARGUMENT") // the longest response
+		s.SetError(tokens[i], "INVALID_ARGUMENT") // the longest response
 	}
-	s.Fate("token-0", "")
+	s.SetError("token-0", "")
 	for range 2 { // a repetition has no effect
 		results, err := topics.Add(t.Context(), "news", tokens)
 		if err != nil || len(results) != len(tokens) || results[0] != nil || results[999] == nil || results[999].Class != fcm.DeadToken {
@@ -63,7 +63,7 @@ func TestTokenErrorsAreClassified(t *testing.T) {
 		"NOT_FOUND": fcm.DeadToken, "UNREGISTERED": fcm.DeadToken, "INVALID_ARGUMENT": fcm.DeadToken, "TOO_MANY_TOPICS": fcm.Refused,
 		"PERMISSION_DENIED": fcm.Refused, "RESOURCE_EXHAUSTED": fcm.RateLimited, "INTERNAL": fcm.Temporary, "token-of Asha": fcm.Temporary,
 	} {
-		s.Fate("T", code)
+		s.SetError("T", code)
 		results, err := topics.Add(t.Context(), "news", []string{"T"})
 		if err != nil || results[0] == nil || results[0].Class != want || strings.Contains(results[0].Error(), "Asha") {
 			t.Errorf("%s: results = %v, error %v, want class %v without the code's text", code, results, err, want)
@@ -76,16 +76,16 @@ func TestErrorResponsesAreClassified(t *testing.T) {
 	s := fcmtest.Start(t)
 	topics := topicsOf(t, s)
 	for _, c := range []struct {
-		answer fcmtest.Answer
+		answer fcmtest.Response
 		want   fcm.Class
 		wait   time.Duration
 	}{
-		{fcmtest.Answer{Status: 429, RetryAfter: "30"}, fcm.RateLimited, 30 * time.Second},
-		{fcmtest.Answer{Status: 503}, fcm.Temporary, 0},
-		{fcmtest.Answer{Status: 200, Body: "<html>"}, fcm.Temporary, 0},
-		{fcmtest.Answer{Status: 200, Body: `{"results":[{},{}]}`}, fcm.Temporary, 0},
-		{fcmtest.Answer{Status: 400, Body: `{"error":"InvalidTopicName"}`}, fcm.Refused, 0},
-		{fcmtest.Answer{Status: 403}, fcm.Configuration, 0},
+		{fcmtest.Response{Status: 429, RetryAfter: "30"}, fcm.RateLimited, 30 * time.Second},
+		{fcmtest.Response{Status: 503}, fcm.Temporary, 0},
+		{fcmtest.Response{Status: 200, Body: "<html>"}, fcm.Temporary, 0},
+		{fcmtest.Response{Status: 200, Body: `{"results":[{},{}]}`}, fcm.Temporary, 0},
+		{fcmtest.Response{Status: 400, Body: `{"error":"InvalidTopicName"}`}, fcm.Refused, 0},
+		{fcmtest.Response{Status: 403}, fcm.Configuration, 0},
 	} {
 		s.Next(c.answer)
 		_, err := topics.Add(t.Context(), "news", []string{"T"})

@@ -120,7 +120,7 @@ func TestIdleLeaderKeepsItsSession(t *testing.T) {
 func TestAnotherProcessLeadsWhenTheLeadersNodeVanishes(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*netfault.Link){
-		"silent": (*netfault.Link).Silence, "responses are lost": (*netfault.Link).SilenceAnswers,
+		"silent": (*netfault.Link).Silence, "responses are lost": (*netfault.Link).SilenceResponses,
 		"requests are lost": (*netfault.Link).SilenceRequests, "cut": (*netfault.Link).Cut,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func TestListenFailsWhileTheCacheIsUnreachable(t *testing.T) {
 				})
 			}
 			pages.Wait()
-			l.Pass()
+			l.Restore()
 			await.Nil(t, "Listen succeeds again", func() error {
 				signal, stop, err := hub.Listen(t.Context(), "bill:1")
 				if err != nil {

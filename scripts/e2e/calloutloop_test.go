@@ -310,7 +310,7 @@ func TestCalloutLoopSurvivesSilence(t *testing.T) {
 		time.AfterFunc(moment, func() {
 			links[service].Silence()
 			time.AfterFunc(silence, func() {
-				links[service].Pass()
+				links[service].Restore()
 				close(passed)
 			})
 		})

@@ -26,7 +26,7 @@ var networkFaults = []struct {
 	passes bool // the caller is answered nevertheless
 }{
 	{"silent", (*netfault.Link).Silence, false},
-	{"half-open", (*netfault.Link).SilenceAnswers, false},
+	{"half-open", (*netfault.Link).SilenceResponses, false},
 	{"slow", func(l *netfault.Link) { l.Slow(100*time.Millisecond, 64<<10) }, true},
 	{"cut", (*netfault.Link).Cut, false},
 }
@@ -137,7 +137,7 @@ func tryFaults(t *testing.T, engine string, warm int) (table string) {
 		l.awaitRerun(t, report)
 		fault.begin(l.links[engine])
 		write, read := l.both(t.Context(), report, warm)
-		l.links[engine].Pass()
+		l.links[engine].Restore()
 		repaired := time.Now()
 		reruns := l.awaitRerun(t, report)
 		table += fmt.Sprintf("%-14s %-9s  %-52s %-52s %4.1f s\n", engine, fault.name, write, read, time.Since(repaired).Seconds())

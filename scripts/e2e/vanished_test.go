@@ -62,7 +62,7 @@ func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) 
 		return announced && len(leaders) == 0
 	})
 
-	node.Pass() // the node comes back: what it held back must announce nothing twice
+	node.Restore() // the node comes back: what it held back must announce nothing twice
 	for service := range ways {
 		awaitEmptyOutbox(t, "outbox_"+service)
 	}

@@ -1,5 +1,5 @@
-// Package await owns how tests wait for what a real engine or another process does in its own time. Our own code's
-// waiting is tested with virtual time (testing/synctest) instead.
+// Package await lets tests wait for a real engine or another process. Waiting in the platform's own code is tested with
+// virtual time (testing/synctest) instead.
 package await
 
 import (
@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	// limit is long enough for a machine that does ten other things: reaching it is never a statement about speed.
+	// limit is long enough for a heavily loaded machine, so that reaching it never means that the machine is slow.
 	limit        = 3 * time.Minute
 	firstPause   = 10 * time.Millisecond
 	longestPause = 200 * time.Millisecond
 )
 
-// errNotSo is what a condition says that does not hold.
-var errNotSo = errors.New("it is not so yet")
+// errFalse is the error of a condition that is false.
+var errFalse = errors.New("the condition is still false")
 
 // Nil calls check until it returns nil, with pauses that grow from 10 to 200 ms. After three minutes, or when t's
-// context ends, it fails t with what and the last error. In a cleanup, where that context has ended, it has the three
-// minutes. It belongs to the test's goroutine, as every Fatal does.
+// context ends, it fails t with what and the last error. In a cleanup, where that context has ended, only the three
+// minutes apply. It must be called from the test's goroutine, like Fatal.
 func Nil(t testing.TB, what string, check func() error) {
 	t.Helper()
 	ctx := t.Context()
@@ -43,13 +43,13 @@ func Nil(t testing.TB, what string, check func() error) {
 	}
 }
 
-// True calls check until it reports true, as Nil does.
+// True is Nil for a check that reports true.
 func True(t testing.TB, what string, check func() bool) {
 	t.Helper()
 	Nil(t, what, func() error {
 		if check() {
 			return nil
 		}
-		return errNotSo
+		return errFalse
 	})
 }

@@ -14,22 +14,22 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
 
-// test is a test that may fail.
+// test is a testing.TB that records a failure.
 type test struct {
 	testing.TB
-	ctx  context.Context
-	said string
+	ctx     context.Context
+	failure string
 }
 
 func (t *test) Helper()                  {}
 func (t *test) Context() context.Context { return t.ctx }
 
 func (t *test) Fatalf(format string, args ...any) {
-	t.said = fmt.Sprintf(format, args...)
+	t.failure = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
-// failureOf runs body as a test of its own with ctx and returns how that failed, "" when it did not.
+// failureOf runs body as a separate test with ctx and returns its failure message, empty if it passed.
 func failureOf(ctx context.Context, body func(t testing.TB)) string {
 	t, ended := &test{ctx: ctx}, make(chan struct{})
 	go func() {
@@ -37,22 +37,22 @@ func failureOf(ctx context.Context, body func(t testing.TB)) string {
 		body(t)
 	}()
 	<-ended
-	return t.said
+	return t.failure
 }
 
-func TestWhatIsSoAlreadyTakesNoTime(t *testing.T) {
+func TestTrueConditionTakesNoTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		await.Nil(t, "nothing", func() error { return nil })
 		await.True(t, "nothing", func() bool { return true })
 		if took := time.Since(begin); took != 0 {
-			t.Errorf("waited %v", took)
+			t.Errorf("waited %v, want 0", took)
 		}
 	})
 }
 
-func TestThePausesGrowByHalfUpToTheLongest(t *testing.T) {
+func TestPausesGrowByHalfUpToTheLongest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var pauses []time.Duration
@@ -64,66 +64,66 @@ func TestThePausesGrowByHalfUpToTheLongest(t *testing.T) {
 			}
 			return nil
 		})
-		want := []time.Duration{0, 10e6, 15e6, 22.5e6, 33.75e6, 50.625e6, 75_937_500, 113_906_250, 170_859_375, 200e6, 200e6} // ns
+		want := []time.Duration{0, 10e6, 15e6, 22.5e6, 33.75e6, 50.625e6, 75_937_500, 113_906_250, 170_859_375, 200e6, 200e6} // in nanoseconds
 		if diff := cmp.Diff(want, pauses); diff != "" {
-			t.Error(diff)
+			t.Errorf("pauses (-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestAConditionMayComeTrueLate(t *testing.T) {
+func TestConditionMayBecomeTrueLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		await.True(t, "two minutes", func() bool { return time.Since(begin) >= 2*time.Minute })
 		if took := time.Since(begin); took > 2*time.Minute+200*time.Millisecond {
-			t.Errorf("noticed after %v", took)
+			t.Errorf("returned after %v, want at most 2m0.2s", took)
 		}
 	})
 }
 
-func TestWhatNeverHappensFailsTheTestWithTheLastError(t *testing.T) {
+func TestTimeoutFailsTheTestWithTheLastError(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begin, calls := time.Now(), 0
-		said := failureOf(t.Context(), func(t testing.TB) {
-			await.Nil(t, "the answer", func() error { calls++; return fmt.Errorf("question %d", calls) })
+		failure := failureOf(t.Context(), func(t testing.TB) {
+			await.Nil(t, "the response", func() error { calls++; return fmt.Errorf("question %d", calls) })
 		})
-		if want := fmt.Sprintf("the answer did not happen within 3m0s: question %d", calls); said != want {
-			t.Errorf("said %q, want %q", said, want)
+		if want := fmt.Sprintf("the response did not happen within 3m0s: question %d", calls); failure != want {
+			t.Errorf("failure = %q, want %q", failure, want)
 		}
 		if took := time.Since(begin); took != 3*time.Minute {
-			t.Errorf("failed after %v", took)
+			t.Errorf("failed after %v, want 3m", took)
 		}
-		said = failureOf(t.Context(), func(t testing.TB) { await.True(t, "the end", func() bool { return false }) })
-		if want := "the end did not happen within 3m0s: it is not so yet"; said != want {
-			t.Errorf("said %q, want %q", said, want)
+		failure = failureOf(t.Context(), func(t testing.TB) { await.True(t, "the end", func() bool { return false }) })
+		if want := "the end did not happen within 3m0s: the condition is still false"; failure != want {
+			t.Errorf("failure = %q, want %q", failure, want)
 		}
 	})
 }
 
-func TestTheEndOfTheTestEndsTheWaiting(t *testing.T) {
+func TestWaitEndsWithTheTestsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		begin := time.Now()
-		said := failureOf(ctx, func(t testing.TB) { await.Nil(t, "the answer", func() error { return errors.New("silence") }) })
-		if took := time.Since(begin); took != time.Second || said != "the answer did not happen within 3m0s: silence" {
-			t.Errorf("said %q after %v", said, took)
+		failure := failureOf(ctx, func(t testing.TB) { await.Nil(t, "the response", func() error { return errors.New("no response") }) })
+		if took := time.Since(begin); took != time.Second || failure != "the response did not happen within 3m0s: no response" {
+			t.Errorf("failure = %q after %v, want the last error after 1s", failure, took)
 		}
 	})
 }
 
-func TestACleanupMayWaitToo(t *testing.T) {
+func TestCleanupMayWait(t *testing.T) {
 	t.Parallel()
 	checks := 0
 	t.Run("a test that is over", func(t *testing.T) {
 		t.Cleanup(func() {
-			await.True(t, "the second look", func() bool { checks++; return checks == 2 })
+			await.True(t, "the second check", func() bool { checks++; return checks == 2 })
 		})
 	})
 	if checks != 2 {
-		t.Errorf("%d looks", checks)
+		t.Errorf("checks = %d, want 2", checks)
 	}
 }

@@ -1,4 +1,4 @@
-// Package certificates makes certificate authorities for tests, and the files of their members.
+// Package certificates creates certificate authorities (CAs) for tests, and the certificate files of their members.
 package certificates
 
 import (
@@ -17,19 +17,19 @@ import (
 	"time"
 )
 
-// Authority signs certificates. It lives as long as the test.
+// Authority is a CA.
 type Authority struct {
-	// Names are those that the certificates of its members hold in addition to localhost.
+	// Names are host names that its members' certificates contain in addition to localhost.
 	Names []string
 
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// Files are the paths of what one member of an authority needs, in PEM form.
+// Files holds the paths of one member's PEM files.
 type Files struct{ CA, Cert, Key string }
 
-// In names the files of folder, whether they are there or not.
+// In returns the paths of a member's files in folder, whether or not they exist.
 func In(folder string) Files {
 	return Files{
 		CA:   filepath.Join(folder, "ca.pem"),
@@ -38,11 +38,11 @@ func In(folder string) Files {
 	}
 }
 
-// New makes an authority; name is for people who read its certificates.
+// New creates a CA. name is its common name.
 func New(name string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make the authority's key: %w", err)
+		return nil, fmt.Errorf("create the CA's key: %w", err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
@@ -50,21 +50,21 @@ func New(name string) (*Authority, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		return nil, fmt.Errorf("sign the authority: %w", err)
+		return nil, fmt.Errorf("sign the CA: %w", err)
 	}
 	certificate, err := x509.ParseCertificate(der)
 	if err != nil {
-		return nil, fmt.Errorf("read the authority back: %w", err)
+		return nil, fmt.Errorf("parse the CA: %w", err)
 	}
 	return &Authority{certificate: certificate, key: key}, nil
 }
 
-// Issue writes the files of a member of a, at 127.0.0.1, localhost and a's names, that trusts the given authorities.
-// The certificate is valid until the given time. Files that are there are replaced, as a rotation does.
+// Issue writes the files of a member of a. Its certificate is for 127.0.0.1, localhost and a's names, and valid until
+// the given time; it trusts the given CAs. Existing files are replaced, as in a rotation.
 func (a *Authority) Issue(folder string, until time.Time, trusted ...*Authority) (Files, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return Files{}, fmt.Errorf("make a member's key: %w", err)
+		return Files{}, fmt.Errorf("create a member's key: %w", err)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "member"},
@@ -77,7 +77,7 @@ func (a *Authority) Issue(folder string, until time.Time, trusted ...*Authority)
 	}
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return Files{}, fmt.Errorf("write a member's key: %w", err)
+		return Files{}, fmt.Errorf("encode a member's key: %w", err)
 	}
 	var roots []byte
 	for _, t := range trusted {
@@ -95,7 +95,8 @@ func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// write replaces a file at once, with a modification time of its own also on file systems that count in seconds.
+// write replaces a file atomically, with a unique modification time even on file systems with a resolution of one
+// second.
 func write(path string, content []byte) error {
 	next := path + ".new"
 	if err := os.WriteFile(next, content, 0o600); err != nil {

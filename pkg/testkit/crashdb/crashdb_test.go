@@ -74,7 +74,7 @@ func TestEachStatementIsACrash(t *testing.T) {
 		t.Errorf("%d crashes, want %d (-want +got): %s", len(crashes), len(want), diff)
 	}
 	if all := items(t, db); !slices.Equal(all, []int{1, 2}) {
-		t.Errorf("the process that finished left items %v, want [1 2]", all)
+		t.Errorf("items after the last process = %v, want [1 2]", all)
 	}
 }
 
@@ -90,8 +90,8 @@ func outcome(err error) string {
 	return fmt.Sprint(err)
 }
 
-// A dead process does nothing more, on any connection, and its server gives up its locks.
-func TestADeadProcessDoesNothingMore(t *testing.T) {
+// A dead process executes nothing more on any connection, and the server releases its locks.
+func TestDeadProcessExecutesNothing(t *testing.T) {
 	t.Parallel()
 	db, dsn := template.Open(t)
 	if err := add(t.Context(), db); err != nil {
@@ -114,16 +114,16 @@ func TestADeadProcessDoesNothingMore(t *testing.T) {
 		"a statement to prepare": second(p.DB.PrepareContext(t.Context(), "SELECT 1")),
 	} {
 		if !errors.Is(err, crashdb.ErrCrashed) && !errors.Is(err, mysql.ErrInvalidConn) {
-			t.Errorf("%s: %v, want an error of the crash", what, err)
+			t.Errorf("%s: error = %v, want one of the crash", what, err)
 		}
 	}
 	if c, happened := p.Crashed(); !happened || c.Text != "DELETE FROM item" {
-		t.Errorf("crash %s, %v; want it before the DELETE", c, happened)
+		t.Errorf("crash = %s, happened = %v, want it before the DELETE", c, happened)
 	}
 	var sum int
 	row := db.QueryRowContext(t.Context(), "SELECT SUM(n) FROM item FOR UPDATE")
 	if err := row.Scan(&sum); err != nil || sum != 0 {
-		t.Errorf("after the crash the sum is %d, %v; want 0, the update rolled back", sum, err)
+		t.Errorf("sum after the crash = %d, error %v, want 0 after a rollback", sum, err)
 	}
 }
 

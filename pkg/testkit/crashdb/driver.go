@@ -31,7 +31,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &conn{session: s, p: c.p}, nil
 }
 
-// session is what the driver's connections can do.
+// session lists the interfaces of the driver's connections.
 type session interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -96,7 +96,7 @@ func (c *conn) BeginTx(ctx context.Context, options driver.TxOptions) (driver.Tx
 	return tx{inner, c}, nil
 }
 
-// lose ends the connection. Callers get the driver's error for a connection that broke.
+// lose closes the connection. Callers get the driver's error for a broken connection.
 func (c *conn) lose() error { return errors.Join(mysql.ErrInvalidConn, c.Close()) }
 
 type tx struct {

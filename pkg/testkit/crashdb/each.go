@@ -5,14 +5,15 @@ import (
 	"testing"
 )
 
-// maxStatements is far above what a use case needs, which has to finish at some point.
+// maxStatements is far above the number of statements of any use case.
 const maxStatements = 1000
 
-// Each runs a use case in one process after the other: the first dies before its first statement, the second before its
-// second, until one finishes without an error. Where the statement is a commit, or an exec outside a transaction, one
-// more process runs it and loses the response.
+// Each runs a use case in one process after another. The first process dies before its first statement, the second
+// before its second, and so on, until one finishes without an error. If the statement is a commit, or an exec outside a
+// transaction, one more process executes it and loses the response.
 //
-// open returns the DSN of the database for the next process. check gets each crash and the use case's error. Each
+// open returns the DSN of the next process's database. check gets each crash and the use case's error. Each returns all
+// crashes, so that a test can check that there were some.
 // returns all crashes, so that a test can show that there were some.
 func Each(t testing.TB, open func() string, run func(*sql.DB) error, check func(Crash, error)) []Crash {
 	t.Helper()

@@ -1,9 +1,8 @@
 // Package crashdb makes a process crash at the database driver: before its nth statement, or between a commit and its
-// response. What a use case leaves behind is then shown for every point at which its process can die, whatever its
-// store looks like.
+// response. A test can thus check the state after a crash at every point of a use case, independently of its store.
 //
-// Statements are counted where they leave the process: exec, query, begin and commit. A process that crashed has no
-// connections and gets no new ones, so its server rolls back what was not committed.
+// Statements are counted where they leave the process: exec, query, begin and commit. A crashed process loses its
+// connections and gets no new ones, so the server rolls back uncommitted changes.
 package crashdb
 
 import (
@@ -21,32 +20,32 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
-// ErrCrashed is the error of every statement of a process that crashed.
+// ErrCrashed is the error of every statement of a crashed process.
 var ErrCrashed = errors.New("the process crashed")
 
-// Crash is what happens to a process.
+// Crash describes when and how a process crashes.
 type Crash struct {
-	// Statement is the number of the statement that it happens at, from 1.
+	// Statement is the number of the statement at which it happens, from 1.
 	Statement int
-	// AnswerLost runs the statement, which has to be a commit or an exec outside a transaction. Its connection ends
-	// before the response, and the process lives. Otherwise the process dies before the statement.
+	// AnswerLost executes the statement, which must be a commit or an exec outside a transaction, and closes its
+	// connection before the response; the process lives on. Otherwise the process dies before the statement.
 	AnswerLost bool
-	// WritesOnly counts execs and commits only. Between two of them a process leaves the same behind, so long use cases
-	// need not die before each query too.
+	// WritesOnly counts execs and commits only. A crash between two of them leaves the same state, so long use cases need
+	// not crash before each query too.
 	WritesOnly bool
-	// Text is the statement's: set when it happened.
+	// Text is the text of the statement; set when the crash has happened.
 	Text string
 
 	kind kind
 }
 
-// kind is what a statement does to the database.
+// kind is the effect of a statement on the database.
 type kind int
 
 const (
-	reads   kind = iota // nothing: a query or a begin
-	writes              // an exec that a commit follows
-	commits             // a commit, or an exec outside a transaction: its effects stay
+	reads   kind = iota // none: a query or a begin
+	writes              // an exec whose commit follows
+	commits             // a commit, or an exec outside a transaction: permanent
 )
 
 // String describes the crash in failure messages.
@@ -58,9 +57,9 @@ func (c Crash) String() string {
 	return fmt.Sprintf("%s statement %d, %s", what, c.Statement, c.Text)
 }
 
-// Process is a program with a pool of connections.
+// Process is a simulated process with a connection pool.
 type Process struct {
-	DB *sql.DB // sessions like those of the services
+	DB *sql.DB // sessions have the services' settings
 
 	mu       sync.Mutex
 	crash    Crash      // guarded by mu
@@ -69,7 +68,7 @@ type Process struct {
 	conns    []net.Conn // guarded by mu
 }
 
-// Start returns a process on the database of dsn to which crash happens. The pool is closed when t ends.
+// Start returns a process with the database of dsn, to which crash happens. The pool is closed when t ends.
 func Start(t testing.TB, dsn string, crash Crash) *Process {
 	t.Helper()
 	p := &Process{crash: crash}
@@ -87,14 +86,14 @@ func Start(t testing.TB, dsn string, crash Crash) *Process {
 	return p
 }
 
-// Crashed returns the crash with the text of its statement, and whether it happened.
+// Crashed returns the crash with the text of its statement, and whether it has happened.
 func (p *Process) Crashed() (Crash, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.crash, p.happened
 }
 
-// dial remembers the connection: a crash closes it as the operating system would.
+// dial registers the connection, because a crash closes it, as the operating system would.
 func (p *Process) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
@@ -115,7 +114,7 @@ func (p *Process) alive() error {
 	return nil
 }
 
-// step counts a statement and kills the process if it dies here. It reports whether the response gets lost.
+// step counts a statement and kills the process if it must die here. lose reports whether the response is lost.
 func (p *Process) step(text string, k kind) (lose bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package elastictest gives each test a part of the Elasticsearch of LAB_TEST_ES_URL that is its own: the indexes
-// whose names begin with its prefix, which are deleted when the test ends.
+// Package elastictest gives each test its own part of the Elasticsearch at LAB_TEST_ES_URL: the indexes whose names
+// start with the test's prefix. They are deleted when the test ends.
 package elastictest
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/engine"
 )
 
-// Env names the variable with the server's base address, e.g. http://127.0.0.1:9210 .
+// Env is the variable with the server's base address, such as http://127.0.0.1:9210.
 const Env = "LAB_TEST_ES_URL"
 
 const cleanupTimeout = 30 * time.Second
 
-// New returns the base address of the server, without a slash at its end, and a prefix in lower case for the names
-// of indexes and aliases, e.g. "labtest_4f…_". An index has to be made by name: a write makes none by itself.
+// New returns the server's base address without a trailing slash, and a lower-case prefix for names of indexes and
+// aliases, such as "labtest_4f…_". Indexes must be created explicitly; a write does not create one.
 func New(t testing.TB) (url, prefix string) {
 	t.Helper()
 	url = strings.TrimSuffix(engine.Setting(Env), "/")
 	if url == "" {
-		engine.Missing(t, "no Elasticsearch: set "+Env+", or run the tests under `devstack engines -- go test …`")
+		engine.Missing(t, "no Elasticsearch: set "+Env+", or run the tests with `devstack engines -- go test …`")
 	}
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails since Go 1.24
@@ -36,7 +36,7 @@ func New(t testing.TB) (url, prefix string) {
 	return url, prefix
 }
 
-// deleteIndexes by name: a server may refuse to delete by pattern.
+// deleteIndexes deletes indexes by name, because a server may refuse to delete by pattern.
 func deleteIndexes(t testing.TB, url, prefix string) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
@@ -52,7 +52,7 @@ func deleteIndexes(t testing.TB, url, prefix string) {
 	}
 }
 
-func call(ctx context.Context, method, url string, answer any) error {
+func call(ctx context.Context, method, url string, out any) error {
 	request, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
 		return err
@@ -64,10 +64,10 @@ func call(ctx context.Context, method, url string, answer any) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s %s answers %s", method, url, response.Status)
+		return fmt.Errorf("%s %s: status %s", method, url, response.Status)
 	}
-	if answer == nil {
+	if out == nil {
 		return nil
 	}
-	return json.NewDecoder(response.Body).Decode(answer)
+	return json.NewDecoder(response.Body).Decode(out)
 }

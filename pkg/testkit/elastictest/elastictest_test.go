@@ -7,24 +7,24 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/elastictest"
 )
 
-func TestTheIndexesAreGoneAfterTheTest(t *testing.T) {
+func TestIndexesAreDeletedAfterTheTest(t *testing.T) {
 	t.Parallel()
 	var index string
 	t.Run("makes an index", func(t *testing.T) {
 		url, prefix := elastictest.New(t)
 		index = url + "/" + prefix + "patients"
 		if status := send(t, http.MethodPut, index); status != http.StatusOK {
-			t.Fatalf("create: %d", status)
+			t.Fatalf("create: status = %d, want 200", status)
 		}
 		if status := send(t, http.MethodHead, index); status != http.StatusOK {
-			t.Fatalf("exists: %d", status)
+			t.Fatalf("head: status = %d, want 200", status)
 		}
 	})
 	if index == "" {
 		t.Skip("no Elasticsearch, see the subtest")
 	}
 	if status := send(t, http.MethodHead, index); status != http.StatusNotFound {
-		t.Fatalf("the index is still there: %d", status)
+		t.Fatalf("head after the test: status = %d, want 404", status)
 	}
 }
 
@@ -33,7 +33,7 @@ func TestEachTestHasItsOwnPrefix(t *testing.T) {
 	_, first := elastictest.New(t)
 	_, second := elastictest.New(t)
 	if first == second {
-		t.Fatalf("two prefixes are %q", first)
+		t.Fatalf("prefixes of two tests are both %q, want different ones", first)
 	}
 }
 

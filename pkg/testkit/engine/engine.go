@@ -1,5 +1,5 @@
-// Package engine owns what the other test kits share: how a test learns where an engine is, and what happens when
-// there is none.
+// Package engine provides what the other test kits share: the addresses of engines, and the handling of missing
+// engines.
 package engine
 
 import (
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Missing skips the test and says why, or fails it when LAB_REQUIRE_ENGINES=1 promises that every engine is
-// there. It never returns.
+// Missing skips the test with reason, or fails it if LAB_REQUIRE_ENGINES=1 states that every engine is available. It
+// does not return.
 func Missing(t testing.TB, reason string) {
 	t.Helper()
 	if Setting("LAB_REQUIRE_ENGINES") == "1" {
@@ -17,7 +17,7 @@ func Missing(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// Setting returns the value of a LAB_TEST_ or LAB_ variable, "" when it is not set.
+// Setting returns the value of a LAB_TEST_ or LAB_ variable, empty if it is not set.
 func Setting(name string) string {
 	return os.Getenv(name)
 }

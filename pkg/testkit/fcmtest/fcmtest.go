@@ -1,5 +1,5 @@
-// Package fcmtest owns a push provider in the test's process: the token endpoint, which checks the assertion, and the
-// management of topics, with the documented answers.
+// Package fcmtest simulates Firebase Cloud Messaging in the test's process: the token endpoint, which checks the
+// assertion, and the management of topics, with the documented responses.
 package fcmtest
 
 import (
@@ -29,25 +29,25 @@ const (
 	grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 )
 
-// Answer is what the server says instead of its usual answer.
-type Answer struct {
+// Response replaces the server's usual response.
+type Response struct {
 	Status     int
 	Body       string
 	RetryAfter string
 }
 
-// Server is the provider. Its methods may be called at any time.
+// Server is the simulated provider. It is safe for concurrent use.
 type Server struct {
 	*httptest.Server
 	t   testing.TB
 	key *rsa.PrivateKey
 
 	mu      sync.Mutex
-	grants  int                 // access tokens given, guarded by mu like all below
-	refused bool                // the service account
+	grants  int                 // access tokens issued; guarded by mu, like all below
+	refused bool                // the service account is refused
 	topics  map[string][]string // by token
-	fates   map[string]string   // error code by token
-	next    []Answer
+	errors  map[string]string   // error code by token
+	next    []Response
 	calls   []string // path and topic of each call
 }
 
@@ -58,7 +58,7 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, key: key, topics: map[string][]string{}, fates: map[string]string{}}
+	s := &Server{t: t, key: key, topics: map[string][]string{}, errors: map[string]string{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /token", s.grant)
 	mux.HandleFunc("POST /iid/v1:batchAdd", s.batch)
@@ -68,7 +68,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Client returns a guarded client that reaches the server.
+// Client returns a guarded client that can reach the server.
 func (s *Server) Client() *netguard.Client {
 	c := netguard.New(netguard.Config{AllowHTTP: true, AllowedHosts: []string{"127.0.0.1"}, MaxBody: 64 << 10})
 	s.t.Cleanup(c.Close)
@@ -100,28 +100,30 @@ func (s *Server) KeyFile() config.Secret {
 // Refuse makes the token endpoint refuse the service account.
 func (s *Server) Refuse() { s.with(func() { s.refused = true }) }
 
-// Expire ends the access tokens that were given.
+// Expire invalidates the issued access tokens.
 func (s *Server) Expire() { s.with(func() { s.grants += 10 }) }
 
-// Fate makes every call say code about token; "" ends it.
-func (s *Server) Fate(token, code string) { s.with(func() { s.fates[token] = code }) }
+// SetError makes every call return the error code for token; an empty code removes it.
+func (s *Server) SetError(token, code string) { s.with(func() { s.errors[token] = code }) }
 
-// Next makes the next calls answer so.
-func (s *Server) Next(answers ...Answer) { s.with(func() { s.next = append(s.next, answers...) }) }
+// Next sets the responses of the next calls.
+func (s *Server) Next(responses ...Response) {
+	s.with(func() { s.next = append(s.next, responses...) })
+}
 
-// Topics returns what the token is subscribed to.
+// Topics returns the topics of a token, sorted.
 func (s *Server) Topics(token string) (topics []string) {
 	s.with(func() { topics = slices.Sorted(slices.Values(s.topics[token])) })
 	return topics
 }
 
-// Calls returns how many calls were made since the last time, and forgets them.
+// Calls returns the number of calls since the last time.
 func (s *Server) Calls() (n int) {
 	s.with(func() { n, s.calls = len(s.calls), nil })
 	return n
 }
 
-// Grants returns how many access tokens were given.
+// Grants returns the number of issued access tokens.
 func (s *Server) Grants() (n int) {
 	s.with(func() { n = s.grants })
 	return n
@@ -174,13 +176,13 @@ func (s *Server) batch(w http.ResponseWriter, r *http.Request) {
 		r.Header.Get("access_token_auth") != "true":
 		w.WriteHeader(http.StatusUnauthorized)
 	case len(s.next) > 0:
-		say := s.next[0]
+		response := s.next[0]
 		s.next = s.next[1:]
-		if say.RetryAfter != "" {
-			w.Header().Set("Retry-After", say.RetryAfter)
+		if response.RetryAfter != "" {
+			w.Header().Set("Retry-After", response.RetryAfter)
 		}
-		w.WriteHeader(say.Status)
-		_, _ = io.WriteString(w, say.Body)
+		w.WriteHeader(response.Status)
+		_, _ = io.WriteString(w, response.Body)
 	case err != nil || !named || topic == "" || len(in.Tokens) == 0 || len(in.Tokens) > 1000:
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = io.WriteString(w, `{"error":"InvalidTopicName"}`)
@@ -193,7 +195,7 @@ func (s *Server) apply(w http.ResponseWriter, topic string, tokens []string, add
 	results := make([]map[string]string, len(tokens))
 	for i, token := range tokens {
 		results[i] = map[string]string{}
-		if code := s.fates[token]; code != "" {
+		if code := s.errors[token]; code != "" {
 			results[i]["error"] = code
 			continue
 		}

@@ -1,5 +1,5 @@
-// Package kafkatest tells a test where the broker of LAB_TEST_KAFKA_BROKERS is, and gives it names that no other
-// test uses. Topics are left to the broker, which the run throws away.
+// Package kafkatest returns the address of the broker at LAB_TEST_KAFKA_BROKERS, and names that no other test uses.
+// Topics are not deleted, because the broker is discarded after the run.
 package kafkatest
 
 import (
@@ -11,20 +11,20 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/engine"
 )
 
-// Env names the variable with the addresses of the brokers, host:port with commas between.
+// Env is the variable with the addresses of the brokers, host:port separated by commas.
 const Env = "LAB_TEST_KAFKA_BROKERS"
 
-// Brokers returns the addresses of the brokers. Topics have to be made by name: a broker makes none by itself.
+// Brokers returns the addresses of the brokers. Topics must be created explicitly; the broker does not create them.
 func Brokers(t testing.TB) []string {
 	t.Helper()
 	list := engine.Setting(Env)
 	if list == "" {
-		engine.Missing(t, "no Kafka: set "+Env+", or run the tests under `devstack engines -- go test …`")
+		engine.Missing(t, "no Kafka: set "+Env+", or run the tests with `devstack engines -- go test …`")
 	}
 	return strings.Split(list, ",")
 }
 
-// Prefix returns the start of names of topics and groups that belong to this test alone, e.g. "labtest_4f….".
+// Prefix returns a prefix for names of topics and groups that only this test uses, such as "labtest_4f….".
 func Prefix(t testing.TB) string {
 	t.Helper()
 	b := make([]byte, 8)

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/kafkatest"
 )
 
-func TestABrokerListensWhereItIsSaidToBe(t *testing.T) {
+func TestBrokersAreReachable(t *testing.T) {
 	t.Parallel()
 	for _, broker := range kafkatest.Brokers(t) {
 		connection, err := net.DialTimeout("tcp", broker, 10*time.Second)
@@ -22,6 +22,6 @@ func TestABrokerListensWhereItIsSaidToBe(t *testing.T) {
 func TestEachTestHasItsOwnPrefix(t *testing.T) {
 	t.Parallel()
 	if first, second := kafkatest.Prefix(t), kafkatest.Prefix(t); first == second {
-		t.Fatalf("two prefixes are %q", first)
+		t.Fatalf("prefixes of two tests are both %q, want different ones", first)
 	}
 }

@@ -12,13 +12,13 @@ import (
 //go:embed schema.sql
 var schema string
 
-// Execer is the part of *sql.DB, *sql.Conn and *sql.Tx that Create needs.
+// Execer is implemented by *sql.DB, *sql.Conn and *sql.Tx.
 type Execer interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 
-// Create makes every legacy table that the current database lacks. It never changes a table that exists, so
-// it may run at every start and from several processes at once.
+// Create creates every legacy table that is missing in the current database. It never changes an existing table, so it
+// may run at every start and in several processes at once.
 func Create(ctx context.Context, db Execer) error {
 	for _, statement := range Statements() {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
@@ -28,10 +28,10 @@ func Create(ctx context.Context, db Execer) error {
 	return nil
 }
 
-// Statements returns the DDL, one CREATE TABLE IF NOT EXISTS a string, in an order that can be executed.
+// Statements returns the DDL, one CREATE TABLE IF NOT EXISTS per string, in an executable order.
 func Statements() []string { return Split(schema) }
 
-// Split returns the statements of text, which may have comments but no semicolon inside a literal.
+// Split returns the statements of text. text may contain comments, but no semicolon inside a literal.
 func Split(text string) []string {
 	var statements []string
 	for part := range strings.SplitSeq(withoutComments(text), ";") {
@@ -55,7 +55,7 @@ func Tables() []string {
 	return tables
 }
 
-// withoutComments drops "-- …" to the end of each line: a comment may hold a semicolon.
+// withoutComments removes "-- …" up to the end of each line, because a comment may contain a semicolon.
 func withoutComments(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -11,7 +11,7 @@ import (
 func TestEveryStatementCreatesOneTable(t *testing.T) {
 	t.Parallel()
 	if got, want := len(legacydb.Tables()), len(legacydb.Statements()); got != want || got != 31 {
-		t.Fatalf("%d tables from %d statements, want 31 of both", got, want)
+		t.Fatalf("tables = %d, statements = %d, want 31 of both", got, want)
 	}
 }
 

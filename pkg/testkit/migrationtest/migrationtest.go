@@ -1,4 +1,4 @@
-// Package migrationtest owns what the migrations of every service promise: one that was interrupted runs again.
+// Package migrationtest checks that the migrations of a service can be interrupted anywhere and run again.
 package migrationtest
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-// Migrations are those of one service.
+// Migrations are the migrations of one service.
 type Migrations []mysqldb.Schema
 
 // Run tests m.
 func Run(t *testing.T, m Migrations) {
 	t.Helper()
-	t.Run("a migration that was interrupted anywhere runs again", m.interrupted)
+	t.Run("interrupted migrations run again", m.interrupted)
 }
 
 func (m Migrations) migrated(t *testing.T) *sql.DB {
@@ -35,7 +35,7 @@ func (m Migrations) migrated(t *testing.T) *sql.DB {
 	return db
 }
 
-// empty returns a database with the platform's tables alone.
+// empty returns a database with only the platform's tables.
 func empty(t *testing.T) (*sql.DB, string) {
 	t.Helper()
 	db, dsn := mysqltest.Open(t)
@@ -50,13 +50,14 @@ func (m Migrations) migrate(t *testing.T, db *sql.DB) error {
 	return mysqldb.Migrate(t.Context(), db, m, slog.New(slog.DiscardHandler))
 }
 
-// interrupted has process after process die in the migrations, each a statement later than the one before: after each
-// statement of a migration, before and after its note, the next process begins that migration again.
+// interrupted lets one process after another die during the migrations, each one statement later than the last. After
+// each statement of a migration, and before and after its record in the version table, the next process starts that
+// migration again.
 func (m Migrations) interrupted(t *testing.T) {
 	t.Parallel()
 	want := content(t, m.migrated(t))
 	db, dsn := empty(t)
-	version, statement, deaths := 0, 1, 0
+	version, statement, crashes := 0, 1, 0
 	for {
 		process := crashdb.Start(t, dsn, crashdb.Crash{Statement: statement, WritesOnly: true})
 		err := m.migrate(t, process.DB)
@@ -65,21 +66,21 @@ func (m Migrations) interrupted(t *testing.T) {
 			break
 		}
 		if _, died := process.Crashed(); !died {
-			t.Fatalf("after %d deaths, in the migration behind %d: %v", deaths, version, err)
+			t.Fatalf("after %d crashes, in the migration after version %d: %v", crashes, version, err)
 		}
-		deaths++
+		crashes++
 		statement++
 		if reached := m.version(t, db); reached > version {
 			version, statement = reached, 1
 		}
 	}
 	if diff := cmp.Diff(want, content(t, db)); diff != "" {
-		t.Fatalf("after %d deaths: %s", deaths, diff)
+		t.Fatalf("database after %d crashes (-want +got):\n%s", crashes, diff)
 	}
-	t.Logf("%d processes died on the way", deaths)
+	t.Logf("%d processes crashed", crashes)
 }
 
-// version grows with every migration that is done.
+// version increases with every completed migration.
 func (m Migrations) version(t *testing.T, db *sql.DB) (version int) {
 	t.Helper()
 	for _, s := range m {
@@ -97,7 +98,7 @@ func (m Migrations) version(t *testing.T, db *sql.DB) (version int) {
 	return version
 }
 
-// content returns the statement that makes each table of the database, and how many rows it has.
+// content returns, for each table of the database, the statement that creates it and its number of rows.
 func content(t *testing.T, db *sql.DB) map[string]string {
 	t.Helper()
 	content := Tables(t, db)
@@ -111,7 +112,8 @@ func content(t *testing.T, db *sql.DB) map[string]string {
 	return content
 }
 
-// Tables returns the statement that makes each table of the database, but the tables with the numbers of migrations.
+// Tables returns, for each table of the database, the statement that creates it, without the version tables of
+// migrations.
 func Tables(t *testing.T, db *sql.DB) map[string]string {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), "SHOW TABLES")
@@ -139,7 +141,7 @@ func Tables(t *testing.T, db *sql.DB) map[string]string {
 	return statements
 }
 
-// counter is the next number of a table: a repeated INSERT IGNORE uses some up, which does no harm.
+// counter is the next AUTO_INCREMENT value of a table, which differs after a repeated INSERT IGNORE and is ignored.
 var counter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
 func createTable(t *testing.T, db *sql.DB, name string) string {

@@ -1,5 +1,5 @@
-// Package mongotest gives each test its own database on the document store of LAB_TEST_MONGO_URI and drops
-// it at the end.
+// Package mongotest gives each test its own database on the document store at LAB_TEST_MONGO_URI and drops it at the
+// end.
 package mongotest
 
 import (
@@ -15,12 +15,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/engine"
 )
 
-// Env names the variable with the URI of the document store, e.g. mongodb://127.0.0.1:27018/ .
+// Env is the variable with the URI of the document store, such as mongodb://127.0.0.1:27018/.
 const Env = "LAB_TEST_MONGO_URI"
 
 const setupTimeout = 30 * time.Second
 
-// Database returns a fresh, empty database on a client of its own. Both end with t.
+// Database returns a new, empty database with its own client. Both are removed when t ends.
 func Database(t testing.TB) *mongo.Database {
 	t.Helper()
 	client, err := mongo.Connect(options.Client().ApplyURI(URI(t)))
@@ -30,20 +30,20 @@ func Database(t testing.TB) *mongo.Database {
 	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
 	defer cancel()
 	if err := client.Ping(ctx, nil); err != nil {
-		t.Fatalf("%s does not answer: %v", Env, err)
+		t.Fatalf("no response from %s: %v", Env, err)
 	}
 	database := client.Database("labtest_" + randomHex())
 	t.Cleanup(func() { dropDatabase(t, database) })
 	return database
 }
 
-// URI returns the address of the document store for code that opens its own client; use Database(t).Name()
-// for the database.
+// URI returns the address of the document store, for code that opens its own client. Use Database(t).Name() as the name
+// of the database.
 func URI(t testing.TB) string {
 	t.Helper()
 	uri := engine.Setting(Env)
 	if uri == "" {
-		engine.Missing(t, "no document store: set "+Env+", or run the tests under `devstack engines -- go test …`")
+		engine.Missing(t, "no document store: set "+Env+", or run the tests with `devstack engines -- go test …`")
 	}
 	return uri
 }

@@ -17,7 +17,7 @@ func TestEachTestHasItsOwnDatabase(t *testing.T) {
 	for database, want := range map[string]int64{first.Name(): 1, second.Name(): 0} {
 		got, err := first.Client().Database(database).Collection("c").CountDocuments(t.Context(), bson.D{})
 		if err != nil || got != want {
-			t.Fatalf("%s holds %d documents, want %d (%v)", database, got, want, err)
+			t.Fatalf("documents in %s = %d, want %d, error %v", database, got, want, err)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package mysqltest gives each test a database of its own on the server of LAB_TEST_MYSQL_DSN and drops it at the end:
-// an empty one, or a copy of a service's migrated tables (Template). Sessions are set like those of the services: UTC,
-// strict mode, READ COMMITTED.
+// Package mysqltest gives each test its own database on the server at LAB_TEST_MYSQL_DSN and drops it at the end: an
+// empty one, or a copy of a service's migrated tables (Template). Sessions have the services' settings: UTC, strict
+// mode, READ COMMITTED.
 package mysqltest
 
 import (
@@ -18,36 +18,36 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/engine"
 )
 
-// Env names the variable with the DSN of a user that may create databases, without a database name,
-// e.g. root@tcp(127.0.0.1:13306)/ .
+// Env is the variable with the DSN of a user that may create databases, without a database name, such as
+// root@tcp(127.0.0.1:13306)/.
 const Env = "LAB_TEST_MYSQL_DSN"
 
 const (
 	setupTimeout = 30 * time.Second
-	idleTimeout  = 20 * time.Second // as the services have it: before the server ends the session
+	idleTimeout  = 20 * time.Second // as in the services: before the server closes the session
 )
 
-// New returns a pool on a fresh, empty database. The pool is closed and the database dropped when t ends.
+// New returns a pool on a new, empty database. The pool is closed and the database dropped when t ends.
 func New(t testing.TB) *sql.DB {
 	t.Helper()
 	db, _ := Open(t)
 	return db
 }
 
-// NewDSN makes a fresh, empty database as New does and returns its DSN for code that opens its own pool.
+// NewDSN creates a new, empty database like New and returns its DSN, for code that opens its own pool.
 func NewDSN(t testing.TB) string {
 	t.Helper()
 	_, dsn := Open(t)
 	return dsn
 }
 
-// Open is New together with the DSN of the same database.
+// Open is New that also returns the DSN of the database.
 func Open(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	return open(t, "")
 }
 
-// open makes a database and runs the statements of script in it.
+// open creates a database and runs the statements of script in it.
 func open(t testing.TB, script string) (*sql.DB, string) {
 	t.Helper()
 	config := serverConfig(t)
@@ -61,7 +61,7 @@ func serverConfig(t testing.TB) *mysql.Config {
 	t.Helper()
 	dsn := engine.Setting(Env)
 	if dsn == "" {
-		engine.Missing(t, "no MySQL: set "+Env+", or run the tests under `devstack engines -- go test …`")
+		engine.Missing(t, "no MySQL: set "+Env+", or run the tests with `devstack engines -- go test …`")
 	}
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -70,7 +70,7 @@ func serverConfig(t testing.TB) *mysql.Config {
 	return config
 }
 
-// createDatabase makes a database, and what script says in it, in one round trip.
+// createDatabase creates a database and runs script in it, in one round trip.
 func createDatabase(t testing.TB, config *mysql.Config, script string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), setupTimeout)
@@ -88,12 +88,12 @@ func createDatabase(t testing.TB, config *mysql.Config, script string) string {
 	return name
 }
 
-// requireServer fails a run on MariaDB when LAB_DATABASE asks for MySQL. Reading the variable also makes it an input of
-// the test, so Go's cache keeps the results of the two servers apart.
+// requireServer fails a run on MariaDB if LAB_DATABASE requires MySQL. Reading the variable also makes it an input of
+// the test, so that Go's test cache separates the results of the two servers.
 func requireServer(t testing.TB, db *sql.DB) {
 	t.Helper()
 	if engine.Setting("LAB_DATABASE") == "mysql" && IsMariaDB(t, db) {
-		t.Fatal("LAB_DATABASE=mysql asks for MySQL, but " + Env + " names a MariaDB")
+		t.Fatal("LAB_DATABASE=mysql requires MySQL, but " + Env + " is a MariaDB")
 	}
 }
 
@@ -125,7 +125,7 @@ func randomHex() string {
 	return hex.EncodeToString(b)
 }
 
-// IsMariaDB reports whether the server is MariaDB, for the few cases in which MySQL refuses what MariaDB takes.
+// IsMariaDB reports whether the server is MariaDB, for the few cases in which MySQL rejects what MariaDB accepts.
 func IsMariaDB(t testing.TB, db *sql.DB) bool {
 	t.Helper()
 	var version string

@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-func TestEachTestHasItsOwnDatabaseAndTheServicesSession(t *testing.T) {
+func TestEachTestHasItsOwnDatabaseWithTheServicesSettings(t *testing.T) {
 	t.Parallel()
 	first, second := mysqltest.New(t), mysqltest.New(t)
 	var a, b, zone, mode string
@@ -17,14 +17,14 @@ func TestEachTestHasItsOwnDatabaseAndTheServicesSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a == b {
-		t.Fatalf("both tests got database %s", a)
+		t.Fatalf("databases of two tests are both %s, want different ones", a)
 	}
 	if zone != "+00:00" || mode != "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION" {
-		t.Fatalf("time_zone %q, sql_mode %q", zone, mode)
+		t.Fatalf("time_zone = %q, sql_mode = %q, want the services' settings", zone, mode)
 	}
 }
 
-func TestTheDatabaseIsGoneAfterTheTest(t *testing.T) {
+func TestDatabaseIsDroppedAfterTheTest(t *testing.T) {
 	t.Parallel()
 	var name string
 	t.Run("uses a database", func(t *testing.T) {
@@ -36,6 +36,6 @@ func TestTheDatabaseIsGoneAfterTheTest(t *testing.T) {
 	err := mysqltest.New(t).QueryRowContext(t.Context(),
 		"SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = ?", name).Scan(&left)
 	if err != nil || left != 0 {
-		t.Fatalf("database %s: %d left, %v", name, left, err)
+		t.Fatalf("databases named %s = %d, want 0, error %v", name, left, err)
 	}
 }

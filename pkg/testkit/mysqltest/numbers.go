@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Numbers returns a derived table called numbers with the column seq from 1 to most, for statements that make many
-// rows. MySQL and MariaDB each have a way of their own; this one is plain SQL: a digit table for each decimal place.
+// Numbers returns a derived table named numbers with the column seq from 1 to most, for statements that insert many
+// rows. MySQL and MariaDB have different syntax for sequences; this is plain SQL with a table of digits for each
+// decimal place.
 func Numbers(most int) string {
 	const digits = "(SELECT 0 AS n UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4" +
 		" UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"

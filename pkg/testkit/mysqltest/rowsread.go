@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// RowsRead returns how many rows and index entries the server read during work, whatever the machine: a query that
-// reads a whole table reads more when the table grows. db has one connection afterwards, and work may use no other.
+// RowsRead returns the number of rows and index entries that the server read during work, which does not depend on the
+// machine: a query that reads a whole table reads more when the table grows. Afterwards db is limited to one
+// connection; work must use only this one.
 func RowsRead(t testing.TB, db *sql.DB, work func()) int {
 	t.Helper()
 	db.SetMaxOpenConns(1)

@@ -12,38 +12,38 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 )
 
-// Template is the set of tables with which every database of a service's tests starts. The migrations run once in a
-// test process. Each test gets a copy: the statements that SHOW CREATE TABLE prints and the rows that the migrations
-// insert, in one round trip. Keep a Template in a package variable.
+// Template is the set of tables in every database of a service's tests. The migrations run once per test process. Each
+// test gets a copy, made in one round trip from the output of SHOW CREATE TABLE and the rows that the migrations
+// insert. Keep a Template in a package variable.
 type Template struct {
-	// Platform names the columns of the platform's tables that the service uses, as its store's LegacyColumns does.
-	// Only these tables exist, so a statement on any other one fails in the tests already.
+	// Platform names the columns of the platform's tables that the service uses, like LegacyColumns of its store. Only
+	// these tables exist, so a statement on any other table fails in the tests.
 	Platform map[string][]string
 	Schemas  []mysqldb.Schema
 
 	once   sync.Once
-	script string // what makes a copy
+	script string // statements that create a copy
 }
 
-// New returns a pool on a new database with the tables of the template. The pool is closed and the database dropped
-// when t ends.
+// New returns a pool on a new database with the template's tables. The pool is closed and the database dropped when t
+// ends.
 func (p *Template) New(t testing.TB) *sql.DB {
 	t.Helper()
 	db, _ := p.Open(t)
 	return db
 }
 
-// Open is New together with the DSN of the same database.
+// Open is New that also returns the DSN of the database.
 func (p *Template) Open(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	p.once.Do(func() { p.script = p.build(t) })
 	if p.script == "" {
-		t.Fatal("the template of this test's database could not be made; see the first test that failed")
+		t.Fatal("the template of this test's database could not be created; see the first failed test")
 	}
 	return open(t, p.script)
 }
 
-// build migrates a database and returns the statements that make another one like it.
+// build migrates a database and returns the statements that create a copy of it.
 func (p *Template) build(t testing.TB) string {
 	t.Helper()
 	db := New(t)
@@ -56,7 +56,7 @@ func (p *Template) build(t testing.TB) string {
 			t.Fatalf("migrate: %v", err)
 		}
 	}
-	script := []string{"SET SESSION foreign_key_checks = 0"} // tables come in the order of their names
+	script := []string{"SET SESSION foreign_key_checks = 0"} // tables are in alphabetical order
 	for _, table := range column(t, db, "SHOW TABLES") {
 		script = append(script, createStatement(t, db, table))
 		if rows := insertStatement(t, db, table); rows != "" {
@@ -89,7 +89,7 @@ func createStatement(t testing.TB, db *sql.DB, table string) string {
 	return statement
 }
 
-// insertStatement returns the statement that inserts the rows of a table, "" when it has none.
+// insertStatement returns the statement that inserts the rows of a table, empty if it has none.
 func insertStatement(t testing.TB, db *sql.DB, table string) string {
 	t.Helper()
 	const stored = "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE()" +
@@ -107,7 +107,7 @@ func insertStatement(t testing.TB, db *sql.DB, table string) string {
 		strings.Join(rows, "),\n("))
 }
 
-// column returns the first column of a query.
+// column returns the first column of a query's result.
 func column(t testing.TB, db *sql.DB, query string, args ...any) []string {
 	t.Helper()
 	list, err := mysqldb.Collect(t.Context(), db, query, args,

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
-// template has what migrations use: a generated column, a foreign key to a table whose name comes later, rows with
-// quotation marks and NULL, and a platform's table.
+// template contains what migrations use: a generated column, a foreign key to a table that follows in alphabetical
+// order, rows with quotation marks and NULL, and a platform's table.
 var template = mysqltest.Template{
 	Platform: map[string][]string{"labs": {"id", "labName"}},
 	Schemas: []mysqldb.Schema{{Service: "test", Files: fstest.MapFS{"00001_test.sql": {Data: []byte(`-- +goose Up
@@ -23,7 +23,7 @@ INSERT INTO animal VALUES (7);
 `)}}}},
 }
 
-func TestACopyHasTheTablesAndRowsOfTheTemplate(t *testing.T) {
+func TestCopyHasTheTablesAndRowsOfTheTemplate(t *testing.T) {
 	t.Parallel()
 	first, second := template.New(t), template.New(t)
 	for _, statement := range []string{
@@ -38,14 +38,14 @@ func TestACopyHasTheTablesAndRowsOfTheTemplate(t *testing.T) {
 		second: "7 it's a\\b ö it's a\\b ö b, 8 NULL NULL NULL; 1 animals, 0 laboratories, version 1",
 	} {
 		if got := content(t, db); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
+			t.Errorf("content = %s\nwant      %s", got, want)
 		}
 	}
 	if _, err := second.ExecContext(t.Context(), "INSERT INTO animal VALUES (99)"); err == nil {
-		t.Error("the copy has no foreign key: animal of zoo 99 was inserted, want an error")
+		t.Error("INSERT that violates a foreign key = nil, want an error")
 	}
 	if err := mysqldb.CheckSchemas(t.Context(), second, template.Schemas); err != nil {
-		t.Errorf("the copy's schema: %v, want the present version", err)
+		t.Errorf("CheckSchemas of the copy = %v, want nil", err)
 	}
 }
 
@@ -66,11 +66,11 @@ func TestOnlyTheNamedTablesOfThePlatformExist(t *testing.T) {
 	t.Parallel()
 	_, err := template.New(t).ExecContext(t.Context(), "SELECT 1 FROM billing")
 	if !mysqldb.IsNoTable(err) {
-		t.Errorf("a table that the service does not name: %v, want an error that it does not exist", err)
+		t.Errorf("SELECT from an unnamed table: error = %v, want a missing table", err)
 	}
 }
 
-// BenchmarkTemplate measures what each test pays for its database.
+// BenchmarkTemplate measures the time to create a test's database.
 func BenchmarkTemplate(b *testing.B) {
 	template.New(b)
 	for b.Loop() {

@@ -9,8 +9,8 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Via returns another pool on the database of dsn that reaches it at address, as over a link. The server ends its
-// sessions sessionTimeout after their last statement; 0 leaves what the services have.
+// Via returns another pool on the database of dsn that connects to address, such as that of a link. The server closes
+// its sessions sessionTimeout after their last statement; 0 keeps the services' timeout.
 func Via(t testing.TB, dsn, address string, sessionTimeout time.Duration) *sql.DB {
 	t.Helper()
 	config, err := mysql.ParseDSN(dsn)
@@ -26,7 +26,7 @@ func Via(t testing.TB, dsn, address string, sessionTimeout time.Duration) *sql.D
 	return db
 }
 
-// Address returns where the server of dsn listens.
+// Address returns the address of the server of dsn.
 func Address(t testing.TB, dsn string) string {
 	t.Helper()
 	config, err := mysql.ParseDSN(dsn)

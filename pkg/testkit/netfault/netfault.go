@@ -1,8 +1,9 @@
-// Package netfault owns the network between a test's program and an engine: a TCP proxy that passes everything until
-// the test tells it to misbehave as networks do when a node loses power, a machine freezes or packets are dropped.
+// Package netfault simulates network faults between a test's program and an engine. It is a TCP proxy that forwards
+// everything until the test makes it behave like a network when a node loses power, a machine freezes or packets are
+// dropped.
 //
-// kill -9 sends FIN and is noticed at once. Silence is what a lost node looks like: no one hears anything, and no one
-// is told that the other side is gone.
+// kill -9 sends FIN and is detected at once. Silence simulates a lost node: neither side receives anything, nor is it
+// told that the other side has vanished.
 package netfault
 
 import (
@@ -13,35 +14,34 @@ import (
 	"time"
 )
 
-// Link carries connections to one engine. Its methods may be called from several goroutines; what they change holds for
-// the connections that exist and for new ones.
+// Link forwards connections to one engine. It is safe for concurrent use. Faults apply to existing and new connections.
 type Link struct {
 	listener net.Listener
 	running  sync.WaitGroup
 
 	mu      sync.Mutex
 	target  string             // guarded by mu
-	now     weather            // guarded by mu
-	changed chan struct{}      // guarded by mu; closed and replaced at every change of now
+	now     faults             // guarded by mu
+	changed chan struct{}      // guarded by mu; closed and replaced when now changes
 	pairs   map[*pair]struct{} // guarded by mu
 }
 
-// weather is how the link behaves at the moment.
-type weather struct {
+// faults is the current behaviour of the link.
+type faults struct {
 	cut            bool
 	closed         bool
 	silent         [2]bool // by direction
 	latency        time.Duration
-	bytesPerSecond int // 0: as fast as it goes
+	bytesPerSecond int // 0: no limit
 }
 
 // The directions of a connection.
 const (
 	requests = iota // from the program to the engine
-	answers
+	responses
 )
 
-// New returns a link to target, host:port, which is closed at the end of t.
+// New returns a link to target (host:port) that is closed when t ends.
 func New(t testing.TB, target string) *Link {
 	t.Helper()
 	l, err := Listen()
@@ -53,7 +53,7 @@ func New(t testing.TB, target string) *Link {
 	return l
 }
 
-// Listen returns a link whose engine is not known yet: connections wait until Serve. The caller closes it.
+// Listen returns a link without an engine: connections wait until Serve is called. The caller must close it.
 func Listen() (*Link, error) {
 	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -62,72 +62,75 @@ func Listen() (*Link, error) {
 	return &Link{listener: listener, changed: make(chan struct{}), pairs: map[*pair]struct{}{}}, nil
 }
 
-// Serve carries connections to target. It is called once.
+// Serve starts to forward connections to target. It must be called only once.
 func (l *Link) Serve(target string) {
-	l.lead(target)
+	l.setTarget(target)
 	l.running.Go(func() {
 		for {
 			near, err := l.listener.Accept()
 			if err != nil {
 				return
 			}
-			l.running.Go(func() { l.carry(near) })
+			l.running.Go(func() { l.forward(near) })
 		}
 	})
 }
 
-// Move leads to another engine from now on, as an address that moves to another machine. Connections are reset.
+// Move changes the target, like an address that moves to another machine. Existing connections are reset.
 func (l *Link) Move(target string) {
-	l.lead(target)
+	l.setTarget(target)
 	l.resetAll()
 }
 
-func (l *Link) lead(target string) {
+func (l *Link) setTarget(target string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.target = target
 }
 
-// Addr is the address that the program is given instead of the engine's.
+// Addr returns the address that the program uses instead of the engine's.
 func (l *Link) Addr() string { return l.listener.Addr().String() }
 
-// Port is the port of Addr; the host is 127.0.0.1.
+// Port returns the port of Addr; the host is 127.0.0.1.
 func (l *Link) Port() int { return l.listener.Addr().(*net.TCPAddr).Port }
 
-// Pass makes everything go through again. What a silent link held back arrives now, as after a cable was plugged in.
-func (l *Link) Pass() { l.change(weather{}) }
+// Restore removes all faults. Data that a silent link has held back is delivered now, as after a cable is plugged in
+// again.
+func (l *Link) Restore() { l.change(faults{}) }
 
-// Silence carries nothing in either direction, the end of a connection included. New connections are accepted, and
-// no one answers on them.
-func (l *Link) Silence() { l.change(weather{silent: [2]bool{true, true}}) }
+// Silence forwards nothing in either direction, not even the end of a connection. New connections are accepted and get
+// no response.
+func (l *Link) Silence() { l.change(faults{silent: [2]bool{true, true}}) }
 
-// SilenceAnswers makes connections half-open: what the program sends arrives, and it hears nothing.
-func (l *Link) SilenceAnswers() { l.change(weather{silent: [2]bool{answers: true}}) }
+// SilenceResponses makes connections half-open: the engine receives what the program sends, but the program receives
+// nothing.
+func (l *Link) SilenceResponses() { l.change(faults{silent: [2]bool{responses: true}}) }
 
-// SilenceRequests makes connections half-open the other way: the engine hears nothing, what it sends arrives.
-func (l *Link) SilenceRequests() { l.change(weather{silent: [2]bool{requests: true}}) }
+// SilenceRequests makes connections half-open the other way: the program receives what the engine sends, but the engine
+// receives nothing.
+func (l *Link) SilenceRequests() { l.change(faults{silent: [2]bool{requests: true}}) }
 
-// Slow delays everything by latency in each direction, and carries at most bytesPerSecond per connection and direction;
-// 0 sets no limit.
+// Slow delays everything by latency in each direction, and forwards at most bytesPerSecond per connection and
+// direction; 0 means no limit.
 func (l *Link) Slow(latency time.Duration, bytesPerSecond int) {
-	l.change(weather{latency: latency, bytesPerSecond: bytesPerSecond})
+	l.change(faults{latency: latency, bytesPerSecond: bytesPerSecond})
 }
 
-// Cut resets every connection in the middle of whatever it carries. New ones are reset at once.
+// Cut resets every connection immediately. New connections are reset at once.
 func (l *Link) Cut() {
-	l.change(weather{cut: true})
+	l.change(faults{cut: true})
 	l.resetAll()
 }
 
-// Close resets every connection and ends the link.
+// Close resets every connection and closes the link.
 func (l *Link) Close() {
 	_ = l.listener.Close()
-	l.change(weather{cut: true, closed: true})
+	l.change(faults{cut: true, closed: true})
 	l.resetAll()
 	l.running.Wait()
 }
 
-func (l *Link) change(to weather) {
+func (l *Link) change(to faults) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.now.closed {

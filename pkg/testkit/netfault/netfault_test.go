@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	soon = 100 * time.Millisecond // how long is listened for what must not come
-	late = 20 * time.Second       // how long may pass until what must come
+	soon = 100 * time.Millisecond // wait for data that must not arrive
+	late = 20 * time.Second       // maximum wait for data that must arrive
 )
 
-// engine answers each line with "you said: …" until it is told to say goodbye; heard gets the lines.
+// engine responds to each line with "you said: …" until hangUp; heard receives the lines.
 type engine struct {
-	address string
-	heard   chan string
-	hangUp  chan struct{} // ends the present connections from the engine's side
+	address  string
+	received chan string
+	hangUp   chan struct{} // closes the current connections on the engine's side
 }
 
 func startEngine(t *testing.T) *engine {
@@ -33,20 +33,20 @@ func startEngine(t *testing.T) *engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	e := &engine{address: listener.Addr().String(), heard: make(chan string, 16), hangUp: make(chan struct{})}
+	e := &engine{address: listener.Addr().String(), received: make(chan string, 16), hangUp: make(chan struct{})}
 	go func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go e.answer(conn)
+			go e.respond(conn)
 		}
 	}()
 	return e
 }
 
-func (e *engine) answer(conn net.Conn) {
+func (e *engine) respond(conn net.Conn) {
 	defer conn.Close()
 	go func() {
 		<-e.hangUp
@@ -54,10 +54,10 @@ func (e *engine) answer(conn net.Conn) {
 	}()
 	lines := bufio.NewScanner(conn)
 	for lines.Scan() {
-		e.heard <- lines.Text()
+		e.received <- lines.Text()
 		_, _ = io.WriteString(conn, "you said: "+lines.Text()+"\n")
 	}
-	e.heard <- "end"
+	e.received <- "end"
 }
 
 // caller is the program's side of a connection.
@@ -84,7 +84,7 @@ func (c *caller) say(text string) {
 	}
 }
 
-// hear returns the next line, or what came instead: silence, or the end.
+// hear returns the next line, "silence" if none arrived in time, or "end" if the connection ended.
 func (c *caller) hear(within time.Duration) string {
 	c.t.Helper()
 	if err := c.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
@@ -103,7 +103,7 @@ func (c *caller) hear(within time.Duration) string {
 func (c *caller) expect(within time.Duration, want string) {
 	c.t.Helper()
 	if got := c.hear(within); got != want {
-		c.t.Fatalf("the caller heard %q, want %q", got, want)
+		c.t.Fatalf("caller received %q, want %q", got, want)
 	}
 }
 
@@ -111,15 +111,15 @@ func (e *engine) expect(t *testing.T, within time.Duration, want string) {
 	t.Helper()
 	got := "silence"
 	select {
-	case got = <-e.heard:
+	case got = <-e.received:
 	case <-time.After(within):
 	}
 	if got != want {
-		t.Fatalf("the engine heard %q, want %q", got, want)
+		t.Fatalf("engine received %q, want %q", got, want)
 	}
 }
 
-func TestASilentLinkHoldsEverythingBackAndTellsNobody(t *testing.T) {
+func TestSilentLinkForwardsNothing(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	l := netfault.New(t, e.address)
@@ -136,34 +136,34 @@ func TestASilentLinkHoldsEverythingBackAndTellsNobody(t *testing.T) {
 	old.expect(soon, "silence")
 	fresh.expect(soon, "silence")
 
-	l.Pass()
+	l.Restore()
 	old.expect(late, "you said: two")
 	fresh.expect(late, "you said: three")
 }
 
-func TestASilentLinkDoesNotTellOfTheEndOfAConnection(t *testing.T) {
+func TestSilentLinkDoesNotForwardTheEndOfAConnection(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	l := netfault.New(t, e.address)
-	left, left2 := call(t, l), call(t, l)
-	left.say("one")
-	left2.say("two")
-	left.expect(late, "you said: one")
-	left2.expect(late, "you said: two")
-	<-e.heard
-	<-e.heard
+	first, second := call(t, l), call(t, l)
+	first.say("one")
+	second.say("two")
+	first.expect(late, "you said: one")
+	second.expect(late, "you said: two")
+	<-e.received
+	<-e.received
 	l.Silence()
-	_ = left.conn.Close()
+	_ = first.conn.Close()
 	e.expect(t, soon, "silence")
 	close(e.hangUp)
 	e.expect(t, late, "end") // its own
 	e.expect(t, late, "end")
-	left2.expect(soon, "silence")
-	l.Pass()
-	left2.expect(late, "end")
+	second.expect(soon, "silence")
+	l.Restore()
+	second.expect(late, "end")
 }
 
-func TestAHalfOpenLinkCarriesOneDirection(t *testing.T) {
+func TestHalfOpenLinkForwardsOneDirection(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	l := netfault.New(t, e.address)
@@ -172,7 +172,7 @@ func TestAHalfOpenLinkCarriesOneDirection(t *testing.T) {
 	e.expect(t, late, "one")
 	c.expect(late, "you said: one")
 
-	l.SilenceAnswers()
+	l.SilenceResponses()
 	c.say("two")
 	e.expect(t, late, "two")
 	c.expect(soon, "silence")
@@ -182,12 +182,12 @@ func TestAHalfOpenLinkCarriesOneDirection(t *testing.T) {
 	c.say("three")
 	e.expect(t, soon, "silence")
 
-	l.Pass()
+	l.Restore()
 	e.expect(t, late, "three")
 	c.expect(late, "you said: three")
 }
 
-func TestACutLinkResetsConnectionsAndTakesNoNewOnesUntilItPasses(t *testing.T) {
+func TestCutLinkResetsConnectionsUntilItIsRestored(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	l := netfault.New(t, e.address)
@@ -200,13 +200,13 @@ func TestACutLinkResetsConnectionsAndTakesNoNewOnesUntilItPasses(t *testing.T) {
 		(&caller{t, conn, bufio.NewReader(conn)}).expect(late, "end")
 		_ = conn.Close()
 	}
-	l.Pass()
-	again := call(t, l)
-	again.say("two")
-	again.expect(late, "you said: two")
+	l.Restore()
+	fresh := call(t, l)
+	fresh.say("two")
+	fresh.expect(late, "you said: two")
 }
 
-func TestASlowLinkTakesItsTime(t *testing.T) {
+func TestSlowLinkDelaysData(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	l := netfault.New(t, e.address)
@@ -217,18 +217,18 @@ func TestASlowLinkTakesItsTime(t *testing.T) {
 	c.say("one")
 	c.expect(late, "you said: one")
 	if took := time.Since(begin); took < 2*latency {
-		t.Errorf("there and back took %v with a latency of %v", took, latency)
+		t.Errorf("round trip took %v with a latency of %v, want at least twice the latency", took, latency)
 	}
 	l.Slow(0, 1000)
 	begin = time.Now()
 	c.say(strings.Repeat("x", 99))
 	c.expect(late, "you said: "+strings.Repeat("x", 99))
 	if took := time.Since(begin); took < 210*time.Millisecond {
-		t.Errorf("100 bytes there and 110 back took %v at 1000 bytes a second", took)
+		t.Errorf("100 bytes there and 110 back took %v at 1000 bytes per second, want at least 210ms", took)
 	}
 }
 
-func TestWhatWasSentBeforeTheEndArrives(t *testing.T) {
+func TestDataSentBeforeTheEndArrives(t *testing.T) {
 	t.Parallel()
 	e := startEngine(t)
 	l := netfault.New(t, e.address)
@@ -243,7 +243,7 @@ func TestWhatWasSentBeforeTheEndArrives(t *testing.T) {
 	c.expect(late, "end")
 }
 
-func TestALinkMayBeMadeBeforeItsEngineIsKnown(t *testing.T) {
+func TestConnectionsWaitUntilServe(t *testing.T) {
 	t.Parallel()
 	l, err := netfault.Listen()
 	if err != nil {
@@ -258,7 +258,7 @@ func TestALinkMayBeMadeBeforeItsEngineIsKnown(t *testing.T) {
 	c.expect(late, "you said: one")
 }
 
-func TestACallerOfAnEngineThatIsAwayIsHungUpOn(t *testing.T) {
+func TestConnectionToAnUnreachableEngineIsClosed(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -270,7 +270,7 @@ func TestACallerOfAnEngineThatIsAwayIsHungUpOn(t *testing.T) {
 	call(t, netfault.New(t, listener.Addr().String())).expect(late, "end")
 }
 
-func TestAnAddressMovesToAnotherEngine(t *testing.T) {
+func TestMoveResetsConnectionsAndChangesTheTarget(t *testing.T) {
 	t.Parallel()
 	previous, next := startEngine(t), startEngine(t)
 	l := netfault.New(t, previous.address)

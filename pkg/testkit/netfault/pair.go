@@ -11,26 +11,26 @@ import (
 
 const (
 	chunkBytes  = 16 << 10
-	chunksAhead = 64 // that may be under way while a link is slow
+	chunksAhead = 64 // maximum chunks in transit while the link is slow
 )
 
-// pair is a connection of the program and the one to the engine that belongs to it.
+// pair is a connection of the program (near) and the one to the engine (far).
 type pair struct {
 	near  *net.TCPConn
 	ended context.Context // when the pair is reset
 	end   context.CancelFunc
 
 	mu  sync.Mutex
-	far *net.TCPConn // guarded by mu; nil until the engine was reached
+	far *net.TCPConn // guarded by mu; nil until the engine is connected
 }
 
-// chunk is what was read at once. The last one of a direction is empty: the sender ended it.
+// chunk is the data of one read. The last chunk of a direction is empty: the sender has closed it.
 type chunk struct {
 	data []byte
 	due  time.Time
 }
 
-func (l *Link) carry(near net.Conn) {
+func (l *Link) forward(near net.Conn) {
 	p := &pair{near: near.(*net.TCPConn)}
 	p.ended, p.end = context.WithCancel(context.Background())
 	if !l.add(p) {
@@ -39,7 +39,7 @@ func (l *Link) carry(near net.Conn) {
 	}
 	defer p.close()
 	defer l.remove(p)
-	// A silent network does not let the engine know that someone wants to connect.
+	// On a silent network the engine does not see the connection attempt.
 	if _, ok := l.await(p, requests); !ok {
 		return
 	}
@@ -52,11 +52,11 @@ func (l *Link) carry(near net.Conn) {
 	}
 	var both sync.WaitGroup
 	both.Go(func() { l.copy(p, requests, p.far, p.near) })
-	both.Go(func() { l.copy(p, answers, p.near, p.far) })
+	both.Go(func() { l.copy(p, responses, p.near, p.far) })
 	both.Wait()
 }
 
-// add returns false when the link is cut.
+// add returns false if the link is cut.
 func (l *Link) add(p *pair) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,8 +73,8 @@ func (l *Link) remove(p *pair) {
 	delete(l.pairs, p)
 }
 
-// await returns once the direction is not silent; ok is false when the pair ended before.
-func (l *Link) await(p *pair, direction int) (now weather, ok bool) {
+// await returns once the direction is not silent; ok is false if the pair has ended.
+func (l *Link) await(p *pair, direction int) (now faults, ok bool) {
 	for {
 		l.mu.Lock()
 		now, changed := l.now, l.changed
@@ -90,7 +90,7 @@ func (l *Link) await(p *pair, direction int) (now weather, ok bool) {
 	}
 }
 
-// copy carries one direction until its sender ends it or the pair is reset.
+// copy forwards one direction until its sender closes it or the pair is reset.
 func (l *Link) copy(p *pair, direction int, to, from *net.TCPConn) {
 	chunks := make(chan chunk, chunksAhead)
 	var reading sync.WaitGroup
@@ -110,13 +110,13 @@ func (l *Link) copy(p *pair, direction int, to, from *net.TCPConn) {
 			return
 		}
 		if _, err := to.Write(c.data); err != nil {
-			p.reset() // a reader that went away learns of it, and so does the writer
+			p.reset() // the reader has disconnected; the writer must notice
 			return
 		}
 	}
 }
 
-// read notes when each chunk is due at the other side.
+// read reads chunks and sets the time at which each is due on the other side.
 func (l *Link) read(p *pair, from *net.TCPConn, chunks chan<- chunk) {
 	defer close(chunks)
 	for {
@@ -148,8 +148,8 @@ func (p *pair) send(chunks chan<- chunk, c chunk) bool {
 	}
 }
 
-// takes is how long the bytes occupy a link of limited bandwidth.
-func (w weather) takes(bytes int) time.Duration {
+// takes returns the time that the bytes occupy a link of limited bandwidth.
+func (w faults) takes(bytes int) time.Duration {
 	if w.bytesPerSecond == 0 {
 		return 0
 	}
@@ -163,7 +163,7 @@ func (p *pair) pause(d time.Duration) bool {
 	return lifecycle.Pause(p.ended, d) == nil
 }
 
-// reached notes the connection to the engine. It returns false, and ends it, when the pair ended meanwhile.
+// reached stores the connection to the engine. It returns false, and closes it, if the pair has ended.
 func (p *pair) reached(far *net.TCPConn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,7 +175,7 @@ func (p *pair) reached(far *net.TCPConn) bool {
 	return true
 }
 
-// reset ends both connections without a farewell, and forgets what they have not delivered.
+// reset closes both connections without FIN and discards undelivered data.
 func (p *pair) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -188,7 +188,7 @@ func (p *pair) reset() {
 	}
 }
 
-// close ends both connections after what they carry.
+// close closes both connections after delivering their data.
 func (p *pair) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

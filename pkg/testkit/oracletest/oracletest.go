@@ -1,6 +1,6 @@
-// Package oracletest owns a second opinion for tests: what user_meta and the index have to hold, computed from the
-// three source tables by plain code that shares nothing with the service. It reads whole tables into memory and is
-// slow; it must stay obviously right. The file beside it reads what user_meta really holds.
+// Package oracletest computes the expected content of user_meta and the index from the three source tables, with code
+// that shares nothing with the service. It reads whole tables into memory and is slow; it must remain obviously
+// correct. stored.go reads the actual content of user_meta.
 package oracletest
 
 import (
@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// Document is what the index has to hold of one living patient: field by field, as encoding/json reads a document.
-// Empty texts and lists are left out. Lists hold texts and are sorted: their order means nothing to a search. Left out
-// are rev, updated_at, former_lab_ids and the forms of pkg/lab/userindex, which the sources do not tell.
+// Document is the expected index document of one living patient, by field, as encoding/json decodes a document. Empty
+// texts and lists are left out. Lists contain texts and are sorted, because their order is irrelevant to a search. The
+// fields rev, updated_at and former_lab_ids and the forms of pkg/lab/userindex are left out, because the source tables
+// do not contain them.
 type Document map[string]any
 
-// Documents are documents by laboratory and patient.
+// Documents holds documents by laboratory and patient.
 type Documents map[int64]map[int64]Document
 
 const maxEntries = 5000
@@ -164,7 +165,7 @@ func digits(s string) string {
 	return kept.String()
 }
 
-// row is one row of a table by column; texts and numbers are as the driver reads them.
+// row is one row of a table by column; texts and numbers are as the driver returns them.
 type row map[string]any
 
 func (r row) text(column string) string {

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
-// Stored reads the living rows of user_meta as documents, to be compared with Expected.
+// Stored reads the rows of living patients in user_meta as documents, for a comparison with Expected.
 func Stored(ctx context.Context, db *sql.DB) (Documents, error) {
 	rows, err := table(ctx, db, "SELECT * FROM user_meta WHERE rev > 0 AND is_deleted = 0")
 	if err != nil {
@@ -35,7 +35,7 @@ func Stored(ctx context.Context, db *sql.DB) (Documents, error) {
 	return documents, nil
 }
 
-// value turns a cell into what the index shows of it.
+// value converts a cell to the value in the index.
 func value(name string, cell any, r row) (any, error) {
 	switch {
 	case cell == nil:
@@ -63,8 +63,8 @@ func value(name string, cell any, r row) (any, error) {
 	return r.text(name), nil
 }
 
-// Derived reports whether a field is of the pipeline's own, or made of others by the encoder, which has tests of its
-// own.
+// Derived reports whether a field belongs to the pipeline or is derived from other fields by the encoder, which has its
+// own tests.
 func Derived(field string) bool {
 	switch field {
 	case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.Joined, userindex.Misspelled,
@@ -75,7 +75,7 @@ func Derived(field string) bool {
 	return false
 }
 
-// Normal turns the source of an index document, as encoding/json reads it into a map, into a Document.
+// Normal converts the source of an index document, decoded by encoding/json into a map, into a Document.
 func Normal(source map[string]any) Document {
 	d := Document{}
 	for field, v := range source {
@@ -102,7 +102,7 @@ func Normal(source map[string]any) Document {
 	return d
 }
 
-// plain writes numbers without an exponent.
+// plain formats numbers without an exponent.
 func plain(entry any) string {
 	if n, ok := entry.(float64); ok {
 		return fmt.Sprintf("%.0f", n)

@@ -1,6 +1,6 @@
-// Package property owns from which seed properties are tested: `make test` says the same every time, from one fixed
-// seed; `make test-long` (LAB_LONG_TESTS=1) tries a fresh one, which it prints. A draw that failed once is committed as
-// a case of its own, or as the fail file that rapid writes to testdata/rapid and reads from there.
+// Package property selects the seed of property tests. `make test` uses one fixed seed and always has the same result;
+// `make test-long` (LAB_LONG_TESTS=1) uses a new seed and prints it. Commit a failed draw as a separate case, or as the
+// fail file that rapid writes to and reads from testdata/rapid.
 package property
 
 import (
@@ -19,8 +19,8 @@ const (
 	fixedSeed = 20261120
 )
 
-// started settles the seed before the flags are parsed, so that -rapid.seed and RAPID_SEED win, and before any test
-// runs: rapid reads the flag whenever it draws, and tests draw at once.
+// started sets the seed before flags are parsed, so that -rapid.seed and RAPID_SEED take precedence, and before any
+// test runs, because rapid reads the flag at every draw and tests draw concurrently.
 var started = start()
 
 func start() error {
@@ -34,7 +34,7 @@ func start() error {
 	return flag.Set(seedFlag, strconv.FormatUint(chosen, 10))
 }
 
-// Check is rapid.Check with that seed.
+// Check is rapid.Check with the selected seed.
 func Check(t *testing.T, prop func(*rapid.T)) {
 	t.Helper()
 	if started != nil {

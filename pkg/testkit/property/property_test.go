@@ -18,21 +18,21 @@ func draws(t *testing.T) []uint64 {
 	return all
 }
 
-func TestEveryRunDrawsTheSame(t *testing.T) {
+func TestEveryCheckDrawsTheSameValues(t *testing.T) {
 	t.Parallel()
 	first := draws(t)
 	if len(first) < 2 || !slices.Equal(first, draws(t)) {
-		t.Fatal("two checks of one process drew different values")
+		t.Fatal("two checks of one process drew different values, want the same")
 	}
 	if engine.Setting("LAB_LONG_TESTS") != "1" && flag.Lookup("rapid.seed").Value.String() != "20261120" {
-		t.Fatal("the seed is not the fixed one")
+		t.Fatal("the seed is not the fixed one, want 20261120")
 	}
 }
 
-// rapid reads its seed in both: run with -race.
-func TestAnExampleIsDrawnBesideACheck(t *testing.T) {
+// Both read rapid's seed concurrently; run with -race.
+func TestExampleMayBeDrawnDuringACheck(t *testing.T) {
 	t.Parallel()
 	if n := rapid.IntRange(1, 9).Example(1); n < 1 || n > 9 {
-		t.Fatal(n)
+		t.Fatalf("example = %d, want 1 to 9", n)
 	}
 }

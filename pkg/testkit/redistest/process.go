@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// process is a child whose forking thread stays with it: the kernel's "die with your parent" watches the thread,
-// and a thread that other code locks and lets go would take the server with it.
+// process is a child process whose forking thread stays locked: the kernel's parent-death signal is tied to the thread
+// that forked, and fires when that thread ends.
 type process struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -28,7 +28,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return p, <-started
 }
 
-// kill ends the process with SIGKILL and returns when it is gone.
+// kill ends the process with SIGKILL and waits for its end.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.ended

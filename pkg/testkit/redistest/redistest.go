@@ -1,5 +1,5 @@
-// Package redistest owns a private redis-server process per test: append-only file with fsync at every write,
-// no eviction, no snapshots, data in the test's temporary directory. Kill and Restart make crash tests possible.
+// Package redistest starts a private redis-server process per test: append-only file with fsync at every write, no
+// eviction, no snapshots, data in the test's temporary directory. Kill and Restart make crash tests possible.
 package redistest
 
 import (
@@ -25,25 +25,25 @@ import (
 const (
 	startTimeout  = 20 * time.Second
 	pollInterval  = 5 * time.Millisecond
-	startAttempts = 5 // a port that was free a moment ago may be taken
+	startAttempts = 5 // another process may take a free port first
 )
 
 var errNotReady = errors.New("not ready")
 
-// Server is one running redis-server. Its methods may be called from several goroutines.
+// Server is a running redis-server. It is safe for concurrent use.
 type Server struct {
-	Addr string // host:port, the same after Restart
-	Dir  string // holds the append-only file
+	Addr string // host:port; unchanged by Restart
+	Dir  string // contains the append-only file
 
 	t    testing.TB
 	args []string
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	process *process
 }
 
-// Start runs redis-server on a free port of 127.0.0.1 until t ends. The extra arguments follow the defaults on
-// the command line and so win, e.g. "--appendfsync", "everysec" or "--cluster-enabled", "yes".
+// Start runs redis-server on a free port of 127.0.0.1 until t ends. The extra arguments follow the defaults on the
+// command line and override them, such as "--appendfsync", "everysec" or "--cluster-enabled", "yes".
 func Start(t testing.TB, extra ...string) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -69,7 +69,7 @@ func (s *Server) Client() *redis.Client {
 	return client
 }
 
-// Kill ends the process with SIGKILL, as a crash would, and waits until it is gone. Killing twice is not an error.
+// Kill ends the process with SIGKILL, as in a crash, and waits for its end. Further calls have no effect.
 func (s *Server) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *Server) Kill() {
 	s.process = nil
 }
 
-// Restart kills the process if it runs, starts it again on the same port and data, and returns when it has
-// loaded its append-only file.
+// Restart kills the process if it runs, starts it again with the same port and data, and returns once it has loaded its
+// append-only file.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
@@ -90,7 +90,7 @@ func (s *Server) Restart() {
 	}
 }
 
-// launch starts the process and waits for PONG; it returns what went wrong, or "".
+// launch starts the process and waits until it responds. It returns a description of the problem, or an empty string.
 func (s *Server) launch() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,8 +113,8 @@ func (s *Server) launch() string {
 	return ""
 }
 
-// awaitReady polls until the server answers, and makes sure that it is process pid and not a neighbour that took
-// the port first.
+// awaitReady polls until the server responds, and checks that the responding process is pid and not another one that
+// took the port first.
 func awaitReady(addr string, pid int) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -126,7 +126,7 @@ func awaitReady(addr string, pid int) error {
 		case err == nil && owner == pid:
 			return nil
 		case err == nil:
-			return fmt.Errorf("the port belongs to process %d", owner)
+			return fmt.Errorf("the port is used by process %d", owner)
 		}
 		select {
 		case <-ctx.Done():
@@ -136,8 +136,8 @@ func awaitReady(addr string, pid int) error {
 	}
 }
 
-// processID asks for INFO without a client, which would log every attempt. While the append-only file is loaded
-// the answer is an error, as for every other command.
+// processID sends INFO over a plain connection, because a client would log every attempt. While the append-only file is
+// being loaded, the reply is an error.
 func processID(ctx context.Context, addr string) (int, error) {
 	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -148,12 +148,12 @@ func processID(ctx context.Context, addr string) (int, error) {
 	if _, err := connection.Write([]byte("PING\r\nINFO server\r\n")); err != nil {
 		return 0, err
 	}
-	answer := bufio.NewReader(connection)
-	if pong, err := answer.ReadString('\n'); err != nil || pong != "+PONG\r\n" {
-		return 0, fmt.Errorf("redis answers %q: %w", pong, errors.Join(err, errNotReady))
+	reply := bufio.NewReader(connection)
+	if pong, err := reply.ReadString('\n'); err != nil || pong != "+PONG\r\n" {
+		return 0, fmt.Errorf("redis replied %q: %w", pong, errors.Join(err, errNotReady))
 	}
 	for {
-		line, err := answer.ReadString('\n')
+		line, err := reply.ReadString('\n')
 		if err != nil {
 			return 0, err
 		}

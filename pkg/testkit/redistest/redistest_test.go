@@ -15,15 +15,15 @@ func TestWritesSurviveAKillAndARestart(t *testing.T) {
 	}
 	server.Kill()
 	if err := client.Get(t.Context(), "k").Err(); err == nil {
-		t.Fatal("a killed server answered")
+		t.Fatal("GET from a killed server = nil, want an error")
 	}
 	server.Restart()
 	if got, err := client.Get(t.Context(), "k").Result(); err != nil || got != "v" {
-		t.Fatalf("after restart: %q, %v", got, err)
+		t.Fatalf("value after the restart = %q, error %v, want \"v\"", got, err)
 	}
 }
 
-func TestExtraArgumentsWin(t *testing.T) {
+func TestExtraArgumentsOverrideDefaults(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t, "--appendfsync", "everysec").Client()
 	config, err := client.ConfigGet(t.Context(), "append*").Result()
@@ -31,6 +31,6 @@ func TestExtraArgumentsWin(t *testing.T) {
 		t.Fatal(err)
 	}
 	if config["appendfsync"] != "everysec" || config["appendonly"] != "yes" {
-		t.Fatalf("config = %v", config)
+		t.Fatalf("config = %v, want appendfsync everysec and appendonly yes", config)
 	}
 }

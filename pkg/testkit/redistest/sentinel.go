@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// MasterName is how a sentinel calls the server that it watches.
+// MasterName is the sentinel's name of the server that it watches.
 const MasterName = "mymaster"
 
-// StartSentinel runs a sentinel that watches master until t ends and promotes a replica half a second after the
-// master's death. It returns its address. Replicas that are connected already are known to it at once.
+// StartSentinel starts a sentinel that watches master until t ends, and promotes a replica half a second after the
+// master's death. It returns the sentinel's address. It discovers connected replicas at once.
 func StartSentinel(t testing.TB, master *Server) string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(master.Addr)
@@ -38,7 +38,7 @@ func launchSentinel(t testing.TB, addr, masterHost, masterPort string) error {
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(t.TempDir(), "sentinel.conf") // the sentinel writes what it learns into it
+	file := filepath.Join(t.TempDir(), "sentinel.conf") // the sentinel stores its state in this file
 	settings := fmt.Sprintf("bind %s\nport %s\ndir %s\nsentinel monitor %s %s %s 1\n"+
 		"sentinel down-after-milliseconds %s 500\nsentinel failover-timeout %s 3000\n",
 		host, port, filepath.Dir(file), MasterName, masterHost, masterPort, MasterName, MasterName)

@@ -1,6 +1,7 @@
-// Package relevance owns what a good answer is: patients, texts that people would type for one of them, and figures that say how
-// far up that patient stands. Everything follows from a seed, so that two searches can be compared.
+// Package relevance measures the quality of a search: it contains patients, texts that users would type to find one of
+// them, and figures about the rank of that patient. Everything is derived from a seed, so that two searches can be
+// compared.
 //
-// Names are those of India in Latin letters, each in the spellings that are in use; a text of kind "sound" has another spelling than
-// the patient has. A text means one patient: where others answer to it as well, it is not asked.
+// Names are Indian names in Latin letters in their common spellings; a text of kind "sound" uses another spelling than
+// the patient's. Each text has one expected patient; texts that also match other patients are not used.
 package relevance

@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Depth is how far down an answer is looked at.
+// Depth is the number of hits of a result that are evaluated.
 const Depth = 10
 
-// Figures say how well texts were answered.
+// Figures holds the quality of the results of one kind of text.
 type Figures struct {
 	Kind   string
 	Texts  int
-	MRR    float64 // mean of 1 / place of the one who is meant, 0 when not among the first Depth
-	Recall float64 // share of texts with the one who is meant among the first Depth
+	MRR    float64 // mean of 1 / rank of the expected patient, 0 if not among the first Depth
+	Recall float64 // share of texts whose expected patient is among the first Depth
 	Alien  int     // hits of other laboratories
 }
 
-// Hit is one hit of an answer.
+// Hit is one hit of a result.
 type Hit struct{ UserID, LabID int64 }
 
-// Measure asks every text and returns the figures of each kind in the order of their first texts, and of all together at the end.
-// An error of answer ends it.
-func Measure(judgements []Judgement, answer func(Judgement) ([]Hit, error)) ([]Figures, error) {
+// Measure searches for every text and returns the figures of each kind, in the order of their first texts, and the
+// figures of all texts at the end. It stops at the first error of search.
+func Measure(judgements []Judgement, search func(Judgement) ([]Hit, error)) ([]Figures, error) {
 	var each []Figures
 	all := Figures{Kind: "all"}
 	for _, j := range judgements {
-		hits, err := answer(j)
+		hits, err := search(j)
 		if err != nil {
-			return nil, fmt.Errorf("ask for %s: %w", j.Kind, err)
+			return nil, fmt.Errorf("search for %s: %w", j.Kind, err)
 		}
 		i := slices.IndexFunc(each, func(f Figures) bool { return f.Kind == j.Kind })
 		if i < 0 {
@@ -59,7 +59,7 @@ func (f *Figures) add(j Judgement, hits []Hit) {
 	}
 }
 
-// Table prints figures for people.
+// Table formats figures as a table.
 func Table(figures []Figures) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-24s %6s %6s %9s %6s\n", "kind", "texts", "MRR", "recall@10", "alien")

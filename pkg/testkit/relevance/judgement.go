@@ -7,19 +7,21 @@ import (
 	"strings"
 )
 
-// Judgement is a text that means one patient.
+// Judgement is a text with its expected patient.
 type Judgement struct {
 	Kind  string
 	LabID int64
 	Text  string
-	Want  int64 // user id
+	Want  int64 // the patient's user id
 }
 
-// kind makes a text for a patient, "" when it has none; r chooses among several.
+// kind generates the texts of a kind. text returns an empty string for patients without such a text; r chooses among
+// several.
 type kind struct {
 	name string
 	text func(r *rand.Rand, p *Patient) string
-	// rivals reports whether another patient answers to the text as well; nil: any other patient with the same text makes it useless.
+	// rivals reports whether another patient matches the text too, which makes the text unusable; nil means that no other
+	// patient can.
 	rivals func(text string, p, other *Patient) bool
 }
 
@@ -57,20 +59,20 @@ func kinds() []kind {
 	}
 }
 
-// Judgements makes up to n texts of each kind for each laboratory of patients.
+// Judgements generates up to n texts of each kind for each laboratory of patients.
 func Judgements(seed uint64, n int, patients []Patient) []Judgement {
-	r := rand.New(rand.NewPCG(seed, 2)) // judgements that can be repeated
+	r := rand.New(rand.NewPCG(seed, 2)) // repeatable
 	var all []Judgement
 	for _, of := range byLab(patients) {
 		for _, k := range kinds() {
-			all = append(all, k.judge(r, n, of)...)
+			all = append(all, k.judgements(r, n, of)...)
 		}
 	}
 	return all
 }
 
-// judge asks for at most n patients, whom r chooses.
-func (k kind) judge(r *rand.Rand, n int, of []Patient) []Judgement {
+// judgements returns the texts of at most n patients chosen by r.
+func (k kind) judgements(r *rand.Rand, n int, of []Patient) []Judgement {
 	var all []Judgement
 	for _, i := range r.Perm(len(of)) {
 		p := &of[i]

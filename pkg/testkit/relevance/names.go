@@ -2,7 +2,7 @@ package relevance
 
 import "strings"
 
-// spellings of given names, one name a word with its spellings between slashes.
+// Given names with their spellings, separated by slashes.
 const givenNames = `Mohammed/Muhammad/Mohamad/Mohammad Lakshmi/Laxmi/Luxmi Geeta/Gita/Geetha Pooja/Puja Deepak/Dipak Kavitha/Kavita Srinivas/Sreenivas/Shrinivas
 Farooq/Faruk/Farook Fatima/Fathima Gowri/Gauri/Gouri Vijay/Vijai Ishwar/Eswar Akshay/Akshai Ayesha/Aisha/Aysha Yusuf/Yousuf/Yoosuf Ahmed/Ahmad Krishna/Krisna
 Chhaya/Chaya Bharat/Bharath Sunita/Suneeta/Sunitha Raghav/Ragav Ashish/Asheesh Wasim/Waseem/Vaseem Dhanush/Danush Jyoti/Jyothi Ananth/Anant Rahul/Raahul
@@ -20,7 +20,7 @@ Krishnamurthy/Krishnamurti/Krishnamoorthy Subramaniam/Subramanyam Ranganathan/Ra
 Rathore/Rathor Solanki/Solankee Parmar/Parmaar Qureshi/Kureshi Ansari/Ansaari Siddiqui/Siddiqi Fernandes/Fernandez Pereira/Perera Mascarenhas/Mascarenhaas
 Gonsalves/Gonzalves Bose/Bhose Ghosh/Gosh Sengupta/Senguptha Chakraborty/Chakravarty Majumdar/Mazumdar Kumar/Kumaar Jadhav/Jadav Shinde/Shindhe Gaikwad/Gaykwad`
 
-// spelled lists the names with their spellings.
+// spelled splits a list of names into their spellings.
 func spelled(list string) [][]string {
 	var all [][]string
 	for _, name := range strings.Fields(list) {

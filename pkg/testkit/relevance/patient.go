@@ -10,7 +10,7 @@ import (
 type Patient struct {
 	UserID, LabID    int64
 	Words            []string // of the name
-	Contact          string   // as someone wrote it
+	Contact          string   // as entered
 	AlternateContact string
 	Email            string
 	LabPatientID     string
@@ -20,14 +20,14 @@ type Patient struct {
 	LabReportIDs     []int64
 	SampleIDs        []string
 	LastBillTime     int64  // epoch milliseconds
-	Gender           string // "" where the set does not say
+	Gender           string // empty if unknown
 	Age              string
-	DateOfBirth      string // YYYY-MM-DD, "" where the set does not say
+	DateOfBirth      string // YYYY-MM-DD, empty if unknown
 
 	names []name // of the words
 }
 
-// name is a name whatever its spelling.
+// name is a name with its spellings and the one in use.
 type name struct {
 	spellings []string
 	used      int
@@ -36,15 +36,15 @@ type name struct {
 // Name returns the whole name.
 func (p *Patient) Name() string { return strings.Join(p.Words, " ") }
 
-// national returns the ten digits of the patient's telephone.
+// national returns the ten digits of the patient's phone number.
 func (p *Patient) national() string {
 	digits := onlyDigits(p.Contact)
 	return digits[len(digits)-10:]
 }
 
-// Patients makes n patients for each laboratory, the same for the same seed. Their ids are unique in the corpus.
+// Patients generates n patients for each laboratory, the same for the same seed. Their ids are unique in the corpus.
 func Patients(seed uint64, n int, labs ...int64) []Patient {
-	r := rand.New(rand.NewPCG(seed, 1)) // a corpus that can be repeated
+	r := rand.New(rand.NewPCG(seed, 1)) // repeatable
 	given, family := spelled(givenNames), spelled(familyNames)
 	var all []Patient
 	for _, lab := range labs {
@@ -89,7 +89,7 @@ func (p *Patient) visit(r *rand.Rand) {
 	p.LastBillTime = 1_700_000_000_000 + r.Int64N(90_000_000_000)
 }
 
-// digits returns n digits that begin with first.
+// digits returns n digits that start with first.
 func digits(r *rand.Rand, first string, n int) string {
 	for len(first) < n {
 		first += string(rune('0' + r.IntN(10)))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// lastBegun is what someone has typed of a name so far.
+// lastBegun returns a name whose last word is incomplete.
 func lastBegun(r *rand.Rand, p *Patient) string {
 	final := p.Words[len(p.Words)-1]
 	if len(final) < 4 {
@@ -24,7 +24,7 @@ func begun(r *rand.Rand, p *Patient) string {
 	return strings.ToLower(strings.Join(parts, " "))
 }
 
-// mistyped has one error in the longest word.
+// mistyped returns the name with one error in its longest word.
 func mistyped(r *rand.Rand, p *Patient) string {
 	words := slices.Clone(p.Words)
 	longest := slices.IndexFunc(words, func(w string) bool {
@@ -36,7 +36,8 @@ func mistyped(r *rand.Rand, p *Patient) string {
 	return strings.ToLower(strings.Join(words, " "))
 }
 
-// wrong has one error behind the first letter: two letters swapped, one left out, doubled or replaced. "" for short words.
+// wrong returns w with one error after the first letter: two letters swapped, or one left out, doubled or replaced. It
+// is empty for short words.
 func wrong(r *rand.Rand, w string) string {
 	if len(w) < 5 {
 		return ""
@@ -58,7 +59,7 @@ func wrong(r *rand.Rand, w string) string {
 	return w
 }
 
-// twiceWrong has an error in the first word and another one in the last.
+// twiceWrong returns an error in the first word and another in the last.
 func twiceWrong(r *rand.Rand, p *Patient) string {
 	given, family := wrong(r, p.Words[0]), wrong(r, p.Words[len(p.Words)-1])
 	if given == "" || family == "" {
@@ -67,7 +68,7 @@ func twiceWrong(r *rand.Rand, p *Patient) string {
 	return given + " " + family
 }
 
-// wrongWithDigits has an error in the name, and the last digits of the telephone.
+// wrongWithDigits returns the given name with an error, and the last digits of the phone number.
 func wrongWithDigits(r *rand.Rand, p *Patient) string {
 	given := wrong(r, p.Words[0])
 	if given == "" {
@@ -76,7 +77,7 @@ func wrongWithDigits(r *rand.Rand, p *Patient) string {
 	return given + " " + p.national()[4:]
 }
 
-// heardAndBegun has the given name in another spelling and the beginning of the family name.
+// heardAndBegun returns the given name in another spelling and the beginning of the family name.
 func heardAndBegun(r *rand.Rand, p *Patient) string {
 	n, family := p.names[0], p.Words[len(p.Words)-1]
 	use := r.IntN(len(n.spellings))
@@ -86,7 +87,7 @@ func heardAndBegun(r *rand.Rand, p *Patient) string {
 	return n.spellings[use] + " " + family[:4]
 }
 
-// respelled has another spelling of at least one word.
+// respelled returns the name with another spelling of at least one word.
 func respelled(r *rand.Rand, p *Patient) string {
 	var words []string
 	other := false
@@ -108,7 +109,7 @@ func telephone(r *rand.Rand, p *Patient) string {
 
 func sameName(_ string, p, other *Patient) bool { return strings.EqualFold(p.Name(), other.Name()) }
 
-// holdsWords reports whether the other has every word.
+// holdsWords reports whether the other's name contains every word.
 func holdsWords(text string, _, other *Patient) bool {
 	for _, w := range strings.Fields(text) {
 		if !slices.Contains(other.Words, w) {
@@ -118,7 +119,7 @@ func holdsWords(text string, _, other *Patient) bool {
 	return true
 }
 
-// begunAlike reports whether every word begins a word of the other's name.
+// begunAlike reports whether every word is a prefix of a word of the other's name.
 func begunAlike(text string, _, other *Patient) bool {
 	for _, w := range strings.Fields(text) {
 		if !slices.ContainsFunc(other.Words, func(o string) bool { return strings.HasPrefix(strings.ToLower(o), w) }) {
@@ -128,32 +129,33 @@ func begunAlike(text string, _, other *Patient) bool {
 	return true
 }
 
-// namedAndBegun reports whether the other has the same given name, however spelled, and a name that begins like the last word.
+// namedAndBegun reports whether the other has the same given name in any spelling, and a name with the last word as
+// prefix.
 func namedAndBegun(text string, p, other *Patient) bool {
 	words := strings.Fields(strings.ToLower(text))
 	return begunAlike(words[len(words)-1], nil, other) && slices.ContainsFunc(other.names, func(o name) bool { return o.spellings[0] == p.names[0].spellings[0] })
 }
 
-// reached reports whether the other's telephone holds the digits at the end.
+// reached reports whether the other's phone numbers contain the digits at the end.
 func reached(text string, _, other *Patient) bool {
 	digits := text[strings.LastIndexByte(text, ' ')+1:]
 	return strings.Contains(other.Contact, digits) || strings.Contains(other.AlternateContact, digits)
 }
 
-// sharesEnds reports whether the other has the same first and last names, however spelled.
+// sharesEnds reports whether the other has the same first and last names in any spelling.
 func sharesEnds(_ string, p, other *Patient) bool {
 	ends := &Patient{names: []name{p.names[0], p.names[len(p.names)-1]}}
 	return sameSound("", ends, other)
 }
 
-// sameSound reports whether the other has the same names, however spelled.
+// sameSound reports whether the other has the same names in any spelling.
 func sameSound(_ string, p, other *Patient) bool {
 	return !slices.ContainsFunc(p.names, func(n name) bool {
 		return !slices.ContainsFunc(other.names, func(o name) bool { return o.spellings[0] == n.spellings[0] })
 	})
 }
 
-// heldAlike reports whether the other's telephone holds the last word too, and the name the ones before.
+// heldAlike reports whether the other's phone numbers contain the last word, and the other's name the words before it.
 func heldAlike(text string, _, other *Patient) bool {
 	words := strings.Fields(text)
 	last := words[len(words)-1]

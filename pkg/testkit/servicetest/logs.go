@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Logs keeps what a service writes, for several goroutines at once. Its zero value is ready.
+// Logs keeps the output of a service. It is safe for concurrent use; the zero value is ready to use.
 type Logs struct {
 	mu   sync.Mutex
 	text strings.Builder // guarded by mu

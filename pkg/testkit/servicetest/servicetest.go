@@ -1,5 +1,5 @@
-// Package servicetest runs a whole service in the test's process, on a database and a Redis of its own, and keeps all
-// that it tells operators: logs, metrics and spans. Tests look there for what must not be told, the data of patients.
+// Package servicetest runs a whole service in the test's process, with its own database and Redis, and keeps its logs,
+// metrics and spans, so that tests can check that these contain no patient data.
 package servicetest
 
 import (
@@ -33,17 +33,17 @@ import (
 
 const secret = "a-service-token-secret-of-32-bytes"
 
-// Service is what a service's package app offers.
+// Service holds the functions of a service's package app.
 type Service[C any] struct {
 	Name, Prefix string
 	Load         func(environ []string) (C, error)
 	Migrate      func(ctx context.Context, cfg C, log *slog.Logger) error
 	Serve        func(ctx context.Context, cfg C, version string, logs io.Writer) error
 	Settings     []string // with their prefix
-	Rows         []string // statements, after the migration
+	Rows         []string // statements that run after the migration
 }
 
-// Running is a service that serves.
+// Running is a running service.
 type Running struct {
 	DB    *sql.DB
 	Cache *goredis.Client
@@ -57,7 +57,8 @@ type Running struct {
 	stop   func()
 }
 
-// Start migrates and serves s until the test ends. The services that it calls are unavailable. It logs at DEBUG.
+// Start migrates s and serves it until the test ends. The services that it calls are unavailable, unless Settings name
+// their addresses. It logs at level debug.
 func Start[C any](t testing.TB, s Service[C]) *Running {
 	t.Helper()
 	r := &Running{t: t, name: s.Name}
@@ -107,7 +108,7 @@ func (r *Running) serve(serve func(context.Context) error) {
 	r.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			r.t.Errorf("the service ended with %v", err)
+			r.t.Errorf("service ended with %v, want nil", err)
 		}
 		if r.t.Failed() {
 			r.t.Log(r.logs.String())
@@ -145,7 +146,7 @@ func (r *Running) environ(prefix, dsn, cache string) []string {
 	return list
 }
 
-// Get returns a page of the administration listener; "" when it does not answer 200.
+// Get returns a page of the administration listener, or an empty string unless its status is 200.
 func (r *Running) Get(path string) string {
 	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.admin+path, nil)
 	if err != nil {
@@ -163,7 +164,7 @@ func (r *Running) Get(path string) string {
 	return string(text)
 }
 
-// Session stores a web session, a JSON object without created_at, and returns a context that presents it.
+// Session stores a web session, a JSON object without created_at, and returns a context with its cookie.
 func (r *Running) Session(name, document string) context.Context {
 	r.t.Helper()
 	document = fmt.Sprintf(`%s,"created_at":%d}`, strings.TrimSuffix(document, "}"), clock.System{}.Now().Unix())
@@ -173,7 +174,7 @@ func (r *Running) Session(name, document string) context.Context {
 	return metadata.AppendToOutgoingContext(r.t.Context(), "cookie", "sessionid="+name)
 }
 
-// As returns a context that presents a token of another service.
+// As returns a context with a token of another service.
 func (r *Running) As(caller string) context.Context {
 	r.t.Helper()
 	token, err := authn.NewServiceTokens(secret, caller, clock.System{}).Mint(r.name, "")
@@ -183,19 +184,19 @@ func (r *Running) As(caller string) context.Context {
 	return metadata.AppendToOutgoingContext(r.t.Context(), "authorization", "Bearer "+token)
 }
 
-// KeepsSecret stops the service and fails the test when one of the texts is in its logs, metrics or spans.
+// KeepsSecret stops the service and fails the test if its logs, metrics or spans contain one of the texts.
 func (r *Running) KeepsSecret(canaries ...string) {
 	r.t.Helper()
 	metrics := r.Get("/metrics")
 	r.stop()
 	spans := r.traces.String()
 	if metrics == "" || !strings.Contains(spans, r.name) {
-		r.t.Errorf("%d bytes of metrics, %d bytes of spans: the service told nothing", len(metrics), len(spans))
+		r.t.Errorf("metrics have %d bytes, spans %d bytes, want both from the service", len(metrics), len(spans))
 	}
 	for where, text := range map[string]string{"logs": r.logs.String(), "metrics": metrics, "spans": spans} {
 		for _, canary := range canaries {
 			if strings.Contains(text, canary) {
-				r.t.Errorf("%q is in the %s", canary, where)
+				r.t.Errorf("%[2]s contain %[1]q, want it absent", canary, where)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// traces is a receiver of spans that keeps their bytes: texts in them stand as they are, so a canary can be looked for.
+// traces receives spans and keeps their bytes, in which texts are unchanged, so that tests can search for a canary.
 type traces struct {
 	mu   sync.Mutex
 	text []byte
@@ -23,7 +23,7 @@ func (c *traces) String() string {
 	return string(c.text)
 }
 
-// raw keeps messages as bytes. The empty answer is the empty message.
+// raw is a codec that keeps messages as bytes. The empty response is an empty message.
 type raw struct{}
 
 func (raw) Name() string { return proto.Name }

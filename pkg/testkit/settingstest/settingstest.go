@@ -1,5 +1,5 @@
-// Package settingstest compares what a service prints of its settings with what is committed, so that a variable or a
-// default never changes unnoticed by those who run the service.
+// Package settingstest compares a service's settings with a committed file, so that a variable or default cannot change
+// unnoticed by operators.
 package settingstest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/config"
 )
 
-// Printed fails when the settings of cfg, a pointer to a struct, differ from the file at path: change the service's
-// README with the file. With UPDATE_GOLDEN=1 in the environment it writes the file.
+// Printed fails if the settings of cfg, a pointer to a struct, differ from the file at path. After a change, update the
+// service's README and write the file with UPDATE_GOLDEN=1.
 func Printed(t testing.TB, path, prefix string, cfg any) {
 	t.Helper()
 	var got bytes.Buffer
@@ -30,7 +30,7 @@ func Printed(t testing.TB, path, prefix string, cfg any) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("the settings are not those of %s; change README.md, write the file with UPDATE_GOLDEN=1 go test ., and the charts"+
+		t.Errorf("the settings differ from %s; change README.md, write the file with UPDATE_GOLDEN=1 go test ., and the charts"+
 			" with make charts-update; -committed, +printed:\n%s", path, diff)
 	}
 }

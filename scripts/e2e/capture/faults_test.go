@@ -173,7 +173,7 @@ func cut(name string, p *netfault.Link, d time.Duration) fault {
 	return fault{"cut " + name, func() error {
 		p.Cut()
 		rest(d)
-		p.Pass()
+		p.Restore()
 		return nil
 	}}
 }

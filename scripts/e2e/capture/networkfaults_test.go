@@ -26,7 +26,7 @@ var networkFaults = []struct {
 	begin func(*netfault.Link)
 }{
 	{"silent", (*netfault.Link).Silence},
-	{"half-open", (*netfault.Link).SilenceAnswers},
+	{"half-open", (*netfault.Link).SilenceResponses},
 	{"slow", func(l *netfault.Link) { l.Slow(100*time.Millisecond, 1<<20) }},
 	{"cut", (*netfault.Link).Cut},
 }
@@ -58,7 +58,7 @@ func TestWhatASearchSeesOfAFaultInTheNetwork(t *testing.T) {
 			got := mine.send(t, http.MethodPost, platform.Endpoints.Search+searchPath, `{"query":"`+knownName+`"}`)
 			took := time.Since(begin)
 			rest(faultLasts() - took)
-			engine.link.Pass()
+			engine.link.Restore()
 			repaired := time.Now()
 			mine.sees(t, name, id)
 			fmt.Fprintf(&table, "%-14s %-10s %4.1f s  %d   %4.1f s\n", engine.name, fault.name, took.Seconds(), got.status,

@@ -47,7 +47,7 @@ var classes = []class{
 	{"kill-engine", "kill -9, and a start on the same data", (*platform).allEngines, 2 * time.Second, kill},
 	{"freeze-engine", "SIGSTOP, then SIGCONT", (*platform).allEngines, 4 * time.Second, freeze},
 	{"silent", "the network before an engine or a service carries nothing, and tells no one", (*platform).linked, 5 * time.Second, weather((*netfault.Link).Silence)},
-	{"half-open", "requests arrive, answers do not", (*platform).linked, 5 * time.Second, weather((*netfault.Link).SilenceAnswers)},
+	{"half-open", "requests arrive, answers do not", (*platform).linked, 5 * time.Second, weather((*netfault.Link).SilenceResponses)},
 	{"slow", "each packet takes a tenth of a second, at 64 KiB/s", (*platform).linked, 5 * time.Second,
 		weather(func(l *netfault.Link) { l.Slow(100*time.Millisecond, 64<<10) })},
 	{"cut", "connections are reset, and new ones too", (*platform).linked, 3 * time.Second, weather((*netfault.Link).Cut)},
@@ -151,7 +151,7 @@ func freeze(p *platform, name string) (begin, end func(context.Context) error) {
 func weather(worsen func(*netfault.Link)) func(*platform, string) (begin, end func(context.Context) error) {
 	return func(p *platform, name string) (begin, end func(context.Context) error) {
 		return func(context.Context) error { worsen(p.links[name]); return nil },
-			func(context.Context) error { p.links[name].Pass(); return nil }
+			func(context.Context) error { p.links[name].Restore(); return nil }
 	}
 }
 

@@ -33,7 +33,7 @@ func newCorpus(s sizes) *corpus {
 	}
 	c := &corpus{sizes: s, patients: relevance.Patients(patientsSeed, s.patients/s.laboratories, labs...)}
 	c.texts = append(c.judgements(textsSeed), c.strangers()...)
-	c.hand, c.handTexts = relevance.ByHand(handLaboratory, handLaboratory+1)
+	c.hand, c.handTexts = relevance.Handwritten(handLaboratory, handLaboratory+1)
 	return c
 }
 

@@ -55,7 +55,7 @@ func Relevance(ctx context.Context, r *report.Report) error {
 
 // negatives is the percentage of texts that no one answers to by which our side finds someone.
 func (b *bench) negatives(ctx context.Context) (float64, error) {
-	texts := relevance.Nobodys()
+	texts := relevance.NoMatches()
 	found := map[*side]int{}
 	for _, text := range texts {
 		for _, one := range []*side{b.ours, b.peer, b.plain} {

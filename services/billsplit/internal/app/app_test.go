@@ -55,7 +55,7 @@ type fixture struct {
 func start(t *testing.T, settings ...string) *fixture {
 	t.Helper()
 	c := &capture{}
-	address := servicetest.Neighbour(t, func(s grpc.ServiceRegistrar) { cdcv1.RegisterChangeCaptureServiceServer(s, c) })
+	address := servicetest.Stub(t, func(s grpc.ServiceRegistrar) { cdcv1.RegisterChangeCaptureServiceServer(s, c) })
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
 		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
 		Settings: append(settings, "BILL_SPLIT_CDC_ADDR="+address),

@@ -55,7 +55,7 @@ func TestATokenThatTheProviderDoesNotKnowIsForgotten(t *testing.T) {
 	for _, code := range []string{"NOT_FOUND", "UNREGISTERED", "INVALID_ARGUMENT"} {
 		s, store := fcmtest.Start(t), memory.New()
 		devices := device.New(store, provider(t, s), "IN", clock.System{})
-		s.Fate("T", code)
+		s.SetError("T", code)
 		_, err := devices.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
 		if !apperr.Is(err, apperr.Invalid) {
 			t.Errorf("%s: %v", code, err)
@@ -70,12 +70,12 @@ func TestOneTopicThatFailsIsToldAndAllThatFailAreAnError(t *testing.T) {
 	t.Parallel()
 	s := fcmtest.Start(t)
 	p := provider(t, s)
-	s.Next(fcmtest.Answer{Status: 429})
+	s.Next(fcmtest.Response{Status: 429})
 	failed, err := p.Subscribe(t.Context(), "T", []string{"a", "b", "c"})
 	if err != nil || len(failed) != 1 || len(s.Topics("T")) != 2 {
 		t.Fatal(failed, err, s.Topics("T"))
 	}
-	s.Next(fcmtest.Answer{Status: 500}, fcmtest.Answer{Status: 503}, fcmtest.Answer{Status: 500})
+	s.Next(fcmtest.Response{Status: 500}, fcmtest.Response{Status: 503}, fcmtest.Response{Status: 500})
 	if _, err := p.Subscribe(t.Context(), "T", []string{"a", "b", "c"}); err == nil || errors.Is(err, device.ErrUnknownToken) {
 		t.Fatal(err)
 	}

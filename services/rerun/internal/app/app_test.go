@@ -66,7 +66,7 @@ type bench struct {
 func start(t *testing.T, settings ...string) *bench {
 	t.Helper()
 	q := &queue{}
-	address := servicetest.Neighbour(t, func(s grpc.ServiceRegistrar) { taskqueuev1.RegisterTaskQueueServiceServer(s, q) })
+	address := servicetest.Stub(t, func(s grpc.ServiceRegistrar) { taskqueuev1.RegisterTaskQueueServiceServer(s, q) })
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
 		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
 		Settings: append(

@@ -73,7 +73,7 @@ func (i *index) first(j relevance.Judgement) ([]relevance.Hit, error) {
 func TestTheOneWhomPeopleMeanStandsFirst(t *testing.T) {
 	t.Parallel()
 	i := open(t)
-	patients, judgements := relevance.ByHand(7, 8)
+	patients, judgements := relevance.Handwritten(7, 8)
 	i.Put(rowsOf(patients)...)
 	latin := slices.DeleteFunc(slices.Clone(judgements), func(j relevance.Judgement) bool { return j.Kind == relevance.Script })
 	scripts := slices.DeleteFunc(slices.Clone(judgements), func(j relevance.Judgement) bool { return j.Kind != relevance.Script })
@@ -89,9 +89,9 @@ func TestTheOneWhomPeopleMeanStandsFirst(t *testing.T) {
 func TestTextsThatNobodyAnswersToFindNobody(t *testing.T) {
 	t.Parallel()
 	i := open(t)
-	patients, _ := relevance.ByHand(7, 8)
+	patients, _ := relevance.Handwritten(7, 8)
 	i.Put(rowsOf(patients)...)
-	texts := relevance.Nobodys()
+	texts := relevance.NoMatches()
 	noise := 0
 	for _, text := range texts {
 		if r := i.search(7, text, search.All, search.Full); r.Total > 0 {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-//go:embed hand.txt
+//go:embed handwritten.txt
 var handWritten string
 
-//go:embed nobody.txt
-var nobodys string
+//go:embed nomatch.txt
+var noMatches string
 
-// Script is the kind of the texts in another script than the name, which are counted apart.
+// Script is the kind of texts in another script than the name; they are evaluated separately.
 const Script = "script"
 
-// handKinds are the names of the kinds in hand.txt.
+// handKinds maps the kinds in handwritten.txt to names.
 var handKinds = map[string]string{
 	"boundary": "word boundaries",
 	"title":    "titles, sex and age",
@@ -37,24 +37,24 @@ var handKinds = map[string]string{
 	"two":      "two numbers",
 }
 
-// ByHand returns the patients of the set that people wrote, once for every laboratory, and the texts by which the first
-// laboratory asks for them. The other laboratories hold the same people, whom no answer to the first may show.
-func ByHand(labs ...int64) ([]Patient, []Judgement) {
+// Handwritten returns the handwritten patients, once for each laboratory, and the texts with which the first laboratory
+// searches for them. The other laboratories have the same patients, which no result of the first may contain.
+func Handwritten(labs ...int64) ([]Patient, []Judgement) {
 	var patients []Patient
-	var asked []Judgement
+	var searched []Judgement
 	for n, lab := range labs {
 		of, texts := handOf(lab, int64(n+1)*1_000_000)
 		patients = append(patients, of...)
 		if n == 0 {
-			asked = texts
+			searched = texts
 		}
 	}
-	return patients, asked
+	return patients, searched
 }
 
-// Nobodys returns texts that no patient of ByHand answers to.
-func Nobodys() (texts []string) {
-	for line := range strings.Lines(nobodys) {
+// NoMatches returns texts that match no patient of Handwritten.
+func NoMatches() (texts []string) {
+	for line := range strings.Lines(noMatches) {
 		if text := strings.TrimSpace(line); text != "" && text[0] != '#' {
 			texts = append(texts, text)
 		}
@@ -64,10 +64,10 @@ func Nobodys() (texts []string) {
 
 func handOf(lab, firstID int64) (patients []Patient, texts []Judgement) {
 	for line := range strings.Lines(handWritten) {
-		text, asks := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
+		text, isText := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
 		switch {
 		case text == "" || text[0] == '#':
-		case asks:
+		case isText:
 			kind, typed, _ := strings.Cut(text, ": ")
 			texts = append(texts,
 				Judgement{Kind: handKinds[kind], LabID: lab, Text: typed, Want: patients[len(patients)-1].UserID})
@@ -78,7 +78,7 @@ func handOf(lab, firstID int64) (patients []Patient, texts []Judgement) {
 	return patients, texts
 }
 
-// handPatient reads a line. Numbers that it does not give are made from its place, and are no one's in a text.
+// handPatient parses a line. Numbers that the line lacks are derived from its position and occur in no text.
 func handPatient(line string, lab, id int64) Patient {
 	parts := strings.Split(line, "; ")
 	n := id % 1_000_000
@@ -106,7 +106,7 @@ func handPatient(line string, lab, id int64) Patient {
 }
 
 func (p *Patient) number(key, value string) {
-	number, _ := strconv.ParseInt(value, 10, 64) // 0 where it is a text
+	number, _ := strconv.ParseInt(value, 10, 64) // 0 for a text
 	switch key {
 	case "d":
 		p.DateOfBirth = value

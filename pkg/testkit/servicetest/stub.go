@@ -7,12 +7,12 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Neighbour serves what register adds, a service that the tested one calls, and returns its address.
-func Neighbour(t testing.TB, register func(grpc.ServiceRegistrar)) (address string) {
+// Stub starts a server with the services that register adds, which the tested service calls, and returns its address.
+func Stub(t testing.TB, register func(grpc.ServiceRegistrar)) (address string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatalf("listen for a neighbour: %v", err)
+		t.Fatalf("listen for a stub: %v", err)
 	}
 	server := grpc.NewServer()
 	register(server)

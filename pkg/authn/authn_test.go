@@ -77,7 +77,7 @@ func TestAuthenticate(t *testing.T) {
 	}{
 		{"session", authn.Credentials{Cookie: "theme=dark; bad cookie,; sessionid=asha"}, authn.Session, 0},
 		{"no credential", authn.Credentials{}, 0, apperr.Unauthenticated},
-		{"unknown session", authn.Credentials{Cookie: "sessionid=nobody"}, 0, apperr.Unauthenticated},
+		{"unknown session", authn.Credentials{Cookie: "sessionid=unknown"}, 0, apperr.Unauthenticated},
 		{"session past its age", authn.Credentials{Cookie: "sessionid=old"}, 0, apperr.Unauthenticated},
 		{"session of an unknown type", authn.Credentials{Cookie: "sessionid=strange"}, 0, apperr.Unauthenticated},
 		{"session that does not parse", authn.Credentials{Cookie: "sessionid=broken"}, 0, apperr.Unauthenticated},

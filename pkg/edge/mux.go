@@ -112,7 +112,7 @@ func (m *Mux) HandleWithHeader(route Route, header map[string]string, respond Re
 	})
 }
 
-// dropHeader discards the response headers of services; the edge sets those that callers see.
+// dropHeader discards the response headers of services; the edge sets the headers for callers.
 func dropHeader(string) (string, bool) { return "", false }
 
 // forward records the route and applies a status that the service has set.

@@ -28,8 +28,8 @@ func (a Age) valid() bool {
 	return a.N >= 0 && a.N <= maxAge && (a.Unit == Days || a.Unit == Months || a.Unit == Years)
 }
 
-// after returns the first day on which a person born on birth has completed the age. If the month is too short, that is
-// the first day of the next month: a person born on 29 February is 18 on 1 March.
+// after returns the first day on which a person with this birth date has completed the age. If the month is too short,
+// that is the first day of the next month: with a birth date of 29 February, 18 years are completed on 1 March.
 func (a Age) after(birth time.Time) time.Time {
 	switch a.Unit {
 	case Days:

@@ -37,7 +37,7 @@ var bands = []clinical.Band{
 func TestSelectByGenderAndCalendarAge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		gender, born, age, sampled string
+		gender, birth, age, sampled string
 		want                       string
 	}{
 		{"M", "2026-11-21", "", "2026-11-21", "newborn"},
@@ -68,10 +68,10 @@ func TestSelectByGenderAndCalendarAge(t *testing.T) {
 		{"F", "", "-4 Y", "2026-11-21", "anyone"},
 		{"F", "", "99999999 Y", "2026-11-21", "anyone"},
 		{"F", "", "3 weeks", "2026-11-21", "anyone"},
-		{"F", "2030-01-01", "36 Y", "2026-11-21", "anyone"}, // born after the sample was taken: age unknown
+		{"F", "2030-01-01", "36 Y", "2026-11-21", "anyone"}, // birth after the sample was taken: age unknown
 	} {
 		band, ok := clinical.Select(bands, clinical.Patient{
-			Gender: c.gender, BirthDate: on(t, c.born), RecordedAge: c.age, SampledOn: on(t, c.sampled)})
+			Gender: c.gender, BirthDate: on(t, c.birth), RecordedAge: c.age, SampledOn: on(t, c.sampled)})
 		if !ok || band.Display != c.want {
 			t.Errorf("%+v: band = %+v, want %q", c, band, c.want)
 		}
@@ -104,9 +104,9 @@ func TestBandWithAnUnknownUnitMatchesNoPatient(t *testing.T) {
 func TestMonthCompletesOnTheFirstOfTheNextIfTooShort(t *testing.T) {
 	t.Parallel()
 	month := []clinical.Band{{Gender: 'A', From: age(1, clinical.Months), Display: "a month"}}
-	born := on(t, "2026-01-31")
+	birth := on(t, "2026-01-31")
 	for sampled, want := range map[string]bool{"2026-02-28": false, "2026-03-01": true} {
-		if _, ok := clinical.Select(month, clinical.Patient{BirthDate: born, SampledOn: on(t, sampled)}); ok != want {
+		if _, ok := clinical.Select(month, clinical.Patient{BirthDate: birth, SampledOn: on(t, sampled)}); ok != want {
 			t.Errorf("%s: completed = %v, want %v", sampled, ok, want)
 		}
 	}

@@ -40,7 +40,7 @@ const (
 	Beginnings  = "identifier_beginnings" // of BeginningForms of each field and identifier
 )
 
-// Fields that a search reads in addition to those that it compares.
+// Fields that a search reads in addition to the compared ones.
 const (
 	// VisibleIn is the laboratory allowed to find the patient; absent for deleted patients, so they match no search. It
 	// replaces two filters and is the only one.

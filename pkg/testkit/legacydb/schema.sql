@@ -219,7 +219,7 @@ CREATE TABLE IF NOT EXISTS `labReportRelation` (      -- the lab report; capture
   KEY `ix_lrr_open` (`sampleRedrawFlag`,`id`),         -- the sweeper crosses laboratories
   KEY `ix_lrr_billinginfo` (`billingInfoId_id`),
   KEY `ix_lrr_callout` (`criticalValues`,`labId_id`),  -- what waits for a callout, of one laboratory and of all
-  KEY `ix_lrr_updated` (`updatedOn`)                   -- reports that changed and that nobody judged
+  KEY `ix_lrr_updated` (`updatedOn`)                   -- reports that changed and were not evaluated
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
 
 CREATE TABLE IF NOT EXISTS `reportValues` (           -- written by sample-rerun confirm

@@ -64,8 +64,8 @@ func document(p row, bills, reports []row) Document {
 	d.text("alternate_contact", digits(p.text("alternateContact")))
 	d.text("email", p.text("email"))
 	d.text("gender", p.text("gender"))
-	if born, ok := p["dateOfBirth"].(time.Time); ok && !born.IsZero() {
-		d.text("date_of_birth", born.Format("2006-01-02"))
+	if birth, ok := p["dateOfBirth"].(time.Time); ok && !birth.IsZero() {
+		d.text("date_of_birth", birth.Format("2006-01-02"))
 	}
 	d.text("age", p.text("age"))
 	d.text("passport_no", p.text("passportNo"))

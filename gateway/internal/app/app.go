@@ -19,8 +19,8 @@ import (
 // Name is the gateway's name in logs and tokens.
 const Name = "gateway"
 
-// Serve serves until ctx ends. Logs go to logs. Nothing here needs a dependency: a service that is unavailable is its
-// own area's 503, not the edge's.
+// Serve runs the gateway until ctx ends. Logs go to logs. The gateway depends on no service: an unavailable service
+// causes 503 in its own area only.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	cfg.Garbage.Delay()
 	p := service.Process{Name: Name, Version: version, Config: cfg.process(), Prefix: Prefix, Settings: &cfg}
@@ -70,7 +70,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	return nil
 }
 
-// route builds the router in front of the cells instead of the edge of one.
+// route sets up the router in front of several cells instead of an edge.
 func route(s *service.Service, cfg Config) error {
 	router, err := cells.New(cfg.CellsFile, s.Log, s.Registry)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package app owns what the gateway process consists of.
+// Package app assembles the gateway process.
 package app
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// Prefix of every variable of the gateway.
+// Prefix is the prefix of the gateway's variables.
 const Prefix = "GATEWAY_"
 
-// Config is every setting of the gateway.
+// Config holds the settings of the gateway.
 type Config struct {
 	Port         int `env:"PORT" envDefault:"8090"`          // public listener
-	InternalPort int `env:"INTERNAL_PORT" envDefault:"8091"` // services only
+	InternalPort int `env:"INTERNAL_PORT" envDefault:"8091"` // listener for services only
 
-	// Addresses of the services, host:port. An area without one answers 501.
+	// Addresses of the services, host:port. An area without an address responds with 501.
 	SearchAddr        string `env:"SEARCH_ADDR"`
 	ExternalEditAddr  string `env:"EXTERNAL_EDIT_ADDR"`
 	RerunAddr         string `env:"RERUN_ADDR"`
@@ -35,21 +35,22 @@ type Config struct {
 	NotificationsAddr string `env:"NOTIFICATIONS_ADDR"`
 
 	ServiceTokenSecret config.Secret `env:"SERVICE_TOKEN_SECRET"`
-	// TrustedOrigins may send cookie-authenticated writes: scheme://host[:port], comma separated.
+	// TrustedOrigins may send writes with the user's cookie: scheme://host[:port], separated by commas.
 	TrustedOrigins []string `env:"TRUSTED_ORIGINS"`
 
-	// DemoSignIn is a file with people that anybody may be signed in as, at /: for trying out alone.
+	// DemoSignIn is a file with people; at / any visitor may sign in as one of them. It is for trying out the platform
+	// locally.
 	DemoSignIn string `env:"DEMO_SIGN_IN"`
 
 	// TLS encrypts the connections to the services.
 	TLS tlsfiles.Config `envPrefix:"TLS_"`
-	// InternalTLS encrypts the internal listener, with the certificate of TLS.
+	// InternalTLS encrypts the internal listener with the certificate of TLS.
 	InternalTLS bool `env:"INTERNAL_TLS" envDefault:"false"`
-	// PublicTLS encrypts the public listener, where no proxy in front of it does.
+	// PublicTLS encrypts the public listener, if no proxy in front of it does.
 	PublicTLS tlsfiles.Certificate `envPrefix:"PUBLIC_TLS_"`
 
-	// CellsFile makes this the router in front of several installations: a JSON file says which laboratory's host is in
-	// which. Nothing else is served then.
+	// CellsFile turns the gateway into a router in front of several cells. It is a JSON file with the cell of each
+	// laboratory's host. Nothing else is served then.
 	CellsFile string `env:"CELLS_FILE"`
 
 	Admin     httpserver.Config
@@ -64,13 +65,14 @@ func Load(environ []string) (Config, error) {
 	return cfg, config.Load(Prefix, &cfg, environ)
 }
 
-// Validate refuses to start an internal listener that no one could use, and encryption without a certificate.
+// Validate returns an error for an internal listener that cannot be used, for encryption without a certificate, and for
+// a demo sign-in in production.
 func (c *Config) Validate() error {
 	problems := []error{
 		c.TLS.NeededBy("INTERNAL_TLS", c.InternalTLS), c.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS),
 	}
 	if c.DemoSignIn != "" && c.Telemetry.Production() {
-		problems = append(problems, errors.New("GATEWAY_DEMO_SIGN_IN lets anybody in: leave it empty in production"))
+		problems = append(problems, errors.New("GATEWAY_DEMO_SIGN_IN lets any visitor sign in: leave it empty in production"))
 	}
 	if c.CellsFile == "" {
 		auth := authn.Config{ServiceTokenSecret: c.ServiceTokenSecret}
@@ -79,7 +81,7 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// addresses maps the names of the areas to the configured addresses.
+// addresses returns the configured addresses by area name.
 func (c Config) addresses() map[string]string {
 	return map[string]string{
 		"search":        c.SearchAddr,
@@ -101,5 +103,5 @@ func (c *Config) process() service.Config {
 	}
 }
 
-// address returns where a listener listens.
+// address returns the address of a listener.
 func (c *Config) address(port int) string { return net.JoinHostPort(c.Admin.Host, strconv.Itoa(port)) }

@@ -7,9 +7,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/settingstest"
 )
 
-// TestThePrintedSettingsAreTheDocumentedOnes fails when a variable or a default changes: change README.md and the
-// golden file with it.
-func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
+// It fails when a variable or a default changes: change README.md and the golden file too.
+func TestPrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
 	cfg, err := app.Load([]string{"GATEWAY_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package areas owns which services stand behind the gateway: their paths, error bodies, deadlines, and what is beside
-// their contracts: the upload form and the API reference.
+// Package areas lists the services behind the gateway with their paths, error bodies and deadlines. It also implements
+// paths that are not in their contracts: the upload form, event streams and the API reference.
 package areas
 
 import (
@@ -19,7 +19,7 @@ import (
 // List returns the areas in the order of the interface document.
 func List() []*edge.Area { return areas }
 
-// areas in the order of the interface document.
+// areas are in the order of the interface document.
 var areas = []*edge.Area{
 	edge.UserSearch(),
 	{
@@ -106,13 +106,13 @@ var areas = []*edge.Area{
 		},
 	},
 	{
-		Name:           "notifications",
-		Title:          "Notifications",
-		Prefixes:       []string{"/api-v3/notifications"},
-		Shape:          httpserver.Envelope,
-		Deadline:       edge.DefaultDeadline,
+		Name:             "notifications",
+		Title:            "Notifications",
+		Prefixes:         []string{"/api-v3/notifications"},
+		Shape:            httpserver.Envelope,
+		Deadline:         edge.DefaultDeadline,
 		MaxResponseBytes: 32 << 20, // a year of one user's activities
-		Streams:        []edge.Stream{liveNotifications},
-		Register:       registerNotifications,
+		Streams:          []edge.Stream{liveNotifications},
+		Register:         registerNotifications,
 	},
 }

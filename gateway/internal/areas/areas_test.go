@@ -23,7 +23,7 @@ import (
 
 const secret = config.Secret("ssssssssssssssssssssssssssssssss")
 
-// backend stands for every service: it notes what reached it and answers with err or, through reply, a message.
+// backend stands for every service. It keeps the last call and returns err or, through reply, a message.
 type backend struct {
 	err   error
 	reply func(method string, args, reply any, opts []grpc.CallOption)

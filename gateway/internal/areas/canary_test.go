@@ -26,7 +26,7 @@ import (
 
 const canary = "ZQCANARY"
 
-// strange are requests that libraries complain about, with a canary where a patient's name could be.
+// strange returns requests that libraries log errors about, with a canary where a patient's name could be.
 func strange(token string) []string {
 	const form = "POST /api-v3/report/external-edit/agent/7 HTTP/1.1\r\nHost: h\r\nContent-Type: multipart/form-data; boundary=b\r\n"
 	body := func(head, content string) string {
@@ -67,8 +67,8 @@ func strange(token string) []string {
 	return all
 }
 
-// TestNothingThatACallerSentIsInTheLog sends them to both listeners, with all that libraries say in the log.
-func TestNothingThatACallerSentIsInTheLog(t *testing.T) {
+// It sends strange requests to both listeners, with all messages of libraries in the log.
+func TestLogContainsNothingThatACallerSent(t *testing.T) {
 	logs, err := os.Create(filepath.Join(t.TempDir(), "gateway.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ func TestNothingThatACallerSentIsInTheLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer() // offers nothing: what matters are the metadata on the way to it
+	server := grpc.NewServer() // without services: only the forwarded metadata matter
 	go func() { _ = server.Serve(services) }()
 	defer server.Stop()
 	connections := map[string]grpc.ClientConnInterface{}
@@ -119,13 +119,13 @@ func TestNothingThatACallerSentIsInTheLog(t *testing.T) {
 	}
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, canary) {
-			t.Errorf("in the log: %s", line)
+			t.Errorf("log contains the canary: %s", line)
 		}
 	}
 	t.Logf("%d lines of the log", strings.Count(string(text), "\n"))
 }
 
-// speak sends a request and waits for the first bytes of what comes back.
+// speak sends a request and waits for the first bytes of the response.
 func speak(t *testing.T, address, request string) {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
@@ -137,5 +137,5 @@ func speak(t *testing.T, address, request string) {
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = conn.Read(make([]byte, 4<<10)) // an answer, or the end
+	_, _ = conn.Read(make([]byte, 4<<10)) // a response, or the end
 }

@@ -13,11 +13,11 @@ import (
 const (
 	docsPath     = "/docs"
 	documentPath = "/openapi.json"
-	// docsPolicy makes the browser refuse what the page would fetch from another host.
+	// docsPolicy makes browsers refuse everything that the page would load from another host.
 	docsPolicy = "default-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 )
 
-// Docs is the API reference: a page and its document, both from the binary.
+// Docs returns the API reference: a page and its document, both embedded in the binary.
 func Docs() edge.Page { return edge.Page{Route: docsPath, Matches: isDocs, Handler: docsHandler()} }
 
 func isDocs(path string) bool {

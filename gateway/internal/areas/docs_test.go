@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/proto/openapi"
 )
 
-// document is the part of the API document that the gateway answers for.
+// document is the part of the API document that the tests read.
 type document struct {
 	OpenAPI string                                 `json:"openapi"`
 	Paths   map[string]map[string]documentedMethod `json:"paths"`
@@ -53,7 +53,7 @@ func readDocument(t *testing.T) document {
 	return d
 }
 
-func TestTheDocumentHasEveryRoute(t *testing.T) {
+func TestDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
 	shapes := map[string]bool{}
@@ -69,11 +69,11 @@ func TestTheDocumentHasEveryRoute(t *testing.T) {
 		}
 	}
 	if len(shapes) != len(routes) {
-		t.Errorf("%d operations are documented, there are %d routes", len(shapes), len(routes))
+		t.Errorf("documented operations = %d, routes = %d, want the same", len(shapes), len(routes))
 	}
 }
 
-// nameless is a path without the names of its parameters.
+// nameless returns a path without the names of its parameters.
 func nameless(path string) string {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
@@ -85,7 +85,7 @@ func nameless(path string) string {
 }
 
 // Every documented error of every operation has the body that the gateway writes for its area.
-func TestEveryDocumentedErrorHasItsAreasBody(t *testing.T) {
+func TestDocumentedErrorsHaveTheBodyOfTheirArea(t *testing.T) {
 	t.Parallel()
 	d := readDocument(t)
 	compared := 0
@@ -104,12 +104,12 @@ func TestEveryDocumentedErrorHasItsAreasBody(t *testing.T) {
 				d.compare(t, r, response, apperr.New(kind, "REASON", "a message"))
 			}
 			if _, ok := method.Responses["500"]; !ok {
-				t.Errorf("%s %s: no 500 is documented", r.Method, r.Path)
+				t.Errorf("%s %s: status 500 is not documented", r.Method, r.Path)
 			}
 		}
 	}
 	if compared < 300 {
-		t.Errorf("only %d errors were compared", compared)
+		t.Errorf("errors compared = %d, want at least 300", compared)
 	}
 }
 
@@ -120,7 +120,7 @@ func (d document) compare(t *testing.T, r edge.Route, response documentedRespons
 	}
 	schema := d.Components.Schemas[strings.TrimPrefix(response.Content["application/json"].Schema.Ref, "#/components/schemas/")]
 	if len(schema.Required) == 0 {
-		t.Errorf("%s %s: the error has no schema", r.Method, r.Path)
+		t.Errorf("%s %s: the documented error has no schema", r.Method, r.Path)
 		return
 	}
 	recorder := httptest.NewRecorder()
@@ -131,17 +131,17 @@ func (d document) compare(t *testing.T, r edge.Route, response documentedRespons
 	}
 	for _, name := range schema.Required {
 		if _, ok := body[name]; !ok {
-			t.Errorf("%s %s: %s is documented as required, the body is %s", r.Method, r.Path, name, recorder.Body)
+			t.Errorf("%s %s: body lacks %s, which is documented as required: %s", r.Method, r.Path, name, recorder.Body)
 		}
 	}
 	for name := range body {
 		if _, ok := schema.Properties[name]; !ok {
-			t.Errorf("%s %s: %s is not documented", r.Method, r.Path, name)
+			t.Errorf("%s %s: body has %s, which is not documented", r.Method, r.Path, name)
 		}
 	}
 }
 
-// shapeOf is the error body of the area with the longest prefix of path.
+// shapeOf returns the error body of the area with the longest matching prefix.
 func shapeOf(path string) httpserver.Shape {
 	shape, length := httpserver.Envelope, 0
 	for _, area := range areas.List() {
@@ -154,10 +154,10 @@ func shapeOf(path string) httpserver.Shape {
 	return shape
 }
 
-func TestTheDocumentIsServed(t *testing.T) {
+func TestDocumentIsServed(t *testing.T) {
 	t.Parallel()
 	code, body, _ := send(t, newEdge(t, nil).Public(), request{method: "GET", path: "/openapi.json"})
 	if code != 200 || !strings.Contains(body, `"openapi": "3.0.`) {
-		t.Errorf("%d, %.80s", code, body)
+		t.Errorf("response = %d, %.80s, want 200 with the document", code, body)
 	}
 }

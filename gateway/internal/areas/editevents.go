@@ -13,7 +13,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// editEvents tells browsers what happens to a report's editing session.
+// editEvents streams the events of a report's editing session.
 var editEvents = edge.Stream{
 	Route: edge.Route{
 		Method: http.MethodGet, Path: "/api-v3/report/external-edit/{lab_report_id}/events",

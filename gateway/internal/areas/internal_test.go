@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 )
 
-func TestTheInternalListenerTakesServicesOnly(t *testing.T) {
+func TestInternalListenerAcceptsServicesOnly(t *testing.T) {
 	t.Parallel()
 	good := serviceToken(t, "taskqueue", "gateway")
 	cases := []struct {
@@ -32,12 +32,12 @@ func TestTheInternalListenerTakesServicesOnly(t *testing.T) {
 		code, body, _ := send(t, newEdge(t, b).Internal(), request{"POST", "/api-v3/sample-rerun/7001/request/", `{"type":"auto"}`, c.header})
 		method, _, _ := b.seen()
 		if code != c.code || (method != "") != (c.code == 200) {
-			t.Errorf("%s: %d %s, reached %q", c.name, code, body, method)
+			t.Errorf("%s: response = %d %s, called %q, want %d", c.name, code, body, method, c.code)
 		}
 	}
 }
 
-func TestThePublicListenerRefusesServiceTokensWhateverTheirAudience(t *testing.T) {
+func TestPublicListenerRefusesServiceTokensOfAnyAudience(t *testing.T) {
 	t.Parallel()
 	for _, audience := range []string{"gateway", "rerun", "taskqueue"} {
 		for _, scheme := range []string{"Bearer ", "bearer  ", "Basic ", ""} {
@@ -45,25 +45,25 @@ func TestThePublicListenerRefusesServiceTokensWhateverTheirAudience(t *testing.T
 			token := scheme + strings.TrimPrefix(serviceToken(t, "rerun", audience), "Bearer ")
 			code, body, _ := send(t, newEdge(t, b).Public(), request{"POST", "/api-v3/sample-rerun/7001/request", `{"lab_id":13}`, map[string]string{"Authorization": token}})
 			if method, _, _ := b.seen(); code != 401 || method != "" || !strings.Contains(body, `"code":401`) {
-				t.Errorf("%s%s: %d %s, reached %q", scheme, audience, code, body, method)
+				t.Errorf("%s%s: response = %d %s, called %q, want 401 and no call", scheme, audience, code, body, method)
 			}
 		}
 	}
 }
 
-func TestTheInternalListenerCallsWithItsOwnTokenAndNamesTheCaller(t *testing.T) {
+func TestInternalListenerUsesItsOwnTokenThatNamesTheCaller(t *testing.T) {
 	t.Parallel()
 	b := &backend{}
 	header := map[string]string{"Authorization": serviceToken(t, "taskqueue", "gateway"), "X-Is-Internal-Request": "True", "Cookie": "sessionid=asha", "Grpc-Metadata-X": "y"}
 	send(t, newEdge(t, b).Internal(), request{"POST", "/api-v3/sample-rerun/7001/request", `{"type":"auto"}`, header})
 	_, md, _ := b.seen()
 	if len(md.Get("cookie")) != 0 || md.Get("x-is-internal-request")[0] != "True" || len(md.Get("x")) != 0 {
-		t.Fatalf("metadata %v", md)
+		t.Fatalf("metadata = %v, want the internal mark only", md)
 	}
 	token := strings.TrimPrefix(md.Get("authorization")[0], "Bearer ")
 	caller, err := authn.NewServiceTokens(secret, "rerun", clock.System{}).Verify(token, "rerun")
 	if err != nil || caller != "taskqueue" {
-		t.Fatalf("caller %q, error %v", caller, err)
+		t.Fatalf("caller = %q, error %v, want taskqueue", caller, err)
 	}
 }
 

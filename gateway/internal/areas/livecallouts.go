@@ -11,7 +11,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// liveCallouts tells the board on the wall what waits.
+// liveCallouts streams the state of the callout board.
 func liveCallouts(path string) edge.Stream {
 	return edge.Stream{
 		Route: edge.Route{Method: http.MethodGet, Path: path, RPC: "/lab.callout.v1.CalloutService/WatchCallouts"},

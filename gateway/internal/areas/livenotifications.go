@@ -11,7 +11,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// liveNotifications tells browsers what comes into the inbox of their login.
+// liveNotifications streams new notifications of the caller's login.
 var liveNotifications = edge.Stream{
 	Route: edge.Route{
 		Method: http.MethodGet, Path: "/api-v3/notifications/live",

@@ -34,7 +34,7 @@ func newEdgeTrusting(t *testing.T, b *backend, origins ...string) http.Handler {
 	return e.Public()
 }
 
-func TestOnlyTrustedOriginsMayReadAnswers(t *testing.T) {
+func TestOnlyTrustedOriginsMayReadResponses(t *testing.T) {
 	t.Parallel()
 	const path = "/api-v3/sample-rerun/7001"
 	preflight := func(origin string) map[string]string {
@@ -45,12 +45,12 @@ func TestOnlyTrustedOriginsMayReadAnswers(t *testing.T) {
 		request request
 		origins []string
 		code    int
-		origin  string // allowed
+		origin  string // the allowed origin
 	}{
 		{"preflight", request{method: "OPTIONS", path: path + "/request/", header: preflight(trusted)}, []string{trusted}, 204, trusted},
 		{"preflight of another origin", request{method: "OPTIONS", path: path + "/request", header: preflight(foreign)}, []string{trusted}, 405, ""},
 		{"preflight of no origin", request{method: "OPTIONS", path: path + "/request", header: preflight("null")}, []string{trusted}, 405, ""},
-		{"preflight, no one trusted", request{method: "OPTIONS", path: path + "/request", header: preflight(trusted)}, nil, 405, ""},
+		{"preflight, no trusted origin", request{method: "OPTIONS", path: path + "/request", header: preflight(trusted)}, nil, 405, ""},
 		{"preflight of an unknown path", request{method: "OPTIONS", path: "/nothing", header: preflight(trusted)}, []string{trusted}, 404, trusted},
 		{"preflight of an internal path", request{method: "OPTIONS", path: "/report/1/critical/evaluate", header: preflight(trusted)}, []string{trusted}, 404, ""},
 		{"a read", request{method: "GET", path: path, header: map[string]string{"Origin": trusted, "Cookie": "sessionid=a"}}, []string{trusted}, 200, trusted},
@@ -63,21 +63,21 @@ func TestOnlyTrustedOriginsMayReadAnswers(t *testing.T) {
 	for _, c := range cases {
 		code, body, header := send(t, newEdgeTrusting(t, &backend{}, c.origins...), c.request)
 		if code != c.code || header.Get("Access-Control-Allow-Origin") != c.origin {
-			t.Errorf("%s: %d %q %s", c.name, code, header.Get("Access-Control-Allow-Origin"), body)
+			t.Errorf("%s: response = %d with origin %q, want %d with %q: %s", c.name, code, header.Get("Access-Control-Allow-Origin"), c.code, c.origin, body)
 		}
 		if credentials := header.Get("Access-Control-Allow-Credentials"); (credentials == "true") != (c.origin != "") {
-			t.Errorf("%s: credentials %q", c.name, credentials)
+			t.Errorf("%s: Access-Control-Allow-Credentials = %q, want it with an origin only", c.name, credentials)
 		}
 		if code == 204 && (header.Get("Access-Control-Allow-Methods") != "POST" || !strings.Contains(header.Get("Access-Control-Allow-Headers"), "Content-Type")) {
-			t.Errorf("%s: %v", c.name, header)
+			t.Errorf("%s: headers = %v, want POST and Content-Type allowed", c.name, header)
 		}
 		if header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%s: %v", c.name, header)
+			t.Errorf("%s: headers = %v, want no-store and nosniff", c.name, header)
 		}
 	}
 }
 
-func TestWhatNoMessageCanCarryIsTheCallersFault(t *testing.T) {
+func TestTextThatNoMessageCanCarryIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]request{
 		"a parameter":           {method: "POST", path: "/queue?idempotency_key=%ff%fe", body: "[]"},
@@ -91,7 +91,7 @@ func TestWhatNoMessageCanCarryIsTheCallersFault(t *testing.T) {
 		r.path = strings.TrimSpace(r.path)
 		code, body, _ := send(t, newEdge(t, b).Public(), r)
 		if method, _, _ := b.seen(); code != 400 || method != "" {
-			t.Errorf("%s: %d %s, reached %q", name, code, body, method)
+			t.Errorf("%s: response = %d %s, called %q, want 400 and no call", name, code, body, method)
 		}
 	}
 }

@@ -18,13 +18,13 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// updatePreferences is the one path whose documented body is form data. JSON is taken too.
+// updatePreferences is the only path whose documented body is form data. JSON is accepted too.
 var updatePreferences = edge.Route{
 	Method: http.MethodPost, Path: "/api-v3/notifications/notification-type/user-preferences",
 	RPC: "/lab.notifications.v1.NotificationsService/UpdatePreferences",
 }
 
-// registerNotifications adds the contract's paths, and in place of two of them the form and the script.
+// registerNotifications adds the contract's paths, and replaces two of them by the form and the script.
 func registerNotifications(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 	client := notificationsv1.NewNotificationsServiceClient(c)
 	if err := notificationsv1.RegisterNotificationsServiceHandlerClient(ctx, mux.ServeMux, client); err != nil {
@@ -61,7 +61,7 @@ func preferencesOf(r *http.Request) (*notificationsv1.UpdatePreferencesRequest, 
 		if err := (labjson.Codec{}).NewDecoder(r.Body).Decode(in); err != nil && !errors.Is(err, io.EOF) {
 			return nil, invalid(edge.BodyError(err))
 		}
-		return in, nil // no body at all is for the service to refuse, which names what is missing
+		return in, nil // the service refuses an empty body and names the missing fields
 	}
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func urlencoded(r *http.Request) (map[string]string, error) {
 	return fields, nil
 }
 
-// multipartFields reads the parts in memory: the listener has limited the body to what JSON may have.
+// multipartFields reads the parts into memory; the listener has limited the body to the size of JSON bodies.
 func multipartFields(r *http.Request) (map[string]string, error) {
 	form, err := r.MultipartReader()
 	if err != nil {
@@ -114,7 +114,7 @@ func multipartFields(r *http.Request) (map[string]string, error) {
 	}
 }
 
-// badForm keeps a body that is too large, or a caller who went away, what it is.
+// badForm returns the error for an unreadable form. A body that is too large keeps its error.
 func badForm(err error) error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {

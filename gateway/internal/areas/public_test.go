@@ -16,14 +16,14 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 )
 
-func TestBadInputIsAnsweredInTheShapeOfItsArea(t *testing.T) {
+func TestBadInputIsReportedInTheAreasErrorBody(t *testing.T) {
 	t.Parallel()
 	public := newEdge(t, &backend{}).Public()
 	big := `{"lab_id":12,"x":"` + strings.Repeat("a", 1<<20) + `"}`
 	cases := []struct {
 		name, method, path, body string
 		code                     int
-		want                     []string // parts of the answer
+		want                     []string // substrings of the response
 	}{
 		{"malformed JSON", "POST", "/api-v3/sample-rerun/7001/auto", `{"device_data":[`, 400, []string{`"code":400`, `"message":"the body`, `"details"`}},
 		{"trailing data", "POST", "/api-v3/sample-rerun/7001/auto", `{} {}`, 400, []string{`"code":400`}},
@@ -46,30 +46,30 @@ func TestBadInputIsAnsweredInTheShapeOfItsArea(t *testing.T) {
 			t.Parallel()
 			code, body, header := send(t, public, request{method: c.method, path: c.path, body: c.body})
 			if code != c.code || header.Get("Content-Type") != "application/json" {
-				t.Errorf("%d %s %s", code, header.Get("Content-Type"), body)
+				t.Errorf("response = %d %s %s, want %d as JSON", code, header.Get("Content-Type"), body, c.code)
 			}
 			for _, part := range append(c.want, "") {
 				if !strings.Contains(body, part) {
-					t.Errorf("%q missing in %s", part, body)
+					t.Errorf("body lacks %q: %s", part, body)
 				}
 			}
 			for _, leak := range []string{"strconv", "proto:", "unmarshal", "runtime", "goroutine", "invalid syntax"} {
 				if strings.Contains(body, leak) {
-					t.Errorf("Go text %q in %s", leak, body)
+					t.Errorf("body contains the Go text %q: %s", leak, body)
 				}
 			}
 		})
 	}
 }
 
-func TestABodyOfUnknownLengthIsCutOffAtTheLimit(t *testing.T) {
+func TestBodyOfUnknownLengthIsLimited(t *testing.T) {
 	t.Parallel()
 	b := &backend{}
 	public := newEdge(t, b).Public()
 	r := request{method: "POST", path: "/api-v3/sample-rerun/7001/auto", body: strings.Repeat(" ", 1<<20+1)}
 	code, body, _ := sendChunked(t, public, r)
 	if method, _, _ := b.seen(); code != 413 || method != "" {
-		t.Fatalf("%d %s, reached %q", code, body, method)
+		t.Fatalf("response = %d %s, called %q, want 413 and no call", code, body, method)
 	}
 }
 
@@ -91,15 +91,15 @@ func TestErrorsOfServicesAndTransport(t *testing.T) {
 	for _, c := range cases {
 		code, body, header := send(t, newEdge(t, &backend{err: c.err}).Public(), request{method: "GET", path: "/api-v3/sample-rerun/7001"})
 		if code != c.code || !strings.Contains(body, c.want) || strings.Contains(body, "Rahul") || strings.Contains(body, "127.0.0.1") {
-			t.Errorf("%v: %d %s", c.err, code, body)
+			t.Errorf("%v: response = %d %s, want %d with %q", c.err, code, body, c.code, c.want)
 		}
 		if header.Get("X-Request-Id") == "" {
-			t.Errorf("%v: no request id", c.err)
+			t.Errorf("%v: response has no X-Request-Id", c.err)
 		}
 	}
 }
 
-func TestHeadersFromOutsideChangeNothing(t *testing.T) {
+func TestDangerousHeadersAreStripped(t *testing.T) {
 	t.Parallel()
 	b := &backend{}
 	public := newEdge(t, b).Public()
@@ -108,43 +108,43 @@ func TestHeadersFromOutsideChangeNothing(t *testing.T) {
 		"Grpc-Timeout": "1n", "X-Http-Method-Override": "GET", "Cookie": "sessionid=asha", "Idempotency-Key": "k1", "X-Forwarded-For": "6.6.6.6",
 	}})
 	if code != 200 {
-		t.Fatalf("%d %s", code, body)
+		t.Fatalf("response = %d %s, want 200", code, body)
 	}
 	method, md, _ := b.seen()
 	if method != "/lab.rerun.v1.RerunService/RequestRerun" {
-		t.Fatalf("reached %s", method)
+		t.Fatalf("called %s, want RequestRerun", method)
 	}
 	for key := range md {
 		switch key {
 		case "cookie", "idempotency-key", "x-request-id", "x-forwarded-for", "x-forwarded-host":
 		default:
-			t.Errorf("%s passed inwards", key)
+			t.Errorf("header %s was forwarded, want it stripped", key)
 		}
 	}
 	if md.Get("cookie")[0] != "sessionid=asha" || md.Get("idempotency-key")[0] != "k1" {
-		t.Errorf("metadata %v", md)
+		t.Errorf("metadata = %v, want the cookie and the idempotency key", md)
 	}
 }
 
-func TestAForeignPageCannotWriteWithTheBrowsersCookie(t *testing.T) {
+func TestCrossOriginWriteWithACookieIsRefused(t *testing.T) {
 	t.Parallel()
 	foreign := map[string]string{"Cookie": "sessionid=asha", "Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
 	post := request{method: "POST", path: "/queue", body: "[]", header: foreign}
 	public := newEdge(t, &backend{}).Public()
 	if code, body, _ := send(t, public, post); code != 403 || !strings.Contains(body, `"code":403`) {
-		t.Errorf("write with a cookie: %d %s", code, body)
+		t.Errorf("write with a cookie: response = %d %s, want 403", code, body)
 	}
 	foreign["Authorization"] = "Bearer token"
 	if code, body, _ := send(t, public, post); code != 200 {
-		t.Errorf("write with a bearer token: %d %s", code, body)
+		t.Errorf("write with a bearer token: response = %d %s, want 200", code, body)
 	}
 	delete(foreign, "Authorization")
 	if code, body, _ := send(t, public, request{method: "GET", path: "/api-v3/sample-rerun/7001", header: foreign}); code != 200 {
-		t.Errorf("read: %d %s", code, body)
+		t.Errorf("read with a cookie: response = %d %s, want 200", code, body)
 	}
 }
 
-func TestBodiesArriveAsSentAndAnswersAsDocumented(t *testing.T) {
+func TestBodiesArriveUnchangedAndResponsesAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	b := &backend{reply: func(_ string, _, reply any, _ []grpc.CallOption) {
 		if r, ok := reply.(*rerunv1.ListRerunsResponse); ok {
@@ -154,18 +154,18 @@ func TestBodiesArriveAsSentAndAnswersAsDocumented(t *testing.T) {
 	public := newEdge(t, b).Public()
 	_, body, _ := send(t, public, request{method: "GET", path: "/api-v3/sample-rerun/7001"})
 	if !strings.HasPrefix(body, `{"reruns":[{"_id":"a1","lab_id":12,"sample_id":"","value":"4.2"`) || !strings.Contains(body, `"original_value":null`) {
-		t.Errorf("answer %s", body)
+		t.Errorf("body = %s, want the documented one", body)
 	}
 	const data = `{"url":"http://x/","args":{"b":1.50,"a":12345678901234567890}}`
 	send(t, public, request{method: "POST", path: "/queue/", body: `[{"task":4,"task_type":2,"data":` + data + `}]`})
 	_, _, args := b.seen()
 	enqueue, ok := args.(*taskqueuev1.EnqueueRequest)
 	if !ok || len(enqueue.GetTasks()) != 1 || string(enqueue.GetTasks()[0].GetData().GetJson()) != data {
-		t.Errorf("request %v", args)
+		t.Errorf("request = %v, want the data unchanged", args)
 	}
 }
 
-func TestAServiceChoosesTheStatusOfANormalBody(t *testing.T) {
+func TestServiceMaySetTheStatusOfANormalBody(t *testing.T) {
 	t.Parallel()
 	b := &backend{reply: func(_ string, _, reply any, opts []grpc.CallOption) {
 		if r, ok := reply.(*billsplitv1.SplitBillResponse); ok {
@@ -179,45 +179,45 @@ func TestAServiceChoosesTheStatusOfANormalBody(t *testing.T) {
 	}}
 	code, body, header := send(t, newEdge(t, b).Public(), request{method: "POST", path: "/api-v3/finance/bill/split/9001", body: "{}"})
 	if code != 400 || body != `{"status":"failed","failed_validation":[],"message":"Bill split validation failed","warnings":[]}` {
-		t.Errorf("%d %s", code, body)
+		t.Errorf("response = %d %s, want 400 with the service's body", code, body)
 	}
 	for key := range header {
 		if strings.Contains(key, "Secret") || strings.HasPrefix(key, "Grpc-") {
-			t.Errorf("header %s got out", key)
+			t.Errorf("response has the service's header %s, want it dropped", key)
 		}
 	}
 }
 
-func TestTheReferencePageNeedsNoSessionAndNoOtherHost(t *testing.T) {
+func TestReferencePageNeedsNoSessionAndNoOtherHost(t *testing.T) {
 	t.Parallel()
 	public := newEdge(t, nil).Public()
 	code, page, header := send(t, public, request{method: "GET", path: "/docs/"})
 	if code != 200 || !strings.Contains(page, "/openapi.json") || strings.Contains(page, `="https://`) {
-		t.Errorf("%d %s", code, page)
+		t.Errorf("page: response = %d %s, want 200 without external URLs", code, page)
 	}
 	if policy := header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'self'") {
-		t.Errorf("policy %q", policy)
+		t.Errorf("Content-Security-Policy = %q, want default-src 'self'", policy)
 	}
 	if code, script, _ := send(t, public, request{method: "GET", path: "/docs/swagger-ui-bundle.js"}); code != 200 || len(script) < 100_000 {
-		t.Errorf("script: %d, %d bytes", code, len(script))
+		t.Errorf("script: status = %d, %d bytes, want 200 and at least 100,000", code, len(script))
 	}
 	code, document, header := send(t, public, request{method: "GET", path: "/openapi.json"})
 	if code != 200 || header.Get("Content-Type") != "application/json" || !strings.Contains(document, `"/api-v3/sample-rerun/{lab_report_id}/auto"`) {
-		t.Errorf("%d %.200s", code, document)
+		t.Errorf("document: response = %d %.200s, want 200 as JSON", code, document)
 	}
 }
 
-func TestAJSONBodyOfThePreferencesThatIsNotInOrderIsTheCallersFault(t *testing.T) {
+func TestInvalidPreferencesAreTheCallersFault(t *testing.T) {
 	t.Parallel()
 	b := &backend{err: apperr.InvalidField("labUserId", "labUserId must be a positive integer")}
 	for body, want := range map[string]string{
 		`[null, null]`: "must be an object", `{"labUserId":`: `"code":400`, ``: "labUserId must be a positive integer",
 	} {
-		code, answer, _ := send(t, newEdge(t, b).Public(), request{method: "POST",
+		code, response, _ := send(t, newEdge(t, b).Public(), request{method: "POST",
 			path: "/api-v3/notifications/notification-type/user-preferences", body: body,
 			header: map[string]string{"Content-Type": "application/json"}})
-		if code != 400 || !strings.Contains(answer, want) {
-			t.Errorf("%q: %d %s", body, code, answer)
+		if code != 400 || !strings.Contains(response, want) {
+			t.Errorf("%q: response = %d %s, want 400 with %q", body, code, response, want)
 		}
 	}
 }

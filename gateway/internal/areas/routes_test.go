@@ -52,7 +52,7 @@ func example(path string) string {
 	})
 }
 
-func TestEveryPathReachesItsRPCInBothSlashForms(t *testing.T) {
+func TestEveryPathCallsItsRPCWithAndWithoutASlash(t *testing.T) {
 	t.Parallel()
 	for _, route := range edge.Routes(areas.List()) {
 		for _, slash := range []string{"", "/"} {
@@ -67,16 +67,16 @@ func TestEveryPathReachesItsRPCInBothSlashForms(t *testing.T) {
 			if slices.Contains([]string{"/queue", "/schedule", "/retryTask", "/mapping"}, route.Path) {
 				body = "[]"
 			}
-			code, answer, _ := send(t, listener, request{route.Method, example(route.Path) + slash, body, header})
+			code, response, _ := send(t, listener, request{route.Method, example(route.Path) + slash, body, header})
 			if method, _, _ := b.seen(); method != route.RPC {
-				t.Errorf("%s %s%s reached %q (answer %d %s), want %s: in its contract a literal path is declared after one with a parameter "+
-					"in its place, as the last one that matches wins", route.Method, route.Path, slash, method, code, answer, route.RPC)
+				t.Errorf("%s %s%s called %q (response %d %s), want %s: the contract must declare a literal path after one with a parameter "+
+					"in the same position, because the last match wins", route.Method, route.Path, slash, method, code, response, route.RPC)
 			}
 		}
 	}
 }
 
-func TestAreasThatAreNotDeployedAnswer501InTheirOwnShape(t *testing.T) {
+func TestAreasThatAreNotDeployedRespond501InTheirErrorBody(t *testing.T) {
 	t.Parallel()
 	public := newEdge(t, nil).Public()
 	for path, want := range map[string]string{
@@ -86,7 +86,7 @@ func TestAreasThatAreNotDeployedAnswer501InTheirOwnShape(t *testing.T) {
 	} {
 		code, body, _ := send(t, public, request{method: "POST", path: path, body: "{}"})
 		if code != 501 || body != want {
-			t.Errorf("%s: %d %s", path, code, body)
+			t.Errorf("%s: response = %d %s, want 501 %s", path, code, body, want)
 		}
 	}
 }

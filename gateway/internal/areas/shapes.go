@@ -6,9 +6,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// The error bodies of the areas that document one of their own.
+// The error bodies of the areas that document their own.
 
-// taskQueueShape is the body of area D: code, message and the elements at fault.
+// taskQueueShape is the body of area D: code, message and the wrong elements.
 func taskQueueShape(status int, e *apperr.Error) any {
 	return struct {
 		Code    int          `json:"code"`
@@ -17,7 +17,7 @@ func taskQueueShape(status int, e *apperr.Error) any {
 	}{status, e.Message, fieldErrors(e)}
 }
 
-// cellCounterShape is the body of area E: message, and on 400 the elements at fault.
+// cellCounterShape is the body of area E: message, and with status 400 the wrong elements.
 func cellCounterShape(status int, e *apperr.Error) any {
 	body := struct {
 		Message string        `json:"message"`

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-func TestEachAreaWritesItsDocumentedBody(t *testing.T) {
+func TestEachAreaWritesItsDocumentedErrorBody(t *testing.T) {
 	t.Parallel()
 	wrong := apperr.InvalidFields(apperr.Field{Index: 2, Name: "key", Message: "key is already used"})
 	conflict := apperr.New(apperr.Conflict, "SESSION_ACTIVE", "a session is active").WithDetails("session 123 by Dr. Smith")
@@ -30,10 +30,10 @@ func TestEachAreaWritesItsDocumentedBody(t *testing.T) {
 	for _, c := range cases {
 		recorder := httptest.NewRecorder()
 		if status := httpserver.WriteError(recorder, c.shape, c.err); status != c.code || recorder.Code != c.code {
-			t.Errorf("%s: status %d", c.name, recorder.Code)
+			t.Errorf("%s: status = %d, want %d", c.name, recorder.Code, c.code)
 		}
 		if diff := cmp.Diff(c.body+"\n", recorder.Body.String()); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
+			t.Errorf("%s: body (-want +got):\n%s", c.name, diff)
 		}
 	}
 }

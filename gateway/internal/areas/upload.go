@@ -24,9 +24,9 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-const uploadBufferBytes = 256 << 10 // of the body
+const uploadBufferBytes = 256 << 10 // for reading the body
 
-// uploadFiles is the one path that is not an RPC binding: a multipart form feeds a stream.
+// uploadFiles is the only path that is not an RPC binding: a multipart form is sent as a stream.
 var uploadFiles = edge.Upload{
 	Route: edge.Route{
 		Method: http.MethodPost, Path: "/api-v3/report/external-edit/agent/{edit_id}",
@@ -35,7 +35,8 @@ var uploadFiles = edge.Upload{
 	MaxBytes: 151 << 20, Deadline: 2 * time.Minute,
 }
 
-// registerExternalEdit adds the contract's paths and the form, which is streamed: one chunk is in memory at a time.
+// registerExternalEdit adds the contract's paths and the form. The form is streamed, with one chunk in memory at a
+// time.
 func registerExternalEdit(ctx context.Context, mux *edge.Mux, c grpc.ClientConnInterface) error {
 	client := externaleditv1.NewExternalEditServiceClient(c)
 	if err := externaleditv1.RegisterExternalEditServiceHandlerClient(ctx, mux.ServeMux, client); err != nil {
@@ -65,24 +66,24 @@ func upload(
 	if err == nil {
 		err = sendForm(stream, r, body)
 	}
-	// io.EOF: the form ended, or the service answered early; both are told by its answer.
-	if err != io.EOF && err != errNoForm { //nolint:errorlint // a form that was cut short wraps io.EOF
+	// io.EOF means that the form ended or that the service responded early; its response tells which.
+	if err != io.EOF && err != errNoForm { //nolint:errorlint // a truncated form wraps io.EOF
 		return nil, invalid(edge.BodyError(err))
 	}
 	if err := body.drain(); err != nil {
 		return nil, invalid(edge.BodyError(err))
 	}
-	answer, refused := stream.CloseAndRecv()
+	response, refused := stream.CloseAndRecv()
 	if err == errNoForm && status.Code(refused) == codes.InvalidArgument { //nolint:errorlint // as above
 		return nil, invalid(errNoForm)
 	}
-	return answer, refused
+	return response, refused
 }
 
-// errNoForm is for callers who may upload: who they are counts first.
+// errNoForm is returned only to callers who may upload; authorization errors take precedence.
 var errNoForm = apperr.New(apperr.Invalid, "NOT_MULTIPART", "send a multipart form with word_file and pdf_file")
 
-// countedBody knows how much of the body was read.
+// countedBody counts the bytes that were read.
 type countedBody struct {
 	io.ReadCloser
 	read int64
@@ -96,9 +97,9 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// drain takes the rest of the body, up to the limit of bodies. A form may end before its body does, and the time for
-// the answer begins with the end of the body. Clients that send everything before they look at the answer would see a
-// broken connection instead of a refusal.
+// drain reads the rest of the body, up to its maximum size. A form may end before its body does, and the deadline
+// starts at the end of the body. Without it, clients that send the whole body before they read the response would see a
+// broken connection instead of an error.
 func (b *countedBody) drain() error {
 	_, err := io.CopyN(io.Discard, b.ReadCloser, uploadFiles.MaxBytes-b.read)
 	if errors.Is(err, io.EOF) {
@@ -109,15 +110,15 @@ func (b *countedBody) drain() error {
 
 type uploadStream = grpc.ClientStreamingClient[externaleditv1.UploadFilesRequest, externaleditv1.UploadFilesResponse]
 
-// buffered reads the body in large steps: the form's reader would take four kilobytes from the network at a time.
+// buffered reads the body in large steps; the form's reader would read 4 KiB at a time.
 type buffered struct {
 	*bufio.Reader
 	io.Closer
 }
 
-// sendForm passes the parts on until the form ends or the service answers, which both is io.EOF.
+// sendForm sends the parts until the form ends or the service responds; both return io.EOF.
 func sendForm(stream uploadStream, r *http.Request, body io.ReadCloser) error {
-	request := *r // the body's limit and its errors stay with the request
+	request := *r // the request keeps the body's limit and errors
 	request.Body = buffered{bufio.NewReaderSize(body, uploadBufferBytes), body}
 	form, err := request.MultipartReader()
 	if err != nil {
@@ -134,7 +135,7 @@ func sendForm(stream uploadStream, r *http.Request, body io.ReadCloser) error {
 	}
 }
 
-// chunkField is the field of UploadFilesRequest that carries bytes.
+// chunkField is the field of UploadFilesRequest with the bytes.
 const chunkField = 3
 
 func sendFile(stream uploadStream, part *multipart.Part) error {
@@ -153,7 +154,7 @@ func sendFile(stream uploadStream, part *multipart.Part) error {
 				return err
 			}
 		}
-		if err == io.EOF { //nolint:errorlint // the part's end; a form that was cut short wraps it
+		if err == io.EOF { //nolint:errorlint // the part's end; a truncated form wraps it
 			return nil
 		}
 		if err != nil {
@@ -162,7 +163,8 @@ func sendFile(stream uploadStream, part *multipart.Part) error {
 	}
 }
 
-// fileName is the name as it was sent: Part.FileName would hide a path from the service, which refuses it.
+// fileName returns the file name as sent. Part.FileName would remove a path from it, which the service must see to
+// refuse it.
 func fileName(part *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -171,7 +173,7 @@ func fileName(part *multipart.Part) string {
 	return params["filename"]
 }
 
-// text is what a message can carry of a header.
+// text replaces invalid UTF-8, which a message cannot carry.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func invalid(e *apperr.Error) error { return rpcerr.ToStatus(e).Err() }

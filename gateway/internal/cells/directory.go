@@ -1,5 +1,5 @@
-// Package cells sends each laboratory's requests to the installation of the platform that has its data: a cell. A
-// laboratory is known by the name of the host that its people and programs ask.
+// Package cells routes each laboratory's requests to the cell, an installation of the platform, that has its data. A
+// laboratory is identified by the host name of the request.
 package cells
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Directory says which laboratory is in which cell.
+// Directory maps laboratories to cells.
 type Directory struct {
 	cells        map[string]*url.URL
 	laboratories map[string]laboratory // by host
@@ -21,10 +21,10 @@ type Directory struct {
 
 type laboratory struct {
 	Cell   string `json:"cell"`
-	Moving bool   `json:"moving"` // to another cell: no one is let in meanwhile
+	Moving bool   `json:"moving"` // to another cell; requests are refused meanwhile
 }
 
-// Read reads a directory:
+// Read parses a directory:
 // {"cells": {name: address of its gateway}, "laboratories": {host: {"cell": name, "moving": bool}}}.
 func Read(file string) (*Directory, error) {
 	text, err := os.ReadFile(file)
@@ -64,7 +64,7 @@ func Read(file string) (*Directory, error) {
 	return d, nil
 }
 
-// plain is a host as the directory has it: without a port and a dot at its end, in small letters.
+// plain returns a host in the form of the directory: in lower case, without a port and a trailing dot.
 func plain(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -17,14 +17,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
-// RefreshEvery is how soon a change of the directory is seen.
+// RefreshEvery is the interval at which the directory is read again.
 const RefreshEvery = 2 * time.Second
 
 const (
-	dialTimeout   = 3 * time.Second
-	answerTimeout = 90 * time.Second // after the request's last byte; the cells' own deadlines are below
-	perCell       = 256              // connections that are kept open
-	moveWait      = 30 * time.Second // when to ask again while a laboratory moves
+	dialTimeout     = 3 * time.Second
+	responseTimeout = 90 * time.Second // after the request's last byte; above the cells' own deadlines
+	perCell         = 256              // idle connections per cell
+	moveWait        = 30 * time.Second // Retry-After while a laboratory moves
 )
 
 // Router is the HTTP handler in front of the cells.
@@ -38,7 +38,7 @@ type Router struct {
 
 var _ http.Handler = (*Router)(nil)
 
-// destination is where a request goes.
+// destination is the cell of a request.
 type destination struct {
 	cell    string
 	gateway *url.URL
@@ -46,28 +46,28 @@ type destination struct {
 
 type destinationKey struct{}
 
-// New reads the directory in file, and sends requests where it says.
+// New reads the directory in file and returns a router. It registers the router's metrics.
 func New(file string, log *slog.Logger, registry prometheus.Registerer) (*Router, error) {
 	r := &Router{
 		file: file,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "gateway_cell_requests_total", Help: "Requests sent on to a cell, by the class of its answer; none: it did not answer.",
+			Name: "gateway_cell_requests_total", Help: "Requests forwarded to a cell, by the class of its response; none if it did not respond.",
 		}, []string{"cell", "code_class"}),
 		stale: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "gateway_directory_stale", Help: "1 while the directory of cells cannot be read: its last good state counts.",
+			Name: "gateway_directory_stale", Help: "1 while the cell directory cannot be read and its last known state is used.",
 		}),
 	}
 	registry.MustRegister(r.requests, r.stale)
 	transport := &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
-		ResponseHeaderTimeout: answerTimeout, MaxIdleConnsPerHost: perCell, IdleConnTimeout: time.Minute,
-		DisableCompression: true, // bodies pass as they are
+		ResponseHeaderTimeout: responseTimeout, MaxIdleConnsPerHost: perCell, IdleConnTimeout: time.Minute,
+		DisableCompression: true, // bodies are forwarded unchanged
 	}
 	r.proxy = &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(to(p.In.Context()).gateway)
-			p.Out.Host = p.In.Host // a cell compares it with the page's own origin
+			p.Out.Host = p.In.Host // a cell compares it with the page's origin
 		},
 		ModifyResponse: func(response *http.Response) error {
 			class := strconv.Itoa(response.StatusCode/100) + "xx"
@@ -81,7 +81,7 @@ func New(file string, log *slog.Logger, registry prometheus.Registerer) (*Router
 
 func to(ctx context.Context) destination { return ctx.Value(destinationKey{}).(destination) }
 
-// Refresh reads the directory again. What cannot be read changes nothing.
+// Refresh reads the directory again. After an error the previous directory stays in use.
 func (r *Router) Refresh(context.Context) error {
 	directory, err := Read(r.file)
 	if err != nil {
@@ -107,10 +107,10 @@ func (r *Router) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 			WithRetryAfter(moveWait))
 		return
 	}
-	httpserver.Paced(w, q) // the cell knows how large and how slow a body may be
+	httpserver.Paced(w, q) // the cell limits size and rate of the body
 	httpserver.SetWriteTimeout(w, 0)
-	where := destination{laboratory.Cell, directory.cells[laboratory.Cell]}
-	r.proxy.ServeHTTP(httpserver.PacedResponse(w), q.WithContext(context.WithValue(q.Context(), destinationKey{}, where)))
+	target := destination{laboratory.Cell, directory.cells[laboratory.Cell]}
+	r.proxy.ServeHTTP(httpserver.PacedResponse(w), q.WithContext(context.WithValue(q.Context(), destinationKey{}, target)))
 }
 
 func (r *Router) unanswered(w http.ResponseWriter, q *http.Request, _ error) {

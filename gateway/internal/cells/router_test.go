@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/gateway/internal/cells"
 )
 
-// cell answers with its name, what was asked and by which host.
+// cell starts a server that responds with its name, the request and its host.
 func cell(t *testing.T, name string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,7 +36,7 @@ func cell(t *testing.T, name string) string {
 	return server.URL
 }
 
-// directory writes a file of two cells.
+// directory writes a directory of two cells.
 func directory(t *testing.T, file, a, b, laboratories string) {
 	t.Helper()
 	text := fmt.Sprintf(`{"cells": {"a": %q, "b": %q}, "laboratories": {%s}}`, a, b, laboratories)
@@ -50,7 +50,7 @@ const (
 	careInB   = `"care.lab.example": {"cell": "b"}`
 )
 
-func ask(t *testing.T, address, host, path, body string) string {
+func send(t *testing.T, address, host, path, body string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+path, strings.NewReader(body))
 	if err != nil {
@@ -62,15 +62,15 @@ func ask(t *testing.T, address, host, path, body string) string {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
+	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%d %s%s", response.StatusCode, response.Header.Get("Retry-After"), answer)
+	return fmt.Sprintf("%d %s%s", response.StatusCode, response.Header.Get("Retry-After"), content)
 }
 
-// TestALaboratoryIsAskedWhereItIs: each laboratory in its cell, then one moves, and no one else notices.
-func TestALaboratoryIsAskedWhereItIs(t *testing.T) {
+// Each laboratory's requests reach its cell. Then one laboratory moves, without effect on the others.
+func TestRequestsReachTheLaboratorysCell(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "cells.json")
 	a, b := cell(t, "a"), cell(t, "b")
@@ -84,37 +84,37 @@ func TestALaboratoryIsAskedWhereItIs(t *testing.T) {
 	defer server.Close()
 	want := func(what, host, path, want string) {
 		t.Helper()
-		if got := ask(t, server.URL, host, path, "body"); !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %s, want %s", what, got, want)
+		if got := send(t, server.URL, host, path, "body"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: response = %s, want %s", what, got, want)
 		}
 	}
-	want("one", "apollo.lab.example", "/api/v1/users/5?a=%2F", "200 a: POST /api/v1/users/5?a=%2F of apollo.lab.example: body")
-	want("another", "care.lab.example", "/queue/", "200 b: POST /queue/ of care.lab.example: body")
-	want("as people write it", "Apollo.LAB.example.:443", "/", "200 a: POST / of Apollo.LAB.example.:443")
-	want("a stranger", "other.lab.example", "/", `404 {"code":404,"message":"No laboratory is known by this address.`)
+	want("first laboratory", "apollo.lab.example", "/api/v1/users/5?a=%2F", "200 a: POST /api/v1/users/5?a=%2F of apollo.lab.example: body")
+	want("second laboratory", "care.lab.example", "/queue/", "200 b: POST /queue/ of care.lab.example: body")
+	want("other notation of the host", "Apollo.LAB.example.:443", "/", "200 a: POST / of Apollo.LAB.example.:443")
+	want("unknown host", "other.lab.example", "/", `404 {"code":404,"message":"No laboratory is known by this address.`)
 
 	directory(t, file, a, b, `"apollo.lab.example": {"cell": "a", "moving": true},`+careInB)
 	if err := router.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want("who moves", "apollo.lab.example", "/", `503 30{"code":503,"message":"This laboratory is moving`)
-	want("who stays", "care.lab.example", "/", "200 b")
+	want("moving laboratory", "apollo.lab.example", "/", `503 30{"code":503,"message":"This laboratory is moving`)
+	want("other laboratory", "care.lab.example", "/", "200 b")
 
 	if err := os.WriteFile(file, []byte(`{"cells": {}, "laboratories": {"apollo.lab.example": {"cell": "b"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := router.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), `there is no cell "b"`) {
-		t.Errorf("a directory without the cell: %v", err)
+		t.Errorf("Refresh without the cell: error = %v, want the cell named", err)
 	}
-	want("the last good state", "care.lab.example", "/", "200 b")
+	want("last known directory", "care.lab.example", "/", "200 b")
 
 	directory(t, file, a, b, `"apollo.lab.example": {"cell": "b"},`+careInB)
 	if err := router.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want("who moved", "apollo.lab.example", "/", "200 b: POST / of apollo.lab.example")
+	want("moved laboratory", "apollo.lab.example", "/", "200 b: POST / of apollo.lab.example")
 	const sent = `
-		# HELP gateway_cell_requests_total Requests sent on to a cell, by the class of its answer; none: it did not answer.
+		# HELP gateway_cell_requests_total Requests forwarded to a cell, by the class of its response; none if it did not respond.
 		# TYPE gateway_cell_requests_total counter
 		gateway_cell_requests_total{cell="a",code_class="2xx"} 2
 		gateway_cell_requests_total{cell="b",code_class="2xx"} 4
@@ -124,7 +124,7 @@ func TestALaboratoryIsAskedWhereItIs(t *testing.T) {
 	}
 }
 
-func TestEventsPassWhenTheyCome(t *testing.T) {
+func TestEventsAreForwardedAtOnce(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "cells.json")
 	directory(t, file, cell(t, "a"), cell(t, "b"), apolloInA)
@@ -145,28 +145,28 @@ func TestEventsPassWhenTheyCome(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if line, err := bufio.NewReader(response.Body).ReadString('\n'); err != nil || line != "data: first\n" {
-		t.Errorf("%q %v", line, err)
+		t.Errorf("line = %q, error %v, want the first event", line, err)
 	}
 }
 
-func TestACellThatIsAwayIs503(t *testing.T) {
+func TestUnavailableCellIs503(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "cells.json")
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	directory(t, file, gone.URL, cell(t, "b"), apolloInA)
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	directory(t, file, closed.URL, cell(t, "b"), apolloInA)
 	router, err := cells.New(file, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(router)
 	defer server.Close()
-	if got := ask(t, server.URL, "apollo.lab.example", "/", ""); !strings.HasPrefix(got, `503 1{"code":503,"message":"The laboratory's system`) {
-		t.Error(got)
+	if got := send(t, server.URL, "apollo.lab.example", "/", ""); !strings.HasPrefix(got, `503 1{"code":503,"message":"The laboratory's system`) {
+		t.Errorf("response = %s, want 503 with Retry-After", got)
 	}
 }
 
-func TestADirectoryThatCannotBeMeant(t *testing.T) {
+func TestInvalidDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
 		"no JSON":            {`cells`, "invalid character"},
@@ -184,7 +184,7 @@ func TestADirectoryThatCannotBeMeant(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := cells.Read(file); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v, want %s", err, test.want)
+				t.Errorf("Read: error = %v, want %s", err, test.want)
 			}
 		})
 	}

@@ -1,9 +1,10 @@
-// What all pages of the public listener share: how they ask, and the line at the top that says who looks and leads to the
-// other pages.
+// Functions that all pages of the public listener share: requests to the REST API, times in the laboratory's zone, and the
+// page header with the navigation and the current user.
 const pages = [["/search/", "Patients"], ["/callout/", "Callouts"], ["/notifications/", "Notifications"],
   ["/cell-counter/", "Cell counter"], ["/external-edit/", "Documents"], ["/bill/", "Bills"]];
 
-// element makes one. All texts of the laboratory are set as text, never as markup.
+// element creates a DOM element with a class ("" for none) and children. Data of the laboratory is always passed as a string,
+// which the browser inserts as text and never as markup.
 export function element(name, className, ...content) {
   const e = document.createElement(name);
   if (className) e.className = className;
@@ -11,19 +12,22 @@ export function element(name, className, ...content) {
   return e;
 }
 
-// visitor is who looks, {demo, anonymous, name, role, id}; demo is true where a visitor may choose a person.
-let looked;
-const visitor = () => looked ??= fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
+// currentUser fetches the user of the session once per page: {demo, anonymous, name, role, id}. demo is true in a
+// demonstration, where a visitor may choose the user. It is {} when the request fails.
+let userRequest;
+const currentUser = () => userRequest ??= fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
 
-// enter leaves for a demo's first page, which comes back here once someone was chosen. It never returns.
-function enter() {
+// toUserChoice navigates to the home page of the demonstration. That page redirects back to this one after the visitor chose a
+// user. The returned promise never settles, so that the caller does not continue on a page that is being left.
+function toUserChoice() {
   location.replace(`/?to=${encodeURIComponent(location.pathname + location.search)}`);
   return new Promise(() => {});
 }
 
-// ask sends a GET, or a POST when there is a body, and returns the answer. The error is a sentence for people, with the
-// answer's status; 0 when there was none.
-export async function ask(path, body, options = {}) {
+// request sends a GET request, or a POST request with a JSON body if body is not undefined, and returns the parsed JSON response.
+// For any other status than 2xx it throws an Error whose message can be shown to the user, with the properties status (0 if the
+// server cannot be reached) and response (the parsed JSON). An AbortError of the caller's signal is passed on.
+export async function request(path, body, options = {}) {
   if (body !== undefined) {
     options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), ...options };
   }
@@ -34,19 +38,19 @@ export async function ask(path, body, options = {}) {
     if (problem.name === "AbortError") throw problem;
     throw Object.assign(new Error("The server cannot be reached. Try again when the network is back."), { status: 0 });
   }
-  const answer = await response.json().catch(() => ({}));
-  if (response.ok) return answer;
-  if (response.status === 401 && location.pathname !== "/" && (await visitor()).demo) return enter();
-  const text = response.status === 401 ? "No one is logged in. Log in to the platform in this browser."
-    : answer.message || `The server answered ${response.status}. Try again.`;
-  throw Object.assign(new Error(text), { status: response.status, answer });
+  const result = await response.json().catch(() => ({}));
+  if (response.ok) return result;
+  if (response.status === 401 && location.pathname !== "/" && (await currentUser()).demo) return toUserChoice();
+  const text = response.status === 401 ? "You are not logged in. Log in to the platform in this browser."
+    : result.message || `The request failed with status ${response.status}. Try again.`;
+  throw Object.assign(new Error(text), { status: response.status, response: result });
 }
 
-// Times are those of the laboratory once a page was told its zone, else of the browser, and have 24 hours.
+// All times are shown in the 24-hour format and in the time zone that inZone has set, by default the browser's.
 let timeZone;
 export const inZone = (name) => { timeZone = name || undefined; };
 
-// clock is the time of a day, moment a time with its day, and minute the hour and minute as a field of a form has them.
+// clock formats the time of day with seconds, moment the date and time, and minute "HH:MM" as <input type="time"> expects it.
 export const clock = (date) => date.toLocaleTimeString(undefined, { timeStyle: "medium", hour12: false, timeZone });
 export const moment = (when) => new Date(when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hour12: false, timeZone });
 export const minute = (date) => date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", timeZone });
@@ -57,7 +61,8 @@ function link(href, text) {
   return a;
 }
 
-// header completes the page's header, and returns who looks.
+// header adds the navigation and the current user to the page, and returns that user. In a demonstration it redirects a visitor
+// who has not chosen a user to the home page.
 export async function header() {
   const nav = element("nav", "pages", ...pages.map(([path, name]) => {
     const a = link(path, name);
@@ -66,13 +71,13 @@ export async function header() {
   }));
   nav.setAttribute("aria-label", "Pages");
   document.querySelector("header").before(nav);
-  const person = await visitor();
-  if (person.anonymous && location.pathname !== "/") return enter();
+  const person = await currentUser();
+  if (person.anonymous && location.pathname !== "/") return toUserChoice();
   if (person.demo) {
     nav.prepend(link("/", "Home"));
     const here = encodeURIComponent(location.pathname + location.search);
     nav.append(element("span", "person", person.name ? `${person.name}, ${person.role} · ` : "",
-      link(`/?to=${here}`, person.name ? "be someone else" : "Sign in")));
+      link(`/?to=${here}`, person.name ? "switch user" : "Sign in")));
   }
   return person;
 }

@@ -28,7 +28,7 @@ func (p page) cutOff(bill int) {
 	if err := stack.Stop("gateway"); err != nil {
 		p.T.Fatal(err)
 	}
-	p.Await("the board says that it is cut off", `document.getElementById("state").textContent.startsWith("Cut off")`)
+	p.Await("the board says that it is cut off", `document.getElementById("state").textContent.startsWith("Connection lost")`)
 	p.Screenshot("callout-cut-off.png")
 	restart(p.T, "gateway")
 	if got := evaluateBill(p.T, bill); got.status != 200 {
@@ -126,7 +126,7 @@ func (p page) allAtOnce(waits, late, unclear, wrong int) {
 	p.Await("what cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]') !== null`, unclear+2))
 	p.Pictures("callout-all")
 	p.Eval(line + `.querySelector("button").click()`)
-	p.Await("the dialog about it", `document.getElementById("dialog").open && document.getElementById("dialog-title").textContent.includes("is wrong")`)
+	p.Await("the dialog about it", `document.getElementById("dialog").open && document.getElementById("dialog-title").textContent.includes("now corrected")`)
 	p.Fill("person", "input", "Dr Rao")
 	p.Eval(`document.getElementById("complete").click()`)
 	p.Await("the call about it", line+`?.textContent.includes("call recorded at") === true`)

@@ -207,7 +207,7 @@ func TestCellCounterPageKeepsACount(t *testing.T) {
 	p.Await("a question", `document.getElementById("ask").open`)
 	p.Screenshot("cell-counter-asks.png")
 	p.Do(chromedp.Click(chromedp.CSS("#yes")))
-	p.says("Started again")
+	p.says("New count started")
 	p.Do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
 	p.says("Enter a test")
 }

@@ -137,7 +137,7 @@ func TestBillPageInABrowser(t *testing.T) {
 	p.Await("what it would mean", `!document.getElementById("do").disabled && document.querySelector("#amounts tr.total-row").textContent.includes("152.60")`)
 	p.Pictures("bill-calculated")
 	p.Eval(`document.getElementById("do").click()`)
-	p.Await("a new bill", fmt.Sprintf(`document.querySelectorAll("#family article").length === %s + 1 && document.getElementById("state").textContent.includes("was made")`, open))
+	p.Await("a new bill", fmt.Sprintf(`document.querySelectorAll("#family article").length === %s + 1 && document.getElementById("state").textContent.includes("was created")`, open))
 	p.Pictures("bill-split")
 	p.Eval(`window.confirm = () => true`)
 	p.Eval(`[...document.querySelectorAll("#family button")].filter((b) => b.textContent === "Undo this split").at(-1).click()`)

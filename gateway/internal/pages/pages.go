@@ -1,5 +1,6 @@
-// Package pages owns the pages for people: static files, embedded, that use the documented REST paths with the user's
-// session and nothing else. A page is a folder here and a line in List; all share what is below /assets.
+// Package pages contains the web pages of the gateway as embedded static files. The pages call only the documented REST API,
+// with the session of the user. Each page is a folder of this package and an entry in List. All pages share the files below
+// /assets.
 package pages
 
 import (
@@ -28,7 +29,7 @@ func List() []edge.Page {
 	}
 }
 
-// folder returns an embedded folder; that it exists is known when the program is built.
+// folder returns an embedded folder. It panics if the folder does not exist, which the embed directive excludes.
 func folder(name string) fs.FS {
 	sub, err := fs.Sub(files, name)
 	if err != nil {

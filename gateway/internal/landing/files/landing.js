@@ -1,17 +1,17 @@
 // What each page would show the person who is signed in, as a number.
-import { ask, header } from "/assets/lab.js";
+import { request, header } from "/assets/lab.js";
 
 const everyMs = 10000;
 const rateMs = 60000; // the time over which a rate is counted
 
 const figures = {
-  found: () => ask("/api/v1/users/search", { query: "rahul", size: 1 }).then((a) => `${a.total} called Rahul, found in ${a.took_ms} ms`),
-  waiting: () => ask("/operation/critical-callout/open").then((a) => `${a.open.length}${a.limit_reached ? " or more" : ""} waiting`),
-  unread: () => ask("/api-v3/notifications/all").then((a) => `${a.unread_count} unread`),
-  cells: () => ask("/api-v3/cell-counter-mappings/cells").then((a) => `${a.cells.length} kinds of cells`),
-  editing: () => ask("/api-v3/report/external-edit/7001").then((a) => `${a.author_name} edits report 7001`)
+  found: () => request("/api/v1/users/search", { query: "rahul", size: 1 }).then((a) => `${a.total} called Rahul, found in ${a.took_ms} ms`),
+  waiting: () => request("/operation/critical-callout/open").then((a) => `${a.open.length}${a.limit_reached ? " or more" : ""} waiting`),
+  unread: () => request("/api-v3/notifications/all").then((a) => `${a.unread_count} unread`),
+  cells: () => request("/api-v3/cell-counter-mappings/cells").then((a) => `${a.cells.length} kinds of cells`),
+  editing: () => request("/api-v3/report/external-edit/7001").then((a) => `${a.author_name} edits report 7001`)
     .catch((problem) => (problem.status === 404 ? "report 7001 is free" : "")),
-  bills: () => ask("/api-v3/finance/bill/split/9011/family").then((a) => `bill 9011: ${a.bills.length === 1 ? "not split" : a.bills.length + " bills"}`),
+  bills: () => request("/api-v3/finance/bill/split/9011/family").then((a) => `bill 9011: ${a.bills.length === 1 ? "not split" : a.bills.length + " bills"}`),
 };
 
 async function refresh() {
@@ -24,7 +24,7 @@ const counted = []; // {at, numbers}, the oldest first
 
 // count shows how much each service has done, and from the second look on how much of it in a minute.
 async function count() {
-  const numbers = await ask("/sign-in/counters").catch(() => ({}));
+  const numbers = await request("/sign-in/counters").catch(() => ({}));
   counted.push({ at: Date.now(), numbers });
   while (counted.length > 2 && counted[1].at < Date.now() - rateMs) counted.shift();
   const first = counted[0];

@@ -1,5 +1,6 @@
-// A bill with all that was split from it; what a split would mean is asked for while tests are chosen.
-import { ask, element, header } from "../assets/lab.js";
+// Page of one bill and all bills that were split from it. While the user chooses tests for another split, the page shows the
+// amounts that the server calculates for it.
+import { request, element, header } from "../assets/lab.js";
 
 const base = "/api-v3/finance/bill/split/";
 const amountNames = { billTotalAmount: "Total", billConcession: "Concession", billAdditionalAmount: "Additional", vat: "VAT", TDSAmount: "TDS",
@@ -7,10 +8,10 @@ const amountNames = { billTotalAmount: "Total", billConcession: "Concession", bi
 
 const $ = (id) => document.getElementById(id);
 const money = new Intl.NumberFormat("en-IN", { style: "currency", currency: "INR" });
-let asked = 0; // the bill of the page
+let shownBill = 0; // id of the bill that the user entered
 let bills = [];
-let chosen = new Set(); // tests of the bill that would be split
-let calculation = 0; // the newest; answers of others come too late
+let chosen = new Set(); // ids of the tests that go to the new bill
+let calculation = 0; // number of the latest calculation; responses to earlier ones are ignored
 
 function say(text, bad) {
   $("state").textContent = text;
@@ -38,14 +39,14 @@ function testLine(test, choosable) {
   return element("li", "", element("label", "", box, nameOf(test), amount));
 }
 
-// inOrder puts the tests of a profile behind it.
+// inOrder returns the tests with the tests of a profile directly after the profile.
 function inOrder(tests) {
   const own = tests.filter((test) => !test.profile_id);
   return own.flatMap((test) => [test, ...tests.filter((child) => child.profile_id === test.id)]);
 }
 
 function card(bill) {
-  const choosable = bill.id === asked;
+  const choosable = bill.id === shownBill;
   const article = element("article", choosable ? "chosen" : "", element("h2", "", `Bill ${bill.labBillId}`),
     element("p", "dim", `${bill.orderNumber} · ${bill.source}${bill.merged_at ? " · undone" : ""}`));
   article.dataset.bill = bill.id;
@@ -70,18 +71,18 @@ function show() {
   $("split").hidden = false;
   $("sums").hidden = true;
   $("do").disabled = true;
-  problem(...(chosen.size ? [] : ["Choose the tests that go to a new bill. A profile takes its tests with it."]));
+  problem(...(chosen.size ? [] : ["Choose the tests that go to a new bill. Choosing a profile includes all its tests."]));
 }
 
 async function load() {
-  bills = (await ask(`${base}${asked}/family`)).bills;
+  bills = (await request(`${base}${shownBill}/family`)).bills;
   chosen = new Set();
   show();
 }
 
 async function choose(number) {
-  const answer = await ask(`${base}${number}/family`);
-  [asked, bills, chosen] = [number, answer.bills, new Set()];
+  const response = await request(`${base}${number}/family`);
+  [shownBill, bills, chosen] = [number, response.bills, new Set()];
   $("bill").value = number;
   history.replaceState(null, "", `?bill=${number}`);
   say(bills.length === 1 ? "This bill has not been split." : `${bills.length} bills of one order.`);
@@ -90,53 +91,54 @@ async function choose(number) {
 
 const order = (extra) => ({ test_ids: [...chosen], new_source: $("source").value, ...extra });
 
-// calculate asks what the split would mean.
+// calculate lets the server check the split and shows the resulting amounts or the problems. Nothing is changed.
 async function calculate() {
   const own = ++calculation;
   $("do").disabled = true;
   if (chosen.size === 0) return show();
   try {
-    const answer = await ask(base + asked, order({ is_calculate: true }));
+    const response = await request(base + shownBill, order({ is_calculate: true }));
     if (own !== calculation) return;
-    problem(...[...answer.failed_validation, ...answer.warnings].map((one) => one.label || one.message));
-    $("do").disabled = answer.failed_validation.length > 0 || answer.warnings.length > 0;
-    $("sums").hidden = !answer.bill;
-    if (answer.bill) sums(answer.bill, answer.split_bill);
+    problem(...[...response.failed_validation, ...response.warnings].map((one) => one.label || one.message));
+    $("do").disabled = response.failed_validation.length > 0 || response.warnings.length > 0;
+    $("sums").hidden = !response.bill;
+    if (response.bill) sums(response.bill, response.split_bill);
   } catch (wrong) {
     if (own === calculation) problem(wrong.message);
   }
 }
 
 function sums(stays, goes) {
-  const now = bills.find((bill) => bill.id === asked).amounts;
+  const now = bills.find((bill) => bill.id === shownBill).amounts;
   const rows = Object.entries(amountNames).filter(([field]) => now[field] || stays[field] || goes[field] || field === "billTotalAmount");
   $("amounts").replaceChildren(...rows.map(([field, name]) => element("tr", field === "billTotalAmount" ? "total-row" : "", element("td", "", name),
     ...[now, stays, goes].map((amounts) => element("td", "number", money.format(amounts[field]))))));
 }
 
-// once names the attempt: pressing again after a lost answer splits nothing twice.
-const once = () => ({ headers: { "Content-Type": "application/json", "Idempotency-Key": crypto.getRandomValues(new Uint32Array(4)).join("-") } });
-let attempt = null; // {order, options} of the split that is under way or whose answer was lost
+// idempotencyOptions returns request options with a new idempotency key. A repeated request with the same key does not split
+// the bill twice.
+const idempotencyOptions = () => ({ headers: { "Content-Type": "application/json", "Idempotency-Key": crypto.getRandomValues(new Uint32Array(4)).join("-") } });
+let attempt = null; // {order, options} of a split whose response has not arrived; repeated with the same key
 
 async function split() {
   $("do").disabled = true;
   const wanted = JSON.stringify(order());
-  if (attempt?.order !== wanted) attempt = { order: wanted, options: once() };
+  if (attempt?.order !== wanted) attempt = { order: wanted, options: idempotencyOptions() };
   try {
-    const answer = await ask(base + asked, order(), attempt.options);
+    const response = await request(base + shownBill, order(), attempt.options);
     attempt = null;
     await load();
-    say(`Bill ${answer.data.new_bill.labBillId} was made: ${money.format(answer.data.new_bill.total_amount)}.`);
+    say(`Bill ${response.data.new_bill.labBillId} was created: ${money.format(response.data.new_bill.total_amount)}.`);
   } catch (wrong) {
-    problem(...(wrong.answer?.failed_validation?.length ? wrong.answer.failed_validation.map((one) => one.label || one.message) : [wrong.message]));
+    problem(...(wrong.response?.failed_validation?.length ? wrong.response.failed_validation.map((one) => one.label || one.message) : [wrong.message]));
     $("do").disabled = false;
   }
 }
 
 async function merge(bill) {
-  if (!confirm(`Put the tests of bill ${bill.labBillId} back? It is cancelled and stays empty.`)) return;
-  await ask(`${base}${bill.id}/merge`, {});
-  if (bill.id === asked) asked = bill.parent_bill_id;
+  if (!confirm(`Put the tests of bill ${bill.labBillId} back? The bill is cancelled and stays empty.`)) return;
+  await request(`${base}${bill.id}/merge`, {});
+  if (bill.id === shownBill) shownBill = bill.parent_bill_id;
   await load();
   say(`The split that made bill ${bill.labBillId} is undone.`);
 }

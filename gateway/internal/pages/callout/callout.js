@@ -1,20 +1,20 @@
-// The board follows a stream of what waits and shows how long each result waits. All texts of the laboratory are set as
-// text, never as markup.
-import { ask, clock, element, header, inZone, minute, moment } from "../assets/lab.js";
+// Board of the critical results that still need a callout, updated by an event stream, with the waiting time of each result. A
+// dialog records callouts and attempts. Data of the laboratory is always inserted as text, never as markup.
+import { request, clock, element, header, inZone, minute, moment } from "../assets/lab.js";
 
-const againMs = 5000; // between two attempts to connect
-const silentMs = 40000; // the stream says something every 15 seconds: after such a silence it is dead
-const soonMs = 10 * 60 * 1000; // before the deadline
+const reconnectMs = 5000; // between two connection attempts
+const silentMs = 40000; // the connection counts as lost after this time without an event; the server sends one every 15 s
+const soonMs = 10 * 60 * 1000; // "due soon" begins this long before the deadline
 
 const $ = (id) => document.getElementById(id);
-let items = [];
-let unclear = [];
-let corrected = [];
-let clockSkew = 0; // the service's clock less this one's
-let chosen = null; // what the dialog is about
+let items = []; // results that need a callout
+let unclear = []; // values that the platform cannot evaluate
+let corrected = []; // results that were called and then corrected
+let clockSkew = 0; // clock of the server minus clock of this device, in milliseconds
+let chosen = null; // the result that the dialog shows
 let saving = false;
-let quietSince = null; // since when nothing waits
-let known = null; // the reports of the last list, and their critical parameters; null before the first
+let quietSince = null; // time since when no result needs a callout, or null
+let known = null; // keys of the reports and critical parameters of the previous list, to detect new ones; null before the first
 
 const now = () => Date.now() + clockSkew;
 
@@ -23,15 +23,16 @@ function age(item) {
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-// A result is late once it was escalated or its deadline has passed, and soon late in the last minutes before.
+// urgency returns "late" for a result that was escalated or whose deadline has passed, "soon" in the last minutes before the
+// deadline, and otherwise "calm".
 function urgency(item) {
   if (item.escalations > 0) return "late";
-  if (!item.due_at) return "calm"; // its deadline is not set yet
+  if (!item.due_at) return "calm"; // the server has not set a deadline yet
   const left = Date.parse(item.due_at) - now();
   return left <= 0 ? "late" : left <= soonMs ? "soon" : "calm";
 }
 
-const pressing = ["late", "soon", "calm"]; // what is overdue stands first, among equals what is due first
+const urgencyOrder = ["late", "soon", "calm"]; // results of equal urgency keep the server's order, by deadline
 const urgencyText = { late: "overdue", soon: "due soon", calm: "in time" };
 
 function valueText(p) {
@@ -72,7 +73,7 @@ function show() {
   for (const [name, list] of [...departments].sort((a, b) => a[0].localeCompare(b[0]))) {
     board.append(element("h2", "", `${name} (${list.length})`));
     const cards = element("ul", "cards");
-    for (const item of list.sort((a, b) => pressing.indexOf(urgency(a)) - pressing.indexOf(urgency(b)))) {
+    for (const item of list.sort((a, b) => urgencyOrder.indexOf(urgency(a)) - urgencyOrder.indexOf(urgency(b)))) {
       const line = element("li");
       line.append(card(item));
       cards.append(line);
@@ -81,8 +82,8 @@ function show() {
   }
   if (departments.size === 0) board.append(element("p", "empty", "No critical result waits for a call."));
   $("since").textContent = items.length === 0 && quietSince
-    ? `Nothing waits since ${moment(quietSince)}.`
-    : only && items.length > 0 ? `Of all departments ${items.length} wait.` : "";
+    ? `No result has needed a callout since ${moment(quietSince)}.`
+    : only && items.length > 0 ? `All departments: ${items.length} waiting.` : "";
   showUnclear(only);
   showCorrected(only);
   if (focused) focusCard(focused);
@@ -90,7 +91,8 @@ function show() {
 
 const departmentOf = (one) => one.department_name || "Other";
 
-// filterOptions offers the departments that have something, and the chosen one, and returns the choice.
+// filterOptions fills the department filter with the departments that have entries, plus the chosen one. It returns the chosen
+// department, "" for all.
 function filterOptions() {
   const only = $("department").value;
   const names = [...new Set([...items, ...unclear, ...corrected].map(departmentOf).concat(only || []))].sort();
@@ -105,7 +107,7 @@ function filterOptions() {
 function showUnclear(only) {
   const list = unclear.filter((u) => !only || departmentOf(u) === only);
   $("unclear").hidden = list.length === 0;
-  $("unclear-title").textContent = `Cannot be judged (${list.length})`;
+  $("unclear-title").textContent = `Cannot be evaluated (${list.length})`;
   $("unclear-list").replaceChildren(...list.map((u) => {
     const line = element("li");
     line.dataset.unclear = u.lab_report_id;
@@ -126,8 +128,8 @@ function showCorrected(only) {
     const call = c.called_at ? `call recorded at ${moment(c.called_at)}` : "no call recorded";
     line.append(element("strong", "", `Was called: ${c.called_parameters.map(valueText).join(", ")}`),
       ` — ${c.test_name}, ${c.patient_name} (${c.lab_patient_id}), bill ${c.lab_bill_id}`,
-      element("div", c.called_at ? "soft" : "off", `Told again at ${told}, ${call}.`));
-    const record = element("button", "", "Record a call about it");
+      element("div", c.called_at ? "soft" : "off", `Correction sent ${told}, ${call}.`));
+    const record = element("button", "", "Record a call about the correction");
     record.type = "button";
     record.dataset.report = c.lab_report_id;
     record.addEventListener("click", () => open({ ...c, critical_parameters: c.called_parameters, wrong: true }));
@@ -136,8 +138,8 @@ function showCorrected(only) {
   }));
 }
 
-// take shows a list, wherever it came from.
-function take(list) {
+// showList shows a work list that came from the event stream or from a request.
+function showList(list) {
   clockSkew = Date.parse(list.now) - Date.now();
   inZone(list.time_zone);
   items = list.open;
@@ -153,7 +155,7 @@ function take(list) {
   show();
 }
 
-// A browser lets a page make sounds once its user has asked for it.
+// Browsers allow sound only after the user has interacted with the page. The checkbox "sound" therefore creates the context.
 let audio = null;
 
 function beep() {
@@ -178,16 +180,16 @@ function say(text, bad) {
 }
 
 let stream = null;
-let triedAt = 0; // when the last attempt to connect began, by this clock
-let heardAt = 0; // when the stream last said something
-let limited = false;
+let triedAt = 0; // start of the last connection attempt, by the clock of this device
+let heardAt = 0; // time of the last event, by the clock of this device
+let limited = false; // whether the server has more results than it sent
 
 function connect() {
   stream?.close();
   triedAt = Date.now();
   stream = new EventSource("/operation/critical-callout/live");
   stream.addEventListener("worklist", (event) => {
-    take(JSON.parse(event.data));
+    showList(JSON.parse(event.data));
     heard();
   });
   stream.addEventListener("summary", (event) => {
@@ -199,7 +201,7 @@ function connect() {
   stream.addEventListener("alive", heard);
   stream.addEventListener("error", () => {
     if (stream.readyState === EventSource.CLOSED) refused();
-    else cutOff(); // the browser connects again by itself
+    else cutOff(); // the browser reconnects automatically
   });
 }
 
@@ -211,26 +213,26 @@ function heard() {
 
 function cutOff(why) {
   document.body.classList.add("cut-off");
-  const shown = heardAt ? `What is shown is of ${clock(new Date(heardAt))}; new results do not appear. ` : "";
-  say(`Cut off: ${why ?? "the connection is lost."} ${shown}Trying again.`, true);
+  const shown = heardAt ? `The list is from ${clock(new Date(heardAt))}. New results do not appear. ` : "";
+  say(`Connection lost. ${why ? `${why} ` : ""}${shown}Reconnecting.`, true);
 }
 
-// refused asks why the stream was refused: an EventSource does not tell. Where streams are blocked, the list that is asked
-// for is the board.
+// refused requests the list after the server or a proxy has refused the event stream, because an EventSource does not report
+// the reason. If only streams are blocked, the board shows this list and polls it. If the session has ended, it is cleared.
 async function refused() {
   try {
-    take(await ask("/operation/critical-callout/open"));
+    showList(await request("/operation/critical-callout/open"));
     heardAt = Date.now();
     document.body.classList.remove("cut-off");
-    say(`Live updates are blocked. The list is of ${clock(new Date())} and is asked for every few seconds.`, true);
+    say(`Live updates are blocked. The list is from ${clock(new Date())} and is reloaded every few seconds.`, true);
   } catch (problem) {
     if (problem.status === 401 || problem.status === 403) forget(problem);
     else cutOff(problem.message);
   }
-  setTimeout(connect, againMs);
+  setTimeout(connect, reconnectMs);
 }
 
-// forget takes everything of patients off the screen: there is no session any more.
+// forget removes all patient data from the page because the session has ended or lacks permission.
 function forget(problem) {
   items = unclear = corrected = [];
   known = quietSince = null;
@@ -244,8 +246,8 @@ function forget(problem) {
   say(problem.status === 401 ? "Log in to see the critical results of your laboratory." : problem.message, true);
 }
 
-// A connection may die without a word, as when a cable is pulled.
-function listen() {
+// checkConnection reconnects if no event has arrived for silentMs. A browser does not notice for minutes that a cable was pulled.
+function checkConnection() {
   const silent = Date.now() - Math.max(heardAt, triedAt) > silentMs;
   if (silent && stream.readyState !== EventSource.CLOSED) {
     connect();
@@ -253,7 +255,8 @@ function listen() {
   }
 }
 
-// showValues shows what the dialog is about: a result that waits, or a called one that turned out wrong.
+// showValues sets the result of the dialog and lists its critical values. The result either needs a callout, or was called and
+// then corrected (wrong is true).
 function showValues(item) {
   chosen = item;
   $("dialog-values").replaceChildren(...item.critical_parameters.map((p) =>
@@ -263,30 +266,31 @@ function showValues(item) {
 async function open(item) {
   if ($("dialog").open || saving) return;
   showValues(item);
-  $("dialog-title").textContent = item.wrong ? `${item.test_name}: was called and is wrong` : item.test_name;
+  $("dialog-title").textContent = item.wrong ? `${item.test_name}: was called, now corrected` : item.test_name;
   $("dialog-patient").textContent = `${item.patient_name} (${item.lab_patient_id}), bill ${item.lab_bill_id}`;
-  $("attempt").hidden = Boolean(item.wrong); // nothing waits: there is no attempt to save
+  $("attempt").hidden = Boolean(item.wrong); // a corrected result needs no callout, so there is no attempt to save
   $("problem").textContent = "";
   $("form").reset();
   $("person").value = item.referral_name;
   $("told-at").value = $("told-at").defaultValue = minute(new Date(now()));
-  delete $("form").dataset.asked;
+  delete $("form").dataset.warned;
   $("history").replaceChildren(element("li", "soft", "Loading…"));
   $("dialog").showModal();
   $("person").focus();
   let lines;
   try {
-    const { logs } = await ask(`/report/bulk/critical-notification/logs?report_ids=${item.lab_report_id}`);
+    const { logs } = await request(`/report/bulk/critical-notification/logs?report_ids=${item.lab_report_id}`);
     lines = logs.map((l) => element("li", "", [moment(l.activityDate), l.labUserName, l.activityText,
       l.meta.recipients].filter(Boolean).join(" · ")));
     if (lines.length === 0) lines = [element("li", "soft", "Nothing yet.")];
   } catch (problem) {
     lines = [element("li", "soft", problem.message)];
   }
-  if (chosen.lab_report_id === item.lab_report_id) $("history").replaceChildren(...lines); // else another card was opened meanwhile
+  if (chosen.lab_report_id === item.lab_report_id) $("history").replaceChildren(...lines); // otherwise the user has opened another card meanwhile
 }
 
-// toldAt is the time of the call when someone changed it: the last time that the clock showed it. Undefined is now.
+// toldAt returns the time of the call as an ISO string if the user changed the field, otherwise undefined, which means now. The
+// field has no date: the result is the latest past moment with that time of day.
 function toldAt() {
   const text = $("told-at").value;
   if (!text || text === $("told-at").defaultValue) return undefined;
@@ -299,12 +303,13 @@ const ofDay = (text) => text.split(":").reduce((hours, minutes) => Number(hours)
 
 const spoken = () => ["call", "in_person"].includes($("method").value);
 
-// complaint is what keeps a callout from being completed, or undefined.
+// complaint returns [id of the field, message] for the first problem that prevents completing the callout, or undefined. It
+// warns about a missing read-back only once.
 function complaint() {
   if (!$("person").value.trim()) return ["person", "Say who was told."];
-  if (spoken() && !chosen.wrong && !$("readback").checked && !$("form").dataset.asked) {
-    $("form").dataset.asked = "yes";
-    return ["readback", "The values were not read back, so this stays an attempt and the result waits on. Press again to save it so."];
+  if (spoken() && !chosen.wrong && !$("readback").checked && !$("form").dataset.warned) {
+    $("form").dataset.warned = "yes";
+    return ["readback", "The values were not read back, so this is saved only as an attempt and the result stays open. Press again to save it as an attempt."];
   }
   return undefined;
 }
@@ -327,35 +332,36 @@ async function save(isDraft) {
   else body.told_values = item.critical_parameters.map((p) => (
     { lab_report_id: item.lab_report_id, report_format_id: p.report_format_id, raw_value: p.raw_value }));
   busy(true);
-  let answer;
+  let response;
   try {
-    answer = await ask(`/report/${item.bill_id}/critical/callout`, body);
+    response = await request(`/report/${item.bill_id}/critical/callout`, body);
   } catch (failed) {
     await failedToSave(failed);
   }
   busy(false);
-  if (!answer) return;
-  const done = answer.status === "CALLOUT_DONE";
+  if (!response) return;
+  const done = response.status === "CALLOUT_DONE";
   if (done && !item.wrong) items = items.filter((i) => i.lab_report_id !== item.lab_report_id);
   $("dialog").close();
   show();
-  say(done ? "The callout is recorded." : "The attempt is saved; the result still waits.");
+  say(done ? "The callout is recorded." : "The attempt is saved. The result still needs a callout.");
 }
 
-// failedToSave says why. When the result changed meanwhile, the dialog shows it as it is now: no one was told of that.
+// failedToSave shows the error. After a conflict (409) it reloads the list and shows the current values of the result, because
+// the call was about the old ones.
 async function failedToSave(failed) {
   if (failed.status === 409 && !chosen.wrong) {
     try {
-      take(await ask("/operation/critical-callout/open"));
-    } catch { /* the stream brings the list */ }
-    const present = items.find((i) => i.lab_report_id === chosen.lab_report_id);
-    if (present) showValues(present);
+      showList(await request("/operation/critical-callout/open"));
+    } catch { /* the event stream delivers the list later */ }
+    const current = items.find((i) => i.lab_report_id === chosen.lab_report_id);
+    if (current) showValues(current);
   }
   if ($("dialog").open) $("problem").textContent = failed.message;
-  else say(`The callout of ${chosen.test_name} is not saved: ${failed.message}`, true); // a browser lets Esc close it
+  else say(`The callout of ${chosen.test_name} is not saved: ${failed.message}`, true); // the user may have closed the dialog with Esc
 }
 
-// busy keeps the dialog open until the answer is there: it is about this card.
+// busy disables the buttons of the dialog while a request is running, so that the dialog stays open until the response arrives.
 function busy(on) {
   saving = on;
   for (const id of ["complete", "attempt", "close"]) $(id).disabled = on;
@@ -377,9 +383,9 @@ $("full").addEventListener("click", () => {
   if (document.fullscreenElement) document.exitFullscreen();
   else document.documentElement.requestFullscreen();
 });
-// The card may have been drawn again since: who works with the keyboard goes on where the dialog was opened.
+// After the dialog closes, the keyboard focus returns to the card that opened it. The card may be a new element by then.
 $("dialog").addEventListener("close", () => focusCard(chosen.lab_report_id));
-setInterval(() => { if (!$("dialog").open && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // ages
-setInterval(listen, 1000);
+setInterval(() => { if (!$("dialog").open && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // updates the waiting times
+setInterval(checkConnection, 1000);
 connect();
 header();

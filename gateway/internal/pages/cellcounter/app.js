@@ -1,27 +1,29 @@
 import { Counter, differential } from "./count.js";
-import { ask as send, header, moment } from "../assets/lab.js";
+import { request as send, header, moment } from "../assets/lab.js";
 import { find, forget, keep } from "./keep.js";
 
 const $ = (id) => document.getElementById(id);
 const base = "/api-v3/cell-counter-mappings/";
 
+// Page of the cell counter: it counts key presses per cell type, shows the differential, and saves the count of each observer.
 let counter = null;
-let subject = null; // whose count this is: {test, report, observer}; report is 0 until one is entered
-let cells = new Map();
+let subject = null; // {test, report, observer} of the count; report is 0 until the user enters one
+let cells = new Map(); // cell types by id
 let finished = false;
-let busy = false; // someone is asked, or a count is being saved: no key counts
+let busy = false; // a dialog is open or a count is being saved: key presses are ignored
 
 function say(text, kind = "") {
   $("message").className = "message " + kind;
   $("message").textContent = text;
 }
 
-const ask = (path, body, options) => send(base + path, body, options);
+const request = (path, body, options) => send(base + path, body, options);
 
 const counted = () => (counter ? counter.history.length : 0);
 
-// sure asks before cells that were counted are given up. Without any there is nothing to ask.
-function sure(question, yes) {
+// confirmed shows a dialog before counted cells are discarded, and returns whether the user agreed. If nothing is counted it
+// returns true without a dialog.
+function confirmed(question, yes) {
   if (!counted()) {
     return Promise.resolve(true);
   }
@@ -29,11 +31,11 @@ function sure(question, yes) {
   $("yes").textContent = yes;
   busy = true;
   $("ask").showModal();
-  return new Promise((answer) => {
-    const done = (given) => {
+  return new Promise((resolve) => {
+    const done = (agreed) => {
       busy = false;
       $("ask").close();
-      answer(given);
+      resolve(agreed);
     };
     $("yes").onclick = () => done(true);
     $("keep").onclick = () => done(false);
@@ -43,54 +45,54 @@ function sure(question, yes) {
 
 async function load(event) {
   event.preventDefault();
-  if (busy || !(await sure(counted() + " cells are counted and not saved. Load the keys and give them up?", "Load and give up"))) {
+  if (busy || !(await confirmed(counted() + " cells are counted and not saved. Load the keys and discard the count?", "Load and discard"))) {
     return;
   }
   say("Loading the keys …");
   try {
-    const asked = { test: Number($("test").value), report: Number($("report").value), observer: Number($("observer").value) };
-    const [view, list] = await Promise.all([ask(String(asked.test)), ask("cells/")]);
+    const requested = { test: Number($("test").value), report: Number($("report").value), observer: Number($("observer").value) };
+    const [view, list] = await Promise.all([request(String(requested.test)), request("cells/")]);
     if (view.mappings.length === 0) {
       say("No keys are mapped for this test. Map them first, then load them again.", "warn");
       return;
     }
-    begin(asked, view, list.cells);
-    await compare().catch(() => {}); // the count matters more
+    begin(requested, view, list.cells);
+    await compare().catch(() => {}); // counting works without the comparison
   } catch (error) {
     say(error.message, "bad");
   }
 }
 
-// begin shows an empty counter with the keys, or the count of the subject that was kept.
-function begin(asked, view, list) {
+// begin starts a count with the loaded keys. It restores the count that this browser has stored for the test and report, if any.
+function begin(requested, view, list) {
   if (subject) {
     forget(subject);
-    if (subject.test !== asked.test || subject.report !== asked.report) { // another patient's blood
+    if (subject.test !== requested.test || subject.report !== requested.report) { // a sample of another patient
       $("wbc").value = "";
       $("corrected-already").checked = false;
     }
   }
   cells = new Map(list.map((c) => [c.id, c]));
   counter = new Counter(view.mappings, view.target_count, new Set(list.filter((c) => c.is_nucleated_red).map((c) => c.id)));
-  subject = asked;
+  subject = requested;
   finished = false;
   $("counter").hidden = false;
   $("load").blur();
   say("Ready: " + view.mappings.length + " keys (" + (view.scope === "lab" ? "your laboratory's" : "the defaults") + "). Count with the keyboard.");
-  const kept = find(asked.test, asked.report);
+  const kept = find(requested.test, requested.report);
   if (kept) {
-    bringBack(kept);
+    restore(kept);
   }
   draw();
 }
 
-// bringBack shows what was counted in this browser, by any user: several people may use one beside a microscope.
-function bringBack(kept) {
-  const lost = counter.bringBack(kept.count);
+// restore shows a count that this browser has stored, of whichever user: several people may share the device at a microscope.
+function restore(kept) {
+  const lost = counter.restore(kept.count);
   subject.observer = kept.subject.observer;
   $("observer").value = subject.observer;
-  say("Kept in this browser since " + moment(kept.at) + ": " + counted() + " cells of observer " + subject.observer + "." +
-    (lost ? " " + lost + " cells have no key any more and are left out." : " Count on if they are yours, or start again."),
+  say("Stored in this browser since " + moment(kept.at) + ": " + counted() + " cells of observer " + subject.observer + "." +
+    (lost ? " " + lost + " cells no longer have a key and are left out." : " Count on if they are yours, or start again."),
     lost ? "warn" : "good");
 }
 
@@ -127,9 +129,9 @@ function number(text) {
   return cell;
 }
 
-// draw shows the count, and keeps it in this browser.
+// draw shows the count and stores it in this browser.
 function draw(hit = null) {
-  keep(subject, counter.kept());
+  keep(subject, counter.saved());
   const result = differential(counter.tallies(), wbc(), $("corrected-already").checked);
   const rows = (included) => result.shares.filter((s) => s.include_in_total === included).map(row);
   $("cells").replaceChildren(...rows(true));
@@ -149,12 +151,12 @@ function draw(hit = null) {
   lock();
 }
 
-// moved tells that the fields name another test or report than the one whose keys were loaded.
+// moved returns whether the fields contain another test or report than the one whose keys are loaded.
 function moved() {
   return Number($("test").value) !== subject.test || subject.report > 0 && Number($("report").value) !== subject.report;
 }
 
-// lock keeps a count with the test and report whose keys were loaded.
+// lock disables the fields for test and report while cells are counted, so that the count stays with the loaded keys.
 function lock() {
   $("test").disabled = counted() > 0;
   $("report").disabled = counted() > 0 && subject.report > 0;
@@ -162,7 +164,7 @@ function lock() {
 
 let audio = null;
 
-// beep tells without a look away from the eyepiece that the target is reached.
+// beep signals that the target is reached to a user who looks into the microscope.
 function beep() {
   if (!$("sound").checked) {
     return;
@@ -178,8 +180,8 @@ function beep() {
   document.body.dataset.beeps = Number(document.body.dataset.beeps || 0) + 1;
 }
 
-// press takes a key: Enter ends a count wherever the focus is, all others belong to a field or button that has the focus
-// when it uses them. A key that is held repeats itself, which no one counted.
+// press handles a key. Enter finishes the count wherever the focus is. Any other key is left to the focused field or button if
+// that one uses it. Repeats of a key that is held down are not counted.
 function press(event) {
   if (!counter || busy || event.ctrlKey || event.metaKey || event.altKey) {
     return;
@@ -195,7 +197,7 @@ function press(event) {
   const typing = event.target.closest("input:not([type=checkbox]), select, textarea");
   const pushing = event.target.closest("button, [type=checkbox]") && (key === "Space" || key === "Enter");
   if (typing && counter.cellOf(key) && !/^[0-9eE]$/.test(key)) {
-    say("The keys belong to the field that has the focus. Leave it, with Tab or a click, to count.", "warn");
+    say("The focused field receives the keys. Leave it with Tab or a click to count.", "warn");
   }
   if (finished || typing || pushing) {
     return;
@@ -218,18 +220,18 @@ function press(event) {
 function count(key) {
   if (moved()) {
     say("The keys of test " + subject.test + (subject.report ? " and report " + subject.report : "") +
-      " are loaded, so this cell is not counted. Load the keys of what the fields say.", "warn");
+      " are loaded, so this cell is not counted. Load the keys for the test and report in the fields.", "warn");
     return;
   }
   const hit = counter.press(key);
   if (!hit) {
-    say(counter.target + " cells are counted, so this one is not. End the count, or count on.", "warn");
+    say(counter.target + " cells are counted, so this one was not added. Finish the count, or continue counting.", "warn");
     return;
   }
   draw(hit);
   if (counter.reached()) {
     beep();
-    say(counter.target + " cells are counted. End the count, or count on.", "good");
+    say(counter.target + " cells are counted. Finish the count, or continue counting.", "good");
   }
 }
 
@@ -240,11 +242,11 @@ function undo() {
   const taken = counter.undo();
   finished = false;
   draw();
-  say(taken ? "Taken back: " + (cells.get(taken.cell_id)?.name || taken.keys[0]) : "Nothing to take back.");
+  say(taken ? "Undone: " + (cells.get(taken.cell_id)?.name || taken.keys[0]) : "Nothing to undo.");
 }
 
-// finish keeps the count with the report whose keys were loaded. Without a network nothing is lost: the count stays on the
-// page and in this browser.
+// finish saves the count on the server for the report. If that fails, the count stays on the page and in this browser and can be
+// finished again.
 async function finish() {
   if (busy) {
     return;
@@ -258,21 +260,21 @@ async function finish() {
   finished = true;
   draw();
   if (!report) {
-    say("The count has ended. Enter a report and end it again to keep it, or count on.", "good");
+    say("The count is finished. To save it, enter a report and finish again; or continue counting.", "good");
     return;
   }
   say("Saving …");
   busy = true;
   const counts = counter.tallies().map(({ cell_id, count, include_in_total }) => ({ cell_id, count, include_in_total }));
   try {
-    await ask(test + "/counts/" + report, { observer, counts }, { method: "PUT" });
+    await request(test + "/counts/" + report, { observer, counts }, { method: "PUT" });
   } catch (error) {
     busy = finished = false;
     draw();
     say(error.message, "bad");
     return;
   }
-  // The next count may begin now: keys that are pressed while the comparison loads are counted.
+  // The next count begins here: keys that are pressed while the comparison loads belong to it.
   const saved = "Saved as observer " + observer + " of report " + report + ".";
   busy = false;
   empty();
@@ -281,7 +283,7 @@ async function finish() {
   await compare().catch((error) => say(saved + " The comparison could not be loaded: " + error.message, "warn"));
 }
 
-// empty begins the next count.
+// empty starts a new count with the same keys.
 function empty() {
   counter.clear();
   finished = false;
@@ -289,9 +291,9 @@ function empty() {
 }
 
 async function startAgain() {
-  if (!busy && await sure(counted() + " cells are counted and not saved. Give them up and start again?", "Start again")) {
+  if (!busy && await confirmed(counted() + " cells are counted and not saved. Discard them and start again?", "Start again")) {
     empty();
-    say("Started again.");
+    say("New count started.");
   }
 }
 
@@ -304,21 +306,21 @@ function countOn() {
   }
   finished = false;
   draw();
-  say("Counting on to " + counter.target + ".");
+  say("Counting continues up to " + counter.target + ".");
 }
 
-// observe changes who counts. Cells of one observer become another's only when someone says so.
+// observe changes the observer. Cells that are already counted move to the new observer only after the user has confirmed it.
 async function observe() {
   const observer = Number($("observer").value);
   $("observer").blur();
   if (!counter || observer === subject.observer) {
     return;
   }
-  if (busy) { // what is being saved stays the one's who counted it
+  if (busy) { // the count that is being saved belongs to the old observer
     $("observer").value = subject.observer;
     return;
   }
-  if (!(await sure(counted() + " cells were counted as observer " + subject.observer + ". Are they observer " + observer + "'s?", "They are observer " + observer + "'s"))) {
+  if (!(await confirmed(counted() + " cells were counted as observer " + subject.observer + ". Are they observer " + observer + "'s?", "They are observer " + observer + "'s"))) {
     $("observer").value = subject.observer;
     return;
   }
@@ -327,13 +329,13 @@ async function observe() {
   draw();
 }
 
-// compare shows how far the two observers of the report agree.
+// compare shows the agreement of the two observers of the report; nothing if the report is unknown or only one has counted.
 async function compare() {
   $("comparison").hidden = true;
   if (!subject.report) {
     return;
   }
-  const body = await ask(subject.test + "/counts/" + subject.report);
+  const body = await request(subject.test + "/counts/" + subject.report);
   $("agreements").replaceChildren(...body.comparison.map((a) => {
     const tr = document.createElement("tr");
     const verdict = td(a.within_chance ? "agree" : "differ");
@@ -355,20 +357,20 @@ $("wbc").addEventListener("input", () => counter && draw());
 $("corrected-already").addEventListener("change", () => counter && draw());
 document.addEventListener("keydown", press);
 header();
-// What was clicked gives the keys back to the counter.
+// A clicked button or checkbox loses the focus, so that the next key press is counted.
 document.addEventListener("click", (event) => event.target.closest("#counter button, [type=checkbox]")?.blur());
 
-const asked = new URLSearchParams(location.search);
+const parameters = new URLSearchParams(location.search);
 for (const name of ["test", "report", "observer"]) {
-  if (asked.has(name)) {
-    $(name).value = asked.get(name);
+  if (parameters.has(name)) {
+    $(name).value = parameters.get(name);
   }
 }
-const left = asked.has("test") ? null : find(0, 0);
+const left = parameters.has("test") ? null : find(0, 0);
 if (left) {
   $("test").value = left.subject.test;
   $("report").value = left.subject.report || "";
 }
-if (asked.has("test") || left) {
+if (parameters.has("test") || left) {
   $("setup").requestSubmit();
 }

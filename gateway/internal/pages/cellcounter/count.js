@@ -1,7 +1,7 @@
-// The arithmetic of a count, as the service's own: see POST …/differential. It works without a network.
+// Arithmetic of a count in the browser, so that counting works offline. The service calculates the same at POST …/differential.
 
-// apportion divides whole units over counts by largest remainder. Equal remainders go to the larger count, then to the
-// smaller cell id.
+// apportion returns one integer share per tally; the shares add up to whole. It uses the largest remainder method. Of equal
+// remainders the one with the larger count takes precedence, then the one with the smaller cell id.
 function apportion(tallies, total, whole) {
   const parts = tallies.map((t) => Math.floor((t.count * whole) / total));
   const left = whole - parts.reduce((sum, part) => sum + part, 0);
@@ -13,8 +13,9 @@ function apportion(tallies, total, whole) {
   return parts;
 }
 
-// differential works out tallies ({cell_id, count, include_in_total, is_nucleated_red}). wbc is null when it is not known;
-// corrected tells that the analyser has left the nucleated red cells out of it already.
+// differential calculates the percentages and absolute counts of tallies ({cell_id, count, include_in_total, is_nucleated_red}).
+// wbc is the white cell count, null if unknown. corrected tells that the analyser has already excluded nucleated red cells from
+// it; otherwise the returned corrected is wbc without them.
 export function differential(tallies, wbc, corrected = false) {
   const included = tallies.filter((t) => t.include_in_total);
   const total = included.reduce((sum, t) => sum + t.count, 0);
@@ -29,7 +30,8 @@ export function differential(tallies, wbc, corrected = false) {
   return { total, shares, corrected: white };
 }
 
-// Counter keeps which keys were pressed, in order, so that each can be taken back. Two keys may count one cell.
+// Counter stores the counted cells in order, so that each can be undone. Several keys may be mapped to one cell type. red
+// contains the ids of nucleated red cells.
 export class Counter {
   constructor(mappings, target, red = new Set()) {
     this.step = target;
@@ -48,13 +50,14 @@ export class Counter {
     this.target = this.step;
   }
 
-  // kept is what a reload brings back.
-  kept() {
+  // saved returns the state that restore accepts.
+  saved() {
     return { history: this.history, target: this.target };
   }
 
-  // bringBack returns how many cells could not be counted again because nothing is mapped to them any more.
-  bringBack({ history, target }) {
+  // restore sets the state that saved returned. It returns the number of cells that are left out because no key is mapped to
+  // them any more.
+  restore({ history, target }) {
     this.history = history.filter((id) => this.cells.has(id));
     this.target = target;
     return history.length - this.history.length;
@@ -65,7 +68,7 @@ export class Counter {
     return [...this.cells.values()].find((c) => c.keys.some(same)) || null;
   }
 
-  // press counts the cell of a key. It returns the cell, or null when the key has none or the target is reached.
+  // press counts the cell that is mapped to a key. It returns the cell, or null if no cell is mapped or the target is reached.
   press(key) {
     const cell = this.cellOf(key);
     if (!cell || this.reached()) {
@@ -75,7 +78,7 @@ export class Counter {
     return cell;
   }
 
-  // undo returns the cell that was taken back, null when there is none.
+  // undo removes the last counted cell and returns it, or null if nothing is counted.
   undo() {
     return this.cells.get(this.history.pop()) || null;
   }

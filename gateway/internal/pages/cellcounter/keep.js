@@ -1,31 +1,31 @@
-// Counts that are not saved yet, kept in this browser: a reload, a closed tab or a lost network must not lose one. What is
-// kept are numbers of tests and reports and what was counted, nothing of a patient.
+// Storage of unsaved counts in the browser, so that a reload, a closed tab or a network failure does not lose a count. It stores
+// only test and report numbers and counts, no patient data.
 
 const prefix = "cell-counter:";
-const place = (subject) => prefix + [subject.test, subject.report, subject.observer].join(":");
+const storageKey = (subject) => prefix + [subject.test, subject.report, subject.observer].join(":");
 
-// keep stores the count of a subject ({test, report, observer}); an empty count is forgotten.
+// keep stores the count of a subject ({test, report, observer}) and replaces the previous one. It removes an empty count.
 export function keep(subject, count) {
   if (count.history.length === 0) {
     forget(subject);
     return;
   }
   try {
-    localStorage.setItem(place(subject), JSON.stringify({ subject, count, at: Date.now() }));
+    localStorage.setItem(storageKey(subject), JSON.stringify({ subject, count, at: Date.now() }));
   } catch {
-    // Without a place to keep it the count stays on the page.
+    // Storage is disabled or full: the count exists only on the page.
   }
 }
 
 export function forget(subject) {
   try {
-    localStorage.removeItem(place(subject));
+    localStorage.removeItem(storageKey(subject));
   } catch {
-    // There is none.
+    // Storage is disabled: nothing was stored.
   }
 }
 
-// find returns the newest count that was kept of the test and report, of any when test is 0, or null.
+// find returns the newest stored count of the test and report, or of any test if test is 0. It returns null if there is none.
 export function find(test, report) {
   const found = [];
   try {

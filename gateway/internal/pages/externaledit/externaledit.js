@@ -1,15 +1,16 @@
-// Who holds a report as a document, and every version of it, live.
-import { ask, element, header, moment } from "../assets/lab.js";
+// Page of one report that is edited as a Word document: the user who has it open, and all saved versions. The page reloads on
+// every event of the report's event stream.
+import { request, element, header, moment } from "../assets/lab.js";
 
 const base = "/api-v3/report/external-edit/";
-// What a report without a document is begun from.
-const first = { template_id: 1, word_s3_filepath: "templates/report.docx" };
+// Template for a report that has no document yet.
+const firstDocument = { template_id: 1, word_s3_filepath: "templates/report.docx" };
 
 const $ = (id) => document.getElementById(id);
 let report = 0;
-let session = null; // who holds it; null when no one does
+let session = null; // the active editing session, or null
 let versions = [];
-let more = false; // there are older versions than those
+let more = false; // whether the server has older versions than the loaded ones
 let stream = null;
 
 function say(text, bad) {
@@ -19,13 +20,14 @@ function say(text, bad) {
 
 const size = (bytes) => (bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KB` : `${(bytes / (1 << 20)).toFixed(1)} MB`);
 
-// sure asks before what others would notice.
-function sure(question, yes) {
+// confirmed shows a dialog with a question and returns whether the user agreed. It is used before actions that affect other
+// users.
+function confirmed(question, yes) {
   $("question").textContent = question;
   $("yes").textContent = yes;
   $("ask").showModal();
-  return new Promise((answer) => {
-    const done = (given) => { $("ask").close(); answer(given); };
+  return new Promise((resolve) => {
+    const done = (agreed) => { $("ask").close(); resolve(agreed); };
     $("yes").onclick = () => done(true);
     $("no").onclick = () => done(false);
     $("ask").oncancel = () => done(false);
@@ -55,7 +57,7 @@ function row(one) {
 
 function show() {
   $("holder").hidden = $("versions").hidden = false;
-  $("held").textContent = session ? `${session.author_name} has report ${report} open, last sign of life ${moment(session.updated_at)}.`
+  $("held").textContent = session ? `${session.author_name} has report ${report} open, last active ${moment(session.updated_at)}.`
     : `No one edits report ${report}.`;
   $("open").hidden = session !== null;
   $("take").hidden = $("end").hidden = session === null;
@@ -64,9 +66,10 @@ function show() {
   $("older").hidden = !more;
 }
 
-async function holder() {
+// activeSession returns the latest editing session of the report, or null if there is none.
+async function activeSession() {
   try {
-    return await ask(`${base}${report}`);
+    return await request(`${base}${report}`);
   } catch (problem) {
     if (problem.status === 404) return null;
     throw problem;
@@ -74,18 +77,18 @@ async function holder() {
 }
 
 const page = 50;
-const list = async (before = "") => (await ask(`${base}${report}/revisions?limit=${page}${before && `&before=${before}`}`)).revisions;
+const list = async (before = "") => (await request(`${base}${report}/revisions?limit=${page}${before && `&before=${before}`}`)).revisions;
 
-// load keeps the older versions that someone has asked for.
+// load fetches the session and the newest versions. Older versions that the user has already loaded stay in the list.
 async function load() {
-  const of = report;
-  const [held, newest] = await Promise.all([holder(), list()]);
-  if (of !== report) return;
-  session = held?.is_active ? held : null;
+  const requested = report;
+  const [latest, newest] = await Promise.all([activeSession(), list()]);
+  if (requested !== report) return; // the user chose another report meanwhile
+  session = latest?.is_active ? latest : null;
   const last = newest.length === page ? newest.at(-1).id : 0;
-  const asked = versions.some((v) => v.id === last) ? versions.filter((v) => v.id < last) : [];
-  more = asked.length > 0 ? more : newest.length === page;
-  versions = newest.concat(asked);
+  const olderVersions = versions.some((v) => v.id === last) ? versions.filter((v) => v.id < last) : [];
+  more = olderVersions.length > 0 ? more : newest.length === page;
+  versions = newest.concat(olderVersions);
   show();
 }
 
@@ -101,15 +104,15 @@ const reload = () => load().catch((problem) => say(problem.message, true));
 function follow() {
   stream?.close();
   stream = new EventSource(`${base}${report}/events`);
-  stream.onopen = () => { say("Up to date; changes appear by themselves."); reload(); };
-  stream.onerror = () => say("Cut off: changes are not seen here until the connection is back.", true);
+  stream.onopen = () => { say("Up to date. Changes appear automatically."); reload(); };
+  stream.onerror = () => say("Connection lost. Changes are not shown until the connection is restored.", true);
   for (const event of ["session_created", "files_uploaded", "session_ended", "authorship_changed"]) stream.addEventListener(event, reload);
 }
 
 async function begin(takeOver) {
   const current = versions.find((v) => v.is_current);
-  const word = current?.word_file_path || first.word_s3_filepath;
-  const made = await ask(`${base}${report}`, { ...first, word_s3_filepath: word, take_over: takeOver });
+  const word = current?.word_file_path || firstDocument.word_s3_filepath;
+  const made = await request(`${base}${report}`, { ...firstDocument, word_s3_filepath: word, take_over: takeOver });
   const link = element("a", "", "Download the document");
   link.href = made.template_path;
   $("opened").replaceChildren(link, ". The desktop application saves what you change; each save appears below.");
@@ -118,17 +121,17 @@ async function begin(takeOver) {
 }
 
 async function restore(one) {
-  if (!await sure(`Put version ${one.revision} of ${one.uploaded_by_name} on the report? The present one stays in the list.`, "Restore")) return;
-  await ask(`${base}${report}/revisions/${one.id}/restore`, {}).then(load).catch((problem) => say(problem.message, true));
+  if (!await confirmed(`Put version ${one.revision} of ${one.uploaded_by_name} on the report? The current version stays in the list.`, "Restore")) return;
+  await request(`${base}${report}/revisions/${one.id}/restore`, {}).then(load).catch((problem) => say(problem.message, true));
 }
 
 async function takeOver() {
-  if (await sure(`Take report ${report} from ${session.author_name}? What is not saved there is lost for the report.`, "Take over")) await begin(true);
+  if (await confirmed(`Take report ${report} from ${session.author_name}? Changes that ${session.author_name} has not saved are lost.`, "Take over")) await begin(true);
 }
 
 async function end() {
-  if (!await sure(`End the session of ${session.author_name}? What is not saved there is lost for the report.`, "End it")) return;
-  await ask(`${base}sessions/${session.id}/end`, {});
+  if (!await confirmed(`End the session of ${session.author_name}? Unsaved changes are lost.`, "End session")) return;
+  await request(`${base}sessions/${session.id}/end`, {});
   await load();
 }
 

@@ -1,8 +1,8 @@
-// The inbox of a login: what came, live, and what is to come.
-import { ask, element, header, moment } from "../assets/lab.js";
+// Page of the user's notifications: the list, updated by an event stream, and the preferences for each notification type.
+import { request, element, header, moment } from "../assets/lab.js";
 
 const base = "/api-v3/notifications/";
-const most = 200; // notifications on the page
+const maxItems = 200; // maximum number of notifications on the page
 const $ = (id) => document.getElementById(id);
 let items = []; // the newest first
 let person = {};
@@ -30,7 +30,7 @@ function line(item) {
 }
 
 function show() {
-  const shown = items.filter((item) => !$("only").checked || !item.read_on).slice(0, most);
+  const shown = items.filter((item) => !$("only").checked || !item.read_on).slice(0, maxItems);
   const empty = element("li", "empty", $("only").checked && items.length ? "Everything is read." : "Nothing has come yet. What comes appears here by itself.");
   $("list").replaceChildren(...(shown.length ? shown.map(line) : [empty]));
 }
@@ -41,16 +41,16 @@ function count(unread) {
 }
 
 async function load() {
-  const answer = await ask(`${base}all?limit=${most}`);
-  items = answer.data;
-  count(answer.unread_count);
+  const response = await request(`${base}all?limit=${maxItems}`);
+  items = response.data;
+  count(response.unread_count);
   show();
 }
 
 async function mark(item, action) {
   try {
-    const answer = await ask(`${base}notification/${item.id}/${action}`, {});
-    item.read_on = answer.notification_data.read_on;
+    const response = await request(`${base}notification/${item.id}/${action}`, {});
+    item.read_on = response.notification_data.read_on;
     show();
     document.querySelector(`[data-notification="${item.id}"] button`)?.focus();
   } catch (problem) {
@@ -71,19 +71,20 @@ function follow() {
   const stream = new EventSource(`${base}live`);
   let cut = false;
   stream.onopen = () => {
-    say("Up to date; new ones appear by themselves.");
-    if (cut) load().catch(() => {}); // what was read elsewhere meanwhile is not told again
+    say("Up to date. New notifications appear automatically.");
+    if (cut) load().catch(() => {}); // the stream does not repeat events that were missed, for example reads on other devices
     cut = false;
   };
   stream.onerror = () => {
     cut = true;
-    say("Cut off: what is new is not seen here until the connection is back.", true);
+    say("Connection lost. New notifications are not shown until the connection is restored.", true);
   };
   stream.addEventListener("notification", (event) => arrived(JSON.parse(event.data)));
   stream.addEventListener("unread", (event) => count(JSON.parse(event.data).unread_count));
 }
 
-// allow lets this browser show what comes while another page is looked at.
+// allow requests the browser's permission for notifications and registers the service worker that shows them while this page
+// is in the background.
 async function allow() {
   const granted = await Notification.requestPermission();
   if (granted !== "granted") {
@@ -91,7 +92,7 @@ async function allow() {
     return;
   }
   await navigator.serviceWorker.register(`${base}service-worker/firebase-messaging-sw.js`, { scope: "/" });
-  tell("This device shows what comes while this page is open behind others.", "good");
+  tell("This device shows new notifications while this page is open in the background.", "good");
 }
 
 function type(one) {
@@ -107,7 +108,7 @@ async function change(one, box) {
   const form = new URLSearchParams({ labUserId: person.id,
     userNotificationPreferences: JSON.stringify([{ id: one.id, is_disabled: box.checked ? 0 : 1 }]) });
   try {
-    await ask(`${base}notification-type/user-preferences`, undefined, { method: "POST", body: form });
+    await request(`${base}notification-type/user-preferences`, undefined, { method: "POST", body: form });
     tell(`${one.name}: ${box.checked ? "on" : "off"}.`, "good");
   } catch (problem) {
     box.checked = !box.checked;
@@ -117,14 +118,14 @@ async function change(one, box) {
 
 async function preferences() {
   if (!person.id) return;
-  const answer = await ask(`${base}notification-type/user-preferences/${person.id}`);
-  $("types").replaceChildren(...answer.user_preferences.map(type));
-  $("switches").hidden = answer.user_preferences.length === 0;
+  const response = await request(`${base}notification-type/user-preferences/${person.id}`);
+  $("types").replaceChildren(...response.user_preferences.map(type));
+  $("switches").hidden = response.user_preferences.length === 0;
 }
 
 $("only").addEventListener("change", show);
 $("allow").addEventListener("click", () => allow().catch((problem) => tell(problem.message, "bad")));
-$("all").addEventListener("click", () => ask(`${base}notification/read-all`, {}).then(load).catch((problem) => tell(problem.message, "bad")));
+$("all").addEventListener("click", () => request(`${base}notification/read-all`, {}).then(load).catch((problem) => tell(problem.message, "bad")));
 person = await header();
 try {
   await load();

@@ -1,16 +1,16 @@
-// One box: what is typed is asked for a moment later, and what was asked before is given up. All texts of the laboratory are set
-// as text, never as markup.
-import { ask, element, header } from "../assets/lab.js";
+// Patient search with a single input. The page searches shortly after the last keystroke and aborts the previous request. Data
+// of the laboratory is always inserted as text, never as markup.
+import { request, element, header } from "../assets/lab.js";
 
-const pauseMs = 150;
+const pauseMs = 150; // between the last keystroke and the request
 const pageSize = 10;
 
 const $ = (id) => document.getElementById(id);
 let hits = [];
 let chosen = -1;
 let timer = 0;
-let asked = null; // the request under way
-let duplicates = false; // who may be the person of the text, instead of who is meant
+let pending = null; // AbortController of the request in progress
+let duplicates = false; // whether to search for duplicates of a patient about to be registered, instead of for a patient
 
 const fieldNames = {
   full_name: "name", contact: "telephone", alternate_contact: "other telephone", email: "email", user_id: "number", lab_patient_id: "patient no.",
@@ -23,11 +23,12 @@ function say(text, bad) {
   $("state").className = bad ? "bad" : "";
 }
 
-// marked returns a text with the parts that were typed in <mark>: a whole number, or the beginnings of words.
+// marked returns the text as an array of strings and <mark> elements. It marks the typed words where they are at the beginning
+// of a word, and in numbers at any position.
 function marked(text, typed) {
   const words = typed.toLowerCase().split(/[\s,]+/).filter(Boolean).sort((a, b) => b.length - a.length);
   const lower = text.toLowerCase();
-  if (lower.length !== text.length) return [text]; // a letter that changes its length: places would not agree
+  if (lower.length !== text.length) return [text]; // a letter whose lower case has another length: the offsets would differ
   const parts = [];
   let plain = 0;
   for (let at = 0; at < text.length;) {
@@ -45,7 +46,8 @@ function marked(text, typed) {
   return parts.filter((p) => p !== "");
 }
 
-// reasons lists the matched fields that the line does not show anyway, with the value that was meant where one is.
+// reasons lists the matched fields that the result line does not show already, each with the value that contains a typed word,
+// or otherwise with the last value.
 function reasons(hit, typed) {
   const wanted = typed.toLowerCase().split(/\s+/);
   return hit.matched_fields.filter((f) => !["full_name", "contact", "lab_patient_id"].includes(f)).map((f) => {
@@ -55,9 +57,9 @@ function reasons(hit, typed) {
   });
 }
 
-// proposals says why each is proposed as the person who is about to be registered.
-const proposals = { full_name: () => "name is alike", contact: (hit) => `same telephone ${hit.contact}`,
-  alternate_contact: (hit) => `same telephone ${hit.alternate_contact}`, date_of_birth: (hit) => `born the same day ${hit.date_of_birth}` };
+// proposals describes for each matched field why the patient may be the one who is about to be registered.
+const proposals = { full_name: () => "similar name", contact: (hit) => `same telephone ${hit.contact}`,
+  alternate_contact: (hit) => `same telephone ${hit.alternate_contact}`, date_of_birth: (hit) => `same birth date ${hit.date_of_birth}` };
 
 function why(hit, typed) {
   if (!duplicates) return reasons(hit, typed);
@@ -94,7 +96,8 @@ function choose(n) {
   }
 }
 
-// failed says what to do; without a session nothing of a patient stays on the screen.
+// failed shows an error with the next step. If the session has ended or lacks permission, it also removes all patient data from
+// the page.
 function failed(problem) {
   if (problem.name === "AbortError") return;
   if (problem.status === 401 || problem.status === 403 || duplicates) {
@@ -103,43 +106,43 @@ function failed(problem) {
   }
   if (problem.status === 401) say("Log in to search the patients of your laboratory.", true);
   else if (problem.status) say(problem.message, true);
-  else say("The server cannot be reached. Check the network; what you type is asked again.", true);
+  else say("The server cannot be reached. Check the network. The search is repeated when you type or the network is back.", true);
 }
 
 async function search() {
   const typed = $("box").value.trim();
-  asked?.abort();
+  pending?.abort();
   if (typed === "") {
     hits = [];
     show("");
     say("Type a name, a telephone number, or the number of a bill, an order, a sample or a report.");
     return;
   }
-  const mine = asked = new AbortController();
+  const mine = pending = new AbortController();
   say("Searching…");
   try {
-    const answer = await ask("/api/v1/users/search", { query: typed, size: pageSize, search_key: duplicates ? "duplicate" : "all" }, { signal: mine.signal });
-    if (mine !== asked) return;
-    hits = answer.results ?? [];
+    const response = await request("/api/v1/users/search", { query: typed, size: pageSize, search_key: duplicates ? "duplicate" : "all" }, { signal: mine.signal });
+    if (mine !== pending) return;
+    hits = response.results ?? [];
     show(typed);
-    const many = answer.total_relation === "gte" ? `more than ${answer.total}` : String(answer.total);
-    const left = answer.total > hits.length ? ` The closest ${hits.length} are shown: type more to see the others.` : "";
-    const partly = answer.degraded ? " Not everything could be searched: try again in a moment." : "";
-    const found = duplicates ? `${many} may be this patient: open each before you register anybody.` : `${many} found.`;
-    const nobody = duplicates ? "No one here has this birth date or telephone and a name like it." : "No one found. Try part of the name, or the telephone number.";
-    say((hits.length ? found + left : nobody) + partly, answer.degraded);
+    const many = response.total_relation === "gte" ? `more than ${response.total}` : String(response.total);
+    const left = response.total > hits.length ? ` The best ${hits.length} are shown. Type more to narrow the search.` : "";
+    const partly = response.degraded ? " Some data could not be searched. Try again in a moment." : "";
+    const found = duplicates ? `${many} may be this patient: open each one before you register a new patient.` : `${many} found.`;
+    const notFound = duplicates ? "No patient has this birth date or telephone number and a similar name." : "No patient found. Try part of the name, or the telephone number.";
+    say((hits.length ? found + left : notFound) + partly, response.degraded);
   } catch (problem) {
-    if (mine === asked) failed(problem);
+    if (mine === pending) failed(problem);
   }
 }
 
 async function open() {
   const hit = hits[chosen];
   if (!hit) return;
-  const mine = asked = new AbortController();
+  const mine = pending = new AbortController();
   try {
-    const { user } = await ask(`/api/v1/users/${hit.user_id}`, undefined, { signal: mine.signal });
-    if (mine !== asked) return;
+    const { user } = await request(`/api/v1/users/${hit.user_id}`, undefined, { signal: mine.signal });
+    if (mine !== pending) return;
     const rows = [["Name", user.full_name], ["Patient no.", user.lab_patient_id], ["Telephone", user.contact], ["Other telephone", user.alternate_contact],
       ["Email", user.email], ["Sex", user.gender], ["Born", user.date_of_birth], ["Age", user.age], ["Bills", user.lab_bill_ids], ["Orders", user.order_numbers],
       ["Samples", user.sample_ids]].filter(([, v]) => v && v.length !== 0);
@@ -147,7 +150,7 @@ async function open() {
     $("detail").replaceChildren(list);
     $("detail").hidden = false;
   } catch (problem) {
-    if (mine === asked) failed(problem);
+    if (mine === pending) failed(problem);
   }
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// lookAgain is the interval at which the login of a stream is checked again. A stream continues for up to this time
-// after its login ended or changed.
+// recheckInterval is the interval at which the login of a stream is checked again. A stream continues for up to
+// this time after its login ended or changed.
 const recheckInterval = time.Minute
 
 var errLoginChanged = apperr.New(apperr.Unauthenticated, "LOGIN_CHANGED", "The login has changed. Connect again.")

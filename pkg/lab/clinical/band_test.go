@@ -38,7 +38,7 @@ func TestSelectByGenderAndCalendarAge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		gender, birth, age, sampled string
-		want                       string
+		want                        string
 	}{
 		{"M", "2026-11-21", "", "2026-11-21", "newborn"},
 		{"M", "2026-10-25", "", "2026-11-21", "newborn"}, // 27 days

@@ -1,4 +1,4 @@
-// What each page would show the person who is signed in, as a number.
+// For each link of the home page, a number that the linked page would show the current user.
 import { request, header } from "/assets/lab.js";
 
 const everyMs = 10000;

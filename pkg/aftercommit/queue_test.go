@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/aftercommit"
 )
 
-type bench struct {
+type fixture struct {
 	*aftercommit.Queue
 	t        *testing.T
 	registry *prometheus.Registry
@@ -27,7 +27,7 @@ type bench struct {
 }
 
 // start returns a running queue; the caller must be in a synctest bubble.
-func start(t *testing.T) *bench {
+func start(t *testing.T) *fixture {
 	t.Helper()
 	b := idle(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -36,9 +36,9 @@ func start(t *testing.T) *bench {
 	return b
 }
 
-func idle(t *testing.T) *bench {
+func idle(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{t: t, registry: prometheus.NewRegistry(), ended: make(chan error, 1)}
+	b := &fixture{t: t, registry: prometheus.NewRegistry(), ended: make(chan error, 1)}
 	metrics, err := aftercommit.NewMetrics(b.registry, "cache")
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func idle(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) end() {
+func (b *fixture) end() {
 	b.t.Helper()
 	b.stop()
 	if err := <-b.ended; err != nil {
@@ -55,7 +55,7 @@ func (b *bench) end() {
 	}
 }
 
-func (b *bench) expect(failed, dropped int) {
+func (b *fixture) expect(failed, dropped int) {
 	b.t.Helper()
 	for name, want := range map[string]int{"aftercommit_failed_total": failed, "aftercommit_dropped_total": dropped} {
 		families, err := b.registry.Gather()

@@ -10,7 +10,7 @@ import (
 
 const (
 	fileSuffix = "_FILE"
-	mostValue  = 64 << 10 // bytes of a file with one value
+	maxValue   = 64 << 10 // bytes of a file with one value
 )
 
 // resolve returns the given values of the settings under the names that the env library reads. A value comes
@@ -69,12 +69,12 @@ func readValue(path string) (string, error) {
 		return "", err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, mostValue+1))
+	content, err := io.ReadAll(io.LimitReader(file, maxValue+1))
 	if err != nil {
 		return "", err
 	}
-	if len(content) > mostValue {
-		return "", fmt.Errorf("%s holds more than %d bytes: it must hold one value only", path, mostValue)
+	if len(content) > maxValue {
+		return "", fmt.Errorf("%s holds more than %d bytes: it must hold one value only", path, maxValue)
 	}
 	return strings.TrimRight(string(content), "\r\n"), nil
 }

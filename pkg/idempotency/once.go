@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	mostKey    = 255     // bytes of a key
-	mostAnswer = 4 << 20 // bytes of an answer
+	maxKey    = 255     // bytes of a key
+	maxAnswer = 4 << 20 // bytes of an answer
 )
 
 // ErrKeyInvalid is returned for an invalid key.
@@ -43,7 +43,7 @@ type Response struct {
 
 // CheckKey returns ErrKeyInvalid for an invalid key. The empty key, which means none, is valid.
 func CheckKey(key string) error {
-	if len(key) > mostKey {
+	if len(key) > maxKey {
 		return ErrKeyInvalid
 	}
 	for i := range len(key) {
@@ -146,12 +146,12 @@ func (r row) renew(ctx context.Context, tx *sql.Tx, expires int64) error {
 }
 
 func (r row) store(ctx context.Context, tx *sql.Tx, response Response) error {
-	if len(response.Body) > mostAnswer {
+	if len(response.Body) > maxAnswer {
 		return fmt.Errorf(
 			"response for %s has %d bytes; the maximum is %d",
 			r.table,
 			len(response.Body),
-			mostAnswer,
+			maxAnswer,
 		)
 	}
 	if response.Body == nil {

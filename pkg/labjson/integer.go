@@ -17,8 +17,8 @@ func parseInteger(lit []byte) (n int64, whole, fits bool) {
 	if exponent < 0 {
 		return 0, false, false
 	}
-	const mostDigits = 18 // 18 digits always fit into an int64; larger numbers are out of every range here
-	if exponent > mostDigits || len(digits)+exponent > mostDigits {
+	const maxDigits = 18 // 18 digits always fit into an int64; larger numbers are out of every range here
+	if exponent > maxDigits || len(digits)+exponent > maxDigits {
 		return 0, true, false
 	}
 	n, _ = shortDigits(digits)

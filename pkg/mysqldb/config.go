@@ -19,8 +19,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// mostConnections is above the connections that the platform's MySQL servers allow one replica.
-const mostConnections = 10_000
+// maxConnections is above the connections that the platform's MySQL servers allow one replica.
+const maxConnections = 10_000
 
 // Config holds the documented DB variables. Nest it with envPrefix "DB_".
 type Config struct {
@@ -47,11 +47,11 @@ func (c *Config) Validate() error {
 	if c.Port < 1 || c.Port > math.MaxUint16 {
 		problems = append(problems, fmt.Errorf("DB_PORT is %d: give a port from 1 to 65535", c.Port))
 	}
-	if c.PoolSize < 2 || c.PoolSize > mostConnections {
+	if c.PoolSize < 2 || c.PoolSize > maxConnections {
 		problems = append(
 			problems,
 			fmt.Errorf("DB_POOL_SIZE is %d: it must be at least 2 (one connection may hold a lock while another works)"+
-				" and at most %d", c.PoolSize, mostConnections),
+				" and at most %d", c.PoolSize, maxConnections),
 		)
 	}
 	if c.PoolRecycleSeconds < 0 {
@@ -63,19 +63,19 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// MostInFlight returns the maximum number of concurrent calls that use the database. More calls would wait for a
+// MaxInFlight returns the maximum number of concurrent calls that use the database. More calls would wait for a
 // connection until their deadline, instead of being refused at once.
-func (c *Config) MostInFlight() int { return c.PoolSize * callersPerConnection }
+func (c *Config) MaxInFlight() int { return c.PoolSize * callersPerConnection }
 
 // CheckMaxInFlight returns an error for a limit of concurrent calls that the pool cannot serve. Services call it from
 // their own Validate.
 func (c *Config) CheckMaxInFlight(limit int) error {
-	if limit > c.MostInFlight() {
+	if limit > c.MaxInFlight() {
 		return fmt.Errorf(
 			"MAX_IN_FLIGHT is %d, but DB_POOL_SIZE %d serves at most %d calls at once: lower the one or raise the other",
 			limit,
 			c.PoolSize,
-			c.MostInFlight(),
+			c.MaxInFlight(),
 		)
 	}
 	return nil

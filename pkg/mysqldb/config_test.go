@@ -39,10 +39,10 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 func TestLimitOfCallsDependsOnThePool(t *testing.T) {
 	t.Parallel()
 	cfg := mysqldb.Config{PoolSize: 10}
-	if err := cfg.CheckMaxInFlight(cfg.MostInFlight()); err != nil {
+	if err := cfg.CheckMaxInFlight(cfg.MaxInFlight()); err != nil {
 		t.Fatal(err)
 	}
-	if err := cfg.CheckMaxInFlight(cfg.MostInFlight() + 1); err == nil || !strings.Contains(err.Error(), "DB_POOL_SIZE 10") {
+	if err := cfg.CheckMaxInFlight(cfg.MaxInFlight() + 1); err == nil || !strings.Contains(err.Error(), "DB_POOL_SIZE 10") {
 		t.Fatalf("CheckMaxInFlight above the limit = %v, want an error that names DB_POOL_SIZE 10", err)
 	}
 }

@@ -21,7 +21,7 @@ const (
 	migrationPause = 5 * time.Second
 	lockTries      = 600 // for the lock of another process's migration; also two minutes
 	lockPause      = 200 * time.Millisecond
-	mostInTheWay   = 3 // transactions named in an error
+	maxInTheWay    = 3 // transactions named in an error
 )
 
 // Migrate applies the migrations of a service's schemas in order. db must be a pool of OpenForMigrations. Processes
@@ -127,7 +127,7 @@ func openTransactions(ctx context.Context, db *sql.DB) string {
 		" TIMESTAMPDIFF(SECOND, t.trx_started, CONVERT_TZ(NOW(), '+00:00', 'SYSTEM')), ' s') FROM information_schema.INNODB_TRX t" +
 		" JOIN information_schema.PROCESSLIST p ON p.ID = t.trx_mysql_thread_id" +
 		" WHERE p.ID <> CONNECTION_ID() ORDER BY t.trx_started LIMIT ?"
-	rows, err := db.QueryContext(ctx, query, mostInTheWay)
+	rows, err := db.QueryContext(ctx, query, maxInTheWay)
 	if err != nil {
 		return fmt.Sprintf("unknown to this user (%v)", err)
 	}

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// mostCounted limits the rows that are counted per kind. Every replica counts every few seconds, also after a long
+// maxCounted limits the rows that are counted per kind. Every replica counts every few seconds, also after a long
 // outage of a receiver, when the database is busy.
-const mostCounted = 10_000
+const maxCounted = 10_000
 
 // backlog holds the values of the gauges of one kind.
 type backlog struct {
 	kind            string
-	waiting, parked int64     // mostCounted + 1 stands for more
+	waiting, parked int64     // maxCounted + 1 stands for more
 	oldest          time.Time // zero if nothing waits; with more rows than are counted, that of the rows due first
 }
 
@@ -58,7 +58,7 @@ func (t Table) count(ctx context.Context, db *sql.DB, kind string) (backlog, err
 	err := db.QueryRowContext(ctx, "SELECT w.n, p.n, (SELECT created_at FROM "+t.name+" WHERE id = w.oldest)"+
 		" FROM (SELECT COUNT(*) AS n, MIN(id) AS oldest FROM (SELECT id FROM "+t.name+fmt.Sprintf(rows, "<")+") r) w,"+
 		" (SELECT COUNT(*) AS n FROM (SELECT id FROM "+t.name+fmt.Sprintf(rows, "=")+") r) p",
-		kind, int64(parkedAt), mostCounted+1, kind, int64(parkedAt), mostCounted+1).Scan(&b.waiting, &b.parked, &oldest)
+		kind, int64(parkedAt), maxCounted+1, kind, int64(parkedAt), maxCounted+1).Scan(&b.waiting, &b.parked, &oldest)
 	if oldest.Valid {
 		b.oldest = time.UnixMilli(oldest.Int64)
 	}

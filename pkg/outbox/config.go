@@ -38,6 +38,6 @@ func (c *Config) probeDelay(misses int) time.Duration {
 }
 
 func doubled(first time.Duration, times int, most time.Duration) time.Duration {
-	const mostDoublings = 20
-	return min(first<<min(times, mostDoublings), most)
+	const maxDoublings = 20
+	return min(first<<min(times, maxDoublings), most)
 }

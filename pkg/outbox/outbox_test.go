@@ -76,7 +76,7 @@ func (r *receiver) texts() []string {
 	return slices.Clone(r.got)
 }
 
-type bench struct {
+type fixture struct {
 	t        *testing.T
 	db       *sql.DB
 	dsn      string
@@ -88,10 +88,10 @@ type bench struct {
 	logs     servicetest.Logs
 }
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T) *fixture {
 	t.Helper()
 	db, dsn := mysqltest.Open(t)
-	b := &bench{t: t, db: db, dsn: dsn, clock: &manualClock{now: time.Unix(1_800_000_000, 0)}, receiver: &receiver{},
+	b := &fixture{t: t, db: db, dsn: dsn, clock: &manualClock{now: time.Unix(1_800_000_000, 0)}, receiver: &receiver{},
 		registry: prometheus.NewRegistry()}
 	var err error
 	if b.table, err = outbox.NewTable("outbox_test"); err != nil {
@@ -102,7 +102,7 @@ func setup(t *testing.T) *bench {
 	return b
 }
 
-func (b *bench) newRelay(
+func (b *fixture) newRelay(
 	registry prometheus.Registerer, deliver outbox.Deliver, changes ...func(*outbox.Config),
 ) *outbox.Relay {
 	b.t.Helper()
@@ -122,7 +122,7 @@ func (b *bench) newRelay(
 	})
 }
 
-func (b *bench) insert(e outbox.Event) bool {
+func (b *fixture) insert(e outbox.Event) bool {
 	b.t.Helper()
 	var inserted bool
 	err := mysqldb.InTx(b.t.Context(), b.db, func(tx *sql.Tx) (err error) {
@@ -135,12 +135,12 @@ func (b *bench) insert(e outbox.Event) bool {
 	return inserted
 }
 
-func (b *bench) add(aggregate, payload string) {
+func (b *fixture) add(aggregate, payload string) {
 	b.t.Helper()
 	b.insert(outbox.Event{Aggregate: aggregate, Kind: "k", Payload: []byte(payload)})
 }
 
-func (b *bench) runOnce() int {
+func (b *fixture) runOnce() int {
 	b.t.Helper()
 	n, err := b.relay.RunOnce(b.t.Context())
 	if err != nil {
@@ -149,7 +149,7 @@ func (b *bench) runOnce() int {
 	return n
 }
 
-func (b *bench) expect(want ...string) {
+func (b *fixture) expect(want ...string) {
 	b.t.Helper()
 	if diff := cmp.Diff(want, b.receiver.texts()); diff != "" {
 		b.t.Fatalf("delivered (-want +got):\n%s", diff)
@@ -277,7 +277,7 @@ func TestCrashAfterDeliveryRepeatsItWithTheSameKey(t *testing.T) {
 }
 
 // killLeader closes the connection with a relay's lock.
-func (b *bench) killLeader() {
+func (b *fixture) killLeader() {
 	b.t.Helper()
 	var id int64
 	const holder = "SELECT IS_USED_LOCK(CONCAT('lab.test.relay@', DATABASE()))"

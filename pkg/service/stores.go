@@ -35,7 +35,7 @@ func (s *Service) CheckDatabase(name string, cfg mysqldb.Config, schemas []mysql
 		return errors.New("CheckDatabase must come before GRPC: it limits the server")
 	}
 	grpc := &s.process.Config.GRPC
-	grpc.MaxInFlight = min(grpc.MaxInFlight, cfg.MostInFlight())
+	grpc.MaxInFlight = min(grpc.MaxInFlight, cfg.MaxInFlight())
 	probe, err := mysqldb.NewProbe(cfg, schemas, more...)
 	if err != nil {
 		return fmt.Errorf("open database probe: %w", err)

@@ -15,10 +15,10 @@ type number struct {
 	wide        *decimal.Decimal
 }
 
-// mostDigits is the number of decimal digits that always fit into an int64.
-const mostDigits = 18
+// maxDigits is the number of decimal digits that always fit into an int64.
+const maxDigits = 18
 
-var powers = [mostDigits + 1]int64{
+var powers = [maxDigits + 1]int64{
 	1,
 	1e1,
 	1e2,
@@ -53,7 +53,7 @@ func parseNumber(s string) (number, bool) {
 		switch c := s[i]; {
 		case c-'0' <= 9:
 			digits++
-			if digits <= mostDigits {
+			if digits <= maxDigits {
 				n = n*10 + int64(c-'0')
 			}
 		case c == '.' && point < 0:
@@ -67,7 +67,7 @@ func parseNumber(s string) (number, bool) {
 	if digits == 0 || point == len(s)-1 || commas && !grouped(whole(s, point)) {
 		return number{}, false
 	}
-	if digits > mostDigits {
+	if digits > maxDigits {
 		return wideNumber(s, negative)
 	}
 	if negative {

@@ -14,7 +14,7 @@ function apportion(tallies, total, whole) {
 }
 
 // differential calculates the percentages and absolute counts of tallies ({cell_id, count, include_in_total, is_nucleated_red}).
-// wbc is the white cell count, null if unknown. corrected tells that the analyser has already excluded nucleated red cells from
+// wbc is the white cell count, null if unknown. corrected is true if the analyser has already excluded nucleated red cells from
 // it; otherwise the returned corrected is wbc without them.
 export function differential(tallies, wbc, corrected = false) {
   const included = tallies.filter((t) => t.include_in_total);

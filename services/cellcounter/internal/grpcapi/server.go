@@ -47,7 +47,7 @@ type Deps struct {
 	Observer     Observer
 }
 
-// Server implements cellcounterv1.CellCounterServiceServer.
+// Server serves CellCounterService.
 type Server struct {
 	cellcounterv1.UnimplementedCellCounterServiceServer
 

@@ -112,8 +112,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Whatever is written: both rules of a scope hold afterwards, what was asked for stands there, and no mapping that
-// no one named is gone.
+// For any write: both rules of a scope hold afterwards, the requested mappings are in it, and every mapping that the
+// request did not name still is.
 func TestPlanKeepsTheRulesOfAScope(t *testing.T) {
 	t.Parallel()
 	property.Check(t, func(t *rapid.T) {

@@ -20,6 +20,7 @@ var (
 	asha   = authn.Actor{Kind: authn.ActorLabUser, ID: 77}
 	ravi   = authn.Actor{Kind: authn.ActorLabUser, ID: 80}
 	doctor = authn.Actor{Kind: authn.ActorDoctor, ID: 77}
+	noKind = authn.Actor{ID: 77} // as another program may store it
 )
 
 func count(observer int, by authn.Actor, cell int64, n int) observe.Count {
@@ -52,6 +53,8 @@ func TestACountIsDecidedOnTheFacts(t *testing.T) {
 		"the first comes second":      {facts(count(2, ravi, 1, 90)), count(1, asha, 1, 100), first, "1:100 2:90"},
 		"a doctor with the user's id": {facts(count(1, asha, 1, 100)), count(2, doctor, 1, 90), first, "1:100 2:90"},
 		"the same request again":      {facts(count(1, asha, 1, 100)), count(1, asha, 1, 100), nothing, "1:100"},
+		"again, stored without kind":  {facts(count(1, noKind, 1, 100)), count(1, asha, 1, 100), nothing, "1:100"},
+		"the same, without kind":      {facts(count(1, noKind, 1, 100)), count(2, doctor, 1, 90), "SAME_OBSERVER", ""},
 		"another number":              {facts(count(1, asha, 1, 100)), count(1, asha, 1, 80), replaced, "1:80"},
 		"another person":              {facts(count(1, asha, 1, 100)), count(1, ravi, 1, 100), replaced, "1:100"},
 		"one of two":                  {facts(count(1, asha, 1, 100), count(2, ravi, 1, 90)), count(1, asha, 1, 80), replaced, "1:80 2:90"},

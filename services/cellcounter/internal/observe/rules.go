@@ -73,8 +73,11 @@ func (c Count) among(stored []Count) []Count {
 	return all
 }
 
-// isSame reports whether a and b are the same person; the name may differ.
-func isSame(a, b authn.Actor) bool { return a.ID == b.ID && a.Kind == b.Kind }
+// isSame reports whether both may be the same person; the name may differ. A row of another program may have no kind: it
+// then counts as the same person, so that no one confirms their own count.
+func isSame(stored, now authn.Actor) bool {
+	return stored.ID == now.ID && (stored.Kind == now.Kind || stored.Kind == "")
+}
 
 // Check returns an error for tallies that cannot be a count: none or too many, repeated cells, numbers out of range.
 func Check(tallies []counting.Tally) error {

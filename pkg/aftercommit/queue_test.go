@@ -39,10 +39,7 @@ func start(t *testing.T) *fixture {
 func idle(t *testing.T) *fixture {
 	t.Helper()
 	b := &fixture{t: t, registry: prometheus.NewRegistry(), ended: make(chan error, 1)}
-	metrics, err := aftercommit.NewMetrics(b.registry, "cache")
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := aftercommit.NewMetrics(b.registry, "cache")
 	b.Queue = aftercommit.New(slog.New(slog.NewTextHandler(&b.logs, nil)), metrics)
 	return b
 }

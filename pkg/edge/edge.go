@@ -70,18 +70,18 @@ func New(ctx context.Context, deps Deps) (*Edge, error) {
 		areas: deps.Areas, pages: deps.Pages, muxes: muxes, routes: muxes[unknownArea].routes,
 		log: deps.Telemetry.Logger, tokens: deps.Tokens, tel: deps.Telemetry,
 		origins: http.NewCrossOriginProtection(), trusted: deps.TrustedOrigins,
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "http_server_request_duration_seconds",
-			Help:    "Duration of a REST request in seconds, by route pattern.",
-			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60},
-		}, []string{"listener", "area", "route", "method", "code_class"}),
+		duration: telemetry.NewMetrics(deps.Telemetry.Registry).Histograms("http_server_request_duration_seconds",
+			"Duration of a REST request in seconds, by route pattern.",
+			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60},
+			telemetry.By[string]("listener"), telemetry.By[string]("area"), telemetry.By[string]("route"),
+			telemetry.By[string]("method"), telemetry.By[string]("code_class")),
 	}
 	for _, origin := range deps.TrustedOrigins {
 		if err := e.origins.AddTrustedOrigin(origin); err != nil {
 			return nil, fmt.Errorf("trusted origin: %w", err)
 		}
 	}
-	return e, deps.Telemetry.Registry.Register(e.duration)
+	return e, nil
 }
 
 // Public returns the handler of the listener for browsers and REST clients.

@@ -5,6 +5,8 @@ import (
 
 	grpcprom "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
 type metrics struct {
@@ -14,19 +16,15 @@ type metrics struct {
 }
 
 func newMetrics(registry prometheus.Registerer) (metrics, error) {
-	m := metrics{
-		calls: grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram()),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "grpc_server_refused_total", Help: "Calls refused because the caller had no slot left.",
-		}),
-		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "grpc_server_panics_total", Help: "Calls whose handler panicked.",
-		}, []string{"grpc_method"}),
+	calls := grpcprom.NewServerMetrics(grpcprom.WithServerHandlingTimeHistogram())
+	if err := registry.Register(calls); err != nil {
+		return metrics{}, fmt.Errorf("register grpc metrics: %w", err)
 	}
-	for _, c := range []prometheus.Collector{m.calls, m.refused, m.panics} {
-		if err := registry.Register(c); err != nil {
-			return metrics{}, fmt.Errorf("register grpc metrics: %w", err)
-		}
-	}
-	return m, nil
+	m := telemetry.NewMetrics(registry)
+	return metrics{
+		calls:   calls,
+		refused: m.Counter("grpc_server_refused_total", "Calls refused because the caller had no slot left."),
+		panics: m.Counters("grpc_server_panics_total", "Calls whose handler panicked, by method.",
+			telemetry.By[string]("grpc_method")),
+	}, nil
 }

@@ -1,10 +1,11 @@
 package outbox
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
 // observeEvery is the interval at which the backlog is counted.
@@ -19,31 +20,21 @@ type Metrics struct {
 }
 
 // NewMetrics registers the metrics of one service's outbox.
-func NewMetrics(registry prometheus.Registerer) (*Metrics, error) {
-	counter := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"kind"})
+func NewMetrics(registry prometheus.Registerer) *Metrics {
+	m, kind := telemetry.NewMetrics(registry), telemetry.By[string]("kind")
+	return &Metrics{
+		kinds:     map[string]bool{},
+		delivered: m.Counters("outbox_delivered_total", "Messages delivered.", kind),
+		failed: m.Counters("outbox_failed_total",
+			"Failed deliveries that are retried, without those to an unavailable receiver.", kind),
+		undeliverable: m.Counters("outbox_undeliverable_total",
+			"Messages parked because no retry can succeed.", kind),
+		waiting: m.Gauges("outbox_waiting_rows", "Messages waiting for delivery; 10001 stands for more than 10,000.", kind),
+		parked: m.Gauges("outbox_parked_rows",
+			"Parked messages, which an operator must release or delete; 10001 stands for more than 10,000.", kind),
+		age:         m.Gauges("outbox_oldest_seconds", "Age of the oldest message waiting for delivery.", kind),
+		unavailable: m.Gauges("outbox_receiver_away", "1 while the receiver is unavailable and its messages wait.", kind),
 	}
-	gauge := func(name, help string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"kind"})
-	}
-	m := &Metrics{
-		kinds:         map[string]bool{},
-		delivered:     counter("outbox_delivered_total", "Messages delivered."),
-		failed:        counter("outbox_failed_total", "Failed deliveries that are retried, without those to an unavailable receiver."),
-		undeliverable: counter("outbox_undeliverable_total", "Messages parked because no retry can succeed."),
-		waiting:       gauge("outbox_waiting_rows", "Messages waiting for delivery; 10001 stands for more than 10,000."),
-		parked:        gauge("outbox_parked_rows", "Parked messages, which an operator must release or delete; 10001 stands for more than 10,000."),
-		age:           gauge("outbox_oldest_seconds", "Age of the oldest message waiting for delivery."),
-		unavailable:   gauge("outbox_receiver_away", "1 while the receiver is unavailable and its messages wait."),
-	}
-	for _, c := range []prometheus.Collector{
-		m.delivered, m.failed, m.undeliverable, m.waiting, m.parked, m.age, m.unavailable,
-	} {
-		if err := registry.Register(c); err != nil {
-			return nil, fmt.Errorf("register outbox metrics: %w", err)
-		}
-	}
-	return m, nil
 }
 
 // start creates all series of a kind.

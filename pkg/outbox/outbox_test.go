@@ -106,10 +106,7 @@ func (b *fixture) newRelay(
 	registry prometheus.Registerer, deliver outbox.Deliver, changes ...func(*outbox.Config),
 ) *outbox.Relay {
 	b.t.Helper()
-	metrics, err := outbox.NewMetrics(registry)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	metrics := outbox.NewMetrics(registry)
 	config := outbox.Config{PollInterval: time.Hour, FirstRetryDelay: time.Second, MaxRetryDelay: 5 * time.Second,
 		DeliverTimeout: time.Second, BatchSize: 10}
 	for _, change := range changes {

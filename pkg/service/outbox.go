@@ -17,10 +17,6 @@ func (s *Service) Outbox(
 	if err != nil {
 		return nil, fmt.Errorf("outbox table: %w", err)
 	}
-	metrics, err := outbox.NewMetrics(s.Registry)
-	if err != nil {
-		return nil, fmt.Errorf("outbox metrics: %w", err)
-	}
 	relay := outbox.NewRelay(outbox.Deps{
 		Config:    cfg,
 		DB:        db,
@@ -29,7 +25,7 @@ func (s *Service) Outbox(
 		Clock:     s.Clock,
 		Jitter:    rand.Float64,
 		Log:       s.Log,
-		Metrics:   metrics,
+		Metrics:   outbox.NewMetrics(s.Registry),
 		Tracers:   s.Tracers(),
 	})
 	s.Loop("outbox relay", relay.Run)

@@ -60,13 +60,9 @@ func (s *Service) NoteSchema(name string, err error) error {
 }
 
 // AfterCommit creates the queue of work that runs after commits. tasks lists the names of the work, for the metrics.
-func (s *Service) AfterCommit(tasks ...string) (*aftercommit.Queue, error) {
-	metrics, err := aftercommit.NewMetrics(s.Registry, tasks...)
-	if err != nil {
-		return nil, err
-	}
-	s.after = aftercommit.New(s.Log, metrics)
-	return s.after, nil
+func (s *Service) AfterCommit(tasks ...string) *aftercommit.Queue {
+	s.after = aftercommit.New(s.Log, aftercommit.NewMetrics(s.Registry, tasks...))
+	return s.after
 }
 
 // Migration describes what a service needs from the relational database.

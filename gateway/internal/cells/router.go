@@ -15,6 +15,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
 // RefreshEvery is the interval at which the directory is read again.
@@ -48,16 +49,15 @@ type destinationKey struct{}
 
 // New reads the directory in file and returns a router. It registers the router's metrics.
 func New(file string, log *slog.Logger, registry prometheus.Registerer) (*Router, error) {
+	m := telemetry.NewMetrics(registry)
 	r := &Router{
 		file: file,
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "gateway_cell_requests_total", Help: "Requests forwarded to a cell, by the class of its response; none if it did not respond.",
-		}, []string{"cell", "code_class"}),
-		stale: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "gateway_directory_stale", Help: "1 while the cell directory cannot be read and its last known state is used.",
-		}),
+		requests: m.Counters("gateway_cell_requests_total",
+			"Requests forwarded to a cell, by the class of its response; none if it did not respond.",
+			telemetry.By[string]("cell"), telemetry.By[string]("code_class")),
+		stale: m.Gauge("gateway_directory_stale",
+			"1 while the cell directory cannot be read and its last known state is used."),
 	}
-	registry.MustRegister(r.requests, r.stale)
 	transport := &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		ResponseHeaderTimeout: responseTimeout, MaxIdleConnsPerHost: perCell, IdleConnTimeout: time.Minute,

@@ -61,10 +61,7 @@ func build(s *service.Service, cfg Config) error {
 }
 
 func newAPI(s *service.Service, cfg Config, store *mysql.Store) (*grpcapi.Server, error) {
-	metrics, err := newMetrics(s.Registry)
-	if err != nil {
-		return nil, err
-	}
+	metrics := newMetrics(s.Registry)
 	after, err := newTasks(s, cfg)
 	if err != nil {
 		return nil, err
@@ -85,10 +82,7 @@ func newAPI(s *service.Service, cfg Config, store *mysql.Store) (*grpcapi.Server
 
 // newTasks returns what follows a commit. Without change capture that is nothing.
 func newTasks(s *service.Service, cfg Config) (*delivery.Tasks, error) {
-	queue, err := s.AfterCommit(delivery.Names()...)
-	if err != nil {
-		return nil, err
-	}
+	queue := s.AfterCommit(delivery.Names()...)
 	if cfg.CDCAddr == "" {
 		return delivery.New(queue, nil), nil
 	}

@@ -39,10 +39,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	metrics, err := newMetrics(s.Registry, s.Clock)
-	if err != nil {
-		return err
-	}
+	metrics := newMetrics(s.Registry, s.Clock)
 	jobs, err := newJobs(s, cfg, store)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -17,26 +16,14 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
-// metrics implements the Counters of the use cases and loops. Every series exists from the start.
+// metrics counts what the use cases and loops report.
 type metrics struct {
-	clock     clock.Clock
-	duration  *prometheus.HistogramVec
-	evaluated prometheus.Counter
-	critical  prometheus.Counter
-	spared    prometheus.Counter
-	saved     *prometheus.CounterVec
-	escalated prometheus.Counter
-	exhausted prometheus.Counter
-	corrected prometheus.Counter
-	unclear   prometheus.Counter
-	off       prometheus.Counter
-	open      prometheus.Gauge
-	overdue   prometheus.Gauge
-	silent    prometheus.Gauge
-	oldest    prometheus.Gauge
-	reaped    *prometheus.CounterVec
-	swept     prometheus.Counter
-	watching  prometheus.Gauge
+	clock    clock.Clock
+	duration *prometheus.HistogramVec
+
+	evaluated, critical, spared, escalated, exhausted, corrected, unclear, off, swept prometheus.Counter
+	saved, reaped                                                                     *prometheus.CounterVec
+	open, overdue, silent, oldest, watching                                           prometheus.Gauge
 }
 
 var (
@@ -54,64 +41,32 @@ const (
 	completed = "completed"
 )
 
-func newMetrics(registry prometheus.Registerer, c clock.Clock) (*metrics, error) {
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-	}
-	m := &metrics{
+func newMetrics(registry prometheus.Registerer, c clock.Clock) *metrics {
+	m := telemetry.NewMetrics(registry)
+	return &metrics{
 		clock: c,
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "callout_operation_seconds",
-			Help:    "How long an operation took.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
-		}, []string{"operation"}),
-		evaluated: counter("callout_reports_evaluated_total", "Reports whose values were judged."),
-		critical:  counter("callout_reports_critical_total", "Reports that began to wait for a callout."),
-		spared:    counter("callout_suppressed_total", "Calls that a laboratory's policy for repeated values spared."),
-		saved: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "callout_saved_total", Help: "Reports of callouts that were recorded.",
-		}, []string{"kind"}),
-		escalated: counter("callout_escalated_total", "Deadlines of bills that passed without a callout."),
-		exhausted: counter("callout_exhausted_total", "Reports that were escalated for the last time: no one is told again."),
-		corrected: counter("callout_corrected_total", "Reports of which a called value was corrected to not critical."),
-		unclear:   counter("callout_unclear_total", "Values with critical limits that cannot be judged."),
-		off: counter("callout_notices_off_total",
-			"Notices that no one got: the laboratory has the type of notification switched off."),
-		open:    gauge("callout_open_reports", "Reports that wait for a callout, in all laboratories."),
-		overdue: gauge("callout_overdue_reports", "Those of them whose first deadline has passed."),
-		silent:  gauge("callout_exhausted_reports", "Those of them that are not escalated any more."),
-		oldest:  gauge("callout_oldest_wait_seconds", "How long the one waits that waits longest."),
-		reaped: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "callout_reaped_total", Help: "What the reaper found out of line.",
-		}, []string{"what"}),
-		swept:    counter("callout_swept_total", "Reports that changed and that no one had asked to evaluate."),
-		watching: gauge("callout_event_streams", "Open boards."),
-	}
-	for _, c := range []prometheus.Collector{
-		m.duration, m.evaluated, m.critical, m.spared, m.saved, m.escalated, m.reaped, m.swept, m.watching,
-		m.exhausted, m.corrected, m.unclear, m.off, m.open, m.overdue, m.silent, m.oldest,
-	} {
-		if err := registry.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	m.start()
-	return m, nil
-}
-
-// start makes every series exist.
-func (m *metrics) start() {
-	for _, operation := range grpcapi.Operations() {
-		m.duration.WithLabelValues(operation)
-	}
-	for _, kind := range []string{draft, completed} {
-		m.saved.WithLabelValues(kind)
-	}
-	for _, what := range reap.Repairs() {
-		m.reaped.WithLabelValues(what)
+		duration: m.Histograms("callout_operation_seconds", "Duration of an operation in seconds.",
+			prometheus.ExponentialBuckets(0.001, 2, 13), telemetry.By("operation", grpcapi.Operations()...)),
+		evaluated: m.Counter("callout_reports_evaluated_total", "Reports evaluated for critical values."),
+		critical:  m.Counter("callout_reports_critical_total", "Reports that became critical and wait for a callout."),
+		spared:    m.Counter("callout_suppressed_total", "Calls suppressed by a laboratory's policy for repeated values."),
+		saved: m.Counters("callout_saved_total", "Reports of recorded callouts, by kind.",
+			telemetry.By("kind", draft, completed)),
+		escalated: m.Counter("callout_escalated_total", "Deadlines of bills that passed without a callout."),
+		exhausted: m.Counter("callout_exhausted_total", "Reports escalated for the last time."),
+		corrected: m.Counter("callout_corrected_total",
+			"Reports with a communicated value that was corrected to not critical."),
+		unclear: m.Counter("callout_unclear_total", "Values that cannot be compared with their critical limits."),
+		off: m.Counter("callout_notices_off_total",
+			"Notices not sent because the laboratory has their type of notification switched off."),
+		open:    m.Gauge("callout_open_reports", "Critical reports that wait for a callout, in all laboratories."),
+		overdue: m.Gauge("callout_overdue_reports", "Open critical reports whose first deadline has passed."),
+		silent:  m.Gauge("callout_exhausted_reports", "Open critical reports whose escalations are exhausted."),
+		oldest:  m.Gauge("callout_oldest_wait_seconds", "Age of the oldest open critical report in seconds."),
+		reaped: m.Counters("callout_reaped_total", "Inconsistencies repaired, by kind.",
+			telemetry.By("what", reap.Repairs()...)),
+		swept:    m.Counter("callout_swept_total", "Changed reports that the sweeper evaluated because no request came."),
+		watching: m.Gauge("callout_event_streams", "Open boards."),
 	}
 }
 
@@ -145,7 +100,7 @@ func (m *metrics) Escalated(exhausted int) {
 
 func (m *metrics) NoticeOff() { m.off.Inc() }
 
-// Waiting implements reap.Counters. A process that another one kept from leading shows nothing.
+// Waiting shows the figures; nil, of a process that does not lead, shows zeros.
 func (m *metrics) Waiting(f *reap.Figures) {
 	if f == nil {
 		f = &reap.Figures{}

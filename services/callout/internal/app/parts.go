@@ -66,10 +66,7 @@ func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, e
 
 // newSignals wakes the open boards of all replicas.
 func newSignals(s *service.Service, cache goredis.UniversalClient) (*redisdb.Signals, error) {
-	after, err := s.AfterCommit(redisdb.SignalTask)
-	if err != nil {
-		return nil, err
-	}
+	after := s.AfterCommit(redisdb.SignalTask)
 	signals := redisdb.NewSignals(cache, after, "callout_live")
 	s.Close("live subscription", func(context.Context) error { return signals.Close() })
 	return signals, nil

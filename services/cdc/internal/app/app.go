@@ -55,10 +55,8 @@ type builder struct {
 	members  *broker.Group
 }
 
-func (b *builder) build() (err error) {
-	if b.counters, err = newCounters(b.Registry); err != nil {
-		return err
-	}
+func (b *builder) build() error {
+	b.counters = newCounters(b.Registry)
 	for _, step := range []func() error{
 		b.openDatabase, b.openIndex, b.openConsumer, b.openSupervisor, b.openReconciler, b.openPurger, b.serve,
 	} {

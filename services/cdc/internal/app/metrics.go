@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -28,12 +27,11 @@ func tables() []string {
 	}
 }
 
-// counters implements the observers of the pipeline. Every series exists from the start.
+// counters counts what the parts of the pipeline report.
 type counters struct {
-	consumed, returned, processed, failed, dead, retried, ended *prometheus.CounterVec
-	skipped                                                     *prometheus.CounterVec
-	letterFailures                                              prometheus.Counter
-	batches, seconds                                            *prometheus.HistogramVec
+	consumed, returned, processed, failed, dead, retried, ended, skipped *prometheus.CounterVec
+	letterFailures                                                       prometheus.Counter
+	batches, seconds                                                     *prometheus.HistogramVec
 
 	rows                *prometheus.CounterVec // of user_meta
 	early, late, capped prometheus.Counter
@@ -42,12 +40,8 @@ type counters struct {
 	bulkOperations prometheus.Counter
 	resent         *prometheus.CounterVec
 
-	compared    prometheus.Counter
-	differences *prometheus.CounterVec
-	unsettled   prometheus.Counter
-	unaccepted  prometheus.Counter
-	held        prometheus.Counter
-	purged      prometheus.Counter
+	compared, unsettled, unaccepted, held, purged prometheus.Counter
+	differences                                   *prometheus.CounterVec
 
 	connectorUp, taskState *prometheus.GaugeVec
 	restarts, lost         *prometheus.CounterVec
@@ -62,107 +56,75 @@ var (
 	_ supervise.Observer   = (*counters)(nil)
 )
 
-func counterBy(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+func newCounters(registry prometheus.Registerer) *counters {
+	c, m := &counters{}, telemetry.NewMetrics(registry)
+	c.declareRecords(m)
+	c.declareStores(m)
+	c.declareReconcile(m)
+	c.declareConnectors(m)
+	return c
 }
 
-func counter(name, help string) prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+func (c *counters) declareRecords(m telemetry.Metrics) {
+	topic := telemetry.By("topic", tables()...)
+	c.consumed = m.Counters("cdc_messages_consumed_total",
+		"Records taken from a topic; each ends in cdc_outcomes_total or cdc_messages_returned_total.", topic)
+	c.returned = m.Counters("cdc_messages_returned_total",
+		"Records returned unmarked because their partition was reassigned; they are consumed again.", topic)
+	c.processed = m.Counters("cdc_messages_processed_total",
+		"Records applied, superseded, coalesced or skipped.", topic)
+	c.failed = m.Counters("cdc_messages_failed_total", "Records whose first attempt failed, and dead letters.", topic)
+	c.dead = m.Counters("cdc_messages_dlq_total", "Records written to the dead-letter topic.", topic)
+	c.retried = m.Counters("cdc_messages_retried_total", "Attempts to process a record again.", topic)
+	c.ended = m.Counters("cdc_outcomes_total", "Records by outcome.", topic,
+		telemetry.By("outcome", outcome.Kinds()...))
+	c.skipped = m.Counters("cdc_skipped_total", "Records without an effect, by reason.", telemetry.By[string]("reason"))
+	c.letterFailures = m.Counter("cdc_dead_letter_failures_total", "Failed attempts to write a dead letter.")
+	open := telemetry.By[string]("topic")
+	c.batches = m.Histograms("cdc_batch_records", "Records in a batch.",
+		[]float64{1, 5, 20, 50, 100, 200, 500, 1000}, open)
+	c.seconds = m.Histograms("cdc_batch_seconds", "Seconds from a batch's start to its mark, retries included.",
+		prometheus.ExponentialBuckets(0.005, 2, 13), open)
 }
 
-func newCounters(registry prometheus.Registerer) (*counters, error) {
-	c := &counters{
-		consumed: counterBy("cdc_messages_consumed_total",
-			"Records taken up; each ends in cdc_outcomes_total or cdc_messages_returned_total.", "topic"),
-		returned: counterBy("cdc_messages_returned_total",
-			"Records given back unmarked because their partition was taken away; they come again.", "topic"),
-		processed: counterBy("cdc_messages_processed_total",
-			"Records that ended well: applied, superseded, coalesced or skipped.", "topic"),
-		failed:         counterBy("cdc_messages_failed_total", "Records whose first try failed, and records given up.", "topic"),
-		dead:           counterBy("cdc_messages_dlq_total", "Records written to the dead-letter topic.", "topic"),
-		retried:        counterBy("cdc_messages_retried_total", "Records tried again.", "topic"),
-		ended:          counterBy("cdc_outcomes_total", "Records by how they ended.", "topic", "outcome"),
-		skipped:        counterBy("cdc_skipped_total", "Records with nothing to do, by reason.", "reason"),
-		letterFailures: counter("cdc_dead_letter_failures_total", "Dead letters that could not be written at once."),
-		batches: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cdc_batch_records", Help: "Records in a batch.",
-			Buckets: []float64{1, 5, 20, 50, 100, 200, 500, 1000}}, []string{"topic"}),
-		seconds: prometheus.NewHistogramVec(
-			prometheus.HistogramOpts{Name: "cdc_batch_seconds", Help: "From a batch's begin to its mark, retries included.",
-				Buckets: prometheus.ExponentialBuckets(0.005, 2, 13)},
-			[]string{"topic"},
-		),
-		rows: counterBy("cdc_projection_rows_total",
-			"Rows of user_meta that were computed: written, or equal to what was stored.", "result"),
-		early: counter("cdc_events_early_total",
-			"Patients computed again because an event came before its row was readable."),
-		late: counter("cdc_events_late_total",
-			"Patients to be computed again later because their rows stayed behind their events."),
-		capped: counter("cdc_projection_capped_total", "Rows written with a list at its limit."),
-		bulkSeconds: prometheus.NewHistogram(
-			prometheus.HistogramOpts{Name: "cdc_bulk_seconds", Help: "Answered bulk requests.",
-				Buckets: prometheus.ExponentialBuckets(0.002, 2, 13)},
-		),
-		bulkOperations: counter("cdc_bulk_operations_total", "Operations in answered bulk requests."),
-		resent:         counterBy("cdc_bulk_resent_total", "Operations sent again, by the index's word for why.", "kind"),
-		compared:       counter("cdc_reconciled_patients_total", "Patients that the continuous proof has compared."),
-		differences: counterBy("cdc_reconcile_differences_total",
-			"Differences between sources, user_meta and index that stayed, and were sent for repair.", "kind"),
-		unsettled: counter("cdc_reconcile_unsettled_total", "Patients that changed at every look of the proof."),
-		unaccepted: counter("cdc_reconcile_refused_total",
-			"Patients whose row or document was refused when the proof repaired it, at every pass until someone fixes them."),
-		held: counter("cdc_reconcile_held_total",
-			"Laboratories of which so much differed that the proof repaired nothing; a person has to look."),
-		purged: counter("cdc_stubs_purged_total",
-			"Stubs deleted from the index because no event can come back against them."),
-		connectorUp: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_up",
-			Help: "1 while the connector runs, has tasks, and all of them run, else 0."}, []string{"connector"}),
-		taskState: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "cdc_connector_task_state",
-			Help: "1 for the present state of a connector's task."}, []string{"connector", "task", "state"}),
-		lost: counterBy("cdc_positions_lost_total",
-			"Places that a connector or the consumer lost; what they missed is found by computing all patients again.",
-			"reader"),
-		restarts: counterBy("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", "connector"),
-	}
-	for _, v := range c.all() {
-		if err := registry.Register(v); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	c.start()
-	return c, nil
+func (c *counters) declareStores(m telemetry.Metrics) {
+	c.rows = m.Counters("cdc_projection_rows_total", "Computed rows of user_meta, written or equal to the stored row.",
+		telemetry.By("result", written, equal))
+	c.early = m.Counter("cdc_events_early_total",
+		"Patients computed again because an event was read before its row was visible.")
+	c.late = m.Counter("cdc_events_late_total",
+		"Patients to be computed again later because their rows were not visible in time.")
+	c.capped = m.Counter("cdc_projection_capped_total", "Rows written with a list at its limit.")
+	c.bulkSeconds = m.Histogram("cdc_bulk_seconds", "Duration of answered bulk requests in seconds.",
+		prometheus.ExponentialBuckets(0.002, 2, 13))
+	c.bulkOperations = m.Counter("cdc_bulk_operations_total", "Operations in answered bulk requests.")
+	c.resent = m.Counters("cdc_bulk_resent_total", "Operations sent again, by the index's error.",
+		telemetry.By[string]("kind"))
 }
 
-func (c *counters) all() []prometheus.Collector {
-	return []prometheus.Collector{
-		c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried, c.ended, c.skipped, c.letterFailures,
-		c.batches, c.seconds, c.rows, c.early, c.late, c.capped, c.bulkSeconds, c.bulkOperations, c.resent, c.compared,
-		c.differences, c.unsettled, c.unaccepted, c.held, c.purged, c.connectorUp, c.taskState,
-		c.restarts, c.lost,
-	}
+func (c *counters) declareReconcile(m telemetry.Metrics) {
+	c.compared = m.Counter("cdc_reconciled_patients_total", "Patients compared by the continuous reconciliation.")
+	c.differences = m.Counters("cdc_reconcile_differences_total",
+		"Lasting differences between sources, user_meta and index, which were sent for repair.",
+		telemetry.By("kind", reconcile.Kinds()...))
+	c.unsettled = m.Counter("cdc_reconcile_unsettled_total", "Patients that changed during every comparison.")
+	c.unaccepted = m.Counter("cdc_reconcile_refused_total",
+		"Patients whose row or document was refused at its repair, in every pass until an operator fixes the cause.")
+	c.held = m.Counter("cdc_reconcile_held_total",
+		"Laboratories not repaired because so much differed that an operator has to check them.")
+	c.purged = m.Counter("cdc_stubs_purged_total", "Stubs deleted from the index because no older event can arrive.")
 }
 
-// start makes every series exist.
-func (c *counters) start() {
-	for _, table := range tables() {
-		for _, v := range []*prometheus.CounterVec{c.consumed, c.returned, c.processed, c.failed, c.dead, c.retried} {
-			v.WithLabelValues(table)
-		}
-		for _, kind := range outcome.Kinds() {
-			c.ended.WithLabelValues(table, kind.String())
-		}
-	}
-	for _, result := range []string{written, equal} {
-		c.rows.WithLabelValues(result)
-	}
-	for _, kind := range reconcile.Kinds() {
-		c.differences.WithLabelValues(string(kind))
-	}
-	for _, connector := range connectors.Names() {
-		c.connectorUp.WithLabelValues(connector)
-		c.restarts.WithLabelValues(connector)
-		c.lost.WithLabelValues(connector)
-	}
-	c.lost.WithLabelValues(broker.GroupID)
+func (c *counters) declareConnectors(m telemetry.Metrics) {
+	connector := telemetry.By("connector", connectors.Names()...)
+	c.connectorUp = m.Gauges("cdc_connector_up",
+		"1 while the connector runs, has tasks, and all of them run, else 0.", connector)
+	c.taskState = m.Gauges("cdc_connector_task_state", "1 for the present state of a connector's task.",
+		telemetry.By[string]("connector"), telemetry.By[string]("task"), telemetry.By[string]("state"))
+	c.lost = m.Counters("cdc_positions_lost_total",
+		"Positions lost by a connector or the consumer; all patients are computed again after each.",
+		telemetry.By("reader", append(connectors.Names(), broker.GroupID)...))
+	c.restarts = m.Counters("cdc_connector_restarts_total", "Restarts of failed connectors and tasks.", connector)
 }
 
 // Values of the label result.
@@ -219,11 +181,7 @@ func (c *counters) Resent(operations int, kind string) {
 }
 
 func (c *counters) Connector(name string, up bool, tasks map[int]string) {
-	value := 0.0
-	if up {
-		value = 1
-	}
-	c.connectorUp.WithLabelValues(name).Set(value)
+	c.connectorUp.WithLabelValues(name).Set(telemetry.Bool(up))
 	c.taskState.DeletePartialMatch(prometheus.Labels{"connector": name})
 	for task, state := range tasks {
 		c.taskState.WithLabelValues(name, strconv.Itoa(task), state).Set(1)

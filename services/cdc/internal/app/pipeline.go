@@ -110,9 +110,7 @@ func (b *builder) openConsumer() error {
 	b.members = broker.NewGroup(broker.GroupDeps{Config: b.cfg.Kafka, Topics: b.cfg.Topics.Consumed(),
 		Name:     fmt.Sprintf("%s-%d", host, b.cfg.Admin.AdminPort),
 		Consumer: b.consumer, Lost: b.recordsLost, Clock: b.Clock, Log: b.Log})
-	if err := b.Registry.Register(newGauges(b.members, b.consumer.Status(), b.Clock)); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
+	b.Registry.MustRegister(&gauges{b.members, b.consumer.Status(), b.Clock, b.Clock.Now()})
 	b.Loop("consumer", b.members.Run)
 	return nil
 }

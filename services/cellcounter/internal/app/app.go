@@ -36,10 +36,7 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	store := mysql.New(db)
-	metrics, err := newMetrics(s.Registry)
-	if err != nil {
-		return err
-	}
+	metrics := newMetrics(s.Registry)
 	server, err := s.GRPC(s.Authenticator(cache))
 	if err != nil {
 		return err

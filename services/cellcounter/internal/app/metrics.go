@@ -1,16 +1,16 @@
 package app
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/grpcapi"
 )
 
-// metrics implements configure.Observer and grpcapi.Observer. Every series exists from the start.
+// metrics counts what the use cases and the transport report.
 type metrics struct {
 	saved   *prometheus.CounterVec
 	seconds *prometheus.HistogramVec
@@ -27,25 +27,14 @@ const (
 	deleted  = "deleted"
 )
 
-func newMetrics(registry prometheus.Registerer) (*metrics, error) {
-	m := &metrics{saved: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "cellcounter_mappings_saved_total", Help: "Mappings that were written, by what happened to them.",
-	}, []string{"change"})}
-	m.seconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "cellcounter_operation_seconds", Help: "How long an operation took.",
-		Buckets: prometheus.ExponentialBuckets(0.001, 2, 13),
-	}, []string{"operation"})
-	for _, c := range []prometheus.Collector{m.saved, m.seconds} {
-		if err := registry.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
+func newMetrics(registry prometheus.Registerer) *metrics {
+	m := telemetry.NewMetrics(registry)
+	return &metrics{
+		saved: m.Counters("cellcounter_mappings_saved_total", "Mappings written, by change.",
+			telemetry.By("change", inserted, updated, deleted)),
+		seconds: m.Histograms("cellcounter_operation_seconds", "Duration of an operation in seconds.",
+			prometheus.ExponentialBuckets(0.001, 2, 13), telemetry.By("operation", grpcapi.Operations()...)),
 	}
-	for _, operation := range grpcapi.Operations() {
-		m.seconds.WithLabelValues(operation)
-	}
-	m.Saved(0, 0)
-	m.Deleted(0)
-	return m, nil
 }
 
 func (m *metrics) Saved(ins, upd int) {

@@ -67,14 +67,10 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	counters, err := newCounters(s.Registry)
-	if err != nil {
-		return err
-	}
 	p := parts{
 		reports: reports, cache: cache, channels: channels.New(cache), files: objects.New(bucket,
 			seconds(cfg.DownloadLinkSeconds)),
-		tokens: token.New(cfg.TokenSecret, s.Clock), counters: counters,
+		tokens: token.New(cfg.TokenSecret, s.Clock), counters: newCounters(s.Registry),
 	}
 	s.Close("event subscription", func(context.Context) error { return p.channels.Close() })
 	receivers := func(outbox.Table) map[string]outbox.Deliver { return delivery.Receivers(p.channels) }

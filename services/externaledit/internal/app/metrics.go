@@ -1,12 +1,12 @@
 package app
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/externaledit/internal/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
@@ -14,73 +14,35 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
-// counters implements the Counters of the use cases. Every series exists from the start.
+// counters counts what the use cases report.
 type counters struct {
-	created  prometheus.Counter
-	refused  prometheus.Counter
-	ended    *prometheus.CounterVec
-	uploads  *prometheus.CounterVec
-	bytes    *prometheus.CounterVec
-	agents   *prometheus.CounterVec
-	restored prometheus.Counter
-	watching prometheus.Gauge
-	swept    *prometheus.CounterVec
-	seconds  *prometheus.HistogramVec
+	created, refused, restored           prometheus.Counter
+	ended, uploads, bytes, agents, swept *prometheus.CounterVec
+	watching                             prometheus.Gauge
+	seconds                              *prometheus.HistogramVec
 }
 
-func newCounters(registry prometheus.Registerer) (*counters, error) {
-	one := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
-	vec := func(name, help, label string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-	}
-	c := &counters{
-		created: one("externaledit_sessions_created_total", "Sessions that were opened."),
-		refused: one("externaledit_sessions_refused_total", "Requests for a session that met an active one."),
-		ended:   vec("externaledit_sessions_ended_total", "Sessions that ended.", "reason"),
-		uploads: vec("externaledit_uploads_total", "Uploads, by the outcome of them.", "outcome"),
-		bytes:   vec("externaledit_upload_bytes_total", "Bytes that were stored.", "file"),
-		agents: vec("externaledit_upload_requests_total",
-			"Uploads, by whether they said that they come from the desktop client.", "desktop_client"),
-		restored: one("externaledit_revisions_restored_total", "Earlier saves that were linked again."),
-		watching: prometheus.NewGauge(prometheus.GaugeOpts{Name: "externaledit_event_streams",
-			Help: "Open streams of events."}),
-		swept: vec("externaledit_swept_total", "Repairs of the sweeper, and those that it will try again.", "outcome"),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "externaledit_operation_seconds", Help: "How long an operation took.",
-			Buckets: prometheus.ExponentialBuckets(0.002, 2, 16), // two milliseconds to a minute
-		}, []string{"operation"}),
-	}
-	for _, v := range []prometheus.Collector{c.created, c.refused, c.ended, c.uploads, c.bytes, c.agents, c.restored,
-		c.watching, c.swept, c.seconds} {
-		if err := registry.Register(v); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	c.start()
-	return c, nil
-}
-
-// start makes every series exist.
-func (c *counters) start() {
-	for _, reason := range []session.EndReason{session.ByAuthor, session.Expired, session.TakenOver, session.ByAdmin} {
-		c.ended.WithLabelValues(string(reason))
-	}
-	for _, outcome := range upload.Outcomes() {
-		c.uploads.WithLabelValues(outcome)
-	}
-	for _, kind := range []document.Kind{document.Word, document.PDF} {
-		c.bytes.WithLabelValues(kind.Field)
-	}
-	for _, declared := range []bool{true, false} {
-		c.agents.WithLabelValues(strconv.FormatBool(declared))
-	}
-	for _, outcome := range sweep.Outcomes() {
-		c.swept.WithLabelValues(outcome)
-	}
-	for _, operation := range grpcapi.Operations() {
-		c.seconds.WithLabelValues(operation)
+func newCounters(registry prometheus.Registerer) *counters {
+	m := telemetry.NewMetrics(registry)
+	return &counters{
+		created: m.Counter("externaledit_sessions_created_total", "Sessions opened."),
+		refused: m.Counter("externaledit_sessions_refused_total",
+			"Requests for a session of a report that had an active one."),
+		restored: m.Counter("externaledit_revisions_restored_total", "Earlier saves linked to their report again."),
+		ended: m.Counters("externaledit_sessions_ended_total", "Sessions ended, by reason.",
+			telemetry.By("reason", session.ByAuthor, session.Expired, session.TakenOver, session.ByAdmin)),
+		uploads: m.Counters("externaledit_uploads_total", "Uploads, by outcome.",
+			telemetry.By("outcome", upload.Outcomes()...)),
+		bytes: m.Counters("externaledit_upload_bytes_total", "Bytes stored, by file of the upload.",
+			telemetry.By("file", document.Word.Field, document.PDF.Field)),
+		agents: m.Counters("externaledit_upload_requests_total",
+			"Uploads, by whether they name the desktop client as their sender.", telemetry.By("desktop_client", true, false)),
+		watching: m.Gauge("externaledit_event_streams", "Open streams of events."),
+		swept: m.Counters("externaledit_swept_total", "Repairs of the sweeper, failed ones included, by outcome.",
+			telemetry.By("outcome", sweep.Outcomes()...)),
+		seconds: m.Histograms("externaledit_operation_seconds", "Duration of an operation in seconds.",
+			prometheus.ExponentialBuckets(0.002, 2, 16), // two milliseconds to a minute
+			telemetry.By("operation", grpcapi.Operations()...)),
 	}
 }
 

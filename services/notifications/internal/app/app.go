@@ -52,18 +52,12 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	metrics, err := newMetrics(s.Registry)
-	if err != nil {
-		return err
-	}
+	metrics := newMetrics(s.Registry)
 	zone, err := notification.ParseZone(cfg.Zone)
 	if err != nil {
 		return fmt.Errorf("deployment zone: %w", err)
 	}
-	after, err := s.AfterCommit(redisdb.SignalTask)
-	if err != nil {
-		return err
-	}
+	after := s.AfterCommit(redisdb.SignalTask)
 	signals := redisdb.NewSignals(cache, after, "notifications_live")
 	s.Close("live subscription", func(context.Context) error { return signals.Close() })
 	provider, err := newTopics(s, cfg)

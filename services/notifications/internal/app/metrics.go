@@ -1,10 +1,9 @@
 package app
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
@@ -12,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
-// metrics implements the observers of the use cases. Every series exists from the start.
+// metrics counts what the use cases report.
 type metrics struct {
 	notified, marked, swept *prometheus.CounterVec
 	watching                prometheus.Gauge
@@ -25,36 +24,17 @@ var (
 	_ sweep.Counters  = (*metrics)(nil)
 )
 
-func newMetrics(registry prometheus.Registerer) (*metrics, error) {
-	m := &metrics{
-		notified: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "notifications_triggers_total",
-			Help: "Triggers of other services, by the outcome of them.",
-		}, []string{"outcome"}),
-		marked: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "notifications_marked_total", Help: "Notifications that people marked."}, []string{"action"}),
-		swept: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "notifications_idle_devices_total",
-			Help: "Devices that were not seen for long, by the outcome of them.",
-		}, []string{"outcome"}),
-		watching: prometheus.NewGauge(
-			prometheus.GaugeOpts{Name: "notifications_event_streams", Help: "Open streams of notifications."},
-		),
+func newMetrics(registry prometheus.Registerer) *metrics {
+	m := telemetry.NewMetrics(registry)
+	return &metrics{
+		notified: m.Counters("notifications_triggers_total", "Triggers of other services, by outcome.",
+			telemetry.By("outcome", notify.Outcomes()...)),
+		marked: m.Counters("notifications_marked_total", "Notifications marked by users, by action.",
+			telemetry.By("action", notification.Read, notification.Unread)),
+		swept: m.Counters("notifications_idle_devices_total", "Devices not seen for long, by outcome of their removal.",
+			telemetry.By("outcome", sweep.Outcomes()...)),
+		watching: m.Gauge("notifications_event_streams", "Open streams of notifications."),
 	}
-	for _, c := range []prometheus.Collector{m.notified, m.marked, m.swept, m.watching} {
-		if err := registry.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	for _, outcome := range notify.Outcomes() {
-		m.notified.WithLabelValues(string(outcome))
-	}
-	for _, outcome := range sweep.Outcomes() {
-		m.swept.WithLabelValues(string(outcome))
-	}
-	m.Marked(notification.Read, 0)
-	m.Marked(notification.Unread, 0)
-	return m, nil
 }
 
 func (m *metrics) Notified(outcome notify.Outcome) { m.notified.WithLabelValues(string(outcome)).Inc() }

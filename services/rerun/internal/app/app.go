@@ -53,11 +53,10 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	counters, err := newCounters(s.Registry)
-	if err != nil {
-		return err
+	st := stores{
+		db: db, reports: reports, records: mongo.New(documents), openSet: openset.New(cache),
+		counters: newCounters(s.Registry),
 	}
-	st := stores{db: db, reports: reports, records: mongo.New(documents), openSet: openset.New(cache), counters: counters}
 	relay, err := newRelay(s, cfg, st)
 	if err != nil {
 		return err

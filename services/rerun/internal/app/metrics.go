@@ -1,73 +1,38 @@
 package app
 
 import (
-	"fmt"
-
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
-// counters implements the Counters of the use cases. Every series exists from the start.
+// counters counts what the use cases report.
 type counters struct {
-	requested *prometheus.CounterVec
-	evaluated *prometheus.CounterVec
-	failed    *prometheus.CounterVec
-	received  *prometheus.CounterVec
-	values    *prometheus.CounterVec
-	fulfilled prometheus.Counter
-	closed    *prometheus.CounterVec
-	swept     *prometheus.CounterVec
+	requested, evaluated, failed, received, values, closed, swept *prometheus.CounterVec
+	fulfilled                                                     prometheus.Counter
 }
 
-func newCounters(registry prometheus.Registerer) (*counters, error) {
-	vec := func(name, help, label string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
-	}
-	c := &counters{
-		requested: vec("rerun_requested_total", "Sample reruns that were saved.", "type"),
-		evaluated: vec("rerun_auto_evaluated_total", "Evaluations of instrument values for an automatic rerun.", "outcome"),
-		failed: vec("rerun_failed_total", "Steps that failed: save (the request was refused with 500).",
-			"step"),
-		received: vec("rerun_messages_received_total", "Messages of instruments that were taken, repeated ones included.",
-			"trigger"),
-		values: vec("rerun_values_stored_total", "Values of instruments that were added or replaced.", "trigger"),
-		fulfilled: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "rerun_fulfilled_total", Help: "Requests whose last value arrived."}),
-		closed: vec("rerun_closed_total", "Sample reruns that were confirmed or aborted.", "how"),
-		swept:  vec("rerun_swept_total", "Repairs of the sweeper, and reports that it will try again.", "outcome"),
-	}
-	for _, v := range []prometheus.Collector{c.requested, c.evaluated, c.failed, c.received, c.values, c.fulfilled,
-		c.closed, c.swept} {
-		if err := registry.Register(v); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	c.start()
-	return c, nil
-}
-
-// start makes every series exist.
-func (c *counters) start() {
-	for _, t := range []rerun.Type{rerun.Manual, rerun.Auto} {
-		c.requested.WithLabelValues(string(t))
-	}
-	for _, outcome := range []string{outcomeQueued, outcomeNot} {
-		c.evaluated.WithLabelValues(outcome)
-	}
-	for _, step := range []string{"save"} {
-		c.failed.WithLabelValues(step)
-	}
-	for _, trigger := range []string{byRequest, byInstrument} {
-		c.received.WithLabelValues(trigger)
-		c.values.WithLabelValues(trigger)
-	}
-	for _, how := range []string{confirmed, aborted} {
-		c.closed.WithLabelValues(how)
-	}
-	for _, outcome := range sweep.Outcomes() {
-		c.swept.WithLabelValues(outcome)
+func newCounters(registry prometheus.Registerer) *counters {
+	m := telemetry.NewMetrics(registry)
+	trigger := telemetry.By("trigger", byRequest, byInstrument)
+	return &counters{
+		requested: m.Counters("rerun_requested_total", "Sample reruns saved, by type.",
+			telemetry.By("type", rerun.Manual, rerun.Auto)),
+		evaluated: m.Counters("rerun_auto_evaluated_total",
+			"Evaluations of instrument values for an automatic rerun, by outcome.",
+			telemetry.By("outcome", outcomeQueued, outcomeNot)),
+		failed: m.Counters("rerun_failed_total", "Failed steps; save: the request was answered with 500.",
+			telemetry.By("step", "save")),
+		received: m.Counters("rerun_messages_received_total", "Messages of instruments accepted, repeated ones included.",
+			trigger),
+		values:    m.Counters("rerun_values_stored_total", "Values of instruments added or replaced.", trigger),
+		fulfilled: m.Counter("rerun_fulfilled_total", "Requests whose last value arrived."),
+		closed: m.Counters("rerun_closed_total", "Sample reruns confirmed or aborted.",
+			telemetry.By("how", confirmed, aborted)),
+		swept: m.Counters("rerun_swept_total", "Repairs of the sweeper, failed ones included, by outcome.",
+			telemetry.By("outcome", sweep.Outcomes()...)),
 	}
 }
 

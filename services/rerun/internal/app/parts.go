@@ -84,10 +84,7 @@ func newServer(s *service.Service, cfg Config, st stores, relay *outbox.Relay) (
 	if err != nil {
 		return nil, err
 	}
-	queue, err := s.AfterCommit(aftercommit.Names()...)
-	if err != nil {
-		return nil, err
-	}
+	queue := s.AfterCommit(aftercommit.Names()...)
 	after := aftercommit.New(aftercommit.Deps{
 		Queue: queue, Flags: st.reports, OpenSet: st.openSet, Documents: st.records, Index: index,
 	})

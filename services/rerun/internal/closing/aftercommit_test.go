@@ -20,10 +20,7 @@ import (
 func TestAConfirmIsAnsweredBeforeItsCleanUp(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	metrics, err := queue.NewMetrics(prometheus.NewRegistry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := queue.NewMetrics(prometheus.NewRegistry())
 	later := queue.New(slog.New(slog.DiscardHandler), metrics)
 	b.Cases = b.CasesOn(nil, later)
 	if err := b.confirm(rerun.Result{Index: 1, Value: "9.2"}); err != nil {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"runtime"
@@ -52,7 +51,7 @@ type builder struct {
 }
 
 func (b *builder) build(ctx context.Context) error {
-	for _, step := range []func() error{b.openStores, b.openIndex, b.openLimit, b.openFreshness, b.openAPI} {
+	for _, step := range []func() error{b.openStores, b.openIndex, b.openLimit, b.openAPI} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -66,6 +65,7 @@ func (b *builder) openStores() error {
 		return err
 	}
 	b.tables = mysql.New(db)
+	b.openFreshness()
 	if err := b.CheckDatabase(health.RelationalDatabase, b.cfg.DB, nil, "userDetails"); err != nil {
 		return err
 	}
@@ -74,21 +74,14 @@ func (b *builder) openStores() error {
 }
 
 func (b *builder) openAPI() error {
-	auth, err := authcount.New(b.Authenticator(b.cache), b.Registry)
-	if err != nil {
-		return fmt.Errorf("credential metrics: %w", err)
-	}
-	server, err := b.GRPC(auth)
+	server, err := b.GRPC(authcount.New(b.Authenticator(b.cache), b.Registry))
 	if err != nil {
 		return err
 	}
-	metrics, err := find.NewMetrics(b.Registry)
-	if err != nil {
-		return fmt.Errorf("search metrics: %w", err)
-	}
 	searchv1.RegisterSearchServiceServer(server, grpcapi.New(
 		find.New(find.Deps{
-			Limiter: b.limit, Index: b.index, DefaultSize: b.cfg.DefaultSize, Clock: b.Clock, Metrics: metrics,
+			Limiter: b.limit, Index: b.index, DefaultSize: b.cfg.DefaultSize, Clock: b.Clock,
+			Metrics: find.NewMetrics(b.Registry),
 		}),
 		detail.New(detail.Deps{Limiter: b.limit, Reader: b.tables, Audit: b.Audit}),
 		b.Clock,

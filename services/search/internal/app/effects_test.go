@@ -46,11 +46,8 @@ func ofListener() map[string]effect {
 		}},
 		"DEFAULT_SIZE": {value: "7", want: "7 hits", seen: func(t *testing.T, _ *world, c *Config) string {
 			page := &pages{}
-			metrics, err := find.NewMetrics(prometheus.NewRegistry())
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = find.New(find.Deps{Limiter: page, Index: page, DefaultSize: c.DefaultSize, Clock: clock.System{}, Metrics: metrics}).
+			metrics := find.NewMetrics(prometheus.NewRegistry())
+			_, err := find.New(find.Deps{Limiter: page, Index: page, DefaultSize: c.DefaultSize, Clock: clock.System{}, Metrics: metrics}).
 				Search(t.Context(), authn.Principal{Kind: authn.Session, LabID: 7}, find.Command{Request: search.Request{Query: "rahul"}})
 			return fmt.Sprint(page.size, " hits ", err)
 		}},
@@ -248,10 +245,7 @@ func (m *counted) Mode(context.Context) (string, error) {
 func readings(t *testing.T, _ *world, c *Config) (says string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		metrics, err := limit.NewMetrics(prometheus.NewRegistry())
-		if err != nil {
-			t.Fatal(err)
-		}
+		metrics := limit.NewMetrics(prometheus.NewRegistry())
 		m := &counted{}
 		watch := limit.NewWatch(limit.WatchDeps{Reader: m, Every: c.Limit.Every(), Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Metrics: metrics})
 		ctx, stop := context.WithTimeout(t.Context(), 58*time.Second)

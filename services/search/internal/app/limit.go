@@ -14,10 +14,7 @@ import (
 
 // openLimit counts searches in the cache of the sessions; the mode may be kept in another one.
 func (b *builder) openLimit() error {
-	metrics, err := limit.NewMetrics(b.Registry)
-	if err != nil {
-		return fmt.Errorf("rate limit metrics: %w", err)
-	}
+	metrics := limit.NewMetrics(b.Registry)
 	reader, err := b.modes()
 	if err != nil {
 		return err

@@ -22,13 +22,10 @@ func (b *builder) openIndex() error {
 	return nil
 }
 
-func (b *builder) openFreshness() error {
+func (b *builder) openFreshness() {
 	b.fresh = freshness.New(freshness.Deps{Config: b.cfg.Freshness, Progress: b.tables, Clock: b.Clock, Log: b.Log})
 	b.Loop("freshness", b.fresh.Run)
-	if err := b.Registry.Register(b.fresh.Collector()); err != nil {
-		return fmt.Errorf("freshness metrics: %w", err)
-	}
-	return nil
+	b.fresh.Register(b.Registry)
 }
 
 // openIndex connects to the index; tracers nil: no spans.

@@ -3,12 +3,12 @@ package authcount
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
 // Authenticator turns credentials into a principal; *authn.Authenticator is one.
@@ -37,18 +37,17 @@ const (
 )
 
 // New registers search_auth_total and returns next with every answer counted in it.
-func New(next Authenticator, registry prometheus.Registerer) (*Counted, error) {
-	c := &Counted{next: next, count: prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "search_auth_total", Help: "Credentials by kind and whether they were accepted."}, []string{"kind", "outcome"})}
-	if err := registry.Register(c.count); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
+func New(next Authenticator, registry prometheus.Registerer) *Counted {
+	count := telemetry.NewMetrics(registry).Counters("search_auth_total",
+		"Presented credentials, by kind and outcome of the check.",
+		telemetry.By[string]("kind"), telemetry.By[string]("outcome"))
+	for _, series := range [][2]string{ // no others occur
+		{session, success}, {session, failure}, {session, unavailable}, {token, success}, {token, failure},
+		{service, success}, {none, failure},
+	} {
+		count.WithLabelValues(series[0], series[1])
 	}
-	for _, series := range [][2]string{{session, success}, {session, failure}, {session, unavailable},
-		{token, success}, {token, failure},
-		{service, success}, {none, failure}} {
-		c.count.WithLabelValues(series[0], series[1])
-	}
-	return c, nil
+	return &Counted{next: next, count: count}
 }
 
 func (c *Counted) Authenticate(ctx context.Context, credentials authn.Credentials) (authn.Principal, error) {

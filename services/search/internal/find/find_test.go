@@ -57,10 +57,7 @@ type fixture struct {
 func setup(t *testing.T) *fixture {
 	t.Helper()
 	b := &fixture{limiter: &limiter{}, index: &index{}, registry: prometheus.NewRegistry()}
-	metrics, err := find.NewMetrics(b.registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := find.NewMetrics(b.registry)
 	b.useCase = find.New(find.Deps{Limiter: b.limiter, Index: b.index, DefaultSize: 10, Clock: clock.System{}, Metrics: metrics})
 	return b
 }

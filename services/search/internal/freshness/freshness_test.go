@@ -54,9 +54,7 @@ func setup(t *testing.T) *fixture {
 		Config: freshness.Config{StaleThresholdSeconds: 600, ProbeIntervalSeconds: 30}, Progress: b.pipeline, Clock: clock.System{},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)),
 	})
-	if err := b.registry.Register(b.watch.Collector()); err != nil {
-		t.Fatal(err)
-	}
+	b.watch.Register(b.registry)
 	return b
 }
 
@@ -75,7 +73,7 @@ func (b *fixture) expect(t *testing.T, status freshness.Status, age string, metr
 # HELP search_cdc_healthy 1 while the age of the data is known and below the threshold, else 0.
 # TYPE search_cdc_healthy gauge
 search_cdc_healthy %v
-# HELP search_data_age_seconds Age of the newest moment up to which the index is complete; while that was never known, seconds since the start.
+# HELP search_data_age_seconds Age of the newest moment up to which the index is complete; seconds since the start while it is unknown.
 # TYPE search_data_age_seconds gauge
 search_data_age_seconds %v
 `, healthy, metric))); err != nil {

@@ -52,13 +52,10 @@ func serve(t *testing.T, cache *redistest.Server) (searchv1.SearchServiceClient,
 	var log bytes.Buffer
 	tel := &telemetry.Telemetry{Logger: slog.New(slog.NewTextHandler(&log, nil)), Registry: prometheus.NewRegistry(), Tracers: noop.NewTracerProvider()}
 	client := cache.Client()
-	auth, err := authcount.New(authn.NewAuthenticator(authn.Config{SessionCookieAgeSeconds: 28800, JWTSecret: secret},
+	auth := authcount.New(authn.NewAuthenticator(authn.Config{SessionCookieAgeSeconds: 28800, JWTSecret: secret},
 		authn.NewRedisSessions(client), "search", clock.System{}), tel.Registry)
-	must(t, err)
-	limits, err := limit.NewMetrics(tel.Registry)
-	must(t, err)
-	found, err := find.NewMetrics(tel.Registry)
-	must(t, err)
+	limits := limit.NewMetrics(tel.Registry)
+	found := find.NewMetrics(tel.Registry)
 	finder := find.New(find.Deps{
 		Limiter: limit.New(limit.Deps{
 			Config:  limit.Config{PerMinute: perMinute},

@@ -53,10 +53,7 @@ type fixture struct {
 func setup(t *testing.T) *fixture {
 	t.Helper()
 	b := &fixture{setting: &setting{}, registry: prometheus.NewRegistry()}
-	metrics, err := limit.NewMetrics(b.registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	metrics := limit.NewMetrics(b.registry)
 	b.watch = limit.NewWatch(limit.WatchDeps{
 		Reader: b.setting, Every: 5 * time.Second, Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(&b.log, nil)), Metrics: metrics,
 	})
@@ -208,10 +205,7 @@ search_rate_limit_mode{mode="normal"} 0
 func TestWithoutACacheTheModeIsNormal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		metrics, err := limit.NewMetrics(prometheus.NewRegistry())
-		if err != nil {
-			t.Fatal(err)
-		}
+		metrics := limit.NewMetrics(prometheus.NewRegistry())
 		watch := limit.NewWatch(limit.WatchDeps{Every: time.Second, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Metrics: metrics})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()

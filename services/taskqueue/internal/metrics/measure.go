@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -54,7 +55,7 @@ func (m *Metrics) pauses(list map[engine.Target]time.Time) {
 	}
 	for _, channel := range job.Channels() {
 		_, paused := list[engine.ChannelTarget(channel)]
-		m.channelHeld.WithLabelValues(channel.String()).Set(number(paused))
+		m.channelHeld.WithLabelValues(channel.String()).Set(telemetry.Bool(paused))
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
@@ -30,44 +30,46 @@ func outcomes() []string {
 
 // New registers the metrics.
 func New(registry prometheus.Registerer) *Metrics {
-	r := register{promauto.With(registry)}
-	channel := label("channel", job.Channels()...)
-	lane := channel.by(label("priority", job.High, job.Moderate, job.Low))
+	m := telemetry.NewMetrics(registry)
+	channel := telemetry.By("channel", job.Channels()...)
+	priority := telemetry.By("priority", job.High, job.Moderate, job.Low)
 	return &Metrics{
-		enqueued: r.counters("taskqueue_enqueued_total", "Jobs accepted.", lane),
-		claimed:  r.counters("taskqueue_claimed_total", "Jobs claimed by this process.", channel),
-		claimTime: r.NewHistogram(prometheus.HistogramOpts{Name: "taskqueue_claim_seconds",
-			Help: "Time of a claim that found jobs.", Buckets: runs()}),
-		attempts: r.counters("taskqueue_attempts_total", "Settled attempts by outcome.",
-			channel.by(label("outcome", outcomes()...))),
-		runTime: r.histograms("taskqueue_attempt_seconds", "Time of one attempt.", runs(), channel),
-		wait:    r.histograms("taskqueue_wait_seconds", "Time from when a job was due to its first attempt.", waits(), lane),
-		refused: r.counters("taskqueue_refused_total", "Requests whose tasks were not accepted.",
-			label("reason", api.Refusals()...)),
-		ready:       r.gauges("taskqueue_ready_jobs", "Jobs in a lane that are due.", lane),
-		scheduled:   r.gauges("taskqueue_scheduled_jobs", "Jobs in a lane that are not due yet.", lane),
-		dead:        r.gauge("taskqueue_dead_jobs", "Failed and unknown jobs kept for retryTask and for operators."),
-		backlog:     r.gauge("taskqueue_archive_backlog_jobs", "Ended jobs that wait for the archive."),
-		endsLimit:   r.gauge("taskqueue_archive_limit_jobs", "So many of them, and ordinary jobs are not claimed; 0: there is no archive."),
-		held:        r.gauges("taskqueue_pauses", "What operators have paused.", label("kind", pauseKinds()...)),
-		channelHeld: r.gauges("taskqueue_channel_paused", "1 while operators have the channel paused.", channel),
-		memory:      r.gauge("taskqueue_redis_memory_ratio", "How much of its maxmemory the fullest Redis uses; 0: it has none."),
-		paused:      r.gauge("taskqueue_receivers_paused", "Kinds of paths at receivers that all processes leave alone for a while."),
-		lost:        r.counters("taskqueue_leases_lost_total", "Outcomes that came after the lease was lost.", channel),
-		callbacks:   r.counter("taskqueue_callbacks_total", "Callback jobs born."),
-		dropped: r.counter("taskqueue_callbacks_dropped_total",
-			"Callback jobs not born because too many of their laboratory wait for their receivers."),
-		reaped: r.counters("taskqueue_reaped_total", "Expired leases by decision.", channel.by(label("decision",
-			job.ExpireRequeue, job.ExpirePoison, job.ExpireHold, job.ExpireCancel, job.ExpireDrop))),
-		depth:   r.gauges("taskqueue_lane_jobs", "Jobs waiting in a lane, scheduled ones included.", lane),
-		age:     r.gauges("taskqueue_lane_age_seconds", "Age of the oldest job that is ready to run.", lane),
-		running: r.gauges("taskqueue_running_jobs", "Jobs under a lease.", channel),
-		archived: r.counters("taskqueue_archived_total", "Ended jobs by the outcome of them on the way to the archive.",
-			label("outcome", janitor.Outcomes()...)),
-		database: r.gauge("taskqueue_database_up", "1 while the database of archive, consents and mappings answers."),
-		checked:  r.counter("taskqueue_audit_checked_total", "Jobs that the auditor looked at."),
-		violated: r.counters("taskqueue_audit_violations_total", "Broken invariants that the auditor found.",
-			label("rule", audit.Rules()...)),
+		enqueued:  m.Counters("taskqueue_enqueued_total", "Jobs accepted.", channel, priority),
+		claimed:   m.Counters("taskqueue_claimed_total", "Jobs claimed by this process.", channel),
+		claimTime: m.Histogram("taskqueue_claim_seconds", "Duration of a claim that found jobs in seconds.", runs()),
+		attempts: m.Counters("taskqueue_attempts_total", "Settled attempts, by outcome.",
+			channel, telemetry.By("outcome", outcomes()...)),
+		runTime: m.Histograms("taskqueue_attempt_seconds", "Duration of an attempt in seconds.", runs(), channel),
+		wait:    m.Histograms("taskqueue_wait_seconds", "Seconds from a job's due time to its first attempt.", waits(), channel, priority),
+		refused: m.Counters("taskqueue_refused_total", "Requests whose tasks were not accepted.",
+			telemetry.By("reason", api.Refusals()...)),
+		ready:     m.Gauges("taskqueue_ready_jobs", "Jobs in a lane that are due.", channel, priority),
+		scheduled: m.Gauges("taskqueue_scheduled_jobs", "Jobs in a lane that are not due yet.", channel, priority),
+		dead:      m.Gauge("taskqueue_dead_jobs", "Dead letters: failed and unknown jobs kept for a retry."),
+		backlog:   m.Gauge("taskqueue_archive_backlog_jobs", "Finished jobs that wait for the archive."),
+		endsLimit: m.Gauge("taskqueue_archive_limit_jobs",
+			"Archive backlog at which ordinary jobs are no longer claimed; 0 when there is no archive."),
+		held: m.Gauges("taskqueue_pauses", "Pauses set by operators, by kind of target.",
+			telemetry.By("kind", pauseKinds()...)),
+		channelHeld: m.Gauges("taskqueue_channel_paused", "1 while operators have the channel paused.", channel),
+		memory: m.Gauge("taskqueue_redis_memory_ratio",
+			"Share of its maxmemory that the fullest Redis uses; 0 when it has no maxmemory."),
+		paused:    m.Gauge("taskqueue_receivers_paused", "Receiver paths currently paused by the circuit breaker."),
+		lost:      m.Counters("taskqueue_leases_lost_total", "Outcomes reported after their lease was lost.", channel),
+		callbacks: m.Counter("taskqueue_callbacks_total", "Callback jobs created."),
+		dropped: m.Counter("taskqueue_callbacks_dropped_total",
+			"Callback jobs not created because too many of their laboratory wait."),
+		reaped: m.Counters("taskqueue_reaped_total", "Expired leases, by decision.", channel, telemetry.By("decision",
+			job.ExpireRequeue, job.ExpirePoison, job.ExpireHold, job.ExpireCancel, job.ExpireDrop)),
+		depth:   m.Gauges("taskqueue_lane_jobs", "Jobs waiting in a lane, scheduled ones included.", channel, priority),
+		age:     m.Gauges("taskqueue_lane_age_seconds", "Age of the oldest job that is ready to run, in seconds.", channel, priority),
+		running: m.Gauges("taskqueue_running_jobs", "Jobs under a lease.", channel),
+		archived: m.Counters("taskqueue_archived_total", "Finished jobs, by the outcome of their archiving.",
+			telemetry.By("outcome", janitor.Outcomes()...)),
+		database: m.Gauge("taskqueue_database_up", "1 while the database of archive, consents and mappings answers."),
+		checked:  m.Counter("taskqueue_audit_checked_total", "Jobs checked by the auditor."),
+		violated: m.Counters("taskqueue_audit_violations_total", "Broken invariants found by the auditor, by rule.",
+			telemetry.By("rule", audit.Rules()...)),
 	}
 }
 
@@ -128,14 +130,7 @@ func (m *Metrics) Archived(outcome string, jobs int) {
 
 // DatabaseUp sets the gauge of the database.
 func (m *Metrics) DatabaseUp(up bool) {
-	m.database.Set(number(up))
-}
-
-func number(is bool) float64 {
-	if is {
-		return 1
-	}
-	return 0
+	m.database.Set(telemetry.Bool(up))
 }
 
 // Audited counts what one round of the auditor looked at and found.

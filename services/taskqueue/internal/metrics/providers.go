@@ -2,8 +2,8 @@ package metrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -16,12 +16,13 @@ type Providers struct {
 
 // NewProviders registers the metrics of the providers, whose series exist once they are configured.
 func NewProviders(registry prometheus.Registerer) *Providers {
-	r := register{promauto.With(registry)}
-	names := labels{names: []string{"channel", "provider"}}
+	m := telemetry.NewMetrics(registry)
+	channel, provider := telemetry.By[string]("channel"), telemetry.By[string]("provider")
 	return &Providers{
-		attempts: r.counters("taskqueue_provider_attempts_total", "Messages given to a provider, by outcome.",
-			labels{names: append(names.names, "outcome")}),
-		paused: r.gauges("taskqueue_provider_paused", "1 while a provider that keeps failing is left alone.", names),
+		attempts: m.Counters("taskqueue_provider_attempts_total", "Messages given to a provider, by outcome.",
+			channel, provider, telemetry.By[string]("outcome")),
+		paused: m.Gauges("taskqueue_provider_paused", "1 while the circuit breaker of a provider is open, else 0.",
+			channel, provider),
 	}
 }
 
@@ -40,5 +41,5 @@ func (p *Providers) Attempt(c job.Channel, provider, outcome string) {
 
 // Paused reports whether the circuit breaker is open.
 func (p *Providers) Paused(c job.Channel, provider string, paused bool) {
-	p.paused.WithLabelValues(c.String(), provider).Set(number(paused))
+	p.paused.WithLabelValues(c.String(), provider).Set(telemetry.Bool(paused))
 }

@@ -28,7 +28,7 @@ taskqueue_provider_attempts_total{channel="sms",outcome="postponed",provider="tw
 taskqueue_provider_attempts_total{channel="sms",outcome="retry",provider="twilio"} 0
 taskqueue_provider_attempts_total{channel="sms",outcome="sent",provider="twilio"} 1
 taskqueue_provider_attempts_total{channel="sms",outcome="unknown",provider="twilio"} 0
-# HELP taskqueue_provider_paused 1 while a provider that keeps failing is left alone.
+# HELP taskqueue_provider_paused 1 while the circuit breaker of a provider is open, else 0.
 # TYPE taskqueue_provider_paused gauge
 taskqueue_provider_paused{channel="sms",provider="twilio"} 1
 `

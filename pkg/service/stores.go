@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/aftercommit"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 )
@@ -63,6 +64,13 @@ func (s *Service) NoteSchema(name string, err error) error {
 func (s *Service) AfterCommit(tasks ...string) *aftercommit.Queue {
 	s.after = aftercommit.New(s.Log, aftercommit.NewMetrics(s.Registry, tasks...))
 	return s.after
+}
+
+// Signals makes the signals called name, like callout_live, that wake the event streams of all replicas after commits.
+func (s *Service) Signals(cache redis.UniversalClient, name string) *livefeed.Signals {
+	signals := livefeed.NewSignals(cache, s.AfterCommit(livefeed.SignalTask), name)
+	s.Close("live subscription", func(context.Context) error { return signals.Close() })
+	return signals
 }
 
 // Migration describes what a service needs from the relational database.

@@ -44,10 +44,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	signals, err := newSignals(s, cache)
-	if err != nil {
-		return err
-	}
+	signals := s.Signals(cache, "callout_live")
 	silence := escalate.Silence{
 		Store: mysql.Escalations{Store: store}, Clock: s.Clock, Counters: metrics, Signals: signals,
 	}

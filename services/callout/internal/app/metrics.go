@@ -6,11 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/grpcapi"
-	"github.com/labplatform/labplatform/services/callout/internal/live"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
@@ -30,7 +30,7 @@ var (
 	_ escalate.Counters = (*metrics)(nil)
 	_ evaluate.Counters = (*metrics)(nil)
 	_ grpcapi.Durations = (*metrics)(nil)
-	_ live.Gauge        = (*metrics)(nil)
+	_ livefeed.Gauge    = (*metrics)(nil)
 	_ reap.Counters     = (*metrics)(nil)
 	_ save.Counters     = (*metrics)(nil)
 	_ sweep.Counters    = (*metrics)(nil)

@@ -1,14 +1,11 @@
 package app
 
 import (
-	"context"
 	"database/sql"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/outbox"
-	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
@@ -64,19 +61,11 @@ func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, e
 	return notificationsv1.NewNotificationsServiceClient(conn), nil
 }
 
-// newSignals wakes the open boards of all replicas.
-func newSignals(s *service.Service, cache goredis.UniversalClient) (*redisdb.Signals, error) {
-	after := s.AfterCommit(redisdb.SignalTask)
-	signals := redisdb.NewSignals(cache, after, "callout_live")
-	s.Close("live subscription", func(context.Context) error { return signals.Close() })
-	return signals, nil
-}
-
 // useCases are what the transport and the loops call.
 type useCases struct{ grpcapi.UseCases }
 
 func newUseCases(
-	s *service.Service, store *mysql.Store, relay *outbox.Relay, signals *redisdb.Signals, cfg Config, m *metrics,
+	s *service.Service, store *mysql.Store, relay *outbox.Relay, signals *livefeed.Signals, cfg Config, m *metrics,
 ) useCases {
 	messages, list := delivery.Messages{}, worklist.New(store, s.Clock)
 	return useCases{grpcapi.UseCases{

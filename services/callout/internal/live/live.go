@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
 const (
-	// lookEvery finds what no signal tells: a lost signal, a deadline that passed, a rerun of another service.
+	// lookEvery finds changes without a signal: a lost signal, a deadline that passed, a rerun of another service.
 	lookEvery = 15 * time.Second
 	// rest is the shortest time between two looks: a run of results is one change of the board.
 	rest = 250 * time.Millisecond
@@ -39,18 +39,15 @@ type Reader interface {
 	Admitted() error
 	Open(o worklist.Open) error
 	Summary(s worklist.Summary) error
-	// Alive reports that nothing changed: a board that hears nothing for long knows that it is cut off.
+	// Alive reports that nothing changed: a board that receives nothing for longer shows that it is cut off.
 	Alive() error
 }
-
-// Gauge counts who watches.
-type Gauge interface{ Watching(change int) }
 
 // Deps is what the use case works with.
 type Deps struct {
 	Worklist Worklist
 	Signals  Signals
-	Gauge    Gauge
+	Gauge    livefeed.Gauge
 	// MaxAge ends a stream, so that a login is looked at again when its reader comes back.
 	MaxAge time.Duration
 }
@@ -61,24 +58,15 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// Watch sends what the person sees until the stream is old enough; then it returns nil.
+// Watch sends the worklist that the person may see until the stream is old enough; then it returns nil.
 func (u *UseCase) Watch(ctx context.Context, scope authn.LabScope, v callout.Visibility, out Reader) error {
-	signal, stop, err := u.d.Signals.Listen(ctx, scope)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	if err := out.Admitted(); err != nil {
-		return err
-	}
-	u.d.Gauge.Watching(1)
-	defer u.d.Gauge.Watching(-1)
-	f := follower{worklist: u.d.Worklist, scope: scope, sees: v, out: out}
-	return f.follow(ctx, signal, u.d.MaxAge)
+	listen := func(ctx context.Context) (<-chan struct{}, func(), error) { return u.d.Signals.Listen(ctx, scope) }
+	feed := livefeed.Feed{Gauge: u.d.Gauge, Every: lookEvery, Rest: rest, MaxAge: u.d.MaxAge}
+	return feed.Follow(ctx, listen, &stream{worklist: u.d.Worklist, scope: scope, sees: v, out: out})
 }
 
-// follower is one stream.
-type follower struct {
+// stream is one open board.
+type stream struct {
 	worklist Worklist
 	scope    authn.LabScope
 	sees     callout.Visibility
@@ -88,60 +76,44 @@ type follower struct {
 	summary *worklist.Summary
 }
 
-func (f *follower) follow(ctx context.Context, signal <-chan struct{}, maxAge time.Duration) error {
-	end := time.NewTimer(maxAge)
-	defer end.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	var again <-chan time.Time // the figures that came with a change may be older than it
-	for quiet := false; ; {
-		changed, err := f.look(ctx)
-		if changed {
-			again = time.After(worklist.RecentFor)
-		}
-		if err == nil && quiet && !changed {
-			err = f.out.Alive()
-		}
-		if err != nil {
-			return err
-		}
-		if err := lifecycle.Pause(ctx, rest); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-end.C:
-			return nil
-		case <-signal:
-			quiet = false
-		case <-again:
-			quiet, again = false, nil
-		case <-look.C:
-			quiet = true
-		}
+var _ livefeed.Stream = (*stream)(nil)
+
+func (s *stream) Begin(context.Context) error { return s.out.Admitted() }
+
+// Look sends changes, and a sign of life when the interval found none. It asks for another look after a change: the
+// figures that come with a change may be older than it.
+func (s *stream) Look(ctx context.Context, idle bool) (again time.Duration, err error) {
+	changed, err := s.send(ctx)
+	switch {
+	case err != nil:
+		return 0, err
+	case changed:
+		return worklist.RecentFor, nil
+	case idle:
+		return 0, s.out.Alive()
 	}
+	return 0, nil
 }
 
-// look sends what is another than before. The list comes first: figures without it would tell of results that no one
-// sees.
-func (f *follower) look(ctx context.Context) (changed bool, err error) {
-	open, err := f.worklist.Open(ctx, f.scope, f.sees)
+// send sends what differs from the previous look. The list comes first: figures without it would count results that the
+// board does not show yet.
+func (s *stream) send(ctx context.Context) (changed bool, err error) {
+	open, err := s.worklist.Open(ctx, s.scope, s.sees)
 	if err != nil {
 		return false, err
 	}
-	if f.open == nil || !same(*f.open, open) {
-		changed, f.open = true, &open
-		if err := f.out.Open(open); err != nil {
+	if s.open == nil || !same(*s.open, open) {
+		changed, s.open = true, &open
+		if err := s.out.Open(open); err != nil {
 			return true, err
 		}
 	}
-	summary, err := f.worklist.Recent(ctx, f.scope, f.sees)
-	if err != nil || (f.summary != nil && reflect.DeepEqual(*f.summary, summary)) {
+	summary, err := s.worklist.Recent(ctx, s.scope, s.sees)
+	if err != nil || (s.summary != nil && reflect.DeepEqual(*s.summary, summary)) {
 		return changed, err
 	}
-	f.summary = &summary
-	return true, f.out.Summary(summary)
+	s.summary = &summary
+	return true, s.out.Summary(summary)
 }
 
 // same compares two lists; the moment of a list is no difference.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
@@ -31,14 +32,11 @@ type Reports interface {
 	Report(ctx context.Context, scope authn.LabScope, id int64) (session.Report, error)
 }
 
-// Gauge counts who watches.
-type Gauge interface{ Watching(change int) }
-
 // Deps is what the use case works with.
 type Deps struct {
 	Reports Reports
 	Log     Log
-	Gauge   Gauge
+	Gauge   livefeed.Gauge
 	// MaxAge ends a stream, so that a reader's credentials are looked at again when it comes back.
 	MaxAge time.Duration
 }
@@ -67,52 +65,44 @@ func (u *UseCase) Watch(
 		return err
 	}
 	channel := session.Channel(reportID)
-	signal, stop, err := u.d.Log.Listen(ctx, channel)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	if !position.MatchString(last) {
-		if last, err = u.d.Log.Last(ctx, channel); err != nil {
-			return err
-		}
-	}
-	if err := send(Entry{ID: last}); err != nil {
-		return err
-	}
-	u.d.Gauge.Watching(1)
-	defer u.d.Gauge.Watching(-1)
-	return u.follow(ctx, channel, last, signal, send)
+	listen := func(ctx context.Context) (<-chan struct{}, func(), error) { return u.d.Log.Listen(ctx, channel) }
+	feed := livefeed.Feed{Gauge: u.d.Gauge, Every: pollEvery, MaxAge: u.d.MaxAge}
+	return feed.Follow(ctx, listen, &stream{log: u.d.Log, channel: channel, last: last, send: send})
 }
 
-func (u *UseCase) follow(
-	ctx context.Context, channel, last string, signal <-chan struct{}, send func(Entry) error,
-) error {
-	end := time.NewTimer(u.d.MaxAge)
-	defer end.Stop()
-	poll := time.NewTicker(pollEvery)
-	defer poll.Stop()
-	for {
-		entries, err := u.d.Log.After(ctx, channel, last, page)
-		if err != nil {
+// stream is one open page.
+type stream struct {
+	log     Log
+	channel string
+	last    string // id of the event that the reader has
+	send    func(Entry) error
+}
+
+var _ livefeed.Stream = (*stream)(nil)
+
+func (s *stream) Begin(ctx context.Context) (err error) {
+	if !position.MatchString(s.last) {
+		if s.last, err = s.log.Last(ctx, s.channel); err != nil {
 			return err
 		}
+	}
+	return s.send(Entry{ID: s.last})
+}
+
+func (s *stream) Look(ctx context.Context, _ bool) (again time.Duration, err error) {
+	for {
+		entries, err := s.log.After(ctx, s.channel, s.last, page)
+		if err != nil {
+			return 0, err
+		}
 		for _, e := range entries {
-			if err := send(e); err != nil {
-				return err
+			if err := s.send(e); err != nil {
+				return 0, err
 			}
-			last = e.ID
+			s.last = e.ID
 		}
-		if len(entries) == page {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-end.C:
-			return nil
-		case <-signal:
-		case <-poll.C:
+		if len(entries) < page {
+			return 0, nil
 		}
 	}
 }

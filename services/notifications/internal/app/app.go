@@ -9,7 +9,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
-	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
@@ -57,9 +56,7 @@ func build(s *service.Service, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("deployment zone: %w", err)
 	}
-	after := s.AfterCommit(redisdb.SignalTask)
-	signals := redisdb.NewSignals(cache, after, "notifications_live")
-	s.Close("live subscription", func(context.Context) error { return signals.Close() })
+	signals := s.Signals(cache, "notifications_live")
 	provider, err := newTopics(s, cfg)
 	if err != nil {
 		return err

@@ -3,9 +3,9 @@ package app
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
-	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
@@ -19,7 +19,7 @@ type metrics struct {
 
 var (
 	_ inbox.Observer  = (*metrics)(nil)
-	_ live.Gauge      = (*metrics)(nil)
+	_ livefeed.Gauge  = (*metrics)(nil)
 	_ notify.Observer = (*metrics)(nil)
 	_ sweep.Counters  = (*metrics)(nil)
 )

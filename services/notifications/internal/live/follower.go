@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/lifecycle"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
@@ -14,15 +14,26 @@ type follower struct {
 
 	viewer notification.Viewer
 	out    Reader
+	last   string          // notification that the reader names; "" for none
 	since  int64           // epoch seconds; nothing older becomes visible any more
 	seen   map[int64]int64 // what needs no sending, with its time, from since on
 	unread int64           // as sent last; -1: not yet
 }
 
+var _ livefeed.Stream = (*follower)(nil)
+
+func (f *follower) Begin(ctx context.Context) error {
+	at, err := f.begin(ctx)
+	if err != nil {
+		return err
+	}
+	return f.out.Position(at)
+}
+
 // begin sets where the first look starts and returns the id of the reader's position.
-func (f *follower) begin(ctx context.Context, last string) (int64, error) {
+func (f *follower) begin(ctx context.Context) (int64, error) {
 	now := f.Clock.Now()
-	at, ok, err := f.position(ctx, last)
+	at, ok, err := f.position(ctx, f.last)
 	if err != nil {
 		return 0, err
 	}
@@ -38,34 +49,11 @@ func (f *follower) begin(ctx context.Context, last string) (int64, error) {
 	return at.ID, f.each(ctx, func([]notification.Notification) error { return nil }) // they were there before the reader
 }
 
-func (f *follower) follow(ctx context.Context, signal <-chan struct{}) error {
-	end := time.NewTimer(f.MaxAge)
-	defer end.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for {
-		if err := f.look(ctx); err != nil {
-			return err
-		}
-		if err := lifecycle.Pause(ctx, rest); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-end.C:
-			return nil
-		case <-signal:
-		case <-look.C:
-		}
-	}
-}
-
-// look sends what is new.
-func (f *follower) look(ctx context.Context) error {
+// Look sends what is new.
+func (f *follower) Look(ctx context.Context, _ bool) (again time.Duration, err error) {
 	now := f.Clock.Now()
 	if err := f.each(ctx, func(list []notification.Notification) error { return f.send(ctx, list) }); err != nil {
-		return err
+		return 0, err
 	}
 	f.since = max(f.since, now.Add(-settle).Unix())
 	for id, createdAt := range f.seen {
@@ -73,7 +61,7 @@ func (f *follower) look(ctx context.Context) error {
 			delete(f.seen, id)
 		}
 	}
-	return f.count(ctx, now)
+	return 0, f.count(ctx, now)
 }
 
 // each calls do with what was not seen, oldest first, a page at a time.

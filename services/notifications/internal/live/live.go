@@ -13,6 +13,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
@@ -45,15 +46,12 @@ type Reader interface {
 	Unread(n int64) error
 }
 
-// Gauge counts who watches.
-type Gauge interface{ Watching(change int) }
-
 // Deps is what the use case works with.
 type Deps struct {
 	Store   Store
 	Signals Signals
 	Clock   clock.Clock
-	Gauge   Gauge
+	Gauge   livefeed.Gauge
 	// MaxAge ends a stream, so that a login is looked at again when its reader comes back.
 	MaxAge time.Duration
 	// MaxUnread is where the count of unread notifications stops.
@@ -69,22 +67,10 @@ func New(d Deps) *UseCase { return &UseCase{d} }
 // Watch sends what comes after the notification called last, without last what comes from now on, and the count of
 // unread notifications, at first and whenever it changed. It returns nil when the stream is old enough.
 func (u *UseCase) Watch(ctx context.Context, v notification.Viewer, last string, out Reader) error {
-	signal, stop, err := u.d.Signals.Listen(ctx, v.Lab)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	f := &follower{Deps: u.d, viewer: v, out: out, seen: map[int64]int64{}, unread: -1}
-	at, err := f.begin(ctx, last)
-	if err != nil {
-		return err
-	}
-	if err := out.Position(at); err != nil {
-		return err
-	}
-	u.d.Gauge.Watching(1)
-	defer u.d.Gauge.Watching(-1)
-	return f.follow(ctx, signal)
+	listen := func(ctx context.Context) (<-chan struct{}, func(), error) { return u.d.Signals.Listen(ctx, v.Lab) }
+	feed := livefeed.Feed{Gauge: u.d.Gauge, Every: lookEvery, Rest: rest, MaxAge: u.d.MaxAge}
+	return feed.Follow(ctx, listen,
+		&follower{Deps: u.d, viewer: v, out: out, last: last, seen: map[int64]int64{}, unread: -1})
 }
 
 // position returns where the notification called last is; ok is false when the viewer has none of that name.

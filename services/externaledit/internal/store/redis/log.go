@@ -11,7 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
 
@@ -23,18 +23,18 @@ const (
 	keptFor    = 24 * time.Hour
 )
 
-// Channels implements watch.Log and delivery.Channels.
+// Channels keeps the events of reports.
 type Channels struct {
 	client goredis.UniversalClient
 	script *goredis.Script
-	hub    *redisdb.Hub
+	hub    *livefeed.Hub
 }
 
 var _ watch.Log = (*Channels)(nil)
 
 // New returns the channels of client, which stays the caller's to close, after Close.
 func New(client goredis.UniversalClient) *Channels {
-	return &Channels{client: client, script: goredis.NewScript(appendScript), hub: redisdb.NewHub(client)}
+	return &Channels{client: client, script: goredis.NewScript(appendScript), hub: livefeed.NewHub(client)}
 }
 
 // Close ends the subscription.

@@ -1,4 +1,4 @@
-package redisdb_test
+package livefeed_test
 
 import (
 	"context"
@@ -7,19 +7,19 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
 // linkedHub returns a hub that reaches its server through the link, and a client with a direct connection.
-func linkedHub(t *testing.T) (*redisdb.Hub, *netfault.Link, *redis.Client) {
+func linkedHub(t *testing.T) (*livefeed.Hub, *netfault.Link, *redis.Client) {
 	t.Helper()
 	server := redistest.Start(t)
 	l := netfault.New(t, server.Addr)
 	client := redis.NewClient(&redis.Options{Addr: l.Addr()})
-	hub := redisdb.NewHub(client)
+	hub := livefeed.NewHub(client)
 	t.Cleanup(func() {
 		l.Cut() // so that no call waits for a response
 		_ = hub.Close()

@@ -1,11 +1,11 @@
-package redisdb_test
+package livefeed_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/redisdb"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
@@ -29,7 +29,7 @@ func scope(t *testing.T, lab int64) authn.LabScope {
 func TestSignalReachesItsLaboratoryOnEveryReplica(t *testing.T) {
 	t.Parallel()
 	server, queue := redistest.Start(t), &atOnce{}
-	here, there := redisdb.NewSignals(server.Client(), queue, "live"), redisdb.NewSignals(server.Client(), queue, "live")
+	here, there := livefeed.NewSignals(server.Client(), queue, "live"), livefeed.NewSignals(server.Client(), queue, "live")
 	defer func() { _, _ = here.Close(), there.Close() }()
 	signal, stop, err := there.Listen(t.Context(), scope(t, 12))
 	if err != nil {

@@ -1,0 +1,89 @@
+// Package livefeed runs the event streams of open pages. A Hub follows the channels of the cache on which replicas
+// signal changes, over one connection that it restores; Signals sends and receives them for a laboratory; a Feed reads
+// and sends what changed, at first, after each signal, and at intervals in case a signal was lost.
+//
+// Signals carry nothing and are coalesced: a signal that comes while a stream reads, rests, or waits for a slow reader
+// causes one more read. A stream ends after a maximum age, so that its reader's login is checked again when it
+// reconnects.
+package livefeed
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/lifecycle"
+)
+
+// Gauge counts open streams.
+type Gauge interface{ Watching(change int) }
+
+// Listen subscribes to the signals of a stream: the channel gets a value when something may have changed, until stop is
+// called.
+type Listen func(ctx context.Context) (signal <-chan struct{}, stop func(), err error)
+
+// Stream is one open page. An error of its methods ends the stream.
+type Stream interface {
+	// Begin sends where the stream starts. It is called once, after the subscription, so no change is lost in between.
+	Begin(ctx context.Context) error
+	// Look sends what changed since the last call. idle is true when it is called because of the interval alone. Another
+	// call follows after again, unless that is 0; a later value replaces an earlier one.
+	Look(ctx context.Context, idle bool) (again time.Duration, err error)
+}
+
+// Feed holds what the streams of a service have in common.
+type Feed struct {
+	Gauge Gauge
+	// Every is the interval of looks without a signal, which find changes whose signal was lost.
+	Every time.Duration
+	// Rest is the shortest time between two looks, so that a run of changes is one look; 0: none.
+	Rest time.Duration
+	// MaxAge ends a stream.
+	MaxAge time.Duration
+}
+
+// Follow runs one stream until its maximum age; then it returns nil.
+func (f Feed) Follow(ctx context.Context, listen Listen, s Stream) error {
+	signal, stop, err := listen(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	if err := s.Begin(ctx); err != nil {
+		return err
+	}
+	f.Gauge.Watching(1)
+	defer f.Gauge.Watching(-1)
+	return f.run(ctx, signal, s)
+}
+
+func (f Feed) run(ctx context.Context, signal <-chan struct{}, s Stream) error {
+	end := time.NewTimer(f.MaxAge)
+	defer end.Stop()
+	interval := time.NewTicker(f.Every)
+	defer interval.Stop()
+	var later <-chan time.Time
+	for idle := false; ; {
+		again, err := s.Look(ctx, idle)
+		if err != nil {
+			return err
+		}
+		if again > 0 {
+			later = time.After(again)
+		}
+		if err := lifecycle.Pause(ctx, f.Rest); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-end.C:
+			return nil
+		case <-signal:
+			idle = false
+		case <-later:
+			idle, later = false, nil
+		case <-interval.C:
+			idle = true
+		}
+	}
+}

@@ -9,10 +9,28 @@ package livefeed
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
+
+// Config holds the settings of event streams. A service embeds it in its own Config.
+type Config struct {
+	// EventStreamSeconds ends a stream; the browser reconnects, and its login is checked again.
+	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
+}
+
+// Validate refuses streams that would end at once.
+func (c *Config) Validate() error {
+	if c.EventStreamSeconds <= 0 {
+		return fmt.Errorf("EVENT_STREAM_SECONDS is %d: use a number above 0", c.EventStreamSeconds)
+	}
+	return nil
+}
+
+// MaxAge is how long a stream lasts.
+func (c *Config) MaxAge() time.Duration { return time.Duration(c.EventStreamSeconds) * time.Second }
 
 // Gauge counts open streams.
 type Gauge interface{ Watching(change int) }

@@ -49,8 +49,12 @@ func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grp
 	return server, nil
 }
 
-// Client returns a connection to the service name for this service's own calls. It does not wait for that service.
+// Client returns a connection to the service name for this service's own calls. It does not wait for that service. It
+// returns nil for an empty address, of an installation without that service.
 func (s *Service) Client(address, name string) (grpc.ClientConnInterface, error) {
+	if address == "" {
+		return nil, nil
+	}
 	conn, err := grpcclient.Dial(address, name, s.Tokens(), s.telemetry, grpcclient.WithTLS(s.process.Config.GRPC.TLS))
 	if err != nil {
 		return nil, fmt.Errorf("%s client: %w", name, err)

@@ -31,5 +31,8 @@ func (c *Config) AdminServer(handler http.Handler) httpserver.Server {
 	return server
 }
 
+// CommonConfig returns c, also for a configuration that embeds it.
+func (c *Config) CommonConfig() *Config { return c }
+
 // Ports sets the default ports of the listeners. It must be called before the settings are loaded.
 func (c *Config) Ports(grpc, admin int) { c.GRPC.GRPCPort, c.Admin.AdminPort = grpc, admin }

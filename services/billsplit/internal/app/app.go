@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"time"
 
@@ -18,31 +17,21 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/migrations"
 )
 
-// Name is the service's name in logs, tokens and the version table of its migrations.
-const Name = "billsplit"
+// Service describes the process.
+var Service = service.Standard[Config, *Config]{
+	Name: "billsplit", Prefix: "BILL_SPLIT_", GRPCPort: 9007, AdminPort: 8007,
+	Summary: "moves billed tests of a bill to a new bill, exact to the paisa",
+	Build:   build, Migrate: migrate,
+}
 
 // sweepInterval is how often expired idempotency keys are deleted.
 const sweepInterval = 10 * time.Minute
 
-// Serve runs the service until ctx ends. Logs go to logs.
-func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
-	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error { return build(s, cfg) })
-}
-
-func build(s *service.Service, cfg Config) error {
-	db, err := s.Database(cfg.DB)
+func build(_ context.Context, s *service.Service, cfg Config) error {
+	db, cache, err := s.Open(cfg.Stores, migrations.Schemas())
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
-		return err
-	}
-	cache, err := s.Cache(cfg.KV)
-	if err != nil {
-		return err
-	}
-	s.Check("cache", service.Ping(cache))
 	store, err := mysql.New(db, s.Clock, cfg.guards())
 	if err != nil {
 		return err
@@ -83,18 +72,18 @@ func newAPI(s *service.Service, cfg Config, store *mysql.Store) (*grpcapi.Server
 // newTasks returns what follows a commit. Without change capture that is nothing.
 func newTasks(s *service.Service, cfg Config) (*delivery.Tasks, error) {
 	queue := s.AfterCommit(delivery.Names()...)
-	if cfg.CDCAddr == "" {
-		return delivery.New(queue, nil), nil
-	}
 	conn, err := s.Client(cfg.CDCAddr, "cdc")
 	if err != nil {
 		return nil, err
 	}
+	if conn == nil {
+		return delivery.New(queue, nil), nil
+	}
 	return delivery.New(queue, cdcv1.NewChangeCaptureServiceClient(conn)), nil
 }
 
-// Migrate creates or updates the service's tables.
-func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
+// migrate creates or updates the service's tables.
+func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{
 		Legacy:  mysql.LegacyColumns(cfg.guards()),
 		Indexes: mysql.LegacyIndexes(),

@@ -57,7 +57,7 @@ func start(t *testing.T, settings ...string) *fixture {
 	c := &capture{}
 	address := servicetest.Stub(t, func(s grpc.ServiceRegistrar) { cdcv1.RegisterChangeCaptureServiceServer(s, c) })
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
-		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
+		Name: app.Service.Name, Prefix: app.Service.Prefix, Load: app.Service.Load, Migrate: app.Service.Migrate, Serve: app.Service.Serve,
 		Settings: append(settings, "BILL_SPLIT_CDC_ADDR="+address),
 	})
 	storetest.Insert(t, r.DB, storetest.Worked())

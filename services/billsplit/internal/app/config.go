@@ -8,29 +8,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/mysql"
 )
 
-// Prefix of the service's variables.
-const Prefix = "BILL_SPLIT_"
-
-// Default ports.
-const (
-	defaultGRPCPort  = 9007
-	defaultAdminPort = 8007
-)
-
 // Config holds every setting of the service.
 type Config struct {
 	service.Config
-	DB mysqldb.Config `envPrefix:"DB_"`
-	KV redisdb.Config `envPrefix:"KV_"`
+	service.Stores
 
 	// VATPercent is carry, the original's rate on both bills, or derive, computed from each bill's amounts.
 	VATPercent string `env:"VAT_PERCENT" envDefault:"carry"`
@@ -42,14 +29,6 @@ type Config struct {
 	GuardColumns map[string]string `env:"GUARD_COLUMNS"`
 	// CDCAddr may be empty: then the search index is refreshed by change capture alone.
 	CDCAddr string `env:"CDC_ADDR"`
-}
-
-// Load reads the settings from environ.
-func Load(environ []string) (Config, error) {
-	cfg := Config{}
-	cfg.Ports(defaultGRPCPort, defaultAdminPort)
-	err := config.Load(Prefix, &cfg, environ)
-	return cfg, err
 }
 
 // switchRequired is the value of LAB_SWITCH that asks the laboratory.

@@ -12,16 +12,16 @@ import (
 // golden file with it.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
-	cfg, err := app.Load([]string{"BILL_SPLIT_SERVICE_TOKEN_SECRET=a-service-token-secret-of-32-bytes"})
+	cfg, err := app.Service.Load([]string{"BILL_SPLIT_SERVICE_TOKEN_SECRET=a-service-token-secret-of-32-bytes"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	settingstest.Printed(t, "testdata/print-config.txt", app.Prefix, &cfg)
+	settingstest.Printed(t, "testdata/print-config.txt", app.Service.Prefix, &cfg)
 }
 
 func TestWrongSettingsAreNamed(t *testing.T) {
 	t.Parallel()
-	_, err := app.Load([]string{"BILL_SPLIT_VAT_PERCENT=18", "BILL_SPLIT_ACCESS=all", "BILL_SPLIT_LAB_SWITCH=on", "BILL_SPLIT_GUARD_COLUMNS=crm_kit:bill id,finance_insurance_claim:x'--,billing:id"})
+	_, err := app.Service.Load([]string{"BILL_SPLIT_VAT_PERCENT=18", "BILL_SPLIT_ACCESS=all", "BILL_SPLIT_LAB_SWITCH=on", "BILL_SPLIT_GUARD_COLUMNS=crm_kit:bill id,finance_insurance_claim:x'--,billing:id"})
 	if err == nil {
 		t.Fatal("accepted")
 	}
@@ -30,7 +30,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 			t.Errorf("%s is not named in %v", name, err)
 		}
 	}
-	if cfg, err := app.Load([]string{"BILL_SPLIT_SERVICE_TOKEN_SECRET=a-service-token-secret-of-32-bytes", "BILL_SPLIT_GUARD_COLUMNS=crm_kit:billId_id"}); err != nil || cfg.GuardColumns["crm_kit"] != "billId_id" {
+	if cfg, err := app.Service.Load([]string{"BILL_SPLIT_SERVICE_TOKEN_SECRET=a-service-token-secret-of-32-bytes", "BILL_SPLIT_GUARD_COLUMNS=crm_kit:billId_id"}); err != nil || cfg.GuardColumns["crm_kit"] != "billId_id" {
 		t.Errorf("%v %v", cfg.GuardColumns, err)
 	}
 }

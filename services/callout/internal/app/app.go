@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"io"
 	"log/slog"
 
-	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
@@ -14,24 +12,15 @@ import (
 	"github.com/labplatform/labplatform/services/callout/migrations"
 )
 
-// Name is the service's name in logs, tokens and the version table of its migrations.
-const Name = "callout"
-
-// Serve runs the service until ctx ends. Logs go to logs.
-func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
-	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error { return build(s, cfg) })
+// Service describes the process.
+var Service = service.Standard[Config, *Config]{
+	Name: "callout", Prefix: "CALLOUT_", GRPCPort: 9006, AdminPort: 8006,
+	Summary: "finds critical results, and records who was told of them",
+	Build:   build, Migrate: migrate, Locks: mysql.Locks(),
 }
 
-func build(s *service.Service, cfg Config) error {
-	db, err := s.Database(cfg.DB)
-	if err != nil {
-		return err
-	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
-		return err
-	}
-	cache, err := s.Cache(cfg.KV)
+func build(_ context.Context, s *service.Service, cfg Config) error {
+	db, cache, err := s.Open(cfg.Stores, migrations.Schemas())
 	if err != nil {
 		return err
 	}
@@ -58,17 +47,13 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	calloutv1.RegisterCalloutServiceServer(server, u.server(metrics))
-	s.Check("cache", service.Ping(cache))
 	s.Every("reaper", cfg.Reap.Interval, u.reaper(s, cfg, store, jobs, metrics).RunOnce)
 	s.Every("sweeper", cfg.Sweep.Interval, u.sweeper(s, cfg, store, metrics).RunOnce)
 	return nil
 }
 
-// Migrate checks the platform's tables and creates or updates the service's own.
-func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
+// migrate checks the platform's tables and creates or updates the service's own.
+func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Legacy: mysql.LegacyColumns(), Indexes: mysql.LegacyIndexes(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
-
-// Locks are those of the service's loops.
-func Locks() []mysqldb.Lock { return mysql.Locks() }

@@ -21,7 +21,7 @@ import (
 func start(t *testing.T) (*servicetest.Running, calloutv1.CalloutServiceClient) {
 	t.Helper()
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
-		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
+		Name: app.Service.Name, Prefix: app.Service.Prefix, Load: app.Service.Load, Migrate: app.Service.Migrate, Serve: app.Service.Serve,
 		Settings: []string{"CALLOUT_TASKQUEUE_ADDR=127.0.0.1:" + strconv.Itoa(freeport.One(t))},
 		Rows: append(storetest.World(), "INSERT INTO reportValues (labReportId_id, `index`, `order`, parameter_name, value) VALUES"+
 			" (7001, 2, 2, 'Canary parameter', '7.13579')"),
@@ -148,7 +148,7 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 
 func TestSettingsThatCannotWorkAreAllNamed(t *testing.T) {
 	t.Parallel()
-	_, err := app.Load([]string{
+	_, err := app.Service.Load([]string{
 		"CALLOUT_SERVICE_TOKEN_SECRET=a-service-token-secret-of-32-bytes", "CALLOUT_ESCALATE_AFTER=1ms", "CALLOUT_ESCALATE_MOST=0", "WEBHOOK_URL=gateway",
 		"CALLOUT_TASKQUEUE_ADDR=", "CALLOUT_REAP_INTERVAL=2m", "CALLOUT_SWEEP_LOOKBACK=1m",
 	})

@@ -11,9 +11,9 @@ import (
 // golden file with it.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
-	cfg, err := app.Load([]string{"CALLOUT_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})
+	cfg, err := app.Service.Load([]string{"CALLOUT_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	settingstest.Printed(t, "testdata/print-config.txt", app.Prefix, &cfg)
+	settingstest.Printed(t, "testdata/print-config.txt", app.Service.Prefix, &cfg)
 }

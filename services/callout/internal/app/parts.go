@@ -2,7 +2,6 @@ package app
 
 import (
 	"database/sql"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/outbox"
@@ -51,11 +50,8 @@ func newRelay(
 
 // newNotifications returns the client of the notifications, nil where there is none.
 func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, error) {
-	if cfg.NotificationsAddr == "" {
-		return nil, nil
-	}
 	conn, err := s.Client(cfg.NotificationsAddr, "notifications")
-	if err != nil {
+	if err != nil || conn == nil {
 		return nil, err
 	}
 	return notificationsv1.NewNotificationsServiceClient(conn), nil
@@ -86,7 +82,7 @@ func newUseCases(
 		Worklist: list,
 		Settings: settings.New(store, s.Clock, cfg.SettingsPermission),
 		Live: live.New(live.Deps{
-			Worklist: list, Signals: signals, Gauge: m, MaxAge: time.Duration(cfg.EventStreamSeconds) * time.Second,
+			Worklist: list, Signals: signals, Gauge: m, MaxAge: cfg.Live.MaxAge(),
 		}),
 	}}
 }

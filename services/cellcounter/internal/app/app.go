@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"io"
 	"log/slog"
 
 	"github.com/labplatform/labplatform/pkg/service"
@@ -14,24 +13,15 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/migrations"
 )
 
-// Name is the service's name in logs, tokens and its table of migration versions.
-const Name = "cellcounter"
-
-// Serve runs the service until ctx ends and writes its logs to logs.
-func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
-	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error { return build(s, cfg) })
+// Service describes the process.
+var Service = service.Standard[Config, *Config]{
+	Name: "cellcounter", Prefix: "CELL_COUNTER_", GRPCPort: 9005, AdminPort: 8005,
+	Summary: "maps keys and cells to report parameters, and computes differential counts",
+	Build:   build, Migrate: migrate,
 }
 
-func build(s *service.Service, cfg Config) error {
-	db, err := s.Database(cfg.DB)
-	if err != nil {
-		return err
-	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
-		return err
-	}
-	cache, err := s.Cache(cfg.KV)
+func build(_ context.Context, s *service.Service, cfg Config) error {
+	db, cache, err := s.Open(cfg.Stores, migrations.Schemas())
 	if err != nil {
 		return err
 	}
@@ -45,12 +35,11 @@ func build(s *service.Service, cfg Config) error {
 		Configurer: configure.New(store, s.Clock, metrics), Counter: observe.New(store, s.Clock),
 		DefaultScope: grpcapi.DefaultScope(cfg.DefaultScope), Clock: s.Clock, Observer: metrics,
 	}))
-	s.Check("cache", service.Ping(cache))
 	return nil
 }
 
-// Migrate creates or updates the service's tables.
-func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
+// migrate creates or updates the service's tables.
+func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }

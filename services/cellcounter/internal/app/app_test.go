@@ -24,7 +24,7 @@ const (
 func start(t *testing.T) (*servicetest.Running, cellcounterv1.CellCounterServiceClient) {
 	t.Helper()
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
-		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
+		Name: app.Service.Name, Prefix: app.Service.Prefix, Load: app.Service.Load, Migrate: app.Service.Migrate, Serve: app.Service.Serve,
 		Rows: []string{
 			"INSERT INTO AllTests (id, labId_id, testName) VALUES (55, 12, 'Canary test')",
 			"INSERT INTO ReportFormat (id, testId_id, `index`, `order`, parameterName, isDisabled) VALUES (5501,55,1,1,'Canary parameter',0)",
@@ -101,7 +101,7 @@ func TestWhoMayCallAndNothingOfAPatientIsTold(t *testing.T) {
 
 func TestAnUnknownScopeIsNamed(t *testing.T) {
 	t.Parallel()
-	_, err := app.Load([]string{"CELL_COUNTER_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss", "CELL_COUNTER_DEFAULT_SCOPE=everybody"})
+	_, err := app.Service.Load([]string{"CELL_COUNTER_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss", "CELL_COUNTER_DEFAULT_SCOPE=everybody"})
 	if err == nil || !strings.Contains(err.Error(), "DEFAULT_SCOPE") {
 		t.Error(err)
 	}

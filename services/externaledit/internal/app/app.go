@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/chunk"
 	"github.com/labplatform/labplatform/pkg/httpserver"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
@@ -24,20 +22,16 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/migrations"
 )
 
-// Name is the service's name in logs, tokens and the version table of its migrations.
-const Name = "externaledit"
+// Service describes the process.
+var Service = service.Standard[Config, *Config]{
+	Name: "externaledit", Prefix: "EXTERNAL_EDIT_", GRPCPort: 9002, AdminPort: 8002,
+	Summary: "keeps the sessions in which reports are edited as Word documents, and every save of them",
+	Build:   build, Migrate: migrate, Locks: mysql.Locks(),
+	Codec: chunk.Codec(), // uploads stay in the transport's buffers
+}
 
 // retireEvery is how often saves are looked for that are not kept any more.
 const retireEvery = 10 * time.Minute
-
-// Serve runs the service until ctx ends. Logs go to logs.
-func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	p := service.Process{
-		Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg,
-		Codec: chunk.Codec(), // uploads stay in the transport's buffers
-	}
-	return service.Run(ctx, p, logs, func(ctx context.Context, s *service.Service) error { return build(ctx, s, cfg) })
-}
 
 // parts are what the use cases stand on.
 type parts struct {
@@ -50,11 +44,7 @@ type parts struct {
 }
 
 func build(ctx context.Context, s *service.Service, cfg Config) error {
-	db, err := s.Database(cfg.DB)
-	if err != nil {
-		return err
-	}
-	cache, err := s.Cache(cfg.KV)
+	db, cache, err := s.Open(cfg.Stores, migrations.Schemas())
 	if err != nil {
 		return err
 	}
@@ -78,9 +68,6 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
-		return err
-	}
 	server, err := s.GRPC(grpcapi.Authenticator{Users: s.Authenticator(cache), Tokens: p.tokens})
 	if err != nil {
 		return err
@@ -90,7 +77,6 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if cfg.Blob.IsFolder() {
 		s.Listen("files", httpserver.Server{Address: cfg.filesAddress(), Handler: bucket.Handler()})
 	}
-	s.Check("cache", service.Ping(cache))
 	s.Check("file_store", bucket.Ready)
 	sweeper := newSweeper(s, cfg, p, editor)
 	s.Every("sweeper", cfg.Sweep.Interval, sweeper.RunOnce)
@@ -98,11 +84,8 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	return nil
 }
 
-// Migrate creates or updates the service's tables.
-func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
+// migrate creates or updates the service's tables.
+func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
-
-// Locks are those of the service's loops.
-func Locks() []mysqldb.Lock { return mysql.Locks() }

@@ -9,32 +9,21 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/outbox"
-	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 )
 
-// Prefix of the service's variables.
-const Prefix = "EXTERNAL_EDIT_"
-
-// Default ports.
-const (
-	defaultGRPCPort  = 9002
-	defaultAdminPort = 8002
-)
-
 // Config holds every setting of the service.
 type Config struct {
 	service.Config
-	DB     mysqldb.Config `envPrefix:"DB_"`
-	KV     redisdb.Config `envPrefix:"KV_"`
-	Blob   blob.Config    `envPrefix:"BLOB_"`
-	Outbox outbox.Config  `envPrefix:"OUTBOX_"`
-	Sweep  sweep.Config   `envPrefix:"SWEEP_"`
+	service.Stores
+	Blob   blob.Config   `envPrefix:"BLOB_"`
+	Outbox outbox.Config `envPrefix:"OUTBOX_"`
+	Sweep  sweep.Config  `envPrefix:"SWEEP_"`
 
 	// FilesPort is where links to the files of a folder are answered, at every path; S3 answers its own.
 	FilesPort int `env:"FILES_PORT" envDefault:"8012"`
@@ -50,8 +39,7 @@ type Config struct {
 	RetentionDays      int `env:"RETENTION_DAYS" envDefault:"0"`
 	// DownloadLinkSeconds is how long links to files are good.
 	DownloadLinkSeconds int `env:"DOWNLOAD_LINK_SECONDS" envDefault:"900"`
-	// EventStreamSeconds ends a stream of events; the browser comes back, and its login is looked at again.
-	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
+	Live                livefeed.Config
 	// RequireAgentHeader refuses uploads without X-IS-EXTERNAL-EDIT-REQUEST: true.
 	RequireAgentHeader bool `env:"REQUIRE_AGENT_HEADER" envDefault:"false"`
 }
@@ -68,14 +56,6 @@ func (c *Config) retention() session.Retention {
 	return session.Retention{Newest: c.RetentionRevisions, Age: time.Duration(c.RetentionDays) * 24 * time.Hour}
 }
 
-// Load reads the settings from environ.
-func Load(environ []string) (Config, error) {
-	cfg := Config{}
-	cfg.Ports(defaultGRPCPort, defaultAdminPort)
-	err := config.Load(Prefix, &cfg, environ)
-	return cfg, err
-}
-
 const longestLink = 7 * 24 * 60 * 60 // seconds
 
 // Validate refuses secrets that are none and times that make no sense.
@@ -87,8 +67,9 @@ func (c *Config) Validate() error {
 	if !c.TokenSecret.IsSet() {
 		problems = append(problems, errors.New("TOKEN_SECRET must be set: the tokens of sessions are signed with it"))
 	}
-	for name, seconds := range map[string]int{"TOKEN_TTL_SECONDS": c.TokenTTLSeconds,
-		"SESSION_MAX_SECONDS": c.SessionMaxSeconds, "EVENT_STREAM_SECONDS": c.EventStreamSeconds} {
+	for name, seconds := range map[string]int{
+		"TOKEN_TTL_SECONDS": c.TokenTTLSeconds, "SESSION_MAX_SECONDS": c.SessionMaxSeconds,
+	} {
 		if seconds <= 0 {
 			problems = append(problems, fmt.Errorf("EXTERNAL_EDIT_%s is %d: use a number above 0", name, seconds))
 		}

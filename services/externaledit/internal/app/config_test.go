@@ -21,11 +21,11 @@ func required() []string {
 // golden file with it.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
-	cfg, err := app.Load(required())
+	cfg, err := app.Service.Load(required())
 	if err != nil {
 		t.Fatal(err)
 	}
-	settingstest.Printed(t, "testdata/print-config.txt", app.Prefix, &cfg)
+	settingstest.Printed(t, "testdata/print-config.txt", app.Service.Prefix, &cfg)
 }
 
 func TestSettingsThatMakeNoSense(t *testing.T) {
@@ -39,7 +39,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		"EXTERNAL_EDIT_DOWNLOAD_LINK_SECONDS=604801":                   "DOWNLOAD_LINK_SECONDS",
 		"EXTERNAL_EDIT_SWEEP_UPLOAD_AGE=1s":                            "SWEEP_UPLOAD_AGE",
 	} {
-		if _, err := app.Load(append(required(), text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := app.Service.Load(append(required(), text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

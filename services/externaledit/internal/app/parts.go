@@ -46,7 +46,7 @@ func newServer(s *service.Service, cfg Config, p parts, relay *outbox.Relay, edi
 			Reports: mysql.History{Store: p.reports}, Clock: s.Clock, WakeRelay: relay.Wake, Counters: p.counters,
 		}),
 		Watcher: watch.New(watch.Deps{
-			Reports: p.reports, Log: p.channels, Gauge: p.counters, MaxAge: seconds(cfg.EventStreamSeconds),
+			Reports: p.reports, Log: p.channels, Gauge: p.counters, MaxAge: cfg.Live.MaxAge(),
 		}),
 		Linker: p.files, Limits: limits, Observer: p.counters, Clock: s.Clock, RequireAgentHeader: cfg.RequireAgentHeader,
 	})

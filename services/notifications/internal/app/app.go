@@ -3,11 +3,8 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"time"
 
-	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
@@ -25,28 +22,18 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/migrations"
 )
 
-// Name is the service's name in logs, tokens and the version table of its migrations.
-const Name = "notifications"
-
-// Serve runs the service until ctx ends. Logs go to logs.
-func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
-	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error { return build(s, cfg) })
+// Service describes the process.
+var Service = service.Standard[Config, *Config]{
+	Name: "notifications", Prefix: "NOTIFICATIONS_", GRPCPort: 9008, AdminPort: 8008,
+	Summary: "keeps users' inboxes and preferences, and sends notifications to push topics",
+	Build:   build, Migrate: migrate, Locks: mysql.Locks(),
 }
 
-func build(s *service.Service, cfg Config) error {
-	db, err := s.Database(cfg.DB)
+func build(_ context.Context, s *service.Service, cfg Config) error {
+	db, cache, err := s.Open(cfg.Stores, migrations.Schemas())
 	if err != nil {
 		return err
 	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
-		return err
-	}
-	cache, err := s.Cache(cfg.KV)
-	if err != nil {
-		return err
-	}
-	s.Check("cache", service.Ping(cache))
 	store, err := mysql.New(db, s.Clock)
 	if err != nil {
 		return err
@@ -90,7 +77,7 @@ func build(s *service.Service, cfg Config) error {
 		}),
 		Live: live.New(live.Deps{
 			Store: store, Signals: signals, Clock: s.Clock, Gauge: metrics, MaxUnread: inbox.MaxUnread,
-			MaxAge: time.Duration(cfg.EventStreamSeconds) * time.Second,
+			MaxAge: cfg.Live.MaxAge(),
 		}),
 	}))
 	sweeper := sweep.New(sweep.Deps{Config: cfg.Sweep, Store: store, Topics: provider, Clock: s.Clock, Counters: metrics})
@@ -98,11 +85,8 @@ func build(s *service.Service, cfg Config) error {
 	return nil
 }
 
-// Migrate creates or updates the service's tables and the platform's notification types.
-func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
+// migrate creates or updates the service's tables and the platform's notification types.
+func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }
-
-// Locks are those of the service's loops.
-func Locks() []mysqldb.Lock { return mysql.Locks() }

@@ -26,7 +26,7 @@ const (
 func start(t *testing.T) (*servicetest.Running, notificationsv1.NotificationsServiceClient) {
 	t.Helper()
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
-		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
+		Name: app.Service.Name, Prefix: app.Service.Prefix, Load: app.Service.Load, Migrate: app.Service.Migrate, Serve: app.Service.Serve,
 		Settings: []string{"NOTIFICATIONS_TASKQUEUE_ADDR=127.0.0.1:1", "NOTIFICATIONS_OUTBOX_POLL_INTERVAL=50ms"},
 		Rows:     []string{"INSERT INTO labUser (id, labId_id, username, isAdmin) VALUES (77, 12, 'canaryname', 0), (87, 13, 'liya', 0)"},
 	})
@@ -147,7 +147,7 @@ func TestWhoMayCallAndNothingOfAPatientIsTold(t *testing.T) {
 func TestSettingsThatCannotWorkAreAllNamed(t *testing.T) {
 	t.Parallel()
 	const token = "NOTIFICATIONS_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"
-	_, err := app.Load([]string{
+	_, err := app.Service.Load([]string{
 		token, "NOTIFICATIONS_TASKQUEUE_ADDR=", "NOTIFICATIONS_DEPLOYMENT_ZONE=a/b", "NOTIFICATIONS_EVENT_STREAM_SECONDS=0",
 		"NOTIFICATIONS_PUSH_PROVIDER=apns", "NOTIFICATIONS_SWEEP_IDLE_DAYS=1",
 	})
@@ -159,12 +159,12 @@ func TestSettingsThatCannotWorkAreAllNamed(t *testing.T) {
 			t.Errorf("%s is not named: %v", name, err)
 		}
 	}
-	_, err = app.Load([]string{token, "NOTIFICATIONS_PUSH_PROVIDER=fcm", `NOTIFICATIONS_FCM_CREDENTIALS={"private_key":"Canary"}`})
+	_, err = app.Service.Load([]string{token, "NOTIFICATIONS_PUSH_PROVIDER=fcm", `NOTIFICATIONS_FCM_CREDENTIALS={"private_key":"Canary"}`})
 	if err == nil || !strings.Contains(err.Error(), "FCM_CREDENTIALS") || strings.Contains(err.Error(), "Canary") {
 		t.Errorf("a key that is none: %v", err)
 	}
 	key := fcmtest.Start(t).KeyFile().Reveal()
-	cfg, err := app.Load([]string{token, "NOTIFICATIONS_PUSH_PROVIDER=fcm", "NOTIFICATIONS_FCM_CREDENTIALS=" + key})
+	cfg, err := app.Service.Load([]string{token, "NOTIFICATIONS_PUSH_PROVIDER=fcm", "NOTIFICATIONS_FCM_CREDENTIALS=" + key})
 	if err != nil || cfg.FCMCredentials.String() != "***" {
 		t.Errorf("a key: %v", err)
 	}

@@ -12,17 +12,17 @@ import (
 // golden file with it.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
-	cfg, err := app.Load([]string{"NOTIFICATIONS_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})
+	cfg, err := app.Service.Load([]string{"NOTIFICATIONS_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	settingstest.Printed(t, "testdata/print-config.txt", app.Prefix, &cfg)
+	settingstest.Printed(t, "testdata/print-config.txt", app.Service.Prefix, &cfg)
 }
 
 func TestInProductionDevicesAreNeverSubscribedNowhereInSilence(t *testing.T) {
 	t.Parallel()
 	load := func(environment, provider string) error {
-		_, err := app.Load([]string{"NOTIFICATIONS_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss",
+		_, err := app.Service.Load([]string{"NOTIFICATIONS_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss",
 			"NOTIFICATIONS_ENVIRONMENT=" + environment, "NOTIFICATIONS_PUSH_PROVIDER=" + provider})
 		return err
 	}

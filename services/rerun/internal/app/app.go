@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"database/sql"
-	"io"
 
 	"github.com/labplatform/labplatform/pkg/service"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
@@ -13,14 +12,11 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/migrations"
 )
 
-// Name is the service's name in logs, tokens and the version table of its migrations.
-const Name = "rerun"
-
-// Serve runs the service until ctx ends. Logs go to logs.
-func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
-	cfg.Garbage.Delay()
-	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
-	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error { return build(s, cfg) })
+// Service describes the process.
+var Service = service.Standard[Config, *Config]{
+	Name: "rerun", Prefix: "RERUN_", GRPCPort: 9003, AdminPort: 8003,
+	Summary: "records sample reruns: requests, the values of instruments, and what was decided on them",
+	Build:   build, Migrate: migrate, Locks: mysql.Locks(),
 }
 
 // stores are what the use cases stand on.
@@ -32,15 +28,9 @@ type stores struct {
 	counters *counters
 }
 
-func build(s *service.Service, cfg Config) error {
-	db, err := s.Database(cfg.DB)
-	if err != nil {
-		return err
-	}
-	if err := s.CheckDatabase("database", cfg.DB, migrations.Schemas()); err != nil {
-		return err
-	}
-	cache, err := s.Cache(cfg.KV)
+func build(_ context.Context, s *service.Service, cfg Config) error {
+	cfg.Garbage.Delay()
+	db, cache, err := s.Open(cfg.Stores, migrations.Schemas())
 	if err != nil {
 		return err
 	}
@@ -70,7 +60,6 @@ func build(s *service.Service, cfg Config) error {
 		return err
 	}
 	rerunv1.RegisterRerunServiceServer(server, api)
-	s.Check("cache", service.Ping(cache))
 	if cfg.DocumentStore {
 		s.Check("document_store", st.records.Ready)
 		s.Every("sweeper", cfg.Sweep.Interval, newSweeper(s, cfg, st).RunOnce)

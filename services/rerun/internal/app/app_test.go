@@ -68,7 +68,7 @@ func start(t *testing.T, settings ...string) *bench {
 	q := &queue{}
 	address := servicetest.Stub(t, func(s grpc.ServiceRegistrar) { taskqueuev1.RegisterTaskQueueServiceServer(s, q) })
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
-		Name: app.Name, Prefix: app.Prefix, Load: app.Load, Migrate: app.Migrate, Serve: app.Serve,
+		Name: app.Service.Name, Prefix: app.Service.Prefix, Load: app.Service.Load, Migrate: app.Service.Migrate, Serve: app.Service.Serve,
 		Settings: append(
 			settings,
 			"RERUN_MONGO_URI="+mongotest.URI(t),
@@ -184,7 +184,7 @@ func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {
 func TestAnAbsentDependencyMakesItLiveAndNotReady(t *testing.T) {
 	t.Parallel()
 	adminPort := strconv.Itoa(freeport.One(t))
-	cfg, err := app.Load([]string{"RERUN_HOST=127.0.0.1", "RERUN_GRPC_PORT=" + strconv.Itoa(freeport.One(t)), "RERUN_ADMIN_PORT=" +
+	cfg, err := app.Service.Load([]string{"RERUN_HOST=127.0.0.1", "RERUN_GRPC_PORT=" + strconv.Itoa(freeport.One(t)), "RERUN_ADMIN_PORT=" +
 		adminPort, "RERUN_DRAIN_DELAY_SECONDS=0",
 		"RERUN_DB_PORT=1", "RERUN_KV_PORT=1", "RERUN_KV_CONNECTION_TYPE=standalone",
 		"RERUN_MONGO_URI=mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=200",
@@ -194,7 +194,7 @@ func TestAnAbsentDependencyMakesItLiveAndNotReady(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- app.Serve(ctx, cfg, "test", &servicetest.Logs{}) }()
+	go func() { ended <- app.Service.Serve(ctx, cfg, "test", &servicetest.Logs{}) }()
 	await.Nil(t, "liveness", func() error {
 		code, _, err := get(t, "http://127.0.0.1:"+adminPort+"/health/live")
 		if err == nil && code != http.StatusOK {
@@ -229,7 +229,7 @@ func get(t *testing.T, url string) (int, string, error) {
 
 func TestWrongSettingsAreNamed(t *testing.T) {
 	t.Parallel()
-	_, err := app.Load([]string{"WEBHOOK_URL=gateway:8091", "RERUN_MONGO_URI=x", "RERUN_DB_POOL_SIZE=1"})
+	_, err := app.Service.Load([]string{"WEBHOOK_URL=gateway:8091", "RERUN_MONGO_URI=x", "RERUN_DB_POOL_SIZE=1"})
 	if err == nil {
 		t.Fatal("accepted")
 	}

@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/service"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/rerun/migrations"
 )
 
-// Migrate checks the platform's tables, creates the service's own, and the indexes of the document store. It may
+// migrate checks the platform's tables, creates the service's own, and the indexes of the document store. It may
 // be repeated and may run in several replicas at once.
-func Migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
+func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
 	m := service.Migration{Legacy: mysql.LegacyColumns(), Indexes: mysql.LegacyIndexes(), Schemas: migrations.Schemas()}
 	if err := service.Migrate(ctx, cfg.DB, m, log); err != nil || !cfg.DocumentStore {
 		return err
@@ -33,6 +32,3 @@ func indexDocuments(ctx context.Context, cfg Config) error {
 	}
 	return nil
 }
-
-// Locks are those of the service's loops.
-func Locks() []mysqldb.Lock { return mysql.Locks() }

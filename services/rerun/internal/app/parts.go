@@ -41,11 +41,8 @@ func newRelay(s *service.Service, cfg Config, st stores) (*outbox.Relay, error) 
 
 // newCallout returns the client of the callout, nil where there is none.
 func newCallout(s *service.Service, cfg Config) (delivery.Callout, error) {
-	if cfg.CalloutAddr == "" {
-		return nil, nil
-	}
 	conn, err := s.Client(cfg.CalloutAddr, "callout")
-	if err != nil {
+	if err != nil || conn == nil {
 		return nil, err
 	}
 	return calloutv1.NewCalloutServiceClient(conn), nil
@@ -53,11 +50,8 @@ func newCallout(s *service.Service, cfg Config) (delivery.Callout, error) {
 
 // newIndex returns the client of change capture, or one that does nothing.
 func newIndex(s *service.Service, cfg Config) (delivery.Index, error) {
-	if cfg.CDCAddr == "" {
-		return delivery.Index{}, nil
-	}
 	conn, err := s.Client(cfg.CDCAddr, "cdc")
-	if err != nil {
+	if err != nil || conn == nil {
 		return delivery.Index{}, err
 	}
 	return delivery.Index{Client: cdcv1.NewChangeCaptureServiceClient(conn)}, nil
@@ -65,11 +59,8 @@ func newIndex(s *service.Service, cfg Config) (delivery.Index, error) {
 
 // newEditors returns the client of external editing, or one that knows of no one.
 func newEditors(s *service.Service, cfg Config) (delivery.Editors, error) {
-	if cfg.ExternalEditAddr == "" {
-		return delivery.Editors{}, nil
-	}
 	conn, err := s.Client(cfg.ExternalEditAddr, "externaledit")
-	if err != nil {
+	if err != nil || conn == nil {
 		return delivery.Editors{}, err
 	}
 	return delivery.Editors{Client: externaleditv1.NewExternalEditServiceClient(conn), Log: s.Log}, nil

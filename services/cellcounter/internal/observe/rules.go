@@ -73,8 +73,8 @@ func (c Count) among(stored []Count) []Count {
 	return all
 }
 
-// isSame reports whether both may be the same person; the name may differ. A row of another program may have no kind: it
-// then counts as the same person, so that no one confirms their own count.
+// isSame reports whether both may be the same person; the name may differ. A row of another program may lack the kind.
+// It then counts as the same person, so that no one confirms their own count.
 func isSame(stored, now authn.Actor) bool {
 	return stored.ID == now.ID && (stored.Kind == now.Kind || stored.Kind == "")
 }

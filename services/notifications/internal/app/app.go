@@ -48,7 +48,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	devices := device.New(store, provider, zone, s.Clock)
+	devices := device.New(device.Deps{Reader: store, Writer: store, Topics: provider, Zone: zone, Clock: s.Clock})
 	queue, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {
 		return err
@@ -68,7 +68,9 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		return err
 	}
 	notificationsv1.RegisterNotificationsServiceServer(server, grpcapi.New(grpcapi.Deps{
-		Inbox:       inbox.New(store, s.Clock, metrics, signals),
+		Inbox: inbox.New(inbox.Deps{
+			Reader: store, Writer: store, Clock: s.Clock, Observer: metrics, Signals: signals,
+		}),
 		Preferences: preference.New(store, delivery.Messages{}, s.Clock, cfg.BulkPermission, relay.Wake),
 		Devices:     devices,
 		Notifier: notify.NewNotifier(notify.Deps{

@@ -55,64 +55,78 @@ func (l Lists) All() []string {
 	return append(slices.Clone(l.Confirmed), distinct.Without(l.Pending, l.Confirmed)...)
 }
 
-// Done is what was changed at the provider.
-type Done struct{ Added, Removed []string }
-
-// Missing returns what of the removed topics the lists have.
-func (d Done) Missing(l Lists) []string {
-	all := l.All()
-	return slices.DeleteFunc(slices.Clone(d.Removed), func(topic string) bool { return !slices.Contains(all, topic) })
+// InDoubt returns the lists with topics of which the provider may or may not have each one: the next subscription
+// brings them in line.
+func (l Lists) InDoubt(topics []string) Lists {
+	l.Confirmed = distinct.Without(l.Confirmed, topics)
+	l.Pending = append(distinct.Without(l.Pending, topics), topics...)
+	return l
 }
 
-// Store keeps devices.
-type Store interface {
-	// Claim makes the token the viewer's, whichever login had it, and returns the stored topics with the new generation.
-	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
-	// SaveTopics stores the topics of the viewer's token, and raises the generation by one. It is ErrMoved when the token
-	// is someone else's or its generation is not that of l any more.
-	SaveTopics(ctx context.Context, v notification.Viewer, token string, l Lists, now time.Time) error
-	// Undo takes back what was done at the provider for a token that moved meanwhile, while no one can change its row:
-	// undo gets the added topics that are in no list of the token, and the removed ones that are in one. When it fails,
-	// all of them become pending: of the token's owner, or of no one until a sweep.
-	Undo(
-		ctx context.Context,
-		v notification.Viewer,
-		token string,
-		done Done,
-		undo func(gone, missing []string) error,
-	) error
-	// Find returns the topics of the viewer's token; found is false when it is unknown or someone else's.
+// Done is what a request changed at the provider.
+type Done struct{ Added, Removed []string }
+
+// Reverse returns what takes the changes back for a token that now has the lists l: the added topics that are in no
+// list are extra, and the removed topics that are in one are missing.
+func (d Done) Reverse(l Lists) (extra, missing []string) {
+	all := l.All()
+	missing = slices.DeleteFunc(slices.Clone(d.Removed), func(topic string) bool { return !slices.Contains(all, topic) })
+	return distinct.Without(d.Added, all), missing
+}
+
+// Reader reads devices and the preferences that they follow.
+type Reader interface {
+	// Find returns the topics of the viewer's token; found is false when it is unknown or another login's.
 	Find(ctx context.Context, v notification.Viewer, token string) (l Lists, found bool, err error)
-	// Forget deletes the viewer's token. It is ErrMoved when it is someone else's or of another generation.
-	Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error
-	// Drop deletes a token that the provider does not know.
-	Drop(ctx context.Context, v notification.Viewer, token string) error
 	// OfLogin lists the devices of a login.
 	OfLogin(ctx context.Context, v notification.Viewer) ([]Device, error)
-	// Wanted lists the types that the viewer's devices get: on for the laboratory and not switched off by the login.
-	Wanted(ctx context.Context, v notification.Viewer) ([]notification.Kind, error)
+	// Preferences lists the active types that the laboratory has on, with the login's switch.
+	Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error)
+}
+
+// Writer changes devices. Every change raises the generation of the token by one.
+type Writer interface {
+	// Claim makes the token the viewer's, whichever login had it, and returns the stored topics with the new generation.
+	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
+	// SaveTopics stores the topics of the viewer's token. It returns ErrMoved when the token is another login's or its
+	// generation is no longer that of l.
+	SaveTopics(ctx context.Context, v notification.Viewer, token string, l Lists, now time.Time) error
+	// Undo calls undo, under the lock of the token's row, with what reverses done for the topics that the token has now.
+	// When undo fails, all of these topics become pending: of the token's owner, or of no login until a sweep.
+	Undo(ctx context.Context, v notification.Viewer, token string, done Done,
+		undo func(extra, missing []string) error) error
+	// Forget deletes the viewer's token. It returns ErrMoved when it is another login's or of another generation.
+	Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error
+	// Drop deletes the viewer's token, which the provider does not know. A token of another login stays.
+	Drop(ctx context.Context, v notification.Viewer, token string) error
+}
+
+// Deps is what the use case needs.
+type Deps struct {
+	Reader Reader
+	Writer Writer
+	Topics Topics // nil: this installation subscribes no device
+	Zone   notification.Zone
+	Clock  clock.Clock
 }
 
 // Devices is the use case. Its methods may be called from several goroutines.
 type Devices struct {
-	store  Store
-	topics Topics
-	zone   notification.Zone
-	clock  clock.Clock
-	off    bool // no one is subscribed any more
+	d   Deps
+	off bool // no device is subscribed
 }
 
 // ErrOff reports that this installation pushes to no one.
 var ErrOff = apperr.New(apperr.Unavailable, "PUSH_OFF",
 	"This installation sends no push messages; ask its operator to set NOTIFICATIONS_PUSH_PROVIDER=fcm")
 
-// New returns the use case. Without topics no one is subscribed, and told so.
-func New(store Store, topics Topics, zone notification.Zone, c clock.Clock) *Devices {
-	d := &Devices{store, topics, zone, c, topics == nil}
-	if d.off {
-		d.topics = Accepting{} // for devices of a time when there was one
+// New returns the use case. Without Topics a subscription returns ErrOff.
+func New(d Deps) *Devices {
+	u := &Devices{d, d.Topics == nil}
+	if u.off {
+		u.d.Topics = Accepting{} // for devices that were subscribed while there was a provider
 	}
-	return d
+	return u
 }
 
 // Outcome is the outcome of a subscription.
@@ -134,7 +148,7 @@ func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device D
 	if err != nil {
 		return Outcome{}, err
 	}
-	stored, err := d.store.Claim(ctx, v, device, d.clock.Now())
+	stored, err := d.d.Writer.Claim(ctx, v, device, d.d.Clock.Now())
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -147,7 +161,7 @@ func (d *Devices) Release(ctx context.Context, v notification.Viewer, token stri
 	if err := check(Device{Token: token}); err != nil {
 		return err
 	}
-	stored, err := d.store.Claim(ctx, v, Device{Token: token}, d.clock.Now())
+	stored, err := d.d.Writer.Claim(ctx, v, Device{Token: token}, d.d.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -157,7 +171,7 @@ func (d *Devices) Release(ctx context.Context, v notification.Viewer, token stri
 	case len(out.Failed) > 0:
 		err = d.refused(ctx, v, token, errStuck)
 	default:
-		err = d.store.Forget(ctx, v, token, stored.Generation+1) // align has saved once
+		err = d.d.Writer.Forget(ctx, v, token, stored.Generation+1) // align has saved once
 	}
 	if errors.Is(err, ErrMoved) {
 		return nil // another login has it already
@@ -180,64 +194,45 @@ func check(device Device) error {
 	return nil
 }
 
-// wanted returns the topics of the viewer.
+// wanted returns the topics of the viewer's devices.
 func (d *Devices) wanted(ctx context.Context, v notification.Viewer) ([]string, error) {
-	kinds, err := d.store.Wanted(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	var topics []string
-	for _, k := range kinds {
-		for _, ref := range v.Refs() {
-			topics = append(topics, d.zone.Topic(k.ID, ref))
-		}
-	}
-	slices.Sort(topics)
-	return topics, nil
+	preferences, err := d.d.Reader.Preferences(ctx, v)
+	return topicsOf(d.d.Zone, v, preferences), err
 }
 
-// align unsubscribes what is not wanted and subscribes what is not confirmed.
+// align makes the token's topics those that are wanted: what the plan adds is pending before the provider is called.
 func (d *Devices) align(
-	ctx context.Context,
-	v notification.Viewer,
-	token string,
-	stored Lists,
-	wanted []string,
+	ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string,
 ) (Outcome, error) {
-	gone, missing := distinct.Without(stored.All(), wanted), distinct.Without(wanted, stored.Confirmed)
-	kept := distinct.Without(stored.Confirmed, gone)
-	stuck, err := d.call(ctx, token, gone, d.topics.Unsubscribe)
+	p := planOf(stored, wanted)
+	stuck, err := d.call(ctx, token, p.remove, d.d.Topics.Unsubscribe)
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v, token, err)
 	}
-	before := Lists{
-		Confirmed: kept, Pending: append(slices.Clone(stuck), missing...), Generation: stored.Generation,
-	}
-	done := Done{Removed: distinct.Without(gone, stuck)}
+	before, done := p.removed(stuck)
 	if err := d.save(ctx, v, token, before, done); err != nil {
 		return Outcome{}, err
 	}
-	if len(missing) == 0 {
-		return outcome(kept, stuck), nil
+	if len(p.add) == 0 {
+		return outcome(before.Confirmed, stuck), nil
 	}
-	failed, err := d.call(ctx, token, missing, d.topics.Subscribe)
+	failed, err := d.call(ctx, token, p.add, d.d.Topics.Subscribe)
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v, token, err)
 	}
-	done.Added = distinct.Without(missing, failed)
-	after := Lists{Confirmed: append(kept, done.Added...), Pending: stuck, Generation: before.Generation + 1}
+	after, done := p.added(stuck, failed)
 	return outcome(after.Confirmed, append(failed, stuck...)), d.save(ctx, v, token, after, done)
 }
 
 // save stores the lists. When the token moved meanwhile, what was done at the provider is undone.
 func (d *Devices) save(ctx context.Context, v notification.Viewer, token string, l Lists, done Done) error {
-	err := d.store.SaveTopics(ctx, v, token, l, d.clock.Now())
+	err := d.d.Writer.SaveTopics(ctx, v, token, l, d.d.Clock.Now())
 	if !errors.Is(err, ErrMoved) {
 		return err
 	}
-	failed := d.store.Undo(ctx, v, token, done, func(gone, missing []string) error {
+	failed := d.d.Writer.Undo(ctx, v, token, done, func(extra, missing []string) error {
 		return errors.Join(
-			d.all(ctx, token, gone, d.topics.Unsubscribe), d.all(ctx, token, missing, d.topics.Subscribe),
+			d.all(ctx, token, extra, d.d.Topics.Unsubscribe), d.all(ctx, token, missing, d.d.Topics.Subscribe),
 		)
 	})
 	if failed != nil {
@@ -285,7 +280,7 @@ func (d *Devices) refused(ctx context.Context, v notification.Viewer, token stri
 		return apperr.New(apperr.Unavailable, "PUSH_PROVIDER_DOWN", "The push provider does not answer; subscribe again in a minute").
 			WithCause(err)
 	}
-	if err := d.store.Drop(ctx, v, token); err != nil {
+	if err := d.d.Writer.Drop(ctx, v, token); err != nil {
 		return err
 	}
 	return apperr.InvalidField("token", "the push provider does not know this token; get a new one and subscribe again")
@@ -316,7 +311,7 @@ func (d *Devices) Resubscribe(ctx context.Context, v notification.Viewer) error 
 }
 
 func (d *Devices) resubscribe(ctx context.Context, v notification.Viewer) error {
-	devices, err := d.store.OfLogin(ctx, v)
+	devices, err := d.d.Reader.OfLogin(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -353,19 +348,19 @@ func (d *Devices) Unsubscribe(ctx context.Context, v notification.Viewer, token 
 }
 
 func (d *Devices) unsubscribe(ctx context.Context, v notification.Viewer, token string) ([]string, error) {
-	stored, found, err := d.store.Find(ctx, v, token)
+	stored, found, err := d.d.Reader.Find(ctx, v, token)
 	if err != nil || !found {
 		return nil, err
 	}
 	topics := stored.All()
-	failed, err := d.call(ctx, token, topics, d.topics.Unsubscribe)
+	failed, err := d.call(ctx, token, topics, d.d.Topics.Unsubscribe)
 	if err != nil && !errors.Is(err, ErrUnknownToken) {
 		return nil, d.refused(ctx, v, token, err)
 	}
 	if len(failed) > 0 && err == nil {
 		return nil, d.refused(ctx, v, token, errStuck)
 	}
-	return topics, d.store.Forget(ctx, v, token, stored.Generation)
+	return topics, d.d.Writer.Forget(ctx, v, token, stored.Generation)
 }
 
 // Accepting is the provider of a deployment without push credentials: the topics are kept, and the task queue's mailbox

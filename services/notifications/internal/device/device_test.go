@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -14,19 +13,21 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
-	"github.com/labplatform/labplatform/services/notifications/internal/store/memory"
+	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// provider keeps what tokens are really subscribed to.
+// provider holds the topics that tokens are subscribed to.
 type provider struct {
 	topics map[string][]string
 	refuse string // a topic that always fails
 	err    error  // of every call
 }
 
+func newProvider() *provider { return &provider{topics: map[string][]string{}} }
+
 func (p *provider) Subscribe(_ context.Context, token string, topics []string) (failed []string, err error) {
 	return p.each(topics, func(topic string) {
-		if !slices.Contains(p.topics[token], topic) { // subscribing twice is subscribing once
+		if !slices.Contains(p.topics[token], topic) { // a repeat changes nothing
 			p.topics[token] = append(p.topics[token], topic)
 		}
 	})
@@ -54,200 +55,120 @@ func (p *provider) each(topics []string, do func(string)) (failed []string, err 
 
 func (p *provider) of(token string) []string { return slices.Sorted(slices.Values(p.topics[token])) }
 
-var errDied = errors.New("the process died")
-
-// crashing dies before its call number at, counted over the store and the provider.
-type crashing struct {
-	device.Store
-	provider *provider
-	calls    *int
-	at       int
-}
-
-func (c crashing) die() bool {
-	*c.calls++
-	return *c.calls >= c.at
-}
-
-func (c crashing) Claim(ctx context.Context, v notification.Viewer, d device.Device, now time.Time) (device.Lists, error) {
-	if c.die() {
-		return device.Lists{}, errDied
-	}
-	return c.Store.Claim(ctx, v, d, now)
-}
-
-func (c crashing) SaveTopics(ctx context.Context, v notification.Viewer, token string, l device.Lists, now time.Time) error {
-	if c.die() {
-		return errDied
-	}
-	return c.Store.SaveTopics(ctx, v, token, l, now)
-}
-
-func (c crashing) Forget(ctx context.Context, v notification.Viewer, token string, generation int64) error {
-	if c.die() {
-		return errDied
-	}
-	return c.Store.Forget(ctx, v, token, generation)
-}
-
-func (c crashing) Subscribe(ctx context.Context, token string, topics []string) ([]string, error) {
-	if c.die() {
-		return nil, errDied
-	}
-	return c.provider.Subscribe(ctx, token, topics)
-}
-
-func (c crashing) Unsubscribe(ctx context.Context, token string, topics []string) ([]string, error) {
-	if c.die() {
-		return nil, errDied
-	}
-	return c.provider.Unsubscribe(ctx, token, topics)
-}
-
-func viewer(t *testing.T, p authn.Principal) notification.Viewer {
+// open returns the use case over a database of its own; nil is no provider.
+func open(t *testing.T, topics device.Topics) (*device.Devices, *storetest.Database) {
 	t.Helper()
-	p.Kind, p.LabID = authn.Session, 12
-	v, err := notification.ViewerOf(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	store := storetest.Open(t)
+	return over(store, topics, store.Clock), store
+}
+
+type store interface {
+	device.Reader
+	device.Writer
+}
+
+func over(s store, topics device.Topics, c clock.Clock) *device.Devices {
+	return device.New(device.Deps{Reader: s, Writer: s, Topics: topics, Zone: "IN", Clock: c})
 }
 
 func asha(t *testing.T) notification.Viewer {
-	return viewer(t, authn.Principal{SessionType: authn.LabUser, LabUserID: 77})
+	t.Helper()
+	return storetest.User(t, 12, 77)
 }
 
 func organization(t *testing.T) notification.Viewer {
-	return viewer(t, authn.Principal{SessionType: authn.Organization, OrgID: 45})
+	t.Helper()
+	return storetest.Viewer(t, authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 45})
 }
 
 var (
-	ofAsha = []string{"IN_notification_type_1_lab_12", "IN_notification_type_1_user_77", "IN_notification_type_2_lab_12", "IN_notification_type_2_user_77"}
-	ofOrg  = []string{"IN_notification_type_1_org_45", "IN_notification_type_2_org_45"}
+	ofAsha = []string{"IN_notification_type_1_lab_12", "IN_notification_type_1_user_77", "IN_notification_type_2_lab_12",
+		"IN_notification_type_2_user_77"}
+	ofOrg = []string{"IN_notification_type_1_org_45", "IN_notification_type_2_org_45"}
 )
 
 func expect(t *testing.T, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
-		t.Fatalf("%v, want %v", got, want)
+		t.Fatalf("topics %v, want %v", got, want)
 	}
 }
 
-func TestATokenThatChangesItsLoginLosesTheFormerTopics(t *testing.T) {
+func TestATokenThatChangesItsLoginLosesThePreviousTopics(t *testing.T) {
 	t.Parallel()
-	p := &provider{topics: map[string][]string{}}
-	d := device.New(memory.New(), p, "IN", clock.System{})
+	p := newProvider()
+	d, _ := open(t, p)
 	for _, c := range []struct {
 		v    notification.Viewer
 		want []string
 	}{{asha(t), ofAsha}, {asha(t), ofAsha}, {organization(t), ofOrg}} {
 		out, err := d.Subscribe(t.Context(), c.v, device.Device{Token: "T"})
 		if err != nil || len(out.Failed) != 0 {
-			t.Fatal(out, err)
+			t.Fatalf("subscribe: %+v, %v; want no failed topic", out, err)
 		}
 		expect(t, out.Topics, c.want)
 		expect(t, p.of("T"), c.want)
 	}
 	if topics, err := d.Unsubscribe(t.Context(), asha(t), "T"); err != nil || len(topics) != 0 {
-		t.Fatal("the previous login unsubscribes", topics, err)
+		t.Fatalf("the previous login unsubscribes: %v, %v; want no topic", topics, err)
 	}
 	expect(t, p.of("T"), ofOrg)
 	topics, err := d.Unsubscribe(t.Context(), organization(t), "T")
-	if err != nil || len(p.of("T")) != 0 {
-		t.Fatal(err, p.of("T"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	expect(t, p.of("T"), nil)
 	expect(t, topics, ofOrg)
 }
 
-// Whatever step the process dies before: a topic that the provider has is in the stored list, and subscribing again
-// leaves exactly what is wanted.
-func TestTheStoredTopicsCoverTheProvidersAfterADeath(t *testing.T) {
+func TestRefusedTopicsAreReturnedAndTriedAgain(t *testing.T) {
 	t.Parallel()
-	for at := 1; ; at++ {
-		store, p, calls := memory.New(), &provider{topics: map[string][]string{}}, 0
-		healthy := device.New(store, p, "IN", clock.System{})
-		if _, err := healthy.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); err != nil {
-			t.Fatal(err)
-		}
-		c := crashing{store, p, &calls, at}
-		_, err := device.New(c, c, "IN", clock.System{}).Subscribe(t.Context(), organization(t), device.Device{Token: "T"})
-		stored, found, findErr := store.Find(t.Context(), organization(t), "T")
-		if !found { // it died before the hand-over
-			stored, found, findErr = store.Find(t.Context(), asha(t), "T")
-		}
-		if findErr != nil || !found {
-			t.Fatalf("step %d: %v", at, findErr)
-		}
-		for _, topic := range stored.Confirmed {
-			if !slices.Contains(p.of("T"), topic) && !slices.Contains(ofAsha, topic) {
-				t.Fatalf("step %d: %s is confirmed and the provider does not have it", at, topic)
-			}
-		}
-		for _, topic := range p.of("T") {
-			if !slices.Contains(append(slices.Clone(stored.Confirmed), stored.Pending...), topic) {
-				t.Fatalf("step %d: the provider has %s, stored is %v", at, topic, stored)
-			}
-		}
-		if _, err := healthy.Subscribe(t.Context(), organization(t), device.Device{Token: "T"}); err != nil {
-			t.Fatal(err)
-		}
-		expect(t, p.of("T"), ofOrg)
-		if err == nil {
-			if at < 4 {
-				t.Fatalf("only %d steps", at)
-			}
-			return
-		}
-	}
-}
-
-func TestTopicsThatTheProviderRefusesAreToldAndTriedAgain(t *testing.T) {
-	t.Parallel()
-	store, p := memory.New(), &provider{topics: map[string][]string{}, refuse: ofAsha[1]}
-	d := device.New(store, p, "IN", clock.System{})
+	p := newProvider()
+	p.refuse = ofAsha[1]
+	d, _ := open(t, p)
 	out, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
 	if err != nil || !slices.Equal(out.Failed, ofAsha[1:2]) || len(out.Topics) != 3 {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf("%+v, %v; want one failed topic and three subscribed", out, err)
 	}
 	p.refuse = ""
 	out, err = d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
 	if err != nil || len(out.Failed) != 0 {
-		t.Fatalf("%+v, %v", out, err)
+		t.Fatalf("subscribed again: %+v, %v; want no failed topic", out, err)
 	}
 	expect(t, out.Topics, ofAsha)
 	expect(t, p.of("T"), ofAsha)
 }
 
-func TestAProviderThatIsAwayAndOneThatDoesNotKnowTheToken(t *testing.T) {
+func TestAnUnavailableProviderAndAnUnknownToken(t *testing.T) {
 	t.Parallel()
-	store, p := memory.New(), &provider{topics: map[string][]string{}, err: errors.New("502")}
-	d := device.New(store, p, "IN", clock.System{})
+	p := newProvider()
+	p.err = errors.New("502")
+	d, store := open(t, p)
 	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !apperr.Is(err, apperr.Unavailable) {
-		t.Fatalf("away: %v", err)
+		t.Fatalf("an unavailable provider: %v, want Unavailable", err)
 	}
 	p.err = fmt.Errorf("404: %w", device.ErrUnknownToken)
 	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !apperr.Is(err, apperr.Invalid) {
-		t.Fatalf("unknown: %v", err)
+		t.Fatalf("an unknown token: %v, want Invalid", err)
 	}
 	if _, found, err := store.Find(t.Context(), asha(t), "T"); err != nil || found {
-		t.Fatalf("an unknown token is kept: %v", err)
+		t.Fatalf("an unknown token is found: %v, %v; want it deleted", found, err)
 	}
 }
 
-func TestPreferencesReachAllDevicesOfAUser(t *testing.T) {
+func TestPreferencesReachAllDevicesOfALogin(t *testing.T) {
 	t.Parallel()
-	store, p := memory.New(), &provider{topics: map[string][]string{}}
-	d := device.New(store, p, "IN", clock.System{})
+	p := newProvider()
+	d, store := open(t, p)
 	for _, token := range []string{"A", "B"} {
 		if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: token}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := store.SetPreferences(t.Context(), asha(t), []notification.Switch{{TypeID: 1, Disabled: true}}, outbox.Event{}, time.Time{}); err != nil {
+	if err := switchOff(t, store); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // a repetition changes nothing
+	for range 2 { // a repeat changes nothing
 		if err := d.Resubscribe(t.Context(), asha(t)); err != nil {
 			t.Fatal(err)
 		}
@@ -256,32 +177,31 @@ func TestPreferencesReachAllDevicesOfAUser(t *testing.T) {
 	}
 }
 
-func TestWithoutAProviderADeviceIsToldSo(t *testing.T) {
+func TestWithoutAProviderASubscriptionIsRefused(t *testing.T) {
 	t.Parallel()
-	store := memory.New()
-	d := device.New(store, nil, "IN", clock.System{})
+	d, _ := open(t, nil)
 	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !errors.Is(err, device.ErrOff) {
-		t.Errorf("subscribe: %v", err)
+		t.Errorf("subscribe: %v, want ErrOff", err)
 	}
 	if _, err := d.Unsubscribe(t.Context(), asha(t), "T"); err != nil {
-		t.Errorf("unsubscribe: %v", err)
+		t.Errorf("unsubscribe: %v, want no error", err)
 	}
 }
 
-func TestBadDevicesAreRefused(t *testing.T) {
+func TestInvalidDevicesAreRefused(t *testing.T) {
 	t.Parallel()
-	d := device.New(memory.New(), device.Accepting{}, "IN", clock.System{})
+	d, _ := open(t, device.Accepting{})
 	for name, bad := range map[string]device.Device{
 		"no token": {}, "a space": {Token: "a b"}, "not ASCII": {Token: "é"}, "too long": {Token: string(make([]byte, 513))},
 		"another platform": {Token: "T", Platform: "toaster"},
 	} {
 		if _, err := d.Subscribe(t.Context(), asha(t), bad); !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want it refused as invalid", name, err)
 		}
 	}
 }
 
-// hooked lets something happen while a call to the provider is under way: the call lands afterwards.
+// hooked runs a function while a call to the provider is under way: the call reaches the provider afterwards.
 type hooked struct {
 	*provider
 	subscribing, unsubscribing func()
@@ -303,6 +223,13 @@ func (h *hooked) Unsubscribe(ctx context.Context, token string, topics []string)
 	return h.provider.Unsubscribe(ctx, token, topics)
 }
 
+// switchOff switches type 1 off for asha.
+func switchOff(t *testing.T, s *storetest.Database) error {
+	t.Helper()
+	off := []notification.Switch{{TypeID: 1, Disabled: true}}
+	return s.SetPreferences(t.Context(), asha(t), off, outbox.Event{Aggregate: "a", Kind: "k"}, storetest.Start)
+}
+
 func subscribe(t *testing.T, d *device.Devices, v notification.Viewer) {
 	t.Helper()
 	if _, err := d.Subscribe(t.Context(), v, device.Device{Token: "T"}); err != nil {
@@ -310,85 +237,84 @@ func subscribe(t *testing.T, d *device.Devices, v notification.Viewer) {
 	}
 }
 
-// TestAHandOverWhileSubscribingLeavesNoForeignTopic: asha's call is at the provider, an organisation logs in on the same
-// browser, then asha's call lands.
+// TestAHandOverWhileSubscribingLeavesNoForeignTopic has an organisation log in on the same browser while asha's call is
+// on its way to the provider.
 func TestAHandOverWhileSubscribingLeavesNoForeignTopic(t *testing.T) {
 	t.Parallel()
-	p := &hooked{provider: &provider{topics: map[string][]string{}}}
-	d := device.New(memory.New(), p, "IN", clock.System{})
+	p := &hooked{provider: newProvider()}
+	d, _ := open(t, p)
 	p.subscribing = func() { subscribe(t, d, organization(t)) }
 	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !errors.Is(err, device.ErrMoved) {
-		t.Fatal(err)
+		t.Fatalf("asha's subscription: %v, want ErrMoved", err)
 	}
 	expect(t, p.of("T"), ofOrg)
 }
 
-// TestALogOutInAnotherTabWhileSubscribingLeavesNothing.
 func TestALogOutInAnotherTabWhileSubscribingLeavesNothing(t *testing.T) {
 	t.Parallel()
-	store, p := memory.New(), &hooked{provider: &provider{topics: map[string][]string{}}}
-	d := device.New(store, p, "IN", clock.System{})
+	p := &hooked{provider: newProvider()}
+	d, store := open(t, p)
 	p.subscribing = func() {
 		if _, err := d.Unsubscribe(t.Context(), asha(t), "T"); err != nil {
 			t.Error(err)
 		}
 	}
 	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !errors.Is(err, device.ErrMoved) {
-		t.Fatal(err)
+		t.Fatalf("asha's subscription: %v, want ErrMoved", err)
 	}
-	if _, found, err := store.Find(t.Context(), asha(t), "T"); len(p.of("T")) != 0 || found || err != nil {
-		t.Fatal(p.of("T"), found, err)
+	expect(t, p.of("T"), nil)
+	if _, found, err := store.Find(t.Context(), asha(t), "T"); found || err != nil {
+		t.Fatalf("the token is found after the log-out: %v, %v", found, err)
 	}
 }
 
-// TestALateUnsubscriptionTakesNothingFromTheNextLogin: asha takes the browser from the organisation, which comes back before
-// the end of its topics has reached the provider.
+// TestALateUnsubscriptionTakesNothingFromTheNextLogin has asha log in on the browser of an organisation, which logs in
+// again before the provider has removed its topics.
 func TestALateUnsubscriptionTakesNothingFromTheNextLogin(t *testing.T) {
 	t.Parallel()
-	p := &hooked{provider: &provider{topics: map[string][]string{}}}
-	d := device.New(memory.New(), p, "IN", clock.System{})
+	p := &hooked{provider: newProvider()}
+	d, _ := open(t, p)
 	subscribe(t, d, organization(t))
 	p.unsubscribing = func() { subscribe(t, d, organization(t)) }
 	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"}); !errors.Is(err, device.ErrMoved) {
-		t.Fatal(err)
+		t.Fatalf("asha's subscription: %v, want ErrMoved", err)
 	}
 	expect(t, p.of("T"), ofOrg)
 }
 
-// TestABrowserOfAnOutsideLoginShowsNothingOfTheFormerOne: asha leaves without logging out, and someone of a collection
-// centre with her number logs in on the same browser. While the provider is unavailable they are told so; afterwards nothing is
-// left.
-func TestABrowserOfAnOutsideLoginShowsNothingOfTheFormerOne(t *testing.T) {
+// TestALoginWithoutTopicsReleasesTheToken has asha leave without logging out, and a collection centre with her number
+// log in on the same browser. An unavailable provider is an error; afterwards the token has no topics and no owner.
+func TestALoginWithoutTopicsReleasesTheToken(t *testing.T) {
 	t.Parallel()
-	store, p := memory.New(), &provider{topics: map[string][]string{}}
-	d := device.New(store, p, "IN", clock.System{})
+	p := newProvider()
+	d, store := open(t, p)
 	subscribe(t, d, asha(t))
-	centre := viewer(t, authn.Principal{SessionType: authn.CollectionCenter, CCID: 77})
-	p.err = errors.New("away")
+	centre := storetest.Viewer(t, authn.Principal{SessionType: authn.CollectionCenter, LabID: 12, CCID: 77})
+	p.err = errors.New("502")
 	if err := d.Release(t.Context(), centre, "T"); !apperr.Is(err, apperr.Unavailable) {
-		t.Errorf("while the provider is away: %v", err)
+		t.Errorf("an unavailable provider: %v, want Unavailable", err)
 	}
 	p.err = nil
-	for range 2 { // of a token that no one has, too
+	for range 2 { // a token without an owner is released too
 		if err := d.Release(t.Context(), centre, "T"); err != nil {
 			t.Fatal(err)
 		}
-		if _, found, err := store.Find(t.Context(), centre, "T"); len(p.of("T")) != 0 || found || err != nil {
-			t.Fatal(p.of("T"), found, err)
+		expect(t, p.of("T"), nil)
+		if _, found, err := store.Find(t.Context(), centre, "T"); found || err != nil {
+			t.Fatalf("the released token is found: %v, %v", found, err)
 		}
 	}
 	subscribe(t, d, asha(t))
 	expect(t, p.of("T"), ofAsha)
 }
 
-// TestASwitchWhileSubscribingIsNotLost: the user switches a type off while another tab subscribes with the old preferences.
+// TestASwitchWhileSubscribingIsNotLost switches a type off while another tab subscribes with the old preferences.
 func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 	t.Parallel()
-	store, p := memory.New(), &hooked{provider: &provider{topics: map[string][]string{}}}
-	d := device.New(store, p, "IN", clock.System{})
+	p := &hooked{provider: newProvider()}
+	d, store := open(t, p)
 	p.subscribing = func() {
-		off := []notification.Switch{{TypeID: 1, Disabled: true}}
-		if err := store.SetPreferences(t.Context(), asha(t), off, outbox.Event{}, time.Time{}); err != nil {
+		if err := switchOff(t, store); err != nil {
 			t.Error(err)
 		}
 		if err := d.Resubscribe(t.Context(), asha(t)); err != nil {
@@ -397,20 +323,4 @@ func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 	}
 	_, _ = d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
 	expect(t, p.of("T"), ofAsha[2:])
-}
-
-// TestAMandatoryTypeIsOnWhateverTheSwitchesSay.
-func TestAMandatoryTypeIsOnWhateverTheSwitchesSay(t *testing.T) {
-	t.Parallel()
-	store, p := memory.New(), &provider{topics: map[string][]string{}}
-	store.Types[1].Mandatory = true
-	off := []notification.Switch{{TypeID: 2, Disabled: true}}
-	if err := store.SetKinds(t.Context(), asha(t).Lab, off, 79, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.SetPreferences(t.Context(), asha(t), off, outbox.Event{}, time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	subscribe(t, device.New(store, p, "IN", clock.System{}), asha(t))
-	expect(t, p.of("T"), ofAsha)
 }

@@ -28,10 +28,7 @@ const (
 
 // Inbox is the use case. Its methods may be called from several goroutines.
 type Inbox struct {
-	store    Store
-	clock    clock.Clock
-	observer Observer
-	signals  Signals
+	d Deps
 	// Pages of one login that open or wake at once share what they read.
 	lists coalesce.Reads[sameList, struct{}, List]
 }
@@ -52,10 +49,17 @@ type Signals interface {
 	Changed(ctx context.Context, lab authn.LabScope)
 }
 
-// New returns the use case over store.
-func New(store Store, c clock.Clock, o Observer, s Signals) *Inbox {
-	return &Inbox{store: store, clock: c, observer: o, signals: s}
+// Deps is what the use case needs.
+type Deps struct {
+	Reader   Reader
+	Writer   Writer
+	Clock    clock.Clock
+	Observer Observer
+	Signals  Signals
 }
+
+// New returns the use case.
+func New(d Deps) *Inbox { return &Inbox{d: d} }
 
 // Query is a request for a list, as it was sent: "" where something was left out.
 type Query struct{ From, To, Page, Limit string }
@@ -84,17 +88,17 @@ func (i *Inbox) list(ctx context.Context, v notification.Viewer, q Query) (List,
 		return List{}, err
 	}
 	var out List
-	if out.Notifications, err = i.store.List(ctx, v, window, page); err != nil {
+	if out.Notifications, err = i.d.Reader.List(ctx, v, window, page); err != nil {
 		return List{}, err
 	}
 	ids := make([]int64, len(out.Notifications))
 	for n, one := range out.Notifications {
 		ids[n] = one.ID
 	}
-	if out.Activities, err = i.store.ActivitiesOf(ctx, v.Lab, ids, activitiesEach(len(ids))); err != nil {
+	if out.Activities, err = i.d.Reader.ActivitiesOf(ctx, v.Lab, ids, activitiesEach(len(ids))); err != nil {
 		return List{}, err
 	}
-	out.Unread, err = i.store.Unread(ctx, v, window, MaxUnread)
+	out.Unread, err = i.d.Reader.Unread(ctx, v, window, MaxUnread)
 	return out, err
 }
 
@@ -117,11 +121,11 @@ func activitiesEach(notifications int) int {
 }
 
 func (i *Inbox) window(ctx context.Context, v notification.Viewer, from, to string) (notification.Window, error) {
-	zone, err := i.store.Zone(ctx, v.Lab)
+	zone, err := i.d.Reader.Zone(ctx, v.Lab)
 	if err != nil {
 		return notification.Window{}, err
 	}
-	return notification.ParseWindow(from, to, zone, i.clock.Now())
+	return notification.ParseWindow(from, to, zone, i.d.Clock.Now())
 }
 
 // page reads page and limit. A limit above the most is the most.
@@ -169,23 +173,23 @@ func (i *Inbox) Mark(ctx context.Context, v notification.Viewer, id int64, actio
 	if id <= 0 {
 		return Marked{}, apperr.InvalidField("notification_id", "notification_id must be a positive integer")
 	}
-	readOn, err := i.store.Mark(ctx, v, id, a, i.clock.Now())
+	readOn, err := i.d.Writer.Mark(ctx, v, id, a, i.d.Clock.Now())
 	if err != nil {
 		return Marked{}, err
 	}
-	i.observer.Marked(a, 1)
-	i.signals.Changed(ctx, v.Lab)
-	activities, err := i.store.ActivitiesOf(ctx, v.Lab, []int64{id}, mostEach)
+	i.d.Observer.Marked(a, 1)
+	i.d.Signals.Changed(ctx, v.Lab)
+	activities, err := i.d.Reader.ActivitiesOf(ctx, v.Lab, []int64{id}, mostEach)
 	return Marked{NotificationID: id, ReadOn: readOn, Activities: activities[id]}, err
 }
 
 // MarkAll marks the newest unread notifications of the default window read, at most MaxMarked, and returns how many.
 func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error) {
-	window, err := notification.ParseWindow("", "", time.UTC, i.clock.Now())
+	window, err := notification.ParseWindow("", "", time.UTC, i.d.Clock.Now())
 	if err != nil {
 		return 0, err
 	}
-	unread, err := i.store.Unread(ctx, v, window, MaxUnread)
+	unread, err := i.d.Reader.Unread(ctx, v, window, MaxUnread)
 	if err != nil {
 		return 0, err
 	}
@@ -196,14 +200,14 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 	total := 0
 	for total < most {
 		step := min(markStep, most-total)
-		n, err := i.store.MarkRead(ctx, v, window, step, i.clock.Now())
+		n, err := i.d.Writer.MarkRead(ctx, v, window, step, i.d.Clock.Now())
 		if err != nil {
 			return total, err
 		}
 		total += n
-		i.observer.Marked(notification.Read, n)
+		i.d.Observer.Marked(notification.Read, n)
 		if n > 0 {
-			i.signals.Changed(ctx, v.Lab)
+			i.d.Signals.Changed(ctx, v.Lab)
 		}
 		if n < step {
 			break
@@ -224,7 +228,7 @@ func (i *Inbox) Activities(ctx context.Context, v notification.Viewer, from, to 
 	if err != nil {
 		return ActivityList{}, err
 	}
-	list, err := i.store.Activities(ctx, v, window, MaxActivities+1)
+	list, err := i.d.Reader.Activities(ctx, v, window, MaxActivities+1)
 	if len(list) > MaxActivities {
 		return ActivityList{Activities: list[:MaxActivities], LimitReached: true}, err
 	}

@@ -3,142 +3,130 @@ package inbox_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
-	"github.com/labplatform/labplatform/services/notifications/internal/store/memory"
+	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// bench is the use case with all that it calls.
-type bench struct {
+// fixture is the use case with everything that it calls.
+type fixture struct {
 	*inbox.Inbox
-	t       *testing.T
-	store   *memory.Store
-	now     time.Time
+	*storetest.Database
+
 	marked  map[notification.Action]int
-	changed int
+	changed int // wake-ups of open pages
 }
 
-func newBench(t *testing.T) *bench {
+func open(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), now: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), marked: map[notification.Action]int{}}
-	b.Inbox = inbox.New(b.store, b, b, b)
-	return b
+	f := &fixture{Database: storetest.Open(t), marked: map[notification.Action]int{}}
+	f.Inbox = f.over(f.Database, f.Database)
+	return f
 }
 
-func (b *bench) Now() time.Time { return b.now }
-
-func (b *bench) Marked(a notification.Action, n int) { b.marked[a] += n }
-
-func (b *bench) Changed(context.Context, authn.LabScope) { b.changed++ }
-
-func viewer(t *testing.T, p authn.Principal) notification.Viewer {
-	t.Helper()
-	p.Kind = authn.Session
-	v, err := notification.ViewerOf(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+func (f *fixture) over(r inbox.Reader, w inbox.Writer) *inbox.Inbox {
+	return inbox.New(inbox.Deps{Reader: r, Writer: w, Clock: f.Clock, Observer: f, Signals: f})
 }
+
+func (f *fixture) Marked(a notification.Action, n int) { f.marked[a] += n }
+
+func (f *fixture) Changed(context.Context, authn.LabScope) { f.changed++ }
 
 func asha(t *testing.T) notification.Viewer {
 	t.Helper()
-	return viewer(t, authn.Principal{SessionType: authn.LabUser, LabID: 12, LabUserID: 77, FullName: "Asha R", Username: "asha"})
+	return storetest.User(t, 12, 77)
 }
 
 // add stores a notification for organization 45 that is days old.
-func (b *bench) add(days int) {
-	b.t.Helper()
-	_, _, err := b.store.Add(b.t.Context(), asha(b.t).Lab, notify.New{TypeID: 2, OrgID: 45},
-		func(int64) (outbox.Event, error) { return outbox.Event{}, nil }, b.now.AddDate(0, 0, -days))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+func (f *fixture) add(t *testing.T, days int) {
+	t.Helper()
+	f.Put(asha(t).Lab, notify.New{OrgID: 45}, storetest.Start.AddDate(0, 0, -days))
 }
 
 func TestTheListIsOfThirtyDaysUnlessAWindowIsGiven(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	f := open(t)
 	for _, days := range []int{0, 1, 29, 31} {
-		b.add(days)
+		f.add(t, days)
 	}
 	for name, c := range map[string]struct {
 		q    inbox.Query
 		want int
 	}{
-		"nothing said":                    {inbox.Query{}, 3},
-		"two of them":                     {inbox.Query{Limit: "2"}, 2},
-		"the second page":                 {inbox.Query{Limit: "2", Page: "2"}, 1},
-		"a page after the last":           {inbox.Query{Page: "9"}, 0},
-		"a limit above the most":          {inbox.Query{Limit: "99999999"}, 3},
-		"a day, which is the whole day":   {inbox.Query{From: "2026-11-19", To: "2026-11-19"}, 1},
-		"moments, which are exact":        {inbox.Query{From: "2026-11-19T10:00:01Z", To: "2026-11-20T09:59:59Z"}, 0},
-		"a window that reaches back more": {inbox.Query{From: "2026-10-01"}, 4},
+		"no window":              {inbox.Query{}, 3},
+		"a page of two":          {inbox.Query{Limit: "2"}, 2},
+		"the second page":        {inbox.Query{Limit: "2", Page: "2"}, 1},
+		"a page after the last":  {inbox.Query{Page: "9"}, 0},
+		"a limit above MaxLimit": {inbox.Query{Limit: "99999999"}, 3},
+		"a whole day":            {inbox.Query{From: "2026-11-19", To: "2026-11-19"}, 1},
+		"exact times":            {inbox.Query{From: "2026-11-19T10:00:01Z", To: "2026-11-20T09:59:59Z"}, 0},
+		"a window from October":  {inbox.Query{From: "2026-10-01"}, 4},
 	} {
-		list, err := b.List(t.Context(), asha(t), c.q)
+		list, err := f.List(t.Context(), asha(t), c.q)
 		if err != nil || len(list.Notifications) != c.want {
-			t.Errorf("%s: %d, %v, want %d", name, len(list.Notifications), err, c.want)
+			t.Errorf("%s: %d notifications, %v; want %d", name, len(list.Notifications), err, c.want)
 		}
 	}
 }
 
 func TestBadQueriesAreRefused(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	f := open(t)
 	for name, q := range map[string]inbox.Query{
-		"a page that is no number": {Page: "one"}, "page 0": {Page: "0"}, "a page far away": {Page: "100001"},
-		"a limit that is no number": {Limit: "1 OR 1=1"}, "limit 0": {Limit: "0"}, "a limit below": {Limit: "-5"},
-		"a date that is none": {From: "yesterday"}, "the end first": {From: "2026-11-20", To: "2026-11-19"},
+		"a page in words": {Page: "one"}, "page 0": {Page: "0"}, "a page beyond the limit": {Page: "100001"},
+		"a limit in words": {Limit: "1 OR 1=1"}, "limit 0": {Limit: "0"}, "a negative limit": {Limit: "-5"},
+		"a date in words": {From: "yesterday"}, "the end first": {From: "2026-11-20", To: "2026-11-19"},
 	} {
-		if _, err := b.List(t.Context(), asha(t), q); !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", name, err)
+		if _, err := f.List(t.Context(), asha(t), q); !apperr.Is(err, apperr.Invalid) {
+			t.Errorf("%s: %v, want it refused as invalid", name, err)
 		}
 	}
-	if _, err := b.Activities(t.Context(), asha(t), "2026-13-01", ""); !apperr.Is(err, apperr.Invalid) {
-		t.Errorf("activities: %v", err)
+	if _, err := f.Activities(t.Context(), asha(t), "2026-13-01", ""); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("activities from month 13: %v, want it refused as invalid", err)
 	}
 }
 
-func TestReadingLeavesTheFirstTimeAndAnActivity(t *testing.T) {
+func TestReadingKeepsTheFirstTimeAndLeavesAnActivity(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.add(0)
-	first := b.now.Unix()
+	f := open(t)
+	f.add(t, 0)
+	first := storetest.Start.Unix()
 	for range 2 {
-		got, err := b.Mark(t.Context(), asha(t), 1, "read")
+		got, err := f.Mark(t.Context(), asha(t), 1, "read")
 		if err != nil || got.ReadOn == nil || *got.ReadOn != first || len(got.Activities) != 1 || got.Activities[0].UserName != "Asha R" {
-			t.Fatalf("%+v, %v", got, err)
+			t.Fatalf("read: %+v, %v; want the first time and one activity of Asha R", got, err)
 		}
-		b.now = b.now.Add(time.Minute)
+		f.Clock.Advance(time.Minute)
 	}
-	list, err := b.List(t.Context(), asha(t), inbox.Query{})
+	list, err := f.List(t.Context(), asha(t), inbox.Query{})
 	if err != nil || list.Unread != 0 || len(list.Activities[1]) != 1 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("list: %+v, %v; want one activity and none unread", list, err)
 	}
-	organization := viewer(t, authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 45})
-	if list, err = b.List(t.Context(), organization, inbox.Query{}); err != nil || list.Unread != 1 {
-		t.Fatalf("another login: %+v, %v", list, err)
+	organization := storetest.Viewer(t, authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 45})
+	if list, err = f.List(t.Context(), organization, inbox.Query{}); err != nil || list.Unread != 1 {
+		t.Fatalf("list of another login: %+v, %v; want one unread", list, err)
 	}
-	if got, err := b.Mark(t.Context(), asha(t), 1, "unread"); err != nil || got.ReadOn != nil || len(got.Activities) != 2 {
-		t.Fatalf("%+v, %v", got, err)
+	if got, err := f.Mark(t.Context(), asha(t), 1, "unread"); err != nil || got.ReadOn != nil || len(got.Activities) != 2 {
+		t.Fatalf("unread: %+v, %v; want no time and two activities", got, err)
 	}
-	if b.changed != 3 {
-		t.Errorf("open pages were woken %d times", b.changed)
+	if f.changed != 3 {
+		t.Errorf("open pages were woken %d times, want 3", f.changed)
 	}
 }
 
-func TestWhatCannotBeMarked(t *testing.T) {
+func TestInvalidMarksChangeNothing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.add(0)
-	liya := viewer(t, authn.Principal{SessionType: authn.LabUser, LabID: 13, LabUserID: 87})
+	f := open(t)
+	f.add(t, 0)
+	liya := storetest.User(t, 13, 87)
 	for name, c := range map[string]struct {
 		v      notification.Viewer
 		id     int64
@@ -151,64 +139,65 @@ func TestWhatCannotBeMarked(t *testing.T) {
 		"an unknown one":       {asha(t), 2, "read", notification.ErrNotFound},
 		"another laboratory's": {liya, 1, "read", notification.ErrNotFound},
 	} {
-		_, err := b.Mark(t.Context(), c.v, c.id, c.action)
+		_, err := f.Mark(t.Context(), c.v, c.id, c.action)
 		if c.want != nil && !errors.Is(err, c.want) || c.want == nil && !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	if len(b.marked) != 0 || b.changed != 0 {
-		t.Errorf("marked %v, pages woken %d times", b.marked, b.changed)
+	if len(f.marked) != 0 || f.changed != 0 {
+		t.Errorf("marked %v, pages woken %d times; want none", f.marked, f.changed)
 	}
 }
 
-// looked counts the looks through the inbox for what is to be marked, and how much each may find at most.
-type looked struct {
-	inbox.Store
+// recorder records the limits of the searches for unread notifications.
+type recorder struct {
+	inbox.Writer
 
 	limits []int
 }
 
-func (s *looked) MarkRead(ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time) (int, error) {
-	s.limits = append(s.limits, limit)
-	return s.Store.MarkRead(ctx, v, w, limit, now)
+func (r *recorder) MarkRead(
+	ctx context.Context, v notification.Viewer, w notification.Window, limit int, now time.Time,
+) (int, error) {
+	r.limits = append(r.limits, limit)
+	return r.Writer.MarkRead(ctx, v, w, limit, now)
 }
 
-// TestWhoHasReadAlmostAllIsNotLookedThrough: the inbox is searched for the two that are unread, and for none the second
+// TestMarkingAllSearchesOnlyForUnreadNotifications searches the inbox for two notifications, and not at all the second
 // time.
-func TestWhoHasReadAlmostAllIsNotLookedThrough(t *testing.T) {
+func TestMarkingAllSearchesOnlyForUnreadNotifications(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.add(1)
-	b.add(2)
-	s := &looked{Store: b.store}
-	all := inbox.New(s, b, b, b)
+	f := open(t)
+	f.add(t, 1)
+	f.add(t, 2)
+	r := &recorder{Writer: f.Database}
+	all := f.over(f.Database, r)
 	for _, want := range []int{2, 0} {
 		if n, err := all.MarkAll(t.Context(), asha(t)); err != nil || n != want {
-			t.Fatalf("%d, %v, want %d", n, err, want)
+			t.Fatalf("marked %d, %v, want %d", n, err, want)
 		}
 	}
-	if len(s.limits) != 1 || s.limits[0] != 2 {
-		t.Errorf("looked for %v", s.limits)
+	if !slices.Equal(r.limits, []int{2}) {
+		t.Errorf("limits of the searches: %v, want one of 2", r.limits)
 	}
 }
 
-func TestAllIsMarkedReadInStepsAndOnce(t *testing.T) {
+func TestAllNotificationsAreMarkedReadInStepsAndOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	f := open(t)
 	const many = 1_100 // three steps
-	for range many {
-		b.add(1)
-	}
+	f.Exec("INSERT INTO Notifications (lab_id, org_id, notification_type_id, message, created_at)"+
+		" SELECT 12, 45, 2, '{}', ? FROM "+mysqltest.Numbers(many), storetest.Start.AddDate(0, 0, -1).Unix())
 	for _, want := range []int{many, 0} {
-		if n, err := b.MarkAll(t.Context(), asha(t)); err != nil || n != want {
-			t.Fatalf("%d, %v, want %d", n, err, want)
+		if n, err := f.MarkAll(t.Context(), asha(t)); err != nil || n != want {
+			t.Fatalf("marked %d, %v, want %d", n, err, want)
 		}
 	}
-	if b.marked[notification.Read] != many || b.changed != 3 {
-		t.Errorf("%v, pages woken %d times", b.marked, b.changed)
+	if f.marked[notification.Read] != many || f.changed != 3 {
+		t.Errorf("counted %v, pages woken %d times; want %d read and 3", f.marked, f.changed, many)
 	}
-	list, err := b.Activities(t.Context(), asha(t), "", "")
+	list, err := f.Activities(t.Context(), asha(t), "", "")
 	if err != nil || len(list.Activities) != many || list.LimitReached {
-		t.Errorf("%d activities, %v", len(list.Activities), err)
+		t.Errorf("%d activities, %v; want %d", len(list.Activities), err, many)
 	}
 }

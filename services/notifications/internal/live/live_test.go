@@ -1,8 +1,10 @@
 package live_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,159 +13,219 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
-	"github.com/labplatform/labplatform/services/notifications/internal/notify"
-	"github.com/labplatform/labplatform/services/notifications/internal/store/memory"
+	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// bench is one reader of one inbox, in virtual time.
-type bench struct {
+// fixture is one reader of one inbox, in virtual time.
+type fixture struct {
 	t      *testing.T
-	store  *memory.Store
-	viewer notification.Viewer
+	inbox  *inbox
 	signal chan struct{}
 
 	mu   sync.Mutex
-	said []string // guarded by mu
+	sent []string // guarded by mu
 }
 
-func newBench(t *testing.T) *bench {
-	t.Helper()
-	v, err := notification.ViewerOf(authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77})
-	if err != nil {
-		t.Fatal(err)
+// inbox is a list of notifications by time and id, of which the loop reads what its store would return.
+type inbox struct {
+	mu   sync.Mutex
+	list []notification.Notification // guarded by mu
+	read int64                       // guarded by mu; notifications that are not unread
+}
+
+var _ live.Store = (*inbox)(nil)
+
+func (i *inbox) After(
+	_ context.Context, _ notification.Viewer, p live.Position, limit int,
+) (list []notification.Notification, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, n := range i.list {
+		if (n.CreatedAt > p.CreatedAt || n.CreatedAt == p.CreatedAt && n.ID > p.ID) && len(list) < limit {
+			list = append(list, n)
+		}
 	}
-	return &bench{t: t, store: memory.New(), viewer: v, signal: make(chan struct{}, 1)}
+	return list, nil
 }
 
-func (b *bench) Listen(context.Context, authn.LabScope) (<-chan struct{}, func(), error) {
-	return b.signal, func() {}, nil
+func (i *inbox) Newest(context.Context, notification.Viewer) (p live.Position, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if len(i.list) > 0 {
+		newest := i.list[len(i.list)-1]
+		p = live.Position{CreatedAt: newest.CreatedAt, ID: newest.ID}
+	}
+	return p, nil
 }
 
-func (*bench) Watching(int) {}
+func (i *inbox) Position(_ context.Context, _ notification.Viewer, id int64) (live.Position, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, n := range i.list {
+		if n.ID == id {
+			return live.Position{CreatedAt: n.CreatedAt, ID: n.ID}, nil
+		}
+	}
+	return live.Position{}, notification.ErrNotFound
+}
 
-func (b *bench) say(format string, args ...any) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.said = append(b.said, fmt.Sprintf(format, args...))
+func (*inbox) ActivitiesOf(
+	context.Context, authn.LabScope, []int64, int,
+) (map[int64][]notification.Activity, error) {
+	return nil, nil
+}
+
+func (i *inbox) Unread(context.Context, notification.Viewer, notification.Window, int) (int64, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return int64(len(i.list)) - i.read, nil
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	return &fixture{t: t, inbox: &inbox{}, signal: make(chan struct{}, 1)}
+}
+
+func (f *fixture) Listen(context.Context, authn.LabScope) (<-chan struct{}, func(), error) {
+	return f.signal, func() {}, nil
+}
+
+func (*fixture) Watching(int) {}
+
+func (f *fixture) send(format string, args ...any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent = append(f.sent, fmt.Sprintf(format, args...))
 	return nil
 }
 
-func (b *bench) Position(id int64) error { return b.say("at %d", id) }
+func (f *fixture) Position(id int64) error { return f.send("at %d", id) }
 
-func (b *bench) Notification(n notification.Notification, _ []notification.Activity) error {
-	return b.say("%d", n.ID)
+func (f *fixture) Notification(n notification.Notification, _ []notification.Activity) error {
+	return f.send("%d", n.ID)
 }
 
-func (b *bench) Unread(n int64) error { return b.say("unread %d", n) }
+func (f *fixture) Unread(n int64) error { return f.send("unread %d", n) }
 
-// add stores a notification that was begun some time ago.
-func (b *bench) add(ago time.Duration) {
-	b.t.Helper()
-	_, _, err := b.store.Add(b.t.Context(), b.viewer.Lab, notify.New{TypeID: 2, OrgID: 45},
-		func(int64) (outbox.Event, error) { return outbox.Event{}, nil }, time.Now().Add(-ago))
-	if err != nil {
-		b.t.Fatal(err)
-	}
-}
-
-func (b *bench) watch(last string) <-chan error {
-	u := live.New(live.Deps{
-		Store: b.store, Signals: b, Clock: clock.System{}, Gauge: b, MaxAge: 15 * time.Minute, MaxUnread: 1_000,
+// add makes a notification visible whose transaction began some time ago.
+func (f *fixture) add(ago time.Duration) {
+	f.inbox.mu.Lock()
+	defer f.inbox.mu.Unlock()
+	id := int64(len(f.inbox.list) + 1)
+	f.inbox.list = append(f.inbox.list, notification.Notification{ID: id, CreatedAt: time.Now().Add(-ago).Unix()})
+	slices.SortFunc(f.inbox.list, func(a, b notification.Notification) int {
+		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
+}
+
+func (f *fixture) markRead() {
+	f.inbox.mu.Lock()
+	defer f.inbox.mu.Unlock()
+	f.inbox.read++
+}
+
+func (f *fixture) deps(s live.Store, c clock.Clock) live.Deps {
+	return live.Deps{Store: s, Signals: f, Clock: c, Gauge: f, MaxAge: 15 * time.Minute, MaxUnread: 1_000}
+}
+
+func (f *fixture) watch(last string) <-chan error {
+	u := live.New(f.deps(f.inbox, clock.System{}))
 	done := make(chan error, 1)
-	go func() { done <- u.Watch(b.t.Context(), b.viewer, last, b) }()
+	go func() { done <- u.Watch(f.t.Context(), storetest.User(f.t, 12, 77), last, f) }()
 	synctest.Wait()
 	return done
 }
 
-func (b *bench) want(said string) {
-	b.t.Helper()
-	time.Sleep(2 * time.Second) // a reader rests between two looks
+func (f *fixture) want(sent string) {
+	f.t.Helper()
+	time.Sleep(2 * time.Second) // a reader pauses for a second between two reads
 	synctest.Wait()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if got := strings.Join(b.said, ", "); got != said {
-		b.t.Errorf("the reader got %s; want %s", got, said)
+	f.wantNow(sent)
+}
+
+func (f *fixture) wantNow(sent string) {
+	f.t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if got := strings.Join(f.sent, ", "); got != sent {
+		f.t.Errorf("the reader got %s; want %s", got, sent)
 	}
 }
 
-func TestAReaderGetsWhatComesFromNowOn(t *testing.T) {
+func TestAReaderGetsNotificationsThatFollow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		b.add(time.Hour)
-		b.add(0)
-		done := b.watch("")
-		b.want("at 2, unread 2")
-		b.add(0)
-		b.signal <- struct{}{}
-		b.want("at 2, unread 2, 3, unread 3")
-		if err := <-done; err != nil { // old enough
-			t.Error(err)
+		f := open(t)
+		f.add(time.Hour)
+		f.add(0)
+		done := f.watch("")
+		f.want("at 2, unread 2")
+		f.add(0)
+		f.signal <- struct{}{}
+		f.want("at 2, unread 2, 3, unread 3")
+		if err := <-done; err != nil {
+			t.Errorf("a stream of MaxAge ended with %v, want no error", err)
 		}
-		b.want("at 2, unread 2, 3, unread 3")
+		f.want("at 2, unread 2, 3, unread 3")
 	})
 }
 
-func TestALostSignalDelaysAndLosesNothing(t *testing.T) {
+func TestALostSignalDelaysNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		b.watch("no id of ours")
-		b.add(0)
+		f := open(t)
+		f.watch("no id of ours")
+		f.add(0)
 		time.Sleep(16 * time.Second)
-		b.want("at 0, unread 0, 1, unread 1")
+		f.want("at 0, unread 0, 1, unread 1")
 		time.Sleep(15 * time.Minute)
 	})
 }
 
-func TestACommitThatTookLongIsSentAfterNewerOnes(t *testing.T) {
+func TestALateCommitIsSentAfterNewerNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		b.add(time.Hour)
-		b.watch("1")
-		b.add(0)
-		b.signal <- struct{}{}
-		b.want("at 1, unread 1, 2, unread 2")
-		b.add(20 * time.Second) // older than what the reader has
-		b.signal <- struct{}{}
-		b.want("at 1, unread 1, 2, unread 2, 3, unread 3")
+		f := open(t)
+		f.add(time.Hour)
+		f.watch("1")
+		f.add(0)
+		f.signal <- struct{}{}
+		f.want("at 1, unread 1, 2, unread 2")
+		f.add(20 * time.Second) // older than the newest that the reader has
+		f.signal <- struct{}{}
+		f.want("at 1, unread 1, 2, unread 2, 3, unread 3")
 		time.Sleep(15 * time.Minute)
 	})
 }
 
-func TestAReaderThatComesBackGetsWhatItMissedOldestFirst(t *testing.T) {
+func TestAReconnectedReaderGetsMissedNotificationsOldestFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		b.add(48 * time.Hour)
-		b.add(25 * time.Hour) // too long ago: the list has it
+		f := open(t)
+		f.add(48 * time.Hour)
+		f.add(25 * time.Hour) // older than a stream repeats; the list has it
 		want := []string{"at 1"}
 		for i := range 250 {
-			b.add(time.Hour - time.Duration(i)*time.Second)
+			f.add(time.Hour - time.Duration(i)*time.Second)
 			want = append(want, fmt.Sprint(3+i))
 		}
-		b.watch("1")
-		b.want(strings.Join(append(want, "unread 252"), ", "))
+		f.watch("1")
+		f.want(strings.Join(append(want, "unread 252"), ", "))
 		time.Sleep(15 * time.Minute)
 	})
 }
 
-func TestMarkingChangesTheCountAlone(t *testing.T) {
+func TestMarkingChangesOnlyTheCount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		b.add(time.Minute)
-		b.watch("")
-		if _, err := b.store.Mark(t.Context(), b.viewer, 1, notification.Read, time.Now()); err != nil {
-			t.Fatal(err)
-		}
-		b.signal <- struct{}{}
-		b.want("at 1, unread 1, unread 0")
+		f := open(t)
+		f.add(time.Minute)
+		f.watch("")
+		f.markRead()
+		f.signal <- struct{}{}
+		f.want("at 1, unread 1, unread 0")
 		time.Sleep(15 * time.Minute)
 	})
 }

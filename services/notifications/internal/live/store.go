@@ -3,7 +3,7 @@ package live
 import (
 	"context"
 
-	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
@@ -12,16 +12,11 @@ type Position struct{ CreatedAt, ID int64 }
 
 // Store keeps the inbox. Every method sees what the viewer may see and nothing else.
 type Store interface {
+	inbox.ReadState
 	// Newest returns where the viewer's newest notification is; the zero Position without one.
 	Newest(ctx context.Context, v notification.Viewer) (Position, error)
 	// Position returns where a notification is; notification.ErrNotFound when the viewer does not see it.
 	Position(ctx context.Context, v notification.Viewer, id int64) (Position, error)
 	// After returns at most limit notifications after p, oldest first.
 	After(ctx context.Context, v notification.Viewer, p Position, limit int) ([]notification.Notification, error)
-	// ActivitiesOf returns the activities of notifications, oldest first, by notification.
-	ActivitiesOf(
-		ctx context.Context, lab authn.LabScope, ids []int64, most int,
-	) (map[int64][]notification.Activity, error)
-	// Unread counts what the viewer has not read in the window, up to most.
-	Unread(ctx context.Context, v notification.Viewer, w notification.Window, most int) (int64, error)
 }

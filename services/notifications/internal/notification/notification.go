@@ -2,6 +2,7 @@ package notification
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
@@ -38,6 +39,18 @@ func ParseAction(text string) (Action, error) {
 		return a, nil
 	}
 	return "", apperr.InvalidField("action", "action must be read or unread")
+}
+
+// Apply returns when a login has read a notification after the action, nil for unread, and whether the action changes
+// anything. A read notification keeps its first time.
+func (a Action) Apply(readOn *int64, now time.Time) (after *int64, changed bool) {
+	switch {
+	case (readOn != nil) == (a == Read):
+		return readOn, false
+	case a == Read:
+		return new(now.Unix()), true
+	}
+	return nil, true
 }
 
 // Activity is one thing that someone did with a notification.

@@ -16,78 +16,81 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
-	"github.com/labplatform/labplatform/services/notifications/internal/store/memory"
+	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 )
 
-// bench is the use case with all that it calls.
-type bench struct {
+// fixture is the use case with everything that it calls.
+type fixture struct {
 	*notify.Notifier
+	*storetest.Database
+
 	t        *testing.T
-	store    *memory.Store
-	now      time.Time
 	pushes   []notify.Push
 	outcomes []notify.Outcome
 	woken    int
 	changed  []int64 // laboratories
 }
 
-func newBench(t *testing.T) *bench {
+func open(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), now: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
-	b.Notifier = notify.NewNotifier(notify.Deps{
-		Store: b.store, Messages: b, Zone: "IN", Clock: b, Observer: b, WakeRelay: func() { b.woken++ }, Signals: b,
+	f := &fixture{Database: storetest.Open(t), t: t}
+	f.Notifier = f.over(f.Database)
+	return f
+}
+
+func (f *fixture) over(s notify.Store) *notify.Notifier {
+	return notify.NewNotifier(notify.Deps{
+		Store: s, Messages: f, Zone: "IN", Clock: f.Clock, Observer: f, WakeRelay: func() { f.woken++ }, Signals: f,
 	})
-	return b
 }
 
-func (b *bench) Now() time.Time { return b.now }
-
-func (b *bench) Push(_ authn.LabScope, _ int64, pushes []notify.Push) (outbox.Event, error) {
-	b.pushes = append(b.pushes, pushes...)
-	return outbox.Event{Kind: "push"}, nil
+func (f *fixture) Push(_ authn.LabScope, _ int64, pushes []notify.Push) (outbox.Event, error) {
+	f.pushes = append(f.pushes, pushes...)
+	return outbox.Event{Aggregate: "notification", Kind: "push"}, nil
 }
 
-func (b *bench) Notified(o notify.Outcome) { b.outcomes = append(b.outcomes, o) }
+func (f *fixture) Notified(o notify.Outcome) { f.outcomes = append(f.outcomes, o) }
 
-func (b *bench) Changed(_ context.Context, lab authn.LabScope) {
-	b.changed = append(b.changed, lab.LabID())
+func (f *fixture) Changed(_ context.Context, lab authn.LabScope) {
+	f.changed = append(f.changed, lab.LabID())
 }
 
 var caller = authn.Principal{Kind: authn.Service, Caller: "callout"}
 
-func (b *bench) notify(t notify.Trigger) notify.Result {
-	b.t.Helper()
+func (f *fixture) notify(t notify.Trigger) notify.Result {
+	f.t.Helper()
 	t.Gateway = notify.Gateway
-	result, err := b.Notify(b.t.Context(), caller, t)
+	result, err := f.Notify(f.t.Context(), caller, t)
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return result
 }
 
 // inbox returns what the laboratory's users see.
-func (b *bench) inbox() []notification.Notification {
-	b.t.Helper()
+func (f *fixture) inbox() []notification.Notification {
+	f.t.Helper()
 	lab, err := caller.Scope(12)
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	list, err := b.store.List(b.t.Context(), notification.UserViewer(lab, 77),
-		notification.Window{To: b.now.Unix()}, inbox.Page{Limit: 100})
+	list, err := f.List(f.t.Context(), notification.UserViewer(lab, 77),
+		notification.Window{To: f.Clock.Now().Unix()}, inbox.Page{Limit: 100})
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return list
 }
 
-func (b *bench) disable(typeID int64) {
-	b.t.Helper()
+func (f *fixture) disable(typeID int64) {
+	f.t.Helper()
 	lab, err := caller.Scope(12)
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	if err := b.store.SetKinds(b.t.Context(), lab, []notification.Switch{{TypeID: typeID, Disabled: true}}, 77, b.now); err != nil {
-		b.t.Fatal(err)
+	off := []notification.Switch{{TypeID: typeID, Disabled: true}}
+	if err := f.SetKinds(f.t.Context(), lab, off, 77, f.Clock.Now()); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
@@ -95,125 +98,133 @@ const critical = `{"lab_id":12,"org_id":45,"lrr_id":7001}`
 
 func TestATriggerIsStoredPushedAndShown(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	got := b.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)})
-	if got != (notify.Result{Outcome: notify.Stored, NotificationID: 1, Topic: "IN_notification_type_2_org_45"}) {
-		t.Errorf("%+v", got)
+	f := open(t)
+	got := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)})
+	want := notify.Result{Outcome: notify.Stored, NotificationID: 1, Topic: "IN_notification_type_2_org_45"}
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
-	if len(b.inbox()) != 1 || len(b.store.Events()) != 1 || b.woken != 1 || len(b.changed) != 1 || b.changed[0] != 12 {
-		t.Errorf("inbox %v, outbox %v, relay woken %d times, pages of %v", b.inbox(), b.store.Events(), b.woken, b.changed)
+	if len(f.inbox()) != 1 || len(f.Events()) != 1 || f.woken != 1 || len(f.changed) != 1 || f.changed[0] != 12 {
+		t.Errorf("inbox %v, outbox %v, relay woken %d times, pages of %v; want one each, pages of 12",
+			f.inbox(), f.Events(), f.woken, f.changed)
 	}
 }
 
-func TestATypeThatTheLaboratorySwitchedOffIsSilentUnlessItIsMandatory(t *testing.T) {
+func TestADisabledTypeStoresNothingUnlessItIsMandatory(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.disable(2)
-	if got := b.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)}); got.Outcome != notify.Off || len(b.inbox()) != 0 || len(b.store.Events()) != 0 {
-		t.Errorf("%+v, inbox %v", got, b.inbox())
+	f := open(t)
+	f.disable(2)
+	got := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)})
+	if got.Outcome != notify.Off || len(f.inbox()) != 0 || len(f.Events()) != 0 {
+		t.Errorf("a type that is off: %+v, inbox %v, outbox %v; want nothing stored", got, f.inbox(), f.Events())
 	}
-	b.store.Types[1].Mandatory = true
-	if got := b.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)}); got.Outcome != notify.Stored || len(b.inbox()) != 1 {
-		t.Errorf("mandatory: %+v, inbox %v", got, b.inbox())
+	f.Exec("UPDATE NotificationTypesMaster SET is_mandatory = 1 WHERE id = 2")
+	got = f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)})
+	if got.Outcome != notify.Stored || len(f.inbox()) != 1 {
+		t.Errorf("a mandatory type: %+v, inbox %v; want it stored", got, f.inbox())
 	}
-	if diff := cmp.Diff([]notify.Outcome{notify.Off, notify.Stored}, b.outcomes); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff([]notify.Outcome{notify.Off, notify.Stored}, f.outcomes); diff != "" {
+		t.Errorf("outcomes (-want +got): %s", diff)
 	}
 }
 
-// TestWhoHearsOfACriticalResult: the first notice and a correction are for all, an escalation for the laboratory alone,
-// also when its sender names the others.
-func TestWhoHearsOfACriticalResult(t *testing.T) {
+// TestAddresseesOfACriticalResult sends the first notice and a correction to all addressees, and an escalation to the
+// laboratory only, also when its context names the others.
+func TestAddresseesOfACriticalResult(t *testing.T) {
 	t.Parallel()
 	const ids = `{"lab_id":12,"org_id":45,"doctor_id":301,"lrr_id":7001,"bill_id":400,`
 	for context, want := range map[string]struct {
-		title    string
-		topics   []string
-		seenByOf bool
+		title  string
+		topics []string
+		shared bool // with the organisation
 	}{
 		ids + `"escalation":0}`:                     {"Critical report", []string{"org_45", "doctor_301", "lab_12"}, true},
 		ids + `"escalation":0,"corrected":true}`:    {"A critical result was corrected", []string{"org_45", "doctor_301", "lab_12"}, true},
 		ids + `"escalation":2}`:                     {"Critical result waits for a call", []string{"lab_12"}, false},
 		`{"lab_id":12,"lrr_id":7001,"bill_id":400}`: {"Critical report", []string{"lab_12"}, false},
 	} {
-		b := newBench(t)
-		b.notify(notify.Trigger{TypeID: 2, Context: []byte(context)})
+		f := open(t)
+		f.notify(notify.Trigger{TypeID: 2, Context: []byte(context)})
 		var topics []string
-		for _, p := range b.pushes {
+		for _, p := range f.pushes {
 			topics = append(topics, strings.TrimPrefix(p.Topic, "IN_notification_type_2_"))
 			if p.Title != want.title || !p.Urgent {
-				t.Errorf("%s: %+v", context, p)
+				t.Errorf("%s: push %+v, want an urgent one titled %q", context, p, want.title)
 			}
 		}
-		shown := b.inbox()[0].Message
+		shown := f.inbox()[0].Message
 		if diff := cmp.Diff(want.topics, topics); diff != "" || shown.Title != want.title {
-			t.Errorf("%s: %s, inbox %q", context, diff, shown.Title)
+			t.Errorf("%s: title %q, want %q; topics (-want +got): %s", context, shown.Title, want.title, diff)
 		}
-		if told := strings.Contains(string(shown.Data), "org_id"); told != want.seenByOf {
-			t.Errorf("%s: data %s", context, shown.Data)
+		if named := strings.Contains(string(shown.Data), "org_id"); named != want.shared {
+			t.Errorf("%s: data %s; names the organisation %v, want %v", context, shown.Data, named, want.shared)
 		}
-		org, err := notification.ViewerOf(authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 45})
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen, err := b.store.List(t.Context(), org, notification.Window{To: b.now.Unix()}, inbox.Page{Limit: 9})
-		if err != nil || (len(seen) == 1) != want.seenByOf {
-			t.Errorf("%s: the organisation sees %v, %v", context, seen, err)
+		org := storetest.Viewer(t, authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 45})
+		seen, err := f.List(t.Context(), org, notification.Window{To: f.Clock.Now().Unix()}, inbox.Page{Limit: 9})
+		if err != nil || (len(seen) == 1) != want.shared {
+			t.Errorf("%s: the organisation sees %v, %v; want it to see the notification: %v", context, seen, err, want.shared)
 		}
 	}
 }
 
-func TestARepetitionSendsNothingTwice(t *testing.T) {
+func TestARepeatSendsNothingTwice(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	first := b.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)})
-	b.now = b.now.Add(59 * time.Second)
-	if again := b.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)}); again.Outcome != notify.Repeated || again.NotificationID != first.NotificationID {
-		t.Errorf("in the same minute: %+v", again)
+	f := open(t)
+	first := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)})
+	f.Clock.Advance(59 * time.Second)
+	again := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)})
+	if again.Outcome != notify.Repeated || again.NotificationID != first.NotificationID {
+		t.Errorf("in the same minute: %+v, want notification %d repeated", again, first.NotificationID)
 	}
-	b.now = b.now.Add(time.Second)
-	if later := b.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)}); later.Outcome != notify.Stored {
-		t.Errorf("in the next minute: %+v", later)
+	f.Clock.Advance(time.Second)
+	if later := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)}); later.Outcome != notify.Stored {
+		t.Errorf("in the next minute: %+v, want it stored", later)
 	}
-	keyed := b.notify(notify.Trigger{TypeID: 2, Context: []byte(critical), IdempotencyKey: "k"})
-	b.now = b.now.Add(time.Hour)
-	if again := b.notify(notify.Trigger{TypeID: 2, Context: []byte(critical), IdempotencyKey: "k"}); again.NotificationID != keyed.NotificationID {
-		t.Errorf("the same key an hour later: %+v", again)
+	keyed := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical), IdempotencyKey: "k"})
+	f.Clock.Advance(time.Hour)
+	again = f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical), IdempotencyKey: "k"})
+	if again.NotificationID != keyed.NotificationID {
+		t.Errorf("the same key an hour later: %+v, want notification %d", again, keyed.NotificationID)
 	}
-	for range 2 { // about nothing in particular: each is its own
-		if got := b.notify(notify.Trigger{TypeID: 1, Context: []byte(`{"lab_id":12,"org_id":45}`)}); got.Outcome != notify.Stored {
-			t.Errorf("without a subject: %+v", got)
+	for range 2 { // without a subject every trigger is a notification of its own
+		got := f.notify(notify.Trigger{TypeID: 1, Context: []byte(`{"lab_id":12,"org_id":45}`)})
+		if got.Outcome != notify.Stored {
+			t.Errorf("without a subject: %+v, want it stored", got)
 		}
 	}
-	if len(b.inbox()) != 5 || len(b.store.Events()) != 5 || b.woken != 5 {
-		t.Errorf("%d in the inbox, %d pushed, relay woken %d times", len(b.inbox()), len(b.store.Events()), b.woken)
+	if inbox, events := len(f.inbox()), len(f.Events()); inbox != 5 || events != 5 || f.woken != 5 {
+		t.Errorf("%d in the inbox, %d in the outbox, relay woken %d times; want 5 each", inbox, events, f.woken)
 	}
 }
 
 func TestWordingIsStoredAsSentAndNeverPushed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	title, body := `<img src=x onerror=alert(1)> canary'; DROP TABLE Notifications; --`, "{{.}} ${canary} \u202e\r\nSet-Cookie: a=b"
+	f := open(t)
+	title := `<img src=x onerror=alert(1)> canary'; DROP TABLE Notifications; --`
+	body := "{{.}} ${canary} \u202e\r\nSet-Cookie: a=b"
 	text, err := json.Marshal(map[string]any{"lab_id": 12, "org_id": 45, "lrr_id": 7001, "title": title, "body": body})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.notify(notify.Trigger{TypeID: 2, Context: text})
-	shown := b.inbox()[0].Message
+	f.notify(notify.Trigger{TypeID: 2, Context: text})
+	shown := f.inbox()[0].Message
 	if shown.Title != title || shown.Body != body || strings.Contains(string(shown.Data), "canary") {
-		t.Errorf("%+v", shown)
+		t.Errorf("shown %+v, want the wording as it was sent, and none of it in the data", shown)
 	}
-	want := notify.Push{Topic: "IN_notification_type_2_org_45", For: "org", Title: "Critical report", TypeID: 2, ReportID: 7001, Urgent: true}
+	want := notify.Push{
+		Topic: "IN_notification_type_2_org_45", For: "org", Title: "Critical report",
+		Body: "A report has a critical result. Open it now.", TypeID: 2, ReportID: 7001, Urgent: true,
+	}
 	lab := want
 	lab.Topic, lab.For = "IN_notification_type_2_lab_12", "lab"
-	if diff := cmp.Diff([]notify.Push{want, lab}, b.pushes); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff([]notify.Push{want, lab}, f.pushes); diff != "" {
+		t.Errorf("pushes (-want +got): %s", diff)
 	}
 }
 
-func TestWhatIsRefusedStoresNothing(t *testing.T) {
+func TestRefusedTriggersStoreNothing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	f := open(t)
 	user := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 13, LabUserID: 87}
 	for name, c := range map[string]struct {
 		p    authn.Principal
@@ -224,17 +235,17 @@ func TestWhatIsRefusedStoresNothing(t *testing.T) {
 		"an unknown type":        {caller, notify.Trigger{Gateway: "fcm", TypeID: 9, Context: []byte(critical)}, apperr.NotFound},
 		"not an object":          {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(`[1]`)}, apperr.Invalid},
 		"no laboratory":          {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(`{}`)}, apperr.Invalid},
-		"another's laboratory":   {user, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(critical)}, apperr.Invalid},
-		"a context of a book":    {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: make([]byte, 1<<20)}, apperr.Invalid},
+		"another laboratory":     {user, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(critical)}, apperr.Invalid},
+		"a context of 1 MiB":     {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: make([]byte, 1<<20)}, apperr.Invalid},
 		"a title that is a list": {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(`{"lab_id":12,"title":[]}`)}, apperr.Invalid},
 	} {
-		_, err := b.Notify(t.Context(), c.p, c.t)
+		_, err := f.Notify(t.Context(), c.p, c.t)
 		var refused *apperr.Error
 		if !errors.As(err, &refused) || refused.Kind != c.want {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want kind %v", name, err, c.want)
 		}
 	}
-	if len(b.inbox()) != 0 || len(b.store.Events()) != 0 || b.woken != 0 {
-		t.Errorf("inbox %v, outbox %v", b.inbox(), b.store.Events())
+	if len(f.inbox()) != 0 || len(f.Events()) != 0 || f.woken != 0 {
+		t.Errorf("inbox %v, outbox %v, relay woken %d times; want none", f.inbox(), f.Events(), f.woken)
 	}
 }

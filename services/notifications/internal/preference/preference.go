@@ -99,10 +99,7 @@ func (p *Preferences) SetKinds(
 
 // check refuses empty lists, repeated and unknown types.
 func (p *Preferences) check(
-	ctx context.Context,
-	lab authn.LabScope,
-	name string,
-	switches []notification.Switch,
+	ctx context.Context, lab authn.LabScope, name string, switches []notification.Switch,
 ) error {
 	if len(switches) == 0 || len(switches) > maxSwitches {
 		return apperr.InvalidField(name, fmt.Sprintf("%s must have from 1 to %d elements", name, maxSwitches))
@@ -111,6 +108,11 @@ func (p *Preferences) check(
 	if err != nil {
 		return err
 	}
+	return checkTypes(kinds, switches)
+}
+
+// checkTypes refuses the first type that is not among kinds, or repeated.
+func checkTypes(kinds []notification.Kind, switches []notification.Switch) error {
 	known, seen := map[int64]bool{}, map[int64]bool{}
 	for _, k := range kinds {
 		known[k.ID] = true
@@ -118,26 +120,18 @@ func (p *Preferences) check(
 	for i, s := range switches {
 		switch {
 		case !known[s.TypeID]:
-			return apperr.InvalidFields(
-				apperr.Field{Index: i, Name: "id", Message: fmt.Sprintf("there is no notification type %d", s.TypeID)},
-			)
+			return invalidType(i, "there is no notification type %d", s.TypeID)
 		case seen[s.TypeID]:
-			return apperr.InvalidFields(
-				apperr.Field{Index: i, Name: "id", Message: fmt.Sprintf("notification type %d is given twice", s.TypeID)},
-			)
+			return invalidType(i, "notification type %d is given twice", s.TypeID)
 		}
 		seen[s.TypeID] = true
 	}
 	return nil
 }
 
-var (
-	errNoUser      = apperr.New(apperr.NotFound, "USER_NOT_FOUND", "There is no such user in this laboratory")
-	errNotSwitched = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
-		"Notification types are switched by administrators of the laboratory and users whom they permit it; ask one of them")
-	errOthers = apperr.New(apperr.Forbidden, "NOT_YOUR_PREFERENCES",
-		"These are another user's preferences; an administrator of the laboratory may change them")
-)
+func invalidType(index int, message string, typeID int64) error {
+	return apperr.InvalidFields(apperr.Field{Index: index, Name: "id", Message: fmt.Sprintf(message, typeID)})
+}
 
 // Of returns the preferences of a user, for the user or an administrator of the laboratory, and of an organisation's
 // login for itself. The login names the organisation.
@@ -200,21 +194,14 @@ func (p *Preferences) mayTouchUser(
 	if err != nil {
 		return lab, err
 	}
-	own := caller.LabUserID == userID && caller.SessionType == authn.LabUser
-	if !own && !caller.IsGlobalAdmin {
-		_, admin, err := p.store.User(ctx, lab, caller.LabUserID)
-		if err != nil {
-			return lab, err
-		}
-		if !admin || caller.SessionType != authn.LabUser {
-			return lab, errOthers
-		}
+	var f facts
+	if _, f.callerAdmin, err = p.store.User(ctx, lab, caller.LabUserID); err != nil {
+		return lab, err
 	}
-	exists, _, err := p.store.User(ctx, lab, userID)
-	if err == nil && !exists && !own {
-		err = errNoUser
+	if f.userExists, _, err = p.store.User(ctx, lab, userID); err != nil {
+		return lab, err
 	}
-	return lab, err
+	return lab, f.admit(caller, userID)
 }
 
 const field = "userNotificationPreferences"

@@ -2,26 +2,21 @@ package sweep_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
-	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/testkit/crashdb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
-	"github.com/labplatform/labplatform/services/notifications/internal/notification"
-	"github.com/labplatform/labplatform/services/notifications/internal/store/memory"
+	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
-var now = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
-
-type fixed struct{}
-
-func (fixed) Now() time.Time { return now }
-
-// provider keeps who is subscribed.
+// provider holds the topics that tokens are subscribed to.
 type provider struct {
 	topics map[string][]string
 	err    map[string]error // by token
@@ -44,139 +39,124 @@ type counts map[sweep.Outcome]int
 
 func (c counts) Swept(o sweep.Outcome) { c[o]++ }
 
-func asha(t *testing.T) notification.Viewer {
+// fixture is the loop over a database of its own.
+type fixture struct {
+	*storetest.Database
+	*provider
+
+	t      *testing.T
+	counts counts
+}
+
+func open(t *testing.T) *fixture {
 	t.Helper()
-	v, err := notification.ViewerOf(authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77})
-	if err != nil {
-		t.Fatal(err)
+	p := &provider{topics: map[string][]string{}, err: map[string]error{}}
+	return &fixture{storetest.Open(t), p, t, counts{}}
+}
+
+// subscribe subscribes a token of asha days ago.
+func (f *fixture) subscribe(token string, days int) {
+	f.t.Helper()
+	d := device.New(device.Deps{
+		Reader: f.Database, Writer: f.Database, Topics: f.provider, Zone: "IN",
+		Clock: clock.Fixed(storetest.Start.AddDate(0, 0, -days)),
+	})
+	if _, err := d.Subscribe(f.t.Context(), storetest.User(f.t, 12, 77), device.Device{Token: token}); err != nil {
+		f.t.Fatal(err)
 	}
-	return v
 }
 
-// at is a clock that stands.
-type at time.Time
-
-func (a at) Now() time.Time { return time.Time(a) }
-
-func (p *provider) subscribe(t *testing.T, store device.Store, token string, daysAgo int) {
-	t.Helper()
-	d := device.New(store, p, "IN", at(now.AddDate(0, 0, -daysAgo)))
-	if _, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: token}); err != nil {
-		t.Fatal(err)
-	}
+func (f *fixture) sweeper(s sweep.Store) *sweep.Sweeper {
+	return sweep.New(sweep.Deps{
+		Config: sweep.Config{IdleDays: 270}, Store: s, Topics: f.provider, Clock: f.Clock, Counters: f.counts,
+	})
 }
 
-func (p *provider) sweeper(store sweep.Store, c counts) *sweep.Sweeper {
-	return sweep.New(sweep.Deps{Config: sweep.Config{IdleDays: 270}, Store: store, Topics: p, Clock: fixed{}, Counters: c})
-}
-
-func known(t *testing.T, store device.Store, token string) bool {
-	t.Helper()
-	_, found, err := store.Find(t.Context(), asha(t), token)
+func (f *fixture) stored(token string) bool {
+	f.t.Helper()
+	_, found, err := f.Find(f.t.Context(), storetest.User(f.t, 12, 77), token)
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return found
 }
 
 func TestIdleDevicesAreUnsubscribedAndForgotten(t *testing.T) {
 	t.Parallel()
-	store, c := memory.New(), counts{}
-	p := &provider{topics: map[string][]string{}, err: map[string]error{}}
-	for token, days := range map[string]int{"used": 269, "idle": 271, "away": 272, "dead": 300} {
-		p.subscribe(t, store, token, days)
+	f := open(t)
+	for token, days := range map[string]int{"used": 269, "idle": 271, "failing": 272, "unknown": 300} {
+		f.subscribe(token, days)
 	}
-	p.err["dead"], p.err["away"] = fmt.Errorf("404: %w", device.ErrUnknownToken), errors.New("502")
-	s := p.sweeper(store, c)
+	f.err["unknown"], f.err["failing"] = fmt.Errorf("404: %w", device.ErrUnknownToken), errors.New("502")
+	s := f.sweeper(f.Database)
 	if err := s.RunOnce(t.Context()); err == nil {
-		t.Fatal("a provider that is away is no error")
+		t.Error("a pass with an unavailable provider: no error, want one")
 	}
-	if known(t, store, "idle") || known(t, store, "dead") || !known(t, store, "away") || !known(t, store, "used") {
-		t.Fatal("the wrong ones are forgotten")
+	for token, want := range map[string]bool{"used": true, "idle": false, "failing": true, "unknown": false} {
+		if got := f.stored(token); got != want {
+			t.Errorf("%s is stored: %v, want %v", token, got, want)
+		}
 	}
-	if len(p.topics["idle"]) != 0 || len(p.topics["used"]) != 4 || c[sweep.Forgotten] != 2 || c[sweep.Failed] != 1 {
-		t.Fatal(p.topics, c)
+	if idle, used := f.topics["idle"], f.topics["used"]; len(idle) != 0 || len(used) != 4 {
+		t.Errorf("the provider has %v of the idle device and %v of the used one, want none and 4", idle, used)
 	}
-	delete(p.err, "away")
-	if err := s.RunOnce(t.Context()); err != nil || known(t, store, "away") {
-		t.Fatal("the next pass does not try again", err)
+	if f.counts[sweep.Forgotten] != 2 || f.counts[sweep.Failed] != 1 {
+		t.Errorf("counted %v, want 2 forgotten and 1 failed", f.counts)
+	}
+	delete(f.err, "failing")
+	if err := s.RunOnce(t.Context()); err != nil || f.stored("failing") {
+		t.Errorf("the next pass: %v, want the failed device forgotten", err)
 	}
 }
 
-func TestDevicesThatFailDoNotStandInTheWay(t *testing.T) {
+// TestFailingDevicesDelayNoOthers has as many failing devices as a pass takes, and one idle device after them.
+func TestFailingDevicesDelayNoOthers(t *testing.T) {
 	t.Parallel()
-	store, c := memory.New(), counts{}
-	p := &provider{topics: map[string][]string{}, err: map[string]error{}}
-	const stuck = 200 // a whole pass
-	for i := range stuck {
-		token := fmt.Sprint("stuck-", i)
-		p.subscribe(t, store, token, 400)
-		p.err[token] = errors.New("502")
+	f := open(t)
+	const failing = 200
+	f.subscribe("idle", 300)
+	f.Exec("INSERT INTO FcmDevices (token, lab_id, user_type, lab_user_id, topics, last_activity, created_at) SELECT" +
+		" CONCAT('failing-', seq), 12, 'lab_user', 77, '[\"a\"]', 1, 1 FROM " + mysqltest.Numbers(failing))
+	for i := range failing {
+		f.err[fmt.Sprint("failing-", i+1)] = errors.New("502")
 	}
-	p.subscribe(t, store, "idle", 300)
-	s := p.sweeper(store, c)
+	s := f.sweeper(f.Database)
 	for range 2 {
 		_ = s.RunOnce(t.Context()) // the failures of 200 devices
 	}
-	if known(t, store, "idle") || c[sweep.Failed] != stuck {
-		t.Fatal(c)
+	if f.stored("idle") || f.counts[sweep.Failed] != failing {
+		t.Fatalf("after two passes: idle device stored %v, counted %v; want it forgotten and %d failed",
+			f.stored("idle"), f.counts, failing)
 	}
-	if _ = s.RunOnce(t.Context()); c[sweep.Failed] != 2*stuck {
-		t.Fatalf("the third pass does not start over: %v", c)
+	if _ = s.RunOnce(t.Context()); f.counts[sweep.Failed] != 2*failing {
+		t.Fatalf("counted %v, want the third pass to begin with the failed devices", f.counts)
 	}
 }
 
-// crashing dies before its step number at.
-type crashing struct {
-	sweep.Store
-	provider *provider
-	steps    *int
-	at       int
-}
-
-var errDied = errors.New("the process died")
-
-func (c crashing) die() bool { *c.steps++; return *c.steps >= c.at }
-
-func (c crashing) Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error) {
-	if c.die() {
-		return false, errDied
-	}
-	return c.Store.Suspect(ctx, lab, token, before)
-}
-
-func (c crashing) Retire(ctx context.Context, lab authn.LabScope, token string, before time.Time, unsubscribe func([]string) error) (bool, error) {
-	if c.die() {
-		return false, errDied
-	}
-	return c.Store.Retire(ctx, lab, token, before, func(topics []string) error {
-		err := unsubscribe(topics)
-		if c.die() { // after the provider's answer, before the commit
-			return errDied
-		}
-		return err
-	})
-}
-
-// Whatever step the process dies before, a device that comes back is subscribed to all its topics.
-func TestADeviceThatComesBackAfterADeathGetsEverything(t *testing.T) {
+// TestADeviceThatReturnsAfterACrashGetsAllItsTopics kills the process of a pass before each of its statements. A device
+// that subscribes afterwards has all its topics, and the next pass keeps it.
+func TestADeviceThatReturnsAfterACrashGetsAllItsTopics(t *testing.T) {
 	t.Parallel()
-	for step := 1; ; step++ {
-		store, p, steps := memory.New(), &provider{topics: map[string][]string{}}, 0
-		p.subscribe(t, store, "T", 300)
-		err := p.sweeper(crashing{store, p, &steps, step}, counts{}).RunOnce(t.Context())
-		p.subscribe(t, store, "T", 0)
-		if got := slices.Compact(slices.Sorted(slices.Values(p.topics["T"]))); len(got) != 4 {
-			t.Fatalf("step %d: the provider has %v", step, got)
+	var f *fixture
+	open := func() string {
+		f = open(t)
+		f.subscribe("T", 300)
+		return f.DSN
+	}
+	run := func(db *sql.DB) error { return f.sweeper(f.Over(db)).RunOnce(t.Context()) }
+	crashes := crashdb.Each(t, open, run, func(c crashdb.Crash, _ error) {
+		f.subscribe("T", 0)
+		if got := slices.Compact(slices.Sorted(slices.Values(f.topics["T"]))); len(got) != 4 {
+			t.Errorf("the process %s: the provider has %v, want 4 topics", c, got)
 		}
-		if err := p.sweeper(store, counts{}).RunOnce(t.Context()); err != nil || !known(t, store, "T") {
-			t.Fatalf("step %d: a device in use is forgotten: %v", step, err)
+		if err := f.sweeper(f.Database).RunOnce(t.Context()); err != nil || !f.stored("T") {
+			t.Errorf("the process %s; the next pass: %v, want the device kept", c, err)
 		}
-		if err == nil {
-			if step != 4 {
-				t.Fatalf("%d steps", step)
-			}
-			return
-		}
+	})
+	if f.stored("T") || len(f.topics["T"]) != 0 {
+		t.Errorf("a pass without a crash: stored %v, topics %v; want the device forgotten", f.stored("T"), f.topics["T"])
+	}
+	if len(crashes) < 8 {
+		t.Errorf("%d crashes, want one for each statement: %v", len(crashes), crashes)
 	}
 }

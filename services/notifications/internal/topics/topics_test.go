@@ -7,13 +7,11 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/fcm"
 	"github.com/labplatform/labplatform/pkg/testkit/fcmtest"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
-	"github.com/labplatform/labplatform/services/notifications/internal/notification"
-	"github.com/labplatform/labplatform/services/notifications/internal/store/memory"
+	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/notifications/internal/topics"
 )
 
@@ -28,60 +26,60 @@ func provider(t *testing.T, s *fcmtest.Server) *topics.Provider {
 	return topics.New(managed)
 }
 
-func asha(t *testing.T) notification.Viewer {
+func open(t *testing.T, s *fcmtest.Server) (*device.Devices, *storetest.Database) {
 	t.Helper()
-	v, err := notification.ViewerOf(authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
+	store := storetest.Open(t)
+	return device.New(device.Deps{
+		Reader: store, Writer: store, Topics: provider(t, s), Zone: "IN", Clock: store.Clock,
+	}), store
 }
 
 func TestADeviceIsSubscribedAndForgotten(t *testing.T) {
 	t.Parallel()
-	s, store := fcmtest.Start(t), memory.New()
-	devices := device.New(store, provider(t, s), "IN", clock.System{})
-	out, err := devices.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
+	s, asha := fcmtest.Start(t), storetest.User(t, 12, 77)
+	devices, _ := open(t, s)
+	out, err := devices.Subscribe(t.Context(), asha, device.Device{Token: "T"})
 	if err != nil || len(out.Topics) != 4 || !slices.Equal(s.Topics("T"), out.Topics) || s.Grants() != 1 {
-		t.Fatalf("%+v, %v, provider %v, %d access tokens", out, err, s.Topics("T"), s.Grants())
+		t.Fatalf("%+v, %v, provider %v, %d access tokens; want 4 topics at both and one access token",
+			out, err, s.Topics("T"), s.Grants())
 	}
-	if _, err := devices.Unsubscribe(t.Context(), asha(t), "T"); err != nil || len(s.Topics("T")) != 0 {
-		t.Fatal(err, s.Topics("T"))
+	if _, err := devices.Unsubscribe(t.Context(), asha, "T"); err != nil || len(s.Topics("T")) != 0 {
+		t.Fatalf("unsubscribe: %v, the provider has %v; want nothing", err, s.Topics("T"))
 	}
 }
 
 func TestATokenThatTheProviderDoesNotKnowIsForgotten(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"NOT_FOUND", "UNREGISTERED", "INVALID_ARGUMENT"} {
-		s, store := fcmtest.Start(t), memory.New()
-		devices := device.New(store, provider(t, s), "IN", clock.System{})
+		s, asha := fcmtest.Start(t), storetest.User(t, 12, 77)
+		devices, store := open(t, s)
 		s.SetError("T", code)
-		_, err := devices.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
+		_, err := devices.Subscribe(t.Context(), asha, device.Device{Token: "T"})
 		if !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", code, err)
+			t.Errorf("%s: %v, want it refused as invalid", code, err)
 		}
-		if _, found, err := store.Find(t.Context(), asha(t), "T"); err != nil || found {
-			t.Errorf("%s: the token is kept: %v", code, err)
+		if _, found, err := store.Find(t.Context(), asha, "T"); err != nil || found {
+			t.Errorf("%s: the token is found: %v, %v; want it deleted", code, found, err)
 		}
 	}
 }
 
-func TestOneTopicThatFailsIsToldAndAllThatFailAreAnError(t *testing.T) {
+func TestOneFailedTopicIsReturnedAndOnlyFailedTopicsAreAnError(t *testing.T) {
 	t.Parallel()
 	s := fcmtest.Start(t)
 	p := provider(t, s)
 	s.Next(fcmtest.Response{Status: 429})
 	failed, err := p.Subscribe(t.Context(), "T", []string{"a", "b", "c"})
 	if err != nil || len(failed) != 1 || len(s.Topics("T")) != 2 {
-		t.Fatal(failed, err, s.Topics("T"))
+		t.Fatalf("failed %v, %v, the provider has %v; want one failed and two subscribed", failed, err, s.Topics("T"))
 	}
 	s.Next(fcmtest.Response{Status: 500}, fcmtest.Response{Status: 503}, fcmtest.Response{Status: 500})
 	if _, err := p.Subscribe(t.Context(), "T", []string{"a", "b", "c"}); err == nil || errors.Is(err, device.ErrUnknownToken) {
-		t.Fatal(err)
+		t.Fatalf("three failures: %v, want an error that keeps the token", err)
 	}
 	s.Close()
-	if _, err := p.Unsubscribe(t.Context(), "secret-token", []string{"a"}); err == nil || strings.Contains(err.Error(), s.URL) ||
-		strings.Contains(err.Error(), "secret-token") {
-		t.Fatal(err)
+	_, err = p.Unsubscribe(t.Context(), "secret-token", []string{"a"})
+	if err == nil || strings.Contains(err.Error(), s.URL) || strings.Contains(err.Error(), "secret-token") {
+		t.Fatalf("without a provider: %v, want an error without address and token", err)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
@@ -136,7 +135,7 @@ func oneRow(operation string, result sql.Result, err error) error {
 
 // Undo implements device.Store. A token without a row gets one that no one owns and that the sweep forgets.
 func (s *Store) Undo(
-	ctx context.Context, v notification.Viewer, token string, done device.Done, undo func(gone, missing []string) error,
+	ctx context.Context, v notification.Viewer, token string, done device.Done, undo func(extra, missing []string) error,
 ) error {
 	pending, err := topicsColumn(done.Added)
 	if err != nil {
@@ -168,11 +167,11 @@ func (s *Store) Undo(
 		if ownerless {
 			return forgetOwnerless(ctx, tx, id, undo(l.All(), nil))
 		}
-		gone, missing := distinct.Without(done.Added, l.All()), done.Missing(l)
-		if undo(gone, missing) == nil {
+		extra, missing := done.Reverse(l)
+		if undo(extra, missing) == nil {
 			return nil
 		}
-		return doubt(ctx, tx, id, l, append(gone, missing...))
+		return writeLists(ctx, tx, id, l.InDoubt(append(extra, missing...)))
 	}))
 }
 
@@ -185,23 +184,18 @@ func forgetOwnerless(ctx context.Context, tx *sql.Tx, id int64, failed error) er
 	return err
 }
 
-// doubt makes topics pending: the next subscription brings them in line.
-func doubt(ctx context.Context, tx *sql.Tx, id int64, l device.Lists, topics []string) error {
-	confirmed, err := topicsColumn(distinct.Without(l.Confirmed, topics))
+// writeLists stores the topics of a row that is locked.
+func writeLists(ctx context.Context, tx *sql.Tx, id int64, l device.Lists) error {
+	confirmed, err := topicsColumn(l.Confirmed)
 	if err != nil {
 		return err
 	}
-	pending, err := topicsColumn(append(distinct.Without(l.Pending, topics), topics...))
+	pending, err := topicsColumn(l.Pending)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(
-		ctx,
-		"UPDATE FcmDevices SET topics = ?, pending_topics = ?, generation = generation + 1 WHERE id = ?",
-		confirmed,
-		pending,
-		id,
-	)
+	_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET topics = ?, pending_topics = ?, generation = generation + 1"+
+		" WHERE id = ?", confirmed, pending, id)
 	return err
 }
 
@@ -243,18 +237,4 @@ func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.De
 			return err
 		})
 	return list, mysqldb.Wrap("read devices", err)
-}
-
-func (s *Store) Wanted(ctx context.Context, v notification.Viewer) ([]notification.Kind, error) {
-	preferences, err := s.Preferences(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	var kinds []notification.Kind
-	for _, p := range preferences {
-		if !p.Effective() {
-			kinds = append(kinds, p.Kind)
-		}
-	}
-	return kinds, nil
 }

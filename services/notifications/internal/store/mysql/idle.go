@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
@@ -38,22 +39,16 @@ func (s *Store) Idle(ctx context.Context, before time.Time, after sweep.Position
 }
 
 func (s *Store) Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error) {
-	return s.whileIdle(ctx, lab, token, before, func(tx *sql.Tx, id int64, topics []string) error {
-		pending, err := topicsColumn(topics)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, "UPDATE FcmDevices SET topics = '[]', pending_topics = ?, generation = generation + 1"+
-			" WHERE id = ?", pending, id)
-		return err
+	return s.whileIdle(ctx, lab, token, before, func(tx *sql.Tx, id int64, l device.Lists) error {
+		return writeLists(ctx, tx, id, l.InDoubt(l.All()))
 	})
 }
 
 func (s *Store) Retire(
 	ctx context.Context, lab authn.LabScope, token string, before time.Time, unsubscribe func([]string) error,
 ) (bool, error) {
-	return s.whileIdle(ctx, lab, token, before, func(tx *sql.Tx, id int64, topics []string) error {
-		if err := unsubscribe(topics); err != nil {
+	return s.whileIdle(ctx, lab, token, before, func(tx *sql.Tx, id int64, l device.Lists) error {
+		if err := unsubscribe(l.All()); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "DELETE FROM FcmDevices WHERE id = ?", id)
@@ -67,7 +62,7 @@ func (s *Store) whileIdle(
 	lab authn.LabScope,
 	token string,
 	before time.Time,
-	do func(tx *sql.Tx, id int64, topics []string) error,
+	do func(tx *sql.Tx, id int64, l device.Lists) error,
 ) (idle bool, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var id int64
@@ -88,7 +83,7 @@ func (s *Store) whileIdle(
 		if err != nil {
 			return err
 		}
-		return do(tx, id, l.All())
+		return do(tx, id, l)
 	})
 	return idle && err == nil, mysqldb.Wrap("change idle device", err)
 }

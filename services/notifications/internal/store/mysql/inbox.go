@@ -101,11 +101,11 @@ const (
 )
 
 func (s *Store) ActivitiesOf(
-	ctx context.Context, lab authn.LabScope, ids []int64, most int,
+	ctx context.Context, lab authn.LabScope, ids []int64, limit int,
 ) (map[int64][]notification.Activity, error) {
 	found := map[int64][]notification.Activity{}
 	for some := range slices.Chunk(ids, idsPerStatement) {
-		args := []any{most - 1, most - 1, lab.LabID()}
+		args := []any{limit - 1, limit - 1, lab.LabID()}
 		for _, id := range some {
 			args = append(args, id)
 		}
@@ -166,14 +166,8 @@ func mark(
 	ctx context.Context, tx *sql.Tx, v notification.Viewer, id int64, a notification.Action, now time.Time,
 ) (*int64, error) {
 	kind, login := v.Login()
-	_, err := tx.ExecContext(
-		ctx,
-		"INSERT INTO NotificationReadState (notification_id, user_type, user_id) VALUES (?, ?, ?)"+
-			" ON DUPLICATE KEY UPDATE user_id = VALUES(user_id)",
-		id,
-		kind,
-		login,
-	)
+	_, err := tx.ExecContext(ctx, "INSERT INTO NotificationReadState (notification_id, user_type, user_id)"+
+		" VALUES (?, ?, ?) ON DUPLICATE KEY UPDATE user_id = VALUES(user_id)", id, kind, login)
 	if err != nil {
 		return nil, err
 	}
@@ -184,24 +178,17 @@ func mark(
 	if err != nil {
 		return nil, err
 	}
-	if (before != nil) == (a == notification.Read) {
-		return before, nil
+	after, changed := a.Apply(before, now)
+	if !changed {
+		return after, nil
 	}
-	var after *int64
-	if a == notification.Read {
-		seconds := now.Unix()
-		after = &seconds
-	} else if err := forgetMark(ctx, tx, v); err != nil {
-		return nil, err
+	if after == nil {
+		if err := resetCounted(ctx, tx, v); err != nil {
+			return nil, err
+		}
 	}
-	if _, err = tx.ExecContext(
-		ctx,
-		"UPDATE NotificationReadState SET read_on = ?"+state,
-		after,
-		id,
-		kind,
-		login,
-	); err != nil {
+	_, err = tx.ExecContext(ctx, "UPDATE NotificationReadState SET read_on = ?"+state, after, id, kind, login)
+	if err != nil {
 		return nil, err
 	}
 	return after, noteActivity(ctx, tx, v, []int64{id}, string(a), now)

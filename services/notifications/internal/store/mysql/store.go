@@ -5,7 +5,6 @@ package mysql
 import (
 	"database/sql"
 	"fmt"
-	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/coalesce"
@@ -15,6 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/live"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 )
 
@@ -31,14 +31,15 @@ type Store struct {
 	kinds     coalesce.Reads[sameKind, struct{}, notification.Kind]
 }
 
-var _ preference.Store = (*Store)(nil)
-
 var (
-	_ device.Store = (*Store)(nil)
-	_ inbox.Store  = (*Store)(nil)
-	_ live.Store   = (*Store)(nil)
-	_ notify.Store = (*Store)(nil)
-	_ sweep.Store  = (*Store)(nil)
+	_ device.Reader    = (*Store)(nil)
+	_ device.Writer    = (*Store)(nil)
+	_ inbox.Reader     = (*Store)(nil)
+	_ inbox.Writer     = (*Store)(nil)
+	_ live.Store       = (*Store)(nil)
+	_ notify.Store     = (*Store)(nil)
+	_ preference.Store = (*Store)(nil)
+	_ sweep.Store      = (*Store)(nil)
 )
 
 // sameKind is a type as a laboratory has it.

@@ -3,63 +3,38 @@ package mysql
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// readMark is what is known of the beginning of a login's inbox: from From to Until these notifications are unread, and
-// no others. It is kept, so that who has read a month's notifications is not counted through it with every look.
-type readMark struct {
-	From, Until int64 // epoch seconds
-	unread      []int64
-	version     int64 // raised by who marks something unread
-	known       bool
-}
-
-const (
-	// settled is how old a second must be before a mark may cover it: a notification is dated before its transaction ends.
-	settled = time.Minute
-	// markEvery is how much of the inbox a count looks at again before the mark is moved.
-	markEvery = 10 * time.Minute
-)
-
-func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notification.Window, most int) (int64, error) {
-	mark, err := s.readMark(ctx, v)
+// Unread returns how many notifications of the window are unread, at most limit. It reads the counted part's unread
+// notifications and the rest of the window.
+//
+// Do not add a condition that can change, such as a switched-off type, to the queries of this file. The counted part
+// would be stored without the notifications that it hides, and they would stay out of the count after the switch is on
+// again. A write that makes notifications unread or visible later than they are dated calls resetCounted.
+func (s *Store) Unread(ctx context.Context, v notification.Viewer, w notification.Window, limit int) (int64, error) {
+	part, err := s.readCounted(ctx, v)
 	if err != nil {
 		return 0, err
 	}
-	covered := mark.Until > 0 && mark.From <= w.From && mark.Until >= w.From && mark.Until <= w.To
 	var old []int64
-	from := w.From
-	if covered {
-		from = mark.Until + 1
-		if old, err = s.stillUnread(ctx, v, w, mark.unread); err != nil {
+	if part.covers(w) {
+		if old, err = s.stillUnread(ctx, v, w, part.unread); err != nil {
 			return 0, err
 		}
 	}
-	fresh, err := s.unreadIn(ctx, v, notification.Window{From: from, To: w.To}, most)
+	fresh, err := s.unreadIn(ctx, v, part.rest(w), limit)
 	if err != nil {
 		return 0, err
 	}
-	unread := len(old) + len(fresh.ids)
-	until := min(w.To, s.clock.Now().Add(-settled).Unix())
-	next := readMark{From: w.From, Until: until, version: mark.version, known: mark.known}
-	if len(fresh.ids) >= most { // no one looked behind these, and everything before them is read
-		next.Until = min(next.Until, fresh.times[0]-1)
+	unread := int64(min(len(old)+len(fresh.ids), limit))
+	if next, worth := part.next(w, old, fresh, limit, s.clock.Now()); worth {
+		return unread, s.writeCounted(ctx, v, next)
 	}
-	next.unread = append(old, fresh.until(next.Until)...)
-	if len(next.unread) < most && next.Until-from >= int64(markEvery/time.Second) {
-		if err := s.saveReadMark(ctx, v, next); err != nil {
-			return 0, err
-		}
-	}
-	return int64(min(unread, most)), nil
+	return unread, nil
 }
 
 // found are unread notifications with their times, the oldest first.
@@ -74,9 +49,11 @@ func (f found) until(last int64) (ids []int64) {
 	return ids
 }
 
-func (s *Store) unreadIn(ctx context.Context, v notification.Viewer, w notification.Window, most int) (found, error) {
+func (s *Store) unreadIn(
+	ctx context.Context, v notification.Viewer, w notification.Window, limit int,
+) (found, error) {
 	condition, args := visible(v)
-	args = append(append(readerArgs(v), args...), w.From, w.To, most)
+	args = append(append(readerArgs(v), args...), w.From, w.To, limit)
 	return s.scanUnread(ctx, condition+" AND n.created_at BETWEEN ? AND ? AND r.read_on IS NULL"+
 		" ORDER BY n.created_at, n.id LIMIT ?", args)
 }
@@ -107,49 +84,4 @@ func (s *Store) scanUnread(ctx context.Context, condition string, args []any) (f
 		return err
 	})
 	return f, mysqldb.Wrap("count unread", err)
-}
-
-func (s *Store) readMark(ctx context.Context, v notification.Viewer) (m readMark, err error) {
-	kind, login := v.Login()
-	var unread []byte
-	err = s.db.QueryRowContext(ctx, "SELECT from_at, until_at, unread, version FROM NotificationReadMark WHERE lab_id = ?"+
-		" AND user_type = ? AND user_id = ?", v.Lab.LabID(), kind, login).Scan(&m.From, &m.Until, &unread, &m.version)
-	if errors.Is(err, sql.ErrNoRows) {
-		return readMark{}, nil
-	}
-	if err != nil {
-		return m, mysqldb.Wrap("read mark", err)
-	}
-	m.known = true
-	if len(unread) > 0 && json.Unmarshal(unread, &m.unread) != nil {
-		m.Until = 0 // what cannot be read is counted again
-	}
-	return m, nil
-}
-
-// saveReadMark does nothing when something was marked unread since the count began.
-func (s *Store) saveReadMark(ctx context.Context, v notification.Viewer, m readMark) error {
-	kind, login := v.Login()
-	unread, err := json.Marshal(m.unread)
-	if err != nil {
-		return fmt.Errorf("encode mark: %w", err)
-	}
-	statement := "UPDATE NotificationReadMark SET from_at = ?, until_at = ?, unread = ? WHERE lab_id = ?" +
-		" AND user_type = ? AND user_id = ? AND version = ?"
-	args := []any{m.From, m.Until, string(unread), v.Lab.LabID(), kind, login, m.version}
-	if !m.known {
-		statement = "INSERT IGNORE INTO NotificationReadMark (from_at, until_at, unread, lab_id, user_type, user_id, version)" +
-			" VALUES (?,?,?,?,?,?,?)"
-	}
-	_, err = s.db.ExecContext(ctx, statement, args...)
-	return mysqldb.Wrap("save mark", err)
-}
-
-// forgetMark is for who marks something unread again.
-func forgetMark(ctx context.Context, tx *sql.Tx, v notification.Viewer) error {
-	kind, login := v.Login()
-	const statement = "INSERT INTO NotificationReadMark (lab_id, user_type, user_id, version) VALUES (?,?,?,1)" +
-		" ON DUPLICATE KEY UPDATE until_at = 0, version = version + 1"
-	_, err := tx.ExecContext(ctx, statement, v.Lab.LabID(), kind, login)
-	return err
 }

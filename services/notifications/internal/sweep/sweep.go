@@ -97,8 +97,13 @@ type Sweeper struct {
 	from Position // where the next pass begins, so that devices which fail do not stand in the way of the others
 }
 
-// New returns the loop.
-func New(d Deps) *Sweeper { return &Sweeper{d: d} }
+// New returns the loop. Without Topics it forgets idle devices without a call.
+func New(d Deps) *Sweeper {
+	if d.Topics == nil {
+		d.Topics = device.Accepting{}
+	}
+	return &Sweeper{d: d}
+}
 
 const batch = 200 // devices of one pass
 

@@ -109,6 +109,17 @@ func TestIdleDevicesAreUnsubscribedAndForgotten(t *testing.T) {
 	}
 }
 
+// TestWithoutAProviderIdleDevicesAreForgotten sweeps a device that was subscribed while there was a provider.
+func TestWithoutAProviderIdleDevicesAreForgotten(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.subscribe("idle", 271)
+	s := sweep.New(sweep.Deps{Config: sweep.Config{IdleDays: 270}, Store: f.Database, Clock: f.Clock, Counters: f.counts})
+	if err := s.RunOnce(t.Context()); err != nil || f.stored("idle") {
+		t.Errorf("a pass: %v, the device is stored: %v; want it forgotten", err, f.stored("idle"))
+	}
+}
+
 // TestFailingDevicesDelayNoOthers has as many failing devices as a pass takes, and one idle device after them.
 func TestFailingDevicesDelayNoOthers(t *testing.T) {
 	t.Parallel()

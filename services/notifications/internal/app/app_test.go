@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	asha         = `{"session_type":"lab_user","lab_id":12,"lab_user_id":77,"username":"canaryname","full_name":"Canary Fullname"}`
+	asha = `{"session_type":"lab_user","lab_id":12,"lab_user_id":77,"username":"canaryname",` +
+		`"full_name":"Canary Fullname"}`
 	liya         = `{"session_type":"lab_user","lab_id":13,"lab_user_id":87}`
 	organization = `{"session_type":"organization","lab_id":12,"org_id":45}`
 )
@@ -28,107 +29,153 @@ func start(t *testing.T) (*servicetest.Running, notificationsv1.NotificationsSer
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
 		Name: app.Service.Name, Prefix: app.Service.Prefix, Load: app.Service.Load, Migrate: app.Service.Migrate, Serve: app.Service.Serve,
 		Settings: []string{"NOTIFICATIONS_TASKQUEUE_ADDR=127.0.0.1:1", "NOTIFICATIONS_OUTBOX_POLL_INTERVAL=50ms"},
-		Rows:     []string{"INSERT INTO labUser (id, labId_id, username, isAdmin) VALUES (77, 12, 'canaryname', 0), (87, 13, 'liya', 0)"},
+		Rows: []string{"INSERT INTO labUser (id, labId_id, username, isAdmin)" +
+			" VALUES (77, 12, 'canaryname', 0), (87, 13, 'liya', 0)"},
 	})
 	return r, notificationsv1.NewNotificationsServiceClient(r.Conn)
 }
 
-// trigger is a context with all that a caller should not put into it.
-const trigger = `{"lab_id":12,"org_id":45,"lrr_id":7001,"title":"Canary title","body":"Canary body of Mrs Canary","patient_name":"Canary patient"}`
+// trigger is a context with everything that a caller should not put into it.
+const trigger = `{"lab_id":12,"org_id":45,"lrr_id":7001,"title":"Canary title","body":"Canary body of Mrs Canary",` +
+	`"patient_name":"Canary patient"}`
 
-func notify(ctx context.Context, c notificationsv1.NotificationsServiceClient, text string) (*notificationsv1.NotifyResponse, error) {
-	return c.Notify(ctx, &notificationsv1.NotifyRequest{Gateway: "fcm", NotificationTypeId: 2, Context: &typev1.RawJSON{Json: []byte(text)}})
+func notify(
+	ctx context.Context, c notificationsv1.NotificationsServiceClient, text string,
+) (*notificationsv1.NotifyResponse, error) {
+	return c.Notify(ctx, &notificationsv1.NotifyRequest{
+		Gateway: "fcm", NotificationTypeId: 2, Context: &typev1.RawJSON{Json: []byte(text)},
+	})
 }
 
-// operations are what a login calls.
-var operations = map[string]func(context.Context, notificationsv1.NotificationsServiceClient) error{
-	"list": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
-		_, err := c.ListNotifications(ctx, &notificationsv1.ListNotificationsRequest{})
-		return err
-	},
-	"read": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
-		_, err := c.MarkNotification(ctx, &notificationsv1.MarkNotificationRequest{NotificationId: 1, Action: "read"})
-		return err
-	},
-	"activities": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
-		_, err := c.ListActivities(ctx, &notificationsv1.ListActivitiesRequest{})
-		return err
-	},
-	"types": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
-		_, err := c.ListTypes(ctx, &notificationsv1.ListTypesRequest{})
-		return err
-	},
-	"preferences": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
-		_, err := c.UpdatePreferences(ctx, &notificationsv1.UpdatePreferencesRequest{LabUserId: &typev1.RawJSON{Json: []byte("77")},
-			UserNotificationPreferences: proto.String(`[{"id":1,"is_disabled":1}]`)})
-		return err
-	},
-	"subscribe": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
-		_, err := c.SubscribeTopics(ctx, &notificationsv1.SubscribeTopicsRequest{Token: proto.String("Canary-token"), DeviceId: proto.String("Canary device")})
-		return err
-	},
-	"subscribe badly": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
-		_, err := c.SubscribeTopics(ctx, &notificationsv1.SubscribeTopicsRequest{Token: proto.String("Canary token")})
-		return err
-	},
-	"unsubscribe": func(ctx context.Context, c notificationsv1.NotificationsServiceClient) error {
-		_, err := c.UnsubscribeTopics(ctx, &notificationsv1.UnsubscribeTopicsRequest{Token: proto.String("Canary-token")})
-		return err
-	},
-}
+const (
+	ok              = codes.OK
+	forbidden       = codes.PermissionDenied
+	invalid         = codes.InvalidArgument
+	absent          = codes.NotFound
+	unauthenticated = codes.Unauthenticated
+)
 
-var order = []string{"list", "read", "activities", "types", "preferences", "subscribe", "subscribe badly", "unsubscribe"}
-
-// TestWhoMayCallAndNothingOfAPatientIsTold plays every operation as every caller.
-func TestWhoMayCallAndNothingOfAPatientIsTold(t *testing.T) {
-	t.Parallel()
-	r, client := start(t)
-	const ok, forbidden, invalid, absent, anonymous = codes.OK, codes.PermissionDenied, codes.InvalidArgument, codes.NotFound, codes.Unauthenticated
-	first, err := notify(r.As("callout"), client, trigger)
-	if err != nil || !first.GetSuccess() || first.GetNotificationId() != 1 {
-		t.Fatal(first, err)
+// operations are the calls of a login. Each has the callers of callers.
+func operations(c notificationsv1.NotificationsServiceClient) map[string]servicetest.Operation {
+	const all, withTopics, withoutTopics = "lab user, organization, other lab, support, collection centre",
+		"lab user, organization, other lab", "support, collection centre"
+	outside := func(m map[codes.Code]string) map[codes.Code]string {
+		m[unauthenticated] = "no one"
+		if m[forbidden] != "" {
+			m[forbidden] += ", "
+		}
+		m[forbidden] += "callout"
+		return m
 	}
-	if again, err := notify(r.As("callout"), client, trigger); err != nil || again.GetNotificationId() != 1 {
-		t.Errorf("a repetition: %v, %v", again, err)
+	return map[string]servicetest.Operation{
+		"list": {Callers: outside(map[codes.Code]string{ok: all}), Call: func(ctx context.Context) error {
+			_, err := c.ListNotifications(ctx, &notificationsv1.ListNotificationsRequest{})
+			return err
+		}},
+		"read": {
+			Callers: outside(map[codes.Code]string{
+				ok: "lab user, organization", absent: "other lab, support, collection centre",
+			}),
+			Call: func(ctx context.Context) error {
+				_, err := c.MarkNotification(ctx, &notificationsv1.MarkNotificationRequest{NotificationId: 1, Action: "read"})
+				return err
+			},
+		},
+		"activities": {Callers: outside(map[codes.Code]string{ok: all}), Call: func(ctx context.Context) error {
+			_, err := c.ListActivities(ctx, &notificationsv1.ListActivitiesRequest{})
+			return err
+		}},
+		"types": {Callers: outside(map[codes.Code]string{ok: all}), Call: func(ctx context.Context) error {
+			_, err := c.ListTypes(ctx, &notificationsv1.ListTypesRequest{})
+			return err
+		}},
+		"preferences": {
+			Callers: outside(map[codes.Code]string{
+				ok: "lab user", forbidden: "organization, other lab, support, collection centre",
+			}),
+			Call: func(ctx context.Context) error {
+				_, err := c.UpdatePreferences(ctx, &notificationsv1.UpdatePreferencesRequest{
+					LabUserId:                   &typev1.RawJSON{Json: []byte("77")},
+					UserNotificationPreferences: proto.String(`[{"id":1,"is_disabled":1}]`),
+				})
+				return err
+			},
+		},
+		"subscribe": {
+			Callers: outside(map[codes.Code]string{ok: withTopics, forbidden: withoutTopics}),
+			Call: func(ctx context.Context) error {
+				_, err := c.SubscribeTopics(ctx, &notificationsv1.SubscribeTopicsRequest{
+					Token: proto.String("Canary-token"), DeviceId: proto.String("Canary device"),
+				})
+				return err
+			},
+		},
+		"subscribe an invalid token": {
+			Callers: outside(map[codes.Code]string{invalid: withTopics, forbidden: withoutTopics}),
+			Call: func(ctx context.Context) error {
+				_, err := c.SubscribeTopics(ctx, &notificationsv1.SubscribeTopicsRequest{Token: proto.String("Canary token")})
+				return err
+			},
+		},
+		"unsubscribe": {Callers: outside(map[codes.Code]string{ok: all}), Call: func(ctx context.Context) error {
+			_, err := c.UnsubscribeTopics(ctx, &notificationsv1.UnsubscribeTopicsRequest{Token: proto.String("Canary-token")})
+			return err
+		}},
+	}
+}
+
+func callers(t *testing.T, r *servicetest.Running) map[string]context.Context {
+	t.Helper()
+	return map[string]context.Context{
+		"lab user":     r.Session("asha", asha),
+		"organization": r.Session("org", organization),
+		"support":      r.Session("support", `{"session_type":"support","lab_id":12,"lab_user_id":77,"username":"support"}`),
+		"collection centre": r.Session("centre",
+			`{"session_type":"collection_center","lab_id":12,"cc_id":21,"username":"centre"}`),
+		"other lab": r.Session("liya", liya),
+		"callout":   r.As("callout"),
+		"no one":    t.Context(),
+	}
+}
+
+// notifyAsEach has only callout send a trigger, and a repeat change nothing.
+func notifyAsEach(t *testing.T, r *servicetest.Running, client notificationsv1.NotificationsServiceClient) {
+	t.Helper()
+	for range 2 {
+		got, err := notify(r.As("callout"), client, trigger)
+		if err != nil || !got.GetSuccess() || got.GetNotificationId() != 1 {
+			t.Fatalf("trigger: %v, %v; want notification 1", got, err)
+		}
 	}
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		want codes.Code
-	}{"a browser": {r.Session("asha", asha), forbidden}, "nobody": {t.Context(), anonymous}, "rerun": {r.As("rerun"), forbidden}} {
-		if _, err := notify(c.ctx, client, trigger); status.Code(err) != c.want {
-			t.Errorf("notify as %s: %v", name, err)
-		}
-	}
-	_, err = notify(r.As("callout"), client, `{"lab_id":12,"lrr_id":"Canary"}`)
-	if status.Code(err) != invalid || strings.Contains(err.Error(), "Canary") {
-		t.Errorf("a bad context: %v", err)
-	}
-	for caller, c := range map[string]struct {
-		ctx  context.Context
-		want []codes.Code
 	}{
-		"lab user":     {r.Session("asha", asha), []codes.Code{ok, ok, ok, ok, ok, ok, invalid, ok}},
-		"organization": {r.Session("org", organization), []codes.Code{ok, ok, ok, ok, forbidden, ok, invalid, ok}},
-		"support": {r.Session("support", `{"session_type":"support","lab_id":12,"lab_user_id":77,"username":"support"}`),
-			[]codes.Code{ok, absent, ok, ok, forbidden, forbidden, forbidden, ok}},
-		"collection centre": {r.Session("centre", `{"session_type":"collection_center","lab_id":12,"cc_id":21,"username":"centre"}`),
-			[]codes.Code{ok, absent, ok, ok, forbidden, forbidden, forbidden, ok}},
-		"other lab": {r.Session("liya", liya), []codes.Code{ok, absent, ok, ok, forbidden, ok, invalid, ok}},
-		"callout":   {r.As("callout"), []codes.Code{forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden}},
-		"nobody":    {t.Context(), []codes.Code{anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous}},
+		"a browser": {r.Session("asha", asha), forbidden},
+		"no one":    {t.Context(), unauthenticated},
+		"rerun":     {r.As("rerun"), forbidden},
 	} {
-		for i, name := range order {
-			err := operations[name](c.ctx, client)
-			if status.Code(err) != c.want[i] || (err != nil && strings.Contains(err.Error(), "Canary")) {
-				t.Errorf("%s as %s: %v, want %v", name, caller, err, c.want[i])
-			}
+		if _, err := notify(c.ctx, client, trigger); status.Code(err) != c.want {
+			t.Errorf("trigger as %s: %v, want %v", name, err, c.want)
 		}
 	}
+	_, err := notify(r.As("callout"), client, `{"lab_id":12,"lrr_id":"Canary"}`)
+	if status.Code(err) != invalid || strings.Contains(err.Error(), "Canary") {
+		t.Errorf("an invalid context: %v, want it refused without its content", err)
+	}
+}
+
+// TestAccessAndPatientData makes every call as every caller. Nothing about a patient is logged, traced or measured.
+func TestAccessAndPatientData(t *testing.T) {
+	t.Parallel()
+	r, client := start(t)
+	notifyAsEach(t, r, client)
+	servicetest.Access(t, callers(t, r), operations(client), "Canary")
 	list, err := client.ListNotifications(r.Session("asha", asha), &notificationsv1.ListNotificationsRequest{})
 	if err != nil || len(list.GetData()) != 1 || list.GetData()[0].GetMessage().GetTitle() != "Canary title" {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("list: %v, %v; want one with the title of its trigger", list, err)
 	}
-	await.True(t, "a resubscription; the push waits for the task queue", func() bool {
+	await.True(t, "delivery of the resubscription", func() bool {
 		return strings.Contains(r.Get("/metrics"), `outbox_delivered_total{kind="devices.resubscribe"} 1`)
 	})
 	metrics := r.Get("/metrics")
@@ -138,13 +185,13 @@ func TestWhoMayCallAndNothingOfAPatientIsTold(t *testing.T) {
 		`notifications_idle_devices_total{outcome="forgotten"} 0`, "notifications_event_streams 0",
 	} {
 		if !strings.Contains(metrics, series) {
-			t.Errorf("no %s in the metrics", series)
+			t.Errorf("%s is missing in the metrics", series)
 		}
 	}
 	r.KeepsSecret("Canary", "canaryname")
 }
 
-func TestSettingsThatCannotWorkAreAllNamed(t *testing.T) {
+func TestInvalidSettingsAreAllNamed(t *testing.T) {
 	t.Parallel()
 	const token = "NOTIFICATIONS_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"
 	_, err := app.Service.Load([]string{
@@ -152,20 +199,22 @@ func TestSettingsThatCannotWorkAreAllNamed(t *testing.T) {
 		"NOTIFICATIONS_PUSH_PROVIDER=apns", "NOTIFICATIONS_SWEEP_IDLE_DAYS=1",
 	})
 	if err == nil {
-		t.Fatal("accepted")
+		t.Fatal("invalid settings are accepted, want an error")
 	}
 	for _, name := range []string{"DEPLOYMENT_ZONE", "EVENT_STREAM_SECONDS", "PUSH_PROVIDER", "SWEEP_IDLE_DAYS"} {
 		if !strings.Contains(err.Error(), name) {
-			t.Errorf("%s is not named: %v", name, err)
+			t.Errorf("%s is not named in: %v", name, err)
 		}
 	}
-	_, err = app.Service.Load([]string{token, "NOTIFICATIONS_PUSH_PROVIDER=fcm", `NOTIFICATIONS_FCM_CREDENTIALS={"private_key":"Canary"}`})
+	_, err = app.Service.Load([]string{
+		token, "NOTIFICATIONS_PUSH_PROVIDER=fcm", `NOTIFICATIONS_FCM_CREDENTIALS={"private_key":"Canary"}`,
+	})
 	if err == nil || !strings.Contains(err.Error(), "FCM_CREDENTIALS") || strings.Contains(err.Error(), "Canary") {
-		t.Errorf("a key that is none: %v", err)
+		t.Errorf("an invalid key: %v, want FCM_CREDENTIALS named without the key", err)
 	}
 	key := fcmtest.Start(t).KeyFile().Reveal()
 	cfg, err := app.Service.Load([]string{token, "NOTIFICATIONS_PUSH_PROVIDER=fcm", "NOTIFICATIONS_FCM_CREDENTIALS=" + key})
 	if err != nil || cfg.FCMCredentials.String() != "***" {
-		t.Errorf("a key: %v", err)
+		t.Errorf("a valid key: %v, want it accepted and masked", err)
 	}
 }

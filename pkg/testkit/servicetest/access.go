@@ -18,8 +18,8 @@ type Operation struct {
 	Callers map[codes.Code]string
 }
 
-// Access makes every call as every caller, in the order of their names. It fails for a code that is not the caller's, for
-// a caller that an operation names never or twice, and for an error that contains secret.
+// Access makes every call as every caller, in the order of their names. It fails for a code that is not the caller's,
+// for a caller that an operation names never or twice, and for an error that contains secret.
 func Access(t testing.TB, callers map[string]context.Context, operations map[string]Operation, secret string) {
 	t.Helper()
 	for _, caller := range slices.Sorted(maps.Keys(callers)) {

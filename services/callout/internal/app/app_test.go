@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
@@ -35,18 +34,6 @@ var sessions = map[string]string{
 	"homeless":     `{"session_type":"support","lab_user_id":1}`,
 	"other":        `{"session_type":"lab_user","lab_id":13,"lab_user_id":87,"department_ids":[5]}`,
 	"organization": `{"session_type":"organization","lab_id":12,"org_id":45}`,
-}
-
-// as returns the context of a session, of a service when the name begins with service/, or of no one.
-func as(r *servicetest.Running, t *testing.T, name string) context.Context {
-	t.Helper()
-	if service, ok := strings.CutPrefix(name, "service/"); ok {
-		return r.As(service)
-	}
-	if document, ok := sessions[name]; ok {
-		return r.Session(name, document)
-	}
-	return t.Context()
 }
 
 // operations are all of them, on bill 400 and report 7001 of laboratory 12.
@@ -103,36 +90,57 @@ var operations = map[string]func(context.Context, calloutv1.CalloutServiceClient
 	},
 }
 
-// TestWhoMayCallEachOperation plays every operation as every caller. No canary of a patient comes out anywhere.
-func TestWhoMayCallEachOperation(t *testing.T) {
+const (
+	ok              = codes.OK
+	forbidden       = codes.PermissionDenied
+	invalid         = codes.InvalidArgument
+	absent          = codes.NotFound
+	unauthenticated = codes.Unauthenticated
+)
+
+// access names the callers of each operation by their code.
+func access() map[string]map[codes.Code]string {
+	const outside = "service/core, service/rerun, service/callout, service/gateway, service/notifications, organization"
+	list := map[codes.Code]string{ok: "user, support, other", forbidden: outside, invalid: "homeless"}
+	one := map[codes.Code]string{ok: "user, support", absent: "other", forbidden: outside, invalid: "homeless"}
+	evaluate := func(allowed, others string) map[codes.Code]string {
+		return map[codes.Code]string{ok: allowed, forbidden: others +
+			", service/gateway, service/notifications, organization, user, support, homeless, other"}
+	}
+	table := map[string]map[codes.Code]string{
+		"evaluate bill":    evaluate("service/core, service/callout", "service/rerun"),
+		"evaluate reports": evaluate("service/core, service/rerun", "service/callout"),
+		"records":          one, "draft": one,
+		"logs": list, "audit": list, "open": list, "watch": list, "summary": list,
+	}
+	for _, callers := range table {
+		callers[unauthenticated] = "no one"
+	}
+	return table
+}
+
+// TestAccessAndPatientData makes every call as every caller, after the report was evaluated. Nothing about a patient is
+// logged, traced or measured.
+func TestAccessAndPatientData(t *testing.T) {
 	t.Parallel()
 	r, client := start(t)
-	const ok, forbidden, invalid, absent, anonymous = codes.OK, codes.PermissionDenied, codes.InvalidArgument, codes.NotFound, codes.Unauthenticated
-	order := []string{"evaluate bill", "evaluate reports", "records", "logs", "audit", "open", "watch", "summary", "draft"}
-	for caller, want := range map[string][]codes.Code{
-		"service/core":          {ok, ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"service/rerun":         {forbidden, ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"service/callout":       {ok, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"service/gateway":       {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"service/notifications": {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"nobody":                {anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous},
-		"organization":          {forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden, forbidden},
-		"homeless":              {forbidden, forbidden, invalid, invalid, invalid, invalid, invalid, invalid, invalid},
-		"other":                 {forbidden, forbidden, absent, ok, ok, ok, ok, ok, absent},
-	} {
-		for i, name := range order {
-			if got := status.Code(operations[name](as(r, t, caller), client)); got != want[i] {
-				t.Errorf("%s as %s: %v, want %v", name, caller, got, want[i])
-			}
+	if err := operations["evaluate reports"](r.As("core"), client); err != nil {
+		t.Fatal(err)
+	}
+	calls, allowed := map[string]servicetest.Operation{}, access()
+	for name, call := range operations {
+		calls[name] = servicetest.Operation{
+			Call: func(ctx context.Context) error { return call(ctx, client) }, Callers: allowed[name],
 		}
 	}
-	for _, caller := range []string{"user", "support"} { // after the report was evaluated
-		for _, name := range order[2:] {
-			if err := operations[name](as(r, t, caller), client); err != nil {
-				t.Errorf("%s as %s: %v", name, caller, err)
-			}
-		}
+	callers := map[string]context.Context{"no one": t.Context()}
+	for name, document := range sessions {
+		callers[name] = r.Session(name, document)
 	}
+	for _, name := range []string{"core", "rerun", "callout", "gateway", "notifications"} {
+		callers["service/"+name] = r.As(name)
+	}
+	servicetest.Access(t, callers, calls, "Canary")
 	metrics := r.Get("/metrics")
 	for _, series := range []string{
 		`callout_operation_seconds_count{operation="records"}`, `callout_saved_total{kind="completed"} 0`, `callout_reaped_total{what="overdue"} 0`,

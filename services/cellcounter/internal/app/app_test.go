@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
@@ -64,35 +63,52 @@ var operations = map[string]func(context.Context, cellcounterv1.CellCounterServi
 			Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: counted}}, Wbc: proto.Float64(7.135792468)})
 		return err
 	},
-	"a key of a novel": func(ctx context.Context, c cellcounterv1.CellCounterServiceClient) error {
+	"a key that is too long": func(ctx context.Context, c cellcounterv1.CellCounterServiceClient) error {
 		_, err := c.SaveMappings(ctx, &cellcounterv1.SaveMappingsRequest{TestId: 55, Body: &cellcounterv1.MappingsBody{LabId: proto.Int64(12),
 			Mappings: []*cellcounterv1.MappingInput{{Key: proto.String("Canary key"), CellId: proto.Int64(1), ReportFormatIndex: proto.Int32(1)}}}})
 		return err
 	},
 }
 
-// TestWhoMayCallAndNothingOfAPatientIsTold plays every operation as every caller.
-func TestWhoMayCallAndNothingOfAPatientIsTold(t *testing.T) {
+const (
+	ok              = codes.OK
+	forbidden       = codes.PermissionDenied
+	invalid         = codes.InvalidArgument
+	absent          = codes.NotFound
+	unauthenticated = codes.Unauthenticated
+)
+
+// access names the callers of each operation by their code.
+func access() map[string]map[codes.Code]string {
+	const everyone, unpermitted = "configurer, technician, another laboratory", "technician, another laboratory"
+	report := map[codes.Code]string{ok: "configurer, technician", absent: "another laboratory"}
+	table := map[string]map[codes.Code]string{
+		"map":                    {ok: "configurer", forbidden: unpermitted},
+		"a key that is too long": {invalid: "configurer", forbidden: unpermitted},
+		"mappings":               report, "count": report, "counts": report,
+		"cells":        {ok: everyone},
+		"differential": {ok: everyone},
+	}
+	for _, callers := range table {
+		callers[unauthenticated] = "no one"
+	}
+	return table
+}
+
+// TestAccessAndPatientData makes every call as every caller. Nothing about a patient is logged, traced or measured.
+func TestAccessAndPatientData(t *testing.T) {
 	t.Parallel()
 	r, client := start(t)
-	const ok, forbidden, invalid, absent, anonymous = codes.OK, codes.PermissionDenied, codes.InvalidArgument, codes.NotFound, codes.Unauthenticated
-	order := []string{"map", "mappings", "cells", "count", "counts", "differential", "a key of a novel"}
-	for _, c := range []struct {
-		caller string
-		ctx    context.Context
-		want   []codes.Code
-	}{
-		{"who configures", r.Session("chief", chief), []codes.Code{ok, ok, ok, ok, ok, ok, invalid}},
-		{"a technician", r.Session("asha", asha), []codes.Code{forbidden, ok, ok, ok, ok, ok, forbidden}},
-		{"another laboratory", r.Session("other", other), []codes.Code{forbidden, absent, ok, absent, absent, ok, forbidden}},
-		{"nobody", t.Context(), []codes.Code{anonymous, anonymous, anonymous, anonymous, anonymous, anonymous, anonymous}},
-	} {
-		for i, name := range order {
-			if err := operations[name](c.ctx, client); status.Code(err) != c.want[i] {
-				t.Errorf("%s as %s: %v, want %v", name, c.caller, err, c.want[i])
-			}
+	calls, allowed := map[string]servicetest.Operation{}, access()
+	for name, call := range operations {
+		calls[name] = servicetest.Operation{
+			Call: func(ctx context.Context) error { return call(ctx, client) }, Callers: allowed[name],
 		}
 	}
+	servicetest.Access(t, map[string]context.Context{
+		"configurer": r.Session("chief", chief), "technician": r.Session("asha", asha),
+		"another laboratory": r.Session("other", other), "no one": t.Context(),
+	}, calls, "Canary")
 	if metrics := r.Get("/metrics"); !strings.Contains(metrics, `cellcounter_mappings_saved_total{change="inserted"} 1`) {
 		t.Error("the saved mapping is not counted")
 	}

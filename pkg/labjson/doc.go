@@ -8,6 +8,11 @@
 // contains its JSON value byte for byte (null means unset). Flags (bool fields, and int32 fields with option
 // lab.type.v1.flag) accept true, false, 1 and 0, also as text, including "True" and "False".
 //
+// Input also accepts a number as text ("30") in every numeric field, as proto-JSON does: form data has only text.
+// Output has numbers. A missing field reads as its zero value, and a field without optional does not show that it was
+// missing: declare a required number for which 0 is valid as optional, with google.api.field_behavior REQUIRED for
+// readers of the document, and have the use case refuse a nil. This package enforces no required field.
+//
 // Input must be strict JSON: duplicate keys, trailing data, invalid UTF-8 and nesting beyond 100 levels are errors.
 // Unknown names are ignored, and reported for the top level; for a message with option lab.type.v1.strict they are an
 // error. Errors are sentences for users and contain the path of the wrong value.

@@ -5,13 +5,10 @@ package enginetest
 import (
 	"context"
 	"database/sql"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
@@ -22,6 +19,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 )
+
+var template = mysqltest.Template{Platform: mysql.SourceColumns(), Schemas: migrations.Schemas()}
 
 // Platform is a database and an index.
 type Platform struct {
@@ -37,13 +36,7 @@ type Platform struct {
 // New returns an empty platform with its first index.
 func New(t testing.TB) *Platform {
 	t.Helper()
-	db := mysqltest.New(t)
-	if err := legacydb.Create(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
+	db := template.New(t)
 	rows := mysql.New(mysql.Deps{DB: db, Clock: clock.System{}, Phases: running{}})
 	index := searchtest.Ensured(t)
 	return &Platform{

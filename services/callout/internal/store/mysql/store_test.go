@@ -2,12 +2,9 @@ package mysql_test
 
 import (
 	"database/sql"
-	"log/slog"
 	"testing"
 
-	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
-	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
@@ -15,19 +12,12 @@ import (
 	"github.com/labplatform/labplatform/services/callout/migrations"
 )
 
-// newDatabase holds the platform's tables, the service's and the world.
+var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
+
+// newDatabase returns a database with the rows of storetest.World.
 func newDatabase(t testing.TB) *sql.DB {
 	t.Helper()
-	db := mysqltest.New(t)
-	if err := legacydb.Create(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	if err := mysqldb.RequireColumns(t.Context(), db, mysql.LegacyColumns()); err != nil {
-		t.Fatal(err)
-	}
-	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
+	db := template.New(t)
 	for _, statement := range storetest.World() {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)

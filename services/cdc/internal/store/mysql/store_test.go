@@ -12,8 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
@@ -52,18 +50,14 @@ func (c *ticking) set(now time.Time) {
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
+var template = mysqltest.Template{Platform: mysql.SourceColumns(), Schemas: migrations.Schemas()}
+
 func setup(t testing.TB) *fixture { return setupWith(t, "") }
 
 func setupWith(t testing.TB, override phase.Phase) *fixture {
 	t.Helper()
-	db, dsn := mysqltest.Open(t)
-	if err := legacydb.Create(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	db, dsn := template.Open(t)
 	b := &fixture{db: db, dsn: dsn, clock: &ticking{now: start}}
-	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
 	b.store, b.watch = b.over(db, override)
 	return b
 }

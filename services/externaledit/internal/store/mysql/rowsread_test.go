@@ -1,30 +1,20 @@
 package mysql_test
 
 import (
-	"log/slog"
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/delivery"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
-	"github.com/labplatform/labplatform/services/externaledit/migrations"
 )
 
 // A page of saves costs what its own report has, however many saves other reports have.
 func TestAListOfRevisionsReadsItsOwnReport(t *testing.T) {
 	t.Parallel()
-	db := mysqltest.New(t)
-	if err := legacydb.Create(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
+	db := template.New(t)
 	const quiet, busy, many = 1, 2, 10_000
 	saves := func(sessionID, reportID, n int) {
 		exec(t, db, `INSERT INTO external_edit_session (id, lab_id, lab_report_id, template_id, template_path, token_id, author_id,

@@ -2,14 +2,11 @@ package mysql_test
 
 import (
 	"database/sql"
-	"log/slog"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/delivery"
@@ -19,17 +16,12 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/migrations"
 )
 
+var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
+
 func TestTheDatabasePassesTheSuite(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) storetest.Subject {
-		db := mysqltest.New(t)
-		if err := legacydb.Create(t.Context(), db); err != nil {
-			t.Fatal(err)
-		}
-		if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(),
-			slog.New(slog.DiscardHandler)); err != nil {
-			t.Fatal(err)
-		}
+		db := template.New(t)
 		s, err := mysql.New(db, delivery.Encode, clock.Fixed(storetest.Now))
 		if err != nil {
 			t.Fatal(err)

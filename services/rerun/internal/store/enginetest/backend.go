@@ -14,7 +14,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
-	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
@@ -28,8 +27,7 @@ import (
 // Open makes empty stores on MySQL, the document store and Redis.
 func Open(t testing.TB, c clock.Clock) storetest.Backend {
 	t.Helper()
-	db, documents := mysqltest.New(t), mongotest.Database(t)
-	Create(t, db)
+	db, documents := Database(t), mongotest.Database(t)
 	reports, err := mysql.New(db, c)
 	if err != nil {
 		t.Fatal(err)

@@ -2,30 +2,19 @@ package enginetest
 
 import (
 	"database/sql"
-	"log/slog"
 	"testing"
 
-	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/rerun/migrations"
 )
 
-// Create creates the platform's tables and the service's own.
-func Create(t testing.TB, db *sql.DB) {
-	t.Helper()
-	if err := legacydb.Create(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
-		t.Fatal(err)
-	}
-}
+var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 
-// Seed is Create with Rows.
-func Seed(t testing.TB, db *sql.DB) {
+// Database returns a database of its own with the tables of the platform that the service uses and its own.
+func Database(t testing.TB) *sql.DB {
 	t.Helper()
-	Create(t, db)
-	Exec(t, db, Rows()...)
+	return template.New(t)
 }
 
 // Rows are the statements that add two laboratories, one adult woman, and a profile report whose parameters are 1
@@ -35,7 +24,6 @@ func Rows() []string {
 		"INSERT INTO labs (id, labName) VALUES (12, 'Asha'), (13, 'Other')",
 		"INSERT INTO userDetails (id, labId_id, gender, dateOfBirth) VALUES (501, 12, 'Female', '1990-05-01'), (601, 13," +
 			" 'M', NULL)",
-		"INSERT INTO AllTests (id, labId_id, testName) VALUES (301, 12, 'CBC'), (302, 12, 'ESR'), (303, 13, 'Foreign')",
 		"INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, isProfile, profileParentId) VALUES (901, 401, 12," +
 			" 301, 1, NULL), (902, 401, 12, 302, 0, 901)",
 		"INSERT INTO ReportFormat (id, testId_id, `index`, `order`, parameterName, isDisabled) VALUES" +

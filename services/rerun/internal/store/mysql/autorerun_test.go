@@ -47,8 +47,8 @@ type bench struct {
 
 func setup(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, db: mysqltest.New(t)}
-	enginetest.Seed(t, b.db)
+	b := &bench{t: t, db: enginetest.Database(t)}
+	enginetest.Exec(t, b.db, enginetest.Rows()...)
 	var err error
 	if b.store, err = mysql.New(b.db, clock.Fixed(now)); err != nil {
 		t.Fatal(err)

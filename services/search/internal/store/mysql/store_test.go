@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/pkg/testkit/legacydb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 	"github.com/labplatform/labplatform/services/search/internal/detail"
@@ -23,18 +21,20 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/store/mysql"
 )
 
+var (
+	platform   = map[string][]string{"userDetails": {"id"}, "billing": {"id"}}
+	uncaptured = mysqltest.Template{Platform: platform}
+	complete   = mysqltest.Template{Platform: platform, Schemas: migrations.Schemas()}
+)
+
 // setup returns a store over the platform's tables and, when captured, those of change capture.
 func setup(t *testing.T, captured bool) (*mysql.Store, *sql.DB) {
 	t.Helper()
-	db := mysqltest.New(t)
-	if err := legacydb.Create(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	template := &uncaptured
 	if captured {
-		if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
-			t.Fatal(err)
-		}
+		template = &complete
 	}
+	db := template.New(t)
 	return mysql.New(db), db
 }
 

@@ -24,16 +24,17 @@ type Config struct {
 	service.Taskqueue
 	// Zone begins the names of push topics.
 	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
-	// BulkPermission lets a lab user who is no administrator switch types for the laboratory.
+	// BulkPermission is the permission with which a lab user who is not an administrator may switch types for the
+	// laboratory.
 	BulkPermission string `env:"BULK_PERMISSION" envDefault:"notification_configure"`
-	// PushProvider is fcm; mailbox, which keeps topics and calls no one; or off, which tells devices so.
+	// PushProvider is fcm; mailbox, which stores topics without a call; or off, which refuses subscriptions.
 	PushProvider string `env:"PUSH_PROVIDER" envDefault:"mailbox"`
 	// FCMCredentials is the JSON key file of a service account.
 	FCMCredentials config.Secret `env:"FCM_CREDENTIALS"`
 	Live           livefeed.Config
 }
 
-// Validate refuses zones that no topic may begin with, and a push provider without its key.
+// Validate refuses zones that a topic must not begin with, and a push provider without its key.
 func (c *Config) Validate() error {
 	var problems []error
 	if _, err := notification.ParseZone(c.Zone); err != nil {
@@ -44,10 +45,10 @@ func (c *Config) Validate() error {
 
 func (c *Config) validatePush() error {
 	switch c.PushProvider {
-	case pushMailbox:
+	case pushSimulated:
 		if c.Telemetry.Production() {
-			return errors.New("PUSH_PROVIDER is mailbox, with which devices seem subscribed and no telephone rings: " +
-				"use fcm in production, or off to tell them so")
+			return errors.New("PUSH_PROVIDER is mailbox, which subscribes no device: use fcm in production, or off to" +
+				" refuse subscriptions")
 		}
 		return nil
 	case pushOff:
@@ -58,6 +59,6 @@ func (c *Config) validatePush() error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("PUSH_PROVIDER is %q: use %s, %s or %s", c.PushProvider, pushMailbox, pushFCM, pushOff)
+		return fmt.Errorf("PUSH_PROVIDER is %q: use %s, %s or %s", c.PushProvider, pushSimulated, pushFCM, pushOff)
 	}
 }

@@ -19,7 +19,7 @@ func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	settingstest.Printed(t, "testdata/print-config.txt", app.Service.Prefix, &cfg)
 }
 
-func TestInProductionDevicesAreNeverSubscribedNowhereInSilence(t *testing.T) {
+func TestProductionRefusesAProviderThatSubscribesNoDevice(t *testing.T) {
 	t.Parallel()
 	load := func(environment, provider string) error {
 		_, err := app.Service.Load([]string{"NOTIFICATIONS_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss",
@@ -27,11 +27,11 @@ func TestInProductionDevicesAreNeverSubscribedNowhereInSilence(t *testing.T) {
 		return err
 	}
 	if err := load("production", "mailbox"); err == nil || !strings.Contains(err.Error(), "use fcm in production, or off") {
-		t.Errorf("the mailbox in production: %v", err)
+		t.Errorf("mailbox in production: %v, want it refused with the alternatives", err)
 	}
 	for _, fine := range [][2]string{{"production", "off"}, {"staging", "mailbox"}} {
 		if err := load(fine[0], fine[1]); err != nil {
-			t.Errorf("%v: %v", fine, err)
+			t.Errorf("%v: %v, want no error", fine, err)
 		}
 	}
 }

@@ -13,15 +13,15 @@ import (
 
 // The values of PUSH_PROVIDER.
 const (
-	pushMailbox = "mailbox"
-	pushFCM     = "fcm"
-	pushOff     = "off"
+	pushSimulated = "mailbox"
+	pushFCM       = "fcm"
+	pushOff       = "off"
 )
 
-// newTopics returns where devices are subscribed; nil: nowhere.
+// newTopics returns the push provider of devices, nil when pushes are off.
 func newTopics(s *service.Service, cfg Config) (device.Topics, error) {
 	switch cfg.PushProvider {
-	case pushMailbox:
+	case pushSimulated:
 		return device.Accepting{}, nil
 	case pushOff:
 		return nil, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// TaskQueue takes tasks.
+// TaskQueue is the client of the task queue.
 type TaskQueue interface {
 	Enqueue(
 		ctx context.Context,
@@ -22,7 +22,7 @@ type TaskQueue interface {
 	) (*taskqueuev1.EnqueueResponse, error)
 }
 
-// Devices subscribes a login's devices again.
+// Devices brings the topics of a login's devices in line with its preferences.
 type Devices interface {
 	Resubscribe(ctx context.Context, v notification.Viewer) error
 }
@@ -34,12 +34,12 @@ type Dispatcher struct {
 	Devices   Devices
 }
 
-// Receivers returns what delivers each kind.
+// Receivers returns the delivery of each kind of message.
 func (d Dispatcher) Receivers() map[string]outbox.Deliver {
 	return map[string]outbox.Deliver{kindPush: d.push, kindResubscribe: d.resubscribe}
 }
 
-// push enqueues the task. The row's key makes a repetition the same job.
+// push enqueues the task. The key of the row makes a repeat the same job.
 func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
 	var request taskqueuev1.EnqueueRequest
 	if err := proto.Unmarshal(row.Payload, &request); err != nil {

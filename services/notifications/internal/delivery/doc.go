@@ -1,3 +1,3 @@
-// Package delivery turns what the use cases want sent into messages of the outbox, and delivers these: pushes to the
-// task queue, new subscriptions to the push provider.
+// Package delivery encodes the messages of the use cases for the outbox and delivers them: pushes to the task queue,
+// subscriptions to the push provider.
 package delivery

@@ -3,7 +3,6 @@ package delivery
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
@@ -14,6 +13,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 )
 
 // The kinds of messages.
@@ -22,17 +22,20 @@ const (
 	kindResubscribe = "devices.resubscribe"
 )
 
-// Of the task queue's documented tables.
+// Numbers of the task queue's documented tables.
 const (
 	taskPush        = 3
 	taskTypeReports = 1
 	priorityHigh    = 2
 )
 
-// Messages implements notify.Messages and preference.Messages.
+// Messages encodes the messages of the use cases.
 type Messages struct{}
 
-var _ preference.Messages = (*Messages)(nil)
+var (
+	_ notify.Messages     = Messages{}
+	_ preference.Messages = Messages{}
+)
 
 // pushData is the documented data of a push task.
 type pushData struct {
@@ -43,7 +46,7 @@ type pushData struct {
 	Priority string            `json:"priority,omitempty"`
 }
 
-// Push implements notify.Messages: one request with a task for each topic.
+// Push returns one request with a task for each topic.
 func (Messages) Push(lab authn.LabScope, notificationID int64, pushes []notify.Push) (outbox.Event, error) {
 	request := &taskqueuev1.EnqueueRequest{LabId: proto.Int64(lab.LabID())}
 	for _, p := range pushes {
@@ -84,7 +87,7 @@ func pushTask(notificationID int64, p notify.Push) (*taskqueuev1.Task, error) {
 	return task, nil
 }
 
-// resubscription is the payload of kindResubscribe: of a lab user, or of a login of an organisation.
+// resubscription is the payload of kindResubscribe. It names a lab user, or with org_id a login of an organisation.
 type resubscription struct {
 	LabID    int64  `json:"lab_id"`
 	UserID   int64  `json:"lab_user_id,omitempty"`

@@ -33,12 +33,12 @@ func TestTheStoredTopicsCoverTheProvidersAfterACrash(t *testing.T) {
 		stored := storedTopics(t, db)
 		for _, topic := range stored.Confirmed {
 			if !slices.Contains(p.of("T"), topic) && !slices.Contains(ofAsha, topic) {
-				t.Errorf("the process %s: %s is confirmed, and the provider lacks it", c, topic)
+				t.Errorf("the process %s: %s is confirmed, want it at the provider", c, topic)
 			}
 		}
 		for _, topic := range p.of("T") {
 			if !slices.Contains(stored.All(), topic) {
-				t.Errorf("the process %s: the provider has %s, stored is %+v", c, topic, stored)
+				t.Errorf("the process %s: the provider has %s, want it among the stored %+v", c, topic, stored)
 			}
 		}
 		subscribe(t, over(db, p, db.Clock), organization(t))
@@ -58,7 +58,7 @@ func storedTopics(t *testing.T, db *storetest.Database) device.Lists {
 		l, found, err = db.Find(t.Context(), asha(t), "T")
 	}
 	if err != nil || !found {
-		t.Fatalf("the token is found: %v, %v", found, err)
+		t.Fatalf("the token is found: %v, %v; want true", found, err)
 	}
 	return l
 }

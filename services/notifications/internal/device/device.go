@@ -1,10 +1,9 @@
-// Package device keeps which push topics each device token is subscribed to.
+// Package device subscribes device tokens to push topics and records the topics of each token.
 //
-// The provider cannot list a token's topics, so the stored lists are the only truth. Topics are pending before they are
-// subscribed and confirmed afterwards, and leave the lists after they are unsubscribed: whatever dies in between, a
-// topic that the provider has is in one of the lists, and a confirmed topic is at the provider. Every change raises the
-// row's generation. Anyone who finds that another login, tab or change came in between takes back what it has just
-// subscribed.
+// The provider cannot list a token's topics, so the stored lists are the only record of them. Topics are pending before
+// they are subscribed and confirmed afterwards, and leave the lists after they are unsubscribed. Wherever a process
+// dies, every topic at the provider is in one of the lists, and every confirmed topic is at the provider. Every change
+// raises the row's generation. A request that finds another generation reverses its changes at the provider.
 package device
 
 import (
@@ -22,10 +21,10 @@ import (
 
 const maxToken = 512 // characters; the width of the column
 
-// ErrUnknownToken reports that the provider knows the token no more: the app was removed.
+// ErrUnknownToken reports that the provider no longer has the token: the app was removed.
 var ErrUnknownToken = errors.New("the push provider does not know the token")
 
-// ErrMoved reports that another login took the token over meanwhile.
+// ErrMoved reports that another login or another change of the token came in between.
 var ErrMoved = apperr.New(apperr.Conflict, "TOKEN_MOVED", "Another login uses this device now; subscribe again")
 
 // Topics is the push provider. Both methods return the topics that failed; an error concerns all of them.
@@ -37,8 +36,8 @@ type Topics interface {
 // Device is one token.
 type Device struct {
 	Token    string
-	DeviceID string // "": not told
-	Platform string // web, android, ios; "": not told
+	DeviceID string // "": unknown
+	Platform string // web, android or ios; "": unknown
 	Lists
 }
 
@@ -46,7 +45,7 @@ type Device struct {
 type Lists struct {
 	Confirmed []string // the provider has them
 	Pending   []string // the provider may have them
-	// Generation is that of the row when the lists were read.
+	// Generation is the one of the row when the lists were read.
 	Generation int64
 }
 
@@ -116,7 +115,7 @@ type Devices struct {
 	off bool // no device is subscribed
 }
 
-// ErrOff reports that this installation pushes to no one.
+// ErrOff reports that this installation sends no push messages.
 var ErrOff = apperr.New(apperr.Unavailable, "PUSH_OFF",
 	"This installation sends no push messages; ask its operator to set NOTIFICATIONS_PUSH_PROVIDER=fcm")
 
@@ -131,8 +130,8 @@ func New(d Deps) *Devices {
 
 // Outcome is the outcome of a subscription.
 type Outcome struct {
-	Topics []string // subscribed now
-	Failed []string // the provider refused; subscribing again tries them again
+	Topics []string // all that are subscribed
+	Failed []string // refused by the provider; the next subscription tries them again
 }
 
 // Subscribe brings the token's topics in line with the viewer's preferences. A token that another login had loses that
@@ -155,8 +154,8 @@ func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device D
 	return d.align(ctx, v, device.Token, stored, wanted)
 }
 
-// Release takes the token from any login that had it, for a login that is told nothing: its browser must not continue
-// showing what the previous login gets.
+// Release takes the token from any login that had it, for a login without topics: its browser must not show the
+// notifications of the previous login.
 func (d *Devices) Release(ctx context.Context, v notification.Viewer, token string) error {
 	if err := check(Device{Token: token}); err != nil {
 		return err
@@ -200,7 +199,7 @@ func (d *Devices) wanted(ctx context.Context, v notification.Viewer) ([]string, 
 	return topicsOf(d.d.Zone, v, preferences), err
 }
 
-// align makes the token's topics those that are wanted: what the plan adds is pending before the provider is called.
+// align makes the topics of the token the wanted ones: what the plan adds is pending before the provider is called.
 func (d *Devices) align(
 	ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string,
 ) (Outcome, error) {
@@ -224,7 +223,7 @@ func (d *Devices) align(
 	return outcome(after.Confirmed, append(failed, stuck...)), d.save(ctx, v, token, after, done)
 }
 
-// save stores the lists. When the token moved meanwhile, what was done at the provider is undone.
+// save stores the lists. When the token has moved, it reverses what was done at the provider and returns ErrMoved.
 func (d *Devices) save(ctx context.Context, v notification.Viewer, token string, l Lists, done Done) error {
 	err := d.d.Writer.SaveTopics(ctx, v, token, l, d.d.Clock.Now())
 	if !errors.Is(err, ErrMoved) {
@@ -241,7 +240,7 @@ func (d *Devices) save(ctx context.Context, v notification.Viewer, token string,
 	return err
 }
 
-// all is call for who needs every topic done. A token that the provider does not know has none.
+// all is call with an error for topics that failed. An unknown token has no topics, so it is not an error.
 func (d *Devices) all(
 	ctx context.Context, token string, topics []string, do func(context.Context, string, []string) ([]string, error),
 ) error {
@@ -274,7 +273,7 @@ func (*Devices) call(
 	return do(ctx, token, topics)
 }
 
-// refused forgets a token that the provider does not know, and says which side is at fault.
+// refused deletes a token that the provider does not know. The error names the side at fault.
 func (d *Devices) refused(ctx context.Context, v notification.Viewer, token string, err error) error {
 	if !errors.Is(err, ErrUnknownToken) {
 		return apperr.New(apperr.Unavailable, "PUSH_PROVIDER_DOWN", "The push provider does not answer; subscribe again in a minute").
@@ -286,7 +285,7 @@ func (d *Devices) refused(ctx context.Context, v notification.Viewer, token stri
 	return apperr.InvalidField("token", "the push provider does not know this token; get a new one and subscribe again")
 }
 
-// attempts is how often a change that came in between is looked at again.
+// attempts is how often a request is repeated when another change of the device came in between.
 const attempts = 5
 
 var errBusy = apperr.New(
@@ -295,7 +294,7 @@ var errBusy = apperr.New(
 	"The device is being subscribed elsewhere; try again in a minute",
 )
 
-// untilSettled repeats do while someone else changes the device.
+// untilSettled repeats do while it returns ErrMoved.
 func untilSettled(do func() error) error {
 	for range attempts {
 		if err := do(); !errors.Is(err, ErrMoved) {
@@ -323,7 +322,7 @@ func (d *Devices) resubscribe(ctx context.Context, v notification.Viewer) error 
 		out, err := d.align(ctx, v, one.Token, one.Lists, wanted)
 		switch {
 		case apperr.Is(err, apperr.Invalid):
-			continue // the token is gone
+			continue // the provider no longer has the token
 		case err != nil:
 			return err
 		case len(out.Failed) > 0:
@@ -333,9 +332,8 @@ func (d *Devices) resubscribe(ctx context.Context, v notification.Viewer) error 
 	return nil
 }
 
-// Unsubscribe ends every subscription of the viewer's token and forgets it. A token that is not known is not an error:
-// a log-out must not fail. Nor is one that another login has taken over, and that one keeps its notifications: the page
-// of the previous login may still be open. It returns the topics that were stored.
+// Unsubscribe ends every subscription of the viewer's token, deletes it and returns the topics that were stored. A
+// log-out must not fail, so an unknown token is ignored, and so is the token of another login, which keeps its topics.
 func (d *Devices) Unsubscribe(ctx context.Context, v notification.Viewer, token string) (topics []string, err error) {
 	if err := check(Device{Token: token}); err != nil {
 		return nil, err
@@ -363,8 +361,8 @@ func (d *Devices) unsubscribe(ctx context.Context, v notification.Viewer, token 
 	return topics, d.d.Writer.Forget(ctx, v, token, stored.Generation)
 }
 
-// Accepting is the provider of a deployment without push credentials: the topics are kept, and the task queue's mailbox
-// shows what would have been pushed to them.
+// Accepting is the provider of a deployment without push credentials. Topics are stored only; the task queue's
+// development page shows the pushes.
 type Accepting struct{}
 
 var _ Topics = (*Accepting)(nil)

@@ -264,7 +264,7 @@ func TestALogOutInAnotherTabWhileSubscribingLeavesNothing(t *testing.T) {
 	}
 	expect(t, p.of("T"), nil)
 	if _, found, err := store.Find(t.Context(), asha(t), "T"); found || err != nil {
-		t.Fatalf("the token is found after the log-out: %v, %v", found, err)
+		t.Fatalf("the token is found after the log-out: %v, %v; want it deleted", found, err)
 	}
 }
 
@@ -301,7 +301,7 @@ func TestALoginWithoutTopicsReleasesTheToken(t *testing.T) {
 		}
 		expect(t, p.of("T"), nil)
 		if _, found, err := store.Find(t.Context(), centre, "T"); found || err != nil {
-			t.Fatalf("the released token is found: %v, %v", found, err)
+			t.Fatalf("the released token is found: %v, %v; want it deleted", found, err)
 		}
 	}
 	subscribe(t, d, asha(t))

@@ -73,12 +73,12 @@ func TestAReversalLeavesWhatTheListsHave(t *testing.T) {
 		at = append(at, missing...)
 		for _, topic := range l.Confirmed {
 			if !slices.Contains(at, topic) {
-				t.Fatalf("%+v, done %+v: the provider lacks %s", l, done, topic)
+				t.Fatalf("%+v, done %+v: the provider lacks %s, want every confirmed topic", l, done, topic)
 			}
 		}
 		for _, topic := range at {
 			if !slices.Contains(l.All(), topic) {
-				t.Fatalf("%+v, done %+v: the provider has %s", l, done, topic)
+				t.Fatalf("%+v, done %+v: the provider has %s, want only stored topics", l, done, topic)
 			}
 		}
 		if doubt := l.InDoubt(append(extra, missing...)); len(doubt.All()) < len(l.All()) {

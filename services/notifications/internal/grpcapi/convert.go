@@ -86,7 +86,7 @@ func preferencesOf(list []notification.Preference) []*notificationsv1.Preference
 	return out
 }
 
-// object is a JSON object; what the database holds otherwise is shown empty.
+// object returns a JSON object, an empty one for a document that is not valid JSON.
 func object(document json.RawMessage) *typev1.RawJSON {
 	if !json.Valid(document) {
 		document = json.RawMessage("{}")

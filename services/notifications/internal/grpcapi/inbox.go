@@ -65,7 +65,7 @@ func (s *Server) MarkAllRead(
 	}, nil
 }
 
-// ListActivities lists who read what.
+// ListActivities lists the actions of the viewers.
 func (s *Server) ListActivities(
 	ctx context.Context, in *notificationsv1.ListActivitiesRequest,
 ) (*notificationsv1.ListActivitiesResponse, error) {

@@ -43,7 +43,7 @@ func (s *Server) UpdateTypes(
 	}, nil
 }
 
-// switched tells how the types that were asked for are now: a mandatory one stays on.
+// switched returns the switches of the requested types after the change: a mandatory type stays on.
 func switched(asked []*notificationsv1.TypeSwitch, kinds []notification.Kind) []*notificationsv1.TypeSwitch {
 	out := make([]*notificationsv1.TypeSwitch, len(asked))
 	for i, one := range asked {

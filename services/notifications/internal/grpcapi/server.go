@@ -23,7 +23,7 @@ type Deps struct {
 	Live        *live.UseCase
 }
 
-// Server implements notificationsv1.NotificationsServiceServer.
+// Server serves the RPCs of the notifications service.
 type Server struct {
 	notificationsv1.UnimplementedNotificationsServiceServer
 
@@ -42,7 +42,7 @@ func viewer(ctx context.Context) (notification.Viewer, error) {
 	return notification.ViewerOf(authn.FromContext(ctx))
 }
 
-// first returns the first text that is given, "" when none is.
+// first returns the first text that is not empty, "" without one.
 func first(texts ...*string) string {
 	for _, t := range texts {
 		if t != nil && *t != "" {

@@ -1,2 +1,2 @@
-// Package inbox lists notifications and keeps who has read what.
+// Package inbox lists notifications and records their readers.
 package inbox

@@ -18,7 +18,7 @@ const (
 	DefaultLimit  = 1_000
 	MaxLimit      = 10_000
 	MaxActivities = 10_000
-	// MaxUnread is where the count of unread notifications stops: no one reads the difference.
+	// MaxUnread is where the count of unread notifications stops: a larger number says nothing more to a person.
 	MaxUnread = 1_000
 	maxPage   = 100_000
 	// markStep bounds one transaction, MaxMarked one request.
@@ -29,17 +29,17 @@ const (
 // Inbox is the use case. Its methods may be called from several goroutines.
 type Inbox struct {
 	d Deps
-	// Pages of one login that open or wake at once share what they read.
+	// Pages of one login that open or wake at the same time share one read.
 	lists coalesce.Reads[sameList, struct{}, List]
 }
 
-// sameList is what a login asks for.
+// sameList identifies a list of a login.
 type sameList struct {
 	viewer notification.Viewer
 	query  Query
 }
 
-// Observer counts what people do.
+// Observer counts marked notifications.
 type Observer interface {
 	Marked(a notification.Action, n int)
 }
@@ -61,17 +61,17 @@ type Deps struct {
 // New returns the use case.
 func New(d Deps) *Inbox { return &Inbox{d: d} }
 
-// Query is a request for a list, as it was sent: "" where something was left out.
+// Query holds the parameters of a list as they were sent; "" is a missing one.
 type Query struct{ From, To, Page, Limit string }
 
-// List is an answer.
+// List is a page of the inbox.
 type List struct {
 	Notifications []notification.Notification
 	Activities    map[int64][]notification.Activity
 	Unread        int64
 }
 
-// List returns a page of the inbox. Several callers get the same list: no one may change it.
+// List returns a page of the inbox. Callers share the list and must not change it.
 func (i *Inbox) List(ctx context.Context, v notification.Viewer, q Query) (List, error) {
 	return i.lists.Do(ctx, sameList{v, q}, struct{}{}, func(ctx context.Context, _ []struct{}) (List, error) {
 		return i.list(ctx, v, q)
@@ -102,15 +102,15 @@ func (i *Inbox) list(ctx context.Context, v notification.Viewer, q Query) (List,
 	return out, err
 }
 
-// mostEach is how many activities a notification has that is shown alone.
-const mostEach = 50
+// maxActivitiesEach is the limit of activities of a notification that is shown alone.
+const maxActivitiesEach = 50
 
-// activitiesEach is how many activities each notification of a page has: a page costs the same however many people read
-// its notifications. The list of activities has the rest.
+// activitiesEach returns the limit of activities for each notification of a page: the cost of a page does not grow with
+// the readers of its notifications. The list of activities has the rest.
 func activitiesEach(notifications int) int {
 	switch {
 	case notifications <= 20:
-		return mostEach
+		return maxActivitiesEach
 	case notifications <= 100:
 		return 10
 	case notifications <= 1_000:
@@ -128,7 +128,7 @@ func (i *Inbox) window(ctx context.Context, v notification.Viewer, from, to stri
 	return notification.ParseWindow(from, to, zone, i.d.Clock.Now())
 }
 
-// page reads page and limit. A limit above the most is the most.
+// page reads page and limit. A limit above MaxLimit is MaxLimit.
 func (q Query) page() (Page, error) {
 	page, err := number("page", q.Page, 1, maxPage)
 	if err != nil {
@@ -142,8 +142,8 @@ func (q Query) page() (Page, error) {
 	return Page{Offset: (page - 1) * limit, Limit: limit}, nil
 }
 
-// number reads a positive integer; most 0 is no limit.
-func number(name, text string, otherwise, most int) (int, error) {
+// number reads a positive integer of at most limit; a limit of 0 is none.
+func number(name, text string, otherwise, limit int) (int, error) {
 	if text == "" {
 		return otherwise, nil
 	}
@@ -151,13 +151,13 @@ func number(name, text string, otherwise, most int) (int, error) {
 	switch {
 	case err != nil || n < 1:
 		return 0, apperr.InvalidField(name, name+" must be a positive integer")
-	case most > 0 && n > most:
-		return 0, apperr.InvalidField(name, fmt.Sprintf("%s must be at most %d; ask for a shorter window", name, most))
+	case limit > 0 && n > limit:
+		return 0, apperr.InvalidField(name, fmt.Sprintf("%s must be at most %d; ask for a shorter window", name, limit))
 	}
 	return n, nil
 }
 
-// Marked is the outcome of a notification.
+// Marked is the state of a notification after an action.
 type Marked struct {
 	NotificationID int64
 	ReadOn         *int64
@@ -179,7 +179,7 @@ func (i *Inbox) Mark(ctx context.Context, v notification.Viewer, id int64, actio
 	}
 	i.d.Observer.Marked(a, 1)
 	i.d.Signals.Changed(ctx, v.Lab)
-	activities, err := i.d.Reader.ActivitiesOf(ctx, v.Lab, []int64{id}, mostEach)
+	activities, err := i.d.Reader.ActivitiesOf(ctx, v.Lab, []int64{id}, maxActivitiesEach)
 	return Marked{NotificationID: id, ReadOn: readOn, Activities: activities[id]}, err
 }
 
@@ -193,13 +193,13 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	most := MaxMarked
-	if unread < MaxUnread { // that is all: no one looks for more through what was read
-		most = int(unread)
+	limit := MaxMarked
+	if unread < MaxUnread { // the count is exact, so the read notifications are not searched for more
+		limit = int(unread)
 	}
 	total := 0
-	for total < most {
-		step := min(markStep, most-total)
+	for total < limit {
+		step := min(markStep, limit-total)
 		n, err := i.d.Writer.MarkRead(ctx, v, window, step, i.d.Clock.Now())
 		if err != nil {
 			return total, err
@@ -216,13 +216,13 @@ func (i *Inbox) MarkAll(ctx context.Context, v notification.Viewer) (int, error)
 	return total, nil
 }
 
-// ActivityList is what was done in a window.
+// ActivityList holds the activities of a window.
 type ActivityList struct {
 	Activities   []notification.Activity
 	LimitReached bool // more exist
 }
 
-// Activities lists who did what in a window.
+// Activities lists the activities of a window, newest first.
 func (i *Inbox) Activities(ctx context.Context, v notification.Viewer, from, to string) (ActivityList, error) {
 	window, err := i.window(ctx, v, from, to)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 
 const maxContextBytes = 16 << 10
 
-// Context is what a trigger knows: whom it concerns, and the ids of what it is about. Raw is the whole object.
+// Context is the context of a trigger: its addressees and the ids of its subject. Raw is the whole object.
 type Context struct {
 	LabID, OrgID, DoctorID, LabUserID int64
-	// ReportID (lrr_id) or BillID is what the notification is about; 0 when it is about neither.
+	// ReportID (lrr_id) or BillID is the subject of the notification; 0 when it is another one.
 	ReportID, BillID int64
-	// Escalation and Corrected tell what about a critical result: that it waits too long, or that it was wrong.
+	// Escalation above 0 reports that a critical result has waited too long, Corrected that one was wrong.
 	Escalation int64
 	Corrected  bool
 	// Title and Body replace the type's wording in the inbox; push messages never carry them.
@@ -80,8 +80,8 @@ func parseID(raw json.RawMessage) (int64, error) {
 	return id, nil
 }
 
-// Addressed returns the context with whom it is for: an escalation is the laboratory's own failure, and no one else's
-// business.
+// Addressed returns the context with its final addressees. An escalation is for the laboratory only: it reports the
+// laboratory's own delay.
 func (c Context) Addressed() Context {
 	if c.Escalation > 0 {
 		c.OrgID, c.DoctorID = 0, 0
@@ -89,8 +89,7 @@ func (c Context) Addressed() Context {
 	return c
 }
 
-// Subject names what the notification is about, for recognising a repetition; "" when it is about nothing in
-// particular.
+// Subject names the subject of the notification, by which a repeat is recognised; "" without one.
 func (c Context) Subject() string {
 	switch {
 	case c.ReportID > 0:

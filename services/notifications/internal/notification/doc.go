@@ -1,3 +1,3 @@
-// Package notification is the domain of the inbox: what a notification is, who sees it, what a window of time means,
-// and to which push topic it goes. It is pure.
+// Package notification is the domain of the inbox: notifications, their viewers, windows of time and push topics. It is
+// pure.
 package notification

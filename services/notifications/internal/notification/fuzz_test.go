@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// What a trigger knows is read from what is stored as it was from what was sent, and an escalation shows no one outside
-// the laboratory.
-func FuzzAContextIsReadAlikeFromTheStore(f *testing.F) {
+// FuzzAStoredContextReadsAsItWasSent reads the stored form of each context again. An escalation shows no addressee
+// outside the laboratory.
+func FuzzAStoredContextReadsAsItWasSent(f *testing.F) {
 	f.Add([]byte(`{"lab_id":12,"org_id":"45","lrr_id":7001,"title":"t"}`))
 	f.Add([]byte(` {"lab_id":12, "lab_id":"13", "escalation":2, "org_id":45, "doctor_id":3} `))
 	f.Add([]byte(`{"lab_id":1e2}`))
@@ -19,11 +19,11 @@ func FuzzAContextIsReadAlikeFromTheStore(f *testing.F) {
 			return
 		}
 		if again, err := ParseContext(c.Raw); err != nil || !reflect.DeepEqual(again, c) {
-			t.Errorf("%q is %+v, and from the store %+v, %v", raw, c, again, err)
+			t.Errorf("%q: sent %+v, stored %+v, %v; want the same", raw, c, again, err)
 		}
 		var shown map[string]json.RawMessage
 		if err := json.Unmarshal(c.Data(), &shown); err != nil {
-			t.Errorf("%q shows %q", raw, c.Data())
+			t.Errorf("%q: data %q, want a JSON object", raw, c.Data())
 		}
 		hidden := []string{"title", "body"}
 		if c.Escalation > 0 {
@@ -31,11 +31,11 @@ func FuzzAContextIsReadAlikeFromTheStore(f *testing.F) {
 		}
 		for _, name := range hidden {
 			if _, is := shown[name]; is {
-				t.Errorf("%q shows %s", raw, name)
+				t.Errorf("%q: the data has %s, want it hidden", raw, name)
 			}
 		}
 		if a := c.Addressed(); c.LabID <= 0 || c.Escalation > 0 && (a.OrgID != 0 || a.DoctorID != 0) {
-			t.Errorf("%q is for %+v", raw, a)
+			t.Errorf("%q is for %+v, want a laboratory and no other addressee of an escalation", raw, a)
 		}
 	})
 }

@@ -8,13 +8,13 @@ type Kind struct {
 	Category      string
 	Name          string
 	Description   string
-	UserCategory  string // org, lab_user or doctor: whom it is for
+	UserCategory  string // org, lab_user or doctor: its addressee
 	DefaultParams json.RawMessage
 	Order         int
 	Mandatory     bool // users cannot switch it off
 	// Disabled is the laboratory's switch, which a mandatory type does not have.
 	Disabled bool
-	// LabParams replace DefaultParams for the laboratory; nil: they do not.
+	// LabParams replace DefaultParams for the laboratory; nil: no replacement.
 	LabParams json.RawMessage
 }
 
@@ -24,7 +24,7 @@ func (k Kind) Wording() (title, body string) {
 		Title string `json:"title"`
 		Body  string `json:"body"`
 	}
-	_ = json.Unmarshal(k.DefaultParams, &w) // an operator's mistake must not stop the notification
+	_ = json.Unmarshal(k.DefaultParams, &w) // invalid parameters of an operator must not stop the notification
 	_ = json.Unmarshal(k.LabParams, &w)
 	if w.Title == "" {
 		w.Title = k.Description
@@ -35,8 +35,8 @@ func (k Kind) Wording() (title, body string) {
 // CriticalReport is the type of critical results.
 const CriticalReport = 2
 
-// WordingFor returns the wording for a context. The outcome of a critical result has words of its own, which name no
-// patient either.
+// WordingFor returns the wording for a context. Escalations and corrections of a critical result have their own
+// wording, which names no patient either.
 func (k Kind) WordingFor(c Context) (title, body string) {
 	title, body = k.Wording()
 	if k.ID != CriticalReport {
@@ -54,16 +54,16 @@ func (k Kind) WordingFor(c Context) (title, body string) {
 // Preference is a type as one user has it.
 type Preference struct {
 	Kind
-	// UserDisabled is the user's switch; nil: never chosen.
+	// UserDisabled is the user's switch; nil: never set.
 	UserDisabled *bool
 }
 
-// Effective reports whether the user does not get the type.
+// Effective reports whether the type is off for the user.
 func (p Preference) Effective() (disabled bool) {
 	return !p.Mandatory && p.UserDisabled != nil && *p.UserDisabled
 }
 
-// Switch is a wish to turn a type on or off.
+// Switch turns a type on or off.
 type Switch struct {
 	TypeID   int64
 	Disabled bool

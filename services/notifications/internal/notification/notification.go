@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Message is what is shown of a notification. Data is a JSON object.
+// Message is the visible part of a notification. Data is a JSON object.
 type Message struct {
 	Title string          `json:"title"`
 	Body  string          `json:"body"`
@@ -23,7 +23,7 @@ type Notification struct {
 	ReadOn    *int64 // epoch seconds; nil: unread by the viewer
 }
 
-// Action is what a person does with a notification.
+// Action is an action of a person on a notification.
 type Action string
 
 // The documented actions of a person.
@@ -32,7 +32,7 @@ const (
 	Unread Action = "unread"
 )
 
-// ParseAction refuses other words.
+// ParseAction returns the action of that name and refuses other texts.
 func ParseAction(text string) (Action, error) {
 	switch a := Action(text); a {
 	case Read, Unread:
@@ -53,7 +53,7 @@ func (a Action) Apply(readOn *int64, now time.Time) (after *int64, changed bool)
 	return nil, true
 }
 
-// Activity is one thing that someone did with a notification.
+// Activity is one recorded action on a notification.
 type Activity struct {
 	ID             int64
 	NotificationID int64

@@ -5,12 +5,12 @@ import (
 	"regexp"
 )
 
-// Zone begins every topic, so that deployments which share a push project do not meet.
+// Zone is the prefix of every topic: it separates deployments that share a push project.
 type Zone string
 
 var zonePattern = regexp.MustCompile(`^[A-Za-z0-9-_.~%]{1,16}$`)
 
-// ParseZone refuses characters that topics must not have.
+// ParseZone returns the zone of that name and refuses characters that topics must not have.
 func ParseZone(text string) (Zone, error) {
 	if !zonePattern.MatchString(text) {
 		return "", fmt.Errorf("%q must be 1 to 16 letters, digits or -_.~%%", text)
@@ -18,7 +18,7 @@ func ParseZone(text string) (Zone, error) {
 	return Zone(text), nil
 }
 
-// Ref is whom a topic is for: an organization, a laboratory, a user or a doctor.
+// Ref is the addressee of a topic.
 type Ref struct {
 	Kind string // org, lab, user or doctor
 	ID   int64
@@ -37,8 +37,8 @@ func (z Zone) Topic(typeID int64, ref Ref) string {
 	return fmt.Sprintf("%s_notification_type_%d_%s_%d", z, typeID, ref.Kind, ref.ID)
 }
 
-// RefsOf returns whom a type is for in a context, by the type's user category. A context that lacks the id is for the
-// laboratory, and a critical result is for everybody who can act on it: someone must hear of it.
+// RefsOf returns the addressees of a type in a context, by the type's user category. Without the id of its addressee a
+// context is for the laboratory. A critical result is for everyone who can act on it.
 func RefsOf(k Kind, c Context) []Ref {
 	var refs []Ref
 	critical := k.ID == CriticalReport
@@ -57,7 +57,7 @@ func RefsOf(k Kind, c Context) []Ref {
 	return refs
 }
 
-// Refs returns what a viewer's devices subscribe to.
+// Refs returns the addressees whose topics a viewer's devices subscribe to.
 func (v Viewer) Refs() []Ref {
 	switch v.Audience {
 	case WholeLab:

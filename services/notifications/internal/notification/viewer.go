@@ -8,23 +8,24 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// Audience is which notifications of a laboratory a viewer sees.
+// Audience selects the notifications of a laboratory that a viewer sees.
 type Audience int
 
 // The audiences.
 const (
-	Nobody          Audience = iota // a login to whom nothing can be addressed
+	NoAudience      Audience = iota // a login to which nothing can be addressed
 	WholeLab                        // lab users
 	OneOrganization                 // logins of an organization
 	OneDoctor
-	OneUser // others: what is addressed to them
+	OneUser // other logins: what is addressed to them
 )
 
-// Viewer is who looks at the inbox. It can only be made from a Principal, so a query with one is scoped.
+// Viewer is the login that an inbox is shown to. It is made from a Principal or a LabScope, so a query with one is
+// scoped.
 type Viewer struct {
 	Lab      authn.LabScope
 	Audience Audience
-	// Type and ID name the viewer in activities and as the owner of devices; ID is also what the audience is limited to.
+	// Type and ID name the viewer in activities and as the owner of devices; ID also limits the audience.
 	Type     string
 	ID       int64
 	Name     string
@@ -53,7 +54,7 @@ func ViewerOf(p authn.Principal) (Viewer, error) {
 	case authn.Support:
 		v.Type, v.ID, v.Audience = "support", p.LabUserID, OneUser
 	default:
-		v.Type, v.ID, v.Audience = "cc", p.CCID, Nobody
+		v.Type, v.ID, v.Audience = "cc", p.CCID, NoAudience
 	}
 	if v.ID == 0 {
 		return Viewer{}, errNoUser
@@ -61,8 +62,8 @@ func ViewerOf(p authn.Principal) (Viewer, error) {
 	return v, nil
 }
 
-// Login names the login in read states, switches and devices: each login of an organisation has its own, and what the
-// session says of it is its name. The columns hold 16 characters.
+// Login names the login in read states, switches and devices. Each login of an organisation has its own, named by a
+// digest of its user name, because the columns hold 16 characters.
 func (v Viewer) Login() (kind string, id int64) {
 	if v.Audience != OneOrganization || v.Username == "" {
 		return v.Type, v.ID
@@ -71,16 +72,16 @@ func (v Viewer) Login() (kind string, id int64) {
 	return "org:" + hex.EncodeToString(sum[:6]), v.ID
 }
 
-// HasTopics reports whether devices of the login are told anything. The number of a support login is that of another
-// table, and would be taken for a lab user's.
-func (v Viewer) HasTopics() bool { return v.Audience != Nobody && v.Audience != OneUser }
+// HasTopics reports whether devices of the login have topics. The number of a support login is of another table and
+// would be taken for a lab user's.
+func (v Viewer) HasTopics() bool { return v.Audience != NoAudience && v.Audience != OneUser }
 
-// UserViewer is a lab user for whom the platform works on its own.
+// UserViewer returns a lab user without a session, for work in the background.
 func UserViewer(lab authn.LabScope, userID int64) Viewer {
 	return Viewer{Lab: lab, Audience: WholeLab, Type: "lab_user", ID: userID}
 }
 
-// OrganizationViewer is a login of an organisation for which the platform works on its own.
+// OrganizationViewer returns a login of an organisation without a session, for work in the background.
 func OrganizationViewer(lab authn.LabScope, orgID int64, username string) Viewer {
 	return Viewer{Lab: lab, Audience: OneOrganization, Type: "org", ID: orgID, Username: username}
 }

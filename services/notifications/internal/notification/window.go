@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
 )
 
-// defaultWindow is what is listed when no one asks for a window.
+// defaultWindow is the window of a request without one.
 const defaultWindow = 30 * 24 * time.Hour
 
 // Window is a span of time, both ends included, in epoch seconds.

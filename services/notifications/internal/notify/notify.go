@@ -1,4 +1,4 @@
-// Package notify takes the triggers of other services: it stores a notification and has it pushed.
+// Package notify handles the triggers of other services: it stores a notification with its push message.
 //
 // The inbox does not depend on the push: the notification and the message to the task queue are committed together, and
 // the outbox delivers the message afterwards.
@@ -19,20 +19,20 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// Gateway is the only way of pushing so far.
+// Gateway is the only push gateway.
 const Gateway = "fcm"
 
 // Store keeps notifications.
 type Store interface {
-	// Kind returns an active type with the laboratory's switch and wording; notification.ErrNoType without one.
+	// Kind returns an active type with the laboratory's switch and wording, or notification.ErrNoType.
 	Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error)
-	// Add stores the notification, and the message that push makes of its id, in one transaction. A dedupe key that is
-	// taken adds nothing and returns the notification that has it.
+	// Add stores the notification and the message that push makes of its id in one transaction. A dedupe key that exists
+	// adds nothing and returns the id of its notification.
 	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) (outbox.Event, error), now time.Time) (
 		id int64, added bool, err error)
 }
 
-// Messages makes the message that has a notification pushed, to one topic or several.
+// Messages makes the outbox message that pushes a notification to its topics.
 type Messages interface {
 	Push(lab authn.LabScope, notificationID int64, pushes []Push) (outbox.Event, error)
 }
@@ -47,10 +47,10 @@ type New struct {
 	DedupeKey                  string // "": every call is a notification of its own
 }
 
-// Push is what devices get: nothing about a patient, as lock screens show it.
+// Push is the content of a push message. It has nothing about a patient, because lock screens show it.
 type Push struct {
 	Topic       string
-	For         string // the kind of ref that the topic is for
+	For         string // the kind of the topic's addressee
 	Title, Body string
 	TypeID      int64
 	ReportID    int64
@@ -88,7 +88,7 @@ type Deps struct {
 	Zone     notification.Zone
 	Clock    clock.Clock
 	Observer Observer
-	// WakeRelay has the outbox looked at.
+	// WakeRelay has the outbox delivered at once.
 	WakeRelay func()
 	Signals   Signals
 }
@@ -104,17 +104,17 @@ type Trigger struct {
 	Gateway        string
 	TypeID         int64
 	Context        []byte // a JSON object
-	IdempotencyKey string // "": a repetition is recognised by type, subject and minute
+	IdempotencyKey string // "": a repeat is recognised by type, subject and minute
 }
 
-// Result is the answer to a trigger.
+// Result is the result of a trigger.
 type Result struct {
 	Outcome        Outcome
 	NotificationID int64
 	Topic          string
 }
 
-// Notify stores a notification for whom the context names. p must be a service.
+// Notify stores a notification for the addressees of the context. p must be a service.
 func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Result, error) {
 	if t.Gateway != Gateway {
 		return Result{}, apperr.New(apperr.NotFound, "GATEWAY_NOT_FOUND", "There is no such gateway; use fcm")
@@ -153,7 +153,7 @@ func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Re
 	return Result{Outcome: outcome, NotificationID: id, Topic: record.Topic}, nil
 }
 
-// compose makes the entry of the inbox, and a push for each topic.
+// compose returns the entry of the inbox and a push for each topic.
 func (n *Notifier) compose(kind notification.Kind, c notification.Context, t Trigger, now time.Time) (New, []Push) {
 	title, body := kind.WordingFor(c)
 	var pushes []Push
@@ -176,7 +176,7 @@ func (n *Notifier) compose(kind notification.Kind, c notification.Context, t Tri
 	}, pushes
 }
 
-// dedupeKey is the caller's key, or what the notification is about in this minute.
+// dedupeKey returns the caller's key, or type, subject and minute; "" without a subject.
 func dedupeKey(c notification.Context, t Trigger, now time.Time) string {
 	if t.IdempotencyKey != "" {
 		sum := sha256.Sum256([]byte(t.IdempotencyKey))

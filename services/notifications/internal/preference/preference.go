@@ -40,7 +40,7 @@ type Store interface {
 	) error
 }
 
-// Messages makes the message that has a login's devices subscribed again.
+// Messages makes the outbox message that subscribes a login's devices again.
 type Messages interface {
 	Resubscribe(v notification.Viewer) (outbox.Event, error)
 }
@@ -65,7 +65,7 @@ func (p *Preferences) Kinds(ctx context.Context, lab authn.LabScope) ([]notifica
 	return p.store.Kinds(ctx, lab)
 }
 
-// MaySwitch admits who may switch types for the laboratory: its administrators, and users with the permission.
+// MaySwitch admits administrators of the laboratory and users with the permission, and refuses other callers.
 func (p *Preferences) MaySwitch(ctx context.Context, caller authn.Principal) error {
 	lab, err := caller.Scope(0)
 	if err != nil || caller.IsGlobalAdmin {
@@ -133,8 +133,8 @@ func invalidType(index int, message string, typeID int64) error {
 	return apperr.InvalidFields(apperr.Field{Index: index, Name: "id", Message: fmt.Sprintf(message, typeID)})
 }
 
-// Of returns the preferences of a user, for the user or an administrator of the laboratory, and of an organisation's
-// login for itself. The login names the organisation.
+// Of returns the preferences of a lab user, to the user and to administrators of the laboratory. A login of an
+// organisation passes the organisation's id and gets its own preferences.
 func (p *Preferences) Of(ctx context.Context, caller authn.Principal, id int64) ([]notification.Preference, error) {
 	v, err := p.mayTouch(ctx, caller, id)
 	if err != nil {
@@ -143,7 +143,8 @@ func (p *Preferences) Of(ctx context.Context, caller authn.Principal, id int64) 
 	return p.store.Preferences(ctx, v)
 }
 
-// Set stores what Of returns, and returns all of it. text is a JSON array of objects with id and is_disabled.
+// Set stores preferences that Of returns, and returns all of them. text is a JSON array of objects with id and
+// is_disabled.
 func (p *Preferences) Set(
 	ctx context.Context,
 	caller authn.Principal,
@@ -172,8 +173,8 @@ func (p *Preferences) Set(
 	return p.store.Preferences(ctx, v)
 }
 
-// mayTouch returns whose switches id names for the caller. Users, organisations and doctors have the same numbers: an
-// organisation's login means itself, and everybody else a lab user.
+// mayTouch returns the login whose switches id names for the caller. Users, organisations and doctors share numbers:
+// the id of an organisation's login is its organisation's, any other id is a lab user's.
 func (p *Preferences) mayTouch(
 	ctx context.Context, caller authn.Principal, id int64,
 ) (notification.Viewer, error) {
@@ -208,7 +209,7 @@ const field = "userNotificationPreferences"
 
 var errNotAList = apperr.InvalidField(field, field+` must be a JSON array like [{"id":2,"is_disabled":1}]`)
 
-// parse reads the documented string.
+// parse reads the documented text, a JSON array.
 func parse(text string) ([]notification.Switch, error) {
 	var elements []struct {
 		ID         json.RawMessage `json:"id"`

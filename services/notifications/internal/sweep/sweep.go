@@ -1,5 +1,5 @@
-// Package sweep owns the loop that forgets devices which were not seen for long: the push provider drops their tokens
-// after 270 days, and a device that no one uses should not get a laboratory's notifications.
+// Package sweep deletes idle devices: the push provider drops their tokens after 270 days, and an unused device should
+// not get a laboratory's notifications.
 package sweep
 
 import (
@@ -12,14 +12,15 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 )
 
-// Config holds the pace of the loop.
+// Config holds the settings of the loop.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"1h"`
-	// IdleDays is how long a device may rest before it is forgotten.
+	// IdleDays is the number of days without a subscription after which a device is idle.
 	IdleDays int `env:"IDLE_DAYS" envDefault:"270"`
 }
 
-// Validate refuses a loop without pauses, and one that would forget devices in use: a browser may rest for a holiday.
+// Validate refuses a loop without pauses, and one that would delete devices in use: a browser may stay closed over a
+// holiday.
 func (c *Config) Validate() error {
 	if c.Interval <= 0 {
 		return errors.New("SWEEP_INTERVAL must be above 0")
@@ -37,11 +38,11 @@ type Store interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
 	// Idle lists devices that were last active before the given time, the longest idle first, after the position.
 	Idle(ctx context.Context, before time.Time, after Position, limit int) ([]Device, error)
-	// Suspect makes the confirmed topics of an idle device pending: from now on no one relies on them. It returns false
-	// when the device was active meanwhile.
+	// Suspect makes the confirmed topics of an idle device pending, so that its next subscription repeats them. It returns
+	// false when the device has been active since.
 	Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error)
-	// Retire calls unsubscribe with the stored topics of an idle device and forgets it, while the device can be claimed
-	// by no one. It returns false when the device was active meanwhile, and then calls nothing.
+	// Retire calls unsubscribe with the stored topics of an idle device and deletes it, under the lock of its row. It
+	// returns false without a call when the device has been active since.
 	Retire(
 		ctx context.Context,
 		lab authn.LabScope,
@@ -51,20 +52,20 @@ type Store interface {
 	) (bool, error)
 }
 
-// Position is where a list of idle devices continues.
+// Position is the position after which a list of idle devices continues.
 type Position struct {
 	LastActivity time.Time
 	ID           int64
 }
 
-// Device is an idle one.
+// Device is an idle device.
 type Device struct {
 	Position
 	LabID int64
 	Token string
 }
 
-// Counters counts the outcome of idle devices.
+// Counters counts idle devices by outcome.
 type Counters interface {
 	Swept(Outcome)
 }
@@ -75,8 +76,8 @@ type Outcome string
 // The outcomes.
 const (
 	Forgotten Outcome = "forgotten"
-	Returned  Outcome = "returned" // active again meanwhile
-	Failed    Outcome = "failed"   // the push provider did not unsubscribe it; the next round tries again
+	Returned  Outcome = "returned" // active again
+	Failed    Outcome = "failed"   // not unsubscribed by the push provider; the next pass tries again
 )
 
 // Outcomes lists all.
@@ -94,10 +95,10 @@ type Deps struct {
 // Sweeper is the loop.
 type Sweeper struct {
 	d    Deps
-	from Position // where the next pass begins, so that devices which fail do not stand in the way of the others
+	from Position // start of the next pass, so that failing devices do not delay the others
 }
 
-// New returns the loop. Without Topics it forgets idle devices without a call.
+// New returns the loop. Without Topics it deletes idle devices without a call.
 func New(d Deps) *Sweeper {
 	if d.Topics == nil {
 		d.Topics = device.Accepting{}
@@ -130,8 +131,8 @@ func (s *Sweeper) RunOnce(ctx context.Context) error {
 	})
 }
 
-// forget takes two steps, because the process may die between the provider's answer and the end of the second: a device
-// that comes back then finds its topics pending and subscribes to all of them again.
+// forget takes two steps, because the process may die between the provider's response and the commit of the second: a
+// device that returns then finds its topics pending and subscribes to all of them again.
 func (s *Sweeper) forget(ctx context.Context, one Device, before time.Time) error {
 	lab, err := authn.Principal{Kind: authn.Service}.Scope(one.LabID)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package topics owns the subscriptions of device tokens at the push provider, Firebase Cloud Messaging.
+// Package topics subscribes device tokens at the push provider, Firebase Cloud Messaging.
 package topics
 
 import (
@@ -14,11 +14,11 @@ import (
 
 const (
 	parallel = 8 // calls of one subscription at the same time
-	// AnswerBytes is how much of an answer the provider's client must read.
+	// AnswerBytes is the size of the largest response of the provider that has to be read.
 	AnswerBytes = 64 << 10
 )
 
-// Provider implements device.Topics. Safe for concurrent use.
+// Provider subscribes tokens at the push provider. Its methods may be called from several goroutines.
 type Provider struct{ topics *fcm.Topics }
 
 var _ device.Topics = (*Provider)(nil)
@@ -36,26 +36,26 @@ func (p *Provider) Unsubscribe(ctx context.Context, token string, topics []strin
 	return each(ctx, token, topics, p.topics.Remove)
 }
 
-// each makes one call a topic, because a call names one topic and many tokens. It fails when the token is dead or no
-// topic came through.
+// each makes one call for each topic, because a call names one topic and many tokens. It fails when the provider does
+// not know the token or every topic failed.
 func each(ctx context.Context, token string, topics []string, do call) (failed []string, err error) {
-	fates := make([]error, len(topics))
-	places := make(chan struct{}, parallel)
+	errs := make([]error, len(topics))
+	slots := make(chan struct{}, parallel)
 	var all sync.WaitGroup
 	for i, topic := range topics {
-		places <- struct{}{}
+		slots <- struct{}{}
 		all.Go(func() {
-			defer func() { <-places }()
-			fates[i] = one(ctx, token, topic, do)
+			defer func() { <-slots }()
+			errs[i] = one(ctx, token, topic, do)
 		})
 	}
 	all.Wait()
-	for i, fate := range fates {
-		if errors.Is(fate, device.ErrUnknownToken) {
-			return nil, fate
+	for i, failure := range errs {
+		if errors.Is(failure, device.ErrUnknownToken) {
+			return nil, failure
 		}
-		if fate != nil {
-			failed, err = append(failed, topics[i]), fate
+		if failure != nil {
+			failed, err = append(failed, topics[i]), failure
 		}
 	}
 	if len(failed) == len(topics) {
@@ -65,20 +65,20 @@ func each(ctx context.Context, token string, topics []string, do call) (failed [
 }
 
 func one(ctx context.Context, token, topic string, do call) error {
-	fates, err := do(ctx, topic, []string{token})
+	results, err := do(ctx, topic, []string{token})
 	switch {
 	case err != nil:
 		return fmt.Errorf("topic: %w", bare(err))
-	case fates[0] == nil:
+	case results[0] == nil:
 		return nil
-	case fates[0].Class == fcm.DeadToken:
-		return fmt.Errorf("%w: %w", device.ErrUnknownToken, fates[0])
+	case results[0].Class == fcm.DeadToken:
+		return fmt.Errorf("%w: %w", device.ErrUnknownToken, results[0])
 	default:
-		return fates[0]
+		return results[0]
 	}
 }
 
-// bare takes the address out of a transport error.
+// bare removes the address from a transport error.
 func bare(err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {

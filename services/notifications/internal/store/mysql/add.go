@@ -15,9 +15,9 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
 
-// addition is a notification to store, and the outcome of it.
+// addition is a notification to store and the result.
 type addition struct {
-	ctx context.Context // says whose request it is; its end ends nothing
+	ctx context.Context // of the request, for its values; without its cancellation
 	lab authn.LabScope
 	notify.New
 	message string
@@ -29,7 +29,7 @@ type addition struct {
 	err   error
 }
 
-// Add implements notify.Store. Triggers that come at the same time share a transaction.
+// Add stores concurrent triggers of a laboratory in one transaction.
 func (s *Store) Add(
 	ctx context.Context, lab authn.LabScope, n notify.New, push func(id int64) (outbox.Event, error), now time.Time,
 ) (id int64, added bool, err error) {
@@ -48,8 +48,8 @@ func (s *Store) Add(
 	return a.id, a.added, a.err
 }
 
-// addAll adds what was asked for at the same time: in one transaction, or one by one when one of them is there already
-// or cannot be stored.
+// addAll stores concurrent additions in one transaction, or one by one when one of them exists already or cannot be
+// stored.
 func (s *Store) addAll(ctx context.Context, all []*addition) (struct{}, error) {
 	if len(all) > 1 {
 		err := mysqldb.Wrap("save notifications", s.addTogether(ctx, all))
@@ -114,7 +114,7 @@ func readIDs(ctx context.Context, tx *sql.Tx, query string, keys []any, ids map[
 	})
 }
 
-// send makes the message to the task queue durable with the notification.
+// send inserts the message to the task queue in the transaction of the notification.
 func (s *Store) send(tx *sql.Tx, a *addition, id int64) error {
 	event, err := a.push(id)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// owner is the viewer as the columns of a device name it.
+// owner holds the columns that name the owner of a device.
 type owner struct{ org, labUser, doctor sql.NullInt64 }
 
 func ownerOf(v notification.Viewer) owner {
@@ -26,8 +26,8 @@ func ownerOf(v notification.Viewer) owner {
 	}
 }
 
-// owned selects a token while it is the viewer's. Rows that do not tell the logins of an organisation apart are from
-// before, and any of these may end them.
+// owned selects a token of the viewer. A row whose user_type does not name the login of an organisation belongs to all
+// of its logins.
 const owned = "token = ? AND lab_id = ? AND user_type IN (?, ?) AND COALESCE(org_id, doctor_id, lab_user_id) = ?"
 
 func ownedArgs(v notification.Viewer, token string) []any {
@@ -79,7 +79,7 @@ func (s *Store) Claim(
 func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s != ""} }
 
 // scanLists reads the columns generation, topics and pending_topics, after more. A list that cannot be read is empty:
-// its topics are subscribed again, which does no harm.
+// its topics are subscribed again, which changes nothing.
 func scanLists(scan func(...any) error, more ...any) (l device.Lists, err error) {
 	var confirmed, pending []byte
 	if err := scan(append(more, &l.Generation, &confirmed, &pending)...); err != nil {
@@ -122,7 +122,7 @@ func (s *Store) SaveTopics(
 	return oneRow("save topics", result, err)
 }
 
-// oneRow is ErrMoved when nothing was changed.
+// oneRow returns ErrMoved when the statement changed no row.
 func oneRow(operation string, result sql.Result, err error) error {
 	if err != nil {
 		return mysqldb.Wrap(operation, err)
@@ -133,7 +133,7 @@ func oneRow(operation string, result sql.Result, err error) error {
 	return device.ErrMoved
 }
 
-// Undo implements device.Store. A token without a row gets one that no one owns and that the sweep forgets.
+// Undo inserts a row without an owner for a token that has none; the sweep deletes it.
 func (s *Store) Undo(
 	ctx context.Context, v notification.Viewer, token string, done device.Done, undo func(extra, missing []string) error,
 ) error {
@@ -159,7 +159,7 @@ func (s *Store) Undo(
 			" pending_topics FROM FcmDevices WHERE token = ? FOR UPDATE", token)
 		l, err := scanLists(row.Scan, &id, &ownerless)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil // swept meanwhile
+			return nil // the sweep has deleted it in between
 		}
 		if err != nil {
 			return err
@@ -175,7 +175,7 @@ func (s *Store) Undo(
 	}))
 }
 
-// forgetOwnerless deletes a row that no one owns, unless its topics are at the provider still.
+// forgetOwnerless deletes a row without an owner, unless the provider failed to remove its topics.
 func forgetOwnerless(ctx context.Context, tx *sql.Tx, id int64, failed error) error {
 	if failed != nil {
 		return nil //nolint:nilerr // the row stays, and the sweep tries again

@@ -15,7 +15,7 @@ import (
 
 var sweepLock = mysqldb.Lock{Service: "notifications", Purpose: "sweep"}
 
-// Locks are those of the service's loops.
+// Locks returns the locks of the service's loops.
 func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("notifications"), sweepLock} }
 
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
@@ -23,7 +23,7 @@ func (s *Store) Lead(ctx context.Context, work func(context.Context) error) erro
 	return err
 }
 
-// Idle implements sweep.Store. The loop sees all laboratories: it finds, and what it finds is changed through a scope.
+// Idle reads the devices of all laboratories; each of them is changed through the scope of its laboratory.
 func (s *Store) Idle(ctx context.Context, before time.Time, after sweep.Position, limit int) ([]sweep.Device, error) {
 	from := max(after.LastActivity.UnixMilli(), 0)
 	const query = "SELECT id, lab_id, token, last_activity FROM FcmDevices WHERE last_activity < ?" +
@@ -56,7 +56,7 @@ func (s *Store) Retire(
 	})
 }
 
-// whileIdle holds the device's row during do; it returns false when there is no such idle device.
+// whileIdle runs do under the lock of the device's row; it returns false without such an idle device.
 func (s *Store) whileIdle(
 	ctx context.Context,
 	lab authn.LabScope,

@@ -47,7 +47,7 @@ func readerArgs(v notification.Viewer) []any {
 	return []any{kind, id}
 }
 
-// List implements inbox.Store. The page is found by the index alone; only its rows are read.
+// List finds the page by the index only and reads no rows but those of the page.
 func (s *Store) List(
 	ctx context.Context, v notification.Viewer, w notification.Window, p inbox.Page,
 ) ([]notification.Notification, error) {
@@ -83,17 +83,17 @@ func (s *Store) activities(ctx context.Context, query string, args []any, each f
 	}))
 }
 
-// idsPerStatement bounds the length of one statement. From 1,000 values on MariaDB makes a table of a list
-// (in_predicate_conversion_threshold), and looks up every notification of the laboratory in it.
+// idsPerStatement bounds the length of one statement. MariaDB converts a list of 1,000 values or more into a table
+// (in_predicate_conversion_threshold) and looks up every notification of the laboratory in it.
 const idsPerStatement = 500
 
 const (
-	// oldestShown is the place of the oldest activity of a notification n that is shown.
+	// oldestShown selects the oldest activity to show of a notification n.
 	oldestShown = " FROM NotificationActivity o WHERE o.notification_id = n.id" +
 		" ORDER BY o.activity_at DESC, o.id DESC LIMIT 1 OFFSET ?)"
-	// newestActivities reads the newest activities of notifications by the index alone: fifty readers of a notification
-	// cost no more than the few that are shown (on MySQL they are read and left out). The places come first (with a LIMIT,
-	// so that they are looked up once for each notification), then what is not before them.
+	// newestActivities reads the newest activities of notifications by the index only: fifty readers of a notification
+	// cost no more than the few to show (MySQL reads and drops the others). It first finds the oldest activity to show,
+	// with a LIMIT so that this happens once for each notification, then the activities that are not older.
 	newestActivities = activityColumns + " JOIN (SELECT n.id, (SELECT o.activity_at" + oldestShown + " AS at," +
 		" (SELECT o.id" + oldestShown + " AS oldest FROM Notifications n WHERE n.lab_id = ? AND n.id IN (%s) LIMIT ?) page" +
 		" ON page.id = a.notification_id AND a.activity_at >= IFNULL(page.at, 0)" +
@@ -117,7 +117,7 @@ func (s *Store) ActivitiesOf(
 			return nil, err
 		}
 	}
-	for _, list := range found { // sorted here: the server would put wide rows into a table for it
+	for _, list := range found { // sorted here: the server would sort wide rows in a temporary table
 		slices.SortFunc(list, func(a, b notification.Activity) int {
 			return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 		})
@@ -140,7 +140,7 @@ func (s *Store) Activities(
 	return list, err
 }
 
-// Mark implements inbox.Store. The read state's row orders readers of the same login.
+// Mark locks the row of the read state, so that concurrent actions of one login follow each other.
 func (s *Store) Mark(
 	ctx context.Context, v notification.Viewer, id int64, a notification.Action, now time.Time,
 ) (readOn *int64, err error) {

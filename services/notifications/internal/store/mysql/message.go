@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 )
 
-// messageOf reads the column message. What cannot be read is shown empty: one broken row must not hide the inbox.
+// messageOf reads the column message. A broken message is empty: it must not hide the rest of the inbox.
 func messageOf(document []byte) notification.Message {
 	var m notification.Message
 	if json.Unmarshal(document, &m) != nil {

@@ -26,7 +26,7 @@ type Store struct {
 	db     *sql.DB
 	outbox outbox.Table
 	clock  clock.Clock
-	// Triggers of a laboratory that come at once share their work; the number of a key is the laboratory's.
+	// Concurrent triggers of a laboratory share their statements; the key is its number.
 	additions coalesce.Reads[int64, *addition, struct{}]
 	kinds     coalesce.Reads[sameKind, struct{}, notification.Kind]
 }
@@ -42,10 +42,10 @@ var (
 	_ sweep.Store      = (*Store)(nil)
 )
 
-// sameKind is a type as a laboratory has it.
+// sameKind identifies a type of a laboratory.
 type sameKind struct{ labID, typeID int64 }
 
-// New returns a store over db, which stays the caller's to close.
+// New returns a store over db. The caller closes db.
 func New(db *sql.DB, c clock.Clock) (*Store, error) {
 	table, err := outbox.NewTable(OutboxTable)
 	if err != nil {
@@ -59,5 +59,5 @@ func LegacyColumns() map[string][]string {
 	return map[string][]string{"labs": {"id", "timezone"}, "labUser": {"id", "labId_id", "isAdmin"}}
 }
 
-// null is NULL for an id that is not set.
+// null returns NULL for the id 0, which is not set.
 func null(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }

@@ -84,8 +84,8 @@ func (s *Store) User(ctx context.Context, lab authn.LabScope, userID int64) (exi
 	return err == nil, admin, mysqldb.Wrap("read user", err)
 }
 
-// switchTable is where the switches of a login are. A lab user's are in the platform's table, which knows a number
-// alone; all others are named by their kind, too.
+// switchTable is the table with the switches of a login. Those of a lab user are in the platform's table, which has a
+// number only; other logins are named by kind and number.
 type switchTable struct {
 	name    string
 	columns []string // beside the laboratory, the type and the switch

@@ -51,7 +51,7 @@ func New(kind Kind, reason, message string) *Error {
 	return &Error{Kind: kind, Reason: reason, Message: message}
 }
 
-// Newf is New with a formatted message.
+// Newf returns an error like New, with a formatted message.
 func Newf(kind Kind, reason, format string, args ...any) *Error {
 	return New(kind, reason, fmt.Sprintf(format, args...))
 }
@@ -71,7 +71,8 @@ func InvalidFields(fields ...Field) *Error {
 	return e
 }
 
-// WithCause returns a copy of e with the cause err, which logs and errors.Is see and callers do not.
+// WithCause returns a copy of e with the cause err. The cause is logged and matched by errors.Is and errors.As, but
+// never sent to callers.
 func (e *Error) WithCause(err error) *Error {
 	c := *e
 	c.cause = err

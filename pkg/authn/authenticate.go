@@ -155,7 +155,7 @@ func (a *Authenticator) check(claims userClaims, maxAge time.Duration) error {
 
 func (a *Authenticator) session(ctx context.Context, id string) (Principal, error) {
 	document, err := a.sessions.Session(ctx, id)
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // the caller's own
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) { // the caller's own context ended
 		return Principal{}, fmt.Errorf("look up session: %w", err)
 	}
 	if err != nil {

@@ -125,7 +125,7 @@ func (p Principal) Scope(named int64) (LabScope, error) {
 	return LabScope{p.LabID}, nil
 }
 
-// ScopeOfAny is Scope for operations that document access to all laboratories: support and global
+// ScopeOfAny returns the laboratory of a call whose operation documents access to all laboratories: support and global
 // administrators may name any laboratory. Every other caller gets the result of Scope.
 func (p Principal) ScopeOfAny(named int64) (LabScope, error) {
 	if named > 0 && (p.IsGlobalAdmin || p.SessionType == Support) {

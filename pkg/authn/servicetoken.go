@@ -88,7 +88,7 @@ func (s *ServiceTokens) Verify(token, audience string) (caller string, err error
 	return caller, err
 }
 
-// verify is Verify that also returns the service that issued the token.
+// verify verifies a token like Verify, and also returns the service that issued it.
 func (s *ServiceTokens) verify(token, audience string) (caller, via string, err error) {
 	if len(s.keys) == 0 {
 		return "", "", errors.New("service tokens are disabled")

@@ -90,7 +90,8 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(head), out.data}, nil
 }
 
-// Unmarshal decodes data into v. The content of an In stays in the buffers of data.
+// Unmarshal decodes data into v. For an *In whose field is the only content of the message, nothing is copied: In.Data
+// reads from the buffers of data.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	in, ok := v.(*In)
 	if !ok {

@@ -32,7 +32,7 @@ type Service struct {
 // Main runs the verb that the process's arguments name and exits the process.
 func (s Service) Main() { os.Exit(s.Program().Main(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// Program returns the binary with its verbs.
+// Program returns the command line of s: a verb for each function that is set, followed by More.
 func (s Service) Program() Program {
 	program := Program{Name: s.Name, Summary: s.Summary}
 	add := func(name, summary string, run func(context.Context) error) {

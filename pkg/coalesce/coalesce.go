@@ -31,7 +31,7 @@ type round[I, V any] struct {
 	read  Read[I, V]
 	done  chan struct{}
 
-	value    V // from here on: set before done is closed
+	value    V // value, err and panicked are set before done is closed
 	err      error
 	panicked any
 }

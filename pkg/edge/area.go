@@ -12,7 +12,7 @@ import (
 	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
 )
 
-// DefaultDeadline is the deadline of areas whose calls are neither quick nor long.
+// DefaultDeadline is the deadline of areas that need no deadline of their own.
 const DefaultDeadline = 10 * time.Second
 
 // Area describes one service behind an edge: its paths, its error body and its deadline.

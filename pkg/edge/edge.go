@@ -144,7 +144,7 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	if !e.tel.Tracing {
 		return handler
 	}
-	// The edge decides which requests are traced: an external caller's trace becomes a link only.
+	// On the public listener a caller's trace becomes a link only, so that the edge decides which requests are traced.
 	public := func(*http.Request) bool { return name == publicListener }
 	return otelhttp.NewHandler(handler, name,
 		otelhttp.WithTracerProvider(e.tel.Tracers), otelhttp.WithPublicEndpointFn(public))

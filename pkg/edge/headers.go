@@ -25,7 +25,7 @@ func matchIncoming(key string) (string, bool) {
 	return "", false
 }
 
-// dangerous lists headers that libraries would act on.
+// dangerous lists headers that would change how libraries or services treat a request.
 var dangerous = []string{
 	"Grpc-Timeout",
 	"X-Http-Method-Override",

@@ -15,8 +15,9 @@ import (
 // pagePolicy makes browsers refuse inline scripts and styles, and everything from another host.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// Static returns a page that is a folder of files, with index.html at prefix itself. It needs no session, because its
-// data comes from the documented paths. Links inside the page may be relative.
+// Static returns a page that serves a folder of files, with index.html at prefix itself. The files need no session,
+// because they contain no data; their scripts read data from the documented paths. Links inside the page may be
+// relative.
 func Static(prefix string, files fs.FS) Page {
 	return Page{
 		Route:   prefix,

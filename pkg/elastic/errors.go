@@ -54,7 +54,8 @@ func repeatable(err error) bool {
 		e.Status == http.StatusGatewayTimeout
 }
 
-// parseError returns the Error of a response. Responses of proxies, to HEAD and with 413 contain no error object.
+// parseError returns the Error of a response. Responses of proxies, responses to HEAD, and responses with status 413
+// contain no error object.
 func parseError(name string, status int, body io.Reader) error {
 	e := &Error{Call: name, Status: status}
 	var answer struct {

@@ -50,7 +50,7 @@ func (a *Access) Token(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	seconds, _ := token.Extra("expires_in").(float64) // counted on c's clock; the library's Expiry uses the machine's
+	seconds, _ := token.Extra("expires_in").(float64) // on the given clock; the library's Expiry uses the machine's
 	a.token, a.until = token.AccessToken, now.Add(time.Duration(seconds)*time.Second)
 	return a.token, nil
 }

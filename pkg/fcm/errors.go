@@ -75,7 +75,8 @@ func Classify(answer *netguard.Response, now time.Time) *Error {
 		failure := is(Configuration, "push_credentials")
 		failure.Message += ": the credentials of the device's platform are not valid"
 		return failure
-	// The token ended early. A refused account shows when the next token is fetched.
+	// The access token became invalid before it expired. An attempt with a new token may succeed; if the account itself is
+	// refused, fetching that token fails.
 	case answer.Status == http.StatusUnauthorized:
 		return is(Temporary, "push_unauthenticated")
 	default:

@@ -33,7 +33,7 @@ func TestSubscribeAndUnsubscribe(t *testing.T) {
 	tokens := make([]string, fcm.MaxTokens)
 	for i := range tokens {
 		tokens[i] = fmt.Sprint("token-", i)
-		s.SetError(tokens[i], "INVALID_ARGUMENT") // the longest response
+		s.SetError(tokens[i], "INVALID_ARGUMENT") // results with an error make the longest response
 	}
 	s.SetError("token-0", "")
 	for range 2 { // a repetition has no effect

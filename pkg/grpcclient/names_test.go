@@ -120,7 +120,7 @@ func (c *cluster) connect(t *testing.T) (call func() error, end func()) {
 	}, func() { _ = conn.Close() }
 }
 
-// answered calls until a call succeeds, for at most five minutes, and returns the elapsed time.
+// untilSuccess repeats call until it succeeds, for at most five minutes, and returns the elapsed time.
 func untilSuccess(call func() error) time.Duration {
 	begin := time.Now()
 	for call() != nil && time.Since(begin) < 5*time.Minute {

@@ -20,7 +20,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
-// board streams one event and then waits until its reader disconnects.
+// board is a callout service whose stream sends one event and then waits until the reader disconnects.
 type board struct {
 	calloutv1.UnimplementedCalloutServiceServer
 }

@@ -55,7 +55,8 @@ func (i *interceptors) stillLoggedIn(ctx context.Context, method string) error {
 	return nil
 }
 
-// withdrawn returns the cause if the context of whileLoggedIn ended because of the login, otherwise nil.
+// withdrawn returns the authentication error that ended a context of whileLoggedIn, or nil if the context has not ended
+// or ended for another reason.
 func withdrawn(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if known := (*apperr.Error)(nil); errors.As(cause, &known) {

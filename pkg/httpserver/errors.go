@@ -34,7 +34,7 @@ func Status(kind apperr.Kind) int { return statuses[kind] }
 // Shape returns the documented error body of an area for an error.
 type Shape func(status int, e *apperr.Error) any
 
-// Envelope is the Shape of areas without their own: code (the HTTP status), message, details.
+// Envelope returns the error body of areas without a Shape of their own: code (the HTTP status), message, details.
 func Envelope(status int, e *apperr.Error) any {
 	return struct {
 		Code    int    `json:"code"`

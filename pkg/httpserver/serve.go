@@ -51,7 +51,7 @@ func (s Server) Run(ctx context.Context) error {
 	return s.Serve(ctx, listener)
 }
 
-// Serve is Run on an open listener, which it closes.
+// Serve serves an open listener like Run, and closes it.
 func (s Server) Serve(ctx context.Context, listener net.Listener) error {
 	if s.TLS != nil {
 		listener = tls.NewListener(listener, s.TLS)

@@ -22,7 +22,7 @@ type Config struct {
 	AdminTLS bool `env:"ADMIN_TLS" envDefault:"false"`
 }
 
-// Address returns host and port.
+// Address returns host:port of the administration listener.
 func (c Config) Address() string { return net.JoinHostPort(c.Host, fmt.Sprint(c.AdminPort)) }
 
 // Admin returns a mux with the health, metrics and profiling paths. Callers may add pages.

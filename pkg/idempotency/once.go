@@ -14,7 +14,7 @@ import (
 
 const (
 	maxKey    = 255     // bytes of a key
-	maxAnswer = 4 << 20 // bytes of an answer
+	maxAnswer = 4 << 20 // maximum bytes of a stored response
 )
 
 // ErrKeyInvalid is returned for an invalid key.
@@ -28,7 +28,7 @@ var ErrKeyReused = apperr.New(
 	"this idempotency key was used for another request in the last 24 hours: repeat that request unchanged, or use a new key",
 )
 
-// Request is a request of a caller.
+// Request describes a request that its caller may repeat under one key.
 type Request struct {
 	Key       string // chosen by the caller; empty: the request is not stored
 	Operation string // the RPC's full name: a key is valid for one operation

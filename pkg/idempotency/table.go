@@ -41,7 +41,7 @@ var migrations embed.FS
 func Schema(service string) mysqldb.Schema {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		panic(err) // the embedded folder exists
+		panic(err) // cannot happen: the folder is embedded
 	}
 	return mysqldb.Schema{
 		Service: service, Part: "idempotency",

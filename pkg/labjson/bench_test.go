@@ -11,7 +11,7 @@ import (
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 
-// page is a list of 30 rerun values, the response of GET /sample-rerun/<id> for a blood count.
+// page returns a list of 30 rerun values, the response of GET /sample-rerun/<id> for a blood count.
 func page() *rerunv1.ListRerunsResponse {
 	r := &rerunv1.ListRerunsResponse{SampleRedrawFlag: 4}
 	for i := range int32(30) {

@@ -18,8 +18,8 @@ func Unmarshal(data []byte, m proto.Message) error {
 	return nil
 }
 
-// UnmarshalReport is Unmarshal that accepts unknown names: it returns those of the top level in the order of the text,
-// and leaves the decision to the caller.
+// UnmarshalReport decodes like Unmarshal but accepts unknown names: it returns those of the top level in the order of
+// the text, and leaves the decision to the caller.
 func UnmarshalReport(data []byte, m proto.Message) (unknown []string, err error) {
 	proto.Reset(m)
 	d := decoder{data: data}
@@ -170,7 +170,7 @@ func (d *decoder) list(f *field, l protoreflect.List) error {
 	return d.array(func(i int) error { return at(d.element(f, l), i) })
 }
 
-// at is inElement that returns nil for nil.
+// at adds the index of a list element to the path of err, like inElement; it returns nil for nil.
 func at(err error, index int) error {
 	if err == nil {
 		return nil

@@ -121,7 +121,7 @@ func appendAny(b []byte, v *structpb.Value) ([]byte, error) {
 	}
 }
 
-// appendForeign appends protojson's text without whitespace, which differs between builds.
+// appendForeign appends protojson's text without whitespace, because protojson's whitespace differs between builds.
 func appendForeign(b []byte, m protoreflect.Message) ([]byte, error) {
 	text, err := protojson.Marshal(m.Interface())
 	if err != nil {

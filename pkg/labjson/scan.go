@@ -67,7 +67,7 @@ func (d *decoder) peek() byte {
 	return 0
 }
 
-// enter opens an object or list, leave closes it. The bracket at pos is already known to the caller.
+// enter opens an object or list, leave closes it. The caller has checked the bracket at pos.
 func (d *decoder) enter() error {
 	if d.depth++; d.depth > maxDepth {
 		return d.syntax("is nested too deeply")

@@ -31,7 +31,7 @@ func Every(
 	return Repeat(ctx, func() time.Duration { return interval }, log, name, runOnce)
 }
 
-// Repeat is Every with an interval that pause returns after each run.
+// Repeat calls runOnce like Every, with an interval that pause returns after each run.
 func Repeat(
 	ctx context.Context,
 	pause func() time.Duration,

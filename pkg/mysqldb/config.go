@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/tlsfiles"
 )
 
-// maxConnections is above the connections that the platform's MySQL servers allow one replica.
+// maxConnections is the maximum of DB_POOL_SIZE. The platform's MySQL servers allow fewer connections per replica.
 const maxConnections = 10_000
 
 // Config holds the documented DB variables. Nest it with envPrefix "DB_".

@@ -36,8 +36,8 @@ func Connector(cfg *mysql.Config) (driver.Connector, error) {
 	return newConnector(cfg, nil, statementTimeout)
 }
 
-// migrationConnector is Connector for statements that change tables. The client waits for them without limit. The
-// server aborts them when they wait for other transactions, because every later statement on the table would queue
+// migrationConnector returns a Connector for statements that change tables. The client waits for them without limit.
+// The server aborts them when they wait for other transactions, because every later statement on the table would queue
 // behind them.
 func migrationConnector(cfg *mysql.Config) (driver.Connector, error) {
 	return newConnector(cfg, map[string]string{"lock_wait_timeout": strconv.Itoa(lockWaitSeconds)}, 0)
@@ -52,7 +52,7 @@ func newConnector(
 	d.Collation = "utf8mb4_unicode_ci"
 	d.RejectReadOnly = true
 	d.InterpolateParams = true    // one round trip per statement
-	d.Logger = &mysql.NopLogger{} // errors carry what matters; the driver's own lines are not JSON
+	d.Logger = &mysql.NopLogger{} // the driver's log lines are not JSON; its failures are returned as errors
 	if d.Params == nil {
 		d.Params = map[string]string{}
 	}

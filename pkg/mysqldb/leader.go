@@ -91,7 +91,7 @@ func (l *Leader) claim(ctx context.Context) (*lockHolder, error) {
 		before, err = shortenSession(ctx, conn)
 	}
 	if err != nil {
-		end(conn) // it may have the lock
+		end(conn) // conn may have the lock
 		return nil, fmt.Errorf("lead %v: %w", l.lock, err)
 	}
 	if !taken {

@@ -18,7 +18,7 @@ type Lock struct {
 	Purpose string // a few letters
 }
 
-// String returns the name for users.
+// String returns the lock's name without the database, for messages: lab.<service>.<purpose>.
 func (l Lock) String() string { return "lab." + l.Service + "." + l.Purpose }
 
 const longestLockName = 64 // of the server

@@ -13,7 +13,7 @@ import (
 type lockHolder struct {
 	conn    *sql.Conn
 	name    string          // of the lock
-	before  limits          // of the session, before it had the lock
+	before  limits          // limits of the session before it had the lock
 	timeout time.Duration   // time after which the server releases the lock of a silent connection
 	inUse   chan struct{}   // full while conn is used
 	lost    context.Context // ends when another process may have the lock

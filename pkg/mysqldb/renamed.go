@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Renamed returns files in which the table named from is named to. It is for packages whose table has a different name
-// in every service.
+// Renamed returns files in which the table name from is replaced by to. It is for packages whose table has a different
+// name in every service.
 func Renamed(files fs.FS, from, to string) fs.FS { return renamed{files, from, to} }
 
 type renamed struct {

@@ -13,7 +13,7 @@ import (
 type Index struct {
 	Table   string
 	Columns []string
-	For     string // the queries that read the whole table without it
+	For     string // the queries that read the whole table if the index is missing
 }
 
 // statement returns the statement that creates the index.

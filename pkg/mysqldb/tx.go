@@ -15,7 +15,7 @@ import (
 const (
 	errDuplicateEntry         = 1062
 	errDeadlock               = 1213
-	errLockWaitTimeout        = 1205 // MariaDB: the row has changed since it was read
+	errLockWaitTimeout        = 1205 // a row was locked for longer than innodb_lock_wait_timeout
 	errRecordChanged          = 1020 // MariaDB: the row changed since it was read
 	errNoSuchTable            = 1146
 	errTooManyConnections     = 1040
@@ -72,7 +72,8 @@ func once(ctx context.Context, db *sql.DB, fn func(tx *sql.Tx) error) error {
 	return nil
 }
 
-// commitError distinguishes a refused commit and one that was never sent from one whose response was lost.
+// commitError returns the error of a failed commit. It wraps ErrCommitUnknown unless the server refused the commit or
+// the context ended before the commit was sent.
 func commitError(ctx context.Context, err error) error {
 	var serverErr *mysql.MySQLError
 	if errors.As(err, &serverErr) {

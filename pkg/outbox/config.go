@@ -14,7 +14,7 @@ type Config struct {
 	BatchSize       int           `env:"BATCH_SIZE" envDefault:"100"`
 }
 
-// Validate returns an error for settings with which nothing would be delivered.
+// Validate returns an error unless the delays and BatchSize are positive and MaxRetryDelay is at least FirstRetryDelay.
 func (c *Config) Validate() error {
 	if c.PollInterval <= 0 || c.FirstRetryDelay <= 0 || c.DeliverTimeout <= 0 || c.BatchSize <= 0 ||
 		c.MaxRetryDelay < c.FirstRetryDelay {

@@ -68,8 +68,8 @@ func (l *lane) deliverDue(ctx context.Context, s *session) (taken int, err error
 	return taken, nil
 }
 
-// removeWithin limits the time between the delivery and the removal of a row. Until then it blocks messages with its
-// dedupe key.
+// removeWithin limits the time between the delivery and the removal of a row, because a delivered row still blocks
+// messages with its dedupe key.
 const removeWithin = 50 * time.Millisecond
 
 // deliverAll delivers rows in turn. Delivered rows are removed together, because a commit per row costs more than its
@@ -171,7 +171,7 @@ func (l *lane) miss(ctx context.Context, s *session, row Row, reason error) erro
 	return s.sendBack(ctx, row.ID, l.probeAt, reason.Error())
 }
 
-// available resets the misses after a response of the receiver.
+// available resets the number of consecutive misses and the kind's gauge after a response of the receiver.
 func (l *lane) available() {
 	if l.misses > 0 {
 		l.d.Log.Info("outbox receiver available again", "table", l.d.Table.name, "kind", l.kind)

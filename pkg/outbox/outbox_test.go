@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 )
 
-// hand is a clock that a test moves.
+// manualClock is a clock that a test moves.
 type manualClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -292,7 +292,7 @@ func TestOnlyOneRelayLeads(t *testing.T) {
 	b.add("r:1", "a")
 	inside := 0
 	leader := b.newRelay(prometheus.NewRegistry(), func(ctx context.Context, row outbox.Row) error {
-		inside = b.runOnce() // another process, while this one leads
+		inside = b.runOnce() // the relay of b is a second process; it runs while this one leads
 		return b.receiver.deliver(ctx, row)
 	})
 	if n, err := leader.RunOnce(t.Context()); err != nil || n != 1 || inside != 0 {
@@ -386,5 +386,3 @@ func TestSettingsThatStopDeliveryAreRefused(t *testing.T) {
 		t.Fatal("Validate = nil for an empty batch, want an error")
 	}
 }
-
-// servicetest.Logs is a log that several goroutines write.

@@ -22,7 +22,8 @@ func IsUndeliverable(err error) bool {
 	return errors.As(err, &final)
 }
 
-// ReceiverUnavailable marks err as unrelated to the row: its receiver is not deployed or does not respond.
+// ReceiverUnavailable marks err as unrelated to the row: the receiver is not deployed or does not respond. All rows of
+// the kind then wait.
 func ReceiverUnavailable(err error) error { return &unavailable{err} }
 
 // IsReceiverUnavailable reports whether err was marked with ReceiverUnavailable.

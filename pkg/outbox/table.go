@@ -56,7 +56,7 @@ func (r Row) Key(table string) string {
 	return table + "-" + strconv.FormatInt(r.ID, 10) + "-" + strconv.FormatInt(r.CreatedAt.UnixMilli(), 10)
 }
 
-// Table is an outbox table.
+// Table is the outbox table of one service.
 type Table struct{ name string }
 
 var tableName = regexp.MustCompile(`^outbox_[a-z_]{1,40}$`)
@@ -81,7 +81,7 @@ var migrations embed.FS
 func Schema(service string) mysqldb.Schema {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		panic(err) // the embedded folder exists
+		panic(err) // cannot happen: the folder is embedded
 	}
 	return mysqldb.Schema{
 		Service: service, Part: "outbox", Files: mysqldb.Renamed(files, "outbox_service", "outbox_"+service),

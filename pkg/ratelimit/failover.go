@@ -34,7 +34,7 @@ type Failover struct {
 	skipped atomic.Int64 // end of the time for which the shared limiter is skipped, in Unix nanoseconds
 }
 
-// NewFailover returns a limiter over shared and the memory of this process.
+// NewFailover returns a limiter that counts in the memory of this process and in shared.
 func NewFailover(cfg FailoverConfig, shared Limiter, c clock.Clock) *Failover {
 	return &Failover{cfg: cfg, shared: shared, local: NewLocal(c), clock: c}
 }

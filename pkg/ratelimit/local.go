@@ -43,7 +43,7 @@ func (l *Local) Allow(_ context.Context, key string, limit int, window time.Dura
 	return decision, nil
 }
 
-// take is Allow for a subject; it also returns the id with which giveBack undoes it.
+// take counts an attempt like Allow, and also returns the id of its entry, which giveBack removes.
 func (l *Local) take(s subject, limit int) (Decision, uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

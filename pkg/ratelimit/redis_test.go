@@ -54,7 +54,8 @@ func TestNoWindowAllowsMoreThanTheLimit(t *testing.T) {
 	if len(spans) < 5*limit {
 		t.Fatalf("allowed attempts = %d, want %d", len(spans), 5*limit)
 	}
-	// Redis counted each attempt at some time within its span, so any limit+1 of them must be a window apart.
+	// Redis counted each attempt at some time within its span. The first and the last of any limit+1 attempts must
+	// therefore be at least a window apart.
 	slices.SortFunc(spans, func(a, b span) int { return a.to.Compare(b.to) })
 	for i := limit; i < len(spans); i++ {
 		from := spans[i].from

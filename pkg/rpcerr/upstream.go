@@ -22,7 +22,8 @@ func (e *upstreamError) Error() string { return fmt.Sprintf("%s: %s", e.service,
 // Unwrap returns the refusal for apperr.From.
 func (e *upstreamError) Unwrap() error { return e.refusal }
 
-// FromUpstream is FromError for calls that a service makes itself; service is the name of the called one.
+// FromUpstream converts the error of a call that this service made to the service called service. Refusals become
+// errors that ToStatus converts to Unavailable if the caller does not handle them; other errors are unchanged.
 func FromUpstream(service string, err error) error {
 	if err == nil {
 		return nil

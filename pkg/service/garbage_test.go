@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 )
 
-// This test is not parallel, because the setting applies to the whole process.
+// This test is not parallel, because the collector's percentage applies to the whole process.
 func TestCollectionIsDelayedUnlessGOGCIsSet(t *testing.T) {
 	const configured = 50
 	before := debug.SetGCPercent(configured)

@@ -19,7 +19,7 @@ type Binary[Settings any] struct {
 	Name    string
 	Summary string
 	Version string
-	Prefix  string // of the names of its variables
+	Prefix  string // prefix of the service's environment variables
 	Load    func(environ []string) (Settings, error)
 	Serve   func(ctx context.Context, cfg Settings, version string, logs io.Writer) error
 	// Migrate creates or updates the service's own tables; nil if it has none.

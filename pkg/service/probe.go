@@ -25,11 +25,11 @@ import (
 
 // Probe is the verb healthcheck. It checks the service on this machine, or, for `helm test` after an install, one on
 // another host.
-type Probe struct { // of the service; 127.0.0.1 for this machine
-	Host   string // port of a gRPC server that must be serving; 0: not checked
-	GRPC   int    // URL that must respond with 200; empty: not checked
-	Get    string // prefix of a metric that must exist; empty: not checked
-	Series string // beginning of a name that must be among the metrics; "": they are not read
+type Probe struct {
+	Host   string // host of the service; 127.0.0.1 for this machine
+	GRPC   int    // port of a gRPC server that must be serving; 0: not checked
+	Get    string // URL that must respond with 200; empty: not checked
+	Series string // prefix of the name of a metric that must exist; empty: not checked
 	Out    io.Writer
 }
 
@@ -96,8 +96,8 @@ func (p Probe) check(ctx context.Context, admin httpserver.Config) error {
 // replica behind one name, even with round-robin balancing.
 const rounds = 6
 
-// measured checks that the series exists. Several replicas may share the name, and a replica without a request so far
-// has no series; the request is therefore sent again, too.
+// measured checks that the series exists. Several replicas may share the name, and a replica has no series before its
+// first request; measured therefore repeats the request to Get, too.
 func (p Probe) measured(ctx context.Context, url string) error {
 	err := p.expect(ctx, url, p.Series)
 	for round := 1; err != nil && p.Get != "" && round <= rounds; round++ {

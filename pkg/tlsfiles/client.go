@@ -30,7 +30,7 @@ func (c *Client) Validate() error {
 }
 
 // Configuration returns a function that returns the TLS configuration for the next connection, from the current content
-// of the files. It is nil if TLS is not enabled.
+// of the files. The function is nil if TLS is not enabled.
 func (c Client) Configuration() func() (*tls.Config, error) {
 	if !c.Enabled {
 		return nil

@@ -12,7 +12,7 @@ import (
 // files holds the paths of PEM files; an empty path is not used.
 type files struct{ CA, Cert, Key string }
 
-// material is the content of the files.
+// material holds the parsed content of the files, and the stamps by which a change of a file is detected.
 type material struct {
 	roots        *x509.CertPool    // nil: the system's
 	certificates []tls.Certificate // the own certificate, or none

@@ -8,7 +8,7 @@ import (
 
 // The error bodies of the areas that document their own.
 
-// taskQueueShape is the body of area D: code, message and the wrong elements.
+// taskQueueShape returns the error body of the task queue: code, message and the wrong elements.
 func taskQueueShape(status int, e *apperr.Error) any {
 	return struct {
 		Code    int          `json:"code"`
@@ -17,7 +17,7 @@ func taskQueueShape(status int, e *apperr.Error) any {
 	}{status, e.Message, fieldErrors(e)}
 }
 
-// cellCounterShape is the body of area E: message, and with status 400 the wrong elements.
+// cellCounterShape returns the error body of the cell counter: message, and with status 400 the wrong elements.
 func cellCounterShape(status int, e *apperr.Error) any {
 	body := struct {
 		Message string        `json:"message"`
@@ -30,7 +30,7 @@ func cellCounterShape(status int, e *apperr.Error) any {
 	return body
 }
 
-// billSplitShape is the body of area G.
+// billSplitShape returns the error body of the bill split; its failed_validation is always empty.
 func billSplitShape(_ int, e *apperr.Error) any {
 	return struct {
 		Status           string   `json:"status"`

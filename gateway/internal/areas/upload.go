@@ -26,7 +26,8 @@ import (
 
 const uploadBufferBytes = 256 << 10 // for reading the body
 
-// uploadFiles is the only path that is not an RPC binding: a multipart form is sent as a stream.
+// uploadFiles is the path for the files of an edited report. The mux generated from the contract does not serve it: its
+// handler sends the parts of the multipart form to the RPC as a stream.
 var uploadFiles = edge.Upload{
 	Route: edge.Route{
 		Method: http.MethodPost, Path: "/api-v3/report/external-edit/agent/{edit_id}",
@@ -66,7 +67,8 @@ func upload(
 	if err == nil {
 		err = sendForm(stream, r, body)
 	}
-	// io.EOF means that the form ended or that the service responded early; its response tells which.
+	// io.EOF means that the form has ended or that the service responded early; CloseAndRecv returns the response in both
+	// cases.
 	if err != io.EOF && err != errNoForm { //nolint:errorlint // a truncated form wraps io.EOF
 		return nil, invalid(edge.BodyError(err))
 	}

@@ -64,7 +64,7 @@ func Read(file string) (*Directory, error) {
 	return d, nil
 }
 
-// plain returns a host in the form of the directory: in lower case, without a port and a trailing dot.
+// plain returns host in the form of the directory's keys: in lower case, without port and trailing dot.
 func plain(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

@@ -39,7 +39,7 @@ type Counter struct {
 	Unit    string // such as "jobs"
 }
 
-// Read parses the demo file at path.
+// Read parses the demo file at path. It returns an error unless the file has people, each with a session and a name.
 func Read(path string) (*Demo, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/edge"
 )
 
-// opened is the landing page of a demo with two people.
+// opened returns the landing page of a demo with two people.
 func opened(t *testing.T) edge.Page {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "demo.json")

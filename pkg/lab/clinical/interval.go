@@ -7,7 +7,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Undecided Outcome = iota // unknown: no result, no limits, or the value may be on both sides
+	Undecided Outcome = iota // unknown: no result, no limits, or the value may be on either side of a limit
 	Inside                   // within the limits, or one of the listed normal texts
 	Low                      // below the lower limit
 	High                     // above the upper limit

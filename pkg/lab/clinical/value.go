@@ -26,7 +26,7 @@ type Value struct {
 // ParseValue parses s. It never fails: anything other than a number, range or titre is kept as a text.
 func ParseValue(s string) Value { return ParseValueIn(s, "") }
 
-// ParseValueIn is ParseValue that also accepts the parameter's unit after a number: "7.9 mmol/L".
+// ParseValueIn parses s like ParseValue, and also accepts the parameter's unit after a number: "7.9 mmol/L".
 func ParseValueIn(s, unit string) Value {
 	s = strings.TrimSpace(s)
 	v := Value{text: s}

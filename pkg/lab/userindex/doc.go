@@ -31,11 +31,11 @@ const (
 	Compacted = "compact_identifiers"
 )
 
-// Fields that contain forms.
+// Fields that contain forms; the comments name the functions that return them.
 const (
 	Joined      = "full_name_joined"      // of Names
 	Misspelled  = "full_name_deletions"   // of Deletions of each word
-	Sounds      = "full_name_phonetic"    // of phonetic.Codes of Latin
+	Sounds      = "full_name_phonetic"    // of phonetic.Codes of the name in Latin letters
 	Identifiers = "identifier_forms"      // of IdentifierForm of each field and form
 	Beginnings  = "identifier_beginnings" // of BeginningForms of each field and identifier
 )

@@ -11,7 +11,7 @@ import (
 const (
 	maxWords     = 8 // words of a name from which forms are made
 	maxRun       = 3 // neighbouring words that are joined
-	minDeletions = 4 // minimum length of a word that is found with an error
+	minDeletions = 4 // minimum length of a word that is found despite a typing error
 )
 
 // Words returns the words of a name in Latin letters, without case and diacritics. Anything other than letters and
@@ -58,8 +58,8 @@ func initials(words []string) string {
 	return letters.String()
 }
 
-// Joins returns the alternatives to read words as a name that was split too often: unchanged, and with each run of
-// neighbours joined.
+// Joins returns the readings of words whose user may have split one word of a name in two: the words unchanged, and
+// with each run of neighbours joined.
 func Joins(words []string) [][]string {
 	ways := [][]string{words}
 	for first := range words {

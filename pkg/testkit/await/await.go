@@ -43,7 +43,7 @@ func Nil(t testing.TB, what string, check func() error) {
 	}
 }
 
-// True is Nil for a check that reports true.
+// True waits like Nil until check returns true.
 func True(t testing.TB, what string, check func() bool) {
 	t.Helper()
 	Nil(t, what, func() error {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Made is New that fails the test instead of returning an error.
+// Made creates a CA like New, and fails the test on an error.
 func Made(t testing.TB, name string) *Authority {
 	t.Helper()
 	a, err := New(name)
@@ -15,7 +15,7 @@ func Made(t testing.TB, name string) *Authority {
 	return a
 }
 
-// Member is Issue that fails the test instead of returning an error.
+// Member writes the files of a member like Issue, and fails the test on an error.
 func (a *Authority) Member(t testing.TB, folder string, until time.Time, trusted ...*Authority) Files {
 	t.Helper()
 	files, err := a.Issue(folder, until, trusted...)

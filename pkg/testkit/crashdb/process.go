@@ -25,7 +25,7 @@ var ErrCrashed = errors.New("the process crashed")
 
 // Crash describes when and how a process crashes.
 type Crash struct {
-	// Statement is the number of the statement at which it happens, from 1.
+	// Statement is the number of the statement at which the process crashes, from 1.
 	Statement int
 	// AnswerLost executes the statement, which must be a commit or an exec outside a transaction, and closes its
 	// connection before the response; the process lives on. Otherwise the process dies before the statement.

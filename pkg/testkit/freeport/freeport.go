@@ -45,7 +45,7 @@ func Some(t testing.TB, count int) []int {
 	return ports
 }
 
-// One is Some for a single port.
+// One returns a port of 127.0.0.1 on which no server was listening a moment ago.
 func One(t testing.TB) int {
 	t.Helper()
 	return Some(t, 1)[0]

@@ -41,7 +41,7 @@ func NewDSN(t testing.TB) string {
 	return dsn
 }
 
-// Open is New that also returns the DSN of the database.
+// Open returns the pool of New and the DSN of its database.
 func Open(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	return open(t, "")

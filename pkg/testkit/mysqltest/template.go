@@ -33,7 +33,7 @@ func (p *Template) New(t testing.TB) *sql.DB {
 	return db
 }
 
-// Open is New that also returns the DSN of the database.
+// Open returns the pool of New and the DSN of its database.
 func (p *Template) Open(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	p.once.Do(func() { p.script = p.build(t) })

@@ -34,7 +34,7 @@ func start() error {
 	return flag.Set(seedFlag, strconv.FormatUint(chosen, 10))
 }
 
-// Check is rapid.Check with the selected seed.
+// Check runs rapid.Check with the selected seed.
 func Check(t *testing.T, prop func(*rapid.T)) {
 	t.Helper()
 	if started != nil {

@@ -14,8 +14,8 @@ import (
 // MasterName is the sentinel's name of the server that it watches.
 const MasterName = "mymaster"
 
-// StartSentinel starts a sentinel that watches master until t ends, and promotes a replica half a second after the
-// master's death. It returns the sentinel's address. It discovers connected replicas at once.
+// StartSentinel starts a sentinel that runs until t ends, and returns its address. The sentinel discovers master's
+// connected replicas at once, and promotes one of them half a second after master's death.
 func StartSentinel(t testing.TB, master *Server) string {
 	t.Helper()
 	host, port, err := net.SplitHostPort(master.Addr)

@@ -13,7 +13,7 @@ var handWritten string
 //go:embed nomatch.txt
 var noMatches string
 
-// Script is the kind of texts in another script than the name; they are evaluated separately.
+// Script is the kind of texts in another script than the patient's name; their figures are separate.
 const Script = "script"
 
 // handKinds maps the kinds in handwritten.txt to names.

@@ -39,7 +39,7 @@ type Service[C any] struct {
 	Load         func(environ []string) (C, error)
 	Migrate      func(ctx context.Context, cfg C, log *slog.Logger) error
 	Serve        func(ctx context.Context, cfg C, version string, logs io.Writer) error
-	Settings     []string // with their prefix
+	Settings     []string // environment variables as KEY=value, with Prefix
 	Rows         []string // statements that run after the migration
 }
 

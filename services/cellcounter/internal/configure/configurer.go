@@ -23,7 +23,7 @@ type Store interface {
 
 // View holds the mappings in effect for a test.
 type View struct {
-	Rows   []mapping.Row // by order and index
+	Rows   []mapping.Row // sorted by order, then index
 	OwnLab bool          // false: the defaults
 	Target int
 }

@@ -21,7 +21,7 @@ const (
 type Write struct {
 	TestID int64
 	Owner  mapping.Owner
-	// Elements of the request, in its order.
+	// Elements are the mappings of the request, in its order.
 	Elements []Element
 	// Complete requires each element to have a key, a cell and a parameter.
 	Complete bool

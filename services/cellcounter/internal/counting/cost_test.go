@@ -2,7 +2,7 @@ package counting
 
 import "testing"
 
-// The limits of the largest counts cost no more than those of a hundred cells do: some terms, whatever is asked for.
+// The continued fraction needs at most 100 terms, whatever the number of cells and the share.
 func TestTheLimitsCostAFewTerms(t *testing.T) {
 	t.Parallel()
 	const enough = 100
@@ -20,7 +20,7 @@ func TestTheLimitsCostAFewTerms(t *testing.T) {
 	}
 }
 
-// termsOf is what beta(x, a, b) costs.
+// termsOf returns the number of terms that beta(x, a, b) computes.
 func termsOf(x, a, b float64) int {
 	if x > (a+1)/(a+b+2) {
 		x, a, b = 1-x, b, a

@@ -78,7 +78,7 @@ func TestNucleatedRedCellsAreCountedApart(t *testing.T) {
 	}
 }
 
-// A smear of chronic lymphocytic leukaemia: smudge cells are counted apart, and are no part of what the instrument counted.
+// A smear of chronic lymphocytic leukaemia: smudge cells are outside the total, and the instrument did not count them.
 func TestTheWhiteCellCountIsCorrectedByNucleatedRedCellsAlone(t *testing.T) {
 	t.Parallel()
 	d := counting.Of([]counting.Tally{{CellID: 1, Count: 100, InTotal: true}, {CellID: 2, Count: 50}}, counting.WBC{Value: 80}, 0)
@@ -106,7 +106,7 @@ func TestLimitsAreExact(t *testing.T) {
 	})
 }
 
-// sumTo is the probability of k or fewer successes in n trials, term by term.
+// sumTo returns the probability of k or fewer successes in n trials, as a sum of terms.
 func sumTo(k, n int, p float64) float64 {
 	sum := 0.0
 	for i := 0; i <= k; i++ {
@@ -118,7 +118,7 @@ func sumTo(k, n int, p float64) float64 {
 	return sum
 }
 
-// The figures are those of Rümke's table of 95 per cent limits, in whole per cent.
+// The wanted limits are those of Rümke's table, in whole per cent.
 func TestLimitsAreRumkes(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ k, n, lower, upper int }{

@@ -44,7 +44,7 @@ type WBC struct {
 	Corrected bool
 }
 
-// Unknown stands for a missing white cell count.
+// Unknown returns the WBC for a missing white cell count.
 func Unknown() WBC { return WBC{Value: math.NaN()} }
 
 // Of returns the differential of tallies; decimals is the number of decimal places of percentages.

@@ -77,10 +77,10 @@ func Limits(k, n int) Interval {
 	}
 	const tail = (1 - confidence) / 2
 	limits := Interval{0, 100}
-	if k > 0 { // the share at which k or more cells have the tail probability
+	if k > 0 { // the lower limit is the share at which k or more cells have probability tail
 		limits.Lower = 100 * solve(func(p float64) bool { return 1-atMost(k-1, n, p) < tail })
 	}
-	if k < n { // the share at which k or fewer cells have the tail probability
+	if k < n { // the upper limit is the share at which k or fewer cells have probability tail
 		limits.Upper = 100 * solve(func(p float64) bool { return atMost(k, n, p) >= tail })
 	}
 	return limits

@@ -166,7 +166,7 @@ func TestEveryElementAtFaultIsNamed(t *testing.T) {
 	expectFields(t, many, "-1 mappings: mappings must have at most 500 elements")
 }
 
-// A mapping keeps a cell that was disabled since; no other key gets it.
+// A cell that was disabled later stays in its mapping; no other mapping can get it.
 func TestADisabledCellStaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
@@ -311,7 +311,7 @@ func TestObserversAreCompared(t *testing.T) {
 	}
 }
 
-// TestWhoCountsAndReadsCounts has report 7001 on a bill of doctor 301.
+// Report 7001 is on a bill of doctor 301.
 func TestWhoCountsAndReadsCounts(t *testing.T) {
 	t.Parallel()
 	const letIn = apperr.Kind(0)
@@ -346,7 +346,8 @@ func TestWhoCountsAndReadsCounts(t *testing.T) {
 	}
 }
 
-// A scope that someone forgot to look up is no one's: it reads and writes neither the defaults nor a laboratory's.
+// The zero owner, which stands for a scope that was never set, reads and writes no mappings: neither the defaults nor a
+// laboratory's.
 func TestNobodysMappingsAreNotTheDefaults(t *testing.T) {
 	t.Parallel()
 	c := configure.New(mysql.New(storetest.Open(t)), clock.System{}, silent{})
@@ -360,7 +361,7 @@ func TestNobodysMappingsAreNotTheDefaults(t *testing.T) {
 	}
 }
 
-// TestStoredCountsProveSomething has report 7001 of test 55, which user 77 counted first.
+// Report 7001 is of test 55; user 77 counted it first.
 func TestStoredCountsProveSomething(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)

@@ -46,7 +46,7 @@ func (c Change) apply(row *Row) (Row, error) {
 	return result, nil
 }
 
-// missing returns the name of a field that a new mapping requires and the change lacks, or "".
+// missing is the error for a field that a new mapping requires and the change lacks.
 type missing struct{ field string }
 
 func (m missing) Error() string { return m.field + " is required for a new mapping" }

@@ -37,7 +37,7 @@ func open(t *testing.T) fixture {
 	return fixture{t, mysql.New(storetest.Open(t)), storetest.Lab(t, 12), mapping.Defaults()}
 }
 
-// change applies a decision whatever the facts are.
+// change applies a decision without checking the facts.
 func (f fixture) change(test int64, owner mapping.Owner, d configure.Decision) error {
 	f.Helper()
 	d.By = asha
@@ -62,7 +62,7 @@ func (f fixture) view(test int64, owner mapping.Owner) configure.View {
 	return v
 }
 
-// expect compares what a test is counted with, without the ids of rows.
+// expect compares the mappings in effect for a test with the wanted ones, without the ids of rows.
 func (f fixture) expect(test int64, owner mapping.Owner, own bool, target int, rows ...mapping.Row) {
 	f.Helper()
 	got := f.view(test, owner)

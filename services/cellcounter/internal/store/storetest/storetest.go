@@ -34,7 +34,7 @@ func Open(t testing.TB) *sql.DB {
 	return db
 }
 
-// OpenDSN is Open that also returns the DSN of the database.
+// OpenDSN returns the database of Open and its DSN.
 func OpenDSN(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	db, dsn := template.Open(t)

@@ -39,7 +39,8 @@ func Load(prefix string, dst any, environ []string) error {
 	return problems
 }
 
-// setting is one variable: key is the name in the environment, prefixed the name that the env library reads.
+// setting is one variable. key is its name in the environment; prefixed is the name under which resolve passes its
+// value to the env library, which ignores the tag absolute.
 type setting struct {
 	key, prefixed string
 	field         reflect.StructField

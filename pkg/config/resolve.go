@@ -38,7 +38,7 @@ func resolve(all []setting, environ []string) (map[string]string, error) {
 		if err != nil && !seen[s.key] {
 			problems = append(problems, err)
 		}
-		if seen[s.key] = true; ok && err == nil { // after an invalid value the default is checked
+		if seen[s.key] = true; ok && err == nil { // the env library uses the default for an invalid value
 			values[s.prefixed] = value
 		}
 	}

@@ -108,7 +108,7 @@ func (l limits) apply(c *call, r *http.Request) (limited *http.Request, cancel f
 		ctx, cancelCause = context.WithCancelCause(ctx)
 		cancel = func() { cancelCause(nil) }
 		httpserver.Paced(c.ResponseWriter, r)
-		httpserver.SetWriteTimeout(c.ResponseWriter, 0) // starts with the response
+		httpserver.SetWriteTimeout(c.ResponseWriter, 0) // no limit until WriteHeader sets one
 		body.ended = func() { time.AfterFunc(l.deadline, func() { cancelCause(context.DeadlineExceeded) }) }
 	case l.deadline > 0:
 		ctx, cancel = context.WithTimeout(ctx, l.deadline)

@@ -133,8 +133,8 @@ func (c *Client) Do(ctx context.Context, call Call, out any) error {
 	return err
 }
 
-// repeat makes attempts until one succeeds or may not be retried. An attempt with the shorter limit takes its retry
-// from the budget beforehand.
+// repeat makes attempts until one succeeds or may not be retried. Only an attempt whose retry could be reserved in the
+// budget has the limit Call.AttemptTimeout; a retry that is not needed is given back.
 func (c *Client) repeat(ctx context.Context, call Call, out any) error {
 	for n := 0; ; n++ {
 		last := n >= c.retries || !call.Repeat

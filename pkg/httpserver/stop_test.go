@@ -43,7 +43,7 @@ func TestUnfinishedUploadGetsAResponseWhenTheProcessStops(t *testing.T) {
 		client, server := net.Pipe()
 		listener.connections <- server
 		var sender sync.WaitGroup
-		defer sender.Wait() // virtual time ends with the test
+		defer sender.Wait() // virtual time stands still once the test has returned, and a sleeping sender would never end
 		sender.Go(func() {
 			_, _ = io.WriteString(client, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n")
 			slowly(client)

@@ -50,8 +50,8 @@ func SetWriteTimeout(w http.ResponseWriter, d time.Duration) {
 	http.NewResponseController(w).SetWriteDeadline(deadline)
 }
 
-// writePace is the time within which a slow reader must accept one write of a paced response. A write is at least 32
-// KiB, the buffer of io.Copy.
+// writePace is the time within which a slow reader must accept one write of a paced response. io.Copy writes 32 KiB at
+// a time, so that the minimum rate is about 1 KiB per second.
 const writePace = 30 * time.Second
 
 // PacedResponse replaces the time limit of the whole response by a minimum rate: large files may take long, but a

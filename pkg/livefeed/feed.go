@@ -17,7 +17,7 @@ import (
 
 // Config holds the settings of event streams. A service embeds it in its own Config.
 type Config struct {
-	// EventStreamSeconds ends a stream; the browser reconnects, and its login is checked again.
+	// EventStreamSeconds is the age at which a stream ends; the browser reconnects, and its login is checked again.
 	EventStreamSeconds int `env:"EVENT_STREAM_SECONDS" envDefault:"900"`
 }
 
@@ -29,33 +29,35 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// MaxAge is how long a stream lasts.
+// MaxAge returns the age at which a stream ends.
 func (c *Config) MaxAge() time.Duration { return time.Duration(c.EventStreamSeconds) * time.Second }
 
-// Gauge counts open streams.
+// Gauge counts open streams. Watching adds change, 1 or -1, to the number.
 type Gauge interface{ Watching(change int) }
 
 // Listen subscribes to the signals of a stream: the channel gets a value when something may have changed, until stop is
 // called.
 type Listen func(ctx context.Context) (signal <-chan struct{}, stop func(), err error)
 
-// Stream is one open page. An error of its methods ends the stream.
+// Stream sends the events of one open page. An error of its methods ends the stream.
 type Stream interface {
-	// Begin sends where the stream starts. It is called once, after the subscription, so no change is lost in between.
+	// Begin sends the position at which the stream starts. It is called once, after the subscription, so no change is lost
+	// in between.
 	Begin(ctx context.Context) error
-	// Look sends what changed since the last call. idle is true when it is called because of the interval alone. Another
-	// call follows after again, unless that is 0; a later value replaces an earlier one.
+	// Look sends the changes since the last call. It is called at the start, after each signal and at each interval; idle
+	// is true only for the interval. If again is above 0, Look is also called after that time, unless a later call returns
+	// another time.
 	Look(ctx context.Context, idle bool) (again time.Duration, err error)
 }
 
-// Feed holds what the streams of a service have in common.
+// Feed holds the settings that all streams of a service share.
 type Feed struct {
 	Gauge Gauge
-	// Every is the interval of looks without a signal, which find changes whose signal was lost.
+	// Every is the interval between calls of Look without a signal, which find changes whose signal was lost.
 	Every time.Duration
-	// Rest is the shortest time between two looks, so that a run of changes is one look; 0: none.
+	// Rest is the shortest time between two calls of Look, so that a burst of changes is read once; 0: none.
 	Rest time.Duration
-	// MaxAge ends a stream.
+	// MaxAge is the age at which a stream ends.
 	MaxAge time.Duration
 }
 

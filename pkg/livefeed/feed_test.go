@@ -12,11 +12,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/livefeed"
 )
 
-// page is a stream in virtual time that notes when it was read.
+// page is a stream that records the virtual time of each call.
 type page struct {
 	signal chan struct{}
 	start  time.Time
-	again  time.Duration // of the first look
+	again  time.Duration // returned by the first Look
 	slow   time.Duration // of each look
 
 	mu      sync.Mutex // guards what follows

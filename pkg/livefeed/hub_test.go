@@ -52,7 +52,7 @@ func TestListenFailsWhileTheCacheIsUnreachable(t *testing.T) {
 					return err
 				}
 				defer stop()
-				select { // the value of the subscription itself
+				select { // discards the value that a new subscription receives
 				case <-signal:
 				default:
 				}

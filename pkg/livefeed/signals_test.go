@@ -40,7 +40,7 @@ func TestSignalReachesItsLaboratoryOnEveryReplica(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-signal // the values of the subscriptions themselves
+	<-signal // discards the value that each new subscription receives
 	<-other
 	here.Changed(t.Context(), scope(t, 12))
 	if queue.err != nil {

@@ -81,7 +81,8 @@ func (c *Config) CheckMaxInFlight(limit int) error {
 	return nil
 }
 
-// connector returns a connector of sessions made by open, with TLS if c enables it.
+// connector returns a connector for the database of c. open makes it from the driver's configuration: once without TLS,
+// and for each connection with TLS, so that rotated certificates are used.
 func (c Config) connector(open func(*mysql.Config) (driver.Connector, error)) (driver.Connector, error) {
 	plain := c.driverConfig()
 	secure := c.TLS.Configuration()

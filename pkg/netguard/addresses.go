@@ -10,7 +10,7 @@ import (
 
 // table decides which addresses may be reached.
 type table struct {
-	public *ssrf.Guardian // knows IANA's special-purpose address registries
+	public *ssrf.Guardian // contains IANA's special-purpose address registries
 	own    map[netip.Addr]bool
 }
 

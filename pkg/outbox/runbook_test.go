@@ -41,7 +41,8 @@ func TestRunbookStatementsFindAndEndTheLeadingRelay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	sql := statements(t, "OutboxOld")
-	often := func(c *outbox.Config) { c.PollInterval = 50 * time.Millisecond } // the lock outlives the statement that ends it
+	// KILL returns before the server releases the lock, so the relay must poll often.
+	often := func(c *outbox.Config) { c.PollInterval = 50 * time.Millisecond }
 	leader := func() (id int64) {
 		var host string
 		var silent int

@@ -31,7 +31,7 @@ func (c *Config) AdminServer(handler http.Handler) httpserver.Server {
 	return server
 }
 
-// CommonConfig returns c, also for a configuration that embeds it.
+// CommonConfig returns c. It gives Standard access to the Config that a service's configuration embeds.
 func (c *Config) CommonConfig() *Config { return c }
 
 // Ports sets the default ports of the listeners. It must be called before the settings are loaded.

@@ -22,7 +22,7 @@ import (
 type Standard[C any, P Settings[C]] struct {
 	Name    string // in logs, tokens and the version table of the migrations
 	Summary string
-	Prefix  string // of its variables
+	Prefix  string // prefix of its environment variables
 	// GRPCPort and AdminPort are the defaults of the listeners.
 	GRPCPort, AdminPort int
 	// Codec reads and writes the messages of the gRPC server; nil: gRPC's own.
@@ -31,7 +31,7 @@ type Standard[C any, P Settings[C]] struct {
 	Build func(ctx context.Context, s *Service, cfg C) error
 	// Migrate creates or updates the service's own tables.
 	Migrate func(ctx context.Context, cfg C, log *slog.Logger) error
-	// Locks are those of the loops that one replica at a time runs; nil for a service without any.
+	// Locks are the leader locks of the loops that run in one replica at a time; nil if there are none.
 	Locks []mysqldb.Lock
 }
 
@@ -48,7 +48,7 @@ type Stores struct {
 	KV redisdb.Config `envPrefix:"KV_"`
 }
 
-// StoresConfig returns c, also for a configuration that embeds it.
+// StoresConfig returns c. It gives Standard access to the Stores that a service's configuration embeds.
 func (c *Stores) StoresConfig() *Stores { return c }
 
 // Load reads the settings from environ.
@@ -78,7 +78,7 @@ func (d Standard[C, P]) Main(version string) {
 }
 
 // Open opens the database and the cache. The process is not ready while one of them is unavailable, or while the
-// database lacks one of the schemas. It comes before GRPC.
+// database lacks one of the schemas. Open must be called before GRPC.
 func (s *Service) Open(cfg Stores, schemas []mysqldb.Schema) (*sql.DB, redis.UniversalClient, error) {
 	db, err := s.Database(cfg.DB)
 	if err != nil {

@@ -66,7 +66,8 @@ func (s *Service) AfterCommit(tasks ...string) *aftercommit.Queue {
 	return s.after
 }
 
-// Signals makes the signals called name, like callout_live, that wake the event streams of all replicas after commits.
+// Signals creates the signals called name, such as callout_live, which notify the event streams of all replicas after
+// commits.
 func (s *Service) Signals(cache redis.UniversalClient, name string) *livefeed.Signals {
 	signals := livefeed.NewSignals(cache, s.AfterCommit(livefeed.SignalTask), name)
 	s.Close("live subscription", func(context.Context) error { return signals.Close() })

@@ -11,10 +11,10 @@ import (
 // values at zero, so that the first increase of each is seen. It panics when a name is declared twice.
 type Metrics struct{ factory promauto.Factory }
 
-// NewMetrics returns the declarations of registry.
+// NewMetrics returns a Metrics that registers in registry.
 func NewMetrics(registry prometheus.Registerer) Metrics { return Metrics{promauto.With(registry)} }
 
-// Label is a label's name with the values that are known at the start; none: series appear with their first value.
+// Label is a label's name with its known values. Without known values a series appears with its first measurement.
 type Label struct {
 	name   string
 	values []string
@@ -49,12 +49,12 @@ func (m Metrics) Gauges(name, help string, labels ...Label) *prometheus.GaugeVec
 	return start(m.factory.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, names(labels)), labels)
 }
 
-// GaugeFunc declares a gauge that read returns whenever metrics are collected, from several goroutines.
+// GaugeFunc declares a gauge whose value read returns at each collection. read must be safe for concurrent use.
 func (m Metrics) GaugeFunc(name, help string, read func() float64) {
 	m.factory.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 }
 
-// CounterFunc declares a counter that read returns whenever metrics are collected, from several goroutines.
+// CounterFunc declares a counter whose value read returns at each collection. read must be safe for concurrent use.
 func (m Metrics) CounterFunc(name, help string, read func() float64) {
 	m.factory.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read)
 }
@@ -70,7 +70,7 @@ func (m Metrics) Histograms(name, help string, buckets []float64, labels ...Labe
 	return start(m.factory.NewHistogramVec(opts, names(labels)), labels)
 }
 
-// Bool is the value of a gauge that is 1 while a condition holds, else 0.
+// Bool returns the value of a gauge for a condition: 1 if it holds, otherwise 0.
 func Bool(is bool) float64 {
 	if is {
 		return 1

@@ -19,7 +19,7 @@ type Config struct {
 // Enabled reports whether connections are encrypted.
 func (c Config) Enabled() bool { return c != Config{} }
 
-// NeededBy returns an error if the setting needs the files and there are none.
+// NeededBy returns an error that names setting if it is on and c names no files.
 func (c Config) NeededBy(setting string, on bool) error {
 	if on && !c.Enabled() {
 		return fmt.Errorf("%s is true without a certificate: set TLS_CA, TLS_CERT and TLS_KEY", setting)

@@ -65,8 +65,8 @@ func Load(environ []string) (Config, error) {
 	return cfg, config.Load(Prefix, &cfg, environ)
 }
 
-// Validate returns an error for an internal listener that cannot be used, for encryption without a certificate, and for
-// a demo sign-in in production.
+// Validate returns an error for an invalid service token secret, unless the gateway routes to cells, for encryption
+// without a certificate, and for a demo sign-in in production.
 func (c *Config) Validate() error {
 	problems := []error{
 		c.TLS.NeededBy("INTERNAL_TLS", c.InternalTLS), c.TLS.NeededBy("ADMIN_TLS", c.Admin.AdminTLS),

@@ -15,8 +15,8 @@ var serviceWorker = edge.Route{
 	RPC: "/lab.notifications.v1.NotificationsService/GetServiceWorker",
 }
 
-// handleServiceWorker serves the script with the headers that browsers need: without the first one a worker controls
-// only pages below its own path, and could not open pages for pushes.
+// handleServiceWorker serves the script with the headers that browsers need. Without Service-Worker-Allowed a worker
+// controls only pages below its own path, and cannot open pages for pushes.
 func handleServiceWorker(mux *edge.Mux, client notificationsv1.NotificationsServiceClient) error {
 	header := map[string]string{
 		"Service-Worker-Allowed": "/",

@@ -137,7 +137,7 @@ func sendForm(stream uploadStream, r *http.Request, body io.ReadCloser) error {
 	}
 }
 
-// chunkField is the field of UploadFilesRequest with the bytes.
+// chunkField is the number of the field of UploadFilesRequest that contains the bytes of the file.
 const chunkField = 3
 
 func sendFile(stream uploadStream, part *multipart.Part) error {

@@ -127,7 +127,8 @@ func setCookie(w http.ResponseWriter, value string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{Name: cookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }
 
-// local returns to when it is a path on this host, else "/": the parameter may come from a foreign link.
+// local returns the destination if it is a path on this host, otherwise "/", because the parameter may come from a link
+// on another site.
 func local(to string) string {
 	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n\t") {
 		return "/"

@@ -8,5 +8,4 @@
 //
 // Meta may contain results of patients. Errors of this package therefore contain the operation and the database's error
 // number, never a value; the original error is available through errors.As.
-// number, never a value; the original error stays reachable through errors.As.
 package activitylog

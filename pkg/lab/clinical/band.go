@@ -46,7 +46,7 @@ func Select(bands []Band, p Patient) (band *Band, ok bool) {
 	return band, band != nil
 }
 
-// GenderLetter returns 'M' or 'F' if bands for that gender may apply to the patient, and 0 if only bands for all do.
+// GenderLetter returns 'M' or 'F', and 0 for any other or unknown gender, to which only bands for all genders apply.
 func (p Patient) GenderLetter() byte { return genderOf(p.Gender) }
 
 // genderOf returns the first letter if it is M or F, otherwise 0.

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Codes returns the distinct codes of the words of name in their order. Each word has a first code, and a second one if
-// it may be pronounced in two ways. A word of one letter is its own code. The result is nil without words.
+// Codes returns the distinct codes of the words of name in their order. Each word has a first code, a second one if it
+// may be pronounced in two ways, and one more if it starts with v or b. A word of one letter is its own code. The
+// result is nil without words.
 func Codes(name string) []string {
 	var codes []string
 	seen := map[string]bool{"": true}
@@ -30,7 +31,7 @@ func codesOf(word string) []string {
 	}
 	spelled := respell(word)
 	first, second := matchr.DoubleMetaphone(strings.ToUpper(spelled))
-	first, second = strings.TrimSpace(first), strings.TrimSpace(second) // the library pads some words with a blank
+	first, second = strings.TrimSpace(first), strings.TrimSpace(second) // the library ends some codes with a space
 	if startsWithVowel(second) && !startsWithVowel(first) {
 		second = "" // J as in José, a pronunciation not used for Indian names
 	}

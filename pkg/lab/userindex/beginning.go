@@ -2,9 +2,9 @@ package userindex
 
 import "strconv"
 
-// step is the difference in length of an identifier's prefixes in the index. A text is looked up among the prefixes of
-// the next length. Those are few, however many identifiers start with the text, and an identifier has a quarter as many
-// prefixes as letters.
+// step is the distance between the lengths of the prefixes that the index stores of an identifier. A text of 5 letters
+// is found by a prefix query among the stored prefixes of 8 letters. Few of those match, however many identifiers start
+// with the text, and an identifier has a quarter as many prefixes as letters.
 const step = 4
 
 // BeginningForms returns the forms under which an identifier is found by a prefix: its first 4, 8, and so on letters,
@@ -18,8 +18,8 @@ func BeginningForms(field, id string) []string {
 	return forms
 }
 
-// BeginningForm returns a prefix of a form of every identifier of the field that starts with text. It is empty for an
-// empty text.
+// BeginningForm returns the text of a prefix query: each identifier of the field that starts with text has a form that
+// starts with the result. It is empty for an empty text.
 func BeginningForm(field, text string) string {
 	letters := firstLetters(text)
 	if len(letters) == 0 {

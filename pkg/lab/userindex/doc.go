@@ -31,19 +31,19 @@ const (
 	Compacted = "compact_identifiers"
 )
 
-// Fields that contain forms; the comments name the functions that return them.
+// Fields that contain forms; the comments name the functions that compute them.
 const (
-	Joined      = "full_name_joined"      // of Names
-	Misspelled  = "full_name_deletions"   // of Deletions of each word
-	Sounds      = "full_name_phonetic"    // of phonetic.Codes of the name in Latin letters
-	Identifiers = "identifier_forms"      // of IdentifierForm of each field and form
-	Beginnings  = "identifier_beginnings" // of BeginningForms of each field and identifier
+	Joined      = "full_name_joined"      // by Names
+	Misspelled  = "full_name_deletions"   // by Deletions, for each word
+	Sounds      = "full_name_phonetic"    // by phonetic.Codes, for the name in Latin letters
+	Identifiers = "identifier_forms"      // by IdentifierForm, for each field and form
+	Beginnings  = "identifier_beginnings" // by BeginningForms, for each field and identifier
 )
 
 // Fields that a search reads in addition to the compared ones.
 const (
-	// VisibleIn is the laboratory allowed to find the patient; absent for deleted patients, so they match no search. It
-	// replaces two filters and is the only one.
+	// VisibleIn is the laboratory allowed to find the patient; absent for deleted patients, so they match no search. No
+	// other filter on laboratory or deletion is needed.
 	VisibleIn = "visible_in"
 	// Shown is the patient's Card as JSON. It is stored separately from the document, so that a response does not read the
 	// forms.

@@ -58,8 +58,8 @@ func initials(words []string) string {
 	return letters.String()
 }
 
-// Joins returns the readings of words whose user may have split one word of a name in two: the words unchanged, and
-// with each run of neighbours joined.
+// Joins returns the possible readings of the words of a search, whose user may have split one word of a name: the words
+// unchanged, and with each run of neighbours joined.
 func Joins(words []string) [][]string {
 	ways := [][]string{words}
 	for first := range words {

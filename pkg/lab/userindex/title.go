@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Person holds what a text states about a person in addition to the name.
+// Person holds the parts of a text about a person: the name, and the details that the text adds to it.
 type Person struct {
 	Name   string   // the text without titles, relations, sex and age
 	Titles []string // all variants of each title and relation in the text
@@ -45,8 +45,8 @@ func groups(lines ...string) [][]string {
 
 const oldest = 120
 
-// Describe removes titles, relations, and words for sex and age from a text. A text without other words is a name,
-// because Baby and Kumari are names as well.
+// Describe splits a text into the name and the details: titles, relations, sex and age. A text that consists of details
+// only is a name, because Baby and Kumari are names as well.
 func Describe(text string) Person {
 	var p Person
 	var name []string

@@ -14,7 +14,6 @@ const maxStatements = 1000
 //
 // open returns the DSN of the next process's database. check gets each crash and the use case's error. Each returns all
 // crashes, so that a test can check that there were some.
-// returns all crashes, so that a test can show that there were some.
 func Each(t testing.TB, open func() string, run func(*sql.DB) error, check func(Crash, error)) []Crash {
 	t.Helper()
 	var crashes []Crash

@@ -68,7 +68,8 @@ type Process struct {
 	conns    []net.Conn // guarded by mu
 }
 
-// Start returns a process with the database of dsn, to which crash happens. The pool is closed when t ends.
+// Start returns a process that uses the database of dsn and crashes as described by crash. The pool is closed when t
+// ends.
 func Start(t testing.TB, dsn string, crash Crash) *Process {
 	t.Helper()
 	p := &Process{crash: crash}

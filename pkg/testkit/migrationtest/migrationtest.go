@@ -141,7 +141,8 @@ func Tables(t *testing.T, db *sql.DB) map[string]string {
 	return statements
 }
 
-// counter is the next AUTO_INCREMENT value of a table, which differs after a repeated INSERT IGNORE and is ignored.
+// counter matches the next AUTO_INCREMENT value in the statement that creates a table. It is ignored, because a
+// repeated INSERT IGNORE increases it.
 var counter = regexp.MustCompile(` AUTO_INCREMENT=\d+`)
 
 func createTable(t *testing.T, db *sql.DB, name string) string {

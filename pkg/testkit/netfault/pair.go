@@ -17,7 +17,7 @@ const (
 // pair is a connection of the program (near) and the one to the engine (far).
 type pair struct {
 	near  *net.TCPConn
-	ended context.Context // when the pair is reset
+	ended context.Context // ends when the pair is reset
 	end   context.CancelFunc
 
 	mu  sync.Mutex
@@ -56,7 +56,7 @@ func (l *Link) forward(near net.Conn) {
 	both.Wait()
 }
 
-// add returns false if the link is cut.
+// add adds p to the link's connections; it returns false if the link is cut.
 func (l *Link) add(p *pair) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -63,8 +63,8 @@ func value(name string, cell any, r row) (any, error) {
 	return r.text(name), nil
 }
 
-// Derived reports whether a field belongs to the pipeline or is derived from other fields by the encoder, which has its
-// own tests.
+// Derived reports whether a Document lacks the field, because change capture adds it, or because the encoder, which has
+// its own tests, derives it from other fields.
 func Derived(field string) bool {
 	switch field {
 	case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.Joined, userindex.Misspelled,

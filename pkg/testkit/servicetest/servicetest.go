@@ -164,7 +164,8 @@ func (r *Running) Get(path string) string {
 	return string(text)
 }
 
-// Session stores a web session, a JSON object without created_at, and returns a context with its cookie.
+// Session stores document, a JSON object to which it adds created_at, as the web session called name. It returns a
+// context with the session's cookie.
 func (r *Running) Session(name, document string) context.Context {
 	r.t.Helper()
 	document = fmt.Sprintf(`%s,"created_at":%d}`, strings.TrimSuffix(document, "}"), clock.System{}.Now().Unix())

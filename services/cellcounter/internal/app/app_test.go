@@ -78,7 +78,7 @@ const (
 	unauthenticated = codes.Unauthenticated
 )
 
-// access names the callers of each operation by their code.
+// access returns, for each operation, the callers that get each code.
 func access() map[string]map[codes.Code]string {
 	const everyone, unpermitted = "configurer, technician, another laboratory", "technician, another laboratory"
 	report := map[codes.Code]string{ok: "configurer, technician", absent: "another laboratory"}

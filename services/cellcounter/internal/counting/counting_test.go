@@ -54,7 +54,7 @@ func TestPercentagesSumToAHundred(t *testing.T) {
 			}
 		}
 		if whole := int(100 * math.Pow10(decimals)); sum != whole && d.Total > 0 {
-			t.Fatalf("%v sums to %d", counts, sum)
+			t.Fatalf("shares of %v add up to %d, want %d", counts, sum, whole)
 		}
 	})
 }
@@ -65,16 +65,16 @@ func TestNucleatedRedCellsAreCountedApart(t *testing.T) {
 	counts[2].InTotal, counts[2].NucleatedRed = false, true
 	d := counting.Of(counts, counting.WBC{Value: 12.5}, 0)
 	if d.Total != 100 || d.CorrectedWBC != 10 || d.Shares[2].Percent != 25 {
-		t.Fatalf("%+v", d)
+		t.Fatalf("differential = %+v, want a corrected count of 10 and 25 nucleated red cells per 100", d)
 	}
 	if got := d.Shares[0]; got.Percent != 70 || math.Abs(got.Absolute-7) > 1e-9 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("first share = %+v, want 70 %% and 7 absolute", got)
 	}
 	if d := counting.Of(counts, counting.WBC{Value: 12.5, Corrected: true}, 0); d.CorrectedWBC != 12.5 || d.Shares[0].Absolute != 8.75 {
-		t.Errorf("the instrument has corrected already: %+v", d)
+		t.Errorf("differential of a corrected count = %+v, want 12.5, and 8.75 absolute", d)
 	}
 	if got := counting.CorrectedWBC(20, 100); got != 10 {
-		t.Fatalf("one nucleated cell for each white one halves the count: %v", got)
+		t.Fatalf("CorrectedWBC(20, 100) = %v, want 10", got)
 	}
 }
 
@@ -83,12 +83,12 @@ func TestTheWhiteCellCountIsCorrectedByNucleatedRedCellsAlone(t *testing.T) {
 	t.Parallel()
 	d := counting.Of([]counting.Tally{{CellID: 1, Count: 100, InTotal: true}, {CellID: 2, Count: 50}}, counting.WBC{Value: 80}, 0)
 	if d.CorrectedWBC != 80 || d.Shares[0].Absolute != 80 {
-		t.Errorf("%+v", d)
+		t.Errorf("differential with smudge cells = %+v, want the white cell count 80", d)
 	}
 	d = counting.Of([]counting.Tally{{CellID: 1, Count: 100, InTotal: true}, {CellID: 2, Count: 50}, {CellID: 13, Count: 25, NucleatedRed: true}},
 		counting.WBC{Value: 80}, 0)
 	if d.CorrectedWBC != 64 {
-		t.Errorf("%+v", d)
+		t.Errorf("differential with nucleated red cells = %+v, want the white cell count 64", d)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestLimitsAreExact(t *testing.T) {
 		got := counting.Limits(k, n)
 		const tail, close = 0.025, 1e-6
 		if k > 0 && math.Abs(1-sumTo(k-1, n, got.Lower/100)-tail) > close || k < n && math.Abs(sumTo(k, n, got.Upper/100)-tail) > close {
-			t.Fatalf("%d of %d: %v", k, n, got)
+			t.Fatalf("Limits(%d, %d) = %v, want a probability of %v beyond each", k, n, got, tail)
 		}
 	})
 }
@@ -143,7 +143,7 @@ func TestCompareTellsChanceFromDifference(t *testing.T) {
 	agreements = counting.Compare(tallies(60, 30, 10), []counting.Tally{{CellID: 1, Count: 85, InTotal: true}, {CellID: 4, Count: 15, InTotal: true},
 		{CellID: 9, Count: 50}})
 	if len(agreements) != 4 || agreements[0].WithinChance || agreements[1].Second != 0 || agreements[3].First != 0 || agreements[3].WithinChance {
-		t.Fatalf("%+v", agreements)
+		t.Fatalf("agreements = %+v, want 4, the first and the last beyond chance", agreements)
 	}
 	if got := counting.Compare(nil, tallies(1, 1)); len(got) != 2 || !got[0].WithinChance || got[0].Upper != 100 {
 		t.Fatalf("an observer who counted nothing contradicts no one: %+v", got)

@@ -63,6 +63,7 @@ func whole(key string, place int32, cell int64) *cellcounterv1.MappingInput {
 	return &cellcounterv1.MappingInput{Key: &key, CellId: &cell, ReportFormatIndex: &place, ReportFormatOrder: &place}
 }
 
+// Test 55 belongs to laboratory 12.
 func TestWhoMayWriteWhat(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -82,7 +83,7 @@ func TestWhoMayWriteWhat(t *testing.T) {
 		"another laboratory":                     {user, "global", nil, ptr(int64(13)), true, apperr.Forbidden, "OTHER_LABORATORY"},
 		"the defaults as a user":                 {user, "global", nil, nil, true, apperr.Forbidden, "GLOBAL_ADMINISTRATOR_REQUIRED"},
 		"the defaults as a global administrator": {admin, "global", nil, nil, false, 0, ""},
-		"a global administrator for another":     {admin, "global", nil, ptr(int64(13)), true, apperr.NotFound, "TEST_NOT_FOUND"}, // 55 is laboratory 12's
+		"a global administrator for another":     {admin, "global", nil, ptr(int64(13)), true, apperr.NotFound, "TEST_NOT_FOUND"},
 		"no lab_id, session as default":          {user, "session", nil, nil, false, 0, ""},
 		"a session without a laboratory":         {homeless, "global", nil, ptr(int64(12)), true, apperr.Invalid, "NO_LABORATORY"},
 		"a negative laboratory":                  {user, "global", ptr(int64(-1)), nil, true, apperr.Invalid, "INVALID_ARGUMENT"},
@@ -96,12 +97,12 @@ func TestWhoMayWriteWhat(t *testing.T) {
 				Body: &cellcounterv1.MappingsBody{LabId: test.body, Mappings: []*cellcounterv1.MappingInput{whole("a", 1, 1)}}})
 			if !test.refused {
 				if err != nil || out.GetInserted() != 1 || len(out.GetMappings()) != 1 {
-					t.Fatalf("%v, %v", out, err)
+					t.Fatalf("SaveMappings = %v, %v, want one inserted mapping", out, err)
 				}
 				return
 			}
 			if e, ok := apperr.From(err); !ok || e.Kind != test.kind || e.Reason != test.reason {
-				t.Fatalf("%v %v", out, err)
+				t.Fatalf("SaveMappings = %v, %v, want a refusal with reason %s", out, err, test.reason)
 			}
 		})
 	}
@@ -140,7 +141,7 @@ func TestWhoMayReadWhat(t *testing.T) {
 				got = e.Reason
 			}
 			if got != test.want {
-				t.Fatalf("%q, %v, want %q", got, err, test.want)
+				t.Fatalf("GetMappings = scope or reason %q, error %v, want %q", got, err, test.want)
 			}
 		})
 	}
@@ -187,7 +188,7 @@ func TestADisabledCellStaysWhereItIs(t *testing.T) {
 		"beside a mapping that may remain": save(whole("a", 1, 3), whole("b", 2, 3)),
 	} {
 		if e, _ := apperr.From(refused); e == nil || !strings.Contains(fmt.Sprint(e.Fields), "is disabled") {
-			t.Errorf("%s: %v", name, refused)
+			t.Errorf("%s: SaveMappings = %v, want a refusal of the disabled cell", name, refused)
 		}
 	}
 	for name, admitted := range map[string]error{
@@ -196,7 +197,7 @@ func TestADisabledCellStaysWhereItIs(t *testing.T) {
 		"its place by another key": save(whole("z", 4, 3)),
 	} {
 		if admitted != nil {
-			t.Errorf("%s: %v", name, admitted)
+			t.Errorf("%s: SaveMappings = %v, want no error", name, admitted)
 		}
 	}
 }
@@ -208,16 +209,16 @@ func expectFields(t *testing.T, in []*cellcounterv1.MappingInput, want ...string
 		Body: &cellcounterv1.MappingsBody{LabId: ptr(int64(12)), Mappings: in}})
 	e, ok := apperr.From(err)
 	if !ok || e.Kind != apperr.Invalid || len(e.Fields) != len(want) {
-		t.Fatalf("%+v, want %q", err, want)
+		t.Fatalf("SaveMappings = %+v, want an error with the fields %q", err, want)
 	}
 	for i, f := range e.Fields {
 		if got := strings.Join([]string{itoa(f.Index), " ", f.Name, ": ", f.Message}, ""); !strings.HasPrefix(got, want[i]) {
-			t.Errorf("%q, want %q", got, want[i])
+			t.Errorf("field error = %q, want %q", got, want[i])
 		}
 	}
 	view, err := s.GetMappings(as(t, user), &cellcounterv1.GetMappingsRequest{TestId: 55})
 	if err != nil || len(view.GetMappings()) != 0 {
-		t.Fatalf("something was written: %v, %v", view, err)
+		t.Fatalf("mappings after a refused write = %v, %v, want none", view, err)
 	}
 }
 
@@ -237,22 +238,22 @@ func TestPatchNamesTheParameterByItsFormat(t *testing.T) {
 	}
 	out, err := patch(&cellcounterv1.MappingInput{Key: ptr("n"), CellId: ptr(int64(1)), ReportFormatId: ptr(int64(5504))})
 	if err != nil || out.GetInserted() != 1 || out.GetMappings()[0].GetReportFormatIndex() != 4 || !out.GetMappings()[0].GetIncludeInTotal() {
-		t.Fatalf("%v, %v", out, err)
+		t.Fatalf("PatchMappings of a new key = %v, %v, want one mapping at index 4, in the total", out, err)
 	}
 	out, err = patch(&cellcounterv1.MappingInput{Key: ptr("n"), CellId: ptr(int64(2)), IncludeInTotal: ptr(false)})
 	if err != nil || out.GetUpdated() != 1 || out.GetMappings()[0].GetCellId() != 2 || out.GetMappings()[0].GetIncludeInTotal() {
-		t.Fatalf("%v, %v", out, err)
+		t.Fatalf("PatchMappings of a mapped key = %v, %v, want cell 2, outside the total", out, err)
 	}
 	if _, err = patch(&cellcounterv1.MappingInput{Key: ptr("n"), ReportFormatId: ptr(int64(5601))}); err == nil ||
 		!strings.Contains(err.Error(), "report_format_id 5601 does not belong to this test") {
-		t.Fatal(err)
+		t.Fatalf("PatchMappings with the format of another test = %v, want an error that names it", err)
 	}
 	if _, err = patch(&cellcounterv1.MappingInput{CellId: ptr(int64(1))}); err == nil || !strings.Contains(err.Error(), "give a key") {
-		t.Fatal(err)
+		t.Fatalf("PatchMappings without a key = %v, want an error that requires a key", err)
 	}
 	view, err := s.GetMappings(as(t, user), &cellcounterv1.GetMappingsRequest{TestId: 55})
 	if err != nil || view.GetTargetCount() != 200 {
-		t.Fatalf("%v, %v", view, err)
+		t.Fatalf("GetMappings = %v, %v, want the target 200", view, err)
 	}
 }
 
@@ -271,11 +272,11 @@ func TestALaboratoryStartsFromACopyOfTheDefaults(t *testing.T) {
 	save(admin, nil, false, whole("a", 1, 1), whole("b", 2, 2))
 	out := save(user, ptr(int64(12)), true, whole("b", 2, 1), whole("c", 3, 1))
 	if out.GetInserted() != 3 || out.GetUpdated() != 0 || len(out.GetMappings()) != 3 || out.GetMappings()[1].GetCellId() != 1 {
-		t.Fatalf("%v", out)
+		t.Fatalf("first write = %v, want 3 inserted mappings, the second with cell 1", out)
 	}
 	out = save(user, ptr(int64(12)), true, whole("d", 4, 1))
 	if out.GetInserted() != 1 || len(out.GetMappings()) != 4 {
-		t.Fatalf("the second write copies nothing: %v", out)
+		t.Fatalf("second write = %v, want 1 inserted mapping of 4, without a copy of the defaults", out)
 	}
 }
 
@@ -294,20 +295,20 @@ func TestObserversAreCompared(t *testing.T) {
 		return s.SaveCount(as(t, who), in)
 	}
 	if out, err := save(1, 60, 40); err != nil || len(out.GetObservers()) != 1 || len(out.GetComparison()) != 0 {
-		t.Fatalf("%v, %v", out, err)
+		t.Fatalf("SaveCount of the first observer = %v, %v, want one observer and no comparison", out, err)
 	}
 	out, err := save(2, 20, 80)
 	if err != nil || len(out.GetComparison()) != 2 || out.GetComparison()[0].GetWithinChance() {
-		t.Fatalf("%v, %v", out, err)
+		t.Fatalf("SaveCount of the second observer = %v, %v, want a difference of two cells beyond chance", out, err)
 	}
 	if _, err := save(3, 1); !apperr.Is(err, apperr.Invalid) {
-		t.Errorf("a third observer: %v", err)
+		t.Errorf("SaveCount of a third observer = %v, want Invalid", err)
 	}
 	if _, err := save(1, -1); !apperr.Is(err, apperr.Invalid) {
-		t.Errorf("a negative count: %v", err)
+		t.Errorf("SaveCount of a negative count = %v, want Invalid", err)
 	}
 	if _, err := s.GetCounts(as(t, other), &cellcounterv1.GetCountsRequest{TestId: 55, LabReportId: 7001}); !apperr.Is(err, apperr.NotFound) {
-		t.Errorf("another laboratory: %v", err)
+		t.Errorf("GetCounts of another laboratory = %v, want NotFound", err)
 	}
 }
 
@@ -337,11 +338,11 @@ func TestWhoCountsAndReadsCounts(t *testing.T) {
 		_, err := s.SaveCount(as(t, test.who), &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: 1,
 			Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: 100}}})
 		if (err == nil) != (test.want == letIn) || err != nil && !apperr.Is(err, test.want) {
-			t.Errorf("%s counts: %v", name, err)
+			t.Errorf("%s: SaveCount = %v, want kind %d (0: no error)", name, err, test.want)
 		}
 		_, err = s.GetCounts(as(t, test.who), &cellcounterv1.GetCountsRequest{TestId: 55, LabReportId: 7001})
 		if (err == nil) != (test.want == letIn) || err != nil && !apperr.Is(err, test.want) {
-			t.Errorf("%s reads counts: %v", name, err)
+			t.Errorf("%s: GetCounts = %v, want kind %d (0: no error)", name, err, test.want)
 		}
 	}
 }
@@ -353,10 +354,10 @@ func TestNobodysMappingsAreNotTheDefaults(t *testing.T) {
 	c := configure.New(mysql.New(storetest.Open(t)), clock.System{}, silent{})
 	for _, owner := range []mapping.Owner{{}, mapping.Of(authn.LabScope{})} {
 		if _, err := c.Read(t.Context(), 56, owner); !apperr.Is(err, apperr.NotFound) {
-			t.Errorf("read: %v", err)
+			t.Errorf("Read for %+v = %v, want NotFound", owner, err)
 		}
 		if _, err := c.Write(t.Context(), configure.Write{TestID: 56, Owner: owner}); !apperr.Is(err, apperr.NotFound) {
-			t.Errorf("written: %v", err)
+			t.Errorf("Write for %+v = %v, want NotFound", owner, err)
 		}
 	}
 }
@@ -388,7 +389,7 @@ func TestStoredCountsProveSomething(t *testing.T) {
 	refused("more than anybody counts", save(reader, 55, 2, tally(1, 10_000), tally(2, 1)), "INVALID_ARGUMENT")
 	doctor := authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 77, DocType: ptr(0)}
 	if err := save(doctor, 55, 2, tally(1, 90)); err != nil {
-		t.Errorf("doctor 77 is not user 77: %v", err)
+		t.Errorf("SaveCount of doctor 77 after lab user 77 = %v, want no error", err)
 	}
 	if err := save(user, 55, 1, tally(1, 100)); err != nil || len(activityLog(t, db)) != 0 {
 		t.Errorf("the same request again: %v, log %q; want no entry", err, activityLog(t, db))
@@ -433,7 +434,7 @@ func TestTheCorrectionIsByNucleatedRedCellsAndCanBeSwitchedOff(t *testing.T) {
 			WbcIsCorrected: c.corrected, Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: 100},
 				{CellId: c.apart, Count: 25, IncludeInTotal: ptr(false)}}})
 		if err != nil || out.GetCorrectedWbc() != c.want || out.GetDifferential()[0].GetAbsolute() != c.want {
-			t.Errorf("%+v: %v %v", c, out, err)
+			t.Errorf("%+v: ComputeDifferential = %v, %v, want the corrected count %v", c, out, err, c.want)
 		}
 	}
 }
@@ -453,7 +454,7 @@ func TestAMistakeIsTakenBack(t *testing.T) {
 	save(user, lab, whole("o", 1, 1), whole("ö", 2, 2))
 	left, err := s.DeleteMapping(as(t, user), &cellcounterv1.DeleteMappingRequest{TestId: 55, LabId: lab, Key: "O"})
 	if err != nil || len(left.GetMappings()) != 1 || left.GetMappings()[0].GetKey() != "ö" {
-		t.Errorf("%v %v", left, err)
+		t.Errorf("DeleteMapping of O = %v, %v, want only ö left", left, err)
 	}
 	if _, err := s.DeleteMapping(as(t, user), &cellcounterv1.DeleteMappingRequest{TestId: 55, LabId: lab, Key: "o"}); !apperr.Is(err, apperr.NotFound) {
 		t.Errorf("a key that is not mapped: %v", err)
@@ -472,7 +473,7 @@ func TestAMistakeIsTakenBack(t *testing.T) {
 	for _, deleted := range []int32{1, 0} {
 		out, err := s.ResetMappings(as(t, user), &cellcounterv1.ResetMappingsRequest{TestId: 55, LabId: lab})
 		if err != nil || out.GetDeleted() != deleted || len(out.GetMappings()) != 1 || out.GetMappings()[0].GetKey() != "a" || out.GetTargetCount() != 100 {
-			t.Errorf("%v %v", out, err)
+			t.Errorf("ResetMappings = %v, %v, want %d deleted and the default key a", out, err, deleted)
 		}
 	}
 }

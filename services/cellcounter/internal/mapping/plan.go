@@ -74,8 +74,8 @@ func (p Parameter) compare(q Parameter) int {
 	return p.Index - q.Index
 }
 
-// unique returns an error when a key or a parameter occurs twice in the result. It is needed because an element may
-// leave out a part that another row already has.
+// unique returns an error when a key or a parameter occurs twice in the result. An element that names only one of them
+// keeps the other one of its row, which another element may also have.
 func unique(rows []Row) error {
 	keys, parameters := map[string]Row{}, map[Parameter]Row{}
 	for _, row := range rows {

@@ -100,7 +100,7 @@ func TestPlan(t *testing.T) {
 			plan, err := mapping.NewPlan(scopeOf(test.present), changesOf(test.changes))
 			if test.want == "" {
 				if !apperr.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) {
-					t.Fatalf("%v, plan %+v", err, plan)
+					t.Fatalf("NewPlan = %+v, %v, want an error with %q", plan, err, test.says)
 				}
 				return
 			}
@@ -169,13 +169,13 @@ func TestNewKey(t *testing.T) {
 	accepted := map[string]string{"a": "a", " A ": "A", "1": "1", "F2": "F2", " ": "Space", "ß": "ß", "ArrowLeft": "ArrowLeft", strings.Repeat("x", 16): strings.Repeat("x", 16)}
 	for _, given := range slices.Sorted(maps.Keys(accepted)) {
 		if key, err := mapping.NewKey(given); err != nil || key.String() != accepted[given] {
-			t.Errorf("%q: %q, %v", given, key, err)
+			t.Errorf("NewKey(%q) = %q, %v, want %q", given, key, err, accepted[given])
 		}
 	}
 	for given, says := range map[string]string{"": "empty", "enter": "reserved", "BACKSPACE": "reserved", "Tab": "reserved", "Escape": "reserved",
 		"a b": "printable", "\x00": "printable", "a\u200b": "printable", "\xff": "printable", strings.Repeat("x", 17): "16"} {
 		if _, err := mapping.NewKey(given); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", given, err)
+			t.Errorf("NewKey(%q) = %v, want an error with %q", given, err, says)
 		}
 	}
 }

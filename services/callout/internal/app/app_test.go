@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/servicetest"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
@@ -141,10 +142,12 @@ func TestAccessAndPatientData(t *testing.T) {
 		callers["service/"+name] = r.As(name)
 	}
 	servicetest.Access(t, callers, calls, "Canary")
+	// A stream that its caller cancels ends on the server a moment later.
+	await.True(t, "the end of all event streams", func() bool { return strings.Contains(r.Get("/metrics"), "callout_event_streams 0") })
 	metrics := r.Get("/metrics")
 	for _, series := range []string{
 		`callout_operation_seconds_count{operation="records"}`, `callout_saved_total{kind="completed"} 0`, `callout_reaped_total{what="overdue"} 0`,
-		"callout_escalated_total 0", "callout_reports_critical_total 1", "callout_suppressed_total 0", "callout_swept_total", "callout_event_streams 0",
+		"callout_escalated_total 0", "callout_reports_critical_total 1", "callout_suppressed_total 0", "callout_swept_total",
 		`outbox_waiting_rows{kind="notifications.notify"}`, `outbox_waiting_rows{kind="taskqueue.wake"}`,
 	} {
 		if !strings.Contains(metrics, series) {

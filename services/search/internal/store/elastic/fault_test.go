@@ -78,7 +78,7 @@ func TestWhatAFailureMeansToTheCaller(t *testing.T) {
 		"a mistake of ours":     {answers(400, refusal("parsing_exception")), apperr.Internal, "", ""},
 		"late and empty":        {answers(200, `{"timed_out":true,"hits":{"total":{"value":0},"hits":[]}}`), apperr.DeadlineExceeded, "SEARCH_TIMEOUT", ""},
 		"a shard failed, empty": {answers(200, `{"_shards":{"failed":1},"hits":{"total":{"value":0},"hits":[]}}`), apperr.Unavailable, "SEARCH_UNAVAILABLE", "shard"},
-		"no JSON":               {answers(200, `{"hits":`), apperr.Unavailable, "SEARCH_UNAVAILABLE", "read answer"},
+		"no JSON":               {answers(200, `{"hits":`), apperr.Unavailable, "SEARCH_UNAVAILABLE", "read response"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -120,7 +120,7 @@ check: phrases formatted documents lint-proto generated document breaking tidy-c
 .PHONY: documents
 documents: ## Compare the documents with the services: paths, settings, tables, alerts, links
 	@echo "check: documents"
-	@out=$$(go test ./services 2>&1) || { echo "$$out"; exit 1; }
+	@out=$$(go test -count=1 ./services 2>&1) || { echo "$$out"; exit 1; }
 
 # Commits after this one have subjects of the form that CONTRIBUTING.md asks for.
 SUBJECTS_SINCE = 06f871afddc48eeaebc00d8f3cdada0eab607237
@@ -315,7 +315,7 @@ ifdef SERVICE
 # What a change of one deployable can break: its own module, the routes, who may do what, the black-box tests that are
 # called TestRerun… for rerun, and the commands of its README.
 OWN     = $(or $(filter $(CURDIR)/services/$(SERVICE) $(CURDIR)/$(filter gateway,$(SERVICE)),$(MODULES)),$(error there is no service $(SERVICE): name one of $(SERVICES)))
-RACED   = $(sort $(OWN)/... $(CURDIR)/gateway/internal/areas $(CURDIR)/pkg/grpcserver $(CURDIR)/services)
+RACED   = $(sort $(OWN)/... $(CURDIR)/gateway/internal/areas $(CURDIR)/pkg/grpcserver)
 # Kafka and Elasticsearch are started only for the services whose stores or callees need them.
 ifndef LAB_PIPELINE
 export LAB_PIPELINE := $(shell awk -v service=$(SERVICE) '/^- name:/ {name = $$3} \
@@ -334,7 +334,7 @@ export LAB_DATABASE := $(DATABASE)
 endif
 
 .PHONY: test test-long fuzz test-stores test-times chaos soak drills bench
-test: $(BIN)/gotestsum devstack $(if $(SERVICE),document) ## Run every test on real engines, or of one: make test SERVICE=rerun
+test: $(BIN)/gotestsum devstack $(if $(SERVICE),document documents) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
 # The loop of a few seconds while one store or use case is written: engines, one package, the tests that are named.

@@ -34,12 +34,19 @@ else
   run "without the race detector" "${raced[@]}"
 fi
 # What black-box tests and tests of documents depend on beyond what Go's cache compares (the test binary, its flags, the files
-# of its module): the programs that they start, the files of other modules, and the switches that platforms are started with.
+# of its module): the programs that they start, the files of other modules with their names, the version that upgrades begin at,
+# the engines of this machine, and the switches that platforms are started with.
 inputs() {
   {
     go list -deps -export -f '{{.BuildID}}' ./gateway/cmd/gateway ./services/*/cmd/* ./scripts/devstack ./scripts/agent
+    # A name may belong to a file that is deleted and not committed: git hash-object would stop there.
     git ls-files -co --exclude-standard -- ':!*.go' ':!docs/pictures' | while IFS= read -r file; do
-      [ -L "$file" ] || echo "$file"; done | git hash-object --stdin-paths
+      if [ -L "$file" ]; then echo "$file $(readlink "$file")"; elif [ -f "$file" ]; then sha256sum "$file"; fi
+    done
+    git describe --tags --abbrev=0 HEAD^ 2>/dev/null || git log -1 --format=%H -- VERSION
+    for program in mariadbd mysqld redis-server java node npm soffice helm; do
+      path=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v "$program") && stat -Lc '%n %s %Y' "$path"
+    done
     env | grep '^LAB_' || true
   } | sort | sha256sum | cut -c1-16
 }

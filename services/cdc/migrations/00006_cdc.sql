@@ -39,6 +39,26 @@ CREATE TABLE IF NOT EXISTS user_meta (
   KEY ix_um_updated (updated_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
 
+-- A user_meta without full_name is in the migration phase (interface document): it gets the person here, which ends the phase. A
+-- new table has these columns. MySQL has no ADD COLUMN IF NOT EXISTS.
+SET @statement = IF(
+  (SELECT COUNT(*) FROM information_schema.COLUMNS
+    WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'user_meta' AND COLUMN_NAME = 'full_name') = 0,
+  'ALTER TABLE user_meta
+    ADD COLUMN full_name VARCHAR(400) NOT NULL DEFAULT '''' AFTER lab_patient_id,
+    ADD COLUMN contact VARCHAR(20) NOT NULL DEFAULT '''' AFTER full_name,
+    ADD COLUMN alternate_contact VARCHAR(20) NOT NULL DEFAULT '''' AFTER contact,
+    ADD COLUMN email VARCHAR(254) NOT NULL DEFAULT '''' AFTER alternate_contact,
+    ADD COLUMN gender VARCHAR(16) NOT NULL DEFAULT '''' AFTER email,
+    ADD COLUMN date_of_birth DATE NULL AFTER gender,
+    ADD COLUMN age VARCHAR(16) NOT NULL DEFAULT '''' AFTER date_of_birth,
+    ADD COLUMN passport_no VARCHAR(64) NOT NULL DEFAULT '''' AFTER age,
+    ADD COLUMN national_identity_number VARCHAR(64) NOT NULL DEFAULT '''' AFTER passport_no',
+  'DO 0');
+PREPARE add_columns FROM @statement;
+EXECUTE add_columns;
+DEALLOCATE PREPARE add_columns;
+
 -- What the connectors and the consumer say to each other through the database. The connectors read cdc_signal by position: exactly
 -- three columns, in this order, for ever.
 CREATE TABLE IF NOT EXISTS cdc_signal (

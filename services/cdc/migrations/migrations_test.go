@@ -81,3 +81,30 @@ func TestTheMigrationsMakeTheAgreedSchema(t *testing.T) {
 		t.Fatal(diff)
 	}
 }
+
+// TestATableOfTheMigrationPhaseGetsThePerson has a user_meta of the migration phase, which this service did not make.
+func TestATableOfTheMigrationPhaseGetsThePerson(t *testing.T) {
+	t.Parallel()
+	fresh, older := mysqltest.New(t), mysqltest.New(t)
+	for _, db := range []*sql.DB{fresh, older} {
+		if err := mysqldb.Migrate(t.Context(), db, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, statement := range []string{
+		"ALTER TABLE user_meta DROP COLUMN full_name, DROP COLUMN contact, DROP COLUMN alternate_contact, DROP COLUMN email," +
+			" DROP COLUMN gender, DROP COLUMN date_of_birth, DROP COLUMN age, DROP COLUMN passport_no," +
+			" DROP COLUMN national_identity_number",
+		"DROP TABLE goose_cdc",
+	} {
+		if _, err := older.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := mysqldb.Migrate(t.Context(), older, migrations.Schemas(), slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(shape(t, fresh), shape(t, older)); diff != "" {
+		t.Errorf("the migrated table differs from a new one (-new +migrated): %s", diff)
+	}
+}

@@ -13,7 +13,8 @@ const maxStatements = 1000
 // transaction, one more process executes it and loses the response.
 //
 // open returns the DSN of the next process's database. check gets each crash and the use case's error. Each returns all
-// crashes, so that a test can check that there were some.
+// crashes, so that a test can check that there were some. It fails when a response is not lost because the process
+// executes another statement at that place than the one before.
 func Each(t testing.TB, open func() string, run func(*sql.DB) error, check func(Crash, error)) []Crash {
 	t.Helper()
 	var crashes []Crash
@@ -34,8 +35,11 @@ func Each(t testing.TB, open func() string, run func(*sql.DB) error, check func(
 		if !happened {
 			return crashes
 		}
-		if c.kind == commits {
-			crash(Crash{Statement: n, AnswerLost: true})
+		if c.kind != commits {
+			continue
+		}
+		if lost, happened := crash(Crash{Statement: n, AnswerLost: true}); !happened || lost.kind != commits {
+			t.Fatalf("statement %d was %s, but no response to it was lost in the next process: %s", n, c.Text, lost.Text)
 		}
 	}
 	t.Fatalf("the use case did not finish within %d statements", maxStatements)

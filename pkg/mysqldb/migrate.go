@@ -76,6 +76,9 @@ func migrateAll(ctx context.Context, db *sql.DB, schemas []Schema, log *slog.Log
 		if err := s.up(ctx, db, log); err != nil {
 			return err
 		}
+		if err := s.requireColumns(ctx, db); err != nil {
+			return err
+		}
 	}
 	return nil
 }

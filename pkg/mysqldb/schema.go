@@ -48,6 +48,46 @@ func (s Schema) tables() ([]string, error) {
 	return tables, nil
 }
 
+// A migration's statement that creates a table, and the columns in it, one in each line.
+var (
+	createdWith   = regexp.MustCompile("(?ms)^CREATE TABLE (?:IF NOT EXISTS )?`?(\\w+)`? \\(\n(.*?)^\\)")
+	createdColumn = regexp.MustCompile("(?m)^  `?([a-z]\\w*)`? [A-Z]")
+)
+
+// columns returns the columns of the tables that the migrations create.
+func (s Schema) columns() (map[string][]string, error) {
+	names, err := s.names()
+	if err != nil {
+		return nil, err
+	}
+	columns := map[string][]string{}
+	for _, name := range names {
+		text, err := fs.ReadFile(s.Files, name)
+		if err != nil {
+			return nil, fmt.Errorf("read migrations: %w", err)
+		}
+		for _, table := range createdWith.FindAllSubmatch(text, -1) {
+			for _, column := range createdColumn.FindAllSubmatch(table[2], -1) {
+				columns[string(table[1])] = append(columns[string(table[1])], string(column[1]))
+			}
+		}
+	}
+	return columns, nil
+}
+
+// requireColumns returns an error if a table lacks columns after the migrations. The migrations did not create it then,
+// because a table of this name existed.
+func (s Schema) requireColumns(ctx context.Context, db *sql.DB) error {
+	columns, err := s.columns()
+	if err != nil {
+		return err
+	}
+	if err := RequireColumns(ctx, db, columns); err != nil {
+		return fmt.Errorf("tables of %s were not made by its migrations: %w", s.name(), err)
+	}
+	return nil
+}
+
 func (s Schema) names() ([]string, error) {
 	names, err := fs.Glob(s.Files, "*.sql")
 	if err != nil {

@@ -110,3 +110,19 @@ func TestPartHasItsOwnVersionAndTableName(t *testing.T) {
 		t.Errorf("CheckSchemas without a table = %v, want it named", err)
 	}
 }
+
+// A table that another program made may have the name of one of ours: the statements of the baseline skip it.
+func TestMigrateRefusesATableThatLacksColumns(t *testing.T) {
+	t.Parallel()
+	db := mysqltest.New(t)
+	if _, err := db.ExecContext(t.Context(), "CREATE TABLE item (id INT PRIMARY KEY)"); err != nil {
+		t.Fatal(err)
+	}
+	files := fstest.MapFS{"00001_item.sql": {Data: []byte("-- +goose Up\nCREATE TABLE IF NOT EXISTS item (\n" +
+		"  id INT PRIMARY KEY,\n  owner INT NOT NULL,\n  KEY ix_item (owner)\n);\n")}}
+	schemas := []mysqldb.Schema{{Service: "sample", Files: files}}
+	err := mysqldb.Migrate(t.Context(), db, schemas, slog.New(slog.DiscardHandler))
+	if err == nil || !strings.Contains(err.Error(), "ALTER TABLE `item` ADD COLUMN `owner`") {
+		t.Errorf("Migrate = %v, want a refusal that names item.owner", err)
+	}
+}

@@ -178,11 +178,15 @@ func TestAccessAndPatientData(t *testing.T) {
 	await.True(t, "delivery of the resubscription", func() bool {
 		return strings.Contains(r.Get("/metrics"), `outbox_delivered_total{kind="devices.resubscribe"} 1`)
 	})
+	// A stream that its caller cancels ends on the server a moment later.
+	await.True(t, "the end of all event streams", func() bool {
+		return strings.Contains(r.Get("/metrics"), "notifications_event_streams 0")
+	})
 	metrics := r.Get("/metrics")
 	for _, series := range []string{
 		`notifications_triggers_total{outcome="stored"} 1`, `notifications_triggers_total{outcome="repeated"} 1`,
 		`notifications_triggers_total{outcome="disabled"} 0`, `notifications_marked_total{action="read"} 2`,
-		`notifications_idle_devices_total{outcome="forgotten"} 0`, "notifications_event_streams 0",
+		`notifications_idle_devices_total{outcome="forgotten"} 0`,
 	} {
 		if !strings.Contains(metrics, series) {
 			t.Errorf("%s is missing in the metrics", series)

@@ -25,13 +25,13 @@ devstack:
 	@go build -ldflags='-s -w' -o $(BIN)/devstack ./scripts/devstack
 
 # A first start waits for the compiler and for the network at once: one go build of everything, while fetch, which compiles
-# in seconds, installs the engines. devstack then finds both done.
+# in seconds, installs the engines. devstack then finds both done. A failed build waits for fetch: apt must not be cut off.
 platform:
 	@mkdir -p $(BIN)
 	@echo "building the platform (the first time on a machine this takes two minutes; engines are fetched meanwhile)"
 	@go build -ldflags='-s -w' -o $(BIN)/fetch ./scripts/devstack/fetch $(quiet)
 	@$(BIN)/fetch & fetched=$$!; \
-	  go build -ldflags='-s -w' -o $(BIN)/ ./scripts/devstack $(COMMANDS) $(quiet) || { kill $$fetched; exit 1; }; \
+	  go build -ldflags='-s -w' -o $(BIN)/ ./scripts/devstack $(COMMANDS) $(quiet) || { wait $$fetched; exit 1; }; \
   wait $$fetched
 
 run: platform ## Start everything here with demo data; Ctrl-C stops it. TRACES=1: with a page that shows traces. DEMO=day or off: whether the laboratory works

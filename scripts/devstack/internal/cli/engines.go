@@ -59,10 +59,7 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 		return 1, fmt.Errorf("temporary directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	tables, err := tableFolder(work)
-	if err != nil {
-		return 1, err
-	}
+	tables := tableFolder(work)
 	defer func() { _ = os.RemoveAll(tables) }()
 	spawner := process.NewSpawner(process.Directory(work))
 	defer spawner.Close()

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
@@ -13,16 +14,28 @@ const (
 )
 
 // tableFolder returns a new folder for the tables of tests: in memory, where each new table costs a tenth of what it
-// costs on a disk, else below work.
-func tableFolder(work string) (string, error) {
+// costs on a disk, else work.
+func tableFolder(work string) string {
+	removeAbandoned()
 	if free(memory) < memoryNeeded {
-		return work, nil
+		return work
 	}
-	folder, err := os.MkdirTemp(memory, "labengines-")
+	folder, err := os.MkdirTemp(memory, fmt.Sprintf("labengines-%d-", os.Getpid()))
 	if err != nil {
-		return "", fmt.Errorf("folder in memory: %w", err)
+		return work
 	}
-	return folder, nil
+	return folder
+}
+
+// removeAbandoned removes the folders of processes that were killed before they could.
+func removeAbandoned() {
+	folders, _ := filepath.Glob(filepath.Join(memory, "labengines-*-*")) // the pattern is valid
+	for _, folder := range folders {
+		var pid int
+		if _, err := fmt.Sscanf(filepath.Base(folder), "labengines-%d-", &pid); err == nil && syscall.Kill(pid, 0) != nil {
+			_ = os.RemoveAll(folder)
+		}
+	}
 }
 
 // free returns how many bytes fit on the file system of a folder, 0 when there is no such folder.

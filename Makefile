@@ -32,7 +32,7 @@ platform:
 	@go build -ldflags='-s -w' -o $(BIN)/fetch ./scripts/devstack/fetch $(quiet)
 	@$(BIN)/fetch & fetched=$$!; \
 	  go build -ldflags='-s -w' -o $(BIN)/ ./scripts/devstack $(COMMANDS) $(quiet) || { wait $$fetched; exit 1; }; \
-  wait $$fetched
+	  wait $$fetched
 
 run: platform ## Start everything here with demo data; Ctrl-C stops it. TRACES=1: with a page that shows traces. DEMO=day or off: whether the laboratory works
 	@exec env $(if $(TRACES),LAB_TRACES=on) $(if $(DEMO),LAB_DEMO=$(DEMO)) $(BIN)/devstack run

@@ -73,10 +73,12 @@ func (x *ListCriticalRecordsRequest) GetBillId() int64 {
 type ListCriticalRecordsResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Reports []*CriticalReport      `protobuf:"bytes,1,rep,name=reports,proto3" json:"reports,omitempty"`
-	// An empty object when there is no draft.
+	// The newest attempt; an empty object when there is none.
 	AttemptedCallout *AttemptedCallout `protobuf:"bytes,2,opt,name=attempted_callout,json=attemptedCallout,proto3" json:"attempted_callout,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Critical values that need no call by the laboratory's repeat policy.
+	Suppressed    []*SuppressedReport `protobuf:"bytes,3,rep,name=suppressed,proto3" json:"suppressed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListCriticalRecordsResponse) Reset() {
@@ -123,6 +125,91 @@ func (x *ListCriticalRecordsResponse) GetAttemptedCallout() *AttemptedCallout {
 	return nil
 }
 
+func (x *ListCriticalRecordsResponse) GetSuppressed() []*SuppressedReport {
+	if x != nil {
+		return x.Suppressed
+	}
+	return nil
+}
+
+type SuppressedReport struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	CriticalParameters []*CriticalParameter   `protobuf:"bytes,1,rep,name=critical_parameters,json=criticalParameters,proto3" json:"critical_parameters,omitempty"`
+	LabReportId        int64                  `protobuf:"varint,2,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	ReportID           *ReportTest            `protobuf:"bytes,3,opt,name=reportID,proto3" json:"reportID,omitempty"`
+	// Why no call is needed, for example "called within 24 hours and not worse since".
+	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
+	// When the call that justifies it was made: ISO 8601 UTC.
+	CalledAt      string `protobuf:"bytes,5,opt,name=called_at,json=calledAt,proto3" json:"called_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SuppressedReport) Reset() {
+	*x = SuppressedReport{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SuppressedReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SuppressedReport) ProtoMessage() {}
+
+func (x *SuppressedReport) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SuppressedReport.ProtoReflect.Descriptor instead.
+func (*SuppressedReport) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *SuppressedReport) GetCriticalParameters() []*CriticalParameter {
+	if x != nil {
+		return x.CriticalParameters
+	}
+	return nil
+}
+
+func (x *SuppressedReport) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *SuppressedReport) GetReportID() *ReportTest {
+	if x != nil {
+		return x.ReportID
+	}
+	return nil
+}
+
+func (x *SuppressedReport) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *SuppressedReport) GetCalledAt() string {
+	if x != nil {
+		return x.CalledAt
+	}
+	return ""
+}
+
 type CriticalReport struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
 	CriticalParameters []*CriticalParameter   `protobuf:"bytes,1,rep,name=critical_parameters,json=criticalParameters,proto3" json:"critical_parameters,omitempty"`
@@ -133,7 +220,7 @@ type CriticalReport struct {
 
 func (x *CriticalReport) Reset() {
 	*x = CriticalReport{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[2]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -145,7 +232,7 @@ func (x *CriticalReport) String() string {
 func (*CriticalReport) ProtoMessage() {}
 
 func (x *CriticalReport) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[2]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -158,7 +245,7 @@ func (x *CriticalReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CriticalReport.ProtoReflect.Descriptor instead.
 func (*CriticalReport) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{2}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *CriticalReport) GetCriticalParameters() []*CriticalParameter {
@@ -195,7 +282,7 @@ type CriticalParameter struct {
 
 func (x *CriticalParameter) Reset() {
 	*x = CriticalParameter{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[3]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -207,7 +294,7 @@ func (x *CriticalParameter) String() string {
 func (*CriticalParameter) ProtoMessage() {}
 
 func (x *CriticalParameter) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[3]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -220,7 +307,7 @@ func (x *CriticalParameter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CriticalParameter.ProtoReflect.Descriptor instead.
 func (*CriticalParameter) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{3}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CriticalParameter) GetValue() float64 {
@@ -314,7 +401,7 @@ type LabReport struct {
 
 func (x *LabReport) Reset() {
 	*x = LabReport{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[4]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -326,7 +413,7 @@ func (x *LabReport) String() string {
 func (*LabReport) ProtoMessage() {}
 
 func (x *LabReport) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[4]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -339,7 +426,7 @@ func (x *LabReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabReport.ProtoReflect.Descriptor instead.
 func (*LabReport) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{4}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LabReport) GetOrgId() int64 {
@@ -488,7 +575,7 @@ type ReportTest struct {
 
 func (x *ReportTest) Reset() {
 	*x = ReportTest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[5]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -500,7 +587,7 @@ func (x *ReportTest) String() string {
 func (*ReportTest) ProtoMessage() {}
 
 func (x *ReportTest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[5]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -513,7 +600,7 @@ func (x *ReportTest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportTest.ProtoReflect.Descriptor instead.
 func (*ReportTest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{5}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ReportTest) GetTestID() int64 {
@@ -558,13 +645,15 @@ type AttemptedCallout struct {
 	CriticalValuesMeta     *v1.RawJSON            `protobuf:"bytes,3,opt,name=critical_values_meta,json=criticalValuesMeta,proto3" json:"critical_values_meta,omitempty"`
 	// An object with communication_methods (text) and callout_for (test ids).
 	CriticalCalloutMeta *v1.RawJSON `protobuf:"bytes,4,opt,name=critical_callout_meta,json=criticalCalloutMeta,proto3" json:"critical_callout_meta,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// The newest attempt of each report that is still attempted.
+	Attempts      []*ReportAttempt `protobuf:"bytes,5,rep,name=attempts,proto3" json:"attempts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AttemptedCallout) Reset() {
 	*x = AttemptedCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[6]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -576,7 +665,7 @@ func (x *AttemptedCallout) String() string {
 func (*AttemptedCallout) ProtoMessage() {}
 
 func (x *AttemptedCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[6]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -589,7 +678,7 @@ func (x *AttemptedCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptedCallout.ProtoReflect.Descriptor instead.
 func (*AttemptedCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{6}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AttemptedCallout) GetRecipients() []string {
@@ -620,6 +709,98 @@ func (x *AttemptedCallout) GetCriticalCalloutMeta() *v1.RawJSON {
 	return nil
 }
 
+func (x *AttemptedCallout) GetAttempts() []*ReportAttempt {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
+type ReportAttempt struct {
+	state                  protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId            int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	Recipients             []string               `protobuf:"bytes,2,rep,name=recipients,proto3" json:"recipients,omitempty"`
+	CriticalCalloutComment string                 `protobuf:"bytes,3,opt,name=critical_callout_comment,json=criticalCalloutComment,proto3" json:"critical_callout_comment,omitempty"`
+	CriticalValuesMeta     *v1.RawJSON            `protobuf:"bytes,4,opt,name=critical_values_meta,json=criticalValuesMeta,proto3" json:"critical_values_meta,omitempty"`
+	CriticalCalloutMeta    *v1.RawJSON            `protobuf:"bytes,5,opt,name=critical_callout_meta,json=criticalCalloutMeta,proto3" json:"critical_callout_meta,omitempty"`
+	// ISO 8601 UTC.
+	CreatedOn     string `protobuf:"bytes,6,opt,name=created_on,json=createdOn,proto3" json:"created_on,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportAttempt) Reset() {
+	*x = ReportAttempt{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportAttempt) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportAttempt) ProtoMessage() {}
+
+func (x *ReportAttempt) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportAttempt.ProtoReflect.Descriptor instead.
+func (*ReportAttempt) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *ReportAttempt) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *ReportAttempt) GetRecipients() []string {
+	if x != nil {
+		return x.Recipients
+	}
+	return nil
+}
+
+func (x *ReportAttempt) GetCriticalCalloutComment() string {
+	if x != nil {
+		return x.CriticalCalloutComment
+	}
+	return ""
+}
+
+func (x *ReportAttempt) GetCriticalValuesMeta() *v1.RawJSON {
+	if x != nil {
+		return x.CriticalValuesMeta
+	}
+	return nil
+}
+
+func (x *ReportAttempt) GetCriticalCalloutMeta() *v1.RawJSON {
+	if x != nil {
+		return x.CriticalCalloutMeta
+	}
+	return nil
+}
+
+func (x *ReportAttempt) GetCreatedOn() string {
+	if x != nil {
+		return x.CreatedOn
+	}
+	return ""
+}
+
 type ListCalloutLogsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Comma separated digits, 1 to 500.
@@ -630,7 +811,7 @@ type ListCalloutLogsRequest struct {
 
 func (x *ListCalloutLogsRequest) Reset() {
 	*x = ListCalloutLogsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[7]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -642,7 +823,7 @@ func (x *ListCalloutLogsRequest) String() string {
 func (*ListCalloutLogsRequest) ProtoMessage() {}
 
 func (x *ListCalloutLogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[7]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -655,7 +836,7 @@ func (x *ListCalloutLogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCalloutLogsRequest.ProtoReflect.Descriptor instead.
 func (*ListCalloutLogsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{7}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListCalloutLogsRequest) GetReportIds() string {
@@ -674,7 +855,7 @@ type ListCalloutLogsResponse struct {
 
 func (x *ListCalloutLogsResponse) Reset() {
 	*x = ListCalloutLogsResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[8]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -686,7 +867,7 @@ func (x *ListCalloutLogsResponse) String() string {
 func (*ListCalloutLogsResponse) ProtoMessage() {}
 
 func (x *ListCalloutLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[8]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -699,7 +880,7 @@ func (x *ListCalloutLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCalloutLogsResponse.ProtoReflect.Descriptor instead.
 func (*ListCalloutLogsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{8}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListCalloutLogsResponse) GetLogs() []*CalloutLog {
@@ -722,7 +903,7 @@ type CalloutLog struct {
 
 func (x *CalloutLog) Reset() {
 	*x = CalloutLog{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[9]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -734,7 +915,7 @@ func (x *CalloutLog) String() string {
 func (*CalloutLog) ProtoMessage() {}
 
 func (x *CalloutLog) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[9]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -747,7 +928,7 @@ func (x *CalloutLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CalloutLog.ProtoReflect.Descriptor instead.
 func (*CalloutLog) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{9}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CalloutLog) GetMeta() *v1.RawJSON {
@@ -788,7 +969,7 @@ type ListCalloutsRequest struct {
 
 func (x *ListCalloutsRequest) Reset() {
 	*x = ListCalloutsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[10]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +981,7 @@ func (x *ListCalloutsRequest) String() string {
 func (*ListCalloutsRequest) ProtoMessage() {}
 
 func (x *ListCalloutsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[10]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +994,7 @@ func (x *ListCalloutsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCalloutsRequest.ProtoReflect.Descriptor instead.
 func (*ListCalloutsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{10}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListCalloutsRequest) GetLabReportIds() []int64 {
@@ -833,7 +1014,7 @@ type ListCalloutsResponse struct {
 
 func (x *ListCalloutsResponse) Reset() {
 	*x = ListCalloutsResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[11]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -845,7 +1026,7 @@ func (x *ListCalloutsResponse) String() string {
 func (*ListCalloutsResponse) ProtoMessage() {}
 
 func (x *ListCalloutsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[11]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -858,7 +1039,7 @@ func (x *ListCalloutsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCalloutsResponse.ProtoReflect.Descriptor instead.
 func (*ListCalloutsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{11}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListCalloutsResponse) GetRecords() []*Callout {
@@ -890,7 +1071,7 @@ type Callout struct {
 
 func (x *Callout) Reset() {
 	*x = Callout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[12]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -902,7 +1083,7 @@ func (x *Callout) String() string {
 func (*Callout) ProtoMessage() {}
 
 func (x *Callout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[12]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -915,7 +1096,7 @@ func (x *Callout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Callout.ProtoReflect.Descriptor instead.
 func (*Callout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{12}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Callout) GetId() int64 {
@@ -1036,7 +1217,7 @@ type SaveCalloutRequest struct {
 
 func (x *SaveCalloutRequest) Reset() {
 	*x = SaveCalloutRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[13]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1048,7 +1229,7 @@ func (x *SaveCalloutRequest) String() string {
 func (*SaveCalloutRequest) ProtoMessage() {}
 
 func (x *SaveCalloutRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[13]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,7 +1242,7 @@ func (x *SaveCalloutRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveCalloutRequest.ProtoReflect.Descriptor instead.
 func (*SaveCalloutRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{13}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SaveCalloutRequest) GetBillId() int64 {
@@ -1160,7 +1341,7 @@ type ToldValue struct {
 
 func (x *ToldValue) Reset() {
 	*x = ToldValue{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[14]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1353,7 @@ func (x *ToldValue) String() string {
 func (*ToldValue) ProtoMessage() {}
 
 func (x *ToldValue) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[14]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1366,7 @@ func (x *ToldValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToldValue.ProtoReflect.Descriptor instead.
 func (*ToldValue) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{14}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ToldValue) GetLabReportId() int64 {
@@ -1221,7 +1402,7 @@ type SaveCalloutResponse struct {
 
 func (x *SaveCalloutResponse) Reset() {
 	*x = SaveCalloutResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[15]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1233,7 +1414,7 @@ func (x *SaveCalloutResponse) String() string {
 func (*SaveCalloutResponse) ProtoMessage() {}
 
 func (x *SaveCalloutResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[15]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1246,7 +1427,7 @@ func (x *SaveCalloutResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveCalloutResponse.ProtoReflect.Descriptor instead.
 func (*SaveCalloutResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{15}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SaveCalloutResponse) GetMessage() string {
@@ -1280,7 +1461,7 @@ type EvaluateBillRequest struct {
 
 func (x *EvaluateBillRequest) Reset() {
 	*x = EvaluateBillRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[16]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +1473,7 @@ func (x *EvaluateBillRequest) String() string {
 func (*EvaluateBillRequest) ProtoMessage() {}
 
 func (x *EvaluateBillRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[16]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +1486,7 @@ func (x *EvaluateBillRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateBillRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateBillRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{16}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *EvaluateBillRequest) GetBillId() int64 {
@@ -1331,7 +1512,7 @@ type EvaluateBillResponse struct {
 
 func (x *EvaluateBillResponse) Reset() {
 	*x = EvaluateBillResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[17]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1524,7 @@ func (x *EvaluateBillResponse) String() string {
 func (*EvaluateBillResponse) ProtoMessage() {}
 
 func (x *EvaluateBillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[17]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1537,7 @@ func (x *EvaluateBillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateBillResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateBillResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{17}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *EvaluateBillResponse) GetReports() []*ReportStatus {
@@ -1376,7 +1557,7 @@ type EvaluateReportsRequest struct {
 
 func (x *EvaluateReportsRequest) Reset() {
 	*x = EvaluateReportsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1388,7 +1569,7 @@ func (x *EvaluateReportsRequest) String() string {
 func (*EvaluateReportsRequest) ProtoMessage() {}
 
 func (x *EvaluateReportsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1401,7 +1582,7 @@ func (x *EvaluateReportsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateReportsRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateReportsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{18}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *EvaluateReportsRequest) GetLabId() int64 {
@@ -1427,7 +1608,7 @@ type EvaluateReportsResponse struct {
 
 func (x *EvaluateReportsResponse) Reset() {
 	*x = EvaluateReportsResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1620,7 @@ func (x *EvaluateReportsResponse) String() string {
 func (*EvaluateReportsResponse) ProtoMessage() {}
 
 func (x *EvaluateReportsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1633,7 @@ func (x *EvaluateReportsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateReportsResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateReportsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{19}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *EvaluateReportsResponse) GetReports() []*ReportStatus {
@@ -1460,6 +1641,198 @@ func (x *EvaluateReportsResponse) GetReports() []*ReportStatus {
 		return x.Reports
 	}
 	return nil
+}
+
+type SetUnconfirmedValuesRequest struct {
+	state    protoimpl.MessageState   `protogen:"open.v1"`
+	LabId    int64                    `protobuf:"varint,1,opt,name=lab_id,json=labId,proto3" json:"lab_id,omitempty"`
+	ReportId int64                    `protobuf:"varint,2,opt,name=report_id,json=reportId,proto3" json:"report_id,omitempty"`
+	Values   []*UnconfirmedRerunValue `protobuf:"bytes,3,rep,name=values,proto3" json:"values,omitempty"`
+	// When the rerun service read them: epoch microseconds, which grow with each change of the report's rerun.
+	AsOf          int64 `protobuf:"varint,4,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetUnconfirmedValuesRequest) Reset() {
+	*x = SetUnconfirmedValuesRequest{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetUnconfirmedValuesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetUnconfirmedValuesRequest) ProtoMessage() {}
+
+func (x *SetUnconfirmedValuesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetUnconfirmedValuesRequest.ProtoReflect.Descriptor instead.
+func (*SetUnconfirmedValuesRequest) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *SetUnconfirmedValuesRequest) GetLabId() int64 {
+	if x != nil {
+		return x.LabId
+	}
+	return 0
+}
+
+func (x *SetUnconfirmedValuesRequest) GetReportId() int64 {
+	if x != nil {
+		return x.ReportId
+	}
+	return 0
+}
+
+func (x *SetUnconfirmedValuesRequest) GetValues() []*UnconfirmedRerunValue {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *SetUnconfirmedValuesRequest) GetAsOf() int64 {
+	if x != nil {
+		return x.AsOf
+	}
+	return 0
+}
+
+type SetUnconfirmedValuesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetUnconfirmedValuesResponse) Reset() {
+	*x = SetUnconfirmedValuesResponse{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetUnconfirmedValuesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetUnconfirmedValuesResponse) ProtoMessage() {}
+
+func (x *SetUnconfirmedValuesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetUnconfirmedValuesResponse.ProtoReflect.Descriptor instead.
+func (*SetUnconfirmedValuesResponse) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+}
+
+type UnconfirmedRerunValue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The test of a profile that measured it; 0: the report's own test.
+	ProfileTestId int64  `protobuf:"varint,1,opt,name=profile_test_id,json=profileTestId,proto3" json:"profile_test_id,omitempty"`
+	Index         int32  `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	ParameterName string `protobuf:"bytes,3,opt,name=parameter_name,json=parameterName,proto3" json:"parameter_name,omitempty"`
+	// As received.
+	Value string `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
+	Order int32  `protobuf:"varint,5,opt,name=order,proto3" json:"order,omitempty"`
+	// Epoch microseconds.
+	ReceivedAt    int64 `protobuf:"varint,6,opt,name=received_at,json=receivedAt,proto3" json:"received_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnconfirmedRerunValue) Reset() {
+	*x = UnconfirmedRerunValue{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnconfirmedRerunValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnconfirmedRerunValue) ProtoMessage() {}
+
+func (x *UnconfirmedRerunValue) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnconfirmedRerunValue.ProtoReflect.Descriptor instead.
+func (*UnconfirmedRerunValue) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *UnconfirmedRerunValue) GetProfileTestId() int64 {
+	if x != nil {
+		return x.ProfileTestId
+	}
+	return 0
+}
+
+func (x *UnconfirmedRerunValue) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *UnconfirmedRerunValue) GetParameterName() string {
+	if x != nil {
+		return x.ParameterName
+	}
+	return ""
+}
+
+func (x *UnconfirmedRerunValue) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *UnconfirmedRerunValue) GetOrder() int32 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
+}
+
+func (x *UnconfirmedRerunValue) GetReceivedAt() int64 {
+	if x != nil {
+		return x.ReceivedAt
+	}
+	return 0
 }
 
 type ReportStatus struct {
@@ -1472,7 +1845,7 @@ type ReportStatus struct {
 
 func (x *ReportStatus) Reset() {
 	*x = ReportStatus{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1857,7 @@ func (x *ReportStatus) String() string {
 func (*ReportStatus) ProtoMessage() {}
 
 func (x *ReportStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1497,7 +1870,7 @@ func (x *ReportStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStatus.ProtoReflect.Descriptor instead.
 func (*ReportStatus) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{20}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReportStatus) GetLabReportId() int64 {
@@ -1522,7 +1895,7 @@ type WatchCalloutsRequest struct {
 
 func (x *WatchCalloutsRequest) Reset() {
 	*x = WatchCalloutsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1534,7 +1907,7 @@ func (x *WatchCalloutsRequest) String() string {
 func (*WatchCalloutsRequest) ProtoMessage() {}
 
 func (x *WatchCalloutsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1547,7 +1920,7 @@ func (x *WatchCalloutsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCalloutsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCalloutsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{21}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{26}
 }
 
 type ListOpenCalloutsRequest struct {
@@ -1558,7 +1931,7 @@ type ListOpenCalloutsRequest struct {
 
 func (x *ListOpenCalloutsRequest) Reset() {
 	*x = ListOpenCalloutsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1570,7 +1943,7 @@ func (x *ListOpenCalloutsRequest) String() string {
 func (*ListOpenCalloutsRequest) ProtoMessage() {}
 
 func (x *ListOpenCalloutsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1583,7 +1956,7 @@ func (x *ListOpenCalloutsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCalloutsRequest.ProtoReflect.Descriptor instead.
 func (*ListOpenCalloutsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{22}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{27}
 }
 
 type ListOpenCalloutsResponse struct {
@@ -1602,14 +1975,23 @@ type ListOpenCalloutsResponse struct {
 	// When the last open result was called or stopped being critical: ISO 8601 UTC; null while a result waits.
 	QuietSince *string `protobuf:"bytes,6,opt,name=quiet_since,json=quietSince,proto3,oneof" json:"quiet_since,omitempty"`
 	// The laboratory's zone, such as Asia/Kolkata.
-	TimeZone      string `protobuf:"bytes,7,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	TimeZone string `protobuf:"bytes,7,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	// Critical rerun values that nobody has confirmed, the earliest first, at most 100.
+	Unconfirmed []*UnconfirmedValue `protobuf:"bytes,8,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"`
+	// Open results in departments that the caller does not see.
+	Elsewhere int64 `protobuf:"varint,9,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`
+	// Why notices cannot be sent, and since when; null while they can.
+	NoticesUnavailable *NoticesOff `protobuf:"bytes,10,opt,name=notices_unavailable,json=noticesUnavailable,proto3" json:"notices_unavailable,omitempty"`
+	// More unclear values, or more corrections, than the list shows.
+	UnclearLimitReached   bool `protobuf:"varint,11,opt,name=unclear_limit_reached,json=unclearLimitReached,proto3" json:"unclear_limit_reached,omitempty"`
+	CorrectedLimitReached bool `protobuf:"varint,12,opt,name=corrected_limit_reached,json=correctedLimitReached,proto3" json:"corrected_limit_reached,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *ListOpenCalloutsResponse) Reset() {
 	*x = ListOpenCalloutsResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1621,7 +2003,7 @@ func (x *ListOpenCalloutsResponse) String() string {
 func (*ListOpenCalloutsResponse) ProtoMessage() {}
 
 func (x *ListOpenCalloutsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1634,7 +2016,7 @@ func (x *ListOpenCalloutsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCalloutsResponse.ProtoReflect.Descriptor instead.
 func (*ListOpenCalloutsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListOpenCalloutsResponse) GetOpen() []*OpenCallout {
@@ -1686,6 +2068,213 @@ func (x *ListOpenCalloutsResponse) GetTimeZone() string {
 	return ""
 }
 
+func (x *ListOpenCalloutsResponse) GetUnconfirmed() []*UnconfirmedValue {
+	if x != nil {
+		return x.Unconfirmed
+	}
+	return nil
+}
+
+func (x *ListOpenCalloutsResponse) GetElsewhere() int64 {
+	if x != nil {
+		return x.Elsewhere
+	}
+	return 0
+}
+
+func (x *ListOpenCalloutsResponse) GetNoticesUnavailable() *NoticesOff {
+	if x != nil {
+		return x.NoticesUnavailable
+	}
+	return nil
+}
+
+func (x *ListOpenCalloutsResponse) GetUnclearLimitReached() bool {
+	if x != nil {
+		return x.UnclearLimitReached
+	}
+	return false
+}
+
+func (x *ListOpenCalloutsResponse) GetCorrectedLimitReached() bool {
+	if x != nil {
+		return x.CorrectedLimitReached
+	}
+	return false
+}
+
+type NoticesOff struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// unavailable: the notification service does not take them. type_off: the laboratory has the type switched off. push_off:
+	// the deployment sends no push messages. no_device: no device of the laboratory is registered.
+	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	// When the first notice did not go out: ISO 8601 UTC.
+	Since         string `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoticesOff) Reset() {
+	*x = NoticesOff{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoticesOff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoticesOff) ProtoMessage() {}
+
+func (x *NoticesOff) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoticesOff.ProtoReflect.Descriptor instead.
+func (*NoticesOff) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *NoticesOff) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *NoticesOff) GetSince() string {
+	if x != nil {
+		return x.Since
+	}
+	return ""
+}
+
+type UnconfirmedValue struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId        int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	BillId             int64                  `protobuf:"varint,2,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
+	LabBillId          int64                  `protobuf:"varint,3,opt,name=lab_bill_id,json=labBillId,proto3" json:"lab_bill_id,omitempty"`
+	TestName           string                 `protobuf:"bytes,4,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	DepartmentId       *int64                 `protobuf:"varint,5,opt,name=department_id,json=departmentId,proto3,oneof" json:"department_id,omitempty"`
+	DepartmentName     string                 `protobuf:"bytes,6,opt,name=department_name,json=departmentName,proto3" json:"department_name,omitempty"`
+	PatientName        string                 `protobuf:"bytes,7,opt,name=patient_name,json=patientName,proto3" json:"patient_name,omitempty"`
+	LabPatientId       string                 `protobuf:"bytes,8,opt,name=lab_patient_id,json=labPatientId,proto3" json:"lab_patient_id,omitempty"`
+	CriticalParameters []*CriticalParameter   `protobuf:"bytes,9,rep,name=critical_parameters,json=criticalParameters,proto3" json:"critical_parameters,omitempty"`
+	// When the value was received: ISO 8601 UTC.
+	ReceivedAt    string `protobuf:"bytes,10,opt,name=received_at,json=receivedAt,proto3" json:"received_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnconfirmedValue) Reset() {
+	*x = UnconfirmedValue{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnconfirmedValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnconfirmedValue) ProtoMessage() {}
+
+func (x *UnconfirmedValue) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnconfirmedValue.ProtoReflect.Descriptor instead.
+func (*UnconfirmedValue) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *UnconfirmedValue) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *UnconfirmedValue) GetBillId() int64 {
+	if x != nil {
+		return x.BillId
+	}
+	return 0
+}
+
+func (x *UnconfirmedValue) GetLabBillId() int64 {
+	if x != nil {
+		return x.LabBillId
+	}
+	return 0
+}
+
+func (x *UnconfirmedValue) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *UnconfirmedValue) GetDepartmentId() int64 {
+	if x != nil && x.DepartmentId != nil {
+		return *x.DepartmentId
+	}
+	return 0
+}
+
+func (x *UnconfirmedValue) GetDepartmentName() string {
+	if x != nil {
+		return x.DepartmentName
+	}
+	return ""
+}
+
+func (x *UnconfirmedValue) GetPatientName() string {
+	if x != nil {
+		return x.PatientName
+	}
+	return ""
+}
+
+func (x *UnconfirmedValue) GetLabPatientId() string {
+	if x != nil {
+		return x.LabPatientId
+	}
+	return ""
+}
+
+func (x *UnconfirmedValue) GetCriticalParameters() []*CriticalParameter {
+	if x != nil {
+		return x.CriticalParameters
+	}
+	return nil
+}
+
+func (x *UnconfirmedValue) GetReceivedAt() string {
+	if x != nil {
+		return x.ReceivedAt
+	}
+	return ""
+}
+
 type CorrectedCallout struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId    int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
@@ -1703,14 +2292,18 @@ type CorrectedCallout struct {
 	// When everyone who was informed of them was notified of the correction: ISO 8601 UTC.
 	ToldAt string `protobuf:"bytes,12,opt,name=told_at,json=toldAt,proto3" json:"told_at,omitempty"`
 	// The last callout since the correction; null without one.
-	CalledAt      *string `protobuf:"bytes,13,opt,name=called_at,json=calledAt,proto3,oneof" json:"called_at,omitempty"`
+	CalledAt *string `protobuf:"bytes,13,opt,name=called_at,json=calledAt,proto3,oneof" json:"called_at,omitempty"`
+	// The persons who were told the value and have to be told of the correction.
+	NotifiedPersons []string `protobuf:"bytes,14,rep,name=notified_persons,json=notifiedPersons,proto3" json:"notified_persons,omitempty"`
+	// False while the notice of the correction could not be sent.
+	NoticeSent    bool `protobuf:"varint,15,opt,name=notice_sent,json=noticeSent,proto3" json:"notice_sent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CorrectedCallout) Reset() {
 	*x = CorrectedCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1722,7 +2315,7 @@ func (x *CorrectedCallout) String() string {
 func (*CorrectedCallout) ProtoMessage() {}
 
 func (x *CorrectedCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1735,7 +2328,7 @@ func (x *CorrectedCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectedCallout.ProtoReflect.Descriptor instead.
 func (*CorrectedCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CorrectedCallout) GetLabReportId() int64 {
@@ -1829,6 +2422,20 @@ func (x *CorrectedCallout) GetCalledAt() string {
 	return ""
 }
 
+func (x *CorrectedCallout) GetNotifiedPersons() []string {
+	if x != nil {
+		return x.NotifiedPersons
+	}
+	return nil
+}
+
+func (x *CorrectedCallout) GetNoticeSent() bool {
+	if x != nil {
+		return x.NoticeSent
+	}
+	return false
+}
+
 type UnclearValue struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
@@ -1850,7 +2457,7 @@ type UnclearValue struct {
 
 func (x *UnclearValue) Reset() {
 	*x = UnclearValue{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1862,7 +2469,7 @@ func (x *UnclearValue) String() string {
 func (*UnclearValue) ProtoMessage() {}
 
 func (x *UnclearValue) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1875,7 +2482,7 @@ func (x *UnclearValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnclearValue.ProtoReflect.Descriptor instead.
 func (*UnclearValue) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *UnclearValue) GetLabReportId() int64 {
@@ -1979,14 +2586,16 @@ type OpenCallout struct {
 	// A rerun of the report is open: the value may change.
 	RerunPending bool `protobuf:"varint,16,opt,name=rerun_pending,json=rerunPending,proto3" json:"rerun_pending,omitempty"`
 	// A notification about it was not sent, because the laboratory has switched its type off.
-	NoticesOff    bool `protobuf:"varint,17,opt,name=notices_off,json=noticesOff,proto3" json:"notices_off,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NoticesOff bool `protobuf:"varint,17,opt,name=notices_off,json=noticesOff,proto3" json:"notices_off,omitempty"`
+	// When the next reminder follows after the last escalation: ISO 8601 UTC; null before it, and when reminders are off.
+	NextReminderAt *string `protobuf:"bytes,18,opt,name=next_reminder_at,json=nextReminderAt,proto3,oneof" json:"next_reminder_at,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *OpenCallout) Reset() {
 	*x = OpenCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1998,7 +2607,7 @@ func (x *OpenCallout) String() string {
 func (*OpenCallout) ProtoMessage() {}
 
 func (x *OpenCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2011,7 +2620,7 @@ func (x *OpenCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCallout.ProtoReflect.Descriptor instead.
 func (*OpenCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{26}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *OpenCallout) GetLabReportId() int64 {
@@ -2133,6 +2742,13 @@ func (x *OpenCallout) GetNoticesOff() bool {
 	return false
 }
 
+func (x *OpenCallout) GetNextReminderAt() string {
+	if x != nil && x.NextReminderAt != nil {
+		return *x.NextReminderAt
+	}
+	return ""
+}
+
 type GetCalloutSettingsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2141,7 +2757,7 @@ type GetCalloutSettingsRequest struct {
 
 func (x *GetCalloutSettingsRequest) Reset() {
 	*x = GetCalloutSettingsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2153,7 +2769,7 @@ func (x *GetCalloutSettingsRequest) String() string {
 func (*GetCalloutSettingsRequest) ProtoMessage() {}
 
 func (x *GetCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2166,7 +2782,7 @@ func (x *GetCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{27}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{34}
 }
 
 type PutCalloutSettingsRequest struct {
@@ -2180,13 +2796,15 @@ type PutCalloutSettingsRequest struct {
 	// Hours for which a call with read-back suppresses calls of the same patient's values that are not worse: 0 to 168; 0 is
 	// off.
 	RepeatWithinHours *int32 `protobuf:"varint,4,opt,name=repeat_within_hours,json=repeatWithinHours,proto3,oneof" json:"repeat_within_hours,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Hours between reminders after the last escalation: 0 to 168; 0 is never.
+	RemindHours   *int32 `protobuf:"varint,5,opt,name=remind_hours,json=remindHours,proto3,oneof" json:"remind_hours,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PutCalloutSettingsRequest) Reset() {
 	*x = PutCalloutSettingsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2198,7 +2816,7 @@ func (x *PutCalloutSettingsRequest) String() string {
 func (*PutCalloutSettingsRequest) ProtoMessage() {}
 
 func (x *PutCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2211,7 +2829,7 @@ func (x *PutCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCalloutSettingsRequest.ProtoReflect.Descriptor instead.
 func (*PutCalloutSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{28}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PutCalloutSettingsRequest) GetEscalateMinutes() int32 {
@@ -2242,19 +2860,27 @@ func (x *PutCalloutSettingsRequest) GetRepeatWithinHours() int32 {
 	return 0
 }
 
+func (x *PutCalloutSettingsRequest) GetRemindHours() int32 {
+	if x != nil && x.RemindHours != nil {
+		return *x.RemindHours
+	}
+	return 0
+}
+
 type CalloutSettings struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	EscalateMinutes   int32                  `protobuf:"varint,1,opt,name=escalate_minutes,json=escalateMinutes,proto3" json:"escalate_minutes,omitempty"`
 	EscalateMost      int32                  `protobuf:"varint,2,opt,name=escalate_most,json=escalateMost,proto3" json:"escalate_most,omitempty"`
 	ReadBackNeeded    bool                   `protobuf:"varint,3,opt,name=read_back_needed,json=readBackNeeded,proto3" json:"read_back_needed,omitempty"`
 	RepeatWithinHours int32                  `protobuf:"varint,4,opt,name=repeat_within_hours,json=repeatWithinHours,proto3" json:"repeat_within_hours,omitempty"`
+	RemindHours       int32                  `protobuf:"varint,5,opt,name=remind_hours,json=remindHours,proto3" json:"remind_hours,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
 
 func (x *CalloutSettings) Reset() {
 	*x = CalloutSettings{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2266,7 +2892,7 @@ func (x *CalloutSettings) String() string {
 func (*CalloutSettings) ProtoMessage() {}
 
 func (x *CalloutSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2279,7 +2905,7 @@ func (x *CalloutSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CalloutSettings.ProtoReflect.Descriptor instead.
 func (*CalloutSettings) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{29}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CalloutSettings) GetEscalateMinutes() int32 {
@@ -2310,6 +2936,13 @@ func (x *CalloutSettings) GetRepeatWithinHours() int32 {
 	return 0
 }
 
+func (x *CalloutSettings) GetRemindHours() int32 {
+	if x != nil {
+		return x.RemindHours
+	}
+	return 0
+}
+
 type GetCalloutSummaryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ISO dates or date-times of the detection. Default: the last 30 days.
@@ -2321,7 +2954,7 @@ type GetCalloutSummaryRequest struct {
 
 func (x *GetCalloutSummaryRequest) Reset() {
 	*x = GetCalloutSummaryRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2966,7 @@ func (x *GetCalloutSummaryRequest) String() string {
 func (*GetCalloutSummaryRequest) ProtoMessage() {}
 
 func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2979,7 @@ func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{30}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *GetCalloutSummaryRequest) GetFrom() string {
@@ -2374,15 +3007,17 @@ type GetCalloutSummaryResponse struct {
 	MedianMinutesToCallout *float64 `protobuf:"fixed64,4,opt,name=median_minutes_to_callout,json=medianMinutesToCallout,proto3,oneof" json:"median_minutes_to_callout,omitempty"`
 	P90MinutesToCallout    *float64 `protobuf:"fixed64,5,opt,name=p90_minutes_to_callout,json=p90MinutesToCallout,proto3,oneof" json:"p90_minutes_to_callout,omitempty"`
 	// Callouts within the limit.
-	InTime        int64 `protobuf:"varint,6,opt,name=in_time,json=inTime,proto3" json:"in_time,omitempty"`
-	LimitMinutes  int32 `protobuf:"varint,7,opt,name=limit_minutes,json=limitMinutes,proto3" json:"limit_minutes,omitempty"`
+	InTime       int64 `protobuf:"varint,6,opt,name=in_time,json=inTime,proto3" json:"in_time,omitempty"`
+	LimitMinutes int32 `protobuf:"varint,7,opt,name=limit_minutes,json=limitMinutes,proto3" json:"limit_minutes,omitempty"`
+	// Open results in departments that the caller does not see; open and overdue count the others.
+	Elsewhere     int64 `protobuf:"varint,8,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetCalloutSummaryResponse) Reset() {
 	*x = GetCalloutSummaryResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2394,7 +3029,7 @@ func (x *GetCalloutSummaryResponse) String() string {
 func (*GetCalloutSummaryResponse) ProtoMessage() {}
 
 func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2407,7 +3042,7 @@ func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryResponse.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{31}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetCalloutSummaryResponse) GetOpen() int64 {
@@ -2459,16 +3094,32 @@ func (x *GetCalloutSummaryResponse) GetLimitMinutes() int32 {
 	return 0
 }
 
+func (x *GetCalloutSummaryResponse) GetElsewhere() int64 {
+	if x != nil {
+		return x.Elsewhere
+	}
+	return 0
+}
+
 var File_lab_callout_v1_callout_proto protoreflect.FileDescriptor
 
 const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\n" +
 	"\x1clab/callout/v1/callout.proto\x12\x0elab.callout.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"C\n" +
 	"\x1aListCriticalRecordsRequest\x12%\n" +
-	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\"\xa6\x01\n" +
+	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\"\xe8\x01\n" +
 	"\x1bListCriticalRecordsResponse\x128\n" +
 	"\areports\x18\x01 \x03(\v2\x1e.lab.callout.v1.CriticalReportR\areports\x12M\n" +
-	"\x11attempted_callout\x18\x02 \x01(\v2 .lab.callout.v1.AttemptedCalloutR\x10attemptedCallout\"\x9e\x01\n" +
+	"\x11attempted_callout\x18\x02 \x01(\v2 .lab.callout.v1.AttemptedCalloutR\x10attemptedCallout\x12@\n" +
+	"\n" +
+	"suppressed\x18\x03 \x03(\v2 .lab.callout.v1.SuppressedReportR\n" +
+	"suppressed\"\xf7\x01\n" +
+	"\x10SuppressedReport\x12R\n" +
+	"\x13critical_parameters\x18\x01 \x03(\v2!.lab.callout.v1.CriticalParameterR\x12criticalParameters\x12\"\n" +
+	"\rlab_report_id\x18\x02 \x01(\x03R\vlabReportId\x126\n" +
+	"\breportID\x18\x03 \x01(\v2\x1a.lab.callout.v1.ReportTestR\breportID\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1b\n" +
+	"\tcalled_at\x18\x05 \x01(\tR\bcalledAt\"\x9e\x01\n" +
 	"\x0eCriticalReport\x12R\n" +
 	"\x13critical_parameters\x18\x01 \x03(\v2!.lab.callout.v1.CriticalParameterR\x12criticalParameters\x128\n" +
 	"\n" +
@@ -2523,14 +3174,25 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\fdepartmentId\x18\x03 \x01(\x03H\x00R\fdepartmentId\x88\x01\x01\x12&\n" +
 	"\x0edepartmentName\x18\x04 \x01(\tR\x0edepartmentName\x12\x1c\n" +
 	"\tisProfile\x18\x05 \x01(\x05R\tisProfileB\x0f\n" +
-	"\r_departmentId\"\x96\x02\n" +
+	"\r_departmentId\"\xd7\x02\n" +
 	"\x10AttemptedCallout\x12$\n" +
 	"\n" +
 	"recipients\x18\x01 \x03(\tB\x04\x90\xe7\x18\x01R\n" +
 	"recipients\x12>\n" +
 	"\x18critical_callout_comment\x18\x02 \x01(\tB\x04\x90\xe7\x18\x01R\x16criticalCalloutComment\x12L\n" +
 	"\x14critical_values_meta\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONB\x04\x90\xe7\x18\x01R\x12criticalValuesMeta\x12N\n" +
-	"\x15critical_callout_meta\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONB\x04\x90\xe7\x18\x01R\x13criticalCalloutMeta\"N\n" +
+	"\x15critical_callout_meta\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONB\x04\x90\xe7\x18\x01R\x13criticalCalloutMeta\x12?\n" +
+	"\battempts\x18\x05 \x03(\v2\x1d.lab.callout.v1.ReportAttemptB\x04\x90\xe7\x18\x01R\battempts\"\xbe\x02\n" +
+	"\rReportAttempt\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x1e\n" +
+	"\n" +
+	"recipients\x18\x02 \x03(\tR\n" +
+	"recipients\x128\n" +
+	"\x18critical_callout_comment\x18\x03 \x01(\tR\x16criticalCalloutComment\x12F\n" +
+	"\x14critical_values_meta\x18\x04 \x01(\v2\x14.lab.type.v1.RawJSONR\x12criticalValuesMeta\x12H\n" +
+	"\x15critical_callout_meta\x18\x05 \x01(\v2\x14.lab.type.v1.RawJSONR\x13criticalCalloutMeta\x12\x1d\n" +
+	"\n" +
+	"created_on\x18\x06 \x01(\tR\tcreatedOn\"N\n" +
 	"\x16ListCalloutLogsRequest\x124\n" +
 	"\n" +
 	"report_ids\x18\x01 \x01(\tB\x15\x92A\x0f\x8a\x01\f^\\d+(,\\d+)*$\xe0A\x02R\treportIds\"I\n" +
@@ -2609,12 +3271,26 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\n" +
 	"report_ids\x18\x02 \x03(\x03R\treportIds\"Q\n" +
 	"\x17EvaluateReportsResponse\x126\n" +
-	"\areports\x18\x01 \x03(\v2\x1c.lab.callout.v1.ReportStatusR\areports\"Z\n" +
+	"\areports\x18\x01 \x03(\v2\x1c.lab.callout.v1.ReportStatusR\areports\"\xa5\x01\n" +
+	"\x1bSetUnconfirmedValuesRequest\x12\x15\n" +
+	"\x06lab_id\x18\x01 \x01(\x03R\x05labId\x12\x1b\n" +
+	"\treport_id\x18\x02 \x01(\x03R\breportId\x12=\n" +
+	"\x06values\x18\x03 \x03(\v2%.lab.callout.v1.UnconfirmedRerunValueR\x06values\x12\x13\n" +
+	"\x05as_of\x18\x04 \x01(\x03R\x04asOf\"\x1e\n" +
+	"\x1cSetUnconfirmedValuesResponse\"\xc9\x01\n" +
+	"\x15UnconfirmedRerunValue\x12&\n" +
+	"\x0fprofile_test_id\x18\x01 \x01(\x03R\rprofileTestId\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x05R\x05index\x12%\n" +
+	"\x0eparameter_name\x18\x03 \x01(\tR\rparameterName\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\tR\x05value\x12\x14\n" +
+	"\x05order\x18\x05 \x01(\x05R\x05order\x12\x1f\n" +
+	"\vreceived_at\x18\x06 \x01(\x03R\n" +
+	"receivedAt\"Z\n" +
 	"\fReportStatus\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
 	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x16\n" +
 	"\x14WatchCalloutsRequest\"\x19\n" +
-	"\x17ListOpenCalloutsRequest\"\xcd\x02\n" +
+	"\x17ListOpenCalloutsRequest\"\xe8\x04\n" +
 	"\x18ListOpenCalloutsResponse\x12/\n" +
 	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\tR\x03now\x12#\n" +
@@ -2623,8 +3299,32 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\tcorrected\x18\x05 \x03(\v2 .lab.callout.v1.CorrectedCalloutR\tcorrected\x12$\n" +
 	"\vquiet_since\x18\x06 \x01(\tH\x00R\n" +
 	"quietSince\x88\x01\x01\x12\x1b\n" +
-	"\ttime_zone\x18\a \x01(\tR\btimeZoneB\x0e\n" +
-	"\f_quiet_since\"\x93\x04\n" +
+	"\ttime_zone\x18\a \x01(\tR\btimeZone\x12B\n" +
+	"\vunconfirmed\x18\b \x03(\v2 .lab.callout.v1.UnconfirmedValueR\vunconfirmed\x12\x1c\n" +
+	"\telsewhere\x18\t \x01(\x03R\telsewhere\x12K\n" +
+	"\x13notices_unavailable\x18\n" +
+	" \x01(\v2\x1a.lab.callout.v1.NoticesOffR\x12noticesUnavailable\x122\n" +
+	"\x15unclear_limit_reached\x18\v \x01(\bR\x13unclearLimitReached\x126\n" +
+	"\x17corrected_limit_reached\x18\f \x01(\bR\x15correctedLimitReachedB\x0e\n" +
+	"\f_quiet_since\"o\n" +
+	"\n" +
+	"NoticesOff\x12K\n" +
+	"\x06reason\x18\x01 \x01(\tB3\x92A0\xf2\x02\vunavailable\xf2\x02\btype_off\xf2\x02\bpush_off\xf2\x02\tno_deviceR\x06reason\x12\x14\n" +
+	"\x05since\x18\x02 \x01(\tR\x05since\"\xaf\x03\n" +
+	"\x10UnconfirmedValue\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
+	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
+	"\vlab_bill_id\x18\x03 \x01(\x03R\tlabBillId\x12\x1b\n" +
+	"\ttest_name\x18\x04 \x01(\tR\btestName\x12(\n" +
+	"\rdepartment_id\x18\x05 \x01(\x03H\x00R\fdepartmentId\x88\x01\x01\x12'\n" +
+	"\x0fdepartment_name\x18\x06 \x01(\tR\x0edepartmentName\x12!\n" +
+	"\fpatient_name\x18\a \x01(\tR\vpatientName\x12$\n" +
+	"\x0elab_patient_id\x18\b \x01(\tR\flabPatientId\x12R\n" +
+	"\x13critical_parameters\x18\t \x03(\v2!.lab.callout.v1.CriticalParameterR\x12criticalParameters\x12\x1f\n" +
+	"\vreceived_at\x18\n" +
+	" \x01(\tR\n" +
+	"receivedAtB\x10\n" +
+	"\x0e_department_id\"\xdf\x04\n" +
 	"\x10CorrectedCallout\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
 	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
@@ -2639,7 +3339,10 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	" \x01(\tR\freferralName\x12N\n" +
 	"\x11called_parameters\x18\v \x03(\v2!.lab.callout.v1.CriticalParameterR\x10calledParameters\x12\x17\n" +
 	"\atold_at\x18\f \x01(\tR\x06toldAt\x12 \n" +
-	"\tcalled_at\x18\r \x01(\tH\x01R\bcalledAt\x88\x01\x01B\x10\n" +
+	"\tcalled_at\x18\r \x01(\tH\x01R\bcalledAt\x88\x01\x01\x12)\n" +
+	"\x10notified_persons\x18\x0e \x03(\tR\x0fnotifiedPersons\x12\x1f\n" +
+	"\vnotice_sent\x18\x0f \x01(\bR\n" +
+	"noticeSentB\x10\n" +
 	"\x0e_department_idB\f\n" +
 	"\n" +
 	"_called_at\"\x82\x03\n" +
@@ -2656,7 +3359,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x04unit\x18\n" +
 	" \x01(\tR\x04unit\x12\x14\n" +
 	"\x05since\x18\v \x01(\tR\x05sinceB\x10\n" +
-	"\x0e_department_id\"\xcc\x05\n" +
+	"\x0e_department_id\"\x90\x06\n" +
 	"\vOpenCallout\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
 	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
@@ -2677,29 +3380,34 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\vescalations\x18\x0f \x01(\x05R\vescalations\x12#\n" +
 	"\rrerun_pending\x18\x10 \x01(\bR\frerunPending\x12\x1f\n" +
 	"\vnotices_off\x18\x11 \x01(\bR\n" +
-	"noticesOffB\x10\n" +
+	"noticesOff\x12-\n" +
+	"\x10next_reminder_at\x18\x12 \x01(\tH\x02R\x0enextReminderAt\x88\x01\x01B\x10\n" +
 	"\x0e_department_idB\t\n" +
-	"\a_due_at\"\x1b\n" +
-	"\x19GetCalloutSettingsRequest\"\xe9\x02\n" +
+	"\a_due_atB\x13\n" +
+	"\x11_next_reminder_at\"\x1b\n" +
+	"\x19GetCalloutSettingsRequest\"\xb0\x03\n" +
 	"\x19PutCalloutSettingsRequest\x12E\n" +
 	"\x10escalate_minutes\x18\x01 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x80\x96@i\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0fescalateMinutes\x88\x01\x01\x12?\n" +
 	"\rescalate_most\x18\x02 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x004@i\x00\x00\x00\x00\x00\x00\xf0?H\x01R\fescalateMost\x88\x01\x01\x12-\n" +
 	"\x10read_back_needed\x18\x03 \x01(\bH\x02R\x0ereadBackNeeded\x88\x01\x01\x12A\n" +
-	"\x13repeat_within_hours\x18\x04 \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00e@H\x03R\x11repeatWithinHours\x88\x01\x01B\x13\n" +
+	"\x13repeat_within_hours\x18\x04 \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00e@H\x03R\x11repeatWithinHours\x88\x01\x01\x124\n" +
+	"\fremind_hours\x18\x05 \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00e@H\x04R\vremindHours\x88\x01\x01B\x13\n" +
 	"\x11_escalate_minutesB\x10\n" +
 	"\x0e_escalate_mostB\x13\n" +
 	"\x11_read_back_neededB\x16\n" +
-	"\x14_repeat_within_hours\"\xbb\x01\n" +
+	"\x14_repeat_within_hoursB\x0f\n" +
+	"\r_remind_hours\"\xde\x01\n" +
 	"\x0fCalloutSettings\x12)\n" +
 	"\x10escalate_minutes\x18\x01 \x01(\x05R\x0fescalateMinutes\x12#\n" +
 	"\rescalate_most\x18\x02 \x01(\x05R\fescalateMost\x12(\n" +
 	"\x10read_back_needed\x18\x03 \x01(\bR\x0ereadBackNeeded\x12.\n" +
-	"\x13repeat_within_hours\x18\x04 \x01(\x05R\x11repeatWithinHours\"\x8e\x02\n" +
+	"\x13repeat_within_hours\x18\x04 \x01(\x05R\x11repeatWithinHours\x12!\n" +
+	"\fremind_hours\x18\x05 \x01(\x05R\vremindHours\"\x8e\x02\n" +
 	"\x18GetCalloutSummaryRequest\x12r\n" +
 	"\x04from\x18\x01 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x00R\x04from\x88\x01\x01\x12n\n" +
 	"\x02to\x18\x02 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x01R\x02to\x88\x01\x01B\a\n" +
 	"\x05_fromB\x05\n" +
-	"\x03_to\"\xd2\x02\n" +
+	"\x03_to\"\xf0\x02\n" +
 	"\x19GetCalloutSummaryResponse\x12\x12\n" +
 	"\x04open\x18\x01 \x01(\x03R\x04open\x12\x18\n" +
 	"\aoverdue\x18\x02 \x01(\x03R\aoverdue\x12\x16\n" +
@@ -2707,9 +3415,10 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x19median_minutes_to_callout\x18\x04 \x01(\x01H\x00R\x16medianMinutesToCallout\x88\x01\x01\x128\n" +
 	"\x16p90_minutes_to_callout\x18\x05 \x01(\x01H\x01R\x13p90MinutesToCallout\x88\x01\x01\x12\x17\n" +
 	"\ain_time\x18\x06 \x01(\x03R\x06inTime\x12#\n" +
-	"\rlimit_minutes\x18\a \x01(\x05R\flimitMinutesB\x1c\n" +
+	"\rlimit_minutes\x18\a \x01(\x05R\flimitMinutes\x12\x1c\n" +
+	"\telsewhere\x18\b \x01(\x03R\telsewhereB\x1c\n" +
 	"\x1a_median_minutes_to_calloutB\x19\n" +
-	"\x17_p90_minutes_to_callout2\xe6\x0f\n" +
+	"\x17_p90_minutes_to_callout2\xe6\x10\n" +
 	"\x0eCalloutService\x12\xcd\x01\n" +
 	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"]\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xcb\x01\n" +
 	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb0\x01\n" +
@@ -2721,7 +3430,8 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x12GetCalloutSettings\x12).lab.callout.v1.GetCalloutSettingsRequest\x1a\x1f.lab.callout.v1.CalloutSettings\"a\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02UZ-\x12+/api-v3/operation/critical-callout/settings\x12$/operation/critical-callout/settings\x12\xc9\x01\n" +
 	"\x12PutCalloutSettings\x12).lab.callout.v1.PutCalloutSettingsRequest\x1a\x1f.lab.callout.v1.CalloutSettings\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[:\x01*Z0:\x01*\x1a+/api-v3/operation/critical-callout/settings\x1a$/operation/critical-callout/settings\x12\xd7\x01\n" +
 	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"|\x8a\xe7\x18\x19\x12\acallout\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12u\n" +
-	"\x0fEvaluateReports\x12&.lab.callout.v1.EvaluateReportsRequest\x1a'.lab.callout.v1.EvaluateReportsResponse\"\x11\x8a\xe7\x18\r\x12\x04core\x12\x05rerunBGZEgithub.com/labplatform/labplatform/proto/gen/lab/callout/v1;calloutv1b\x06proto3"
+	"\x0fEvaluateReports\x12&.lab.callout.v1.EvaluateReportsRequest\x1a'.lab.callout.v1.EvaluateReportsResponse\"\x11\x8a\xe7\x18\r\x12\x04core\x12\x05rerun\x12~\n" +
+	"\x14SetUnconfirmedValues\x12+.lab.callout.v1.SetUnconfirmedValuesRequest\x1a,.lab.callout.v1.SetUnconfirmedValuesResponse\"\v\x8a\xe7\x18\a\x12\x05rerunBGZEgithub.com/labplatform/labplatform/proto/gen/lab/callout/v1;calloutv1b\x06proto3"
 
 var (
 	file_lab_callout_v1_callout_proto_rawDescOnce sync.Once
@@ -2735,91 +3445,110 @@ func file_lab_callout_v1_callout_proto_rawDescGZIP() []byte {
 	return file_lab_callout_v1_callout_proto_rawDescData
 }
 
-var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_lab_callout_v1_callout_proto_goTypes = []any{
-	(*ListCriticalRecordsRequest)(nil),  // 0: lab.callout.v1.ListCriticalRecordsRequest
-	(*ListCriticalRecordsResponse)(nil), // 1: lab.callout.v1.ListCriticalRecordsResponse
-	(*CriticalReport)(nil),              // 2: lab.callout.v1.CriticalReport
-	(*CriticalParameter)(nil),           // 3: lab.callout.v1.CriticalParameter
-	(*LabReport)(nil),                   // 4: lab.callout.v1.LabReport
-	(*ReportTest)(nil),                  // 5: lab.callout.v1.ReportTest
-	(*AttemptedCallout)(nil),            // 6: lab.callout.v1.AttemptedCallout
-	(*ListCalloutLogsRequest)(nil),      // 7: lab.callout.v1.ListCalloutLogsRequest
-	(*ListCalloutLogsResponse)(nil),     // 8: lab.callout.v1.ListCalloutLogsResponse
-	(*CalloutLog)(nil),                  // 9: lab.callout.v1.CalloutLog
-	(*ListCalloutsRequest)(nil),         // 10: lab.callout.v1.ListCalloutsRequest
-	(*ListCalloutsResponse)(nil),        // 11: lab.callout.v1.ListCalloutsResponse
-	(*Callout)(nil),                     // 12: lab.callout.v1.Callout
-	(*SaveCalloutRequest)(nil),          // 13: lab.callout.v1.SaveCalloutRequest
-	(*ToldValue)(nil),                   // 14: lab.callout.v1.ToldValue
-	(*SaveCalloutResponse)(nil),         // 15: lab.callout.v1.SaveCalloutResponse
-	(*EvaluateBillRequest)(nil),         // 16: lab.callout.v1.EvaluateBillRequest
-	(*EvaluateBillResponse)(nil),        // 17: lab.callout.v1.EvaluateBillResponse
-	(*EvaluateReportsRequest)(nil),      // 18: lab.callout.v1.EvaluateReportsRequest
-	(*EvaluateReportsResponse)(nil),     // 19: lab.callout.v1.EvaluateReportsResponse
-	(*ReportStatus)(nil),                // 20: lab.callout.v1.ReportStatus
-	(*WatchCalloutsRequest)(nil),        // 21: lab.callout.v1.WatchCalloutsRequest
-	(*ListOpenCalloutsRequest)(nil),     // 22: lab.callout.v1.ListOpenCalloutsRequest
-	(*ListOpenCalloutsResponse)(nil),    // 23: lab.callout.v1.ListOpenCalloutsResponse
-	(*CorrectedCallout)(nil),            // 24: lab.callout.v1.CorrectedCallout
-	(*UnclearValue)(nil),                // 25: lab.callout.v1.UnclearValue
-	(*OpenCallout)(nil),                 // 26: lab.callout.v1.OpenCallout
-	(*GetCalloutSettingsRequest)(nil),   // 27: lab.callout.v1.GetCalloutSettingsRequest
-	(*PutCalloutSettingsRequest)(nil),   // 28: lab.callout.v1.PutCalloutSettingsRequest
-	(*CalloutSettings)(nil),             // 29: lab.callout.v1.CalloutSettings
-	(*GetCalloutSummaryRequest)(nil),    // 30: lab.callout.v1.GetCalloutSummaryRequest
-	(*GetCalloutSummaryResponse)(nil),   // 31: lab.callout.v1.GetCalloutSummaryResponse
-	(*v1.RawJSON)(nil),                  // 32: lab.type.v1.RawJSON
-	(*v1.Event)(nil),                    // 33: lab.type.v1.Event
+	(*ListCriticalRecordsRequest)(nil),   // 0: lab.callout.v1.ListCriticalRecordsRequest
+	(*ListCriticalRecordsResponse)(nil),  // 1: lab.callout.v1.ListCriticalRecordsResponse
+	(*SuppressedReport)(nil),             // 2: lab.callout.v1.SuppressedReport
+	(*CriticalReport)(nil),               // 3: lab.callout.v1.CriticalReport
+	(*CriticalParameter)(nil),            // 4: lab.callout.v1.CriticalParameter
+	(*LabReport)(nil),                    // 5: lab.callout.v1.LabReport
+	(*ReportTest)(nil),                   // 6: lab.callout.v1.ReportTest
+	(*AttemptedCallout)(nil),             // 7: lab.callout.v1.AttemptedCallout
+	(*ReportAttempt)(nil),                // 8: lab.callout.v1.ReportAttempt
+	(*ListCalloutLogsRequest)(nil),       // 9: lab.callout.v1.ListCalloutLogsRequest
+	(*ListCalloutLogsResponse)(nil),      // 10: lab.callout.v1.ListCalloutLogsResponse
+	(*CalloutLog)(nil),                   // 11: lab.callout.v1.CalloutLog
+	(*ListCalloutsRequest)(nil),          // 12: lab.callout.v1.ListCalloutsRequest
+	(*ListCalloutsResponse)(nil),         // 13: lab.callout.v1.ListCalloutsResponse
+	(*Callout)(nil),                      // 14: lab.callout.v1.Callout
+	(*SaveCalloutRequest)(nil),           // 15: lab.callout.v1.SaveCalloutRequest
+	(*ToldValue)(nil),                    // 16: lab.callout.v1.ToldValue
+	(*SaveCalloutResponse)(nil),          // 17: lab.callout.v1.SaveCalloutResponse
+	(*EvaluateBillRequest)(nil),          // 18: lab.callout.v1.EvaluateBillRequest
+	(*EvaluateBillResponse)(nil),         // 19: lab.callout.v1.EvaluateBillResponse
+	(*EvaluateReportsRequest)(nil),       // 20: lab.callout.v1.EvaluateReportsRequest
+	(*EvaluateReportsResponse)(nil),      // 21: lab.callout.v1.EvaluateReportsResponse
+	(*SetUnconfirmedValuesRequest)(nil),  // 22: lab.callout.v1.SetUnconfirmedValuesRequest
+	(*SetUnconfirmedValuesResponse)(nil), // 23: lab.callout.v1.SetUnconfirmedValuesResponse
+	(*UnconfirmedRerunValue)(nil),        // 24: lab.callout.v1.UnconfirmedRerunValue
+	(*ReportStatus)(nil),                 // 25: lab.callout.v1.ReportStatus
+	(*WatchCalloutsRequest)(nil),         // 26: lab.callout.v1.WatchCalloutsRequest
+	(*ListOpenCalloutsRequest)(nil),      // 27: lab.callout.v1.ListOpenCalloutsRequest
+	(*ListOpenCalloutsResponse)(nil),     // 28: lab.callout.v1.ListOpenCalloutsResponse
+	(*NoticesOff)(nil),                   // 29: lab.callout.v1.NoticesOff
+	(*UnconfirmedValue)(nil),             // 30: lab.callout.v1.UnconfirmedValue
+	(*CorrectedCallout)(nil),             // 31: lab.callout.v1.CorrectedCallout
+	(*UnclearValue)(nil),                 // 32: lab.callout.v1.UnclearValue
+	(*OpenCallout)(nil),                  // 33: lab.callout.v1.OpenCallout
+	(*GetCalloutSettingsRequest)(nil),    // 34: lab.callout.v1.GetCalloutSettingsRequest
+	(*PutCalloutSettingsRequest)(nil),    // 35: lab.callout.v1.PutCalloutSettingsRequest
+	(*CalloutSettings)(nil),              // 36: lab.callout.v1.CalloutSettings
+	(*GetCalloutSummaryRequest)(nil),     // 37: lab.callout.v1.GetCalloutSummaryRequest
+	(*GetCalloutSummaryResponse)(nil),    // 38: lab.callout.v1.GetCalloutSummaryResponse
+	(*v1.RawJSON)(nil),                   // 39: lab.type.v1.RawJSON
+	(*v1.Event)(nil),                     // 40: lab.type.v1.Event
 }
 var file_lab_callout_v1_callout_proto_depIdxs = []int32{
-	2,  // 0: lab.callout.v1.ListCriticalRecordsResponse.reports:type_name -> lab.callout.v1.CriticalReport
-	6,  // 1: lab.callout.v1.ListCriticalRecordsResponse.attempted_callout:type_name -> lab.callout.v1.AttemptedCallout
-	3,  // 2: lab.callout.v1.CriticalReport.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
-	4,  // 3: lab.callout.v1.CriticalReport.lab_report:type_name -> lab.callout.v1.LabReport
-	5,  // 4: lab.callout.v1.LabReport.reportID:type_name -> lab.callout.v1.ReportTest
-	32, // 5: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	32, // 6: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
-	9,  // 7: lab.callout.v1.ListCalloutLogsResponse.logs:type_name -> lab.callout.v1.CalloutLog
-	32, // 8: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
-	12, // 9: lab.callout.v1.ListCalloutsResponse.records:type_name -> lab.callout.v1.Callout
-	32, // 10: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
-	32, // 11: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	14, // 12: lab.callout.v1.SaveCalloutRequest.told_values:type_name -> lab.callout.v1.ToldValue
-	20, // 13: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	20, // 14: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	26, // 15: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
-	25, // 16: lab.callout.v1.ListOpenCalloutsResponse.unclear:type_name -> lab.callout.v1.UnclearValue
-	24, // 17: lab.callout.v1.ListOpenCalloutsResponse.corrected:type_name -> lab.callout.v1.CorrectedCallout
-	3,  // 18: lab.callout.v1.CorrectedCallout.called_parameters:type_name -> lab.callout.v1.CriticalParameter
-	3,  // 19: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
-	0,  // 20: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
-	7,  // 21: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
-	10, // 22: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
-	22, // 23: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
-	21, // 24: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
-	30, // 25: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
-	13, // 26: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
-	27, // 27: lab.callout.v1.CalloutService.GetCalloutSettings:input_type -> lab.callout.v1.GetCalloutSettingsRequest
-	28, // 28: lab.callout.v1.CalloutService.PutCalloutSettings:input_type -> lab.callout.v1.PutCalloutSettingsRequest
-	16, // 29: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
-	18, // 30: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
-	1,  // 31: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
-	8,  // 32: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
-	11, // 33: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
-	23, // 34: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
-	33, // 35: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
-	31, // 36: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
-	15, // 37: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
-	29, // 38: lab.callout.v1.CalloutService.GetCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
-	29, // 39: lab.callout.v1.CalloutService.PutCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
-	17, // 40: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
-	19, // 41: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
-	31, // [31:42] is the sub-list for method output_type
-	20, // [20:31] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	3,  // 0: lab.callout.v1.ListCriticalRecordsResponse.reports:type_name -> lab.callout.v1.CriticalReport
+	7,  // 1: lab.callout.v1.ListCriticalRecordsResponse.attempted_callout:type_name -> lab.callout.v1.AttemptedCallout
+	2,  // 2: lab.callout.v1.ListCriticalRecordsResponse.suppressed:type_name -> lab.callout.v1.SuppressedReport
+	4,  // 3: lab.callout.v1.SuppressedReport.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
+	6,  // 4: lab.callout.v1.SuppressedReport.reportID:type_name -> lab.callout.v1.ReportTest
+	4,  // 5: lab.callout.v1.CriticalReport.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
+	5,  // 6: lab.callout.v1.CriticalReport.lab_report:type_name -> lab.callout.v1.LabReport
+	6,  // 7: lab.callout.v1.LabReport.reportID:type_name -> lab.callout.v1.ReportTest
+	39, // 8: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	39, // 9: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	8,  // 10: lab.callout.v1.AttemptedCallout.attempts:type_name -> lab.callout.v1.ReportAttempt
+	39, // 11: lab.callout.v1.ReportAttempt.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	39, // 12: lab.callout.v1.ReportAttempt.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	11, // 13: lab.callout.v1.ListCalloutLogsResponse.logs:type_name -> lab.callout.v1.CalloutLog
+	39, // 14: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
+	14, // 15: lab.callout.v1.ListCalloutsResponse.records:type_name -> lab.callout.v1.Callout
+	39, // 16: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	39, // 17: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	16, // 18: lab.callout.v1.SaveCalloutRequest.told_values:type_name -> lab.callout.v1.ToldValue
+	25, // 19: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
+	25, // 20: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
+	24, // 21: lab.callout.v1.SetUnconfirmedValuesRequest.values:type_name -> lab.callout.v1.UnconfirmedRerunValue
+	33, // 22: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
+	32, // 23: lab.callout.v1.ListOpenCalloutsResponse.unclear:type_name -> lab.callout.v1.UnclearValue
+	31, // 24: lab.callout.v1.ListOpenCalloutsResponse.corrected:type_name -> lab.callout.v1.CorrectedCallout
+	30, // 25: lab.callout.v1.ListOpenCalloutsResponse.unconfirmed:type_name -> lab.callout.v1.UnconfirmedValue
+	29, // 26: lab.callout.v1.ListOpenCalloutsResponse.notices_unavailable:type_name -> lab.callout.v1.NoticesOff
+	4,  // 27: lab.callout.v1.UnconfirmedValue.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
+	4,  // 28: lab.callout.v1.CorrectedCallout.called_parameters:type_name -> lab.callout.v1.CriticalParameter
+	4,  // 29: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
+	0,  // 30: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
+	9,  // 31: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
+	12, // 32: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
+	27, // 33: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
+	26, // 34: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
+	37, // 35: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
+	15, // 36: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
+	34, // 37: lab.callout.v1.CalloutService.GetCalloutSettings:input_type -> lab.callout.v1.GetCalloutSettingsRequest
+	35, // 38: lab.callout.v1.CalloutService.PutCalloutSettings:input_type -> lab.callout.v1.PutCalloutSettingsRequest
+	18, // 39: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
+	20, // 40: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
+	22, // 41: lab.callout.v1.CalloutService.SetUnconfirmedValues:input_type -> lab.callout.v1.SetUnconfirmedValuesRequest
+	1,  // 42: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
+	10, // 43: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
+	13, // 44: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
+	28, // 45: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
+	40, // 46: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
+	38, // 47: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
+	17, // 48: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
+	36, // 49: lab.callout.v1.CalloutService.GetCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	36, // 50: lab.callout.v1.CalloutService.PutCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	19, // 51: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
+	21, // 52: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
+	23, // 53: lab.callout.v1.CalloutService.SetUnconfirmedValues:output_type -> lab.callout.v1.SetUnconfirmedValuesResponse
+	42, // [42:54] is the sub-list for method output_type
+	30, // [30:42] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_lab_callout_v1_callout_proto_init() }
@@ -2827,25 +3556,26 @@ func file_lab_callout_v1_callout_proto_init() {
 	if File_lab_callout_v1_callout_proto != nil {
 		return
 	}
-	file_lab_callout_v1_callout_proto_msgTypes[3].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[4].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[5].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[12].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[13].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[23].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[24].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[25].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[26].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[6].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[14].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[15].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[28].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[30].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[31].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[32].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[33].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[35].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[37].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_callout_v1_callout_proto_rawDesc), len(file_lab_callout_v1_callout_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

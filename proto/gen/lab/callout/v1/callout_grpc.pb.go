@@ -22,17 +22,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	CalloutService_ListCriticalRecords_FullMethodName = "/lab.callout.v1.CalloutService/ListCriticalRecords"
-	CalloutService_ListCalloutLogs_FullMethodName     = "/lab.callout.v1.CalloutService/ListCalloutLogs"
-	CalloutService_ListCallouts_FullMethodName        = "/lab.callout.v1.CalloutService/ListCallouts"
-	CalloutService_ListOpenCallouts_FullMethodName    = "/lab.callout.v1.CalloutService/ListOpenCallouts"
-	CalloutService_WatchCallouts_FullMethodName       = "/lab.callout.v1.CalloutService/WatchCallouts"
-	CalloutService_GetCalloutSummary_FullMethodName   = "/lab.callout.v1.CalloutService/GetCalloutSummary"
-	CalloutService_SaveCallout_FullMethodName         = "/lab.callout.v1.CalloutService/SaveCallout"
-	CalloutService_GetCalloutSettings_FullMethodName  = "/lab.callout.v1.CalloutService/GetCalloutSettings"
-	CalloutService_PutCalloutSettings_FullMethodName  = "/lab.callout.v1.CalloutService/PutCalloutSettings"
-	CalloutService_EvaluateBill_FullMethodName        = "/lab.callout.v1.CalloutService/EvaluateBill"
-	CalloutService_EvaluateReports_FullMethodName     = "/lab.callout.v1.CalloutService/EvaluateReports"
+	CalloutService_ListCriticalRecords_FullMethodName  = "/lab.callout.v1.CalloutService/ListCriticalRecords"
+	CalloutService_ListCalloutLogs_FullMethodName      = "/lab.callout.v1.CalloutService/ListCalloutLogs"
+	CalloutService_ListCallouts_FullMethodName         = "/lab.callout.v1.CalloutService/ListCallouts"
+	CalloutService_ListOpenCallouts_FullMethodName     = "/lab.callout.v1.CalloutService/ListOpenCallouts"
+	CalloutService_WatchCallouts_FullMethodName        = "/lab.callout.v1.CalloutService/WatchCallouts"
+	CalloutService_GetCalloutSummary_FullMethodName    = "/lab.callout.v1.CalloutService/GetCalloutSummary"
+	CalloutService_SaveCallout_FullMethodName          = "/lab.callout.v1.CalloutService/SaveCallout"
+	CalloutService_GetCalloutSettings_FullMethodName   = "/lab.callout.v1.CalloutService/GetCalloutSettings"
+	CalloutService_PutCalloutSettings_FullMethodName   = "/lab.callout.v1.CalloutService/PutCalloutSettings"
+	CalloutService_EvaluateBill_FullMethodName         = "/lab.callout.v1.CalloutService/EvaluateBill"
+	CalloutService_EvaluateReports_FullMethodName      = "/lab.callout.v1.CalloutService/EvaluateReports"
+	CalloutService_SetUnconfirmedValues_FullMethodName = "/lab.callout.v1.CalloutService/SetUnconfirmedValues"
 )
 
 // CalloutServiceClient is the client API for CalloutService service.
@@ -67,6 +68,9 @@ type CalloutServiceClient interface {
 	EvaluateBill(ctx context.Context, in *EvaluateBillRequest, opts ...grpc.CallOption) (*EvaluateBillResponse, error)
 	// Evaluates results after they were saved. Internal callers only; no REST path.
 	EvaluateReports(ctx context.Context, in *EvaluateReportsRequest, opts ...grpc.CallOption) (*EvaluateReportsResponse, error)
+	// Replaces the rerun values of a report that wait for a confirmation; an empty list when none does. A message with an
+	// older as_of than the stored one changes nothing. Internal callers only; no REST path.
+	SetUnconfirmedValues(ctx context.Context, in *SetUnconfirmedValuesRequest, opts ...grpc.CallOption) (*SetUnconfirmedValuesResponse, error)
 }
 
 type calloutServiceClient struct {
@@ -196,6 +200,16 @@ func (c *calloutServiceClient) EvaluateReports(ctx context.Context, in *Evaluate
 	return out, nil
 }
 
+func (c *calloutServiceClient) SetUnconfirmedValues(ctx context.Context, in *SetUnconfirmedValuesRequest, opts ...grpc.CallOption) (*SetUnconfirmedValuesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetUnconfirmedValuesResponse)
+	err := c.cc.Invoke(ctx, CalloutService_SetUnconfirmedValues_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // CalloutServiceServer is the server API for CalloutService service.
 // All implementations must embed UnimplementedCalloutServiceServer
 // for forward compatibility.
@@ -228,6 +242,9 @@ type CalloutServiceServer interface {
 	EvaluateBill(context.Context, *EvaluateBillRequest) (*EvaluateBillResponse, error)
 	// Evaluates results after they were saved. Internal callers only; no REST path.
 	EvaluateReports(context.Context, *EvaluateReportsRequest) (*EvaluateReportsResponse, error)
+	// Replaces the rerun values of a report that wait for a confirmation; an empty list when none does. A message with an
+	// older as_of than the stored one changes nothing. Internal callers only; no REST path.
+	SetUnconfirmedValues(context.Context, *SetUnconfirmedValuesRequest) (*SetUnconfirmedValuesResponse, error)
 	mustEmbedUnimplementedCalloutServiceServer()
 }
 
@@ -270,6 +287,9 @@ func (UnimplementedCalloutServiceServer) EvaluateBill(context.Context, *Evaluate
 }
 func (UnimplementedCalloutServiceServer) EvaluateReports(context.Context, *EvaluateReportsRequest) (*EvaluateReportsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EvaluateReports not implemented")
+}
+func (UnimplementedCalloutServiceServer) SetUnconfirmedValues(context.Context, *SetUnconfirmedValuesRequest) (*SetUnconfirmedValuesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetUnconfirmedValues not implemented")
 }
 func (UnimplementedCalloutServiceServer) mustEmbedUnimplementedCalloutServiceServer() {}
 func (UnimplementedCalloutServiceServer) testEmbeddedByValue()                        {}
@@ -483,6 +503,24 @@ func _CalloutService_EvaluateReports_Handler(srv interface{}, ctx context.Contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CalloutService_SetUnconfirmedValues_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetUnconfirmedValuesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CalloutServiceServer).SetUnconfirmedValues(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CalloutService_SetUnconfirmedValues_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CalloutServiceServer).SetUnconfirmedValues(ctx, req.(*SetUnconfirmedValuesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // CalloutService_ServiceDesc is the grpc.ServiceDesc for CalloutService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -529,6 +567,10 @@ var CalloutService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "EvaluateReports",
 			Handler:    _CalloutService_EvaluateReports_Handler,
+		},
+		{
+			MethodName: "SetUnconfirmedValues",
+			Handler:    _CalloutService_SetUnconfirmedValues_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

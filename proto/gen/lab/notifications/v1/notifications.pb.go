@@ -491,8 +491,12 @@ type NotifyResponse struct {
 	NotificationId *int64                 `protobuf:"varint,3,opt,name=notification_id,json=notificationId,proto3,oneof" json:"notification_id,omitempty"`
 	Topic          *string                `protobuf:"bytes,4,opt,name=topic,proto3,oneof" json:"topic,omitempty"`
 	JobId          *string                `protobuf:"bytes,5,opt,name=job_id,json=jobId,proto3,oneof" json:"job_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The request repeats one that was sent already; nothing was sent again.
+	Duplicate *bool `protobuf:"varint,6,opt,name=duplicate,proto3,oneof" json:"duplicate,omitempty"`
+	// Why no device of the laboratory will receive it: type_off, push_off or no_device; null when devices will.
+	Unreachable   *string `protobuf:"bytes,7,opt,name=unreachable,proto3,oneof" json:"unreachable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NotifyResponse) Reset() {
@@ -560,6 +564,234 @@ func (x *NotifyResponse) GetJobId() string {
 	return ""
 }
 
+func (x *NotifyResponse) GetDuplicate() bool {
+	if x != nil && x.Duplicate != nil {
+		return *x.Duplicate
+	}
+	return false
+}
+
+func (x *NotifyResponse) GetUnreachable() string {
+	if x != nil && x.Unreachable != nil {
+		return *x.Unreachable
+	}
+	return ""
+}
+
+type WithdrawNoticeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	LabId int64                  `protobuf:"varint,1,opt,name=lab_id,json=labId,proto3" json:"lab_id,omitempty"`
+	// The idempotency key that the notice was sent with.
+	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	// called: somebody was informed, so a push is no longer needed. wrong: the notice stopped being true; when it was not read
+	// its text says from now on that it was withdrawn.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WithdrawNoticeRequest) Reset() {
+	*x = WithdrawNoticeRequest{}
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WithdrawNoticeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WithdrawNoticeRequest) ProtoMessage() {}
+
+func (x *WithdrawNoticeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WithdrawNoticeRequest.ProtoReflect.Descriptor instead.
+func (*WithdrawNoticeRequest) Descriptor() ([]byte, []int) {
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *WithdrawNoticeRequest) GetLabId() int64 {
+	if x != nil {
+		return x.LabId
+	}
+	return 0
+}
+
+func (x *WithdrawNoticeRequest) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
+func (x *WithdrawNoticeRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type WithdrawNoticeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A receiver read the notice before it was withdrawn.
+	WasRead bool `protobuf:"varint,1,opt,name=was_read,json=wasRead,proto3" json:"was_read,omitempty"`
+	// The notice exists; false when it was never sent.
+	Found         bool `protobuf:"varint,2,opt,name=found,proto3" json:"found,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WithdrawNoticeResponse) Reset() {
+	*x = WithdrawNoticeResponse{}
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WithdrawNoticeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WithdrawNoticeResponse) ProtoMessage() {}
+
+func (x *WithdrawNoticeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WithdrawNoticeResponse.ProtoReflect.Descriptor instead.
+func (*WithdrawNoticeResponse) Descriptor() ([]byte, []int) {
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WithdrawNoticeResponse) GetWasRead() bool {
+	if x != nil {
+		return x.WasRead
+	}
+	return false
+}
+
+func (x *WithdrawNoticeResponse) GetFound() bool {
+	if x != nil {
+		return x.Found
+	}
+	return false
+}
+
+type GetReachRequest struct {
+	state              protoimpl.MessageState `protogen:"open.v1"`
+	LabId              int64                  `protobuf:"varint,1,opt,name=lab_id,json=labId,proto3" json:"lab_id,omitempty"`
+	NotificationTypeId int64                  `protobuf:"varint,2,opt,name=notification_type_id,json=notificationTypeId,proto3" json:"notification_type_id,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *GetReachRequest) Reset() {
+	*x = GetReachRequest{}
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReachRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReachRequest) ProtoMessage() {}
+
+func (x *GetReachRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReachRequest.ProtoReflect.Descriptor instead.
+func (*GetReachRequest) Descriptor() ([]byte, []int) {
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetReachRequest) GetLabId() int64 {
+	if x != nil {
+		return x.LabId
+	}
+	return 0
+}
+
+func (x *GetReachRequest) GetNotificationTypeId() int64 {
+	if x != nil {
+		return x.NotificationTypeId
+	}
+	return 0
+}
+
+type GetReachResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// type_off, push_off or no_device; empty when a device of the laboratory receives notices of the type.
+	Unreachable   string `protobuf:"bytes,1,opt,name=unreachable,proto3" json:"unreachable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetReachResponse) Reset() {
+	*x = GetReachResponse{}
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetReachResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetReachResponse) ProtoMessage() {}
+
+func (x *GetReachResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetReachResponse.ProtoReflect.Descriptor instead.
+func (*GetReachResponse) Descriptor() ([]byte, []int) {
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *GetReachResponse) GetUnreachable() string {
+	if x != nil {
+		return x.Unreachable
+	}
+	return ""
+}
+
 type MarkNotificationRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	NotificationId int64                  `protobuf:"varint,1,opt,name=notification_id,json=notificationId,proto3" json:"notification_id,omitempty"`
@@ -571,7 +803,7 @@ type MarkNotificationRequest struct {
 
 func (x *MarkNotificationRequest) Reset() {
 	*x = MarkNotificationRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[7]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -583,7 +815,7 @@ func (x *MarkNotificationRequest) String() string {
 func (*MarkNotificationRequest) ProtoMessage() {}
 
 func (x *MarkNotificationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[7]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -596,7 +828,7 @@ func (x *MarkNotificationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkNotificationRequest.ProtoReflect.Descriptor instead.
 func (*MarkNotificationRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{7}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MarkNotificationRequest) GetNotificationId() int64 {
@@ -624,7 +856,7 @@ type MarkNotificationResponse struct {
 
 func (x *MarkNotificationResponse) Reset() {
 	*x = MarkNotificationResponse{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[8]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +868,7 @@ func (x *MarkNotificationResponse) String() string {
 func (*MarkNotificationResponse) ProtoMessage() {}
 
 func (x *MarkNotificationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[8]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +881,7 @@ func (x *MarkNotificationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkNotificationResponse.ProtoReflect.Descriptor instead.
 func (*MarkNotificationResponse) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{8}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MarkNotificationResponse) GetSuccess() bool {
@@ -687,7 +919,7 @@ type NotificationState struct {
 
 func (x *NotificationState) Reset() {
 	*x = NotificationState{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[9]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -699,7 +931,7 @@ func (x *NotificationState) String() string {
 func (*NotificationState) ProtoMessage() {}
 
 func (x *NotificationState) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[9]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -712,7 +944,7 @@ func (x *NotificationState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotificationState.ProtoReflect.Descriptor instead.
 func (*NotificationState) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{9}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *NotificationState) GetNotificationId() int64 {
@@ -765,7 +997,7 @@ type MarkAllReadRequest struct {
 
 func (x *MarkAllReadRequest) Reset() {
 	*x = MarkAllReadRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[10]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +1009,7 @@ func (x *MarkAllReadRequest) String() string {
 func (*MarkAllReadRequest) ProtoMessage() {}
 
 func (x *MarkAllReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[10]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +1022,7 @@ func (x *MarkAllReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkAllReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkAllReadRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{10}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{14}
 }
 
 type MarkAllReadResponse struct {
@@ -804,7 +1036,7 @@ type MarkAllReadResponse struct {
 
 func (x *MarkAllReadResponse) Reset() {
 	*x = MarkAllReadResponse{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[11]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +1048,7 @@ func (x *MarkAllReadResponse) String() string {
 func (*MarkAllReadResponse) ProtoMessage() {}
 
 func (x *MarkAllReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[11]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +1061,7 @@ func (x *MarkAllReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkAllReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkAllReadResponse) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{11}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MarkAllReadResponse) GetSuccess() bool {
@@ -865,7 +1097,7 @@ type ListActivitiesRequest struct {
 
 func (x *ListActivitiesRequest) Reset() {
 	*x = ListActivitiesRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[12]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +1109,7 @@ func (x *ListActivitiesRequest) String() string {
 func (*ListActivitiesRequest) ProtoMessage() {}
 
 func (x *ListActivitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[12]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +1122,7 @@ func (x *ListActivitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActivitiesRequest.ProtoReflect.Descriptor instead.
 func (*ListActivitiesRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{12}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListActivitiesRequest) GetFromDate() string {
@@ -934,7 +1166,7 @@ type ListActivitiesResponse struct {
 
 func (x *ListActivitiesResponse) Reset() {
 	*x = ListActivitiesResponse{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[13]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1178,7 @@ func (x *ListActivitiesResponse) String() string {
 func (*ListActivitiesResponse) ProtoMessage() {}
 
 func (x *ListActivitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[13]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1191,7 @@ func (x *ListActivitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActivitiesResponse.ProtoReflect.Descriptor instead.
 func (*ListActivitiesResponse) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{13}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListActivitiesResponse) GetMessage() string {
@@ -998,7 +1230,7 @@ type ListTypesRequest struct {
 
 func (x *ListTypesRequest) Reset() {
 	*x = ListTypesRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[14]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1010,7 +1242,7 @@ func (x *ListTypesRequest) String() string {
 func (*ListTypesRequest) ProtoMessage() {}
 
 func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[14]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1023,7 +1255,7 @@ func (x *ListTypesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesRequest.ProtoReflect.Descriptor instead.
 func (*ListTypesRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{14}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{18}
 }
 
 type ListTypesResponse struct {
@@ -1036,7 +1268,7 @@ type ListTypesResponse struct {
 
 func (x *ListTypesResponse) Reset() {
 	*x = ListTypesResponse{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[15]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1048,7 +1280,7 @@ func (x *ListTypesResponse) String() string {
 func (*ListTypesResponse) ProtoMessage() {}
 
 func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[15]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,7 +1293,7 @@ func (x *ListTypesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTypesResponse.ProtoReflect.Descriptor instead.
 func (*ListTypesResponse) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{15}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListTypesResponse) GetTotal() int64 {
@@ -1094,7 +1326,7 @@ type NotificationType struct {
 
 func (x *NotificationType) Reset() {
 	*x = NotificationType{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[16]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1106,7 +1338,7 @@ func (x *NotificationType) String() string {
 func (*NotificationType) ProtoMessage() {}
 
 func (x *NotificationType) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[16]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1119,7 +1351,7 @@ func (x *NotificationType) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NotificationType.ProtoReflect.Descriptor instead.
 func (*NotificationType) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{16}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *NotificationType) GetId() int64 {
@@ -1188,7 +1420,7 @@ type TypeSwitch struct {
 
 func (x *TypeSwitch) Reset() {
 	*x = TypeSwitch{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[17]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1200,7 +1432,7 @@ func (x *TypeSwitch) String() string {
 func (*TypeSwitch) ProtoMessage() {}
 
 func (x *TypeSwitch) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[17]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1213,7 +1445,7 @@ func (x *TypeSwitch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TypeSwitch.ProtoReflect.Descriptor instead.
 func (*TypeSwitch) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{17}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TypeSwitch) GetId() int64 {
@@ -1239,7 +1471,7 @@ type UpdateTypesRequest struct {
 
 func (x *UpdateTypesRequest) Reset() {
 	*x = UpdateTypesRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[18]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1251,7 +1483,7 @@ func (x *UpdateTypesRequest) String() string {
 func (*UpdateTypesRequest) ProtoMessage() {}
 
 func (x *UpdateTypesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[18]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1264,7 +1496,7 @@ func (x *UpdateTypesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateTypesRequest.ProtoReflect.Descriptor instead.
 func (*UpdateTypesRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{18}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UpdateTypesRequest) GetNotificationTypes() []*TypeSwitch {
@@ -1285,7 +1517,7 @@ type UpdateTypesResponse struct {
 
 func (x *UpdateTypesResponse) Reset() {
 	*x = UpdateTypesResponse{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[19]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1529,7 @@ func (x *UpdateTypesResponse) String() string {
 func (*UpdateTypesResponse) ProtoMessage() {}
 
 func (x *UpdateTypesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[19]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1542,7 @@ func (x *UpdateTypesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateTypesResponse.ProtoReflect.Descriptor instead.
 func (*UpdateTypesResponse) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{19}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UpdateTypesResponse) GetSuccess() bool {
@@ -1343,7 +1575,7 @@ type GetPreferencesRequest struct {
 
 func (x *GetPreferencesRequest) Reset() {
 	*x = GetPreferencesRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[20]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1587,7 @@ func (x *GetPreferencesRequest) String() string {
 func (*GetPreferencesRequest) ProtoMessage() {}
 
 func (x *GetPreferencesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[20]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1600,7 @@ func (x *GetPreferencesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPreferencesRequest.ProtoReflect.Descriptor instead.
 func (*GetPreferencesRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{20}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetPreferencesRequest) GetLabUserId() int64 {
@@ -1388,7 +1620,7 @@ type GetPreferencesResponse struct {
 
 func (x *GetPreferencesResponse) Reset() {
 	*x = GetPreferencesResponse{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[21]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1400,7 +1632,7 @@ func (x *GetPreferencesResponse) String() string {
 func (*GetPreferencesResponse) ProtoMessage() {}
 
 func (x *GetPreferencesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[21]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1413,7 +1645,7 @@ func (x *GetPreferencesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPreferencesResponse.ProtoReflect.Descriptor instead.
 func (*GetPreferencesResponse) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{21}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *GetPreferencesResponse) GetTotal() int64 {
@@ -1445,7 +1677,7 @@ type Preference struct {
 
 func (x *Preference) Reset() {
 	*x = Preference{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[22]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1689,7 @@ func (x *Preference) String() string {
 func (*Preference) ProtoMessage() {}
 
 func (x *Preference) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[22]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1702,7 @@ func (x *Preference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Preference.ProtoReflect.Descriptor instead.
 func (*Preference) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{22}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Preference) GetId() int64 {
@@ -1527,7 +1759,7 @@ type UpdatePreferencesRequest struct {
 
 func (x *UpdatePreferencesRequest) Reset() {
 	*x = UpdatePreferencesRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[23]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1539,7 +1771,7 @@ func (x *UpdatePreferencesRequest) String() string {
 func (*UpdatePreferencesRequest) ProtoMessage() {}
 
 func (x *UpdatePreferencesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[23]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1552,7 +1784,7 @@ func (x *UpdatePreferencesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePreferencesRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePreferencesRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{23}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *UpdatePreferencesRequest) GetLabUserId() *v1.RawJSON {
@@ -1580,7 +1812,7 @@ type UpdatePreferencesResponse struct {
 
 func (x *UpdatePreferencesResponse) Reset() {
 	*x = UpdatePreferencesResponse{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[24]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1592,7 +1824,7 @@ func (x *UpdatePreferencesResponse) String() string {
 func (*UpdatePreferencesResponse) ProtoMessage() {}
 
 func (x *UpdatePreferencesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[24]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1605,7 +1837,7 @@ func (x *UpdatePreferencesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePreferencesResponse.ProtoReflect.Descriptor instead.
 func (*UpdatePreferencesResponse) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{24}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *UpdatePreferencesResponse) GetSuccess() bool {
@@ -1641,7 +1873,7 @@ type SubscribeTopicsRequest struct {
 
 func (x *SubscribeTopicsRequest) Reset() {
 	*x = SubscribeTopicsRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[25]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1653,7 +1885,7 @@ func (x *SubscribeTopicsRequest) String() string {
 func (*SubscribeTopicsRequest) ProtoMessage() {}
 
 func (x *SubscribeTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[25]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1666,7 +1898,7 @@ func (x *SubscribeTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeTopicsRequest.ProtoReflect.Descriptor instead.
 func (*SubscribeTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{25}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *SubscribeTopicsRequest) GetToken() string {
@@ -1702,7 +1934,7 @@ type SubscribeTopicsResponse struct {
 
 func (x *SubscribeTopicsResponse) Reset() {
 	*x = SubscribeTopicsResponse{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[26]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +1946,7 @@ func (x *SubscribeTopicsResponse) String() string {
 func (*SubscribeTopicsResponse) ProtoMessage() {}
 
 func (x *SubscribeTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[26]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1727,7 +1959,7 @@ func (x *SubscribeTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscribeTopicsResponse.ProtoReflect.Descriptor instead.
 func (*SubscribeTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{26}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SubscribeTopicsResponse) GetSuccess() bool {
@@ -1767,7 +1999,7 @@ type UnsubscribeTopicsRequest struct {
 
 func (x *UnsubscribeTopicsRequest) Reset() {
 	*x = UnsubscribeTopicsRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[27]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1779,7 +2011,7 @@ func (x *UnsubscribeTopicsRequest) String() string {
 func (*UnsubscribeTopicsRequest) ProtoMessage() {}
 
 func (x *UnsubscribeTopicsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[27]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1792,7 +2024,7 @@ func (x *UnsubscribeTopicsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnsubscribeTopicsRequest.ProtoReflect.Descriptor instead.
 func (*UnsubscribeTopicsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{27}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *UnsubscribeTopicsRequest) GetToken() string {
@@ -1813,7 +2045,7 @@ type UnsubscribeTopicsResponse struct {
 
 func (x *UnsubscribeTopicsResponse) Reset() {
 	*x = UnsubscribeTopicsResponse{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[28]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +2057,7 @@ func (x *UnsubscribeTopicsResponse) String() string {
 func (*UnsubscribeTopicsResponse) ProtoMessage() {}
 
 func (x *UnsubscribeTopicsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[28]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +2070,7 @@ func (x *UnsubscribeTopicsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnsubscribeTopicsResponse.ProtoReflect.Descriptor instead.
 func (*UnsubscribeTopicsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{28}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *UnsubscribeTopicsResponse) GetSuccess() bool {
@@ -1870,7 +2102,7 @@ type WatchNotificationsRequest struct {
 
 func (x *WatchNotificationsRequest) Reset() {
 	*x = WatchNotificationsRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[29]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1882,7 +2114,7 @@ func (x *WatchNotificationsRequest) String() string {
 func (*WatchNotificationsRequest) ProtoMessage() {}
 
 func (x *WatchNotificationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[29]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1895,7 +2127,7 @@ func (x *WatchNotificationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchNotificationsRequest.ProtoReflect.Descriptor instead.
 func (*WatchNotificationsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{29}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{33}
 }
 
 type GetServiceWorkerRequest struct {
@@ -1908,7 +2140,7 @@ type GetServiceWorkerRequest struct {
 
 func (x *GetServiceWorkerRequest) Reset() {
 	*x = GetServiceWorkerRequest{}
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[30]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1920,7 +2152,7 @@ func (x *GetServiceWorkerRequest) String() string {
 func (*GetServiceWorkerRequest) ProtoMessage() {}
 
 func (x *GetServiceWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[30]
+	mi := &file_lab_notifications_v1_notifications_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1933,7 +2165,7 @@ func (x *GetServiceWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetServiceWorkerRequest.ProtoReflect.Descriptor instead.
 func (*GetServiceWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{30}
+	return file_lab_notifications_v1_notifications_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetServiceWorkerRequest) GetFile() string {
@@ -1996,16 +2228,33 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x14notification_type_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x12notificationTypeId\x123\n" +
 	"\acontext\x18\x03 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\acontext\x12,\n" +
 	"\x0fidempotency_key\x18\x04 \x01(\tH\x00R\x0eidempotencyKey\x88\x01\x01B\x12\n" +
-	"\x10_idempotency_key\"\xd2\x01\n" +
+	"\x10_idempotency_key\"\xba\x02\n" +
 	"\x0eNotifyResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12,\n" +
 	"\x0fnotification_id\x18\x03 \x01(\x03H\x00R\x0enotificationId\x88\x01\x01\x12\x19\n" +
 	"\x05topic\x18\x04 \x01(\tH\x01R\x05topic\x88\x01\x01\x12\x1a\n" +
-	"\x06job_id\x18\x05 \x01(\tH\x02R\x05jobId\x88\x01\x01B\x12\n" +
+	"\x06job_id\x18\x05 \x01(\tH\x02R\x05jobId\x88\x01\x01\x12!\n" +
+	"\tduplicate\x18\x06 \x01(\bH\x03R\tduplicate\x88\x01\x01\x12%\n" +
+	"\vunreachable\x18\a \x01(\tH\x04R\vunreachable\x88\x01\x01B\x12\n" +
 	"\x10_notification_idB\b\n" +
 	"\x06_topicB\t\n" +
-	"\a_job_id\"}\n" +
+	"\a_job_idB\f\n" +
+	"\n" +
+	"_duplicateB\x0e\n" +
+	"\f_unreachable\"o\n" +
+	"\x15WithdrawNoticeRequest\x12\x15\n" +
+	"\x06lab_id\x18\x01 \x01(\x03R\x05labId\x12'\n" +
+	"\x0fidempotency_key\x18\x02 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"I\n" +
+	"\x16WithdrawNoticeResponse\x12\x19\n" +
+	"\bwas_read\x18\x01 \x01(\bR\awasRead\x12\x14\n" +
+	"\x05found\x18\x02 \x01(\bR\x05found\"Z\n" +
+	"\x0fGetReachRequest\x12\x15\n" +
+	"\x06lab_id\x18\x01 \x01(\x03R\x05labId\x120\n" +
+	"\x14notification_type_id\x18\x02 \x01(\x03R\x12notificationTypeId\"4\n" +
+	"\x10GetReachResponse\x12 \n" +
+	"\vunreachable\x18\x01 \x01(\tR\vunreachable\"}\n" +
 	"\x17MarkNotificationRequest\x125\n" +
 	"\x0fnotification_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x0enotificationId\x12+\n" +
 	"\x06action\x18\x02 \x01(\tB\x13\x92A\x10\xf2\x02\x04read\xf2\x02\x06unreadR\x06action\"\xa4\x01\n" +
@@ -2117,10 +2366,12 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x06topics\x18\x03 \x03(\tR\x06topics\"\x1b\n" +
 	"\x19WatchNotificationsRequest\"j\n" +
 	"\x17GetServiceWorkerRequest\x12O\n" +
-	"\x04file\x18\x01 \x01(\tB;\x92A8\xf2\x02\x18firebase-messaging-sw.js\xf2\x02\tfcm-sw.js\xf2\x02\x0eweb-push-sw.jsR\x04file2\xa9\x11\n" +
+	"\x04file\x18\x01 \x01(\tB;\x92A8\xf2\x02\x18firebase-messaging-sw.js\xf2\x02\tfcm-sw.js\xf2\x02\x0eweb-push-sw.jsR\x04file2\x8f\x13\n" +
 	"\x14NotificationsService\x12\x9d\x01\n" +
 	"\x11ListNotifications\x12..lab.notifications.v1.ListNotificationsRequest\x1a/.lab.notifications.v1.ListNotificationsResponse\"'\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1b\x12\x19/api-v3/notifications/all\x12\xc6\x01\n" +
-	"\x06Notify\x12#.lab.notifications.v1.NotifyRequest\x1a$.lab.notifications.v1.NotifyResponse\"q\x8a\xe7\x18\x19\x12\acallout\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02N:\acontext\"C/api-v3/notifications/{gateway}/{notification_type_id}/topic/notify\x12\xbe\x01\n" +
+	"\x06Notify\x12#.lab.notifications.v1.NotifyRequest\x1a$.lab.notifications.v1.NotifyResponse\"q\x8a\xe7\x18\x19\x12\acallout\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02N:\acontext\"C/api-v3/notifications/{gateway}/{notification_type_id}/topic/notify\x12z\n" +
+	"\x0eWithdrawNotice\x12+.lab.notifications.v1.WithdrawNoticeRequest\x1a,.lab.notifications.v1.WithdrawNoticeResponse\"\r\x8a\xe7\x18\t\x12\acallout\x12h\n" +
+	"\bGetReach\x12%.lab.notifications.v1.GetReachRequest\x1a&.lab.notifications.v1.GetReachResponse\"\r\x8a\xe7\x18\t\x12\acallout\x12\xbe\x01\n" +
 	"\x10MarkNotification\x12-.lab.notifications.v1.MarkNotificationRequest\x1a..lab.notifications.v1.MarkNotificationResponse\"K\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02?\"=/api-v3/notifications/notification/{notification_id}/{action}\x12\x9d\x01\n" +
 	"\vMarkAllRead\x12(.lab.notifications.v1.MarkAllReadRequest\x1a).lab.notifications.v1.MarkAllReadResponse\"9\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\"+/api-v3/notifications/notification/read-all\x12\xa8\x01\n" +
 	"\x0eListActivities\x12+.lab.notifications.v1.ListActivitiesRequest\x1a,.lab.notifications.v1.ListActivitiesResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/\x12-/api-v3/notifications/notification/activities\x12\x97\x01\n" +
@@ -2145,7 +2396,7 @@ func file_lab_notifications_v1_notifications_proto_rawDescGZIP() []byte {
 	return file_lab_notifications_v1_notifications_proto_rawDescData
 }
 
-var file_lab_notifications_v1_notifications_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_lab_notifications_v1_notifications_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_lab_notifications_v1_notifications_proto_goTypes = []any{
 	(*ListNotificationsRequest)(nil),  // 0: lab.notifications.v1.ListNotificationsRequest
 	(*ListNotificationsResponse)(nil), // 1: lab.notifications.v1.ListNotificationsResponse
@@ -2154,78 +2405,86 @@ var file_lab_notifications_v1_notifications_proto_goTypes = []any{
 	(*NotificationActivity)(nil),      // 4: lab.notifications.v1.NotificationActivity
 	(*NotifyRequest)(nil),             // 5: lab.notifications.v1.NotifyRequest
 	(*NotifyResponse)(nil),            // 6: lab.notifications.v1.NotifyResponse
-	(*MarkNotificationRequest)(nil),   // 7: lab.notifications.v1.MarkNotificationRequest
-	(*MarkNotificationResponse)(nil),  // 8: lab.notifications.v1.MarkNotificationResponse
-	(*NotificationState)(nil),         // 9: lab.notifications.v1.NotificationState
-	(*MarkAllReadRequest)(nil),        // 10: lab.notifications.v1.MarkAllReadRequest
-	(*MarkAllReadResponse)(nil),       // 11: lab.notifications.v1.MarkAllReadResponse
-	(*ListActivitiesRequest)(nil),     // 12: lab.notifications.v1.ListActivitiesRequest
-	(*ListActivitiesResponse)(nil),    // 13: lab.notifications.v1.ListActivitiesResponse
-	(*ListTypesRequest)(nil),          // 14: lab.notifications.v1.ListTypesRequest
-	(*ListTypesResponse)(nil),         // 15: lab.notifications.v1.ListTypesResponse
-	(*NotificationType)(nil),          // 16: lab.notifications.v1.NotificationType
-	(*TypeSwitch)(nil),                // 17: lab.notifications.v1.TypeSwitch
-	(*UpdateTypesRequest)(nil),        // 18: lab.notifications.v1.UpdateTypesRequest
-	(*UpdateTypesResponse)(nil),       // 19: lab.notifications.v1.UpdateTypesResponse
-	(*GetPreferencesRequest)(nil),     // 20: lab.notifications.v1.GetPreferencesRequest
-	(*GetPreferencesResponse)(nil),    // 21: lab.notifications.v1.GetPreferencesResponse
-	(*Preference)(nil),                // 22: lab.notifications.v1.Preference
-	(*UpdatePreferencesRequest)(nil),  // 23: lab.notifications.v1.UpdatePreferencesRequest
-	(*UpdatePreferencesResponse)(nil), // 24: lab.notifications.v1.UpdatePreferencesResponse
-	(*SubscribeTopicsRequest)(nil),    // 25: lab.notifications.v1.SubscribeTopicsRequest
-	(*SubscribeTopicsResponse)(nil),   // 26: lab.notifications.v1.SubscribeTopicsResponse
-	(*UnsubscribeTopicsRequest)(nil),  // 27: lab.notifications.v1.UnsubscribeTopicsRequest
-	(*UnsubscribeTopicsResponse)(nil), // 28: lab.notifications.v1.UnsubscribeTopicsResponse
-	(*WatchNotificationsRequest)(nil), // 29: lab.notifications.v1.WatchNotificationsRequest
-	(*GetServiceWorkerRequest)(nil),   // 30: lab.notifications.v1.GetServiceWorkerRequest
-	(*v1.RawJSON)(nil),                // 31: lab.type.v1.RawJSON
-	(*v1.Event)(nil),                  // 32: lab.type.v1.Event
-	(*httpbody.HttpBody)(nil),         // 33: google.api.HttpBody
+	(*WithdrawNoticeRequest)(nil),     // 7: lab.notifications.v1.WithdrawNoticeRequest
+	(*WithdrawNoticeResponse)(nil),    // 8: lab.notifications.v1.WithdrawNoticeResponse
+	(*GetReachRequest)(nil),           // 9: lab.notifications.v1.GetReachRequest
+	(*GetReachResponse)(nil),          // 10: lab.notifications.v1.GetReachResponse
+	(*MarkNotificationRequest)(nil),   // 11: lab.notifications.v1.MarkNotificationRequest
+	(*MarkNotificationResponse)(nil),  // 12: lab.notifications.v1.MarkNotificationResponse
+	(*NotificationState)(nil),         // 13: lab.notifications.v1.NotificationState
+	(*MarkAllReadRequest)(nil),        // 14: lab.notifications.v1.MarkAllReadRequest
+	(*MarkAllReadResponse)(nil),       // 15: lab.notifications.v1.MarkAllReadResponse
+	(*ListActivitiesRequest)(nil),     // 16: lab.notifications.v1.ListActivitiesRequest
+	(*ListActivitiesResponse)(nil),    // 17: lab.notifications.v1.ListActivitiesResponse
+	(*ListTypesRequest)(nil),          // 18: lab.notifications.v1.ListTypesRequest
+	(*ListTypesResponse)(nil),         // 19: lab.notifications.v1.ListTypesResponse
+	(*NotificationType)(nil),          // 20: lab.notifications.v1.NotificationType
+	(*TypeSwitch)(nil),                // 21: lab.notifications.v1.TypeSwitch
+	(*UpdateTypesRequest)(nil),        // 22: lab.notifications.v1.UpdateTypesRequest
+	(*UpdateTypesResponse)(nil),       // 23: lab.notifications.v1.UpdateTypesResponse
+	(*GetPreferencesRequest)(nil),     // 24: lab.notifications.v1.GetPreferencesRequest
+	(*GetPreferencesResponse)(nil),    // 25: lab.notifications.v1.GetPreferencesResponse
+	(*Preference)(nil),                // 26: lab.notifications.v1.Preference
+	(*UpdatePreferencesRequest)(nil),  // 27: lab.notifications.v1.UpdatePreferencesRequest
+	(*UpdatePreferencesResponse)(nil), // 28: lab.notifications.v1.UpdatePreferencesResponse
+	(*SubscribeTopicsRequest)(nil),    // 29: lab.notifications.v1.SubscribeTopicsRequest
+	(*SubscribeTopicsResponse)(nil),   // 30: lab.notifications.v1.SubscribeTopicsResponse
+	(*UnsubscribeTopicsRequest)(nil),  // 31: lab.notifications.v1.UnsubscribeTopicsRequest
+	(*UnsubscribeTopicsResponse)(nil), // 32: lab.notifications.v1.UnsubscribeTopicsResponse
+	(*WatchNotificationsRequest)(nil), // 33: lab.notifications.v1.WatchNotificationsRequest
+	(*GetServiceWorkerRequest)(nil),   // 34: lab.notifications.v1.GetServiceWorkerRequest
+	(*v1.RawJSON)(nil),                // 35: lab.type.v1.RawJSON
+	(*v1.Event)(nil),                  // 36: lab.type.v1.Event
+	(*httpbody.HttpBody)(nil),         // 37: google.api.HttpBody
 }
 var file_lab_notifications_v1_notifications_proto_depIdxs = []int32{
 	2,  // 0: lab.notifications.v1.ListNotificationsResponse.data:type_name -> lab.notifications.v1.Notification
 	3,  // 1: lab.notifications.v1.Notification.message:type_name -> lab.notifications.v1.NotificationMessage
 	4,  // 2: lab.notifications.v1.Notification.notification_activities:type_name -> lab.notifications.v1.NotificationActivity
-	31, // 3: lab.notifications.v1.NotificationMessage.data:type_name -> lab.type.v1.RawJSON
-	31, // 4: lab.notifications.v1.NotifyRequest.context:type_name -> lab.type.v1.RawJSON
-	9,  // 5: lab.notifications.v1.MarkNotificationResponse.notification_data:type_name -> lab.notifications.v1.NotificationState
+	35, // 3: lab.notifications.v1.NotificationMessage.data:type_name -> lab.type.v1.RawJSON
+	35, // 4: lab.notifications.v1.NotifyRequest.context:type_name -> lab.type.v1.RawJSON
+	13, // 5: lab.notifications.v1.MarkNotificationResponse.notification_data:type_name -> lab.notifications.v1.NotificationState
 	4,  // 6: lab.notifications.v1.NotificationState.notification_activities:type_name -> lab.notifications.v1.NotificationActivity
 	4,  // 7: lab.notifications.v1.ListActivitiesResponse.notification_activities:type_name -> lab.notifications.v1.NotificationActivity
-	16, // 8: lab.notifications.v1.ListTypesResponse.notification_types:type_name -> lab.notifications.v1.NotificationType
-	31, // 9: lab.notifications.v1.NotificationType.default_message_params:type_name -> lab.type.v1.RawJSON
-	17, // 10: lab.notifications.v1.UpdateTypesRequest.notification_types:type_name -> lab.notifications.v1.TypeSwitch
-	17, // 11: lab.notifications.v1.UpdateTypesResponse.notification_types:type_name -> lab.notifications.v1.TypeSwitch
-	22, // 12: lab.notifications.v1.GetPreferencesResponse.user_preferences:type_name -> lab.notifications.v1.Preference
-	31, // 13: lab.notifications.v1.UpdatePreferencesRequest.labUserId:type_name -> lab.type.v1.RawJSON
-	22, // 14: lab.notifications.v1.UpdatePreferencesResponse.user_preferences:type_name -> lab.notifications.v1.Preference
+	20, // 8: lab.notifications.v1.ListTypesResponse.notification_types:type_name -> lab.notifications.v1.NotificationType
+	35, // 9: lab.notifications.v1.NotificationType.default_message_params:type_name -> lab.type.v1.RawJSON
+	21, // 10: lab.notifications.v1.UpdateTypesRequest.notification_types:type_name -> lab.notifications.v1.TypeSwitch
+	21, // 11: lab.notifications.v1.UpdateTypesResponse.notification_types:type_name -> lab.notifications.v1.TypeSwitch
+	26, // 12: lab.notifications.v1.GetPreferencesResponse.user_preferences:type_name -> lab.notifications.v1.Preference
+	35, // 13: lab.notifications.v1.UpdatePreferencesRequest.labUserId:type_name -> lab.type.v1.RawJSON
+	26, // 14: lab.notifications.v1.UpdatePreferencesResponse.user_preferences:type_name -> lab.notifications.v1.Preference
 	0,  // 15: lab.notifications.v1.NotificationsService.ListNotifications:input_type -> lab.notifications.v1.ListNotificationsRequest
 	5,  // 16: lab.notifications.v1.NotificationsService.Notify:input_type -> lab.notifications.v1.NotifyRequest
-	7,  // 17: lab.notifications.v1.NotificationsService.MarkNotification:input_type -> lab.notifications.v1.MarkNotificationRequest
-	10, // 18: lab.notifications.v1.NotificationsService.MarkAllRead:input_type -> lab.notifications.v1.MarkAllReadRequest
-	12, // 19: lab.notifications.v1.NotificationsService.ListActivities:input_type -> lab.notifications.v1.ListActivitiesRequest
-	14, // 20: lab.notifications.v1.NotificationsService.ListTypes:input_type -> lab.notifications.v1.ListTypesRequest
-	18, // 21: lab.notifications.v1.NotificationsService.UpdateTypes:input_type -> lab.notifications.v1.UpdateTypesRequest
-	20, // 22: lab.notifications.v1.NotificationsService.GetPreferences:input_type -> lab.notifications.v1.GetPreferencesRequest
-	23, // 23: lab.notifications.v1.NotificationsService.UpdatePreferences:input_type -> lab.notifications.v1.UpdatePreferencesRequest
-	25, // 24: lab.notifications.v1.NotificationsService.SubscribeTopics:input_type -> lab.notifications.v1.SubscribeTopicsRequest
-	27, // 25: lab.notifications.v1.NotificationsService.UnsubscribeTopics:input_type -> lab.notifications.v1.UnsubscribeTopicsRequest
-	29, // 26: lab.notifications.v1.NotificationsService.WatchNotifications:input_type -> lab.notifications.v1.WatchNotificationsRequest
-	30, // 27: lab.notifications.v1.NotificationsService.GetServiceWorker:input_type -> lab.notifications.v1.GetServiceWorkerRequest
-	1,  // 28: lab.notifications.v1.NotificationsService.ListNotifications:output_type -> lab.notifications.v1.ListNotificationsResponse
-	6,  // 29: lab.notifications.v1.NotificationsService.Notify:output_type -> lab.notifications.v1.NotifyResponse
-	8,  // 30: lab.notifications.v1.NotificationsService.MarkNotification:output_type -> lab.notifications.v1.MarkNotificationResponse
-	11, // 31: lab.notifications.v1.NotificationsService.MarkAllRead:output_type -> lab.notifications.v1.MarkAllReadResponse
-	13, // 32: lab.notifications.v1.NotificationsService.ListActivities:output_type -> lab.notifications.v1.ListActivitiesResponse
-	15, // 33: lab.notifications.v1.NotificationsService.ListTypes:output_type -> lab.notifications.v1.ListTypesResponse
-	19, // 34: lab.notifications.v1.NotificationsService.UpdateTypes:output_type -> lab.notifications.v1.UpdateTypesResponse
-	21, // 35: lab.notifications.v1.NotificationsService.GetPreferences:output_type -> lab.notifications.v1.GetPreferencesResponse
-	24, // 36: lab.notifications.v1.NotificationsService.UpdatePreferences:output_type -> lab.notifications.v1.UpdatePreferencesResponse
-	26, // 37: lab.notifications.v1.NotificationsService.SubscribeTopics:output_type -> lab.notifications.v1.SubscribeTopicsResponse
-	28, // 38: lab.notifications.v1.NotificationsService.UnsubscribeTopics:output_type -> lab.notifications.v1.UnsubscribeTopicsResponse
-	32, // 39: lab.notifications.v1.NotificationsService.WatchNotifications:output_type -> lab.type.v1.Event
-	33, // 40: lab.notifications.v1.NotificationsService.GetServiceWorker:output_type -> google.api.HttpBody
-	28, // [28:41] is the sub-list for method output_type
-	15, // [15:28] is the sub-list for method input_type
+	7,  // 17: lab.notifications.v1.NotificationsService.WithdrawNotice:input_type -> lab.notifications.v1.WithdrawNoticeRequest
+	9,  // 18: lab.notifications.v1.NotificationsService.GetReach:input_type -> lab.notifications.v1.GetReachRequest
+	11, // 19: lab.notifications.v1.NotificationsService.MarkNotification:input_type -> lab.notifications.v1.MarkNotificationRequest
+	14, // 20: lab.notifications.v1.NotificationsService.MarkAllRead:input_type -> lab.notifications.v1.MarkAllReadRequest
+	16, // 21: lab.notifications.v1.NotificationsService.ListActivities:input_type -> lab.notifications.v1.ListActivitiesRequest
+	18, // 22: lab.notifications.v1.NotificationsService.ListTypes:input_type -> lab.notifications.v1.ListTypesRequest
+	22, // 23: lab.notifications.v1.NotificationsService.UpdateTypes:input_type -> lab.notifications.v1.UpdateTypesRequest
+	24, // 24: lab.notifications.v1.NotificationsService.GetPreferences:input_type -> lab.notifications.v1.GetPreferencesRequest
+	27, // 25: lab.notifications.v1.NotificationsService.UpdatePreferences:input_type -> lab.notifications.v1.UpdatePreferencesRequest
+	29, // 26: lab.notifications.v1.NotificationsService.SubscribeTopics:input_type -> lab.notifications.v1.SubscribeTopicsRequest
+	31, // 27: lab.notifications.v1.NotificationsService.UnsubscribeTopics:input_type -> lab.notifications.v1.UnsubscribeTopicsRequest
+	33, // 28: lab.notifications.v1.NotificationsService.WatchNotifications:input_type -> lab.notifications.v1.WatchNotificationsRequest
+	34, // 29: lab.notifications.v1.NotificationsService.GetServiceWorker:input_type -> lab.notifications.v1.GetServiceWorkerRequest
+	1,  // 30: lab.notifications.v1.NotificationsService.ListNotifications:output_type -> lab.notifications.v1.ListNotificationsResponse
+	6,  // 31: lab.notifications.v1.NotificationsService.Notify:output_type -> lab.notifications.v1.NotifyResponse
+	8,  // 32: lab.notifications.v1.NotificationsService.WithdrawNotice:output_type -> lab.notifications.v1.WithdrawNoticeResponse
+	10, // 33: lab.notifications.v1.NotificationsService.GetReach:output_type -> lab.notifications.v1.GetReachResponse
+	12, // 34: lab.notifications.v1.NotificationsService.MarkNotification:output_type -> lab.notifications.v1.MarkNotificationResponse
+	15, // 35: lab.notifications.v1.NotificationsService.MarkAllRead:output_type -> lab.notifications.v1.MarkAllReadResponse
+	17, // 36: lab.notifications.v1.NotificationsService.ListActivities:output_type -> lab.notifications.v1.ListActivitiesResponse
+	19, // 37: lab.notifications.v1.NotificationsService.ListTypes:output_type -> lab.notifications.v1.ListTypesResponse
+	23, // 38: lab.notifications.v1.NotificationsService.UpdateTypes:output_type -> lab.notifications.v1.UpdateTypesResponse
+	25, // 39: lab.notifications.v1.NotificationsService.GetPreferences:output_type -> lab.notifications.v1.GetPreferencesResponse
+	28, // 40: lab.notifications.v1.NotificationsService.UpdatePreferences:output_type -> lab.notifications.v1.UpdatePreferencesResponse
+	30, // 41: lab.notifications.v1.NotificationsService.SubscribeTopics:output_type -> lab.notifications.v1.SubscribeTopicsResponse
+	32, // 42: lab.notifications.v1.NotificationsService.UnsubscribeTopics:output_type -> lab.notifications.v1.UnsubscribeTopicsResponse
+	36, // 43: lab.notifications.v1.NotificationsService.WatchNotifications:output_type -> lab.type.v1.Event
+	37, // 44: lab.notifications.v1.NotificationsService.GetServiceWorker:output_type -> google.api.HttpBody
+	30, // [30:45] is the sub-list for method output_type
+	15, // [15:30] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
 	15, // [15:15] is the sub-list for extension extendee
 	0,  // [0:15] is the sub-list for field type_name
@@ -2240,19 +2499,19 @@ func file_lab_notifications_v1_notifications_proto_init() {
 	file_lab_notifications_v1_notifications_proto_msgTypes[2].OneofWrappers = []any{}
 	file_lab_notifications_v1_notifications_proto_msgTypes[5].OneofWrappers = []any{}
 	file_lab_notifications_v1_notifications_proto_msgTypes[6].OneofWrappers = []any{}
-	file_lab_notifications_v1_notifications_proto_msgTypes[9].OneofWrappers = []any{}
-	file_lab_notifications_v1_notifications_proto_msgTypes[12].OneofWrappers = []any{}
-	file_lab_notifications_v1_notifications_proto_msgTypes[17].OneofWrappers = []any{}
-	file_lab_notifications_v1_notifications_proto_msgTypes[23].OneofWrappers = []any{}
-	file_lab_notifications_v1_notifications_proto_msgTypes[25].OneofWrappers = []any{}
+	file_lab_notifications_v1_notifications_proto_msgTypes[13].OneofWrappers = []any{}
+	file_lab_notifications_v1_notifications_proto_msgTypes[16].OneofWrappers = []any{}
+	file_lab_notifications_v1_notifications_proto_msgTypes[21].OneofWrappers = []any{}
 	file_lab_notifications_v1_notifications_proto_msgTypes[27].OneofWrappers = []any{}
+	file_lab_notifications_v1_notifications_proto_msgTypes[29].OneofWrappers = []any{}
+	file_lab_notifications_v1_notifications_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_notifications_v1_notifications_proto_rawDesc), len(file_lab_notifications_v1_notifications_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

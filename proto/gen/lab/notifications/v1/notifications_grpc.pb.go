@@ -25,6 +25,8 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	NotificationsService_ListNotifications_FullMethodName  = "/lab.notifications.v1.NotificationsService/ListNotifications"
 	NotificationsService_Notify_FullMethodName             = "/lab.notifications.v1.NotificationsService/Notify"
+	NotificationsService_WithdrawNotice_FullMethodName     = "/lab.notifications.v1.NotificationsService/WithdrawNotice"
+	NotificationsService_GetReach_FullMethodName           = "/lab.notifications.v1.NotificationsService/GetReach"
 	NotificationsService_MarkNotification_FullMethodName   = "/lab.notifications.v1.NotificationsService/MarkNotification"
 	NotificationsService_MarkAllRead_FullMethodName        = "/lab.notifications.v1.NotificationsService/MarkAllRead"
 	NotificationsService_ListActivities_FullMethodName     = "/lab.notifications.v1.NotificationsService/ListActivities"
@@ -48,6 +50,12 @@ type NotificationsServiceClient interface {
 	ListNotifications(ctx context.Context, in *ListNotificationsRequest, opts ...grpc.CallOption) (*ListNotificationsResponse, error)
 	// Sends a notification of a type to the topic that its context names. Server to server.
 	Notify(ctx context.Context, in *NotifyRequest, opts ...grpc.CallOption) (*NotifyResponse, error)
+	// Withdraws a notice that is not true any more, or that was answered by a call: pushes that were not handed over yet are
+	// not sent. Tells whether a receiver had read it; a repetition returns the first answer. Internal callers only; no REST
+	// path.
+	WithdrawNotice(ctx context.Context, in *WithdrawNoticeRequest, opts ...grpc.CallOption) (*WithdrawNoticeResponse, error)
+	// Tells whether notices of a type reach a laboratory, and why not. Internal callers only; no REST path.
+	GetReach(ctx context.Context, in *GetReachRequest, opts ...grpc.CallOption) (*GetReachResponse, error)
 	// Marks a notification read or unread.
 	MarkNotification(ctx context.Context, in *MarkNotificationRequest, opts ...grpc.CallOption) (*MarkNotificationResponse, error)
 	// Marks every visible notification read.
@@ -95,6 +103,26 @@ func (c *notificationsServiceClient) Notify(ctx context.Context, in *NotifyReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(NotifyResponse)
 	err := c.cc.Invoke(ctx, NotificationsService_Notify_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *notificationsServiceClient) WithdrawNotice(ctx context.Context, in *WithdrawNoticeRequest, opts ...grpc.CallOption) (*WithdrawNoticeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WithdrawNoticeResponse)
+	err := c.cc.Invoke(ctx, NotificationsService_WithdrawNotice_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *notificationsServiceClient) GetReach(ctx context.Context, in *GetReachRequest, opts ...grpc.CallOption) (*GetReachResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetReachResponse)
+	err := c.cc.Invoke(ctx, NotificationsService_GetReach_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -230,6 +258,12 @@ type NotificationsServiceServer interface {
 	ListNotifications(context.Context, *ListNotificationsRequest) (*ListNotificationsResponse, error)
 	// Sends a notification of a type to the topic that its context names. Server to server.
 	Notify(context.Context, *NotifyRequest) (*NotifyResponse, error)
+	// Withdraws a notice that is not true any more, or that was answered by a call: pushes that were not handed over yet are
+	// not sent. Tells whether a receiver had read it; a repetition returns the first answer. Internal callers only; no REST
+	// path.
+	WithdrawNotice(context.Context, *WithdrawNoticeRequest) (*WithdrawNoticeResponse, error)
+	// Tells whether notices of a type reach a laboratory, and why not. Internal callers only; no REST path.
+	GetReach(context.Context, *GetReachRequest) (*GetReachResponse, error)
 	// Marks a notification read or unread.
 	MarkNotification(context.Context, *MarkNotificationRequest) (*MarkNotificationResponse, error)
 	// Marks every visible notification read.
@@ -268,6 +302,12 @@ func (UnimplementedNotificationsServiceServer) ListNotifications(context.Context
 }
 func (UnimplementedNotificationsServiceServer) Notify(context.Context, *NotifyRequest) (*NotifyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Notify not implemented")
+}
+func (UnimplementedNotificationsServiceServer) WithdrawNotice(context.Context, *WithdrawNoticeRequest) (*WithdrawNoticeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WithdrawNotice not implemented")
+}
+func (UnimplementedNotificationsServiceServer) GetReach(context.Context, *GetReachRequest) (*GetReachResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetReach not implemented")
 }
 func (UnimplementedNotificationsServiceServer) MarkNotification(context.Context, *MarkNotificationRequest) (*MarkNotificationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method MarkNotification not implemented")
@@ -355,6 +395,42 @@ func _NotificationsService_Notify_Handler(srv interface{}, ctx context.Context, 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(NotificationsServiceServer).Notify(ctx, req.(*NotifyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _NotificationsService_WithdrawNotice_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WithdrawNoticeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NotificationsServiceServer).WithdrawNotice(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NotificationsService_WithdrawNotice_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NotificationsServiceServer).WithdrawNotice(ctx, req.(*WithdrawNoticeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _NotificationsService_GetReach_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetReachRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(NotificationsServiceServer).GetReach(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: NotificationsService_GetReach_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(NotificationsServiceServer).GetReach(ctx, req.(*GetReachRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -564,6 +640,14 @@ var NotificationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Notify",
 			Handler:    _NotificationsService_Notify_Handler,
+		},
+		{
+			MethodName: "WithdrawNotice",
+			Handler:    _NotificationsService_WithdrawNotice_Handler,
+		},
+		{
+			MethodName: "GetReach",
+			Handler:    _NotificationsService_GetReach_Handler,
 		},
 		{
 			MethodName: "MarkNotification",

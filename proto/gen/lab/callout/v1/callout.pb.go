@@ -1976,7 +1976,7 @@ type ListOpenCalloutsResponse struct {
 	QuietSince *string `protobuf:"bytes,6,opt,name=quiet_since,json=quietSince,proto3,oneof" json:"quiet_since,omitempty"`
 	// The laboratory's zone, such as Asia/Kolkata.
 	TimeZone string `protobuf:"bytes,7,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	// Critical rerun values that nobody has confirmed, the earliest first, at most 100.
+	// unconfirmed critical rerun values, the earliest first, at most 100.
 	Unconfirmed []*UnconfirmedValue `protobuf:"bytes,8,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"`
 	// Open results in departments that the caller does not see.
 	Elsewhere int64 `protobuf:"varint,9,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`

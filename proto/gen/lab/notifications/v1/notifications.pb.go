@@ -583,7 +583,7 @@ type WithdrawNoticeRequest struct {
 	LabId int64                  `protobuf:"varint,1,opt,name=lab_id,json=labId,proto3" json:"lab_id,omitempty"`
 	// The idempotency key that the notice was sent with.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
-	// called: somebody was informed, so a push is no longer needed. wrong: the notice stopped being true; when it was not read
+	// called: a clinician was informed, so a push is no longer needed. wrong: the notice stopped being true; when it was not read
 	// its text says from now on that it was withdrawn.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields

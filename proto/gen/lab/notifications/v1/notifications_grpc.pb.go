@@ -51,10 +51,10 @@ type NotificationsServiceClient interface {
 	// Sends a notification of a type to the topic that its context names. Server to server.
 	Notify(ctx context.Context, in *NotifyRequest, opts ...grpc.CallOption) (*NotifyResponse, error)
 	// Withdraws a notice that is not true any more, or that was answered by a call: pushes that were not handed over yet are
-	// not sent. Tells whether a receiver had read it; a repetition returns the first answer. Internal callers only; no REST
+	// not sent. Reports whether a receiver had read it; a repetition returns the first answer. Internal callers only; no REST
 	// path.
 	WithdrawNotice(ctx context.Context, in *WithdrawNoticeRequest, opts ...grpc.CallOption) (*WithdrawNoticeResponse, error)
-	// Tells whether notices of a type reach a laboratory, and why not. Internal callers only; no REST path.
+	// Reports whether notices of a type reach a laboratory, and why not. Internal callers only; no REST path.
 	GetReach(ctx context.Context, in *GetReachRequest, opts ...grpc.CallOption) (*GetReachResponse, error)
 	// Marks a notification read or unread.
 	MarkNotification(ctx context.Context, in *MarkNotificationRequest, opts ...grpc.CallOption) (*MarkNotificationResponse, error)
@@ -259,10 +259,10 @@ type NotificationsServiceServer interface {
 	// Sends a notification of a type to the topic that its context names. Server to server.
 	Notify(context.Context, *NotifyRequest) (*NotifyResponse, error)
 	// Withdraws a notice that is not true any more, or that was answered by a call: pushes that were not handed over yet are
-	// not sent. Tells whether a receiver had read it; a repetition returns the first answer. Internal callers only; no REST
+	// not sent. Reports whether a receiver had read it; a repetition returns the first answer. Internal callers only; no REST
 	// path.
 	WithdrawNotice(context.Context, *WithdrawNoticeRequest) (*WithdrawNoticeResponse, error)
-	// Tells whether notices of a type reach a laboratory, and why not. Internal callers only; no REST path.
+	// Reports whether notices of a type reach a laboratory, and why not. Internal callers only; no REST path.
 	GetReach(context.Context, *GetReachRequest) (*GetReachResponse, error)
 	// Marks a notification read or unread.
 	MarkNotification(context.Context, *MarkNotificationRequest) (*MarkNotificationResponse, error)

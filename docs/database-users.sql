@@ -113,6 +113,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON lab.LoginNotificationPreferences TO 'not
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.NotificationActivity TO 'notifications'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.NotificationReadMark TO 'notifications'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.NotificationReadState TO 'notifications'@'%';
+GRANT SELECT, INSERT, UPDATE, DELETE ON lab.NotificationWithdrawals TO 'notifications'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.Notifications TO 'notifications'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.UserNotificationPreferences TO 'notifications'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.outbox_notifications TO 'notifications'@'%';

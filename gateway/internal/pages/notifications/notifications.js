@@ -67,6 +67,12 @@ function arrived(item) {
   }
 }
 
+// changed replaces a notification whose text changed, if the page has it.
+function changed(item) {
+  items = items.map((one) => (one.id === item.id ? item : one));
+  show();
+}
+
 function follow() {
   const stream = new EventSource(`${base}live`);
   let cut = false;
@@ -80,6 +86,7 @@ function follow() {
     say("Connection lost. New notifications are not shown until the connection is restored.", true);
   };
   stream.addEventListener("notification", (event) => arrived(JSON.parse(event.data)));
+  stream.addEventListener("changed", (event) => changed(JSON.parse(event.data)));
   stream.addEventListener("unread", (event) => count(JSON.parse(event.data).unread_count));
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 	"github.com/labplatform/labplatform/services/notifications/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
+	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 	"github.com/labplatform/labplatform/services/notifications/migrations"
 )
 
@@ -58,6 +59,8 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 			Table:     t,
 			TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue),
 			Devices:   devices,
+			Store:     store,
+			Observer:  metrics,
 		}.Receivers()
 	})
 	if err != nil {
@@ -75,10 +78,11 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		Devices:     devices,
 		Notifier: notify.NewNotifier(notify.Deps{
 			Store: store, Messages: delivery.Messages{}, Zone: zone, Clock: s.Clock, Observer: metrics, WakeRelay: relay.Wake,
-			Signals: signals,
+			Signals: signals, PushOff: provider == nil,
 		}),
+		Withdrawals: withdraw.New(withdraw.Deps{Store: store, Clock: s.Clock, Observer: metrics, Signals: signals}),
 		Live: live.New(live.Deps{
-			Store: store, Signals: signals, Clock: s.Clock, Gauge: metrics, MaxUnread: inbox.MaxUnread,
+			Store: store, Changes: store, Signals: signals, Clock: s.Clock, Gauge: metrics, MaxUnread: inbox.MaxUnread,
 			MaxAge: cfg.Live.MaxAge(),
 		}),
 	}))

@@ -159,9 +159,47 @@ func notifyAsEach(t *testing.T, r *servicetest.Running, client notificationsv1.N
 			t.Errorf("trigger as %s: %v, want %v", name, err, c.want)
 		}
 	}
+	withdrawAsEach(t, r, client)
 	_, err := notify(r.As("callout"), client, `{"lab_id":12,"lrr_id":"Canary"}`)
 	if status.Code(err) != invalid || strings.Contains(err.Error(), "Canary") {
 		t.Errorf("an invalid context: %v, want it refused without its content", err)
+	}
+}
+
+// withdrawAsEach has only callout withdraw notices and ask for their reach. The key of a withdrawal is a canary: it may
+// name a report.
+func withdrawAsEach(t *testing.T, r *servicetest.Running, client notificationsv1.NotificationsServiceClient) {
+	t.Helper()
+	withdraw := func(ctx context.Context, key, reason string) (*notificationsv1.WithdrawNoticeResponse, error) {
+		return client.WithdrawNotice(ctx, &notificationsv1.WithdrawNoticeRequest{LabId: 12, IdempotencyKey: key, Reason: reason})
+	}
+	reach := func(ctx context.Context) (*notificationsv1.GetReachResponse, error) {
+		return client.GetReach(ctx, &notificationsv1.GetReachRequest{LabId: 12, NotificationTypeId: 2})
+	}
+	if got, err := withdraw(r.As("callout"), "Canary key", "wrong"); err != nil || got.GetFound() || got.GetWasRead() {
+		t.Errorf("withdrawal of an unknown key: %v, %v; want it not found", got, err)
+	}
+	if _, err := withdraw(r.As("callout"), "Canary key", "Canary reason"); status.Code(err) != invalid ||
+		strings.Contains(err.Error(), "Canary") {
+		t.Errorf("an unknown reason: %v, want it refused without its content", err)
+	}
+	if got, err := reach(r.As("callout")); err != nil || got.GetUnreachable() != "no_device" {
+		t.Errorf("reach without a device: %v, %v; want no_device", got, err)
+	}
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		want codes.Code
+	}{
+		"a browser": {r.Session("asha", asha), forbidden},
+		"no one":    {t.Context(), unauthenticated},
+		"rerun":     {r.As("rerun"), forbidden},
+		"core":      {r.As("core"), forbidden},
+	} {
+		_, withdrawn := withdraw(c.ctx, "k", "wrong")
+		_, reached := reach(c.ctx)
+		if status.Code(withdrawn) != c.want || status.Code(reached) != c.want {
+			t.Errorf("as %s: %v, %v; want %v", name, withdrawn, reached, c.want)
+		}
 	}
 }
 
@@ -186,7 +224,8 @@ func TestAccessAndPatientData(t *testing.T) {
 	for _, series := range []string{
 		`notifications_triggers_total{outcome="stored"} 1`, `notifications_triggers_total{outcome="repeated"} 1`,
 		`notifications_triggers_total{outcome="disabled"} 0`, `notifications_marked_total{action="read"} 2`,
-		`notifications_idle_devices_total{outcome="forgotten"} 0`,
+		`notifications_idle_devices_total{outcome="forgotten"} 0`, `notifications_withdrawals_total{reason="wrong"} 1`,
+		`notifications_pushes_stopped_total{reason="withdrawn"} 0`,
 	} {
 		if !strings.Contains(metrics, series) {
 			t.Errorf("%s is missing in the metrics", series)

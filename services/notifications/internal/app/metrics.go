@@ -5,23 +5,28 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/services/notifications/internal/delivery"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
+	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
 
 // metrics counts what the use cases report.
 type metrics struct {
-	notified, marked, swept *prometheus.CounterVec
-	watching                prometheus.Gauge
+	notified, marked, swept, stopped, withdrawn *prometheus.CounterVec
+
+	watching prometheus.Gauge
 }
 
 var (
-	_ inbox.Observer  = (*metrics)(nil)
-	_ livefeed.Gauge  = (*metrics)(nil)
-	_ notify.Observer = (*metrics)(nil)
-	_ sweep.Counters  = (*metrics)(nil)
+	_ delivery.Observer = (*metrics)(nil)
+	_ inbox.Observer    = (*metrics)(nil)
+	_ livefeed.Gauge    = (*metrics)(nil)
+	_ notify.Observer   = (*metrics)(nil)
+	_ sweep.Counters    = (*metrics)(nil)
+	_ withdraw.Observer = (*metrics)(nil)
 )
 
 func newMetrics(registry prometheus.Registerer) *metrics {
@@ -33,6 +38,11 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			telemetry.By("action", notification.Read, notification.Unread)),
 		swept: m.Counters("notifications_idle_devices_total", "Devices not seen for long, by outcome of their removal.",
 			telemetry.By("outcome", sweep.Outcomes()...)),
+		stopped: m.Counters("notifications_pushes_stopped_total",
+			"Pushes that were not handed to the task queue, because the notice was withdrawn or its type switched off.",
+			telemetry.By("reason", notify.Stops()...)),
+		withdrawn: m.Counters("notifications_withdrawals_total", "Notices withdrawn by other services, by reason.",
+			telemetry.By("reason", notification.Called, notification.Wrong)),
 		watching: m.Gauge("notifications_event_streams", "Open streams of notifications."),
 	}
 }
@@ -41,6 +51,12 @@ func (m *metrics) Notified(outcome notify.Outcome) { m.notified.WithLabelValues(
 
 func (m *metrics) Marked(a notification.Action, n int) {
 	m.marked.WithLabelValues(string(a)).Add(float64(n))
+}
+
+func (m *metrics) Stopped(reason notify.Stop) { m.stopped.WithLabelValues(string(reason)).Inc() }
+
+func (m *metrics) Withdrawn(reason notification.Reason) {
+	m.withdrawn.WithLabelValues(string(reason)).Inc()
 }
 
 func (m *metrics) Swept(outcome sweep.Outcome) { m.swept.WithLabelValues(string(outcome)).Inc() }

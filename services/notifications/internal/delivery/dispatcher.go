@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 )
 
 // TaskQueue is the client of the task queue.
@@ -27,11 +28,24 @@ type Devices interface {
 	Resubscribe(ctx context.Context, v notification.Viewer) error
 }
 
+// Store reads what a push depends on when it goes out.
+type Store interface {
+	// Sending returns what holds about a notification now.
+	Sending(ctx context.Context, lab authn.LabScope, notificationID int64) (notify.Sending, error)
+}
+
+// Observer counts pushes that are not sent.
+type Observer interface {
+	Stopped(reason notify.Stop)
+}
+
 // Dispatcher delivers the rows of the outbox.
 type Dispatcher struct {
 	Table     outbox.Table
 	TaskQueue TaskQueue
 	Devices   Devices
+	Store     Store
+	Observer  Observer
 }
 
 // Receivers returns the delivery of each kind of message.
@@ -39,15 +53,38 @@ func (d Dispatcher) Receivers() map[string]outbox.Deliver {
 	return map[string]outbox.Deliver{kindPush: d.push, kindResubscribe: d.resubscribe}
 }
 
-// push enqueues the task. The key of the row makes a repeat the same job.
+// push enqueues the task, unless the notification was withdrawn or its type switched off meanwhile. The key of the row
+// makes a repeat the same job.
 func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
 	var request taskqueuev1.EnqueueRequest
 	if err := proto.Unmarshal(row.Payload, &request); err != nil {
 		return outbox.Undeliverable(err)
 	}
+	stop, err := d.stop(ctx, row, request.GetLabId())
+	if err != nil {
+		return err
+	}
+	if stop != "" {
+		d.Observer.Stopped(stop)
+		return nil
+	}
 	request.IdempotencyKey = proto.String(row.Key(d.Table.Name()))
-	_, err := d.TaskQueue.Enqueue(ctx, &request)
+	_, err = d.TaskQueue.Enqueue(ctx, &request)
 	return outbox.Classify(err)
+}
+
+// stop returns why the push is not sent.
+func (d Dispatcher) stop(ctx context.Context, row outbox.Row, labID int64) (notify.Stop, error) {
+	lab, err := authn.Principal{Kind: authn.Service}.Scope(labID)
+	if err != nil {
+		return "", outbox.Undeliverable(err)
+	}
+	id, err := notificationOf(row.Aggregate)
+	if err != nil {
+		return "", outbox.Undeliverable(err)
+	}
+	now, err := d.Store.Sending(ctx, lab, id)
+	return now.Stop(), err
 }
 
 func (d Dispatcher) resubscribe(ctx context.Context, row outbox.Row) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -60,7 +61,22 @@ func (Messages) Push(lab authn.LabScope, notificationID int64, pushes []notify.P
 	if err != nil {
 		return outbox.Event{}, fmt.Errorf("encode push: %w", err)
 	}
-	return outbox.Event{Aggregate: fmt.Sprintf("notification:%d", notificationID), Kind: kindPush, Payload: payload}, nil
+	return outbox.Event{Aggregate: aggregateOf(notificationID), Kind: kindPush, Payload: payload}, nil
+}
+
+const notificationAggregate = "notification:"
+
+func aggregateOf(notificationID int64) string {
+	return notificationAggregate + strconv.FormatInt(notificationID, 10)
+}
+
+// notificationOf reads the id of the notification that a push is about.
+func notificationOf(aggregate string) (int64, error) {
+	id, err := strconv.ParseInt(strings.TrimPrefix(aggregate, notificationAggregate), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("aggregate of a push: %w", err)
+	}
+	return id, nil
 }
 
 func pushTask(notificationID int64, p notify.Push) (*taskqueuev1.Task, error) {

@@ -38,7 +38,7 @@ type eventReader struct {
 
 var _ live.Reader = (*eventReader)(nil)
 
-// Position implements live.Reader. The event has an id alone: it says where to continue after a lost connection.
+// Position sends an event that has an id alone: it says where to continue after a lost connection.
 func (r eventReader) Position(id int64) error {
 	return r.send(&typev1.Event{Id: strconv.FormatInt(id, 10)})
 }
@@ -51,7 +51,16 @@ func (r eventReader) Notification(n notification.Notification, activities []noti
 	return r.send(&typev1.Event{Id: strconv.FormatInt(n.ID, 10), Event: "notification", Data: string(data)})
 }
 
-// Unread implements live.Reader. The event has no id: the reader stays where it is.
+// Changed sends an event without an id: the reader stays where it is.
+func (r eventReader) Changed(n notification.Notification, activities []notification.Activity) error {
+	data, err := labjson.Marshal(listedOne(r.viewer, n, activities))
+	if err != nil {
+		return fmt.Errorf("encode notification %d: %w", n.ID, err)
+	}
+	return r.send(&typev1.Event{Event: "changed", Data: string(data)})
+}
+
+// Unread sends an event without an id: the reader stays where it is.
 func (r eventReader) Unread(n int64) error {
 	return r.send(&typev1.Event{Event: "unread", Data: fmt.Sprintf(`{"unread_count":%d}`, n)})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/serviceworker"
+	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
 
 var errNoTopics = apperr.New(apperr.Forbidden, "NO_TOPICS",
@@ -78,20 +79,56 @@ func (s *Server) Notify(
 		Gateway:        in.GetGateway(),
 		TypeID:         in.GetNotificationTypeId(),
 		Context:        in.GetContext().GetJson(),
-		IdempotencyKey: in.GetIdempotencyKey(),
+		IdempotencyKey: in.IdempotencyKey,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if result.Outcome == notify.Off {
-		return &notificationsv1.NotifyResponse{Message: "Notification type is disabled"}, nil
+	return notified(result), nil
+}
+
+func notified(r notify.Result) *notificationsv1.NotifyResponse {
+	out := &notificationsv1.NotifyResponse{}
+	if r.Unreachable != "" {
+		out.Unreachable = new(string(r.Unreachable))
 	}
-	return &notificationsv1.NotifyResponse{
-		Success:        true,
-		Message:        "Notification sent successfully",
-		NotificationId: &result.NotificationID,
-		Topic:          &result.Topic,
-	}, nil
+	switch r.Outcome {
+	case notify.Off:
+		out.Message = "Notification type is disabled"
+		return out
+	case notify.Withdrawn:
+		out.Message = "The notice was withdrawn before it came; nothing was sent"
+		return out
+	case notify.Repeated:
+		out.Duplicate = new(true)
+	}
+	out.Success, out.Message = true, "Notification sent successfully"
+	out.NotificationId, out.Topic = &r.NotificationID, &r.Topic
+	return out
+}
+
+// WithdrawNotice takes a notice back that another service sent.
+func (s *Server) WithdrawNotice(
+	ctx context.Context, in *notificationsv1.WithdrawNoticeRequest,
+) (*notificationsv1.WithdrawNoticeResponse, error) {
+	answer, err := s.d.Withdrawals.Withdraw(ctx, authn.FromContext(ctx), withdraw.Request{
+		LabID: in.GetLabId(), IdempotencyKey: in.GetIdempotencyKey(), Reason: in.GetReason(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &notificationsv1.WithdrawNoticeResponse{WasRead: answer.WasRead, Found: answer.Found}, nil
+}
+
+// GetReach reports whether notices of a type reach the laboratory's users.
+func (s *Server) GetReach(
+	ctx context.Context, in *notificationsv1.GetReachRequest,
+) (*notificationsv1.GetReachResponse, error) {
+	unreachable, err := s.d.Notifier.Reach(ctx, authn.FromContext(ctx), in.GetLabId(), in.GetNotificationTypeId())
+	if err != nil {
+		return nil, err
+	}
+	return &notificationsv1.GetReachResponse{Unreachable: string(unreachable)}, nil
 }
 
 // GetServiceWorker returns the script of the web push service worker.

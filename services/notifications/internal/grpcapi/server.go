@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
+	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
 
 // Deps is what the server works with.
@@ -20,6 +21,7 @@ type Deps struct {
 	Preferences *preference.Preferences
 	Devices     *device.Devices
 	Notifier    *notify.Notifier
+	Withdrawals *withdraw.Withdrawals
 	Live        *live.UseCase
 }
 

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/livefeed"
@@ -18,6 +19,8 @@ type follower struct {
 	since  int64           // epoch seconds; nothing older becomes visible any more
 	seen   map[int64]int64 // what needs no sending, with its time, from since on
 	unread int64           // as sent last; -1: not yet
+	// reworded is what was sent as changed, with the time of the change, from since on.
+	reworded map[int64]int64
 }
 
 var _ livefeed.Stream = (*follower)(nil)
@@ -52,16 +55,38 @@ func (f *follower) begin(ctx context.Context) (int64, error) {
 // Look sends what is new.
 func (f *follower) Look(ctx context.Context, _ bool) (again time.Duration, err error) {
 	now := f.Clock.Now()
-	if err := f.each(ctx, func(list []notification.Notification) error { return f.send(ctx, list) }); err != nil {
+	err = f.each(ctx, func(list []notification.Notification) error { return f.send(ctx, list, f.out.Notification) })
+	if err != nil {
+		return 0, err
+	}
+	if err := f.change(ctx); err != nil {
 		return 0, err
 	}
 	f.since = max(f.since, now.Add(-settle).Unix())
-	for id, createdAt := range f.seen {
-		if createdAt < f.since {
-			delete(f.seen, id)
+	forget(f.seen, f.since)
+	forget(f.reworded, f.since)
+	return 0, f.count(ctx, now)
+}
+
+// forget removes what is older than since.
+func forget(sent map[int64]int64, since int64) {
+	maps.DeleteFunc(sent, func(_, at int64) bool { return at < since })
+}
+
+// change sends notifications whose text was replaced.
+func (f *follower) change(ctx context.Context) error {
+	list, err := f.Changes.Reworded(ctx, f.viewer, f.since, mostReworded)
+	if err != nil {
+		return err
+	}
+	var unsent []notification.Notification
+	for _, r := range list {
+		if _, ok := f.reworded[r.ID]; !ok {
+			unsent = append(unsent, r.Notification)
+			f.reworded[r.ID] = r.At
 		}
 	}
-	return 0, f.count(ctx, now)
+	return f.send(ctx, unsent, f.out.Changed)
 }
 
 // each calls do with what was not seen, oldest first, a page at a time.
@@ -91,7 +116,10 @@ func (f *follower) each(ctx context.Context, do func([]notification.Notification
 	}
 }
 
-func (f *follower) send(ctx context.Context, list []notification.Notification) error {
+func (f *follower) send(
+	ctx context.Context, list []notification.Notification,
+	out func(notification.Notification, []notification.Activity) error,
+) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -104,7 +132,7 @@ func (f *follower) send(ctx context.Context, list []notification.Notification) e
 		return err
 	}
 	for _, n := range list {
-		if err := f.out.Notification(n, activities[n.ID]); err != nil {
+		if err := out(n, activities[n.ID]); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,7 @@
 // Package live owns how an open page follows the inbox: from where it was, without a gap, until it goes.
 //
 // Ids and times are given out before the commit, so a notification may become visible after a newer one. Every look
-// therefore begins some time back, and what was sent already is remembered. For a reader that comes back nothing is
+// therefore begins some time back, and what was sent already is remembered. For a reader that reconnects nothing is
 // remembered: it may get again what it had in that time, and tells repeats by their id.
 package live
 
@@ -28,6 +28,8 @@ const (
 	shownActivities = 50
 	// settle is more than the time that a commit may take: callers have given up before.
 	settle = 30 * time.Second
+	// mostReworded bounds the changes of one look; the list has the rest.
+	mostReworded = 1_000
 	// replayed bounds what a reader that was unavailable gets; the list has the rest.
 	replayed = 24 * time.Hour
 )
@@ -43,16 +45,19 @@ type Reader interface {
 	// Position tells the page where it is; it is called first and once.
 	Position(id int64) error
 	Notification(n notification.Notification, activities []notification.Activity) error
+	// Changed replaces a notification that the page may show already.
+	Changed(n notification.Notification, activities []notification.Activity) error
 	Unread(n int64) error
 }
 
 // Deps is what the use case works with.
 type Deps struct {
 	Store   Store
+	Changes Changes
 	Signals Signals
 	Clock   clock.Clock
 	Gauge   livefeed.Gauge
-	// MaxAge ends a stream, so that a login is looked at again when its reader comes back.
+	// MaxAge ends a stream, so that a login is checked again when its reader reconnects.
 	MaxAge time.Duration
 	// MaxUnread is where the count of unread notifications stops.
 	MaxUnread int
@@ -70,7 +75,9 @@ func (u *UseCase) Watch(ctx context.Context, v notification.Viewer, last string,
 	listen := func(ctx context.Context) (<-chan struct{}, func(), error) { return u.d.Signals.Listen(ctx, v.Lab) }
 	feed := livefeed.Feed{Gauge: u.d.Gauge, Every: lookEvery, Rest: rest, MaxAge: u.d.MaxAge}
 	return feed.Follow(ctx, listen,
-		&follower{Deps: u.d, viewer: v, out: out, last: last, seen: map[int64]int64{}, unread: -1})
+		&follower{
+			Deps: u.d, viewer: v, out: out, last: last, seen: map[int64]int64{}, reworded: map[int64]int64{}, unread: -1,
+		})
 }
 
 // position returns where the notification called last is; ok is false when the viewer has none of that name.

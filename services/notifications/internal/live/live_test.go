@@ -33,9 +33,14 @@ type inbox struct {
 	mu   sync.Mutex
 	list []notification.Notification // guarded by mu
 	read int64                       // guarded by mu; notifications that are not unread
+
+	reworded []live.Rewording // guarded by mu
 }
 
-var _ live.Store = (*inbox)(nil)
+var (
+	_ live.Store   = (*inbox)(nil)
+	_ live.Changes = (*inbox)(nil)
+)
 
 func (i *inbox) After(
 	_ context.Context, _ notification.Viewer, p live.Position, limit int,
@@ -77,6 +82,19 @@ func (*inbox) ActivitiesOf(
 	return nil, nil
 }
 
+func (i *inbox) Reworded(
+	_ context.Context, _ notification.Viewer, since int64, limit int,
+) (list []live.Rewording, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, r := range i.reworded {
+		if r.At >= since && len(list) < limit {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
+
 func (i *inbox) Unread(context.Context, notification.Viewer, notification.Window, int) (int64, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -107,6 +125,10 @@ func (f *fixture) Notification(n notification.Notification, _ []notification.Act
 	return f.send("%d", n.ID)
 }
 
+func (f *fixture) Changed(n notification.Notification, _ []notification.Activity) error {
+	return f.send("changed %d", n.ID)
+}
+
 func (f *fixture) Unread(n int64) error { return f.send("unread %d", n) }
 
 // add makes a notification visible whose transaction began some time ago.
@@ -120,14 +142,28 @@ func (f *fixture) add(ago time.Duration) {
 	})
 }
 
+// reword replaces the text of a notification some time ago.
+func (f *fixture) reword(id int64, ago time.Duration) {
+	f.inbox.mu.Lock()
+	defer f.inbox.mu.Unlock()
+	f.inbox.reworded = append(f.inbox.reworded, live.Rewording{
+		Notification: notification.Notification{ID: id}, At: time.Now().Add(-ago).Unix(),
+	})
+}
+
 func (f *fixture) markRead() {
 	f.inbox.mu.Lock()
 	defer f.inbox.mu.Unlock()
 	f.inbox.read++
 }
 
-func (f *fixture) deps(s live.Store, c clock.Clock) live.Deps {
-	return live.Deps{Store: s, Signals: f, Clock: c, Gauge: f, MaxAge: 15 * time.Minute, MaxUnread: 1_000}
+type store interface {
+	live.Store
+	live.Changes
+}
+
+func (f *fixture) deps(s store, c clock.Clock) live.Deps {
+	return live.Deps{Store: s, Changes: s, Signals: f, Clock: c, Gauge: f, MaxAge: 15 * time.Minute, MaxUnread: 1_000}
 }
 
 func (f *fixture) watch(last string) <-chan error {
@@ -214,6 +250,32 @@ func TestAReconnectedReaderGetsMissedNotificationsOldestFirst(t *testing.T) {
 		f.watch("1")
 		f.want(strings.Join(append(want, "unread 252"), ", "))
 		time.Sleep(15 * time.Minute)
+	})
+}
+
+// TestAReplacedTextIsSentOnce replaces the texts of old notifications: a page that is open gets each change once, and a
+// page that reconnects gets those since its position.
+func TestAReplacedTextIsSentOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t)
+		f.add(time.Hour)
+		f.add(time.Minute)
+		f.reword(1, 50*time.Minute)
+		f.watch("")
+		f.want("at 2, unread 2")
+		f.reword(1, 0)
+		f.signal <- struct{}{}
+		f.want("at 2, unread 2, changed 1")
+		f.reword(2, 20*time.Second) // a commit that became visible late
+		f.signal <- struct{}{}
+		f.want("at 2, unread 2, changed 1, changed 2")
+		time.Sleep(16 * time.Minute)
+		f.wantNow("at 2, unread 2, changed 1, changed 2")
+		f.sent = nil
+		f.watch("1")
+		f.want("at 1, 2, changed 1, changed 2, unread 2")
+		time.Sleep(16 * time.Minute)
 	})
 }
 

@@ -20,3 +20,17 @@ type Store interface {
 	// After returns at most limit notifications after p, oldest first.
 	After(ctx context.Context, v notification.Viewer, p Position, limit int) ([]notification.Notification, error)
 }
+
+// Changes finds notifications whose text was replaced after they were sent.
+type Changes interface {
+	// Reworded returns at most limit of the viewer's notifications whose text was replaced at the time since or later, in
+	// epoch seconds, the last replaced first.
+	Reworded(ctx context.Context, v notification.Viewer, since int64, limit int) ([]Rewording, error)
+}
+
+// Rewording is a notification with its new text.
+type Rewording struct {
+	notification.Notification
+
+	At int64 // epoch seconds
+}

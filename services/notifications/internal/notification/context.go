@@ -19,6 +19,8 @@ type Context struct {
 	// Escalation above 0 reports that a critical result has waited too long, Corrected that one was wrong.
 	Escalation int64
 	Corrected  bool
+	// WithoutLab leaves the laboratory's topic out (laboratory is false): it was told already.
+	WithoutLab bool
 	// Title and Body replace the type's wording in the inbox; push messages never carry them.
 	Title, Body string
 	Raw         json.RawMessage
@@ -51,6 +53,9 @@ func ParseContext(raw []byte) (Context, error) {
 	if text, ok := fields["corrected"]; ok && json.Unmarshal(text, &c.Corrected) != nil {
 		return Context{}, apperr.InvalidField("corrected", "corrected must be true or false")
 	}
+	if err := c.parseLaboratory(fields["laboratory"]); err != nil {
+		return Context{}, err
+	}
 	for name, target := range map[string]*string{"title": &c.Title, "body": &c.Body} {
 		if text, ok := fields[name]; ok && json.Unmarshal(text, target) != nil {
 			return Context{}, apperr.InvalidField(name, name+" must be a string")
@@ -62,6 +67,19 @@ func ParseContext(raw []byte) (Context, error) {
 	}
 	c.Raw = compact.Bytes()
 	return c, nil
+}
+
+// parseLaboratory reads whether the laboratory is told, which is so by default.
+func (c *Context) parseLaboratory(text json.RawMessage) error {
+	told := true
+	if text != nil && json.Unmarshal(text, &told) != nil {
+		return apperr.InvalidField("laboratory", "laboratory must be true or false")
+	}
+	if !told && c.Escalation > 0 {
+		return apperr.InvalidField("laboratory", "laboratory must not be false for an escalation, which is for the laboratory only")
+	}
+	c.WithoutLab = !told
+	return nil
 }
 
 func parseID(raw json.RawMessage) (int64, error) {
@@ -100,7 +118,7 @@ func (c Context) Subject() string {
 	return ""
 }
 
-// Data is the part of the context that the inbox shows: everything but the wording.
+// Data is the part of the context that the inbox shows: everything but the wording and laboratory.
 func (c Context) Data() json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(c.Raw, &fields) != nil {
@@ -110,6 +128,7 @@ func (c Context) Data() json.RawMessage {
 		delete(fields, "org_id")
 		delete(fields, "doctor_id")
 	}
+	delete(fields, "laboratory")
 	delete(fields, "title")
 	delete(fields, "body")
 	data, err := json.Marshal(fields)

@@ -38,7 +38,8 @@ func (z Zone) Topic(typeID int64, ref Ref) string {
 }
 
 // RefsOf returns the addressees of a type in a context, by the type's user category. Without the id of its addressee a
-// context is for the laboratory. A critical result is for everyone who can act on it.
+// context is for the laboratory. A critical result is for everyone who can act on it. A context without the laboratory
+// may have no addressee.
 func RefsOf(k Kind, c Context) []Ref {
 	var refs []Ref
 	critical := k.ID == CriticalReport
@@ -51,7 +52,7 @@ func RefsOf(k Kind, c Context) []Ref {
 	if c.LabUserID > 0 && (k.UserCategory == "lab_user" || k.UserCategory == "user") {
 		refs = append(refs, Ref{RefUser, c.LabUserID})
 	}
-	if critical || len(refs) == 0 {
+	if !c.WithoutLab && (critical || len(refs) == 0) {
 		refs = append(refs, Ref{RefLab, c.LabID})
 	}
 	return refs

@@ -6,10 +6,7 @@ package notify
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -27,9 +24,25 @@ type Store interface {
 	// Kind returns an active type with the laboratory's switch and wording, or notification.ErrNoType.
 	Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error)
 	// Add stores the notification and the message that push makes of its id in one transaction. A dedupe key that exists
-	// adds nothing and returns the id of its notification.
+	// or was withdrawn adds nothing.
 	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) (outbox.Event, error), now time.Time) (
-		id int64, added bool, err error)
+		Addition, error)
+	// Subscribed reports whether a device of the laboratory's logins is subscribed to one of the topics.
+	Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (bool, error)
+}
+
+// Addition is the outcome of Add.
+type Addition struct {
+	Outcome Outcome // Stored, Repeated or Withdrawn
+	ID      int64   // 0: Withdrawn
+	First   First   // Repeated: the notification that has the dedupe key
+}
+
+// First is the notification that was stored first with a dedupe key.
+type First struct {
+	TypeID  int64
+	Context json.RawMessage
+	Topic   string
 }
 
 // Messages makes the outbox message that pushes a notification to its topics.
@@ -73,13 +86,14 @@ type Outcome string
 
 // The outcomes.
 const (
-	Stored   Outcome = "stored"
-	Repeated Outcome = "repeated" // the notification was there already
-	Off      Outcome = "disabled" // by the laboratory
+	Stored    Outcome = "stored"
+	Repeated  Outcome = "repeated"  // the notification was there already
+	Off       Outcome = "disabled"  // by the laboratory
+	Withdrawn Outcome = "withdrawn" // before it came
 )
 
 // Outcomes lists all outcomes, for metrics.
-func Outcomes() []Outcome { return []Outcome{Stored, Repeated, Off} }
+func Outcomes() []Outcome { return []Outcome{Stored, Repeated, Off, Withdrawn} }
 
 // Deps is what the use case needs.
 type Deps struct {
@@ -88,6 +102,8 @@ type Deps struct {
 	Zone     notification.Zone
 	Clock    clock.Clock
 	Observer Observer
+	// PushOff reports that this installation sends no push messages.
+	PushOff bool
 	// WakeRelay has the outbox delivered at once.
 	WakeRelay func()
 	Signals   Signals
@@ -103,8 +119,8 @@ func NewNotifier(d Deps) *Notifier { return &Notifier{d} }
 type Trigger struct {
 	Gateway        string
 	TypeID         int64
-	Context        []byte // a JSON object
-	IdempotencyKey string // "": a repeat is recognised by type, subject and minute
+	Context        []byte  // a JSON object
+	IdempotencyKey *string // nil: a repeat is recognised by type, subject, audience, kind and minute
 }
 
 // Result is the result of a trigger.
@@ -112,52 +128,101 @@ type Result struct {
 	Outcome        Outcome
 	NotificationID int64
 	Topic          string
+	Unreachable    notification.Unreachable
+}
+
+// request is a valid trigger.
+type request struct {
+	lab  authn.LabScope
+	c    notification.Context // with its final addressees
+	kind notification.Kind
+	key  string // "": none
 }
 
 // Notify stores a notification for the addressees of the context. p must be a service.
 func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Result, error) {
-	if t.Gateway != Gateway {
-		return Result{}, apperr.New(apperr.NotFound, "GATEWAY_NOT_FOUND", "There is no such gateway; use fcm")
-	}
-	c, err := notification.ParseContext(t.Context)
+	r, err := n.read(ctx, p, t)
 	if err != nil {
 		return Result{}, err
 	}
-	lab, err := p.Scope(c.LabID)
-	if err != nil {
-		return Result{}, err
-	}
-	kind, err := n.d.Store.Kind(ctx, lab, t.TypeID)
-	if err != nil {
-		return Result{}, err
-	}
-	if kind.Disabled {
+	if r.kind.Disabled {
 		n.d.Observer.Notified(Off)
-		return Result{Outcome: Off}, nil
+		return Result{Outcome: Off, Unreachable: notification.TypeOff}, nil
 	}
-	now := n.d.Clock.Now()
-	record, pushes := n.compose(kind, c.Addressed(), t, now)
-	id, added, err := n.d.Store.Add(ctx, lab, record, func(id int64) (outbox.Event, error) {
-		return n.d.Messages.Push(lab, id, pushes)
+	refs := notification.RefsOf(r.kind, r.c)
+	if len(refs) == 0 {
+		return Result{}, errNoAddressee
+	}
+	unreachable, err := n.reach(ctx, r.lab, r.kind, refs)
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := n.store(ctx, r, refs)
+	if err != nil {
+		return Result{}, err
+	}
+	n.d.Observer.Notified(result.Outcome)
+	if result.Outcome != Withdrawn {
+		result.Unreachable = unreachable
+	}
+	return result, nil
+}
+
+var errNoAddressee = apperr.InvalidField("laboratory",
+	"laboratory is false and the context has no other addressee of this type; add org_id or doctor_id, or leave it out")
+
+// read checks the trigger and reads its type.
+func (n *Notifier) read(ctx context.Context, p authn.Principal, t Trigger) (r request, err error) {
+	if t.Gateway != Gateway {
+		return r, apperr.New(apperr.NotFound, "GATEWAY_NOT_FOUND", "There is no such gateway; use fcm")
+	}
+	if t.IdempotencyKey != nil {
+		r.key = *t.IdempotencyKey
+		if err := CheckKey(r.key); err != nil {
+			return r, err
+		}
+	}
+	if r.c, err = notification.ParseContext(t.Context); err != nil {
+		return r, err
+	}
+	r.c = r.c.Addressed()
+	if r.lab, err = p.Scope(r.c.LabID); err != nil {
+		return r, err
+	}
+	r.kind, err = n.d.Store.Kind(ctx, r.lab, t.TypeID)
+	return r, err
+}
+
+// store stores the notification with its push, or finds that its key was used or withdrawn.
+func (n *Notifier) store(ctx context.Context, r request, refs []notification.Ref) (Result, error) {
+	now, what := n.d.Clock.Now(), identityOf(r.kind.ID, r.c)
+	record, pushes := n.compose(r.kind, r.c, refs)
+	record.DedupeKey = what.dedupeKey(r.lab.LabID(), r.key, now)
+	a, err := n.d.Store.Add(ctx, r.lab, record, func(id int64) (outbox.Event, error) {
+		return n.d.Messages.Push(r.lab, id, pushes)
 	}, now)
 	if err != nil {
 		return Result{}, err
 	}
-	outcome := Repeated
-	if added {
-		outcome = Stored
+	result := Result{Outcome: a.Outcome, NotificationID: a.ID, Topic: record.Topic}
+	switch a.Outcome {
+	case Stored:
 		n.d.WakeRelay()
-		n.d.Signals.Changed(ctx, lab)
+		n.d.Signals.Changed(ctx, r.lab)
+	case Withdrawn:
+		result.Topic = ""
+	case Repeated:
+		result.Topic = a.First.Topic
+		err = what.repeats(a.First)
 	}
-	n.d.Observer.Notified(outcome)
-	return Result{Outcome: outcome, NotificationID: id, Topic: record.Topic}, nil
+	return result, err
 }
 
 // compose returns the entry of the inbox and a push for each topic.
-func (n *Notifier) compose(kind notification.Kind, c notification.Context, t Trigger, now time.Time) (New, []Push) {
+func (n *Notifier) compose(kind notification.Kind, c notification.Context, refs []notification.Ref) (New, []Push) {
 	title, body := kind.WordingFor(c)
 	var pushes []Push
-	for _, ref := range notification.RefsOf(kind, c) {
+	for _, ref := range refs {
 		pushes = append(pushes, Push{
 			Topic: n.d.Zone.Topic(kind.ID, ref), For: ref.Kind, Title: title, Body: body, TypeID: kind.ID,
 			ReportID: c.ReportID, BillID: c.BillID, Urgent: kind.ID == notification.CriticalReport,
@@ -172,18 +237,36 @@ func (n *Notifier) compose(kind notification.Kind, c notification.Context, t Tri
 	}
 	return New{
 		TypeID: kind.ID, OrgID: c.OrgID, LabUserID: c.LabUserID, DoctorID: c.DoctorID, Message: message, Context: c.Raw,
-		Topic: pushes[0].Topic, DedupeKey: dedupeKey(c, t, now),
+		Topic: pushes[0].Topic,
 	}, pushes
 }
 
-// dedupeKey returns the caller's key, or type, subject and minute; "" without a subject.
-func dedupeKey(c notification.Context, t Trigger, now time.Time) string {
-	if t.IdempotencyKey != "" {
-		sum := sha256.Sum256([]byte(t.IdempotencyKey))
-		return fmt.Sprintf("key:%d:%s", c.LabID, hex.EncodeToString(sum[:]))
+// Reach returns why notices of a type reach no device of the laboratory's users; "" when they do. p must be a service.
+func (n *Notifier) Reach(
+	ctx context.Context, p authn.Principal, labID, typeID int64,
+) (notification.Unreachable, error) {
+	if labID <= 0 {
+		return "", apperr.InvalidField("lab_id", "lab_id must be a positive integer")
 	}
-	if c.Subject() == "" {
-		return ""
+	lab, err := p.Scope(labID)
+	if err != nil {
+		return "", err
 	}
-	return fmt.Sprintf("about:%d:%d:%s:%d", c.LabID, t.TypeID, c.Subject(), now.Unix()/60)
+	kind, err := n.d.Store.Kind(ctx, lab, typeID)
+	if err != nil {
+		return "", err
+	}
+	return n.reach(ctx, lab, kind, []notification.Ref{{Kind: notification.RefLab, ID: labID}})
+}
+
+// reach returns why no device is subscribed to a topic of the addressees.
+func (n *Notifier) reach(
+	ctx context.Context, lab authn.LabScope, kind notification.Kind, refs []notification.Ref,
+) (notification.Unreachable, error) {
+	topics := make([]string, len(refs))
+	for i, ref := range refs {
+		topics[i] = n.d.Zone.Topic(kind.ID, ref)
+	}
+	device, err := n.d.Store.Subscribed(ctx, lab, topics)
+	return notification.Reach{TypeOff: kind.Disabled, PushOff: n.d.PushOff, Device: device}.Unreachable(), err
 }

@@ -29,6 +29,7 @@ type fixture struct {
 	outcomes []notify.Outcome
 	woken    int
 	changed  []int64 // laboratories
+	pushOff  bool
 }
 
 func open(t *testing.T) *fixture {
@@ -41,6 +42,7 @@ func open(t *testing.T) *fixture {
 func (f *fixture) over(s notify.Store) *notify.Notifier {
 	return notify.NewNotifier(notify.Deps{
 		Store: s, Messages: f, Zone: "IN", Clock: f.Clock, Observer: f, WakeRelay: func() { f.woken++ }, Signals: f,
+		PushOff: f.pushOff,
 	})
 }
 
@@ -100,7 +102,8 @@ func TestATriggerIsStoredPushedAndShown(t *testing.T) {
 	t.Parallel()
 	f := open(t)
 	got := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)})
-	want := notify.Result{Outcome: notify.Stored, NotificationID: 1, Topic: "IN_notification_type_2_org_45"}
+	want := notify.Result{Outcome: notify.Stored, NotificationID: 1, Topic: "IN_notification_type_2_org_45",
+		Unreachable: notification.NoDevice}
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -138,10 +141,12 @@ func TestAddresseesOfACriticalResult(t *testing.T) {
 		topics []string
 		shared bool // with the organisation
 	}{
-		ids + `"escalation":0}`:                     {"Critical report", []string{"org_45", "doctor_301", "lab_12"}, true},
-		ids + `"escalation":0,"corrected":true}`:    {"A critical result was corrected", []string{"org_45", "doctor_301", "lab_12"}, true},
-		ids + `"escalation":2}`:                     {"Critical result waits for a call", []string{"lab_12"}, false},
-		`{"lab_id":12,"lrr_id":7001,"bill_id":400}`: {"Critical report", []string{"lab_12"}, false},
+		ids + `"escalation":0}`:                      {"Critical report", []string{"org_45", "doctor_301", "lab_12"}, true},
+		ids + `"escalation":0,"corrected":true}`:     {"A critical result was corrected", []string{"org_45", "doctor_301", "lab_12"}, true},
+		ids + `"escalation":2}`:                      {"Critical result waits for a call", []string{"lab_12"}, false},
+		ids + `"corrected":true,"laboratory":false}`: {"A critical result was corrected", []string{"org_45", "doctor_301"}, true},
+		ids + `"corrected":true,"laboratory":true}`:  {"A critical result was corrected", []string{"org_45", "doctor_301", "lab_12"}, true},
+		`{"lab_id":12,"lrr_id":7001,"bill_id":400}`:  {"Critical report", []string{"lab_12"}, false},
 	} {
 		f := open(t)
 		f.notify(notify.Trigger{TypeID: 2, Context: []byte(context)})
@@ -155,6 +160,9 @@ func TestAddresseesOfACriticalResult(t *testing.T) {
 		shown := f.inbox()[0].Message
 		if diff := cmp.Diff(want.topics, topics); diff != "" || shown.Title != want.title {
 			t.Errorf("%s: title %q, want %q; topics (-want +got): %s", context, shown.Title, want.title, diff)
+		}
+		if strings.Contains(string(shown.Data), "laboratory") {
+			t.Errorf("%s: data %s; want no laboratory", context, shown.Data)
 		}
 		if named := strings.Contains(string(shown.Data), "org_id"); named != want.shared {
 			t.Errorf("%s: data %s; names the organisation %v, want %v", context, shown.Data, named, want.shared)
@@ -180,9 +188,9 @@ func TestARepeatSendsNothingTwice(t *testing.T) {
 	if later := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical)}); later.Outcome != notify.Stored {
 		t.Errorf("in the next minute: %+v, want it stored", later)
 	}
-	keyed := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical), IdempotencyKey: "k"})
+	keyed := f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical), IdempotencyKey: new("k")})
 	f.Clock.Advance(time.Hour)
-	again = f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical), IdempotencyKey: "k"})
+	again = f.notify(notify.Trigger{TypeID: 2, Context: []byte(critical), IdempotencyKey: new("k")})
 	if again.NotificationID != keyed.NotificationID {
 		t.Errorf("the same key an hour later: %+v, want notification %d", again, keyed.NotificationID)
 	}
@@ -231,11 +239,29 @@ func TestRefusedTriggersStoreNothing(t *testing.T) {
 		t    notify.Trigger
 		want apperr.Kind
 	}{
-		"an unknown gateway":     {caller, notify.Trigger{Gateway: "sms", TypeID: 2, Context: []byte(critical)}, apperr.NotFound},
-		"an unknown type":        {caller, notify.Trigger{Gateway: "fcm", TypeID: 9, Context: []byte(critical)}, apperr.NotFound},
-		"not an object":          {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(`[1]`)}, apperr.Invalid},
-		"no laboratory":          {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(`{}`)}, apperr.Invalid},
-		"another laboratory":     {user, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(critical)}, apperr.Invalid},
+		"an unknown gateway": {caller, notify.Trigger{Gateway: "sms", TypeID: 2, Context: []byte(critical)}, apperr.NotFound},
+		"an unknown type":    {caller, notify.Trigger{Gateway: "fcm", TypeID: 9, Context: []byte(critical)}, apperr.NotFound},
+		"not an object":      {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(`[1]`)}, apperr.Invalid},
+		"no laboratory":      {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(`{}`)}, apperr.Invalid},
+		"another laboratory": {user, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(critical)}, apperr.Invalid},
+		"an empty key": {caller, notify.Trigger{
+			Gateway: "fcm", TypeID: 2, Context: []byte(critical), IdempotencyKey: new(""),
+		}, apperr.Invalid},
+		"a blank key": {caller, notify.Trigger{
+			Gateway: "fcm", TypeID: 2, Context: []byte(critical), IdempotencyKey: new(" "),
+		}, apperr.Invalid},
+		"no addressee": {caller, notify.Trigger{
+			Gateway: "fcm", TypeID: 2, Context: []byte(`{"lab_id":12,"lrr_id":7001,"laboratory":false}`),
+		}, apperr.Invalid},
+		"no addressee of the type": {caller, notify.Trigger{
+			Gateway: "fcm", TypeID: 1, Context: []byte(`{"lab_id":12,"doctor_id":301,"laboratory":false}`),
+		}, apperr.Invalid},
+		"an escalation without the laboratory": {caller, notify.Trigger{
+			Gateway: "fcm", TypeID: 2, Context: []byte(`{"lab_id":12,"escalation":1,"laboratory":false}`),
+		}, apperr.Invalid},
+		"a laboratory that is a number": {caller, notify.Trigger{
+			Gateway: "fcm", TypeID: 2, Context: []byte(`{"lab_id":12,"laboratory":12}`),
+		}, apperr.Invalid},
 		"a context of 1 MiB":     {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: make([]byte, 1<<20)}, apperr.Invalid},
 		"a title that is a list": {caller, notify.Trigger{Gateway: "fcm", TypeID: 2, Context: []byte(`{"lab_id":12,"title":[]}`)}, apperr.Invalid},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,25 +18,26 @@ import (
 
 // addition is a notification to store and the result.
 type addition struct {
-	ctx context.Context // of the request, for its values; without its cancellation
-	lab authn.LabScope
 	notify.New
+
+	ctx     context.Context // of the request, for its values; without its cancellation
+	lab     authn.LabScope
 	message string
 	push    func(id int64) (outbox.Event, error)
 	now     time.Time
 
-	id    int64
-	added bool
-	err   error
+	notify.Addition
+
+	err error
 }
 
 // Add stores concurrent triggers of a laboratory in one transaction.
 func (s *Store) Add(
 	ctx context.Context, lab authn.LabScope, n notify.New, push func(id int64) (outbox.Event, error), now time.Time,
-) (id int64, added bool, err error) {
+) (notify.Addition, error) {
 	message, err := json.Marshal(n.Message)
 	if err != nil {
-		return 0, false, fmt.Errorf("encode message: %w", err)
+		return notify.Addition{}, fmt.Errorf("encode message: %w", err)
 	}
 	a := &addition{
 		ctx: context.WithoutCancel(ctx), lab: lab, New: n, message: string(message), push: push, now: now,
@@ -43,9 +45,9 @@ func (s *Store) Add(
 	if n.DedupeKey == "" {
 		s.addOne(ctx, a)
 	} else if _, err := s.additions.Do(ctx, lab.LabID(), a, s.addAll); err != nil {
-		return 0, false, err
+		return notify.Addition{}, err
 	}
-	return a.id, a.added, a.err
+	return a.Addition, a.err
 }
 
 // addAll stores concurrent additions in one transaction, or one by one when one of them exists already or cannot be
@@ -73,9 +75,12 @@ func (a *addition) args() []any {
 	}
 }
 
+// errWithdrawn rolls back the addition of a notification whose key was withdrawn.
+var errWithdrawn = errors.New("the notice was withdrawn before it came")
+
 func (s *Store) addTogether(ctx context.Context, all []*addition) error {
 	insert := insertNotification + strings.Repeat(",(?,?,?,?,?,?,?,?,?,?)", len(all)-1)
-	find := "SELECT id, dedupe_key FROM Notifications WHERE dedupe_key IN (?" + strings.Repeat(",?", len(all)-1) + ")"
+	marks := "(?" + strings.Repeat(",?", len(all)-1) + ")"
 	var rows, keys []any
 	for _, a := range all {
 		rows, keys = append(rows, a.args()...), append(keys, a.DedupeKey)
@@ -85,6 +90,10 @@ func (s *Store) addTogether(ctx context.Context, all []*addition) error {
 		if _, err := tx.ExecContext(ctx, insert, rows...); err != nil {
 			return err
 		}
+		if err := notWithdrawn(ctx, tx, marks, keys); err != nil {
+			return err
+		}
+		find := "SELECT id, dedupe_key FROM Notifications WHERE dedupe_key IN " + marks
 		if err := readIDs(ctx, tx, find, keys, ids); err != nil {
 			return err
 		}
@@ -99,9 +108,24 @@ func (s *Store) addTogether(ctx context.Context, all []*addition) error {
 		return err
 	}
 	for _, a := range all {
-		a.id, a.added = ids[a.DedupeKey], true
+		a.Addition = notify.Addition{Outcome: notify.Stored, ID: ids[a.DedupeKey]}
 	}
 	return nil
+}
+
+// notWithdrawn returns errWithdrawn when one of the keys was withdrawn. It waits for a withdrawal that is under way. It
+// runs after the insertion, so that a later withdrawal finds the notification.
+func notWithdrawn(ctx context.Context, tx *sql.Tx, marks string, keys []any) error {
+	var withdrawn string
+	err := tx.QueryRowContext(ctx, "SELECT dedupe_key FROM NotificationWithdrawals WHERE dedupe_key IN "+marks+
+		" LIMIT 1 LOCK IN SHARE MODE", keys...).Scan(&withdrawn)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find withdrawal: %w", err)
+	}
+	return errWithdrawn
 }
 
 func readIDs(ctx context.Context, tx *sql.Tx, query string, keys []any, ids map[string]int64) error {
@@ -125,21 +149,44 @@ func (s *Store) send(tx *sql.Tx, a *addition, id int64) error {
 }
 
 func (s *Store) addOne(ctx context.Context, a *addition) {
-	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
-		a.id, a.added = 0, false
-		result, err := tx.ExecContext(ctx, insertNotification, a.args()...)
-		if mysqldb.IsDuplicate(err) {
-			const find = "SELECT id FROM Notifications WHERE dedupe_key = ? AND lab_id = ?"
-			return tx.QueryRowContext(ctx, find, a.DedupeKey, a.lab.LabID()).Scan(&a.id)
-		}
-		if err != nil {
-			return err
-		}
-		if a.id, err = result.LastInsertId(); err != nil {
-			return err
-		}
-		a.added = true
-		return s.send(tx, a, a.id)
+	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) (err error) {
+		a.Addition, err = s.add(ctx, tx, a)
+		return err
 	})
+	if errors.Is(err, errWithdrawn) {
+		a.Addition, err = notify.Addition{Outcome: notify.Withdrawn}, nil
+	}
 	a.err = mysqldb.Wrap("save notification", err)
+}
+
+func (s *Store) add(ctx context.Context, tx *sql.Tx, a *addition) (notify.Addition, error) {
+	result, err := tx.ExecContext(ctx, insertNotification, a.args()...)
+	if mysqldb.IsDuplicate(err) {
+		return readFirst(ctx, tx, a)
+	}
+	if err != nil {
+		return notify.Addition{}, err
+	}
+	if a.DedupeKey != "" {
+		if err := notWithdrawn(ctx, tx, "(?)", []any{a.DedupeKey}); err != nil {
+			return notify.Addition{}, err
+		}
+	}
+	id, err := result.LastInsertId()
+	if err != nil {
+		return notify.Addition{}, err
+	}
+	return notify.Addition{Outcome: notify.Stored, ID: id}, s.send(tx, a, id)
+}
+
+// readFirst reads the notification that has the dedupe key.
+func readFirst(ctx context.Context, tx *sql.Tx, a *addition) (notify.Addition, error) {
+	found := notify.Addition{Outcome: notify.Repeated}
+	var topic sql.NullString
+	var document []byte
+	err := tx.QueryRowContext(ctx, "SELECT id, notification_type_id, context, topic FROM Notifications"+
+		" WHERE dedupe_key = ? AND lab_id = ?", a.DedupeKey, a.lab.LabID()).
+		Scan(&found.ID, &found.First.TypeID, &document, &topic)
+	found.First.Context, found.First.Topic = document, topic.String
+	return found, err
 }

@@ -26,11 +26,11 @@ func TestOneKeyIsOneNotification(t *testing.T) {
 	for i := range found {
 		wait.Go(func() {
 			n := notify.New{TypeID: 2, Context: []byte("{}"), DedupeKey: "k"}
-			id, _, err := s.Add(ctx, v.Lab, n, event, start)
+			a, err := s.Add(ctx, v.Lab, n, event, start)
 			if err != nil {
 				t.Error(err)
 			}
-			found[i] = id
+			found[i] = a.ID
 		})
 	}
 	wait.Wait()
@@ -58,7 +58,7 @@ func TestConcurrentTriggersAreStoredOnceEach(t *testing.T) {
 				if n.DedupeKey == "12 7" {
 					push = unable
 				}
-				if _, _, err := s.Add(t.Context(), v.Lab, n, push, start); err != nil && n.DedupeKey != "12 7" {
+				if _, err := s.Add(t.Context(), v.Lab, n, push, start); err != nil && n.DedupeKey != "12 7" {
 					t.Error(err)
 				}
 			})
@@ -78,7 +78,7 @@ func TestConcurrentTriggersAreStoredOnceEach(t *testing.T) {
 func TestAMessageThatCannotBeMadeAddsNothing(t *testing.T) {
 	t.Parallel()
 	s, v := storetest.Open(t), user(t, 12, 77)
-	_, _, err := s.Add(t.Context(), v.Lab, notify.New{TypeID: 2, Context: []byte("{}")}, unable, start)
+	_, err := s.Add(t.Context(), v.Lab, notify.New{TypeID: 2, Context: []byte("{}")}, unable, start)
 	if !errors.Is(err, errUnable) {
 		t.Errorf("add: %v, want %v", err, errUnable)
 	}

@@ -5,8 +5,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
@@ -237,4 +239,16 @@ func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.De
 			return err
 		})
 	return list, mysqldb.Wrap("read devices", err)
+}
+
+// Subscribed reads confirmed topics only: the provider may not have a pending one.
+func (s *Store) Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (found bool, err error) {
+	args := []any{lab.LabID()}
+	for _, topic := range topics {
+		args = append(args, topic)
+	}
+	const has = "JSON_CONTAINS(topics, JSON_QUOTE(?))"
+	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM FcmDevices WHERE lab_id = ? AND ("+has+
+		strings.Repeat(" OR "+has, len(topics)-1)+"))", args...).Scan(&found)
+	return found, mysqldb.Wrap("find subscribed device", err)
 }

@@ -140,6 +140,9 @@ func (s *Store) Activities(
 	return list, err
 }
 
+// marking is the lock of a notification that is being marked: a withdrawal waits for its readers.
+const marking = " LOCK IN SHARE MODE"
+
 // Mark locks the row of the read state, so that concurrent actions of one login follow each other.
 func (s *Store) Mark(
 	ctx context.Context, v notification.Viewer, id int64, a notification.Action, now time.Time,
@@ -148,7 +151,7 @@ func (s *Store) Mark(
 		condition, args := visible(v)
 		var found int64
 		err := tx.QueryRowContext(ctx,
-			"SELECT n.id FROM Notifications n WHERE "+condition+" AND n.id = ?", append(args, id)...).
+			"SELECT n.id FROM Notifications n WHERE "+condition+" AND n.id = ?"+marking, append(args, id)...).
 			Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notification.ErrNotFound
@@ -223,6 +226,9 @@ func (s *Store) MarkRead(
 		if err != nil || marked == 0 {
 			return err
 		}
+		if err := lockMarked(ctx, tx, v.Lab, ids); err != nil {
+			return err
+		}
 		var args []any
 		kind, login := v.Login()
 		for _, id := range ids {
@@ -237,6 +243,15 @@ func (s *Store) MarkRead(
 		return noteActivity(ctx, tx, v, ids, string(notification.Read), now)
 	})
 	return marked, mysqldb.Wrap("mark all read", err)
+}
+
+func lockMarked(ctx context.Context, tx *sql.Tx, lab authn.LabScope, ids []int64) error {
+	args := []any{lab.LabID()}
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	return mysqldb.Each(ctx, tx, "SELECT id FROM Notifications WHERE lab_id = ? AND id IN (?"+
+		strings.Repeat(",?", len(ids)-1)+") ORDER BY id"+marking, args, func(*sql.Rows) error { return nil })
 }
 
 func unread(ctx context.Context, tx *sql.Tx, v notification.Viewer, w notification.Window, limit int) ([]int64, error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/coalesce"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/services/notifications/internal/delivery"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/live"
@@ -16,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
+	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
 
 // OutboxTable is the name of the service's outbox.
@@ -32,14 +34,17 @@ type Store struct {
 }
 
 var (
+	_ delivery.Store   = (*Store)(nil)
 	_ device.Reader    = (*Store)(nil)
 	_ device.Writer    = (*Store)(nil)
 	_ inbox.Reader     = (*Store)(nil)
 	_ inbox.Writer     = (*Store)(nil)
+	_ live.Changes     = (*Store)(nil)
 	_ live.Store       = (*Store)(nil)
 	_ notify.Store     = (*Store)(nil)
 	_ preference.Store = (*Store)(nil)
 	_ sweep.Store      = (*Store)(nil)
+	_ withdraw.Store   = (*Store)(nil)
 )
 
 // sameKind identifies a type of a laboratory.

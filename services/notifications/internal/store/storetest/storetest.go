@@ -102,11 +102,11 @@ func (d *Database) Put(lab authn.LabScope, n notify.New, at time.Time) int64 {
 	d.t.Helper()
 	n.TypeID, n.Message = 2, notification.Message{Title: "Critical report", Data: []byte(`{"lrr_id":7001}`)}
 	n.Context = []byte(`{"lab_id":12}`)
-	id, _, err := d.Add(d.t.Context(), lab, n, Push, at)
+	a, err := d.Add(d.t.Context(), lab, n, Push, at)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return id
+	return a.ID
 }
 
 // Push makes the outbox message of a notification.

@@ -1,0 +1,30 @@
+package notification
+
+// Unreachable is why no device receives a notice; "" when one does.
+type Unreachable string
+
+// The reasons. The first one that holds is reported.
+const (
+	TypeOff  Unreachable = "type_off"  // the laboratory switched the type off
+	PushOff  Unreachable = "push_off"  // the deployment sends no push messages
+	NoDevice Unreachable = "no_device" // no registered device is subscribed to a topic of the notice
+)
+
+// Reach is what decides whether a notice reaches a device.
+type Reach struct {
+	TypeOff, PushOff bool
+	Device           bool // a device is subscribed
+}
+
+// Unreachable returns why the notice reaches no device.
+func (r Reach) Unreachable() Unreachable {
+	switch {
+	case r.TypeOff:
+		return TypeOff
+	case r.PushOff:
+		return PushOff
+	case !r.Device:
+		return NoDevice
+	}
+	return ""
+}

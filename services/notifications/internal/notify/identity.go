@@ -1,0 +1,71 @@
+package notify
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+)
+
+// ErrKeyReused refuses an idempotency key that stands for another notification.
+var ErrKeyReused = apperr.New(apperr.Conflict, "IDEMPOTENCY_KEY_REUSED",
+	"This idempotency key was used for a notification of another type, audience, report or kind; use a new key")
+
+// identity is what an idempotency key stands for.
+type identity struct {
+	typeID                     int64
+	orgID, doctorID, labUserID int64
+	withoutLab                 bool
+	subject                    string // report or bill
+	escalation                 int64
+	corrected                  bool
+}
+
+// identityOf returns the identity of a trigger with its final addressees.
+func identityOf(typeID int64, c notification.Context) identity {
+	return identity{
+		typeID: typeID, orgID: c.OrgID, doctorID: c.DoctorID, labUserID: c.LabUserID, withoutLab: c.WithoutLab,
+		subject: c.Subject(), escalation: c.Escalation, corrected: c.Corrected,
+	}
+}
+
+// repeats returns ErrKeyReused unless the first notification with the key has the identity. A stored context that
+// cannot be read has no identity.
+func (i identity) repeats(first First) error {
+	c, err := notification.ParseContext(first.Context)
+	if err != nil || identityOf(first.TypeID, c.Addressed()) != i {
+		return ErrKeyReused
+	}
+	return nil
+}
+
+// dedupeKey returns the caller's key as it is stored, or the identity and the minute; "" without a subject.
+func (i identity) dedupeKey(labID int64, key string, now time.Time) string {
+	switch {
+	case key != "":
+		return StoredKey(labID, key)
+	case i.subject == "":
+		return ""
+	}
+	return fmt.Sprintf("about:%d:%d:%s:%d-%d-%d-%t:%d:%t:%d", labID, i.typeID, i.subject, i.orgID, i.doctorID, i.labUserID,
+		i.withoutLab, i.escalation, i.corrected, now.Unix()/60)
+}
+
+// StoredKey returns the dedupe key of an idempotency key, which is valid within a laboratory.
+func StoredKey(labID int64, key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return fmt.Sprintf("key:%d:%s", labID, hex.EncodeToString(sum[:]))
+}
+
+// CheckKey refuses an empty idempotency key.
+func CheckKey(key string) error {
+	if strings.TrimSpace(key) == "" {
+		return apperr.InvalidField("idempotency_key",
+			"idempotency_key must not be empty; leave it out, or use one key for each notification")
+	}
+	return nil
+}

@@ -168,7 +168,7 @@ func (g *group) identify() {
 	for i := range g.tasks {
 		p := &g.tasks[i]
 		body := p.Body
-		body.WindowKey = ""
+		body.WindowKey, body.Flow = "", job.IdentityFlow(body.Flow, body.LabID)
 		buffer = body.Encode(buffer[:0])
 		_, _ = fmt.Fprintf(h, "%d/%d/%d/%s/%t:", len(buffer), p.DueMs, p.Lane.Priority, p.window, p.Override)
 		_, _ = h.Write(buffer)

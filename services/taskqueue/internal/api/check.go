@@ -22,6 +22,8 @@ const (
 	maxTag       = 128
 	maxWindowKey = 190
 	otpValidity  = 5 * time.Minute
+	// maxUrgentBytes is the size of an urgent notice's data. FCM takes no larger message.
+	maxUrgentBytes = 4 << 10
 	// maxPasswordBytes and PasswordHorizon are the size of a one-time password's data, and how far ahead it may be
 	// scheduled.
 	maxPasswordBytes = 1 << 10
@@ -132,6 +134,9 @@ func (v *Checks) Check(
 	if found {
 		c.data()
 	}
+	if c.urgent() {
+		c.Body.Flow = job.UrgentFlow(caller.LabID)
+	}
 	c.window = c.Body.Window(c.Lane.Priority)
 	return c.Planned, c.wrong.Fields
 }
@@ -207,6 +212,14 @@ func (c *checker) data() {
 	if c.row.OneTimePassword() {
 		c.password()
 	}
+}
+
+// urgent reports whether the task waits in its laboratory's flow of urgent notices, which no campaign can use: the
+// service that sends notices marks those of critical results with the highest priority. A notice that is large or of
+// another hour is an ordinary task, so that the reserved part stays free.
+func (c *checker) urgent() bool {
+	return c.caller.Notices() && c.row.Notice() && c.Lane.Priority == job.High &&
+		len(c.Body.Data) <= maxUrgentBytes && c.DueMs <= c.Clock.Now().Add(PasswordHorizon).UnixMilli()
 }
 
 // decoded has a payload checked, or names the field that makes it unreadable.

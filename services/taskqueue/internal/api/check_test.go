@@ -172,3 +172,49 @@ func TestHeadersOfDataWinAndReservedOnesAreDropped(t *testing.T) {
 		t.Error("more than 8 KiB of headers were accepted")
 	}
 }
+
+// TestOnlyCriticalNoticesAreUrgent submits a report's push as every kind of caller, and each part of the rule changed.
+func TestOnlyCriticalNoticesAreUrgent(t *testing.T) {
+	t.Parallel()
+	const push = `{"topic":"news","title":"t"}`
+	notifications := task.Caller{LabID: 12, Name: "service:notifications", Internal: true}
+	notice := func(change func(*taskqueuev1.ScheduledTask)) *taskqueuev1.ScheduledTask {
+		s := &taskqueuev1.ScheduledTask{Task: 3, TaskType: 1, Data: raw(push), OverridePriority: new(int32(2))}
+		change(s)
+		return s
+	}
+	same := func(*taskqueuev1.ScheduledTask) {}
+	at := func(d time.Duration) func(*taskqueuev1.ScheduledTask) {
+		return func(s *taskqueuev1.ScheduledTask) {
+			s.SchTime = checks().Clock.Now().Add(d).Format(task.TimeLayout)
+		}
+	}
+	for name, c := range map[string]struct {
+		caller task.Caller
+		change func(*taskqueuev1.ScheduledTask)
+		want   job.Flow
+	}{
+		"a critical notice":       {notifications, same, job.UrgentFlow(12)},
+		"within the hour":         {notifications, at(time.Hour), job.UrgentFlow(12)},
+		"a user":                  {user(), same, job.LabFlow(12)},
+		"the core":                {task.Caller{LabID: 12, Name: "service:core", Internal: true}, same, job.LabFlow(12)},
+		"a user of the same name": {task.Caller{LabID: 12, Name: "service:notifications"}, same, job.LabFlow(12)},
+		"no caller":               {task.Caller{LabID: -1, Name: "anonymous"}, same, job.LabFlow(-1)},
+		"the default priority":    {notifications, func(s *taskqueuev1.ScheduledTask) { s.OverridePriority = nil }, job.LabFlow(12)},
+		"a campaign":              {notifications, func(s *taskqueuev1.ScheduledTask) { s.TaskType = 4 }, job.LabFlow(12)},
+		"a reminder":              {notifications, func(s *taskqueuev1.ScheduledTask) { s.TaskType = 6 }, job.LabFlow(12)},
+		"tomorrow":                {notifications, at(24 * time.Hour), job.LabFlow(12)},
+		"more than a push can have": {notifications, func(s *taskqueuev1.ScheduledTask) {
+			s.Data = raw(`{"topic":"news","title":"` + strings.Repeat("t", 4<<10) + `"}`)
+		}, job.LabFlow(12)},
+		"a password of a user": {user(), func(s *taskqueuev1.ScheduledTask) {
+			s.Task, s.Data = 1, raw(`{"contact":9812345678,"countryCode":91,"message":"1234"}`)
+		}, job.OTPFlow(12)},
+	} {
+		s := notice(c.change)
+		p, fields := checks().Check(0, s, s.GetSchTime() == "", c.caller)
+		if len(fields) > 0 || p.Body.Flow != c.want {
+			t.Errorf("%s: flow %d, %v; want flow %d", name, p.Body.Flow, fields, c.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // identified notes what identifies the requests that it accepts.
@@ -45,6 +46,21 @@ func TestWhatIdentifiesARequestIsTheSameInEveryRelease(t *testing.T) {
 	} {
 		if _, err := a.Accept(t.Context(), ofUser("key of "+name), c.tasks, c.now); err != nil || q.hash != c.want {
 			t.Errorf("%s: %q, %v", name, q.hash, err)
+		}
+	}
+	notice := &taskqueuev1.ScheduledTask{Task: 3, TaskType: 1, Data: raw(`{"topic":"t","title":"t"}`), OverridePriority: new(int32(2))}
+	notifications := api.Request{Caller: task.Caller{LabID: 1500, Name: "service:notifications", Internal: true}, IdempotencyKey: "k"}
+	for name, c := range map[string]struct {
+		task *taskqueuev1.ScheduledTask
+		want string
+	}{
+		"an urgent notice":                          {notice, "c1a4dfe458c34e3873396d310887b8ab"},
+		"a password of a laboratory of high number": {password, "3b18a701e478da79fe229498522278b2"},
+	} {
+		notifications.IdempotencyKey = name
+		_, err := a.Accept(t.Context(), notifications, []*taskqueuev1.ScheduledTask{c.task}, true)
+		if err != nil || q.hash != c.want {
+			t.Errorf("%s: %q, %v; want %q", name, q.hash, err, c.want)
 		}
 	}
 	mapping := []*taskqueuev1.DictionaryMapping{{Keyword: "hb", Data: raw(`{"a":1}`)}}

@@ -176,6 +176,47 @@ func passwordLimit(b *fixture) {
 	}
 }
 
+// urgentLimit fills the part of a laboratory and the one of its passwords: urgent notices still have a part.
+func urgentLimit(b *fixture) {
+	b.enqueueFlow(webhook, job.LabFlow(1), 1000)
+	b.enqueueFlow(webhook, job.LabFlow(1), 500)
+	b.enqueueFlow(webhook, job.OTPFlow(1), 15)
+	b.enqueueFlow(webhook, job.UrgentFlow(1), 15)
+	for _, flow := range job.LabFlows(1) {
+		over := engine.Batch{IdempotencyKey: string(b.id(webhook)), RequestHash: "h", KeepKey: time.Minute, Jobs: []engine.NewJob{
+			{ID: b.id(webhook), Flow: flow, Body: []byte("x")}}}
+		if _, err := b.Queue.Enqueue(b.t.Context(), over); !errors.Is(err, engine.ErrFlowFull) {
+			b.t.Errorf("one more job of flow %d: %v, want ErrFlowFull", flow, err)
+		}
+	}
+}
+
+// laneReserve has two laboratories fill a lane of 2,000 jobs: urgent notices and passwords find room until it is full.
+func laneReserve(b *fixture) {
+	b.enqueueFlow(webhook, job.LabFlow(1), 1000)
+	b.enqueueFlow(webhook, job.LabFlow(2), 875)
+	one := func(flow job.Flow) error {
+		_, err := b.Queue.Enqueue(b.t.Context(), engine.Batch{
+			IdempotencyKey: string(b.id(webhook)), RequestHash: "h", KeepKey: time.Minute,
+			Jobs: []engine.NewJob{{ID: b.id(webhook), Flow: flow, Body: []byte("x")}},
+		})
+		return err
+	}
+	if err := one(job.LabFlow(2)); !errors.Is(err, engine.ErrLaneFull) {
+		b.t.Errorf("an ordinary job: %v, want ErrLaneFull", err)
+	}
+	for lab := range int64(9) {
+		if lab < 8 {
+			b.enqueueFlow(webhook, job.UrgentFlow(lab), 15)
+			continue
+		}
+		b.enqueueFlow(webhook, job.OTPFlow(lab), 5)
+	}
+	if err := one(job.UrgentFlow(9)); !errors.Is(err, engine.ErrLaneFull) {
+		b.t.Errorf("an urgent notice in a full lane: %v, want ErrLaneFull", err)
+	}
+}
+
 // callbackLimit: a tenth of a laboratory's part may be callbacks; further ones are dropped, and the record says so.
 func callbackLimit(b *fixture) {
 	flow := job.LabFlow(1)

@@ -45,6 +45,8 @@ func runSuite(t *testing.T, open func(t *testing.T) harness) {
 		"callbacks of a laboratory are limited":                              callbackLimit,
 		"a full laboratory gets first answers and joins only":                fullLaboratory,
 		"one-time passwords have a hundredth of the part":                    passwordLimit,
+		"urgent notices have a part that no other flow can use":              urgentLimit,
+		"a sixteenth of a lane is kept from ordinary flows":                  laneReserve,
 		"a job that goes back waits in its own flow":                         keepsFlow,
 		"small claims rotate over the priorities":                            rotation,
 		"an aged lane shares with the level above":                           ageing,

@@ -1,8 +1,8 @@
 package job
 
-// Flow is whose turn a job waits for: jobs of one flow wait in line, flows take turns. Laboratories have a flow
-// each; so have their one-time passwords, and the platform's own calls to itself. It is part of the score in the
-// lane, so a lane stays one sorted set whose flows are found without a list of them.
+// Flow is the unit of fairness: jobs of one flow wait in line, flows take turns. Each laboratory has a flow of ordinary
+// jobs, one of one-time passwords and one of urgent notices; the platform's calls to itself have one. The flow is part
+// of the score in the lane, so a lane stays one sorted set whose flows are found without a list of them.
 type Flow int
 
 // The kinds of flows.
@@ -10,7 +10,8 @@ const (
 	FlowUnknown  Flow = 0 // jobs whose stored form cannot be read
 	FlowPlatform Flow = 1 // calls to the platform's internal origins
 	firstOTP     Flow = 2
-	FirstLab     Flow = 2048 // from here on ordinary flows; the ones before may use the reserved places
+	firstUrgent  Flow = 1025
+	FirstLab     Flow = 2048 // from here on ordinary flows; the ones before may use the reserved slots
 	flowCount    Flow = 4096
 )
 
@@ -21,15 +22,35 @@ const (
 	FlowEpoch int64 = 1_577_836_800_000
 )
 
-// LabFlow is the flow of a laboratory. More than 2,048 laboratories share flows with one another.
+// LabFlow is the flow of a laboratory's ordinary jobs. More than 2,048 laboratories share flows with one another; for
+// reserved flows the number is 1,023.
 func LabFlow(lab int64) Flow { return FirstLab + flowOf(lab, flowCount-FirstLab) }
 
 // OTPFlow is the flow of a laboratory's one-time passwords.
-func OTPFlow(lab int64) Flow { return firstOTP + flowOf(lab, FirstLab-firstOTP) }
+func OTPFlow(lab int64) Flow { return firstOTP + flowOf(lab, firstUrgent-firstOTP) }
+
+// UrgentFlow is the flow of a laboratory's urgent notices: critical results, escalations and corrections.
+func UrgentFlow(lab int64) Flow { return firstUrgent + flowOf(lab, FirstLab-firstUrgent) }
+
+// LabFlows lists the flows of a laboratory.
+func LabFlows(lab int64) []Flow { return []Flow{LabFlow(lab), OTPFlow(lab), UrgentFlow(lab)} }
+
+// IdentityFlow is the flow as it stands in the hash that identifies a request, which is the same in every release:
+// one-time passwords once had all reserved flows, and urgent notices none.
+func IdentityFlow(f Flow, lab int64) Flow {
+	switch f {
+	case OTPFlow(lab):
+		return firstOTP + flowOf(lab, FirstLab-firstOTP)
+	case UrgentFlow(lab):
+		return LabFlow(lab)
+	}
+	return f
+}
 
 func flowOf(lab int64, flows Flow) Flow { return Flow(uint64(lab) % uint64(flows)) }
 
-// Reserved reports whether the flow may use the places that are kept from ordinary ones.
+// Reserved reports whether the flow may use what is kept from ordinary flows: slots, parts of quotas, of lanes and of
+// rates.
 func (f Flow) Reserved() bool { return f < FirstLab }
 
 // Base is what the flow adds to a due time to make a score.

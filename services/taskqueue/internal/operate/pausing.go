@@ -47,7 +47,9 @@ func (p *Pauses) RunOnce(ctx context.Context) (err error) {
 	}
 	for target := range next.marks {
 		if lab, is := target.Lab(); is {
-			next.flows[job.LabFlow(lab)], next.flows[job.OTPFlow(lab)] = engine.FlowPaused, engine.FlowPaused
+			for _, flow := range job.LabFlows(lab) {
+				next.flows[flow] = engine.FlowPaused
+			}
 		}
 	}
 	p.known.Store(next)

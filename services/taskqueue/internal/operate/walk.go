@@ -21,7 +21,7 @@ const StepSize = 500
 func (f Filter) ranges() (list []engine.Range) {
 	flows := []job.Flow{engine.AllFlows}
 	if f.LabID != 0 {
-		flows = []job.Flow{job.LabFlow(f.LabID), job.OTPFlow(f.LabID), job.FlowPlatform, 0}
+		flows = append(job.LabFlows(f.LabID), job.FlowPlatform, job.FlowUnknown)
 	}
 	channels := f.Channels
 	if len(channels) == 0 {

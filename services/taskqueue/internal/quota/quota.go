@@ -1,6 +1,6 @@
-// Package quota owns how many bytes of a laboratory may wait. One process measures what waits, every few seconds and
-// for all; what came and what was claimed in this process since then is counted beside it. Several processes together
-// may let a laboratory go beyond its part by what they accept in between.
+// Package quota limits how many bytes of a laboratory may wait. One process measures the waiting bytes every few
+// seconds for all processes. Each process adds what it accepted and claimed since. Several processes together may
+// accept more than the limit in between.
 package quota
 
 import (
@@ -12,12 +12,17 @@ import (
 )
 
 const (
-	// largest is more than a stored job has: 64 KiB of payload and what is beside it.
+	// largest is an upper bound of a stored job: 64 KiB of payload, and its other fields.
 	largest = 128 << 10
-	// unmeasured is the part of the quota, as a divisor, that flows with few jobs in each lane may have unseen.
+	// unmeasured is the part of the quota, as a divisor, that flows with few jobs in each lane may have unmeasured.
 	unmeasured = 4
-	// passwords is the part of a laboratory's bytes, as a divisor, that is for its one-time passwords alone.
-	passwords = 16
+	// reservedPart is the part of a laboratory's bytes, as a divisor, that each of its two reserved flows has for itself:
+	// one-time passwords and urgent notices.
+	reservedPart  = 16
+	reservedFlows = 2
+	// leastReserved is the smallest reserved part. A notice with three addressees takes about 2 KiB, so it fits whatever
+	// the quota is.
+	leastReserved = 64 << 10
 )
 
 // Sizes measures waiting jobs.
@@ -27,22 +32,22 @@ type Sizes interface {
 	FlowBytes(ctx context.Context) (map[job.Flow]int64, error)
 }
 
-// Bytes knows with how much each flow waits. Safe for concurrent use, RunOnce in one loop.
+// Bytes counts the waiting bytes of each flow. Its methods may be called from several goroutines, RunOnce from one.
 type Bytes struct {
 	sizes Sizes
 	most  int64
 
 	mu       sync.Mutex // guards the fields below
 	measured map[job.Flow]int64
-	since    map[job.Flow]int64 // what came, less what was claimed, since the measurement began
+	since    map[job.Flow]int64 // bytes accepted less bytes claimed since the measurement began
 }
 
-// New makes a quota of most bytes for each laboratory, a part of them for its one-time passwords.
+// New returns a quota of most bytes for each laboratory, with reserved parts for one-time passwords and urgent notices.
 func New(sizes Sizes, most int64) *Bytes {
 	return &Bytes{sizes: sizes, most: most, measured: map[job.Flow]int64{}, since: map[job.Flow]int64{}}
 }
 
-// RunOnce reads what one process measured.
+// RunOnce reads the last measurement.
 func (q *Bytes) RunOnce(ctx context.Context) error {
 	q.mu.Lock()
 	before := maps.Clone(q.since)
@@ -60,7 +65,7 @@ func (q *Bytes) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Measure measures for all processes, flows with so many jobs that it matters.
+// Measure measures for all processes the flows that have enough jobs to matter.
 func (q *Bytes) Measure(ctx context.Context) error {
 	least := q.most / largest / unmeasured / int64(job.Shards*len(job.Lanes()))
 	total := map[job.Flow]int64{}
@@ -76,22 +81,26 @@ func (q *Bytes) Measure(ctx context.Context) error {
 	return q.sizes.NoteFlowBytes(ctx, total)
 }
 
-// Fits reports whether a flow may wait with n bytes more. The platform's own calls always may, and so may everybody
-// when there is no quota.
+// Fits reports whether n more bytes of a flow may wait. The platform's own calls always fit, and so does everything
+// without a quota.
 func (q *Bytes) Fits(flow job.Flow, n int64) bool {
 	if q == nil || flow == job.FlowPlatform {
 		return true
 	}
-	most := q.most - q.most/passwords
-	if flow.Reserved() {
-		most = q.most / passwords
-	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.measured[flow]+q.since[flow]+n <= most
+	return q.measured[flow]+q.since[flow]+n <= limitOf(q.most, flow)
 }
 
-// Add tells of n bytes more that wait of a flow, or of less when n is negative.
+// limitOf returns how many of a laboratory's most bytes a flow may have. No flow can use the part of another one.
+func limitOf(most int64, flow job.Flow) int64 {
+	if flow.Reserved() {
+		return max(most/reservedPart, leastReserved)
+	}
+	return most - reservedFlows*(most/reservedPart)
+}
+
+// Add counts n more bytes of a flow as waiting, or fewer when n is negative.
 func (q *Bytes) Add(flow job.Flow, n int64) {
 	if q == nil {
 		return

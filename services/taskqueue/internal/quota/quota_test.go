@@ -12,6 +12,29 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 )
 
+// TestNoFlowUsesThePartOfAnother fills one flow of a laboratory after the other. With a small quota an urgent notice
+// fits all the same.
+func TestNoFlowUsesThePartOfAnother(t *testing.T) {
+	t.Parallel()
+	for most, want := range map[int64]map[job.Flow]int64{
+		6000:      {job.LabFlow(1): 5250, job.OTPFlow(1): 64 << 10, job.UrgentFlow(1): 64 << 10},
+		256 << 20: {job.LabFlow(1): 224 << 20, job.OTPFlow(1): 16 << 20, job.UrgentFlow(1): 16 << 20},
+	} {
+		bytes := quota.New(model.New(clock.System{}, engine.DefaultSettings()), most)
+		for flow, limit := range want {
+			if !bytes.Fits(flow, limit) || bytes.Fits(flow, limit+1) {
+				t.Errorf("a quota of %d: the limit of flow %d is not %d", most, flow, limit)
+			}
+			bytes.Add(flow, limit)
+		}
+		for flow := range want {
+			if bytes.Fits(flow, 1) || !bytes.Fits(flow+1, 1) {
+				t.Errorf("a quota of %d: flow %d is not full, or another laboratory's is", most, flow)
+			}
+		}
+	}
+}
+
 func TestALaboratoryIsFullByTheBytesThatWaitAndComeAndNobodyElseIs(t *testing.T) {
 	t.Parallel()
 	q := model.New(clock.System{}, engine.DefaultSettings())

@@ -69,6 +69,16 @@ const (
 // OneTimePassword reports whether the messages are worthless when late.
 func (k Kind) OneTimePassword() bool { return k.Task == 1 && k.Type == 1 }
 
+// Notice reports whether the messages are about reports: the kind of urgent notices.
+func (k Kind) Notice() bool { return k.Channel == job.Push && k.Type == 1 }
+
+// NoticeCaller is the only caller whose notices may be urgent.
+const NoticeCaller = "service:notifications"
+
+// Notices reports whether the caller is the service that sends notices. Only a service token names it: the name of a
+// person has another form, and no other service can claim it.
+func (c Caller) Notices() bool { return c.Internal && c.Name == NoticeCaller }
+
 // Name is the documented name of a sub-type, for the outbox; empty when there is none.
 func Name(taskNumber, taskType int) string {
 	row, _, _ := Find(taskNumber, taskType)

@@ -16,7 +16,9 @@ const Reason = "paced"
 
 const (
 	uncountedDelay = 5 * time.Second // while the deliveries of all processes cannot be counted
-	keptShare      = 5               // a fifth of the rate is kept for one-time passwords and the platform's own calls
+	// keptShare is the part of a rate, as a divisor, that is kept for reserved flows (one-time passwords, urgent notices,
+	// the platform's own calls). Of two to four deliveries in a window one is kept.
+	keptShare = 5
 )
 
 // Pacer counts for all processes that share its limiter. Safe for concurrent use.
@@ -35,7 +37,7 @@ func (p *Pacer) Pass(ctx context.Context, key string, perSecond float64, flow jo
 	limit, window := windowOf(perSecond)
 	allowed := limit
 	if !flow.Reserved() {
-		allowed = max(1, limit-limit/keptShare)
+		allowed = max(1, limit-max(1, limit/keptShare))
 	}
 	decision, err := p.limiter.Allow(ctx, key, allowed, window)
 	switch {

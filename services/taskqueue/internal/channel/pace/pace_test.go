@@ -91,6 +91,22 @@ func TestOneTimePasswordsFindAPlaceBesideACampaign(t *testing.T) {
 	})
 }
 
+// TestAnUrgentNoticeFindsAPlaceBesideACampaignAtASlowRate has a campaign use what it may of each rate.
+func TestAnUrgentNoticeFindsAPlaceBesideACampaignAtASlowRate(t *testing.T) {
+	t.Parallel()
+	for _, rate := range []float64{2, 3, 4, 5, 20} {
+		synctest.Test(t, func(t *testing.T) {
+			p := pace.New(ratelimit.NewLocal(clock.System{}))
+			for range 100 {
+				_ = p.Pass(t.Context(), "gateway", rate, job.LabFlow(12))
+			}
+			if err := p.Pass(t.Context(), "gateway", rate, job.UrgentFlow(12)); err != nil {
+				t.Errorf("%v a second: %v, want it to pass", rate, err)
+			}
+		})
+	}
+}
+
 func TestWithoutARateEverythingPassesAndASlowRateIsCountedInSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -145,7 +145,7 @@ func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 		fresh[j.ID.Lane()][j.Flow]++
 	}
 	for lane, n := range added {
-		if len(m.lanes[lane])+n > m.set.LaneLimit {
+		if len(m.lanes[lane])+n > m.laneLimit(fresh[lane]) {
 			return nil, engine.ErrLaneFull
 		}
 	}
@@ -157,6 +157,16 @@ func (m *Model) planBatch(b engine.Batch) ([]job.ID, error) {
 		}
 	}
 	return ids, nil
+}
+
+// laneLimit keeps a sixteenth of a lane from ordinary flows.
+func (m *Model) laneLimit(fresh map[job.Flow]int) int {
+	for flow := range fresh {
+		if !flow.Reserved() {
+			return m.set.LaneLimit - m.set.LaneLimit/16
+		}
+	}
+	return m.set.LaneLimit
 }
 
 func (m *Model) flowLimit(b engine.Batch, flow job.Flow) int {

@@ -5,7 +5,7 @@
 --       windows (the window key itself when none was seen)
 -- ARGV: as named here (seconds: of the idempotency record; slack: a window outlives its job by so many ms; within: the bell
 --       rings for what is due in so many ms; keepids: 0 when a repeat brings the same ones; flowmost: jobs of one flow in a
---       lane, the platform's own excepted, of one-time passwords a hundredth; idat: how much of a body's key stands before
+--       lane, the platform's own excepted, of a reserved flow a hundredth; idat: how much of a body's key stands before
 --       the id),
 --       then per run of jobs that are alike: how many, lane, due ms (0 = now), what their flow adds to the due time,
 --       window (0 = none, else a run of one), observed id (override only), override, then their bodies
@@ -60,13 +60,20 @@ while i < n do
   end
   a, i = a + 7 + count, i + count
 end
+local FIRSTLAB = 2048 * SPAN -- scores from here on are of ordinary flows
+local function lanelimit(l) -- a sixteenth of a lane is kept from ordinary flows
+  for base in pairs(fresh[l]) do
+    if base + EPOCH >= FIRSTLAB then return lanemost - math.floor(lanemost / 16) end
+  end
+  return tonumber(lanemost)
+end
 for l = 1, nl do
-  if #adds[l] > 0 and redis.call('ZCARD', KEYS[lane0 + l]) + #adds[l] / 2 > tonumber(lanemost) then return {4, l} end
+  if #adds[l] > 0 and redis.call('ZCARD', KEYS[lane0 + l]) + #adds[l] / 2 > lanelimit(l) then return {4, l} end
 end
 for l = 1, nl do
   for base, count in pairs(fresh[l]) do
     local low = base + EPOCH -- the flow's part of the scores
-    local most = low < 2048 * SPAN and math.ceil(flowmost / 100) or tonumber(flowmost)
+    local most = low < FIRSTLAB and math.ceil(flowmost / 100) or tonumber(flowmost)
     if low > SPAN and redis.call('ZCOUNT', KEYS[lane0 + l], low, low + SPAN - 1) + count > most then return {6, l} end
   end
 end

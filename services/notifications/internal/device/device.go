@@ -1,9 +1,10 @@
 // Package device subscribes device tokens to push topics and records the topics of each token.
 //
 // The provider cannot list a token's topics, so the stored lists are the only record of them. Topics are pending before
-// they are subscribed and confirmed afterwards, and leave the lists after they are unsubscribed. Wherever a process
-// dies, every topic at the provider is in one of the lists, and every confirmed topic is at the provider. Every change
-// raises the row's generation. A request that finds another generation reverses its changes at the provider.
+// they are subscribed and confirmed afterwards. They are pending again before they are unsubscribed, and leave the
+// lists afterwards. Wherever a process dies, every topic at the provider is in one of the lists, and every confirmed
+// topic is at the provider. Every change raises the row's generation. A request that finds another generation reverses
+// its changes at the provider; one of the same login then tries again.
 package device
 
 import (
@@ -62,8 +63,19 @@ func (l Lists) InDoubt(topics []string) Lists {
 	return l
 }
 
+// same reports whether both lists have the same topics.
+func (l Lists) same(other Lists) bool {
+	return equal(l.Confirmed, other.Confirmed) && equal(l.Pending, other.Pending)
+}
+
+func equal(a, b []string) bool {
+	return len(distinct.Without(a, b)) == 0 && len(distinct.Without(b, a)) == 0
+}
+
 // Done is what a request changed at the provider.
 type Done struct{ Added, Removed []string }
+
+func (d Done) empty() bool { return len(d.Added)+len(d.Removed) == 0 }
 
 // Reverse returns what takes the changes back for a token that now has the lists l: the added topics that are in no
 // list are extra, and the removed topics that are in one are missing.
@@ -83,9 +95,10 @@ type Reader interface {
 	Preferences(ctx context.Context, v notification.Viewer) ([]notification.Preference, error)
 }
 
-// Writer changes devices. Every change raises the generation of the token by one.
+// Writer changes devices. Every change of owner or topics raises the generation of the token by one.
 type Writer interface {
-	// Claim makes the token the viewer's, whichever login had it, and returns the stored topics with the new generation.
+	// Claim makes the token the viewer's, whichever login had it, and returns the stored topics with the generation, which
+	// only another owner raises: subscriptions of one login that come together do not end one another.
 	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
 	// SaveTopics stores the topics of the viewer's token. It returns ErrMoved when the token is another login's or its
 	// generation is no longer that of l.
@@ -132,6 +145,8 @@ func New(d Deps) *Devices {
 type Outcome struct {
 	Topics []string // all that are subscribed
 	Failed []string // refused by the provider; the next subscription tries them again
+
+	generation int64 // of the row afterwards
 }
 
 // Subscribe brings the token's topics in line with the viewer's preferences. A token that another login had loses that
@@ -143,15 +158,33 @@ func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device D
 	if d.off {
 		return Outcome{}, ErrOff
 	}
-	wanted, err := d.wanted(ctx, v)
-	if err != nil {
-		return Outcome{}, err
-	}
 	stored, err := d.d.Writer.Claim(ctx, v, device, d.d.Clock.Now())
 	if err != nil {
 		return Outcome{}, err
 	}
-	return d.align(ctx, v, device.Token, stored, wanted)
+	for range attempts {
+		out, err := d.subscribe(ctx, v, device.Token, stored)
+		if !errors.Is(err, ErrMoved) {
+			return out, err
+		}
+		var mine bool
+		if stored, mine, err = d.d.Reader.Find(ctx, v, device.Token); err != nil {
+			return Outcome{}, err
+		}
+		if !mine {
+			return Outcome{}, ErrMoved
+		}
+	}
+	return Outcome{}, errBusy
+}
+
+// subscribe reads the preferences after the lists: a switch that comes later changes the generation.
+func (d *Devices) subscribe(ctx context.Context, v notification.Viewer, token string, stored Lists) (Outcome, error) {
+	wanted, err := d.wanted(ctx, v)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return d.align(ctx, v, token, stored, wanted, whenChanged)
 }
 
 // Release takes the token from any login that had it, for a login without topics: its browser must not show the
@@ -164,13 +197,13 @@ func (d *Devices) Release(ctx context.Context, v notification.Viewer, token stri
 	if err != nil {
 		return err
 	}
-	out, err := d.align(ctx, v, token, stored, nil)
+	out, err := d.align(ctx, v, token, stored, nil, whenChanged)
 	switch {
 	case err != nil:
 	case len(out.Failed) > 0:
 		err = d.refused(ctx, v, token, errStuck)
 	default:
-		err = d.d.Writer.Forget(ctx, v, token, stored.Generation+1) // align has saved once
+		err = d.d.Writer.Forget(ctx, v, token, out.generation)
 	}
 	if errors.Is(err, ErrMoved) {
 		return nil // another login has it already
@@ -199,35 +232,78 @@ func (d *Devices) wanted(ctx context.Context, v notification.Viewer) ([]string, 
 	return topicsOf(d.d.Zone, v, preferences), err
 }
 
+// saving is when align stores the lists before the provider adds topics.
+type saving bool
+
+const (
+	// whenChanged leaves the generation to a subscription of the same login that comes at the same time and wants the
+	// same.
+	whenChanged saving = false
+	// always ends every subscription that has read the previous preferences.
+	always saving = true
+)
+
 // align makes the topics of the token the wanted ones: what the plan adds is pending before the provider is called.
 func (d *Devices) align(
-	ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string,
+	ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string, s saving,
 ) (Outcome, error) {
+	stored, err := d.doubt(ctx, v, token, stored, planOf(stored, wanted).remove)
+	if err != nil {
+		return Outcome{}, err
+	}
 	p := planOf(stored, wanted)
 	stuck, err := d.call(ctx, token, p.remove, d.d.Topics.Unsubscribe)
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v, token, err)
 	}
 	before, done := p.removed(stuck)
-	if err := d.save(ctx, v, token, before, done); err != nil {
-		return Outcome{}, err
+	if s == always || !before.same(stored) {
+		if before, err = d.save(ctx, v, token, before, done); err != nil {
+			return Outcome{}, err
+		}
 	}
 	if len(p.add) == 0 {
-		return outcome(before.Confirmed, stuck), nil
+		return outcome(before, stuck), nil
 	}
+	return d.add(ctx, v, token, p, before, stuck)
+}
+
+// add subscribes what the plan adds, which is pending, and confirms it.
+func (d *Devices) add(
+	ctx context.Context, v notification.Viewer, token string, p plan, before Lists, stuck []string,
+) (Outcome, error) {
 	failed, err := d.call(ctx, token, p.add, d.d.Topics.Subscribe)
 	if err != nil {
 		return Outcome{}, d.refused(ctx, v, token, err)
 	}
 	after, done := p.added(stuck, failed)
-	return outcome(after.Confirmed, append(failed, stuck...)), d.save(ctx, v, token, after, done)
+	after.Generation = before.Generation
+	if after, err = d.save(ctx, v, token, after, done); err != nil {
+		return Outcome{}, err
+	}
+	return outcome(after, append(failed, stuck...)), nil
 }
 
-// save stores the lists. When the token has moved, it reverses what was done at the provider and returns ErrMoved.
-func (d *Devices) save(ctx context.Context, v notification.Viewer, token string, l Lists, done Done) error {
+// doubt makes topics pending that are about to be unsubscribed: when the process dies after the provider's response,
+// the next subscription that wants them repeats them.
+func (d *Devices) doubt(
+	ctx context.Context, v notification.Viewer, token string, l Lists, topics []string,
+) (Lists, error) {
+	if len(distinct.Without(l.Confirmed, topics)) == len(l.Confirmed) {
+		return l, nil // none of them is confirmed
+	}
+	return d.save(ctx, v, token, l.InDoubt(topics), Done{})
+}
+
+// save stores the lists and returns them with the new generation. When the token has moved, it reverses what was done
+// at the provider and returns ErrMoved.
+func (d *Devices) save(
+	ctx context.Context, v notification.Viewer, token string, l Lists, done Done,
+) (Lists, error) {
 	err := d.d.Writer.SaveTopics(ctx, v, token, l, d.d.Clock.Now())
-	if !errors.Is(err, ErrMoved) {
-		return err
+	l.Generation++
+	if !errors.Is(err, ErrMoved) || done.empty() {
+		return l, err
 	}
 	failed := d.d.Writer.Undo(ctx, v, token, done, func(extra, missing []string) error {
 		return errors.Join(
@@ -235,9 +311,9 @@ func (d *Devices) save(ctx context.Context, v notification.Viewer, token string,
 		)
 	})
 	if failed != nil {
-		return failed
+		return l, failed
 	}
-	return err
+	return l, err
 }
 
 // all is call with an error for topics that failed. An unknown token has no topics, so it is not an error.
@@ -256,9 +332,8 @@ func (d *Devices) all(
 
 var errStuck = errors.New("some topics stayed subscribed")
 
-func outcome(topics, failed []string) Outcome {
-	slices.Sort(topics)
-	return Outcome{Topics: topics, Failed: failed}
+func outcome(l Lists, failed []string) Outcome {
+	return Outcome{Topics: slices.Sorted(slices.Values(l.Confirmed)), Failed: failed, generation: l.Generation}
 }
 
 func (*Devices) call(
@@ -319,7 +394,7 @@ func (d *Devices) resubscribe(ctx context.Context, v notification.Viewer) error 
 		return err
 	}
 	for _, one := range devices {
-		out, err := d.align(ctx, v, one.Token, one.Lists, wanted)
+		out, err := d.align(ctx, v, one.Token, one.Lists, wanted, always)
 		switch {
 		case apperr.Is(err, apperr.Invalid):
 			continue // the provider no longer has the token
@@ -351,6 +426,9 @@ func (d *Devices) unsubscribe(ctx context.Context, v notification.Viewer, token 
 		return nil, err
 	}
 	topics := stored.All()
+	if stored, err = d.doubt(ctx, v, token, stored, topics); err != nil {
+		return nil, err
+	}
 	failed, err := d.call(ctx, token, topics, d.d.Topics.Unsubscribe)
 	if err != nil && !errors.Is(err, ErrUnknownToken) {
 		return nil, d.refused(ctx, v, token, err)

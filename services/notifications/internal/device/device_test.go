@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -321,6 +324,97 @@ func TestASwitchWhileSubscribingIsNotLost(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, _ = d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
+	subscribe(t, d, asha(t))
 	expect(t, p.of("T"), ofAsha[2:])
+}
+
+// TestASwitchBeforeTheFirstTopicIsNotLost has a first subscription read the preferences, and the preferences switched
+// off before it stores a topic.
+func TestASwitchBeforeTheFirstTopicIsNotLost(t *testing.T) {
+	t.Parallel()
+	p := newProvider()
+	store := storetest.Open(t)
+	s := &hookedReader{Database: store}
+	d := device.New(device.Deps{Reader: s, Writer: store, Topics: p, Zone: "IN", Clock: store.Clock})
+	s.read = func() {
+		if err := switchOff(t, store); err != nil {
+			t.Error(err)
+		}
+		if err := d.Resubscribe(t.Context(), asha(t)); err != nil {
+			t.Error(err)
+		}
+	}
+	subscribe(t, d, asha(t))
+	expect(t, p.of("T"), ofAsha[2:])
+}
+
+// hookedReader runs a function once after it has read preferences.
+type hookedReader struct {
+	*storetest.Database
+
+	read func()
+}
+
+func (h *hookedReader) Preferences(
+	ctx context.Context, v notification.Viewer,
+) ([]notification.Preference, error) {
+	list, err := h.Database.Preferences(ctx, v)
+	if f := h.read; f != nil {
+		h.read = nil
+		f()
+	}
+	return list, err
+}
+
+// TestOneLoginSubscribesATokenTwiceAtOnce has tabs of one login subscribe the same token at the same time: a new one,
+// one of the same login, and one that another login had. Each of them gets all topics.
+func TestOneLoginSubscribesATokenTwiceAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]func(*device.Devices){
+		"a new token":              func(*device.Devices) {},
+		"a token of the login":     func(d *device.Devices) { subscribe(t, d, asha(t)) },
+		"a token of another login": func(d *device.Devices) { subscribe(t, d, organization(t)) },
+	} {
+		for range 5 {
+			p := &shared{provider: newProvider()}
+			d, store := open(t, p)
+			before(d)
+			var tabs sync.WaitGroup
+			for range 4 {
+				tabs.Go(func() {
+					out, err := d.Subscribe(t.Context(), asha(t), device.Device{Token: "T"})
+					if err != nil || !slices.Equal(out.Topics, ofAsha) {
+						t.Errorf("%s: %v, %v; want all topics", name, out.Topics, err)
+					}
+				})
+			}
+			tabs.Wait()
+			expect(t, p.of("T"), ofAsha)
+			l, _, err := store.Find(t.Context(), asha(t), "T")
+			if err != nil || len(l.Confirmed) != len(ofAsha) || len(l.Pending) != 0 {
+				t.Errorf("%s: %+v, %v; want every topic confirmed", name, l, err)
+			}
+		}
+	}
+}
+
+// shared is a provider that takes a moment for each call. It may be called from several goroutines.
+type shared struct {
+	*provider
+
+	mu sync.Mutex
+}
+
+func (s *shared) Subscribe(ctx context.Context, token string, topics []string) ([]string, error) {
+	time.Sleep(rand.N(5 * time.Millisecond))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.provider.Subscribe(ctx, token, topics)
+}
+
+func (s *shared) Unsubscribe(ctx context.Context, token string, topics []string) ([]string, error) {
+	time.Sleep(rand.N(5 * time.Millisecond))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.provider.Unsubscribe(ctx, token, topics)
 }

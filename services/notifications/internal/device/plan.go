@@ -51,5 +51,6 @@ func (p plan) added(stuck, failed []string) (Lists, Done) {
 	_, done := p.removed(stuck)
 	done.Added = distinct.Without(p.add, failed)
 	confirmed := append(slices.Clone(p.kept), done.Added...)
-	return Lists{Confirmed: confirmed, Pending: stuck, Generation: p.stored.Generation + 1}, done
+	slices.Sort(confirmed)
+	return Lists{Confirmed: confirmed, Pending: stuck, Generation: p.stored.Generation}, done
 }

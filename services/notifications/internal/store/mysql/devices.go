@@ -47,17 +47,18 @@ func (s *Store) Claim(
 		if err != nil {
 			return err
 		}
-		row := tx.QueryRowContext(
-			ctx,
-			"SELECT generation, topics, pending_topics FROM FcmDevices WHERE token = ? FOR UPDATE",
-			d.Token,
-		)
-		if l, err = scanLists(row.Scan); err != nil {
+		var same bool
+		o := ownerOf(v)
+		kind, id := v.Login()
+		row := tx.QueryRowContext(ctx, "SELECT lab_id = ? AND user_type = ?"+
+			" AND IFNULL(COALESCE(org_id, doctor_id, lab_user_id), 0) = ?, generation, topics, pending_topics"+
+			" FROM FcmDevices WHERE token = ? FOR UPDATE", v.Lab.LabID(), kind, id, d.Token)
+		if l, err = scanLists(row.Scan, &same); err != nil {
 			return err
 		}
-		l.Generation++
-		o := ownerOf(v)
-		kind, _ := v.Login()
+		if !same {
+			l.Generation++
+		}
 		_, err = tx.ExecContext(
 			ctx,
 			"UPDATE FcmDevices SET lab_id = ?, user_type = ?, org_id = ?, lab_user_id = ?, doctor_id = ?,"+

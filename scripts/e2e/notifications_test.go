@@ -109,8 +109,8 @@ func TestNotificationsOfAnOrganization(t *testing.T) {
 	if data["read_by"] != 77.0 || data["read_by_username"] != "asha" || data["read_on"] != repeated["read_on"] || len(repeated["notification_activities"].([]any)) != 1 {
 		t.Fatalf("%v, then %v", read, again)
 	}
-	if n := inboxOf(t, "demo-organization")[id]; n["read_on"] != nil || len(n["notification_activities"].([]any)) != 1 {
-		t.Errorf("the organization has not read it: %v", n)
+	if n := inboxOf(t, "demo-organization")[id]; n["read_on"] != nil || len(n["notification_activities"].([]any)) != 0 {
+		t.Errorf("the organization has not read it and sees no reader of the laboratory: %v", n)
 	}
 	unread := call(t, labSession, "POST", path+"unread", "").json(t)["notification_data"].(map[string]any)
 	if unread["read_on"] != nil || len(unread["notification_activities"].([]any)) != 2 {
@@ -139,6 +139,40 @@ func TestNotificationsAreSentOnceAndPushed(t *testing.T) {
 	for path, want := range map[string]int{"sms/2/topic/notify": 404, "fcm/999/topic/notify": 404, "fcm/x/topic/notify": 400} {
 		if got := trigger(t, path, `{"lab_id":12,"org_id":46}`); got.status != want {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
+		}
+	}
+}
+
+// TestNotificationKeysStandForOneNotification repeats a key, changes each part of what it stands for, and sends an empty
+// one. A notice without the laboratory reaches the organisation and the doctor of its context.
+func TestNotificationKeysStandForOneNotification(t *testing.T) {
+	t.Parallel()
+	const keyed, context = "fcm/2/topic/notify?idempotency_key=e2e-report-880011", `{"lab_id":12,"org_id":45,"doctor_id":301,"lrr_id":880011,"laboratory":false}`
+	first := trigger(t, keyed, context)
+	if got := first.json(t); first.status != http.StatusOK || got["duplicate"] != nil || got["topic"] != "IN_notification_type_2_org_45" {
+		t.Fatalf("%d %s, want a notification that is no duplicate", first.status, first.body)
+	}
+	again := trigger(t, keyed, context)
+	if got := again.json(t); got["duplicate"] != true || got["notification_id"] != first.json(t)["notification_id"] {
+		t.Errorf("the same again: %s, want the first id as a duplicate", again.body)
+	}
+	for name, body := range map[string]string{
+		"another organisation": `{"lab_id":12,"org_id":46,"doctor_id":301,"lrr_id":880011,"laboratory":false}`,
+		"with the laboratory":  `{"lab_id":12,"org_id":45,"doctor_id":301,"lrr_id":880011}`,
+		"a correction":         `{"lab_id":12,"org_id":45,"doctor_id":301,"lrr_id":880011,"laboratory":false,"corrected":true}`,
+	} {
+		if got := trigger(t, keyed, body); got.status != http.StatusConflict || !strings.Contains(got.body, `"code":409`) {
+			t.Errorf("%s: %d %s, want 409", name, got.status, got.body)
+		}
+	}
+	if got := trigger(t, strings.Replace(keyed, "fcm/2", "fcm/1", 1), context); got.status != http.StatusConflict {
+		t.Errorf("another type: %d %s, want 409", got.status, got.body)
+	}
+	for path, body := range map[string]string{
+		"fcm/2/topic/notify?idempotency_key=": context, "fcm/2/topic/notify": `{"lab_id":12,"lrr_id":880011,"laboratory":false}`,
+	} {
+		if got := trigger(t, path, body); got.status != http.StatusBadRequest {
+			t.Errorf("%s with %s: %d %s, want 400", path, body, got.status, got.body)
 		}
 	}
 }

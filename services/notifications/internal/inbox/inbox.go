@@ -95,7 +95,7 @@ func (i *Inbox) list(ctx context.Context, v notification.Viewer, q Query) (List,
 	for n, one := range out.Notifications {
 		ids[n] = one.ID
 	}
-	if out.Activities, err = i.d.Reader.ActivitiesOf(ctx, v.Lab, ids, activitiesEach(len(ids))); err != nil {
+	if out.Activities, err = i.d.Reader.ActivitiesOf(ctx, v, ids, activitiesEach(len(ids))); err != nil {
 		return List{}, err
 	}
 	out.Unread, err = i.d.Reader.Unread(ctx, v, window, MaxUnread)
@@ -179,7 +179,7 @@ func (i *Inbox) Mark(ctx context.Context, v notification.Viewer, id int64, actio
 	}
 	i.d.Observer.Marked(a, 1)
 	i.d.Signals.Changed(ctx, v.Lab)
-	activities, err := i.d.Reader.ActivitiesOf(ctx, v.Lab, []int64{id}, maxActivitiesEach)
+	activities, err := i.d.Reader.ActivitiesOf(ctx, v, []int64{id}, maxActivitiesEach)
 	return Marked{NotificationID: id, ReadOn: readOn, Activities: activities[id]}, err
 }
 

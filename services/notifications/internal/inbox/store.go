@@ -24,8 +24,9 @@ type Reader interface {
 type ReadState interface {
 	// Unread returns how many notifications of the window the viewer has not read, at most limit.
 	Unread(ctx context.Context, v notification.Viewer, w notification.Window, limit int) (int64, error)
-	// ActivitiesOf returns the newest activities of each notification, at most limit of each, oldest first.
-	ActivitiesOf(ctx context.Context, lab authn.LabScope, ids []int64, limit int) (
+	// ActivitiesOf returns the newest activities of each notification that the viewer may see, at most limit of each,
+	// oldest first.
+	ActivitiesOf(ctx context.Context, v notification.Viewer, ids []int64, limit int) (
 		map[int64][]notification.Activity, error)
 }
 

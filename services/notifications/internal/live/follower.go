@@ -127,7 +127,7 @@ func (f *follower) send(
 	for i, n := range list {
 		ids[i] = n.ID
 	}
-	activities, err := f.Store.ActivitiesOf(ctx, f.viewer.Lab, ids, shownActivities)
+	activities, err := f.Store.ActivitiesOf(ctx, f.viewer, ids, shownActivities)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (i *inbox) Position(_ context.Context, _ notification.Viewer, id int64) (li
 }
 
 func (*inbox) ActivitiesOf(
-	context.Context, authn.LabScope, []int64, int,
+	context.Context, notification.Viewer, []int64, int,
 ) (map[int64][]notification.Activity, error) {
 	return nil, nil
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // TestACrashLeavesSwitchesAndTheirMessageInStep kills the process of each request before each of its statements: all
-// switches are stored with their message, or none. The request again stores them all. Who may switch is only read.
+// switches are stored with their message, or none. The request again stores them all. The check of the permission
+// stores nothing.
 func TestACrashLeavesSwitchesAndTheirMessageInStep(t *testing.T) {
 	t.Parallel()
 	lab := storetest.User(t, 12, 77).Lab

@@ -87,30 +87,42 @@ func (s *Store) activities(ctx context.Context, query string, args []any, each f
 // (in_predicate_conversion_threshold) and looks up every notification of the laboratory in it.
 const idsPerStatement = 500
 
+// shown is the condition on activities for a viewer, with its arguments: lab users see everyone's. Other logins see
+// those of their own organisation or person, because activities name the staff of the laboratory.
+func shown(v notification.Viewer, activity string) (condition string, args []any) {
+	if v.Audience == notification.WholeLab {
+		return "", nil
+	}
+	return " AND " + activity + ".user_type = ? AND " + activity + ".user_id = ?", []any{v.Type, v.ID}
+}
+
 const (
 	// oldestShown selects the oldest activity to show of a notification n.
-	oldestShown = " FROM NotificationActivity o WHERE o.notification_id = n.id" +
+	oldestShown = " FROM NotificationActivity o WHERE o.notification_id = n.id%[1]s" +
 		" ORDER BY o.activity_at DESC, o.id DESC LIMIT 1 OFFSET ?)"
 	// newestActivities reads the newest activities of notifications by the index only: fifty readers of a notification
 	// cost no more than the few to show (MySQL reads and drops the others). It first finds the oldest activity to show,
 	// with a LIMIT so that this happens once for each notification, then the activities that are not older.
 	newestActivities = activityColumns + " JOIN (SELECT n.id, (SELECT o.activity_at" + oldestShown + " AS at," +
-		" (SELECT o.id" + oldestShown + " AS oldest FROM Notifications n WHERE n.lab_id = ? AND n.id IN (%s) LIMIT ?) page" +
+		" (SELECT o.id" + oldestShown + " AS oldest FROM Notifications n WHERE n.lab_id = ? AND n.id IN (%[2]s) LIMIT ?) page" +
 		" ON page.id = a.notification_id AND a.activity_at >= IFNULL(page.at, 0)" +
 		" AND NOT (a.activity_at = IFNULL(page.at, 0) AND a.id < IFNULL(page.oldest, 0)) WHERE a.lab_id = ?"
 )
 
 func (s *Store) ActivitiesOf(
-	ctx context.Context, lab authn.LabScope, ids []int64, limit int,
+	ctx context.Context, v notification.Viewer, ids []int64, limit int,
 ) (map[int64][]notification.Activity, error) {
 	found := map[int64][]notification.Activity{}
+	inner, own := shown(v, "o")
+	outer, _ := shown(v, "a")
 	for some := range slices.Chunk(ids, idsPerStatement) {
-		args := []any{limit - 1, limit - 1, lab.LabID()}
+		args := slices.Concat(own, []any{limit - 1}, own, []any{limit - 1, v.Lab.LabID()})
 		for _, id := range some {
 			args = append(args, id)
 		}
-		query := fmt.Sprintf(newestActivities, "?"+strings.Repeat(",?", len(some)-1))
-		err := s.activities(ctx, query, append(args, len(some), lab.LabID()), func(a notification.Activity) {
+		args = append(append(args, len(some), v.Lab.LabID()), own...)
+		query := fmt.Sprintf(newestActivities, inner, "?"+strings.Repeat(",?", len(some)-1)) + outer
+		err := s.activities(ctx, query, args, func(a notification.Activity) {
 			found[a.NotificationID] = append(found[a.NotificationID], a)
 		})
 		if err != nil {
@@ -132,10 +144,11 @@ func (s *Store) Activities(
 	limit int,
 ) ([]notification.Activity, error) {
 	condition, args := visible(v)
-	args = append(args, v.Lab.LabID(), w.From, w.To, limit)
+	own, ownArgs := shown(v, "a")
+	args = append(append(append(args, v.Lab.LabID(), w.From, w.To), ownArgs...), limit)
 	var list []notification.Activity
 	err := s.activities(ctx, activityColumns+" JOIN Notifications n ON n.id = a.notification_id WHERE "+condition+
-		" AND a.lab_id = ? AND a.activity_at BETWEEN ? AND ? ORDER BY a.activity_at DESC, a.id DESC LIMIT ?", args,
+		" AND a.lab_id = ? AND a.activity_at BETWEEN ? AND ?"+own+" ORDER BY a.activity_at DESC, a.id DESC LIMIT ?", args,
 		func(a notification.Activity) { list = append(list, a) })
 	return list, err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func TestANotificationKeepsItsFirstReading(t *testing.T) {
 	if err != nil || cleared != nil {
 		t.Fatalf("marked unread: %v, %v; want no time", cleared, err)
 	}
-	activities, err := s.ActivitiesOf(t.Context(), v.Lab, []int64{id, 999}, 10)
+	activities, err := s.ActivitiesOf(t.Context(), v, []int64{id, 999}, 10)
 	must(t, err)
 	want := []notification.Activity{
 		{NotificationID: id, Activity: "read", UserID: 77, UserName: "Asha R", Username: "asha", At: start.Unix()},
@@ -128,7 +129,7 @@ func TestConcurrentReadersLeaveOneActivity(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	activities, err := s.ActivitiesOf(ctx, v.Lab, []int64{id}, 10)
+	activities, err := s.ActivitiesOf(ctx, v, []int64{id}, 10)
 	if err != nil || len(activities[id]) != 1 {
 		t.Errorf("activities %v, %v; want one", activities, err)
 	}
@@ -138,7 +139,8 @@ func TestConcurrentReadersLeaveOneActivity(t *testing.T) {
 func TestManyReadersLeaveTheNewestActivities(t *testing.T) {
 	t.Parallel()
 	s := storetest.Open(t)
-	lab := user(t, 12, 77).Lab
+	asha := user(t, 12, 77)
+	lab := asha.Lab
 	many, one := s.Put(lab, notify.New{}, start), s.Put(lab, notify.New{}, start)
 	for i := range 20 {
 		at := start.Add(time.Duration(min(i, 15)) * time.Second)
@@ -150,7 +152,7 @@ func TestManyReadersLeaveTheNewestActivities(t *testing.T) {
 	for limit, want := range map[int]string{
 		1: "[119] [77]", 3: "[117 118 119] [77]", 7: "[113 114 115 116 117 118 119] [77]",
 	} {
-		found, err := s.ActivitiesOf(t.Context(), lab, []int64{many, one}, limit)
+		found, err := s.ActivitiesOf(t.Context(), asha, []int64{many, one}, limit)
 		must(t, err)
 		users := map[int64][]int64{}
 		for id, list := range found {
@@ -162,9 +164,52 @@ func TestManyReadersLeaveTheNewestActivities(t *testing.T) {
 			t.Errorf("readers of the newest %d activities: %s, want %s", limit, got, want)
 		}
 	}
-	found, err := s.ActivitiesOf(t.Context(), user(t, 13, 87).Lab, []int64{many, one}, 9)
+	found, err := s.ActivitiesOf(t.Context(), user(t, 13, 87), []int64{many, one}, 9)
 	if err != nil || len(found) != 0 {
 		t.Errorf("activities of another laboratory: %v, %v; want none", found, err)
+	}
+}
+
+// TestOnlyLabUsersSeeWhoOfTheLaboratoryRead has each kind of login mark one notification. A lab user with the number of
+// the organisation is one of the readers.
+func TestOnlyLabUsersSeeWhoOfTheLaboratoryRead(t *testing.T) {
+	t.Parallel()
+	s, ctx := storetest.Open(t), t.Context()
+	asha, bina := user(t, 12, 77), user(t, 12, 45)
+	ward := func(name string) notification.Viewer {
+		return viewer(t, authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 45, Username: name})
+	}
+	doctor := viewer(t, authn.Principal{SessionType: authn.Doctor, LabID: 12, DoctorID: 301})
+	id := s.Put(asha.Lab, notify.New{OrgID: 45, DoctorID: 301}, start)
+	for _, v := range []notification.Viewer{asha, bina, ward("ward1"), ward("ward2"), doctor} {
+		_, err := s.Mark(ctx, v, id, notification.Read, start)
+		must(t, err)
+	}
+	for name, c := range map[string]struct {
+		v    notification.Viewer
+		want string
+	}{
+		"a lab user":       {asha, "[77 45 45 45 301]"},
+		"the organisation": {ward("ward1"), "[45 45]"},
+		"the doctor":       {doctor, "[301]"},
+	} {
+		list, err := s.Activities(ctx, c.v, all, 9)
+		must(t, err)
+		slices.Reverse(list) // the newest come first
+		of, err := s.ActivitiesOf(ctx, c.v, []int64{id}, 9)
+		must(t, err)
+		for from, list := range map[string][]notification.Activity{"the list": list, "the notification": of[id]} {
+			var users []int64
+			for _, a := range list {
+				users = append(users, a.UserID)
+			}
+			if got := fmt.Sprint(users); got != c.want {
+				t.Errorf("%s sees %s in %s, want %s", name, got, from, c.want)
+			}
+			if c.v.Audience != notification.WholeLab && strings.Contains(fmt.Sprint(list), "Asha") {
+				t.Errorf("%s sees %v in %s, want no name of the laboratory's staff", name, list, from)
+			}
+		}
 	}
 }
 

@@ -123,7 +123,7 @@ func TestAListReadsNoMoreOfManyReadersThanItShows(t *testing.T) {
 		ids[i] = int64(i + 1)
 	}
 	rows := mysqltest.RowsRead(t, s.DB, func() {
-		found, err := s.ActivitiesOf(t.Context(), v.Lab, ids, shown)
+		found, err := s.ActivitiesOf(t.Context(), v, ids, shown)
 		if err != nil || len(found) != many || len(found[many]) != shown || found[many][shown-1].UserID != people {
 			t.Errorf("%d notifications, %v, %v", len(found), found[many], err)
 		}

@@ -301,6 +301,68 @@ func TestANoticeAndItsWithdrawalAtOnce(t *testing.T) {
 	}
 }
 
+// TestAWithdrawalWaitsForItsReaders holds one side's lock on the notification: a withdrawal waits for a reader who is
+// marking the notification and counts that reader, and readers wait for a withdrawal.
+func TestAWithdrawalWaitsForItsReaders(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	asha, month := storetest.User(t, 12, 77), notification.Window{To: f.Clock.Now().Unix()}
+	id := f.notify("k").NotificationID
+	const activity = "INSERT INTO NotificationActivity (notification_id, lab_id, user_type, user_id, activity, activity_at)" +
+		" VALUES (?, 12, 'lab_user', 78, 'read', 0)"
+	for name, c := range map[string]struct {
+		lock string
+		held func(*sql.Tx) error
+		wait func() error
+	}{
+		"a withdrawal": {"LOCK IN SHARE MODE", func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), activity, id)
+			return err
+		}, func() error {
+			a, err := f.Withdraw(t.Context(), callout, withdraw.Request{LabID: 12, IdempotencyKey: "k", Reason: "wrong"})
+			if err == nil && a != (withdraw.Answer{Found: true, WasRead: true}) {
+				err = fmt.Errorf("the answer is %+v, want it read", a)
+			}
+			return err
+		}},
+		"a reader": {"FOR UPDATE", nil, func() error {
+			_, err := f.Mark(t.Context(), asha, id, notification.Read, f.Clock.Now())
+			return err
+		}},
+		"a reader of everything": {"FOR UPDATE", nil, func() error {
+			_, err := f.MarkRead(t.Context(), storetest.User(t, 12, 79), month, 9, f.Clock.Now())
+			return err
+		}},
+	} {
+		tx, err := f.DB.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var locked int64
+		err = tx.QueryRowContext(t.Context(), "SELECT id FROM Notifications WHERE id = ? "+c.lock, id).Scan(&locked)
+		if err == nil && c.held != nil {
+			err = c.held(tx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- c.wait() }()
+		select {
+		case err := <-done:
+			t.Errorf("%s ends with %v while the notification is locked, want it to wait", name, err)
+			done <- err
+		case <-time.After(200 * time.Millisecond):
+		}
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestInvalidWithdrawalsWriteNothing(t *testing.T) {
 	t.Parallel()
 	f := open(t)

@@ -27,13 +27,15 @@ func init() {
 	grpclog.SetLoggerV2(grpcLogger{})
 }
 
-// adoptLibraries directs the messages of gRPC, grpc-gateway, net/http and of drivers that use package log to logger. If
-// w is not a file, the caller is a test, one of several in its process, and nothing is changed.
+// adoptLibraries directs the messages of gRPC, grpc-gateway, net/http, of drivers that use package log and of packages
+// that use slog's default logger to logger. If w is not a file, the caller is a test, one of several in its process,
+// and nothing is changed.
 func adoptLibraries(logger *slog.Logger, w io.Writer) {
 	if _, own := w.(*os.File); !own {
 		return
 	}
 	libraries.Store(logger)
+	slog.SetDefault(logger) // also redirects package log, so it comes first
 	log.SetFlags(0)
 	log.SetOutput(standardLogger{})
 }

@@ -2,17 +2,36 @@ package reportformat
 
 import (
 	"database/sql"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
 )
 
+// clockTolerance is how far the clock of the program that stored a collection time may be ahead of this one.
+const clockTolerance = 24 * time.Hour
+
+// unknownZones holds the names of zones that were logged.
+var unknownZones sync.Map
+
 // CollectionDay returns the day of collection in the laboratory's time zone; a sample without a time counts as
-// collected now.
+// collected now. The result is zero, and clinical.Select then treats the patient's age as unknown, if the zone is
+// unknown or the collection is more than a day in the future. An unknown zone is logged once by each process.
 func CollectionDay(collected sql.NullTime, now time.Time, zone string) time.Time {
 	at := now
 	if collected.Valid {
 		at = collected.Time
 	}
-	return at.In(labtime.Zone(zone))
+	location, ok := labtime.Zone(zone)
+	if !ok {
+		if _, again := unknownZones.LoadOrStore(zone, true); !again {
+			slog.Warn("unknown time zone, ages are unknown; set labs.timezone to an IANA name", "timezone", zone)
+		}
+		return time.Time{}
+	}
+	if at.Sub(now) > clockTolerance {
+		return time.Time{}
+	}
+	return at.In(location)
 }

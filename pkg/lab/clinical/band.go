@@ -18,48 +18,81 @@ type Band struct {
 
 // Patient describes the person whose sample was taken. The zero value stands for an unknown person.
 type Patient struct {
-	Gender      string    // as recorded; the first letter is used
+	Gender      string    // as recorded; the first letter is used, and words for a third gender
 	BirthDate   time.Time // zero if unknown; only year, month and day are used
 	RecordedAge string    // such as "36 Y"; used if the birth date is unknown
-	SampledOn   time.Time // the day of collection in the laboratory's time zone
+	// SampledOn is the day of collection in the laboratory's time zone. It is zero if the time or the zone is unknown; the
+	// patient's age is then unknown too.
+	SampledOn time.Time
 }
 
 // Select returns the band that applies to the patient. A band for the patient's gender is preferred to one for all,
-// then the narrowest band, then the first. ok is false if no band applies. For a patient of unknown age only bands
-// without age limits apply.
+// then the narrowest band, then the first. ok is false if no band applies, and if it is unknown which one does:
+//   - the age is unknown, or not known precisely enough, and there are bands with age limits for the gender, also
+//     beside a band for all ages;
+//   - the gender is unknown, and the bands for men and women do not agree.
+//
+// A person of a third gender is compared with the bands for all genders.
 func Select(bands []Band, p Patient) (band *Band, ok bool) {
-	gender := genderOf(p.Gender)
-	on := day(p.SampledOn)
-	birth, known := birthOf(p, on)
+	born, on := birthOf(p), day(p.SampledOn)
+	if gender := genderOf(p.Gender); gender != unknownGender {
+		return selectFor(bands, gender, born, on)
+	}
+	man, ok := selectFor(bands, 'M', born, on)
+	if !ok {
+		return nil, false
+	}
+	woman, ok := selectFor(bands, 'F', born, on)
+	if !ok || man == woman {
+		return woman, ok
+	}
+	if anyone, ok := selectFor(bands, thirdGender, born, on); ok {
+		// The normal range is the one that the laboratory set for all; the critical limits are the same for everyone.
+		return anyone, anyone.Reference.sameCritical(&man.Reference) && anyone.Reference.sameCritical(&woman.Reference)
+	}
+	return man, man.Reference.sameCritical(&woman.Reference) && man.Reference.Normal.equal(woman.Reference.Normal)
+}
+
+// selectFor returns the band for a known gender.
+func selectFor(bands []Band, gender byte, born births, on time.Time) (band *Band, ok bool) {
 	for i := range bands {
 		b := &bands[i]
 		if b.Gender != 'A' && b.Gender != gender {
 			continue
 		}
-		if !b.admits(birth, on, known) {
-			continue
-		}
-		if band == nil || b.better(band) {
-			band = b
+		switch b.admits(born, on) {
+		case forSomeAges:
+			return nil, false
+		case forEveryAge:
+			if band == nil || b.better(band) {
+				band = b
+			}
+		case forNoAge:
 		}
 	}
 	return band, band != nil
 }
 
-// GenderLetter returns 'M' or 'F', and 0 for any other or unknown gender, to which only bands for all genders apply.
-func (p Patient) GenderLetter() byte { return genderOf(p.Gender) }
+// Genders beside 'M' and 'F'.
+const (
+	unknownGender = 0
+	thirdGender   = 'O'
+)
 
-// genderOf returns the first letter if it is M or F, otherwise 0.
+// genderOf returns 'M', 'F', thirdGender or unknownGender.
 func genderOf(s string) byte {
 	s = strings.TrimSpace(s)
 	if s == "" {
-		return 0
+		return unknownGender
 	}
-	switch c := s[0] &^ 0x20; c {
-	case 'M', 'F':
+	if c := s[0] &^ 0x20; c == 'M' || c == 'F' {
 		return c
+	}
+	switch strings.ToLower(s) {
+	case "o", "other", "others", "t", "trans", "transgender", "x", "intersex", "third gender":
+		return thirdGender
 	default:
-		return 0
+		return unknownGender
 	}
 }
 
@@ -68,18 +101,30 @@ func day(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// birthOf returns the date of birth, or the latest date that is consistent with the recorded age. ok is false if
-// neither is known.
-func birthOf(p Patient, on time.Time) (time.Time, bool) {
-	if !p.BirthDate.IsZero() {
-		birth := day(p.BirthDate)
-		return birth, !birth.After(on)
+// births is the range of possible birth dates, both inclusive. The zero value means that nothing is known.
+type births struct{ first, last time.Time }
+
+// maxYears is the highest age that is believed; the oldest person on record reached 122.
+const maxYears = 125
+
+// birthOf returns the possible birth dates: one day for a recorded birth date, and for a recorded age the birth dates
+// with which a person has that completed age at the collection. The result is zero for a date after the collection and
+// for one more than maxYears before it.
+func birthOf(p Patient) births {
+	if p.SampledOn.IsZero() {
+		return births{}
 	}
-	age, ok := ParseAge(p.RecordedAge)
-	if !ok || p.SampledOn.IsZero() {
-		return time.Time{}, false
+	on := day(p.SampledOn)
+	var b births
+	if age, ok := ParseAge(p.RecordedAge); !p.BirthDate.IsZero() {
+		b = births{day(p.BirthDate), day(p.BirthDate)}
+	} else if ok {
+		b = births{Age{age.N + 1, age.Unit}.before(on).AddDate(0, 0, 1), age.before(on)}
 	}
-	return age.before(on), true
+	if b.last.After(on) || b.last.Before(Age{maxYears + 1, Years}.before(on)) {
+		return births{}
+	}
+	return b
 }
 
 // before returns the latest date of birth of a person who has completed the age on the given day.
@@ -103,17 +148,35 @@ func subtractMonths(on time.Time, n int) time.Time {
 	return day
 }
 
-func (b *Band) admits(birth, on time.Time, known bool) bool {
+// admitted is the share of a patient's possible ages that a band is for.
+type admitted uint8
+
+const (
+	forNoAge admitted = iota
+	forSomeAges
+	forEveryAge
+)
+
+// admits returns the share of the possible birth dates that the band is for. Limits that cannot be read may be for
+// anyone.
+func (b *Band) admits(born births, on time.Time) admitted {
 	if b.From.N == 0 && b.To == nil {
-		return true
+		return forEveryAge
 	}
-	if !known || !b.From.valid() || b.To != nil && !b.To.valid() {
-		return false
+	if born.last.IsZero() || !b.From.valid() || b.To != nil && !b.To.valid() {
+		return forSomeAges
 	}
-	if on.Before(b.From.after(birth)) {
-		return false
+	youngest, oldest := born.last, born.first
+	if b.From.N > 0 && on.Before(b.From.after(oldest)) || b.To != nil && !on.Before(b.To.after(youngest)) {
+		return forNoAge
 	}
-	return b.To == nil || on.Before(b.To.after(birth))
+	if oldest.Equal(youngest) {
+		return forEveryAge
+	}
+	if on.Before(b.From.after(youngest)) || b.To != nil && !on.Before(b.To.after(oldest)) {
+		return forSomeAges
+	}
+	return forEveryAge
 }
 
 func (b *Band) better(other *Band) bool {

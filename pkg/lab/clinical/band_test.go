@@ -63,12 +63,7 @@ func TestSelectByGenderAndCalendarAge(t *testing.T) {
 		{"F", "", "5 M", "2026-11-21", "infant"},
 		{"F", "", "27 days", "2026-11-21", "newborn"},
 		{"F", "", "1 Y", "2024-02-29", "child"},
-		{"F", "", "", "2026-11-21", "anyone"},
-		{"F", "", "adult", "2026-11-21", "anyone"},
-		{"F", "", "-4 Y", "2026-11-21", "anyone"},
-		{"F", "", "99999999 Y", "2026-11-21", "anyone"},
-		{"F", "", "3 weeks", "2026-11-21", "anyone"},
-		{"F", "2030-01-01", "36 Y", "2026-11-21", "anyone"}, // birth after the sample was taken: age unknown
+		{"F", "1901-01-01", "", "2026-11-21", "woman"},
 	} {
 		band, ok := clinical.Select(bands, clinical.Patient{
 			Gender: c.gender, BirthDate: on(t, c.birth), RecordedAge: c.age, SampledOn: on(t, c.sampled)})
@@ -80,7 +75,7 @@ func TestSelectByGenderAndCalendarAge(t *testing.T) {
 
 func TestSelectWithoutAMatchingBand(t *testing.T) {
 	t.Parallel()
-	adults := bands[3:6]
+	men, adults := bands[3:4], bands[3:6]
 	for _, p := range []clinical.Patient{
 		{Gender: "M", BirthDate: on(t, "2020-01-01"), SampledOn: on(t, "2026-11-21")},
 		{Gender: "Other", BirthDate: on(t, "1990-01-01"), SampledOn: on(t, "2026-11-21")},
@@ -89,6 +84,97 @@ func TestSelectWithoutAMatchingBand(t *testing.T) {
 	} {
 		if band, ok := clinical.Select(adults, p); ok {
 			t.Errorf("%+v: band = %q, want none", p, band.Display)
+		}
+	}
+	if band, ok := clinical.Select(men, clinical.Patient{Gender: "F", BirthDate: on(t, "1990-01-01"), SampledOn: on(t, "2026-11-21")}); ok {
+		t.Errorf("a woman: band = %q, want none", band.Display)
+	}
+}
+
+// The band for all ages was selected before: bilirubin 19 of a newborn was then compared with the range of adults.
+func TestUnknownAgeBesideAgeBandsSelectsNoBand(t *testing.T) {
+	t.Parallel()
+	newborn := []clinical.Band{
+		{Gender: 'A', From: age(0, clinical.Days), To: to(28, clinical.Days), Display: "newborn"}, {Gender: 'A', From: age(0, clinical.Years), Display: "anyone"},
+	}
+	forAll, womensAges := newborn[1:], []clinical.Band{{Gender: 'F', From: age(0, clinical.Days), To: to(12, clinical.Years)}, {Gender: 'A', Display: "anyone"}}
+	for _, c := range []struct{ birth, age, sampled string }{
+		{},
+		{"", "", "2026-11-21"},
+		{"", "adult", "2026-11-21"},
+		{"", "-4 Y", "2026-11-21"},
+		{"", "99999999 Y", "2026-11-21"},
+		{"", "100000 Y", "2026-11-21"},
+		{"", "130 Y", "2026-11-21"},
+		{"", "3 weeks", "2026-11-21"},
+		{"", "0 Y", "2026-11-21"}, // 0 days to 12 months
+		{"", "0 M", "2026-11-21"},
+		{"", "36 Y", ""},
+		{"1990-01-01", "", ""}, // the time of collection or the zone of the laboratory is unknown
+		{"2026-11-22", "", "2026-11-21"},
+		{"2030-01-01", "36 Y", "2026-11-21"}, // birth after the collection
+		{"0001-01-02", "", "2026-11-21"},
+		{"1000-01-01", "", "2026-11-21"},
+		{"1900-01-01", "", "2026-11-21"}, // a placeholder: no one has reached 126 years
+	} {
+		p := clinical.Patient{Gender: "M", BirthDate: on(t, c.birth), RecordedAge: c.age, SampledOn: on(t, c.sampled)}
+		if band, ok := clinical.Select(newborn, p); ok {
+			t.Errorf("%+v: band = %q, want none", c, band.Display)
+		}
+		if _, ok := clinical.Select(forAll, p); !ok {
+			t.Errorf("%+v: no band, want the only one, which is for all ages", c)
+		}
+		if _, ok := clinical.Select(womensAges, p); !ok {
+			t.Errorf("%+v: no band, want the one for all, because the age bands are for women", c)
+		}
+	}
+	for recorded, want := range map[string]string{"1 M": "anyone", "27 D": "newborn", "1 Y": "anyone", "125 Y": "anyone"} {
+		if band, ok := clinical.Select(newborn, clinical.Patient{Gender: "M", RecordedAge: recorded, SampledOn: on(t, "2026-11-21")}); !ok || band.Display != want {
+			t.Errorf("recorded age %q: band = %+v, want %q", recorded, band, want)
+		}
+	}
+}
+
+func TestUnknownGenderNeedsBandsThatAgree(t *testing.T) {
+	t.Parallel()
+	ref := func(low, criticalLow string) clinical.Reference {
+		return clinical.Reference{Normal: numeric(t, low, "17"), Critical: numeric(t, criticalLow, "")}
+	}
+	man := clinical.Band{Gender: 'M', Reference: ref("13", "7"), Display: "man"}
+	woman := clinical.Band{Gender: 'F', Reference: ref("12", "7.0"), Display: "woman"}
+	pregnant := clinical.Band{Gender: 'F', Reference: ref("12", "8"), Display: "woman, other critical limit"}
+	sameAsMan := clinical.Band{Gender: 'F', Reference: ref("13.0", "7.00"), Display: "woman, same ranges"}
+	anyone := clinical.Band{Gender: 'A', Reference: ref("11", "7"), Display: "anyone"}
+	texts := clinical.Band{Gender: 'F', Reference: clinical.Reference{Critical: numeric(t, "7", ""), CriticalTexts: []string{"Low"}}}
+	for name, c := range map[string]struct {
+		bands       []clinical.Band
+		want, third string // "" is none
+	}{
+		"only for all":                       {[]clinical.Band{anyone}, "anyone", "anyone"},
+		"critical limits agree":              {[]clinical.Band{man, woman, anyone}, "anyone", "anyone"},
+		"critical limits disagree":           {[]clinical.Band{man, pregnant, anyone}, "", "anyone"},
+		"critical texts disagree":            {[]clinical.Band{man, texts, anyone}, "", "anyone"},
+		"one gender has the limits of all":   {[]clinical.Band{man, anyone}, "anyone", "anyone"},
+		"one gender has limits of its own":   {[]clinical.Band{pregnant, anyone}, "", "anyone"},
+		"none for all, equal ranges":         {[]clinical.Band{man, sameAsMan}, "man", ""},
+		"none for all, other normal ranges":  {[]clinical.Band{man, woman}, "", ""},
+		"none for all, none for the other":   {[]clinical.Band{man}, "", ""},
+		"none for all, none for the other 2": {[]clinical.Band{woman}, "", ""},
+	} {
+		got := func(gender string) string {
+			band, ok := clinical.Select(c.bands, clinical.Patient{Gender: gender, BirthDate: on(t, "1990-01-01"), SampledOn: on(t, "2026-11-21")})
+			if !ok {
+				return ""
+			}
+			return band.Display
+		}
+		for _, unknown := range []string{"", " ", "U", "Unknown", "?", "N/A", "-"} {
+			if band := got(unknown); band != c.want {
+				t.Errorf("%s, gender %q: band = %q, want %q", name, unknown, band, c.want)
+			}
+		}
+		if band := got("Other"); band != c.third {
+			t.Errorf("%s, a third gender: band = %q, want %q", name, band, c.third)
 		}
 	}
 }

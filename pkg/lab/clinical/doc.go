@@ -5,4 +5,7 @@
 // A value is parsed as an interval ("<0.4" means everything below 0.4) and classified only if the whole interval is on
 // one side of the range. A value that cannot be classified is Undecided, which is neither normal nor abnormal. Bounds
 // are inclusive: a value on the bound is inside. Numbers are exact decimals.
+//
+// Nothing is Inside critical limits by default: a text on no list, and a patient whose age or gender is unknown where
+// it decides, are Undecided.
 package clinical

@@ -7,7 +7,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Undecided Outcome = iota // unknown: no result, no limits, or the value may be on either side of a limit
+	Undecided Outcome = iota // unknown: no result, no limits, a text on no list, or the value may be on either side
 	Inside                   // within the limits, or one of the listed normal texts
 	Low                      // below the lower limit
 	High                     // above the upper limit
@@ -65,6 +65,10 @@ func bound(text *string) (end, error) {
 
 // Empty reports whether both bounds are missing.
 func (r Range) Empty() bool { return !r.low.set && !r.high.set }
+
+func (r Range) equal(o Range) bool {
+	return r.titre == o.titre && r.low.equal(o.low) && r.high.equal(o.high)
+}
 
 // Classify returns the position of v. A titre is compared only with a titre range, and a plain number only with a plain
 // range. For "<x" a lower bound of 0 or less is ignored, because such results cannot be negative.

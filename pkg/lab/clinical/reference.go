@@ -1,6 +1,9 @@
 package clinical
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Reference holds the limits of one parameter for one patient.
 type Reference struct {
@@ -8,7 +11,9 @@ type Reference struct {
 	TextOnly bool
 	Normal   Range
 	Critical Range
-	// NormalTexts and CriticalTexts are compared case-insensitively. A text in both lists is normal.
+	// NormalTexts and CriticalTexts are the texts of results that are words. A value equals a text of either list without
+	// regard to case, width and spaces, a normal text also with a full stop at the end, and a critical text with any
+	// punctuation at the ends. A text in both lists is normal.
 	NormalTexts   []string
 	CriticalTexts []string
 }
@@ -37,7 +42,8 @@ func (r *Reference) Assess(v Value) Assessment {
 	return Assessment{Normal: normal, Critical: critical}
 }
 
-// listed evaluates v by the configured texts; ok is false if they do not apply.
+// listed evaluates v by the configured texts; ok is false if they do not apply. A text on neither list is not normal,
+// and it may be critical: it may be a listed text in other words or with a typing error ("Positive for cocci").
 func (r *Reference) listed(v Value) (a Assessment, ok bool) {
 	if len(r.NormalTexts) == 0 && len(r.CriticalTexts) == 0 || v.text == "" {
 		return Assessment{}, false
@@ -45,18 +51,23 @@ func (r *Reference) listed(v Value) (a Assessment, ok bool) {
 	switch {
 	case contains(r.NormalTexts, v.text):
 		return Assessment{Normal: Inside, Critical: Inside}, true
-	case contains(r.CriticalTexts, v.text):
+	case contains(r.CriticalTexts, v.text), !v.numeric && containsFolded(r.CriticalTexts, v.text, withoutPunctuation):
 		return Assessment{Normal: Unlisted, Critical: Unlisted}, true
+	case !v.numeric && containsFolded(r.NormalTexts, v.text, withoutFullStop):
+		return Assessment{Normal: Inside, Critical: Inside}, true
 	case v.numeric || !v.word():
 		return Assessment{}, false
 	}
 	if len(r.NormalTexts) > 0 {
 		a.Normal = Unlisted
 	}
-	if len(r.CriticalTexts) > 0 {
-		a.Critical = Inside
-	}
 	return a, true
+}
+
+// sameCritical reports whether both references judge criticality alike for values outside the normal range.
+func (r *Reference) sameCritical(o *Reference) bool {
+	return r.TextOnly == o.TextOnly && r.Critical.equal(o.Critical) &&
+		slices.Equal(r.CriticalTexts, o.CriticalTexts) && slices.Equal(r.NormalTexts, o.NormalTexts)
 }
 
 func contains(texts []string, text string) bool {

@@ -2,6 +2,7 @@ package clinical
 
 import (
 	"strings"
+	"unicode"
 )
 
 // maxValue is the maximum length of a value in bytes; longer texts are Undecided.
@@ -12,6 +13,10 @@ type end struct {
 	set  bool // false: unbounded on this side
 	open bool // the number itself is not part of the interval
 	at   number
+}
+
+func (e end) equal(o end) bool {
+	return e.set == o.set && (!e.set || e.open == o.open && e.at.compare(o.at) == 0)
 }
 
 // Value is a parsed result. The zero Value is a missing result.
@@ -173,9 +178,14 @@ var (
 	noResults = [...]string{"TNTC", "QNS", "ERR", "ERROR"}
 )
 
-// Absent reports whether the value is missing or states that the test was not done: an empty text, dashes, "TNP".
+// Absent reports whether the value is missing or states that there is no result: an empty text, dashes, "TNP", "NA",
+// "Pending". A service may be silent about such a value; about all others that it cannot evaluate it may not.
 func (v Value) Absent() bool {
-	return strings.Trim(v.text, "-– ") == "" || equalsOne(notDone[:], v.text)
+	return strings.TrimFunc(v.text, dashOrSpace) == "" || equalsOne(notDone[:], v.text)
+}
+
+func dashOrSpace(r rune) bool {
+	return r == '\u2212' || unicode.Is(unicode.Pd, r) || unicode.IsSpace(r)
 }
 
 func equalsOne(words []string, text string) bool {

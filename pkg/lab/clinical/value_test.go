@@ -108,7 +108,8 @@ func TestMarksAroundANumberAreIgnored(t *testing.T) {
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{
-		"": true, "  ": true, "---": true, "tnp": true, "Not performed": true,
+		"": true, "  ": true, "---": true, "tnp": true, "Not performed": true, "NA": true, "n/a": true, "pending": true, "— –": true, "\u2212": true,
+		"Pending review": false, "TNP, see comment": false, "NAD": false, "-ve": false,
 		"****": false, "TNTC": false, "QNS": false, "Haemolysed": false, "7,9": false, "4": false,
 	} {
 		if got := clinical.ParseValue(value).Absent(); got != want {
@@ -167,6 +168,7 @@ func TestCriticalMeansOutsideBothRanges(t *testing.T) {
 	}
 }
 
+// A word on neither list was inside the critical limits before. Now it is undecided, because it may be a critical one.
 func TestWordsAreComparedWithConfiguredTexts(t *testing.T) {
 	t.Parallel()
 	both := clinical.Reference{TextOnly: true, NormalTexts: []string{"Negative", "Non reactive"}, CriticalTexts: []string{"Malaria seen", "TNTC"}}
@@ -182,9 +184,9 @@ func TestWordsAreComparedWithConfiguredTexts(t *testing.T) {
 		critical clinical.Outcome
 	}{
 		{both, "negative", inside, inside}, {both, " NON REACTIVE ", inside, inside}, {both, "malaria SEEN", unlisted, unlisted},
-		{both, "tntc", unlisted, unlisted}, {both, "Positive", unlisted, inside}, {both, "TNP", undecided, undecided},
+		{both, "tntc", unlisted, unlisted}, {both, "Positive", unlisted, undecided}, {both, "TNP", undecided, undecided},
 		{both, "----", undecided, undecided}, {both, "", undecided, undecided}, {both, "12", undecided, undecided}, {both, "Positive (1:40)", undecided, undecided},
-		{normalOnly, "Positive", unlisted, undecided}, {criticalOnly, "positive", unlisted, unlisted}, {criticalOnly, "weak", undecided, inside},
+		{normalOnly, "Positive", unlisted, undecided}, {criticalOnly, "positive", unlisted, unlisted}, {criticalOnly, "weak", undecided, undecided},
 		{mixed, "Nil", inside, inside}, {mixed, "7", high, undecided}, {mixed, "Many", unlisted, undecided},
 		{contradiction, "x", inside, inside},
 		{clinical.Reference{TextOnly: true}, "Positive", undecided, undecided},

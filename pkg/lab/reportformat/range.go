@@ -75,7 +75,7 @@ func (r *Range) Band(valueType string) (clinical.Band, bool) {
 	}
 	b.Reference.TextOnly = valueType == text
 	b.Reference.NormalTexts = texts(r.normalTexts)
-	b.Reference.CriticalTexts = texts(r.criticalTexts)
+	b.Reference.CriticalTexts = criticalTexts(r.criticalTexts)
 	var err error
 	if b.Reference.Normal, err = rangeOf(valueType, r.low, r.high); err != nil {
 		return b, false
@@ -108,6 +108,16 @@ func texts(column []byte) []string {
 	var list []string
 	if len(column) == 0 || json.Unmarshal(column, &list) != nil {
 		return nil
+	}
+	return list
+}
+
+// criticalTexts is texts for the column of critical texts. One that is not a list of strings is kept as a text that no
+// result equals: the parameter has critical texts, so a result that is not listed as normal is unclear, not silent.
+func criticalTexts(column []byte) []string {
+	list := texts(column)
+	if list == nil && len(column) > 0 && string(column) != "null" && string(column) != "[]" {
+		return []string{string(column)}
 	}
 	return list
 }

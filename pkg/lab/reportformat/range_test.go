@@ -21,6 +21,7 @@ func TestRangeAndRawReadTheSameBand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, values := range []string{
+		`1, 'A', 0, 'D', NULL, 'Y', NULL, NULL, NULL, NULL, NULL, '"Blasts"', ''`,
 		"1, 'M', 12, 'Y', NULL, 'Y', 13, 17, 7, 20, NULL, NULL, '13 - 17'",
 		"1, 'f', 0, 'D', 28, 'D', NULL, NULL, NULL, 15.5, NULL, NULL, ''",
 		`1, 'A', 0, 'D', 6, 'M', NULL, NULL, NULL, NULL, '["Nil"]', '["Blasts"]', 'Nil'`,
@@ -75,7 +76,13 @@ func TestRangeAndRawReadTheSameBand(t *testing.T) {
 	if diff := cmp.Diff(columns, raws, cmp.Exporter(func(reflect.Type) bool { return true })); diff != "" {
 		t.Fatalf("bands (-Range +Raw):\n%s", diff)
 	}
-	if len(columns) != 5 || len(keys) != 5 || !columns[0].OK || columns[4].OK {
-		t.Fatalf("ranges = %d, keys = %d, want 5 each, the first valid and the last not: %+v", len(columns), len(keys), columns)
+	if len(columns) != 6 || len(keys) != 6 || !columns[0].OK || columns[5].OK {
+		t.Fatalf("ranges = %d, keys = %d, want 6 each, the first valid and the last not: %+v", len(columns), len(keys), columns)
+	}
+	if got := columns[0].Band.Reference.CriticalTexts; len(got) != 1 {
+		t.Errorf("critical texts that are not a list = %q, want one that no result equals", got)
+	}
+	if got := columns[4].Band.Reference.CriticalTexts; got != nil {
+		t.Errorf("critical texts of a range without any = %q, want none", got)
 	}
 }

@@ -122,7 +122,8 @@ func (p page) allAtOnce(waits, late, unclear, wrong int) {
 	p.Await("the correction", line+`?.textContent.includes("Was called: Potassium 7.1 mmol/L") === true && `+line+`.textContent.includes("no call recorded")`)
 	p.Await("what waits", fmt.Sprintf(boardCard, waits+1)+` !== null`)
 	p.Await("what is overdue stands first", fmt.Sprintf(boardCard, late+1)+`?.className.includes("late") === true && `+
-		fmt.Sprintf(boardCard, late+1)+`.closest("ul").firstElementChild.contains(`+fmt.Sprintf(boardCard, late+1)+`)`)
+		fmt.Sprintf(boardCard, late+1)+`.closest("ul").firstElementChild.contains(`+fmt.Sprintf(boardCard, late+1)+`)`+
+		` && document.querySelector("#board h2").textContent.startsWith("Overdue")`)
 	p.Await("what cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]') !== null`, unclear+2))
 	p.Pictures("callout-all")
 	p.Eval(line + `.querySelector("button").click()`)

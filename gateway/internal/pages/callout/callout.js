@@ -10,6 +10,7 @@ const $ = (id) => document.getElementById(id);
 let items = []; // results that need a callout
 let unclear = []; // values that the platform cannot evaluate
 let corrected = []; // results that were called and then corrected
+let unconfirmed = []; // critical values of reruns that are not in the report yet
 let clockSkew = 0; // clock of the server minus clock of this device, in milliseconds
 let chosen = null; // the result that the dialog shows
 let saving = false;
@@ -48,9 +49,10 @@ function card(item) {
   button.append(element("strong", "", item.test_name));
   for (const p of item.critical_parameters) button.append(element("span", "value", valueText(p)));
   button.append(element("span", "", `${item.patient_name} (${item.lab_patient_id})`));
-  const notes = [item.referral_name, item.org_name].filter(Boolean);
+  const notes = [level === "late" && departmentOf(item), item.referral_name, item.org_name].filter(Boolean);
   if (item.criticalValues === "CALLOUT_ATTEMPTED") notes.push("tried, not reached");
   if (item.escalations > 0) notes.push(`escalated ${item.escalations} ×`);
+  if (item.next_reminder_at) notes.push(`next reminder ${moment(item.next_reminder_at)}`);
   if (item.rerun_pending) notes.push("a rerun is pending");
   button.append(element("div", "soft", notes.join(" · ")));
   if (item.notices_off) button.append(element("div", "off", "No one was notified: notifications are switched off."));
@@ -58,19 +60,23 @@ function card(item) {
   return button;
 }
 
+// show lists the overdue results of all departments first, then the others by department.
 function show() {
   const focused = document.activeElement?.dataset?.report;
-  const departments = new Map();
   const only = filterOptions();
-  for (const item of items) {
+  const shown = items.filter((item) => !only || departmentOf(item) === only);
+  const late = shown.filter((item) => urgency(item) === "late").sort((a, b) => Date.parse(a.detected_at) - Date.parse(b.detected_at));
+  const departments = new Map();
+  for (const item of shown.filter((item) => !late.includes(item))) {
     const name = departmentOf(item);
-    if (only && name !== only) continue;
     if (!departments.has(name)) departments.set(name, []);
     departments.get(name).push(item);
   }
+  const groups = [...departments].sort((a, b) => a[0].localeCompare(b[0]));
+  if (late.length > 0) groups.unshift(["Overdue", late]);
   const board = $("board");
   board.replaceChildren();
-  for (const [name, list] of [...departments].sort((a, b) => a[0].localeCompare(b[0]))) {
+  for (const [name, list] of groups) {
     board.append(element("h2", "", `${name} (${list.length})`));
     const cards = element("ul", "cards");
     for (const item of list.sort((a, b) => urgencyOrder.indexOf(urgency(a)) - urgencyOrder.indexOf(urgency(b)))) {
@@ -80,12 +86,11 @@ function show() {
     }
     board.append(cards);
   }
-  if (departments.size === 0) board.append(element("p", "empty", "No critical result waits for a call."));
+  if (groups.length === 0) board.append(element("p", "empty", "No critical result waits for a call."));
   $("since").textContent = items.length === 0 && quietSince
     ? `No result has needed a callout since ${moment(quietSince)}.`
     : only && items.length > 0 ? `All departments: ${items.length} waiting.` : "";
-  showUnclear(only);
-  showCorrected(only);
+  showSections(only);
   if (focused) focusCard(focused);
 }
 
@@ -95,7 +100,7 @@ const departmentOf = (one) => one.department_name || "Other";
 // department, "" for all.
 function filterOptions() {
   const only = $("department").value;
-  const names = [...new Set([...items, ...unclear, ...corrected].map(departmentOf).concat(only || []))].sort();
+  const names = [...new Set([...items, ...unconfirmed, ...unclear, ...corrected].map(departmentOf).concat(only || []))].sort();
   const offered = [...$("department").options].slice(1).map((o) => o.value);
   if (names.join("\n") !== offered.join("\n")) {
     const all = $("department").options[0];
@@ -104,38 +109,72 @@ function filterOptions() {
   return only;
 }
 
-function showUnclear(only) {
-  const list = unclear.filter((u) => !only || departmentOf(u) === only);
-  $("unclear").hidden = list.length === 0;
-  $("unclear-title").textContent = `Cannot be evaluated (${list.length})`;
-  $("unclear-list").replaceChildren(...list.map((u) => {
-    const line = element("li");
-    line.dataset.unclear = u.lab_report_id;
-    line.append(element("strong", "", `${u.parameter_name} ${u.raw_value}`),
-      ` — ${u.test_name}, bill ${u.lab_bill_id}, critical ${u.critical_range}, found ${moment(u.since)}`);
-    return line;
+const reasons = {
+  unavailable: "The notification service is not available.",
+  type_off: "The laboratory has switched notifications of critical reports off.",
+  push_off: "This installation sends no messages to phones.",
+  no_device: "No device of the laboratory is registered for notifications.",
+};
+
+// showReach shows whether notices cannot be sent, and how many results wait where the user does not see them. The texts change
+// only when they say something new, so that a screen reader does not repeat them.
+function showReach(notices, elsewhere) {
+  const since = notices?.since ? ` (since ${moment(notices.since)})` : "";
+  const texts = {
+    notices: notices ? `Notices cannot be sent${since}. ${reasons[notices.reason] ?? ""} Call by telephone; no one is notified automatically.` : "",
+    elsewhere: !elsewhere ? "" : elsewhere === 1 ? "1 waits in a department that you do not see."
+      : `${elsewhere} wait in departments that you do not see.`,
+  };
+  for (const [id, text] of Object.entries(texts)) {
+    $(id).hidden = !text;
+    if ($(id).textContent !== text) $(id).textContent = text;
+  }
+}
+
+// showRules shows when the laboratory is notified again about results that no one has called. Without the settings it is empty.
+async function showRules() {
+  let rules = {};
+  try {
+    rules = await request("/operation/critical-callout/settings");
+  } catch { /* the board works without them */ }
+  const after = { undefined: "", 0: ", and then no more" }[rules.remind_hours] ?? `, then every ${rules.remind_hours} h`;
+  $("rules").textContent = rules.escalate_minutes
+    ? `Without a call the laboratory is notified every ${rules.escalate_minutes} min, ${rules.escalate_most} × at most${after}.` : "";
+}
+
+// section fills the list of a section with the entries of the chosen department, and hides the section without any.
+function section(name, title, entries, only, line) {
+  const list = entries.filter((one) => !only || departmentOf(one) === only);
+  $(name).hidden = list.length === 0;
+  $(`${name}-title`).textContent = `${title} (${list.length})`;
+  $(`${name}-list`).replaceChildren(...list.map((one) => {
+    const entry = element("li", "", ...line(one));
+    entry.dataset[name] = one.lab_report_id;
+    return entry;
   }));
 }
 
-function showCorrected(only) {
-  const list = corrected.filter((c) => !only || departmentOf(c) === only);
-  $("corrected").hidden = list.length === 0;
-  $("corrected-title").textContent = `Corrected (${list.length})`;
-  $("corrected-list").replaceChildren(...list.map((c) => {
-    const line = element("li");
-    line.dataset.corrected = c.lab_report_id;
-    const told = moment(c.told_at);
-    const call = c.called_at ? `call recorded at ${moment(c.called_at)}` : "no call recorded";
-    line.append(element("strong", "", `Was called: ${c.called_parameters.map(valueText).join(", ")}`),
-      ` — ${c.test_name}, ${c.patient_name} (${c.lab_patient_id}), bill ${c.lab_bill_id}`,
-      element("div", c.called_at ? "soft" : "off", `Correction sent ${told}, ${call}.`));
-    const record = element("button", "", "Record a call about the correction");
-    record.type = "button";
-    record.dataset.report = c.lab_report_id;
-    record.addEventListener("click", () => open({ ...c, critical_parameters: c.called_parameters, wrong: true }));
-    line.append(record);
-    return line;
-  }));
+const where = (one) => ` — ${one.test_name}, ${one.patient_name} (${one.lab_patient_id}), bill ${one.lab_bill_id}`;
+const strong = (text) => element("strong", "", text);
+
+function showSections(only) {
+  section("unconfirmed", "Critical in a rerun, not confirmed", unconfirmed, only, (u) =>
+    [strong(u.critical_parameters.map(valueText).join(", ")), `${where(u)}, received ${moment(u.received_at)}`]);
+  section("unclear", "Cannot be evaluated", unclear, only, (u) =>
+    [strong(`${u.parameter_name} ${u.raw_value}`), ` — ${u.test_name}, bill ${u.lab_bill_id}, critical ${u.critical_range}, found ${moment(u.since)}`]);
+  section("corrected", "Corrected", corrected, only, correctedLine);
+}
+
+function correctedLine(c) {
+  const sent = c.notice_sent === false ? "Correction not sent" : `Correction sent ${moment(c.told_at)}`;
+  const call = c.called_at ? `call recorded at ${moment(c.called_at)}` : "no call recorded";
+  const record = element("button", "", "Record a call about the correction");
+  record.type = "button";
+  record.dataset.report = c.lab_report_id;
+  record.addEventListener("click", () => open({ ...c, critical_parameters: c.called_parameters, wrong: true }));
+  return [strong(`Was called: ${c.called_parameters.map(valueText).join(", ")}`), where(c),
+    element("div", c.called_at ? "soft" : "off", `${sent}, ${call}.`),
+    c.notified_persons?.length ? element("div", "", `Call ${c.notified_persons.join(", ")}.`) : "", record];
 }
 
 // showList shows a work list that came from the event stream or from a request.
@@ -145,10 +184,15 @@ function showList(list) {
   items = list.open;
   unclear = list.unclear ?? [];
   corrected = list.corrected ?? [];
+  unconfirmed = list.unconfirmed ?? [];
+  $("unclear-limit").hidden = !list.unclear_limit_reached;
+  $("corrected-limit").hidden = !list.corrected_limit_reached;
+  showReach(list.notices_unavailable, list.elsewhere);
   limited = list.limit_reached;
   quietSince = list.quiet_since;
   const results = items.flatMap((i) =>
-    [i.lab_report_id, ...i.critical_parameters.map((p) => `${i.lab_report_id} ${p.report_format_id}`)]);
+    [i.lab_report_id, ...i.critical_parameters.map((p) => `${i.lab_report_id} ${p.report_format_id}`)]).concat(unconfirmed.flatMap((u) => u.critical_parameters.map((p) =>
+    `rerun ${u.lab_report_id} ${p.report_format_id} ${p.raw_value}`)));
   const fresh = known !== null && results.some((r) => !known.has(r));
   known = new Set(results);
   if (fresh) beep();
@@ -195,10 +239,12 @@ function connect() {
   stream.addEventListener("summary", (event) => {
     const sum = JSON.parse(event.data);
     const median = sum.median_minutes_to_callout === null ? "–" : `${sum.median_minutes_to_callout} min`;
-    $("figures").textContent = `${sum.open} open, ${sum.overdue} overdue · last 30 days: ${sum.called} called, median ${median}, limit ${sum.limit_minutes} min`;
+    const elsewhere = sum.elsewhere ? `, ${sum.elsewhere} elsewhere` : "";
+    $("figures").textContent = `${sum.open} open, ${sum.overdue} overdue${elsewhere} · last 30 days: ${sum.called} called, median ${median}, limit ${sum.limit_minutes} min`;
     heard();
   });
   stream.addEventListener("alive", heard);
+  stream.addEventListener("open", showRules); // again with each connection, as the settings may have changed
   stream.addEventListener("error", () => {
     if (stream.readyState === EventSource.CLOSED) refused();
     else cutOff(); // the browser reconnects automatically
@@ -234,12 +280,13 @@ async function refused() {
 
 // forget removes all patient data from the page because the session has ended or lacks permission.
 function forget(problem) {
-  items = unclear = corrected = [];
+  items = unclear = corrected = unconfirmed = [];
   known = quietSince = null;
   $("board").replaceChildren();
   $("since").textContent = "";
-  showUnclear("");
-  showCorrected("");
+  showSections("");
+  showReach(null, 0);
+  $("rules").textContent = "";
   $("figures").textContent = "";
   if ($("dialog").open) $("dialog").close();
   document.body.classList.remove("cut-off");
@@ -271,22 +318,46 @@ async function open(item) {
   $("attempt").hidden = Boolean(item.wrong); // a corrected result needs no callout, so there is no attempt to save
   $("problem").textContent = "";
   $("form").reset();
-  $("person").value = item.referral_name;
+  $("person").value = item.notified_persons?.[0] ?? item.referral_name;
   $("told-at").value = $("told-at").defaultValue = minute(new Date(now()));
   delete $("form").dataset.warned;
   $("history").replaceChildren(element("li", "soft", "Loading…"));
+  $("bill").hidden = true;
   $("dialog").showModal();
   $("person").focus();
-  let lines;
+  const [history, bill] = await Promise.all([historyOf(item), billOf(item)]);
+  if (chosen.lab_report_id !== item.lab_report_id) return; // the user has opened another card meanwhile
+  $("history").replaceChildren(...history);
+  $("bill").hidden = bill.length === 0;
+  $("bill-list").replaceChildren(...bill);
+}
+
+async function historyOf(item) {
   try {
     const { logs } = await request(`/report/bulk/critical-notification/logs?report_ids=${item.lab_report_id}`);
-    lines = logs.map((l) => element("li", "", [moment(l.activityDate), l.labUserName, l.activityText,
-      l.meta.recipients].filter(Boolean).join(" · ")));
-    if (lines.length === 0) lines = [element("li", "soft", "Nothing yet.")];
+    if (logs.length === 0) return [element("li", "soft", "Nothing yet.")];
+    return logs.map((l) => element("li", "", [moment(l.activityDate), l.labUserName, l.activityText, l.meta.recipients].filter(Boolean).join(" · ")));
   } catch (problem) {
-    lines = [element("li", "soft", problem.message)];
+    return [element("li", "soft", problem.message)];
   }
-  if (chosen.lab_report_id === item.lab_report_id) $("history").replaceChildren(...lines); // otherwise the user has opened another card meanwhile
+}
+
+// billOf returns a line for the newest attempt of each report of the bill, and one for each value that needs no call because of the
+// laboratory's repeat policy.
+async function billOf(item) {
+  try {
+    const { reports = [], attempted_callout: attempted, suppressed } = await request(`/report/${item.bill_id}/critical/records`);
+    const test = (id) => reports.find((r) => r.lab_report?.labReportId === id)?.lab_report.reportID?.testName ?? `report ${id}`;
+    const lines = (attempted?.attempts ?? []).map((a) => ["Tried, not reached", test(a.lab_report_id), moment(a.created_on),
+      a.critical_callout_meta?.notified_person, (a.recipients ?? []).join(", "), a.critical_callout_comment]);
+    for (const s of suppressed ?? []) {
+      lines.push(["Needs no call", s.critical_parameters.map(valueText).join(", "), s.reportID?.testName, s.reason,
+        s.called_at && `called ${moment(s.called_at)}`]);
+    }
+    return lines.map((parts) => element("li", "", parts.filter(Boolean).join(" · ")));
+  } catch (problem) {
+    return [element("li", "soft", problem.message)];
+  }
 }
 
 // toldAt returns the time of the call as an ISO string if the user changed the field, otherwise undefined, which means now. The

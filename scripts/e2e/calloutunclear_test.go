@@ -33,7 +33,7 @@ func unclearReports(t *testing.T, from, to int) (open, unclear []int) {
 // TestCalloutIsNotSilentAboutWhatItCannotEvaluate saves texts that are on no list, and results of a newborn whose age cannot be
 // known: the birth date is after the collection, it is missing, or no one knows the laboratory's time zone. They were normal before.
 func TestCalloutIsNotSilentAboutWhatItCannotEvaluate(t *testing.T) {
-	const bill, culture, bilirubin, baby = 976500, 69801, 69802, 976500
+	const bill, culture, bilirubin, baby = 976800, 69801, 69802, 976800
 	applyFixture(t, fmt.Sprintf(`{"mysql":{
 		"AllTests":[{"id":%[1]d,"labId_id":12,"testName":"Blood culture","departmentId_id":7},{"id":%[2]d,"labId_id":12,"testName":"Bilirubin","departmentId_id":7}],
 		"ReportFormat":[{"id":%[1]d,"testId_id":%[1]d,"index":1,"order":1,"parameterName":"Culture","valueType":"text"},

@@ -35,23 +35,14 @@ func Commit(ctx context.Context) (string, error) {
 	return commit, err
 }
 
-// Build builds the services' programs of a commit into a folder, from a checkout of its own.
+// Build builds the services' programs of a commit into a folder. The checkout is kept in the user's cache, because the
+// compiler's cache is by the path of the source: a second build of the same commit only links.
 func Build(ctx context.Context, commit, programs string, services []string) error {
-	root, err := git(ctx, "rev-parse", "--show-toplevel")
+	source, err := checkout(ctx, commit)
 	if err != nil {
 		return err
 	}
-	source, err := os.MkdirTemp("", "release")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(source)
-	const script = `git -C "$1" archive "$2" | tar -x -C "$3"`
-	checkout := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script, "checkout", root, commit, source)
-	if _, err := run(checkout); err != nil {
-		return err
-	}
-	args := []string{"build", "-o", programs + string(filepath.Separator)}
+	args := []string{"build", "-buildvcs=false", "-o", programs + string(filepath.Separator)}
 	for _, service := range services {
 		folder := "./services/" + service
 		if service == "gateway" {
@@ -63,6 +54,45 @@ func Build(ctx context.Context, commit, programs string, services []string) erro
 	build.Dir = source
 	_, err = run(build)
 	return err
+}
+
+// checkout returns a folder with the files of a commit. Several processes may call it at once.
+func checkout(ctx context.Context, commit string) (string, error) {
+	root, err := git(ctx, "rev-parse", "--show-toplevel")
+	if err != nil {
+		return "", err
+	}
+	hash, err := git(ctx, "rev-parse", commit+"^{commit}")
+	if err != nil {
+		return "", err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	kept := filepath.Join(cache, "labplatform", "previous", hash)
+	if _, err := os.Stat(kept); err == nil {
+		return kept, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
+		return "", err
+	}
+	begun, err := os.MkdirTemp(filepath.Dir(kept), "begun-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(begun)
+	const script = `git -C "$1" archive "$2" | tar -x -C "$3"`
+	unpack := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", script, "checkout", root, hash, begun)
+	if _, err := run(unpack); err != nil {
+		return "", err
+	}
+	if err := os.Rename(begun, kept); err != nil {
+		if _, other := os.Stat(kept); other != nil {
+			return "", err
+		}
+	}
+	return kept, nil
 }
 
 func git(ctx context.Context, args ...string) (string, error) {

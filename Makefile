@@ -343,7 +343,7 @@ test-one: devstack ## Run the tests of one package on real engines: make test-on
 	@test -n "$(PKG)" || { echo "usage: make test-one PKG=./services/rerun/internal/store/mysql RUN=TestSaves"; exit 2; }
 	@LAB_PIPELINE=$(or $(LAB_PIPELINE),off) $(BIN)/devstack engines -- go test -count=1 -run "$(RUN)" $(PKG)
 
-test-long: ## The same with fresh seeds, the long forms of the crash tests, and every parser fuzzed; takes a while
+test-long: ## The same with fresh seeds, the long forms of crash tests and drills, and every parser fuzzed; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory fuzz
 

@@ -59,8 +59,11 @@ if [ ${#plain[@]} -gt 0 ]; then
   inputs=$(inputs) tools=() blackbox=()
   for package in "${plain[@]}"; do case $package in */scripts/e2e*) blackbox+=("$package") ;; *) tools+=("$package") ;; esac; done
   parallel=2 unraced "of tools" ${tools[@]+"${tools[@]}"}
-  # One package at a time: several start a whole platform each, and two of them on one disk only show how long a write may take.
-  parallel=1 unraced "black box" ${blackbox[@]+"${blackbox[@]}"}
+  # Two packages at a time: they wait for deadlines and engines most of the time, and each platform has a folder and ports of its own.
+  # The long forms run alone: clusters and ten minutes of faults on one disk only show how long a write may take.
+  blackbox_at_once=2
+  if [ "${LAB_LONG_TESTS:-}" = 1 ]; then blackbox_at_once=1; fi
+  parallel=$blackbox_at_once unraced "black box" ${blackbox[@]+"${blackbox[@]}"}
 fi
 # A line per finished test; subtests count as tests. A package that does not build or dies counts as a failure.
 count() { cat "$results"/*.json | grep -c "\"Action\":\"$1\".*\"Test\":" || true; }

@@ -1981,7 +1981,7 @@ type ListOpenCalloutsResponse struct {
 	// Open results in departments that the caller does not see.
 	Elsewhere int64 `protobuf:"varint,9,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`
 	// Why notices cannot be sent, and since when; null while they can.
-	NoticesUnavailable *NoticesOff `protobuf:"bytes,10,opt,name=notices_unavailable,json=noticesUnavailable,proto3" json:"notices_unavailable,omitempty"`
+	NoticesUnavailable *NoticesOff `protobuf:"bytes,10,opt,name=notices_unavailable,json=noticesUnavailable,proto3,oneof" json:"notices_unavailable,omitempty"`
 	// More unclear values, or more corrections, than the list shows.
 	UnclearLimitReached   bool `protobuf:"varint,11,opt,name=unclear_limit_reached,json=unclearLimitReached,proto3" json:"unclear_limit_reached,omitempty"`
 	CorrectedLimitReached bool `protobuf:"varint,12,opt,name=corrected_limit_reached,json=correctedLimitReached,proto3" json:"corrected_limit_reached,omitempty"`
@@ -3290,7 +3290,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12&\n" +
 	"\x0ecriticalValues\x18\x02 \x01(\tR\x0ecriticalValues\"\x16\n" +
 	"\x14WatchCalloutsRequest\"\x19\n" +
-	"\x17ListOpenCalloutsRequest\"\xe8\x04\n" +
+	"\x17ListOpenCalloutsRequest\"\x85\x05\n" +
 	"\x18ListOpenCalloutsResponse\x12/\n" +
 	"\x04open\x18\x01 \x03(\v2\x1b.lab.callout.v1.OpenCalloutR\x04open\x12\x10\n" +
 	"\x03now\x18\x02 \x01(\tR\x03now\x12#\n" +
@@ -3301,12 +3301,13 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"quietSince\x88\x01\x01\x12\x1b\n" +
 	"\ttime_zone\x18\a \x01(\tR\btimeZone\x12B\n" +
 	"\vunconfirmed\x18\b \x03(\v2 .lab.callout.v1.UnconfirmedValueR\vunconfirmed\x12\x1c\n" +
-	"\telsewhere\x18\t \x01(\x03R\telsewhere\x12K\n" +
+	"\telsewhere\x18\t \x01(\x03R\telsewhere\x12P\n" +
 	"\x13notices_unavailable\x18\n" +
-	" \x01(\v2\x1a.lab.callout.v1.NoticesOffR\x12noticesUnavailable\x122\n" +
+	" \x01(\v2\x1a.lab.callout.v1.NoticesOffH\x01R\x12noticesUnavailable\x88\x01\x01\x122\n" +
 	"\x15unclear_limit_reached\x18\v \x01(\bR\x13unclearLimitReached\x126\n" +
 	"\x17corrected_limit_reached\x18\f \x01(\bR\x15correctedLimitReachedB\x0e\n" +
-	"\f_quiet_since\"o\n" +
+	"\f_quiet_sinceB\x16\n" +
+	"\x14_notices_unavailable\"o\n" +
 	"\n" +
 	"NoticesOff\x12K\n" +
 	"\x06reason\x18\x01 \x01(\tB3\x92A0\xf2\x02\vunavailable\xf2\x02\btype_off\xf2\x02\bpush_off\xf2\x02\tno_deviceR\x06reason\x12\x14\n" +

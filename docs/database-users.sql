@@ -125,7 +125,9 @@ GRANT SELECT ON lab.doctorDetails TO 'notifications'@'%';
 
 CREATE USER IF NOT EXISTS 'rerun'@'%' IDENTIFIED BY '<password>';
 GRANT SELECT ON lab.goose_outbox_rerun TO 'rerun'@'%';
+GRANT SELECT ON lab.goose_rerun TO 'rerun'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.outbox_rerun TO 'rerun'@'%';
+GRANT SELECT, INSERT, UPDATE, DELETE ON lab.rerun_unconfirmed TO 'rerun'@'%';
 GRANT SELECT, UPDATE ON lab.labReportRelation TO 'rerun'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.reportValues TO 'rerun'@'%';
 GRANT SELECT, INSERT ON lab.ActivityLog TO 'rerun'@'%';

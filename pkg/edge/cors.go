@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Is-External-Edit-Request"
-	corsExposed = "Retry-After, X-Request-Id"
+	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, X-Is-External-Edit-Request"
+	corsExposed = "ETag, Retry-After, X-Request-Id"
 	corsMaxAge  = "600"
 )
 

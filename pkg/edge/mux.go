@@ -50,7 +50,7 @@ func newMux(a *Area, routes routeTable) *Mux {
 	m.ServeMux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.HTTPBodyMarshaler{Marshaler: codec{}}),
 		runtime.WithIncomingHeaderMatcher(matchIncoming),
-		runtime.WithOutgoingHeaderMatcher(dropHeader),
+		runtime.WithOutgoingHeaderMatcher(matchOutgoing),
 		runtime.WithOutgoingTrailerMatcher(dropHeader),
 		runtime.WithErrorHandler(m.handleError),
 		runtime.WithRoutingErrorHandler(m.handleRouting),
@@ -112,7 +112,11 @@ func (m *Mux) HandleWithHeader(route Route, header map[string]string, respond Re
 	})
 }
 
-// dropHeader discards the response headers of services; the edge sets the headers for callers.
+// matchOutgoing passes on the ETag of a service and discards its other response headers; the edge sets the headers for
+// callers.
+func matchOutgoing(key string) (string, bool) { return "ETag", key == "etag" }
+
+// dropHeader discards the trailers of services.
 func dropHeader(string) (string, bool) { return "", false }
 
 // forward records the route and applies a status that the service has set.

@@ -29,10 +29,10 @@ func TestEncodingWritesTheDocumentedBody(t *testing.T) {
 	}{
 		{&rerunv1.RequestRerunResponse{Message: "ok", RerunId: "a1", RerunNumber: 2, SampleRedrawFlag: 3},
 			`{"message":"ok","rerun_id":"a1","rerun_number":2,"sampleRedrawFlag":3}`},
-		{&rerunv1.ListRerunsResponse{}, `{"reruns":[],"pending_requests":[],"sampleRedrawFlag":0}`},
+		{&rerunv1.ListRerunsResponse{}, `{"reruns":[],"pending_requests":[],"sampleRedrawFlag":0,"as_of":""}`},
 		{&rerunv1.RerunValue{XId: "x", LabId: 1 << 40},
 			`{"_id":"x","lab_id":1099511627776,"sample_id":"","value":"","order":0,"index":0,"rerun_type":"","rerun_number":0,` +
-				`"parameter_name":"","device_id":"","device_name":"","created_at":"","original_value":null}`},
+				`"parameter_name":"","device_id":"","device_name":"","created_at":"","original_value":null,"profileTestId":null,"test_name":"","history":[]}`},
 		{&taskqueuev1.CancelJobResponse{Code: 200}, `{"code":200,"cancelled":[],"cancel_requested":[],"not_found":[]}`},
 		{&taskqueuev1.DictionaryMapping{Keyword: "k", Data: &typev1.RawJSON{Json: []byte(`{"b": 1.50}`)}}, `{"keyword":"k","data":{"b": 1.50}}`},
 		{&taskqueuev1.DictionaryMapping{Keyword: "\"\\\b\f\n\r\t\x01<é😀"}, `{"keyword":"\"\\\b\f\n\r\t\u0001<é😀","data":null}`},

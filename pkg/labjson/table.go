@@ -1,6 +1,7 @@
 package labjson
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -86,6 +87,10 @@ func newTable(md protoreflect.MessageDescriptor) *table {
 		f := newField(fds.Get(i), i)
 		t.fields = append(t.fields, f)
 		t.byName[f.name] = f
+		// A JSON name with an underscore is explicit: no default one has it. Requests may use it too.
+		if alias := f.fd.JSONName(); strings.Contains(alias, "_") {
+			t.byName[alias] = f
+		}
 	}
 	return t
 }

@@ -1,11 +1,19 @@
-// Package migrations names the tables of the rerun service. It has none of its own beside the outbox: reruns are stored
-// in tables of the platform's core.
+// Package migrations holds the tables of the rerun service, as goose SQL files. Reruns themselves are in the document store.
 package migrations
 
 import (
+	"embed"
+
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
-// Schemas returns all tables of the service.
-func Schemas() []mysqldb.Schema { return []mysqldb.Schema{outbox.Schema("rerun")} }
+// Files holds the migrations in order.
+//
+//go:embed *.sql
+var Files embed.FS
+
+// Schemas lists all tables of the service, in the order of creation.
+func Schemas() []mysqldb.Schema {
+	return []mysqldb.Schema{outbox.Schema("rerun"), {Service: "rerun", Files: Files}}
+}

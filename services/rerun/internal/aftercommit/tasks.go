@@ -1,6 +1,6 @@
-// Package aftercommit owns what happens after a commit, in the background, and may fail without failing the caller:
-// archived documents are deleted, the cache entry of a report is made to agree with its flag, and the search index is
-// asked to refresh the patient. The sweeper repairs the first two within a minute, change capture the last.
+// Package aftercommit does the work after a commit, in the background. A failure does not fail the caller: archived
+// documents are deleted, the cache entry of a report is set to its flag, and the patient's search document is refreshed.
+// The sweeper repairs the first two within a minute, change capture the last.
 package aftercommit
 
 import (
@@ -41,13 +41,12 @@ type Index interface {
 	SyncUser(ctx context.Context, scope authn.LabScope, patientID int64) error
 }
 
-// Documents deletes archived documents; those that are not there are not errors.
+// Documents deletes archived documents; missing ones are ignored.
 type Documents interface {
-	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
-	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
+	Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error
 }
 
-// Deps is what the tasks work with.
+// Deps holds the dependencies of the tasks.
 type Deps struct {
 	Queue     Queue
 	Flags     Flags
@@ -56,13 +55,13 @@ type Deps struct {
 	Index     Index
 }
 
-// Tasks queues what follows a commit.
+// Tasks queues the work after a commit.
 type Tasks struct{ d Deps }
 
 // New returns the tasks.
 func New(d Deps) *Tasks { return &Tasks{d: d} }
 
-// Flagged follows a change of the flag: the cache entry is set or removed, whatever the flag is by then.
+// Flagged follows a change of the flag: the cache entry is set or removed, by the flag at that time.
 func (t *Tasks) Flagged(ctx context.Context, scope authn.LabScope, reportID int64) {
 	t.d.Queue.Do(ctx, reportID, cache, func(ctx context.Context) error {
 		flag, err := t.d.Flags.Flag(ctx, scope, reportID)
@@ -81,25 +80,13 @@ func (t *Tasks) Changed(ctx context.Context, scope authn.LabScope, reportID, pat
 	})
 }
 
-// Ended follows a confirm or an abort: the archived documents go, values first, so that no value outlives its record.
-func (t *Tasks) Ended(ctx context.Context, scope authn.LabScope, report rerun.Report, records, values []string) {
+// Ended follows a confirm or an abort: the archived documents are deleted.
+func (t *Tasks) Ended(ctx context.Context, scope authn.LabScope, report rerun.Report, archived rerun.Writes) {
 	t.d.Queue.Do(ctx, report.ID, cleanup, func(ctx context.Context) error {
-		if err := t.delete(ctx, scope, records, values); err != nil {
+		if err := t.d.Documents.Write(ctx, scope, archived); err != nil {
 			return fmt.Errorf("delete archived documents of report %d: %w", report.ID, err)
 		}
 		return nil
 	})
 	t.Changed(ctx, scope, report.ID, report.PatientID)
-}
-
-func (t *Tasks) delete(ctx context.Context, scope authn.LabScope, records, values []string) error {
-	if len(values) > 0 {
-		if err := t.d.Documents.DeleteValues(ctx, scope, values); err != nil {
-			return err
-		}
-	}
-	if len(records) == 0 {
-		return nil
-	}
-	return t.d.Documents.Delete(ctx, scope, records...)
 }

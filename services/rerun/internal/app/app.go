@@ -6,6 +6,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/service"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
+	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mongo"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
 	openset "github.com/labplatform/labplatform/services/rerun/internal/store/redis"
@@ -19,7 +20,7 @@ var Service = service.Standard[Config, *Config]{
 	Build:   build, Migrate: migrate, Locks: mysql.Locks(),
 }
 
-// stores are what the use cases stand on.
+// stores holds the stores of the use cases.
 type stores struct {
 	db       *sql.DB
 	reports  *mysql.Store
@@ -39,7 +40,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		return err
 	}
 	s.Close("document store", func(ctx context.Context) error { return mongo.Close(ctx, documents) })
-	reports, err := mysql.New(db, s.Clock)
+	reports, err := mysql.New(db, s.Clock, delivery.Messages{})
 	if err != nil {
 		return err
 	}

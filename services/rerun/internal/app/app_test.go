@@ -28,7 +28,7 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/app"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
 // queue is the task queue as the service sees it.
@@ -55,15 +55,15 @@ func (q *queue) first() *taskqueuev1.EnqueueRequest {
 	return q.got[0]
 }
 
-// bench is a running service, and a task queue that only listens.
-type bench struct {
+// fixture is a running service with a task queue that only receives.
+type fixture struct {
 	*servicetest.Running
 	t      *testing.T
 	queue  *queue
 	client rerunv1.RerunServiceClient
 }
 
-func start(t *testing.T, settings ...string) *bench {
+func start(t *testing.T, settings ...string) *fixture {
 	t.Helper()
 	q := &queue{}
 	address := servicetest.Stub(t, func(s grpc.ServiceRegistrar) { taskqueuev1.RegisterTaskQueueServiceServer(s, q) })
@@ -77,38 +77,38 @@ func start(t *testing.T, settings ...string) *bench {
 			"RERUN_OUTBOX_POLL_INTERVAL=50ms",
 			"WEBHOOK_URL=http://gateway:8091",
 		),
-		Rows: enginetest.Rows(),
+		Rows: storetest.Rows(),
 	})
-	return &bench{r, t, q, rerunv1.NewRerunServiceClient(r.Conn)}
+	return &fixture{r, t, q, rerunv1.NewRerunServiceClient(r.Conn)}
 }
 
 // session stores a web session of laboratory labID and returns a context that presents it.
-func (b *bench) session(id string, labID int) context.Context {
-	return b.Session(id, fmt.Sprintf(`{"session_type":"lab_user","lab_id":%d,"lab_user_id":77,"full_name":"Asha R"}`, labID))
+func (f *fixture) session(id string, labID int) context.Context {
+	return f.Session(id, fmt.Sprintf(`{"session_type":"lab_user","lab_id":%d,"lab_user_id":77,"full_name":"Asha R"}`, labID))
 }
 
 // internal returns the context of a call that the platform's core makes through the gateway's internal listener.
-func (b *bench) internal() context.Context {
-	return metadata.AppendToOutgoingContext(b.As("core"), "x-is-internal-request", "True")
+func (f *fixture) internal() context.Context {
+	return metadata.AppendToOutgoingContext(f.As("core"), "x-is-internal-request", "True")
 }
 
 func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 	t.Parallel()
-	b := start(t)
-	enginetest.Exec(t, b.DB, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,`+
+	f := start(t)
+	storetest.Exec(t, f.DB, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,`+
 		`"auto_rerun_parameter_condition":"abnormal"}' WHERE id IN (1, 3)`,
 		"INSERT INTO ReportFormatRange (reportFormatId_id, gender, lowerBound, upperBound) VALUES (1, 'F', 12, 16), (3,"+
 			" 'A', 4000, 11000)")
-	asha := b.session("s12", 12)
-	answer, err := b.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+	asha := f.session("s12", 12)
+	answer, err := f.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
 		DeviceData: []*rerunv1.DeviceValue{
 			{Index: proto.Int32(1), Value: &typev1.RawJSON{Json: []byte(`"9.123454321"`)}},
 			{Index: proto.Int32(3), Value: &typev1.RawJSON{Json: []byte(`1500.123454321`)}}}})
 	if err != nil || answer.GetMessage() != "Auto rerun queued successfully" {
 		t.Fatalf("%v %v", answer, err)
 	}
-	await.True(t, "the task of the rerun", func() bool { return b.queue.first() != nil })
-	order := b.queue.first()
+	await.True(t, "the task of the rerun", func() bool { return f.queue.first() != nil })
+	order := f.queue.first()
 	if order.GetIdempotencyKey() == "" || order.GetLabId() != 12 {
 		t.Fatalf("%v", order)
 	}
@@ -121,25 +121,25 @@ func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	in.ReportId = 7001
-	saved, err := b.client.RequestRerun(b.internal(), in)
+	saved, err := f.client.RequestRerun(f.internal(), in)
 	if err != nil || saved.GetMessage() != "Auto Sample rerun requested successfully" || saved.GetRerunNumber() != 1 ||
 		saved.GetSampleRedrawFlag() != 3 {
 		t.Fatalf("%v %v", saved, err)
 	}
-	if _, err := b.client.RequestRerun(b.internal(), in); status.Code(err) != rpcerr.Code(apperr.Conflict) {
+	if _, err := f.client.RequestRerun(f.internal(), in); status.Code(err) != rpcerr.Code(apperr.Conflict) {
 		t.Fatalf("a redelivery must conflict: %v", err)
 	}
-	again, err := b.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+	again, err := f.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
 		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: &typev1.RawJSON{Json: []byte(`"9.123454321"`)}}}})
 	if err != nil || again.GetMessage() != "Auto rerun didn't qualify for these values" {
 		t.Fatalf("%v %v", again, err)
 	}
-	list, err := b.client.ListReruns(asha, &rerunv1.ListRerunsRequest{LabReportId: 7001})
+	list, err := f.client.ListReruns(asha, &rerunv1.ListRerunsRequest{LabReportId: 7001})
 	if err != nil || len(list.GetPendingRequests()) != 1 || list.GetPendingRequests()[0].GetCreatedBy() != -1 ||
 		list.GetSampleRedrawFlag() != 3 {
 		t.Fatalf("%v %v", list, err)
 	}
-	metrics := b.Get("/metrics")
+	metrics := f.Get("/metrics")
 	for _, line := range []string{`rerun_requested_total{type="Auto"} 1`, `rerun_requested_total{type="Manual"} 0`,
 		`rerun_auto_evaluated_total{outcome="queued"} 1`,
 		`rerun_failed_total{step="save"} 0`, `outbox_delivered_total{kind="taskqueue.enqueue"} 1`,
@@ -148,34 +148,34 @@ func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 			t.Errorf("metric %s is missing", line)
 		}
 	}
-	b.KeepsSecret("123454321") // in both values, and in no time or port by chance
+	f.KeepsSecret("123454321") // in both values, and in no time or port by chance
 }
 
 func TestTwoLaboratoriesDoNotSeeEachOther(t *testing.T) {
 	t.Parallel()
-	b := start(t)
-	asha, other := b.session("s12", 12), b.session("s13", 13)
+	f := start(t)
+	asha, other := f.session("s12", 12), f.session("s13", 13)
 	in := &rerunv1.RequestRerunRequest{ReportId: 7001, Type: proto.String("manual"),
 		RequestedParameters: &typev1.RawJSON{Json: []byte(`"[1]"`)}}
-	if _, err := b.client.RequestRerun(other, in); status.Code(err) != codes.NotFound {
+	if _, err := f.client.RequestRerun(other, in); status.Code(err) != codes.NotFound {
 		t.Fatalf("request: %v", err)
 	}
-	if _, err := b.client.RequestRerun(asha, in); err != nil {
+	if _, err := f.client.RequestRerun(asha, in); err != nil {
 		t.Fatal(err)
 	}
 	theirs := &rerunv1.ListRerunsRequest{LabReportId: 7001}
-	if _, err := b.client.ListReruns(other, theirs); status.Code(err) != codes.NotFound {
+	if _, err := f.client.ListReruns(other, theirs); status.Code(err) != codes.NotFound {
 		t.Fatalf("list: %v", err)
 	}
-	list, err := b.client.ListReruns(asha, &rerunv1.ListRerunsRequest{LabReportId: 7001})
+	list, err := f.client.ListReruns(asha, &rerunv1.ListRerunsRequest{LabReportId: 7001})
 	if err != nil || len(list.GetPendingRequests()) != 1 || len(list.GetReruns()) != 0 {
 		t.Fatalf("%v %v", list, err)
 	}
 	in.LabId = proto.Int64(13)
-	if _, err := b.client.RequestRerun(asha, in); status.Code(err) != codes.NotFound {
+	if _, err := f.client.RequestRerun(asha, in); status.Code(err) != codes.NotFound {
 		t.Fatalf("another laboratory named: %v", err)
 	}
-	if _, err := b.client.ListReruns(t.Context(),
+	if _, err := f.client.ListReruns(t.Context(),
 		&rerunv1.ListRerunsRequest{LabReportId: 7001}); status.Code(err) != codes.Unauthenticated {
 		t.Fatalf("no one: %v", err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
 func rawJSON(s string) *typev1.RawJSON { return &typev1.RawJSON{Json: []byte(s)} }
@@ -67,7 +67,7 @@ func operations() map[string]operation {
 // nothing; who is not is served.
 func TestWhoMayCallEachOperation(t *testing.T) {
 	t.Parallel()
-	b := start(t)
+	f := start(t)
 	mine, theirs := proto.Int64(12), proto.Int64(13)
 	notFound, forbidden, invalid := codes.NotFound, codes.PermissionDenied, codes.InvalidArgument
 	callers := []struct {
@@ -79,29 +79,29 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 		{name: "nobody", ctx: t.Context(), want: codes.Unauthenticated},
 		{name: "a forged session", ctx: metadata.AppendToOutgoingContext(t.Context(), "cookie", "sessionid=none"),
 			want: codes.Unauthenticated},
-		{name: "a doctor", ctx: b.sessionOf("doctor", "doctor", 12), want: forbidden},
-		{name: "an organisation", ctx: b.sessionOf("organization", "organization", 12), want: forbidden},
-		{name: "a collection centre", ctx: b.sessionOf("cc", "collection_center", 12), want: forbidden},
-		{name: "another laboratory", ctx: b.session("s13", 13), want: notFound},
-		{name: "another laboratory that names this one", ctx: b.session("s13", 13), labID: mine, want: notFound},
-		{name: "this laboratory that names another", ctx: b.session("s12", 12), labID: theirs, want: notFound},
-		{name: "a service for another laboratory", ctx: b.internal(), labID: theirs, want: notFound},
-		{name: "a service without a laboratory", ctx: b.internal(), want: invalid},
-		{name: "support of the laboratory", ctx: b.sessionOf("support", "support", 12), want: codes.OK},
-		{name: "a service that no contract lists", ctx: b.As("search"), labID: mine, want: forbidden},
-		{name: "a service", ctx: b.internal(), labID: mine, want: codes.OK},
-		{name: "a lab user", ctx: b.session("s12", 12), want: codes.OK},
-		{name: "a lab user who names the laboratory", ctx: b.session("s12", 12), labID: mine, want: codes.OK},
+		{name: "a doctor", ctx: f.sessionOf("doctor", "doctor", 12), want: forbidden},
+		{name: "an organisation", ctx: f.sessionOf("organization", "organization", 12), want: forbidden},
+		{name: "a collection centre", ctx: f.sessionOf("cc", "collection_center", 12), want: forbidden},
+		{name: "another laboratory", ctx: f.session("s13", 13), want: notFound},
+		{name: "another laboratory that names this one", ctx: f.session("s13", 13), labID: mine, want: notFound},
+		{name: "this laboratory that names another", ctx: f.session("s12", 12), labID: theirs, want: notFound},
+		{name: "a service for another laboratory", ctx: f.internal(), labID: theirs, want: notFound},
+		{name: "a service without a laboratory", ctx: f.internal(), want: invalid},
+		{name: "support of the laboratory", ctx: f.sessionOf("support", "support", 12), want: codes.OK},
+		{name: "a service that no contract lists", ctx: f.As("search"), labID: mine, want: forbidden},
+		{name: "a service", ctx: f.internal(), labID: mine, want: codes.OK},
+		{name: "a lab user", ctx: f.session("s12", 12), want: codes.OK},
+		{name: "a lab user who names the laboratory", ctx: f.session("s12", 12), labID: mine, want: codes.OK},
 	}
 	for name, operation := range operations() {
 		for _, caller := range callers {
-			b.fresh(operation)
-			before := b.fingerprint()
-			err := operation.call(caller.ctx, b.client, caller.labID)
+			f.fresh(operation)
+			before := f.fingerprint()
+			err := operation.call(caller.ctx, f.client, caller.labID)
 			if status.Code(err) != caller.want {
 				t.Errorf("%s as %s: %v, want %v", name, caller.name, err, caller.want)
 			}
-			if caller.want != codes.OK && b.fingerprint() != before {
+			if caller.want != codes.OK && f.fingerprint() != before {
 				t.Errorf("%s as %s was refused and changed something", name, caller.name)
 			}
 		}
@@ -109,63 +109,63 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 }
 
 // fresh brings report 7001 to the flag that the operation needs.
-func (b *bench) fresh(o operation) {
-	b.t.Helper()
-	asha := b.session("s12", 12)
-	_, err := b.client.AbortRerun(asha, &rerunv1.AbortRerunRequest{LabReportId: 7001})
+func (f *fixture) fresh(o operation) {
+	f.t.Helper()
+	asha := f.session("s12", 12)
+	_, err := f.client.AbortRerun(asha, &rerunv1.AbortRerunRequest{LabReportId: 7001})
 	if err != nil && status.Code(err) != rpcerr.Code(apperr.Conflict) {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	if !o.request {
 		return
 	}
-	if err := operations()["request"].call(asha, b.client, nil); err != nil {
-		b.t.Fatal(err)
+	if err := operations()["request"].call(asha, f.client, nil); err != nil {
+		f.t.Fatal(err)
 	}
 }
 
 // fingerprint is what the database and GET say of report 7001.
-func (b *bench) fingerprint() string {
-	b.t.Helper()
-	list, err := b.client.ListReruns(b.session("s12", 12), &rerunv1.ListRerunsRequest{LabReportId: 7001})
+func (f *fixture) fingerprint() string {
+	f.t.Helper()
+	list, err := f.client.ListReruns(f.session("s12", 12), &rerunv1.ListRerunsRequest{LabReportId: 7001})
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	var entries, values int
-	if err := b.DB.QueryRowContext(b.t.Context(),
+	if err := f.DB.QueryRowContext(f.t.Context(),
 		"SELECT (SELECT COUNT(*) FROM ActivityLog), (SELECT COUNT(*) FROM reportValues)").Scan(&entries,
 		&values); err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return fmt.Sprint(list.GetSampleRedrawFlag(), len(list.GetReruns()), len(list.GetPendingRequests()), entries, values)
 }
 
-func (b *bench) sessionOf(id, kind string, labID int) context.Context {
-	return b.Session(id, fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78}`, kind, labID))
+func (f *fixture) sessionOf(id, kind string, labID int) context.Context {
+	return f.Session(id, fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78}`, kind, labID))
 }
 
 // TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn confirms while no callout is deployed.
 func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T) {
 	t.Parallel()
-	b := start(t, "RERUN_CALLOUT_ADDR=127.0.0.1:1")
-	asha := b.session("s12", 12)
-	enginetest.Exec(t, b.DB, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,`+
+	f := start(t, "RERUN_CALLOUT_ADDR=127.0.0.1:1")
+	asha := f.session("s12", 12)
+	storetest.Exec(t, f.DB, `UPDATE ReportFormat SET meta = '{"auto_rerun_allowed":true,`+
 		`"auto_rerun_parameter_condition":"custom","custom":{"low":12}}' WHERE id = 1`)
 	for range 3 {
-		b.fresh(operation{request: true})
-		if err := operations()["confirm"].call(asha, b.client, nil); err != nil {
+		f.fresh(operation{request: true})
+		if err := operations()["confirm"].call(asha, f.client, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	answer, err := b.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
+	answer, err := f.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
 		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"9.1"`)}}})
 	if err != nil || len(answer.GetQualifyingParameters()) != 1 {
 		t.Fatalf("%v %v", answer, err)
 	}
 	await.True(t, "the task of the automatic rerun, past the waiting reports",
-		func() bool { return b.queue.first() != nil })
+		func() bool { return f.queue.first() != nil })
 	await.Nil(t, "three reports waiting for the callout", func() error {
-		metrics := b.Get("/metrics")
+		metrics := f.Get("/metrics")
 		for _, line := range []string{
 			`outbox_waiting_rows{kind="callout.evaluate"} 3`, `outbox_parked_rows{kind="callout.evaluate"} 0`,
 			`outbox_receiver_away{kind="callout.evaluate"} 1`, `outbox_receiver_away{kind="taskqueue.enqueue"} 0`,

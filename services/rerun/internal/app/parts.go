@@ -57,7 +57,7 @@ func newIndex(s *service.Service, cfg Config) (delivery.Index, error) {
 	return delivery.Index{Client: cdcv1.NewChangeCaptureServiceClient(conn)}, nil
 }
 
-// newEditors returns the client of external editing, or one that knows of no one.
+// newEditors returns the client of external editing, or one without sessions.
 func newEditors(s *service.Service, cfg Config) (delivery.Editors, error) {
 	conn, err := s.Client(cfg.ExternalEditAddr, "externaledit")
 	if err != nil || conn == nil {
@@ -82,7 +82,7 @@ func newServer(s *service.Service, cfg Config, st stores, relay *outbox.Relay) (
 	return grpcapi.New(grpcapi.Deps{
 		DocumentStore: cfg.DocumentStore,
 		Requester: request.New(request.Deps{
-			Reports: mysql.Requests{Store: st.reports}, Records: st.records, AfterCommit: after, Clock: s.Clock,
+			Reports: st.reports, Documents: st.records, AfterCommit: after, Clock: s.Clock,
 			NewID: newID, Log: s.Log, Counters: st.counters,
 		}),
 		Evaluator: autorerun.New(autorerun.Deps{
@@ -92,21 +92,21 @@ func newServer(s *service.Service, cfg Config, st stores, relay *outbox.Relay) (
 		}),
 		Lister: listing.New(st.reports, st.records),
 		Receiver: receive.New(receive.Deps{
-			Reports: mysql.Receipts{Store: st.reports}, Records: st.records, Values: st.records, AfterCommit: after,
+			Reports: st.reports, Documents: st.records, AfterCommit: after, WakeRelay: relay.Wake,
 			Clock: s.Clock, NewID: newID, Counters: st.counters,
 		}),
 		Editors: editors,
 		Closer: closing.New(closing.Deps{
-			Reports: mysql.Closings{Store: st.reports}, Documents: st.records, Messages: delivery.Evaluations{},
-			WakeRelay: relay.Wake, AfterCommit: after, Clock: s.Clock, Counters: st.counters,
+			Reports: st.reports, Documents: st.records, WakeRelay: relay.Wake, AfterCommit: after, Clock: s.Clock,
+			Counters: st.counters,
 		}),
 	}), nil
 }
 
-// newSweeper returns the loop that repairs what a crash left.
+// newSweeper returns the loop that repairs the effects of a crash.
 func newSweeper(s *service.Service, cfg Config, st stores) *sweep.Sweeper {
 	return sweep.New(sweep.Deps{
-		Config: cfg.Sweep, Leader: st.reports, Reports: mysql.Sweeps{Store: st.reports}, Documents: st.records,
+		Config: cfg.Sweep, Leader: st.reports, Reports: st.reports, Documents: st.records,
 		OpenSet: st.openSet, Clock: s.Clock, Log: s.Log, Counters: st.counters,
 	})
 }

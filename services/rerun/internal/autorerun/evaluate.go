@@ -15,9 +15,9 @@ type Subjects interface {
 	Subject(ctx context.Context, scope authn.LabScope, reportID int64) (Subject, error)
 }
 
-// Records tells what was requested before.
+// Records reads earlier requests.
 type Records interface {
-	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
+	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
 }
 
 // Orders takes the order to request a rerun. It is durable when Order returns nil; a second one for the same
@@ -31,7 +31,7 @@ type Counters interface {
 	Evaluated(queued bool)
 }
 
-// Deps is what the use case works with. WakeRelay is called after an order was committed.
+// Deps holds the dependencies of the use case. WakeRelay is called after a commit.
 type Deps struct {
 	Subjects  Subjects
 	Records   Records
@@ -47,47 +47,58 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Evaluate returns the indices that call for a rerun, for which the order is then durable; none means that the
-// values did not qualify or that an automatic rerun exists already.
+// Verdict is the result of an evaluation. All lists are ascending.
+type Verdict struct {
+	Qualifying []int // the rerun that they require is ordered
+	Undecided  []int // indices whose value could not be judged
+	Unknown    []int // indices that no parameter of the report has
+}
+
+// Evaluate judges the readings and orders a rerun for those that qualify, unless an automatic rerun exists already.
+// Errors: NotFound; Conflict for a dismissed report; Unavailable.
 func (u *UseCase) Evaluate(
 	ctx context.Context, scope authn.LabScope, reportID int64, readings []Reading,
-) ([]int, error) {
-	qualifying, err := u.evaluate(ctx, scope, reportID, readings)
+) (Verdict, error) {
+	v, err := u.evaluate(ctx, scope, reportID, readings)
 	if err != nil {
-		return nil, err
+		return Verdict{}, err
 	}
-	u.d.Counters.Evaluated(len(qualifying) > 0)
-	return qualifying, nil
+	u.d.Counters.Evaluated(len(v.Qualifying) > 0)
+	return v, nil
 }
 
 func (u *UseCase) evaluate(
 	ctx context.Context, scope authn.LabScope, reportID int64, readings []Reading,
-) ([]int, error) {
+) (v Verdict, err error) {
 	subject, err := u.d.Subjects.Subject(ctx, scope, reportID)
-	if err != nil || len(subject.Formats) == 0 {
-		return nil, err
-	}
-	records, err := u.d.Records.OfReport(ctx, scope, reportID)
 	if err != nil {
-		return nil, err
+		return v, err
+	}
+	if subject.Dismissed {
+		return v, rerun.ErrDismissed
+	}
+	v = qualify(subject, readings)
+	if len(v.Undecided)+len(v.Unknown) > 0 {
+		u.d.Log.InfoContext(ctx, "values not judged for an automatic rerun", "lab_report_id", reportID,
+			"undecided", v.Undecided, "unknown", v.Unknown)
+	}
+	if len(v.Qualifying) == 0 {
+		return v, nil
+	}
+	records, err := u.d.Records.OfReports(ctx, scope, []int64{reportID})
+	if err != nil {
+		return v, err
 	}
 	for _, r := range records {
-		// A record at flag 0 was abandoned, or its rerun is closed and the record not deleted yet.
+		// A record at flag 0 was abandoned, or its rerun is closed and the record is not deleted yet.
 		if r.Type == rerun.Auto && (subject.Open || r.Foreign) {
-			return nil, nil
+			v.Qualifying = nil
+			return v, nil
 		}
 	}
-	qualifying, open := qualify(subject, readings)
-	if len(open) > 0 {
-		u.d.Log.InfoContext(ctx, "values could not be judged for an automatic rerun", "lab_report_id", reportID, "indices",
-			open)
-	}
-	if len(qualifying) == 0 {
-		return nil, nil
-	}
-	if err := u.d.Orders.Order(ctx, scope, reportID, qualifying); err != nil {
-		return nil, err
+	if err := u.d.Orders.Order(ctx, scope, reportID, v.Qualifying); err != nil {
+		return v, err
 	}
 	u.d.WakeRelay()
-	return qualifying, nil
+	return v, nil
 }

@@ -24,11 +24,13 @@ type Format struct {
 	Bands     []clinical.Band
 }
 
-// Subject is what is known of the report when its values are judged.
+// Subject is a report whose values are judged.
 type Subject struct {
-	Open    bool // a rerun is open
-	Patient clinical.Patient
-	Formats []Format
+	Open      bool // a rerun is open
+	Dismissed bool
+	Patient   clinical.Patient
+	Indices   map[int]bool // of all enabled formats
+	Formats   []Format     // those that allow an automatic rerun
 }
 
 // Reading is one value of the instrument.
@@ -46,8 +48,8 @@ const (
 	undecided
 )
 
-// judge applies the format's condition. A patient without a band, limits that are missing and values that cannot
-// be read are undecided: they do not qualify, and they are no sign of health either.
+// judge applies the format's condition. Without a band for the patient, without limits, and for a value that cannot be
+// compared the verdict is undecided, which does not qualify.
 func (f Format) judge(p clinical.Patient, value clinical.Value) verdict {
 	if f.Condition == Custom {
 		return verdictOf(f.Custom.Classify(value))
@@ -78,11 +80,13 @@ func verdictOf(o clinical.Outcome) verdict {
 	}
 }
 
-// qualify returns the indices that call for a rerun and those that could not be decided, both ascending. Indices
-// without a value do not count. Two tests of a profile may share an index: one that qualifies is enough.
-func qualify(s Subject, readings []Reading) (qualifying, open []int) {
-	qualifying, open = []int{}, []int{}
+// qualify judges the readings. Indices without a value do not count. If two tests of a profile have an index, one that
+// qualifies is enough.
+func qualify(s Subject, readings []Reading) (v Verdict) {
 	for _, r := range readings {
+		if !s.Indices[r.Index] {
+			v.Unknown = append(v.Unknown, r.Index)
+		}
 		value := clinical.ParseValue(r.Value)
 		for _, f := range s.Formats {
 			if f.Index != r.Index {
@@ -90,14 +94,14 @@ func qualify(s Subject, readings []Reading) (qualifying, open []int) {
 			}
 			switch f.judge(s.Patient, value) {
 			case yes:
-				qualifying = append(qualifying, r.Index)
+				v.Qualifying = append(v.Qualifying, r.Index)
 			case undecided:
-				open = append(open, r.Index)
+				v.Undecided = append(v.Undecided, r.Index)
 			case no:
 			}
 		}
 	}
-	return distinct(qualifying), distinct(open)
+	return Verdict{distinct(v.Qualifying), distinct(v.Undecided), distinct(v.Unknown)}
 }
 
 func distinct(indices []int) []int {

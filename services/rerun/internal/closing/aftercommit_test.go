@@ -14,28 +14,27 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// TestAConfirmIsAnsweredBeforeItsCleanUp confirms with a queue that no one works on, as when a store hangs: the
-// caller has the answer, GET shows the closed rerun, and the next request begins with number 1. What the queue does
-// much later harms nothing.
+// With a queue that does no work, as when a store hangs, a confirm responds, GET shows the closed rerun, and the next request
+// begins with number 1. The work of the queue much later changes none of it.
 func TestAConfirmIsAnsweredBeforeItsCleanUp(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	f := setup(t)
 	metrics := queue.NewMetrics(prometheus.NewRegistry())
 	later := queue.New(slog.New(slog.DiscardHandler), metrics)
-	b.Cases = b.CasesOn(nil, later)
-	if err := b.confirm(rerun.Result{Index: 1, Value: "9.2"}); err != nil {
+	f.Cases = f.On(f.Reports, f.Documents, later)
+	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2"}); err != nil {
 		t.Fatal(err)
 	}
 	scope := storetest.Scope(t, 12)
-	if s := b.State(7001); s.Flag != rerun.Normal || len(s.Records) != 1 || !s.Cached {
+	if s := f.State(7001); s.Flag != rerun.Normal || len(s.Records) != 1 || !s.Cached {
 		t.Fatalf("the clean-up was not left to the queue: %+v", s)
 	}
-	list, err := listing.New(b.Reports, b.Documents).List(t.Context(), scope, 7001)
+	list, err := listing.New(f.Reports, f.Documents).List(t.Context(), scope, 7001)
 	if err != nil || len(list.Values)+len(list.Open) != 0 {
 		t.Fatalf("GET shows what was archived: %+v %v", list, err)
 	}
-	c := request.Command{ReportID: 7001, Type: rerun.Manual, Requested: []int{3}, Actor: asha}
-	if r, err := b.Request.Request(t.Context(), scope, c); err != nil || r.Number != 1 {
+	c := request.Command{ReportID: 7001, Type: rerun.Manual, Requested: []int{3}, Actor: storetest.Asha}
+	if r, err := f.Request.Request(t.Context(), scope, c); err != nil || r.Number != 1 {
 		t.Fatalf("the next request: %+v %v", r, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -43,7 +42,7 @@ func TestAConfirmIsAnsweredBeforeItsCleanUp(t *testing.T) {
 	if err := later.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.State(7001); s.Flag != rerun.Requested || len(s.Records) != 1 || !s.Records[0].Active || !s.Cached {
-		t.Fatalf("%+v", s)
+	if s := f.State(7001); s.Flag != rerun.Requested || len(s.Records) != 1 || !s.Records[0].Active || !s.Cached {
+		t.Fatalf("unexpected state %+v", s)
 	}
 }

@@ -2,85 +2,82 @@ package closing_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/closing"
-	"github.com/labplatform/labplatform/services/rerun/internal/receive"
-	"github.com/labplatform/labplatform/services/rerun/internal/request"
+	"github.com/labplatform/labplatform/services/rerun/internal/listing"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-type bench struct {
-	*storetest.Bench
-	storetest.Cases
-}
+type fixture struct{ *storetest.Fixture }
 
-var asha = authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"}
-
-// setup returns a report with values of three tests and a rerun that has its values.
-func setup(t *testing.T) *bench {
+// setup returns a report with values of two tests and a rerun that has its values.
+func setup(t *testing.T) *fixture {
 	t.Helper()
-	s := storetest.NewBench(t)
-	b := &bench{s, s.Cases(nil)}
-	b.Change(7001, func(r *memory.Row) {
-		r.Results = []rerun.Result{
-			{Index: 1, Order: 1, ParameterName: "Haemoglobin", Value: "13.1"},
-			{Index: 3, Order: 2, ParameterName: "White cells", Value: "4.0"},
-			{ProfileTestID: 301, Index: 8, Order: 3, ParameterName: "a", Value: "5"},
-			{ProfileTestID: 302, Index: 8, Order: 4, ParameterName: "b", Value: "6"},
-		}
-	})
-	b.open()
-	return b
+	f := &fixture{storetest.New(t)}
+	for _, r := range []rerun.Result{
+		{Index: 1, Order: 1, ParameterName: "Haemoglobin", Value: "13.1"},
+		{Index: 3, Order: 2, ParameterName: "White cells", Value: "4.0"},
+		{ProfileTestID: 301, Index: 8, Order: 3, ParameterName: "a", Value: "5"},
+		{ProfileTestID: 302, Index: 8, Order: 4, ParameterName: "b", Value: "6"},
+	} {
+		f.AddResult(storetest.Report, r)
+	}
+	f.open()
+	return f
 }
 
-func (b *bench) open() {
-	b.T.Helper()
-	scope := storetest.Scope(b.T, 12)
-	if _, err := b.Request.Request(b.T.Context(), scope, request.Command{ReportID: 7001, Type: rerun.Manual,
-		Requested: []int{1, 8}, Actor: asha}); err != nil {
-		b.T.Fatal(err)
+// open requests a rerun; its first value is replaced more than a minute ago.
+func (f *fixture) open() {
+	f.T.Helper()
+	if _, err := f.Ask(f.T, storetest.Report, 1, 8); err != nil {
+		f.T.Fatal(err)
 	}
-	for _, value := range []string{"9.1", "9.2"} { // the second replaces the first
-		_, err := b.Receive.Receive(b.T.Context(), scope, receive.Command{ReportID: 7001, Number: 1, SampleID: "S-1",
-			DeviceID: "xn",
-			Readings: []receive.Reading{{Index: 1, Value: value}, {Index: 8, Value: "7"}}})
-		if err != nil {
-			b.T.Fatal(err)
+	for _, text := range []string{"1=9.1 8=7", "1=9.2 8=7"} {
+		m := storetest.Message(storetest.Report, 1, text)
+		m.Readings[1].Name = "ESR"
+		if _, err := f.Say(f.T, m); err != nil {
+			f.T.Fatal(err)
 		}
 	}
+	f.Clock.Move(time.Minute)
 }
 
-func (b *bench) confirm(rows ...rerun.Result) error {
-	c := closing.Confirmation{ReportID: 7001, Actor: asha}
+func (f *fixture) confirm(rows ...rerun.Result) error {
+	_, err := f.confirmSeen(time.Time{}, rows...)
+	return err
+}
+
+func (f *fixture) confirmSeen(seen time.Time, rows ...rerun.Result) ([]closing.Replaced, error) {
+	c := closing.Confirmation{ReportID: storetest.Report, Actor: storetest.Asha, SeenAt: seen}
 	for _, r := range rows {
 		c.Rows = append(c.Rows, closing.Row{Result: r})
 	}
-	return b.Closing.Confirm(b.T.Context(), storetest.Scope(b.T, 12), c)
+	return f.Closing.Confirm(f.T.Context(), storetest.Scope(f.T, 12), c)
 }
 
 func TestAConfirmReplacesArchivesAndCloses(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	if err := b.confirm(rerun.Result{Index: 1, Value: "9.2", Highlight: 1},
+	f := setup(t)
+	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2", Highlight: 1},
 		rerun.Result{ProfileTestID: 302, Index: 8, Value: "7", Automated: 1}); err != nil {
 		t.Fatal(err)
 	}
-	s := b.State(7001)
+	s := f.State(7001)
 	if diff := cmp.Diff(map[string]string{"0/1": "9.2", "0/3": "4.0", "301/8": "5", "302/8": "7"}, s.Present); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("-want +got:\n%s", diff)
 	}
-	if s.Flag != rerun.Normal || s.Cached || len(s.Records)+len(s.Values) != 0 || s.Outbox != 1 {
-		t.Fatalf("%+v", s)
+	if s.Flag != rerun.Normal || s.Cached || len(s.Records)+len(s.Values) != 0 || s.Evaluations != 1 || len(s.Announced) != 0 {
+		t.Fatalf("unexpected state %+v", s)
 	}
 	var got rerun.Snapshot
 	if err := json.Unmarshal(s.Log[activitylog.RerunValuesConfirmed][0], &got); err != nil {
@@ -88,11 +85,11 @@ func TestAConfirmReplacesArchivesAndCloses(t *testing.T) {
 	}
 	if got.RerunID == "" || got.RerunNumber != 1 || len(got.Reruns) != 1 || len(got.RerunValues) != 2 ||
 		len(got.RerunValues[0].History) != 1 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("unexpected archive %+v", got)
 	}
 	if got.RerunValues[0].Value != "9.2" || got.RerunValues[0].History[0].Value != "9.1" ||
 		got.RerunValues[0].DeviceID != "xn" {
-		t.Fatalf("%+v", got.RerunValues)
+		t.Fatalf("unexpected values in the archive %+v", got.RerunValues)
 	}
 	no := false
 	wantOld := rerun.State{Flag: 4, Signed: &no, Values: []rerun.ArchivedResult{
@@ -102,37 +99,147 @@ func TestAConfirmReplacesArchivesAndCloses(t *testing.T) {
 		{Index: 1, Order: 1, ParameterName: "Haemoglobin", Value: "9.2", Highlight: 1},
 		{ProfileTestID: 302, Index: 8, Order: 1, ParameterName: "ESR", Value: "7", Automated: 1}}}
 	if diff := cmp.Diff([]rerun.State{wantOld, wantNew}, []rerun.State{got.Old, got.New}); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("-want +got:\n%s", diff)
 	}
 }
 
-func TestARowWithoutATestReplacesEveryValueOfItsIndex(t *testing.T) {
+// replaced describes the answer of a confirm: "test/index: previous -> value".
+func replaced(rows []closing.Replaced) (texts []string) {
+	for _, r := range rows {
+		previous := "-"
+		if r.Previous != nil {
+			previous = *r.Previous
+		}
+		texts = append(texts, fmt.Sprintf("%s %d/%d: %s -> %s", r.TestName, r.ProfileTestID, r.Index, previous, r.Value))
+	}
+	return texts
+}
+
+func TestARowReplacesTheValueOfItsOwnTest(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	if err := b.confirm(rerun.Result{Index: 8, Value: "7"}); err != nil {
+	for name, c := range map[string]struct {
+		row  rerun.Result
+		want string // what was replaced, or the refused field
+	}{
+		"by its test":              {rerun.Result{ProfileTestID: 302, Index: 8, Value: "7"}, "[Sedimentation 302/8: 6 -> 7]"},
+		"by the other test":        {rerun.Result{ProfileTestID: 301, Index: 8, Value: "7"}, "[Blood count 301/8: 5 -> 7]"},
+		"by the name of a format":  {rerun.Result{Index: 8, ParameterName: "ESR", Value: "7"}, "[Sedimentation 302/8: 6 -> 7]"},
+		"by the name of a row":     {rerun.Result{Index: 8, ParameterName: "A", Value: "7"}, "[Blood count 301/8: 5 -> 7]"},
+		"by the only test":         {rerun.Result{Index: 3, Value: "7"}, "[Blood count 0/3: 4.0 -> 7]"},
+		"by the own test's id":     {rerun.Result{ProfileTestID: 301, Index: 3, Value: "7"}, "[Blood count 0/3: 4.0 -> 7]"},
+		"nothing decides":          {rerun.Result{Index: 8, Value: "7"}, "index"},
+		"a name that decides not":  {rerun.Result{Index: 8, ParameterName: "c", Value: "7"}, "index"},
+		"a test without the index": {rerun.Result{ProfileTestID: 302, Index: 3, Value: "7"}, "profileTestId"},
+		"another report's test":    {rerun.Result{ProfileTestID: 303, Index: 8, Value: "7"}, "profileTestId"},
+		"an unknown index":         {rerun.Result{Index: 99, Value: "7"}, "index"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := setup(t)
+			before := f.State(storetest.Report)
+			rows, err := f.confirmSeen(time.Time{}, c.row)
+			got := fmt.Sprint(replaced(rows))
+			if e, ok := apperr.From(err); ok {
+				got = e.Fields[0].Name
+			}
+			if got != c.want {
+				t.Fatalf("replaced %s, error %v; want %s", got, err, c.want)
+			}
+			after := f.State(storetest.Report)
+			changed := len(before.Present) - len(after.Present)
+			for key, value := range before.Present {
+				if after.Present[key] != value {
+					changed++
+				}
+			}
+			if want := len(rows); changed != want || (err != nil && !cmp.Equal(before, after)) {
+				t.Errorf("%d values changed, want %d: %v after %v", changed, want, after.Present, before.Present)
+			}
+		})
+	}
+}
+
+func TestAConfirmFromAnOldPageIsRefused(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	row := rerun.Result{Index: 1, Value: "9.2"}
+	page := func() time.Time {
+		t.Helper()
+		l, err := listing.New(f.Reports, f.Documents).List(t.Context(), storetest.Scope(t, 12), storetest.Report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.AsOf
+	}
+	say := func(text string) {
+		t.Helper()
+		if _, err := f.Say(t, storetest.Message(storetest.Report, 1, text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := page()
+	f.Clock.Move(time.Hour)
+	say("1=3.1")
+	refused := func(what string, err error) {
+		t.Helper()
+		if e, ok := apperr.From(err); !ok || e.Kind != apperr.Conflict || e.Reason != "VALUES_ARRIVED" {
+			t.Errorf("%s: %v, want VALUES_ARRIVED", what, err)
+		}
+	}
+	_, err := f.confirmSeen(seen, row)
+	refused("a page from before the value", err)
+	refused("no page, and the value was just replaced", f.confirm(row))
+	if _, err := f.confirmSeen(f.Clock.Now().Add(time.Hour), row); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("a page of the future: %v, want Invalid", err)
+	}
+	say("1=3.1") // a repetition is no news
+	if s := f.State(storetest.Report); s.Flag != rerun.Fulfilled || s.Present["0/1"] != "13.1" {
+		t.Fatalf("state %+v, want the rerun open and the report unchanged", s)
+	}
+	if _, err := f.confirmSeen(page(), row); err != nil {
+		t.Errorf("the present page: %v", err)
+	}
+}
+
+func TestWithoutAPageOnlyAConfirmedIndexIsCompared(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	if _, err := f.Say(t, storetest.Message(storetest.Report, 1, "1=3.1")); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(map[string]string{"0/1": "13.1", "0/3": "4.0", "0/8": "7"}, b.State(7001).Present); diff != "" {
-		t.Fatal(diff)
+	if err := f.confirm(rerun.Result{ProfileTestID: 302, Index: 8, Value: "7"}); err != nil {
+		t.Errorf("another index was replaced: %v, want no error", err)
+	}
+}
+
+func TestADismissedReportIsNotConfirmed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Set(storetest.Report, "dismissed", 1)
+	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2"}); !errors.Is(err, rerun.ErrDismissed) {
+		t.Fatalf("error = %v, want %v", err, rerun.ErrDismissed)
+	}
+	if err := f.Closing.Abort(t.Context(), storetest.Scope(t, 12), storetest.Report, storetest.Asha); err != nil {
+		t.Fatalf("abort of a dismissed report: %v, want no error", err)
 	}
 }
 
 func TestNameAndOrderComeFromTheRowsOwnTest(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.Fixture.AddParameter(rerun.Parameter{TestID: 301, Index: 8, Order: 9, Name: "Other"})
-	if err := b.confirm(rerun.Result{ProfileTestID: 301, Index: 8, Value: "1"},
+	f := setup(t)
+	f.AddParameter(rerun.Parameter{TestID: 301, Index: 8, Order: 9, Name: "Other"})
+	if err := f.confirm(rerun.Result{ProfileTestID: 301, Index: 8, Value: "1"},
 		rerun.Result{ProfileTestID: 302, Index: 8, Value: "2"}); err != nil {
 		t.Fatal(err)
 	}
 	var got rerun.Snapshot
-	if err := json.Unmarshal(b.State(7001).Log[activitylog.RerunValuesConfirmed][0], &got); err != nil {
+	if err := json.Unmarshal(f.State(7001).Log[activitylog.RerunValuesConfirmed][0], &got); err != nil {
 		t.Fatal(err)
 	}
 	want := []rerun.ArchivedResult{{ProfileTestID: 301, Index: 8, Order: 9, ParameterName: "Other", Value: "1"},
 		{ProfileTestID: 302, Index: 8, Order: 1, ParameterName: "ESR", Value: "2"}}
 	if diff := cmp.Diff(want, got.New.Values); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("-want +got:\n%s", diff)
 	}
 }
 
@@ -143,18 +250,18 @@ func TestTheSignatureGoesWhenTheReportSaysSomethingElse(t *testing.T) {
 		signed bool
 	}{
 		"another value": {rerun.Result{Index: 1, Value: "9.2"}, false},
-		"a new value":   {rerun.Result{ProfileTestID: 302, Index: 3, Value: "4.0"}, false},
+		"a new name":    {rerun.Result{Index: 1, Value: "13.1", ParameterName: "Hb"}, false},
 		"the same":      {rerun.Result{Index: 1, Value: "13.1", ParameterName: "Haemoglobin"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := setup(t)
-			b.Change(7001, func(r *memory.Row) { r.Signed = true })
-			if err := b.confirm(c.row); err != nil {
+			f := setup(t)
+			f.Set(7001, "isSigned", 1)
+			if err := f.confirm(c.row); err != nil {
 				t.Fatal(err)
 			}
-			if s := b.State(7001); s.Signed != c.signed {
-				t.Fatalf("signed %v", s.Signed)
+			if s := f.State(7001); s.Signed != c.signed {
+				t.Fatalf("signed %v, want %v", s.Signed, c.signed)
 			}
 		})
 	}
@@ -162,48 +269,48 @@ func TestTheSignatureGoesWhenTheReportSaysSomethingElse(t *testing.T) {
 
 func TestAnAbortKeepsTheReportAndArchives(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.Change(7001, func(r *memory.Row) { r.Signed = true })
-	before := b.State(7001).Present
-	if err := b.Closing.Abort(t.Context(), storetest.Scope(t, 12), 7001, asha); err != nil {
+	f := setup(t)
+	f.Set(7001, "isSigned", 1)
+	before := f.State(7001).Present
+	if err := f.Closing.Abort(t.Context(), storetest.Scope(t, 12), 7001, storetest.Asha); err != nil {
 		t.Fatal(err)
 	}
-	s := b.State(7001)
+	s := f.State(7001)
 	if diff := cmp.Diff(before, s.Present); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("-want +got:\n%s", diff)
 	}
 	var got rerun.Snapshot
 	if err := json.Unmarshal(s.Log[activitylog.RerunCancelled][0], &got); err != nil || len(got.RerunValues) != 2 {
 		t.Fatalf("%+v %v", got, err)
 	}
-	if s.Flag != rerun.Normal || s.Cached || !s.Signed || s.Outbox != 0 || len(s.Records)+len(s.Values) != 0 {
-		t.Fatalf("%+v", s)
+	if s.Flag != rerun.Normal || s.Cached || !s.Signed || s.Evaluations != 0 || len(s.Announced) != 0 || len(s.Records)+len(s.Values) != 0 {
+		t.Fatalf("unexpected state %+v", s)
 	}
 }
 
 func TestWhatCannotBeClosed(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	if err := b.confirm(rerun.Result{Index: 99, Value: "1"}); !apperr.Is(err, apperr.Invalid) {
+	f := setup(t)
+	if err := f.confirm(rerun.Result{Index: 99, Value: "1"}); !apperr.Is(err, apperr.Invalid) {
 		t.Fatalf("unknown index: %v", err)
 	}
 	other := storetest.Scope(t, 13)
-	if err := b.Closing.Abort(t.Context(), other, 7001, asha); !apperr.Is(err, apperr.NotFound) {
+	if err := f.Closing.Abort(t.Context(), other, 7001, storetest.Asha); !apperr.Is(err, apperr.NotFound) {
 		t.Fatalf("another laboratory: %v", err)
 	}
-	if err := b.Closing.Confirm(t.Context(), other, closing.Confirmation{ReportID: 7001,
+	if _, err := f.Closing.Confirm(t.Context(), other, closing.Confirmation{ReportID: 7001,
 		Rows: []closing.Row{{Result: rerun.Result{Index: 1, Value: "1"}}}}); !apperr.Is(err, apperr.NotFound) {
 		t.Fatalf("another laboratory: %v", err)
 	}
-	if s := b.State(7001); s.Flag != rerun.Fulfilled || len(s.Values) != 2 || s.Present["0/1"] != "13.1" {
-		t.Fatalf("%+v", s)
+	if s := f.State(7001); s.Flag != rerun.Fulfilled || len(s.Values) != 2 || s.Present["0/1"] != "13.1" {
+		t.Fatalf("unexpected state %+v", s)
 	}
-	if err := b.Closing.Abort(t.Context(), storetest.Scope(t, 12), 7001, asha); err != nil {
+	if err := f.Closing.Abort(t.Context(), storetest.Scope(t, 12), 7001, storetest.Asha); err != nil {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"abort":   b.Closing.Abort(t.Context(), storetest.Scope(t, 12), 7001, asha),
-		"confirm": b.confirm(rerun.Result{Index: 1, Value: "1"}),
+		"abort":   f.Closing.Abort(t.Context(), storetest.Scope(t, 12), 7001, storetest.Asha),
+		"confirm": f.confirm(rerun.Result{Index: 1, Value: "1"}),
 	} {
 		if got, ok := apperr.From(err); !ok || got.Kind != apperr.Conflict || got.Message != "No open sample rerun" {
 			t.Errorf("%s at flag 0: %v", name, err)
@@ -213,16 +320,16 @@ func TestWhatCannotBeClosed(t *testing.T) {
 
 func TestOfTwoRacingConfirmsExactlyOneHappens(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	f := setup(t)
 	const rounds, racers = 5, 4
 	for round := range rounds {
 		if round > 0 {
-			b.open()
+			f.open()
 		}
 		errs := make([]error, racers)
 		var wait sync.WaitGroup
 		for i := range racers {
-			wait.Go(func() { errs[i] = b.confirm(rerun.Result{Index: 1, Value: fmt.Sprint(i)}) })
+			wait.Go(func() { errs[i] = f.confirm(rerun.Result{Index: 1, Value: fmt.Sprint(i)}) })
 		}
 		wait.Wait()
 		won := -1
@@ -234,7 +341,7 @@ func TestOfTwoRacingConfirmsExactlyOneHappens(t *testing.T) {
 				t.Fatalf("round %d: %v", round, err)
 			}
 		}
-		s := b.State(7001)
+		s := f.State(7001)
 		if won < 0 || s.Present["0/1"] != fmt.Sprint(won) || len(s.Log[activitylog.RerunValuesConfirmed]) != round+1 {
 			t.Fatalf("round %d: winner %d, value %s, %d entries", round, won, s.Present["0/1"],
 				len(s.Log[activitylog.RerunValuesConfirmed]))

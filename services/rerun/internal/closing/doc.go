@@ -1,4 +1,4 @@
-// Package closing owns how a rerun ends: confirm replaces values of the report, abort keeps them. Both archive
-// every document of the rerun in the activity log, in the same transaction that closes it, and delete exactly the
-// archived documents afterwards. What a crash leaves is archived already, and the sweeper deletes it.
+// Package closing ends a rerun: a confirm replaces values of the report, an abort keeps them. Decide is pure. Both archive
+// every document of the rerun in the activity log, in the transaction that closes it, and delete exactly the archived
+// documents afterwards. The sweeper deletes what a crash left.
 package closing

@@ -25,19 +25,22 @@ type Callout interface {
 	EvaluateReports(
 		ctx context.Context, in *calloutv1.EvaluateReportsRequest, opts ...grpc.CallOption,
 	) (*calloutv1.EvaluateReportsResponse, error)
+	SetUnconfirmedValues(
+		ctx context.Context, in *calloutv1.SetUnconfirmedValuesRequest, opts ...grpc.CallOption,
+	) (*calloutv1.SetUnconfirmedValuesResponse, error)
 }
 
-// Dispatcher hands outbox rows to their receivers. Table is the outbox's name, a part of every row's key. Callout may
-// be nil: then its messages wait for a deployment that has one.
+// Dispatcher delivers outbox rows to their receivers. Table is the outbox's name, a part of every row's key. Callout may be
+// nil: then its messages wait for a deployment that has one.
 type Dispatcher struct {
 	Table     string
 	TaskQueue TaskQueue
 	Callout   Callout
 }
 
-// Receivers returns who takes the rows of each kind.
+// Receivers returns the delivery of each kind of row.
 func (d Dispatcher) Receivers() map[string]outbox.Deliver {
-	return map[string]outbox.Deliver{kindEnqueue: d.enqueue, kindEvaluate: d.evaluate}
+	return map[string]outbox.Deliver{kindEnqueue: d.enqueue, kindEvaluate: d.evaluate, kindUnconfirmed: d.announce}
 }
 
 func (d Dispatcher) enqueue(ctx context.Context, row outbox.Row) error {
@@ -45,7 +48,7 @@ func (d Dispatcher) enqueue(ctx context.Context, row outbox.Row) error {
 	if err := proto.Unmarshal(row.Payload, &in); err != nil {
 		return errPayload
 	}
-	// The receiver tells a repetition by the key, which is the same for every try of this row.
+	// The receiver recognises a repetition by the key, which is the same for every attempt of this row.
 	in.IdempotencyKey = proto.String(row.Key(d.Table))
 	if _, err := d.TaskQueue.Enqueue(ctx, &in); err != nil {
 		return outbox.Classify(fmt.Errorf("enqueue: %w", err))
@@ -58,7 +61,7 @@ var (
 	errNoCallout = outbox.ReceiverUnavailable(errors.New("RERUN_CALLOUT_ADDR is not set"))
 )
 
-// evaluate may be repeated: the callout judges what the report says now.
+// evaluate may be repeated: the callout service judges the report as it is then.
 func (d Dispatcher) evaluate(ctx context.Context, row outbox.Row) error {
 	var in calloutv1.EvaluateReportsRequest
 	if err := proto.Unmarshal(row.Payload, &in); err != nil {
@@ -69,6 +72,21 @@ func (d Dispatcher) evaluate(ctx context.Context, row outbox.Row) error {
 	}
 	if _, err := d.Callout.EvaluateReports(ctx, &in); err != nil {
 		return outbox.Classify(fmt.Errorf("evaluate report: %w", err))
+	}
+	return nil
+}
+
+// announce may be repeated and reordered: the callout service keeps the newest as_of.
+func (d Dispatcher) announce(ctx context.Context, row outbox.Row) error {
+	var in calloutv1.SetUnconfirmedValuesRequest
+	if err := proto.Unmarshal(row.Payload, &in); err != nil {
+		return errPayload
+	}
+	if d.Callout == nil {
+		return errNoCallout
+	}
+	if _, err := d.Callout.SetUnconfirmedValues(ctx, &in); err != nil {
+		return outbox.Classify(fmt.Errorf("set unconfirmed values: %w", err))
 	}
 	return nil
 }

@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -14,12 +16,14 @@ import (
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// receivers keep what they were sent, and answer with err.
+// receivers keep the requests and respond with err.
 type receivers struct {
 	task       *taskqueuev1.EnqueueRequest
 	evaluation *calloutv1.EvaluateReportsRequest
+	values     *calloutv1.SetUnconfirmedValuesRequest
 	err        error
 }
 
@@ -35,6 +39,13 @@ func (r *receivers) EvaluateReports(
 ) (*calloutv1.EvaluateReportsResponse, error) {
 	r.evaluation = in
 	return &calloutv1.EvaluateReportsResponse{}, r.err
+}
+
+func (r *receivers) SetUnconfirmedValues(
+	_ context.Context, in *calloutv1.SetUnconfirmedValuesRequest, _ ...grpc.CallOption,
+) (*calloutv1.SetUnconfirmedValuesResponse, error) {
+	r.values = in
+	return &calloutv1.SetUnconfirmedValuesResponse{}, r.err
 }
 
 func (r *receivers) deliver(ctx context.Context, row outbox.Row) error {
@@ -63,11 +74,40 @@ func order(t *testing.T) outbox.Row {
 
 func evaluation(t *testing.T) outbox.Row {
 	t.Helper()
-	e, err := delivery.Evaluations{}.Evaluation(scope(t), 7001, 5)
+	e, err := delivery.Messages{}.Evaluation(scope(t), 7001, 5)
 	if err != nil || e.DedupeKey != "evaluate:7001:5" || e.Aggregate != "report:7001" {
-		t.Fatalf("%+v %v", e, err)
+		t.Fatalf("unexpected event %+v, %v", e, err)
 	}
 	return outbox.Row{ID: 1, Aggregate: e.Aggregate, Kind: e.Kind, Payload: e.Payload}
+}
+
+func announcement(t *testing.T) outbox.Row {
+	t.Helper()
+	at := time.UnixMilli(1_800_000_000_000)
+	e, err := delivery.Messages{}.Unconfirmed(scope(t), 7001, rerun.Announcement{
+		Unconfirmed: rerun.Unconfirmed{AsOf: at, Digest: "d"},
+		Values: []rerun.Value{{TestID: 302, TestKnown: true, Index: 8, ParameterName: "ESR", Value: "7", Order: 4, CreatedAt: at},
+			{Index: 1, Value: "9.1", CreatedAt: at}}})
+	if err != nil || e.DedupeKey != "" || e.Aggregate != "report:7001" {
+		t.Fatalf("event %+v, %v; want one of report 7001 without a dedupe key", e, err)
+	}
+	return outbox.Row{ID: 2, Aggregate: e.Aggregate, Kind: e.Kind, Payload: e.Payload}
+}
+
+func TestTheWholeSetOfUnconfirmedValuesIsSent(t *testing.T) {
+	t.Parallel()
+	r := &receivers{}
+	if err := r.deliver(t.Context(), announcement(t)); err != nil {
+		t.Fatal(err)
+	}
+	const micros = 1_800_000_000_000_000
+	want := &calloutv1.SetUnconfirmedValuesRequest{LabId: 12, ReportId: 7001, AsOf: micros,
+		Values: []*calloutv1.UnconfirmedRerunValue{
+			{ProfileTestId: 302, Index: 8, ParameterName: "ESR", Value: "7", Order: 4, ReceivedAt: micros},
+			{Index: 1, Value: "9.1", ReceivedAt: micros}}}
+	if diff := cmp.Diff(want, r.values, protocmp.Transform()); diff != "" {
+		t.Errorf("message (-want +got):\n%s", diff)
+	}
 }
 
 func TestTheKeyOfARepetitionIsTheSame(t *testing.T) {
@@ -79,7 +119,7 @@ func TestTheKeyOfARepetitionIsTheSame(t *testing.T) {
 		}
 		if r.task.GetIdempotencyKey() != "outbox_rerun-7-1800000000000" || r.task.GetLabId() != 12 ||
 			len(r.task.GetTasks()) != 1 {
-			t.Fatalf("%v", r.task)
+			t.Fatalf("unexpected task %v", r.task)
 		}
 	}
 }
@@ -91,19 +131,23 @@ func TestAChangedReportIsEvaluated(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ids := r.evaluation.GetReportIds(); r.evaluation.GetLabId() != 12 || len(ids) != 1 || ids[0] != 7001 {
-		t.Fatalf("%v", r.evaluation)
+		t.Fatalf("unexpected evaluation %v", r.evaluation)
 	}
 }
 
 func TestARefusalIsFinalAndAnAbsenceIsNot(t *testing.T) {
 	t.Parallel()
-	for _, row := range []outbox.Row{order(t), evaluation(t)} {
+	for _, row := range []outbox.Row{order(t), evaluation(t), announcement(t)} {
 		if err := (&receivers{err: apperr.New(apperr.Invalid, "X", "x")}).deliver(t.Context(),
 			row); !outbox.IsUndeliverable(err) {
 			t.Errorf("%s refused: %v", row.Kind, err)
 		}
 		if err := (&receivers{err: apperr.New(apperr.Unavailable, "X", "x")}).deliver(t.Context(), row); !outbox.IsReceiverUnavailable(err) {
 			t.Errorf("%s not there: %v", row.Kind, err)
+		}
+		err := (&receivers{err: apperr.New(apperr.Unimplemented, "X", "x")}).deliver(t.Context(), row)
+		if !outbox.IsReceiverUnavailable(err) {
+			t.Errorf("%s, which the receiver does not implement yet: %v, want an unavailable receiver", row.Kind, err)
 		}
 		row.Payload = []byte{0xff}
 		if err := (&receivers{}).deliver(t.Context(), row); !outbox.IsUndeliverable(err) {
@@ -112,11 +156,12 @@ func TestARefusalIsFinalAndAnAbsenceIsNot(t *testing.T) {
 	}
 }
 
-func TestWithoutACalloutEvaluationsWait(t *testing.T) {
+func TestWithoutACalloutItsMessagesWait(t *testing.T) {
 	t.Parallel()
-	row := evaluation(t)
-	if err := (delivery.Dispatcher{}).Receivers()[row.Kind](t.Context(), row); !outbox.IsReceiverUnavailable(err) {
-		t.Fatalf("error = %v", err)
+	for _, row := range []outbox.Row{evaluation(t), announcement(t)} {
+		if err := (delivery.Dispatcher{}).Receivers()[row.Kind](t.Context(), row); !outbox.IsReceiverUnavailable(err) {
+			t.Errorf("%s: %v, want an unavailable receiver", row.Kind, err)
+		}
 	}
 }
 

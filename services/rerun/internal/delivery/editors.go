@@ -9,16 +9,17 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
-// editorTimeout is how long an answer waits for a warning.
+// editorTimeout is how long a response waits for a warning.
 const editorTimeout = time.Second
 
-// Editors asks external editing who has a report open; without a client no one does.
+// Editors reads the editing sessions of external editing; without a client there are none.
 type Editors struct {
 	Client externaleditv1.ExternalEditServiceClient
 	Log    *slog.Logger
 }
 
-// Editor implements grpcapi.Editors. The rerun is closed already, so a question that fails is only logged.
+// Editor returns the author of an open session, empty without one. The rerun is closed already, so a failed request is
+// only logged.
 func (e Editors) Editor(ctx context.Context, scope authn.LabScope, reportID int64) string {
 	if e.Client == nil {
 		return ""
@@ -28,7 +29,7 @@ func (e Editors) Editor(ctx context.Context, scope authn.LabScope, reportID int6
 	open, err := e.Client.HasOpenSession(ctx, &externaleditv1.HasOpenSessionRequest{LabId: scope.LabID(),
 		LabReportIds: []int64{reportID}})
 	if err != nil {
-		e.Log.WarnContext(ctx, "no one could be warned of a report that may be open in an editor", "error", err)
+		e.Log.WarnContext(ctx, "editing sessions not read, caller not warned of an open report", "error", err)
 		return ""
 	}
 	for _, s := range open.GetSessions() {

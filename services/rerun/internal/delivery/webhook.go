@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"strconv"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 )
 
 // kindEnqueue marks rows whose payload is a taskqueuev1.EnqueueRequest without its idempotency key.
@@ -40,6 +40,7 @@ type Orders struct {
 
 var _ autorerun.Orders = (*Orders)(nil)
 
+// Order makes the order durable, unless one of the report waits.
 func (o Orders) Order(ctx context.Context, scope authn.LabScope, reportID int64, indices []int) error {
 	data, err := o.webhook(scope, reportID, indices)
 	if err != nil {

@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ const (
 	maxSampleID   = 64
 )
 
-// commandOf reads the spellings of POST …/request.
+// commandOf decodes the body of POST …/request.
 func commandOf(in *rerunv1.RequestRerunRequest, actor authn.Actor) (request.Command, error) {
 	c := request.Command{
 		ReportID: in.GetReportId(), ParameterNames: in.GetParameterNames(), SampleID: in.GetSampleId(), Actor: actor,
@@ -109,18 +110,22 @@ func rowError(index int, name, message string) error {
 	return apperr.InvalidFields(apperr.Field{Index: index, Name: name, Message: message})
 }
 
-func evaluated(qualifying []int) *rerunv1.EvaluateAutoRerunResponse {
-	if len(qualifying) == 0 {
-		return &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun didn't qualify for these values"}
+func evaluated(v autorerun.Verdict) *rerunv1.EvaluateAutoRerunResponse {
+	out := &rerunv1.EvaluateAutoRerunResponse{
+		Message:              "Auto rerun didn't qualify for these values",
+		QualifyingParameters: narrowAll(v.Qualifying), UndecidedParameters: narrowAll(v.Undecided),
+		UnknownIndices: narrowAll(v.Unknown),
 	}
-	return &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun queued successfully",
-		QualifyingParameters: narrowAll(qualifying)}
+	if len(v.Qualifying) > 0 {
+		out.Message = "Auto rerun queued successfully"
+	}
+	return out
 }
 
 func listed(l listing.Listing) *rerunv1.ListRerunsResponse {
-	out := &rerunv1.ListRerunsResponse{SampleRedrawFlag: int32(l.Flag)}
+	out := &rerunv1.ListRerunsResponse{SampleRedrawFlag: int32(l.Flag), AsOf: iso(l.AsOf)}
 	for _, v := range l.Values {
-		out.Reruns = append(out.Reruns, valueOut(v, l.Present))
+		out.Reruns = append(out.Reruns, valueOut(v))
 	}
 	for _, r := range l.Open {
 		out.PendingRequests = append(out.PendingRequests, &rerunv1.PendingRequest{
@@ -132,17 +137,24 @@ func listed(l listing.Listing) *rerunv1.ListRerunsResponse {
 	return out
 }
 
-func valueOut(v rerun.Value, present map[int]string) *rerunv1.RerunValue {
+func valueOut(v listing.Value) *rerunv1.RerunValue {
 	out := &rerunv1.RerunValue{
-		XId: v.ID, LabId: v.LabID, SampleId: v.SampleID, Value: v.Value, Order: narrow(v.Order), Index: narrow(v.Index),
+		XId: v.ID, LabId: v.LabID, SampleId: v.SampleID, Value: v.Value.Value, Order: narrow(v.Order), Index: narrow(v.Index),
 		RerunType:   v.RerunType,
 		RerunNumber: narrow(v.Number), ParameterName: v.ParameterName, DeviceId: v.DeviceID, DeviceName: v.DeviceName,
-		CreatedAt: iso(v.CreatedAt),
+		CreatedAt: iso(v.CreatedAt), OriginalValue: v.Original, ProfileTestId: v.NamingTest, TestName: v.TestName,
 	}
-	if original, ok := present[v.Index]; ok {
-		out.OriginalValue = &original
+	for _, e := range v.History {
+		out.History = append(out.History, &rerunv1.EarlierValue{
+			Value: e.Value, DeviceId: e.DeviceID, DeviceName: e.DeviceName, CreatedAt: iso(e.CreatedAt),
+		})
 	}
 	return out
+}
+
+// etagOf returns the ETag of a listing: the milliseconds of its as_of.
+func etagOf(asOf time.Time) string {
+	return `"` + strconv.FormatInt(asOf.UnixMilli(), 10) + `"`
 }
 
 // iso prints ISO 8601 UTC with milliseconds, what the document store keeps; nothing for a time that is not known.

@@ -1,7 +1,9 @@
 package grpcapi
 
 import (
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -21,7 +23,7 @@ const (
 
 var errRerunNumber = apperr.InvalidField("rerun_number", "rerun_number must be -1, or an integer of 1 or above")
 
-// receiptOf reads POST …/new.
+// receiptOf decodes the body of POST …/new.
 func receiptOf(in *rerunv1.AddValuesRequest, actor authn.Actor) (receive.Command, error) {
 	c := receive.Command{
 		ReportID: in.GetReportId(), SampleID: strings.TrimSpace(in.GetSampleId()), DeviceID: in.GetDeviceId(),
@@ -72,8 +74,8 @@ func checkLengths(c receive.Command) error {
 	return nil
 }
 
-// resultsOf reads device_data of results that are stored: unlike those that are only judged, none may be missing,
-// and no index may have two.
+// resultsOf decodes device_data of results that are stored: unlike those that are only judged, none may be missing, and no
+// index may have two.
 func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
 	readings, err := readingsOf(rows)
 	if err != nil {
@@ -95,7 +97,7 @@ func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
 			values[r.Index] = r.Value
 			results = append(results, receive.Reading{Index: r.Index, Value: r.Value, Name: name})
 		case earlier != r.Value:
-			return nil, rowError(i, "index", "index stands twice in device_data, with two values")
+			return nil, rowError(i, "index", "index stands twice in device_data, with two values; send one message for each test")
 		}
 	}
 	return results, nil
@@ -109,7 +111,7 @@ func received(r receive.Result) *rerunv1.AddValuesResponse {
 	return &rerunv1.AddValuesResponse{
 		Message: rerunUpdated, Type: kind, Fulfilled: len(r.Pending) == 0, AcceptedParameters: narrowAll(r.Accepted),
 		RejectedParameters: narrowAll(r.Rejected), PendingParameters: narrowAll(r.Pending),
-		SampleRedrawFlag: narrow(int(r.Flag)),
+		SampleRedrawFlag: narrow(int(r.Flag)), Duplicate: r.Duplicate,
 	}
 }
 
@@ -119,9 +121,15 @@ const (
 	rerunAborted = "Successfully aborted sample rerun"
 )
 
-// confirmed warns when someone has the report open in an editor: what they save has the previous values.
-func confirmed(editor string) *rerunv1.ConfirmRerunResponse {
+// confirmed warns if somebody has the report open in an editor, because that document has the previous values.
+func confirmed(replaced []closing.Replaced, editor string) *rerunv1.ConfirmRerunResponse {
 	out := &rerunv1.ConfirmRerunResponse{Message: rerunUpdated, SampleRedrawFlag: int32(rerun.Normal)}
+	for _, r := range replaced {
+		out.Replaced = append(out.Replaced, &rerunv1.ReplacedValue{
+			ProfileTestId: r.ProfileTestID, TestName: r.TestName, Index: narrow(r.Index), ParameterName: r.ParameterName,
+			Value: r.Value, PreviousValue: r.Previous,
+		})
+	}
 	if editor != "" {
 		out.Warnings = []string{
 			"The report is open in an external editor by " + editor + ", whose document still has the previous values",
@@ -134,48 +142,66 @@ func aborted() *rerunv1.AbortRerunResponse {
 	return &rerunv1.AbortRerunResponse{Message: rerunAborted, SampleRedrawFlag: int32(rerun.Normal)}
 }
 
-// confirmationOf reads POST …/confirm.
-func confirmationOf(in *rerunv1.ConfirmRerunRequest, actor authn.Actor) (closing.Confirmation, error) {
+// confirmationOf decodes the body and the If-Match header of POST …/confirm.
+func confirmationOf(
+	in *rerunv1.ConfirmRerunRequest, match []string, actor authn.Actor,
+) (closing.Confirmation, error) {
 	c := closing.Confirmation{ReportID: in.GetLabReportId(), Actor: actor}
 	rows := in.GetRerunConfirmedData()
 	if len(rows) == 0 || len(rows) > maxRows {
 		return c, apperr.InvalidField("rerun_confirmed_data", "rerun_confirmed_data must hold 1 to 500 values")
 	}
-	known := parameters{}
 	for i, row := range rows {
 		r, err := confirmedRow(i, row, c.ReportID)
 		if err != nil {
 			return c, err
 		}
-		if !known.add(r) {
-			return c, rowError(i, "index", "index is confirmed twice")
-		}
 		c.Rows = append(c.Rows, r)
 	}
-	return c, nil
+	var err error
+	c.SeenAt, err = seenAt(in, match)
+	return c, err
 }
 
-// parameters are those that were confirmed: the tests of each index.
-type parameters map[int]map[int64]bool
+var errMatch = apperr.InvalidField("If-Match", `If-Match must be the ETag that GET returned, such as "1764237600000"`)
 
-// add reports whether no row before confirms the same value; a row without a test means every test.
-func (p parameters) add(r closing.Row) bool {
-	tests := p[r.Index]
-	switch {
-	case tests == nil:
-		p[r.Index] = map[int64]bool{r.ProfileTestID: true}
-		return true
-	case r.ProfileTestID == 0, tests[0], tests[r.ProfileTestID]:
-		return false
+// latestMillis is in the year 9999.
+const latestMillis = 253_402_300_799_000
+
+// seenAt returns the age of the page that the caller saw: the older of seen_at and If-Match; zero without both.
+func seenAt(in *rerunv1.ConfirmRerunRequest, match []string) (seen time.Time, err error) {
+	if in.SeenAt != nil {
+		if seen, err = time.Parse(time.RFC3339Nano, in.GetSeenAt()); err != nil || seen.Year() < 1970 {
+			return seen, apperr.InvalidField("seen_at",
+				"seen_at must be the as_of that GET returned, such as 2026-11-27T10:00:00.000Z")
+		}
 	}
-	tests[r.ProfileTestID] = true
-	return true
+	for _, tag := range match {
+		tag = strings.TrimSpace(tag)
+		if tag == "*" {
+			continue
+		}
+		text, quoted := strings.CutPrefix(strings.TrimPrefix(tag, "W/"), `"`)
+		text, closed := strings.CutSuffix(text, `"`)
+		millis, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || !quoted || !closed || millis < 0 || millis > latestMillis {
+			return seen, errMatch
+		}
+		if at := time.UnixMilli(millis); seen.IsZero() || at.Before(seen) {
+			seen = at
+		}
+	}
+	return seen, nil
 }
 
 func confirmedRow(i int, row *rerunv1.ConfirmedValue, reportID int64) (closing.Row, error) {
 	const widest = 127 // of the columns
+	test := row.GetProfileTestId()
+	if row.ProfileTestId == nil {
+		test = row.GetTestId()
+	}
 	r := closing.Row{Result: rerun.Result{
-		ProfileTestID: row.GetProfileTestId(), Index: int(row.GetIndex()), ParameterName: row.GetParameterName(),
+		ProfileTestID: test, Index: int(row.GetIndex()), ParameterName: row.GetParameterName(),
 		Value:     row.GetValue(),
 		Highlight: int(row.GetHighlight()), Automated: int(row.GetAutomatedValue()),
 	}}
@@ -196,6 +222,8 @@ func confirmedRow(i int, row *rerunv1.ConfirmedValue, reportID int64) (closing.R
 		return r, rowError(i, "reportForId_id", "reportForId_id differs from the report of the address")
 	case r.ProfileTestID < 0 || r.ProfileTestID > 1<<31-1:
 		return r, rowError(i, "profileTestId", "profileTestId must be the id of a test, or 0")
+	case row.ProfileTestId != nil && row.TestId != nil && row.GetTestId() != test:
+		return r, rowError(i, "profileTestId", "profileTestId and profile_test_id differ; send one of them")
 	case r.Highlight < -widest || r.Highlight > widest:
 		return r, rowError(i, "highlight", "highlight must be a small integer")
 	case r.Automated < -widest || r.Automated > widest:

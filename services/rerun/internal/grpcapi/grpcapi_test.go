@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 	"pgregory.net/rapid"
@@ -28,7 +30,7 @@ type useCases struct {
 	scope    authn.LabScope
 	command  request.Command
 	readings []autorerun.Reading
-	qualify  []int
+	verdict  autorerun.Verdict
 	listing  listing.Listing
 }
 
@@ -39,9 +41,9 @@ func (u *useCases) Request(_ context.Context, scope authn.LabScope, c request.Co
 
 func (u *useCases) Evaluate(
 	_ context.Context, scope authn.LabScope, _ int64, readings []autorerun.Reading,
-) ([]int, error) {
+) (autorerun.Verdict, error) {
 	u.scope, u.readings = scope, readings
-	return u.qualify, nil
+	return u.verdict, nil
 }
 
 func (u *useCases) List(_ context.Context, scope authn.LabScope, _ int64) (listing.Listing, error) {
@@ -55,7 +57,19 @@ func server(u *useCases) *grpcapi.Server {
 
 func as(t testing.TB, p authn.Principal) context.Context {
 	t.Helper()
-	return authn.NewContext(t.Context(), p)
+	return grpc.NewContextWithServerTransportStream(authn.NewContext(t.Context(), p), &stream{})
+}
+
+// stream keeps the response headers of a call.
+type stream struct {
+	grpc.ServerTransportStream
+
+	header metadata.MD
+}
+
+func (s *stream) SetHeader(md metadata.MD) error {
+	s.header = metadata.Join(s.header, md)
+	return nil
 }
 
 var asha = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77,
@@ -72,7 +86,7 @@ func body(indices string) *rerunv1.RequestRerunRequest {
 	return &rerunv1.RequestRerunRequest{ReportId: 7001, Type: proto.String("Manual"), RequestedParameters: raw(indices)}
 }
 
-func TestRequestedParametersAreReadInTheirSpellings(t *testing.T) {
+func TestRequestedParametersAreReadInTheirForms(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]int{
 		`"[1, 3, 5]"`: {1, 3, 5}, `"1,3,5"`: {1, 3, 5}, `[1, 3, 5]`: {1, 3, 5}, `"[7]"`: {7}, `"7"`: {7},
@@ -164,7 +178,7 @@ func TestWhoMayCall(t *testing.T) {
 	}{
 		"lab user":                   {principal: user(authn.Session, authn.LabUser), fine: true},
 		"support":                    {principal: user(authn.Session, authn.Support), fine: true},
-		"instrument interface":       {principal: user(authn.Bearer, ""), fine: true},
+		"instrument interface":       {principal: user(authn.Bearer, ""), want: apperr.Forbidden},
 		"bearer of a lab user":       {principal: user(authn.Bearer, authn.LabUser), fine: true},
 		"its own laboratory named":   {principal: user(authn.Session, authn.LabUser), labID: 12, fine: true},
 		"service":                    {principal: authn.Principal{Kind: authn.Service}, labID: 12, fine: true},
@@ -234,13 +248,13 @@ func operations(s *grpcapi.Server) map[string]func(context.Context) error {
 
 func TestDeviceDataIsReadAndChecked(t *testing.T) {
 	t.Parallel()
-	u := &useCases{qualify: []int{1, 3}}
+	u := &useCases{verdict: autorerun.Verdict{Qualifying: []int{1, 3}, Undecided: []int{4}, Unknown: []int{0}}}
 	got, err := server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
 		DeviceData: []*rerunv1.DeviceValue{
 			{Index: proto.Int32(1), Value: raw(`"<0.4"`)}, {Index: proto.Int32(3), Value: raw(`12.50`)}, {Index: proto.Int32(0)},
 			{Index: proto.Int32(4), Value: raw(`null`)}}})
 	want := &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun queued successfully",
-		QualifyingParameters: []int32{1, 3}}
+		QualifyingParameters: []int32{1, 3}, UndecidedParameters: []int32{4}, UnknownIndices: []int32{0}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
 		t.Fatalf("%v %s", err, diff)
 	}
@@ -259,7 +273,7 @@ func TestDeviceDataIsReadAndChecked(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	u.qualify = nil
+	u.verdict = autorerun.Verdict{}
 	got, err = server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
 		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1)}}})
 	if err != nil || got.GetMessage() != "Auto rerun didn't qualify for these values" {
@@ -271,27 +285,49 @@ func TestTheListingShowsValuesBesideThePresentOnes(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 15, 30, 0, 5_000_000, time.FixedZone("IST", 19800))
 	u := &useCases{listing: listing.Listing{
-		Flag: rerun.Requested, Present: map[int]string{1: "13.1"},
-		Values: []rerun.Value{{ID: "v", LabID: 12, Index: 1, Number: 1, Value: "13.5", CreatedAt: at},
-			{ID: "w", LabID: 12, Index: 2, Number: 1, CreatedAt: at}},
+		Flag: rerun.Requested, AsOf: at,
+		Values: []listing.Value{
+			{Value: rerun.Value{ID: "v", LabID: 12, Index: 1, Number: 1, Value: "13.5", CreatedAt: at,
+				History: []rerun.Earlier{{Value: "13.4", DeviceID: "d", DeviceName: "D", CreatedAt: at}}},
+				NamingTest: proto.Int64(0), TestName: "Blood count", Original: proto.String("13.1")},
+			{Value: rerun.Value{ID: "w", LabID: 12, Index: 2, Number: 1, CreatedAt: at}}},
 		Open: []listing.OpenRequest{{Record: rerun.Record{ID: "r", Type: rerun.Manual, Number: 1, Requested: []int{1, 3},
 			CreatedBy: 77, CreatedAt: at}, Pending: []int{3}}},
 	}}
-	got, err := server(u).ListReruns(as(t, asha), &rerunv1.ListRerunsRequest{LabReportId: 7001})
-	want := &rerunv1.ListRerunsResponse{SampleRedrawFlag: 3,
+	ctx := as(t, asha)
+	got, err := server(u).ListReruns(ctx, &rerunv1.ListRerunsRequest{LabReportId: 7001})
+	want := &rerunv1.ListRerunsResponse{SampleRedrawFlag: 3, AsOf: "2026-11-21T10:00:00.005Z",
 		Reruns: []*rerunv1.RerunValue{
 			{XId: "v", LabId: 12, Index: 1, RerunNumber: 1, Value: "13.5", CreatedAt: "2026-11-21T10:00:00.005Z",
-				OriginalValue: proto.String("13.1")},
+				OriginalValue: proto.String("13.1"), ProfileTestId: proto.Int64(0), TestName: "Blood count",
+				History: []*rerunv1.EarlierValue{{Value: "13.4", DeviceId: "d", DeviceName: "D", CreatedAt: "2026-11-21T10:00:00.005Z"}}},
 			{XId: "w", LabId: 12, Index: 2, RerunNumber: 1, CreatedAt: "2026-11-21T10:00:00.005Z"}},
 		PendingRequests: []*rerunv1.PendingRequest{{RerunId: "r", Type: "Manual", RerunNumber: 1,
 			RequestedParameters: []int32{1, 3},
 			PendingParameters:   []int32{3}, CreatedBy: 77, CreatedAt: "2026-11-21T10:00:00.005Z"}}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
-		t.Fatalf("%v %s", err, diff)
+		t.Fatalf("listing, %v (-want +got):\n%s", err, diff)
+	}
+	header := grpc.ServerTransportStreamFromContext(ctx).(*stream).header
+	if got := header.Get("etag"); len(got) != 1 || got[0] != `"1795255200005"` {
+		t.Errorf("ETag %q, want the milliseconds of as_of", got)
 	}
 }
 
-func TestNoSpellingMakesTheServerPanic(t *testing.T) {
+func TestAnInstrumentReadsSendsAndEvaluates(t *testing.T) {
+	t.Parallel()
+	s := grpcapi.New(grpcapi.Deps{DocumentStore: true, Requester: &useCases{}, Evaluator: &useCases{}, Lister: &useCases{},
+		Receiver: &results{}, Closer: &results{}, Editors: &results{}})
+	instrument := as(t, authn.Principal{Kind: authn.Bearer, LabID: 12})
+	for name, call := range operations(s) {
+		refused := name == "request" || name == "confirm" || name == "abort"
+		if err := call(instrument); apperr.Is(err, apperr.Forbidden) != refused {
+			t.Errorf("%s: %v, want 403: %v", name, err, refused)
+		}
+	}
+}
+
+func TestNoTextMakesTheServerPanic(t *testing.T) {
 	t.Parallel()
 	s := server(&useCases{})
 	ctx := as(t, asha)

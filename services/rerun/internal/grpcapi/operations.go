@@ -3,6 +3,9 @@ package grpcapi
 import (
 	"context"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 
@@ -10,7 +13,7 @@ import (
 func (s *Server) RequestRerun(
 	ctx context.Context, in *rerunv1.RequestRerunRequest,
 ) (*rerunv1.RequestRerunResponse, error) {
-	scope, principal, err := s.enter(ctx, in.GetReportId(), in.GetLabId())
+	scope, principal, err := s.enterPerson(ctx, in.GetReportId(), in.GetLabId())
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +40,11 @@ func (s *Server) EvaluateAutoRerun(
 	if err != nil {
 		return nil, err
 	}
-	qualifying, err := s.d.Evaluator.Evaluate(ctx, scope, in.GetLabReportId(), readings)
+	verdict, err := s.d.Evaluator.Evaluate(ctx, scope, in.GetLabReportId(), readings)
 	if err != nil {
 		return nil, err
 	}
-	return evaluated(qualifying), nil
+	return evaluated(verdict), nil
 }
 
 // ListReruns lists values and open requests.
@@ -54,7 +57,7 @@ func (s *Server) ListReruns(ctx context.Context, in *rerunv1.ListRerunsRequest) 
 	if err != nil {
 		return nil, err
 	}
-	return listed(listing), nil
+	return listed(listing), grpc.SetHeader(ctx, metadata.Pairs("etag", etagOf(listing.AsOf)))
 }
 
 // AddValues stores the values of an instrument.
@@ -78,23 +81,25 @@ func (s *Server) AddValues(ctx context.Context, in *rerunv1.AddValuesRequest) (*
 func (s *Server) ConfirmRerun(
 	ctx context.Context, in *rerunv1.ConfirmRerunRequest,
 ) (*rerunv1.ConfirmRerunResponse, error) {
-	scope, principal, err := s.enter(ctx, in.GetLabReportId(), in.GetLabId())
+	scope, principal, err := s.enterPerson(ctx, in.GetLabReportId(), in.GetLabId())
 	if err != nil {
 		return nil, err
 	}
-	confirmation, err := confirmationOf(in, principal.Actor())
+	match := metadata.ValueFromIncomingContext(ctx, "if-match")
+	confirmation, err := confirmationOf(in, match, principal.Actor())
 	if err != nil {
 		return nil, err
 	}
-	if err := s.d.Closer.Confirm(ctx, scope, confirmation); err != nil {
+	replaced, err := s.d.Closer.Confirm(ctx, scope, confirmation)
+	if err != nil {
 		return nil, err
 	}
-	return confirmed(s.d.Editors.Editor(ctx, scope, in.GetLabReportId())), nil
+	return confirmed(replaced, s.d.Editors.Editor(ctx, scope, in.GetLabReportId())), nil
 }
 
 // AbortRerun closes the rerun and keeps the report's values.
 func (s *Server) AbortRerun(ctx context.Context, in *rerunv1.AbortRerunRequest) (*rerunv1.AbortRerunResponse, error) {
-	scope, principal, err := s.enter(ctx, in.GetLabReportId(), in.GetLabId())
+	scope, principal, err := s.enterPerson(ctx, in.GetLabReportId(), in.GetLabId())
 	if err != nil {
 		return nil, err
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
@@ -20,11 +22,12 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// results keeps what it was called with.
+// results keeps its arguments.
 type results struct {
 	command      receive.Command
 	result       receive.Result
 	confirmation closing.Confirmation
+	replaced     []closing.Replaced
 	aborted      int64
 	editor       string
 }
@@ -36,9 +39,9 @@ func (r *results) Receive(_ context.Context, _ authn.LabScope, c receive.Command
 	return r.result, nil
 }
 
-func (r *results) Confirm(_ context.Context, _ authn.LabScope, c closing.Confirmation) error {
+func (r *results) Confirm(_ context.Context, _ authn.LabScope, c closing.Confirmation) ([]closing.Replaced, error) {
 	r.confirmation = c
-	return nil
+	return r.replaced, nil
 }
 
 func (r *results) Abort(_ context.Context, _ authn.LabScope, reportID int64, _ authn.Actor) error {
@@ -189,10 +192,9 @@ func TestAWrongConfirmationIsRefused(t *testing.T) {
 		"a wide automation": func(r *rerunv1.ConfirmRerunRequest) {
 			r.RerunConfirmedData[0].AutomatedValue = proto.Int32(300)
 		},
-		"twice": func(r *rerunv1.ConfirmRerunRequest) {
-			r.RerunConfirmedData[1].Index, r.RerunConfirmedData[1].ProfileTestId = proto.Int32(8), proto.Int64(302)
-		},
-		"twice, once for every test": func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[1].Index = proto.Int32(8) },
+		"two tests in one row":  func(r *rerunv1.ConfirmRerunRequest) { r.RerunConfirmedData[0].TestId = proto.Int64(301) },
+		"a time without a zone": func(r *rerunv1.ConfirmRerunRequest) { r.SeenAt = proto.String("2026-11-21T10:00:00") },
+		"no time":               func(r *rerunv1.ConfirmRerunRequest) { r.SeenAt = proto.String("") },
 	} {
 		in := decision()
 		change(in)
@@ -200,10 +202,65 @@ func TestAWrongConfirmationIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	two := decision()
-	two.RerunConfirmedData[1].Index, two.RerunConfirmedData[1].ProfileTestId = proto.Int32(8), proto.Int64(301)
-	if _, err := resultServer(&results{}).ConfirmRerun(as(t, asha), two); err != nil {
-		t.Errorf("two tests share an index: %v", err)
+}
+
+func TestTheTestOfARowHasTwoNames(t *testing.T) {
+	t.Parallel()
+	for _, row := range []string{`"profileTestId":302`, `"profile_test_id":302`, `"test_id":302`, `"profileTestId":302,"profile_test_id":302`} {
+		in, r := &rerunv1.ConfirmRerunRequest{}, &results{}
+		if err := labjson.Unmarshal([]byte(`{"rerun_confirmed_data":[{"index":1,"value":"1",`+row+`}]}`), in); err != nil {
+			t.Fatal(err)
+		}
+		in.LabReportId = 7001
+		if _, err := resultServer(r).ConfirmRerun(as(t, asha), in); err != nil || r.confirmation.Rows[0].ProfileTestID != 302 {
+			t.Errorf("%s: %+v, %v; want test 302", row, r.confirmation.Rows, err)
+		}
+	}
+}
+
+func TestTheAgeOfThePageIsTheOlderOfBothForms(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMilli(1_795_255_200_005).UTC()
+	iso, later := "2026-11-21T15:30:00.005+05:30", `"1795255200006"`
+	for name, c := range map[string]struct {
+		seenAt string
+		match  []string
+		want   time.Time
+		wrong  bool
+	}{
+		"nothing":              {},
+		"seen_at":              {seenAt: iso, want: at},
+		"If-Match":             {match: []string{`"1795255200005"`}, want: at},
+		"weak":                 {match: []string{`W/"1795255200005"`}, want: at},
+		"any":                  {match: []string{"*"}},
+		"both":                 {seenAt: iso, match: []string{later}, want: at},
+		"both, the other":      {seenAt: "2027-01-01T00:00:00Z", match: []string{`"1795255200005"`}, want: at},
+		"another server's tag": {match: []string{`"abc"`}, wrong: true},
+		"without quotes":       {match: []string{"1795255200005"}, wrong: true},
+		"absurd":               {match: []string{`"9999999999999999"`}, wrong: true},
+	} {
+		in, r := decision(), &results{}
+		if c.seenAt != "" {
+			in.SeenAt = &c.seenAt
+		}
+		ctx := metadata.NewIncomingContext(as(t, asha), metadata.MD{"if-match": c.match})
+		_, err := resultServer(r).ConfirmRerun(ctx, in)
+		if apperr.Is(err, apperr.Invalid) != c.wrong || !r.confirmation.SeenAt.Equal(c.want) {
+			t.Errorf("%s: seen at %v, %v; want %v, refused %v", name, r.confirmation.SeenAt, err, c.want, c.wrong)
+		}
+	}
+}
+
+func TestAConfirmNamesWhatItReplaced(t *testing.T) {
+	t.Parallel()
+	previous := "6"
+	r := &results{replaced: []closing.Replaced{{TestName: "Sedimentation", Previous: &previous,
+		Result: rerun.Result{ProfileTestID: 302, Index: 8, ParameterName: "ESR", Value: "7"}}}}
+	got, err := resultServer(r).ConfirmRerun(as(t, asha), decision())
+	want := []*rerunv1.ReplacedValue{{ProfileTestId: 302, TestName: "Sedimentation", Index: 8, ParameterName: "ESR", Value: "7",
+		PreviousValue: &previous}}
+	if diff := cmp.Diff(want, got.GetReplaced(), protocmp.Transform()); diff != "" || err != nil {
+		t.Errorf("replaced, %v (-want +got):\n%s", err, diff)
 	}
 }
 

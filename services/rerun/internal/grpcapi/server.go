@@ -21,7 +21,9 @@ type Requester interface {
 
 // Evaluator decides on automatic reruns.
 type Evaluator interface {
-	Evaluate(ctx context.Context, scope authn.LabScope, reportID int64, readings []autorerun.Reading) ([]int, error)
+	Evaluate(
+		ctx context.Context, scope authn.LabScope, reportID int64, readings []autorerun.Reading,
+	) (autorerun.Verdict, error)
 }
 
 // Lister lists reruns.
@@ -36,17 +38,17 @@ type Receiver interface {
 
 // Closer ends reruns.
 type Closer interface {
-	Confirm(ctx context.Context, scope authn.LabScope, c closing.Confirmation) error
+	Confirm(ctx context.Context, scope authn.LabScope, c closing.Confirmation) ([]closing.Replaced, error)
 	Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor authn.Actor) error
 }
 
-// Editors knows who edits a report as a Word document.
+// Editors reads who edits a report as a Word document.
 type Editors interface {
-	// Editor returns the name of who has the report open, "" when no one does or it cannot be told in time.
+	// Editor returns the name of the author who has the report open, empty without one or if it is not known in time.
 	Editor(ctx context.Context, scope authn.LabScope, reportID int64) string
 }
 
-// Deps is what the server works with. DocumentStore false refuses every call.
+// Deps holds the dependencies of the server. DocumentStore false refuses every call.
 type Deps struct {
 	DocumentStore bool
 	Requester     Requester
@@ -57,7 +59,9 @@ type Deps struct {
 	Editors       Editors
 }
 
-// Server implements rerunv1.RerunServiceServer.
+var _ rerunv1.RerunServiceServer = (*Server)(nil)
+
+// Server serves area C.
 type Server struct {
 	rerunv1.UnimplementedRerunServiceServer
 
@@ -72,11 +76,13 @@ var (
 	errDisabled = apperr.New(apperr.Invalid, "DOCUMENT_STORE_DISABLED", "Document store is not enabled")
 	errNotYours = apperr.New(apperr.Forbidden, "FORBIDDEN",
 		"Sample reruns are open to lab users and support of the laboratory")
+	errInstrument = apperr.New(apperr.Forbidden, "FORBIDDEN",
+		"An instrument's token may read reruns, send values and evaluate them; a lab user requests, confirms and aborts")
 	errNoID = apperr.InvalidField("lab_report_id", "lab_report_id must be a positive integer")
 )
 
-// enter checks what every operation needs, and returns the laboratory that it works on. named is the lab_id of
-// the body, 0 when it has none; one that contradicts the credential looks like an unknown report.
+// enter checks what every operation needs, and returns the laboratory that it works on. named is the lab_id of the body, 0
+// without one; one that contradicts the credential is answered like an unknown report.
 func (s *Server) enter(ctx context.Context, reportID, named int64) (authn.LabScope, authn.Principal, error) {
 	p := authn.FromContext(ctx)
 	switch {
@@ -94,16 +100,24 @@ func (s *Server) enter(ctx context.Context, reportID, named int64) (authn.LabSco
 	return scope, p, err
 }
 
-// allowed admits services, and logins of the laboratory itself. A bearer without a session type is an instrument
-// interface.
+// enterPerson is enter for what an instrument's token may not do.
+func (s *Server) enterPerson(ctx context.Context, reportID, named int64) (authn.LabScope, authn.Principal, error) {
+	if s.d.DocumentStore && isInstrument(authn.FromContext(ctx)) {
+		return authn.LabScope{}, authn.Principal{}, errInstrument
+	}
+	return s.enter(ctx, reportID, named)
+}
+
+// isInstrument reports whether p is an instrument interface: a bearer token without a session type.
+func isInstrument(p authn.Principal) bool { return p.Kind == authn.Bearer && p.SessionType == "" }
+
+// allowed admits services, instruments, and logins of the laboratory itself.
 func allowed(p authn.Principal) bool {
 	switch p.Kind {
 	case authn.Service:
 		return true
-	case authn.Session:
-		return p.SessionType == authn.LabUser || p.SessionType == authn.Support
-	case authn.Bearer:
-		return p.SessionType == authn.LabUser || p.SessionType == authn.Support || p.SessionType == ""
+	case authn.Session, authn.Bearer:
+		return p.SessionType == authn.LabUser || p.SessionType == authn.Support || isInstrument(p)
 	default:
 		return false
 	}

@@ -1,10 +1,10 @@
-// Package listing owns what GET shows of a report: the values of its reruns beside the present ones, and the
-// requests that are still open.
+// Package listing reads a report's rerun values beside its present ones, and the requests that are still open.
 package listing
 
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/coalesce"
@@ -12,12 +12,10 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Reports reads what the report itself says.
+// Reports reads reports without a lock.
 type Reports interface {
-	// Flag is NotFound for a report of another laboratory.
-	Flag(ctx context.Context, scope authn.LabScope, reportID int64) (rerun.Flag, error)
-	// PresentValues maps an index to the report's value. An index that two tests of a profile share is left out.
-	PresentValues(ctx context.Context, scope authn.LabScope, reportID int64) (map[int]string, error)
+	// Read is NotFound for a report of another laboratory.
+	Read(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants) (rerun.Facts, error)
 }
 
 // Documents reads the documents of reports.
@@ -32,8 +30,8 @@ type Documents interface {
 type UseCase struct {
 	reports   Reports
 	documents Documents
-	// Small document stores read a whole collection for every question. All readers of a laboratory share one: who comes
-	// while it is answered shares the next.
+	// Small document stores read a whole collection for every query. All readers of a laboratory share one; a reader that
+	// comes while it runs shares the next.
 	records coalesce.Reads[int64, int64, map[int64][]rerun.Record]
 	values  coalesce.Reads[int64, int64, map[int64][]rerun.Value]
 }
@@ -43,45 +41,77 @@ func New(reports Reports, documents Documents) *UseCase {
 	return &UseCase{reports: reports, documents: documents}
 }
 
-// Listing is what is shown.
+// Listing is the answer of GET.
 type Listing struct {
-	Flag    rerun.Flag
-	Values  []rerun.Value
-	Present map[int]string
-	Open    []OpenRequest
+	Flag   rerun.Flag
+	AsOf   time.Time // when the values last changed
+	Values []Value
+	Open   []OpenRequest
 }
 
-// OpenRequest is an active record and the indices that it still waits for.
+// Value is a received value beside the report's own one.
+type Value struct {
+	rerun.Value
+
+	NamingTest *int64 // test id for a confirm; nil if several tests have the index and the value names none
+	TestName   string
+	Original   *string // the report's value of the same parameter; nil without one
+}
+
+// OpenRequest is an active record and the indices that it waits for.
 type OpenRequest struct {
 	rerun.Record
+
 	Pending []int
 }
 
-// List returns the report's reruns. Reports of another laboratory are NotFound.
+// List returns the report's reruns. Reports of another laboratory are NotFound. AsOf is read before the values, so that it
+// is never newer than they are.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64) (Listing, error) {
-	var l Listing
-	var err error
-	if l.Flag, err = u.reports.Flag(ctx, scope, reportID); err != nil {
+	facts, err := u.reports.Read(ctx, scope, reportID, rerun.Wants{})
+	if err != nil {
+		return Listing{}, err
+	}
+	l := Listing{Flag: facts.Report.Flag}
+	values, err := u.valuesOf(ctx, scope, reportID, l.Flag)
+	if err != nil {
 		return l, err
 	}
-	if l.Values, err = u.valuesOf(ctx, scope, reportID, l.Flag); err != nil {
+	if l.AsOf = facts.ChangedAt(values); l.AsOf.IsZero() {
+		l.AsOf = time.UnixMilli(0) // a page without values is older than every value
+	}
+	if l.Open, err = u.openOf(ctx, scope, reportID, l.Flag, values); err != nil || len(values) == 0 {
 		return l, err
 	}
-	if l.Open, err = u.openOf(ctx, scope, reportID, l); err != nil {
-		return l, err
-	}
-	if len(l.Values) > 0 {
-		l.Present, err = u.reports.PresentValues(ctx, scope, reportID)
+	facts, err = u.reports.Read(ctx, scope, reportID, rerun.Wants{Tests: true, Results: true})
+	for _, v := range values {
+		l.Values = append(l.Values, valueOf(facts, v))
 	}
 	return l, err
 }
 
-// openOf returns the requests that still wait. A document whose report is not open was abandoned, or its rerun is
-// closed: it awaits nothing, and is not asked for.
+func valueOf(f rerun.Facts, v rerun.Value) Value {
+	out := Value{Value: v}
+	test, ok := f.Tests.OfValue(v)
+	if !ok {
+		return out
+	}
+	naming := f.Tests.Naming(test, v.Index)
+	out.NamingTest, out.TestName = &naming, f.Tests.Name(test)
+	for _, r := range f.Results {
+		if of, ok := f.Tests.OfResult(r); ok && of == test && r.Index == v.Index {
+			out.Original = &r.Value
+		}
+	}
+	return out
+}
+
+// openOf returns the requests that still wait. Without an open rerun none does, and the documents are not read: they were
+// abandoned or belong to a closed rerun.
 func (u *UseCase) openOf(
-	ctx context.Context, scope authn.LabScope, reportID int64, l Listing,
+	ctx context.Context, scope authn.LabScope, reportID int64, flag rerun.Flag, values []rerun.Value,
 ) (open []OpenRequest, err error) {
-	if !l.Flag.Open() {
+	if !flag.Open() {
 		return nil, nil
 	}
 	read := func(ctx context.Context, ids []int64) (map[int64][]rerun.Record, error) {
@@ -93,7 +123,7 @@ func (u *UseCase) openOf(
 		if !r.Active {
 			continue
 		}
-		if pending := r.Pending(l.Values); len(pending) > 0 {
+		if pending := r.Pending(values); len(pending) > 0 {
 			open = append(open, OpenRequest{Record: r, Pending: pending})
 		}
 	}
@@ -101,7 +131,7 @@ func (u *UseCase) openOf(
 }
 
 // valuesOf returns the values to show. Those of a closed rerun are archived and about to be deleted, or were never
-// committed; what another program stored is shown as long as it is there.
+// committed; values of another program are shown as long as they exist.
 func (u *UseCase) valuesOf(
 	ctx context.Context, scope authn.LabScope, reportID int64, flag rerun.Flag,
 ) ([]rerun.Value, error) {

@@ -8,115 +8,129 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/rerun/internal/listing"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-var at = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-
-func TestAListingShowsValuesPresentOnesAndWhatIsAwaited(t *testing.T) {
+func TestAListingShowsEachValueBesideThatOfItsOwnTest(t *testing.T) {
 	t.Parallel()
-	b := storetest.NewBench(t)
-	documents := b.Documents
-	list := listing.New(b.Reports, documents)
-	b.Change(7001, func(r *memory.Row) {
-		r.Flag = rerun.Requested
-		r.Results = []rerun.Result{{Index: 1, Value: "13.1"}, {ProfileTestID: 301, Index: 8, Value: "5"},
-			{ProfileTestID: 302, Index: 8, Value: "6"}}
-	})
-	b.Change(7002, func(r *memory.Row) { r.Results = []rerun.Result{{Index: 3, Value: "9"}} })
-	if err := documents.Insert(t.Context(), storetest.Record("r", 7001, rerun.Manual, 1,
-		true)); err != nil { // asks for 3 and 1
+	f := storetest.New(t)
+	f.AddParameter(rerun.Parameter{TestID: storetest.Profile, Index: 8, Order: 9, Name: "Other"})
+	for _, r := range []rerun.Result{{Index: 1, Value: "13.1"}, {ProfileTestID: 301, Index: 8, Value: "5"},
+		{ProfileTestID: 302, Index: 8, Value: "6"}} {
+		f.AddResult(storetest.Report, r)
+	}
+	list := func(report int64) listing.Listing {
+		t.Helper()
+		l, err := listing.New(f.Reports, f.Documents).List(t.Context(), storetest.Scope(t, 12), report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	before := list(storetest.Report).AsOf
+	if _, err := f.Ask(t, storetest.Report, 3, 8); err != nil {
 		t.Fatal(err)
 	}
-	if err := documents.InsertValues(t.Context(),
-		[]rerun.Value{{ID: "v", LabID: 12, ReportID: 7001, Index: 3, Number: 1, Value: "4.2", CreatedAt: at}}); err != nil {
-		t.Fatal(err)
+	for i, name := range []string{"ESR", "Other", ""} {
+		m := storetest.Message(storetest.Report, []int{1, -1, -1}[i], "8="+[]string{"1", "2", "3"}[i])
+		m.Readings[0].Name = name
+		if _, err := f.Say(t, m); err != nil {
+			t.Fatal(err)
+		}
 	}
-
-	got, err := list.List(t.Context(), storetest.Scope(t, 12), storetest.Report)
-	if err != nil || len(got.Values) != 1 || len(got.Open) != 1 || got.Flag != rerun.Requested {
-		t.Fatalf("%+v %v", got, err)
+	got := list(storetest.Report)
+	if len(got.Open) != 1 || len(got.Open[0].Pending) != 1 || got.Open[0].Pending[0] != 3 || got.Flag != rerun.Fulfilled {
+		t.Errorf("flag %d, requests %+v; want flag 4 and one that waits for 3", got.Flag, got.Open)
 	}
-	if diff := cmp.Diff([]int{1}, got.Open[0].Pending); diff != "" {
-		t.Fatal(diff)
+	if !got.AsOf.After(before) {
+		t.Errorf("as_of %v, want one after %v", got.AsOf, before)
 	}
-	if diff := cmp.Diff(map[int]string{1: "13.1"}, got.Present); diff != "" { // index 8 belongs to two tests
-		t.Fatal(diff)
+	for i, want := range []struct {
+		test           int64
+		name, original string
+	}{{302, "Sedimentation", "6"}, {301, "Blood count", "5"}, {-1, "", "-"}} {
+		v, test, original := got.Values[i], int64(-1), "-"
+		if v.NamingTest != nil {
+			test = *v.NamingTest
+		}
+		if v.Original != nil {
+			original = *v.Original
+		}
+		if test != want.test || v.TestName != want.name || original != want.original {
+			t.Errorf("value %d: test %d %q, original %s; want %+v", i, test, v.TestName, original, want)
+		}
 	}
-	if _, err := list.List(t.Context(), storetest.Scope(t, 13), storetest.Report); apperr.KindOf(err) != apperr.NotFound {
-		t.Fatalf("another laboratory: %v", err)
+	_, err := listing.New(f.Reports, f.Documents).List(t.Context(), storetest.Scope(t, 13), storetest.Report)
+	if apperr.KindOf(err) != apperr.NotFound {
+		t.Errorf("another laboratory: %v, want NotFound", err)
 	}
-	if err := documents.InsertValues(t.Context(),
-		[]rerun.Value{{ID: "w", LabID: 12, ReportID: 7001, Index: 1, Number: 1, Value: "13", CreatedAt: at}}); err != nil {
-		t.Fatal(err)
+	f.Set(storetest.Report, "sampleRedrawFlag", 0)
+	if got := list(storetest.Report); len(got.Open)+len(got.Values) != 0 {
+		t.Errorf("a closed report shows %+v, want nothing", got)
 	}
-	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil || len(got.Open) != 0 ||
-		len(got.Values) != 2 {
-		t.Fatalf("a request with all its values awaits nothing: %+v %v", got, err)
-	}
-	b.Change(7001, func(r *memory.Row) { r.Flag = rerun.Normal })
-	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.Report); err != nil ||
-		len(got.Open)+len(got.Values) != 0 {
-		t.Fatalf("a closed report awaits nothing: %+v %v", got.Open, err)
-	}
-	if got, err = list.List(t.Context(), storetest.Scope(t, 12), storetest.OtherReport); err != nil ||
-		len(got.Values) != 0 || len(got.Open) != 0 {
-		t.Fatalf("%+v %v", got, err)
+	if got := list(storetest.OtherReport); len(got.Open)+len(got.Values) != 0 {
+		t.Errorf("a report without a rerun shows %+v, want nothing", got)
 	}
 }
 
-// scanned is a small document store: it reads everything, which takes a second, whatever it is asked for.
-type scanned struct {
-	storetest.Documents
-
-	scans atomic.Int64
+// small is a store that reads all of its values for each query, which takes a second.
+type small struct {
+	mu     sync.Mutex
+	values []rerun.Value // guarded by mu
+	scans  atomic.Int64
 }
 
-func (s *scanned) ValuesOfReports(ctx context.Context, scope authn.LabScope, ids []int64) ([]rerun.Value, error) {
+func (s *small) Read(context.Context, authn.LabScope, int64, rerun.Wants) (rerun.Facts, error) {
+	return rerun.Facts{}, nil
+}
+
+func (s *small) OfReports(context.Context, authn.LabScope, []int64) ([]rerun.Record, error) {
+	return nil, nil
+}
+
+func (s *small) ValuesOfReports(context.Context, authn.LabScope, []int64) ([]rerun.Value, error) {
 	s.scans.Add(1)
-	defer time.Sleep(time.Second)
-	return s.Documents.ValuesOfReports(ctx, scope, ids)
+	s.mu.Lock()
+	found := append([]rerun.Value(nil), s.values...)
+	s.mu.Unlock()
+	time.Sleep(time.Second)
+	return found, nil
 }
 
-func TestReadersOfManyReportsShareTheirQuestions(t *testing.T) {
+func TestReadersOfManyReportsShareTheirQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := storetest.NewBench(t)
-		documents := &scanned{Documents: b.Documents}
-		list := listing.New(b.Reports, documents)
-		foreign := func(id string, report int64) {
-			if err := documents.InsertValues(t.Context(), []rerun.Value{{ID: id, LabID: 12, ReportID: report, Index: 1,
-				Number: 1, Value: id, CreatedAt: at, Foreign: true}}); err != nil {
-				t.Error(err)
-			}
+		store := &small{}
+		list := listing.New(store, store)
+		add := func(id string, report int64) {
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			store.values = append(store.values, rerun.Value{ReportID: report, Index: 1, Number: 1, Value: id, Foreign: true})
 		}
 		var all sync.WaitGroup
 		read := func(report int64, want string) {
 			all.Go(func() {
 				l, err := list.List(t.Context(), storetest.Scope(t, 12), report)
-				if err != nil || len(l.Values) != 1 || l.Values[0].Value != want {
-					t.Errorf("report %d: %+v, %v", report, l.Values, err)
+				if err != nil || len(l.Values) != 1 || l.Values[0].Value.Value != want {
+					t.Errorf("report %d: %+v, %v; want value %s", report, l.Values, err, want)
 				}
 			})
 			synctest.Wait()
 		}
-		foreign("a", 7001)
+		add("a", 7001)
 		read(7001, "a")
-		foreign("b", 7002) // the scan under way may have passed it
+		add("b", 7002) // the scan under way may have passed it
 		for range 25 {
 			read(7002, "b")
 			read(7001, "a")
 		}
 		all.Wait()
-		if n := documents.scans.Load(); n != 2 {
-			t.Errorf("%d scans", n)
+		if n := store.scans.Load(); n != 2 {
+			t.Errorf("%d scans, want 2", n)
 		}
 	})
 }

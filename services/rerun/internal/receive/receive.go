@@ -2,53 +2,30 @@ package receive
 
 import (
 	"context"
+	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Reports locks reports.
+// Reports changes locked reports.
 type Reports interface {
-	// Lock runs work while it holds the row of the report, and commits. An unknown report is NotFound. work may
-	// run again after a deadlock.
-	Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(Locked) error) error
+	// Change locks the report, reads the facts, calls decide, applies its decision and commits. An unknown report is
+	// NotFound. decide may be called again after a deadlock.
+	Change(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants,
+		decide func(rerun.Facts) (rerun.Change, error)) error
 }
 
-// Locked is a report whose row is held by the running transaction.
-type Locked interface {
-	Evidence
-	Report() rerun.Report
-	SetFlag(ctx context.Context, to rerun.Flag) error
-	Log(ctx context.Context, entry activitylog.Entry) (int64, error)
+// Documents stores records and values.
+type Documents interface {
+	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
+	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
+	Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error
 }
 
-// Evidence is what the database says of a locked report.
-type Evidence interface {
-	// Parameters returns the enabled formats of the report and of its profile children.
-	Parameters(ctx context.Context) ([]rerun.Parameter, error)
-	Ledger(ctx context.Context) (rerun.Ledger, error)
-	// Archived returns the ids of the documents that a confirm, an abort or the sweeper has archived.
-	Archived(ctx context.Context) (map[string]bool, error)
-}
-
-// Records stores SampleRerun documents. A violation of a unique index is rerun.ErrDuplicate.
-type Records interface {
-	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
-	Insert(ctx context.Context, record rerun.Record) error
-}
-
-// Values stores SampleRerunValues documents.
-type Values interface {
-	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
-	// InsertValues is rerun.ErrDuplicate when one is stored already; others may have been added then.
-	InsertValues(ctx context.Context, values []rerun.Value) error
-	ReplaceValue(ctx context.Context, scope authn.LabScope, v rerun.Value) error
-}
-
-// AfterCommit does what follows the commit; it neither delays nor fails the call.
+// AfterCommit queues the work that follows a commit; it neither delays nor fails the call.
 type AfterCommit interface {
 	Flagged(ctx context.Context, scope authn.LabScope, reportID int64)
 }
@@ -60,24 +37,24 @@ type Counters interface {
 	Fulfilled()
 }
 
-// Deps is what the use case works with. NewID returns a fresh document id.
+// Deps holds the dependencies of the use case. NewID returns a fresh document id.
 type Deps struct {
 	Reports     Reports
-	Records     Records
-	Values      Values
+	Documents   Documents
 	AfterCommit AfterCommit
+	WakeRelay   func() // called after a commit
 	Clock       clock.Clock
 	NewID       func() string
 	Counters    Counters
 }
 
-// UseCase receives values.
+// UseCase receives values. It is safe for concurrent use.
 type UseCase struct{ d Deps }
 
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// OnItsOwn is the rerun number of a repetition that no one asked for.
+// OnItsOwn is the rerun number of a repetition without a request.
 const OnItsOwn = -1
 
 // Command is a message of an instrument interface.
@@ -99,17 +76,14 @@ type Reading struct {
 	Name  string // empty: the parameter's
 }
 
-// Result tells the outcome of a message.
+// Result is the outcome of a message.
 type Result struct {
 	ByInstrument bool
-	Accepted     []int // indices that are stored, in the order of the message
-	Rejected     []int // indices that are not wanted
+	Duplicate    bool  // the message was received before
+	Accepted     []int // stored indices, in the order of the message
+	Rejected     []int // indices that the rerun does not include
 	Pending      []int // requested indices without a value
 	Flag         rerun.Flag
-
-	changed   int  // values that were added or replaced
-	opened    bool // the report had no open rerun before
-	completed bool // the message set flag 4
 }
 
 // Errors that callers see.
@@ -119,61 +93,74 @@ var (
 	ErrSample    = apperr.InvalidField("sample_id", "sample_id is not the sample of this report")
 	ErrTooMany   = apperr.New(apperr.Conflict, "TOO_MANY_RERUNS",
 		"This report has too many reruns; confirm or abort them first")
+	ErrOtherTest = apperr.New(apperr.Conflict, "INDEX_OF_ANOTHER_TEST",
+		"An index of this rerun already has the value of another test; send this one with rerun_number -1")
+	errHistory = apperr.New(apperr.Conflict, "TOO_MANY_CORRECTIONS",
+		"A value of this rerun was corrected too often; confirm or abort the rerun first")
 )
 
-// Receive stores the values and sets the flag. Errors: NotFound; Invalid for another sample, no request, no
-// wanted value; Conflict; Unavailable.
+// Receive stores the values and sets the flag. Errors: NotFound; Invalid for another sample, no request, no wanted value;
+// Conflict; Unavailable.
 func (u *UseCase) Receive(ctx context.Context, scope authn.LabScope, c Command) (Result, error) {
-	var result Result
-	err := u.d.Reports.Lock(ctx, scope, c.ReportID, func(l Locked) (err error) {
-		work := &receipt{UseCase: u, scope: scope, command: c, locked: l, report: l.Report()}
-		result, err = work.run(ctx)
-		return err
-	})
+	d, err := u.attempt(ctx, scope, c, false)
+	if rerun.IsDuplicate(err) { // there are documents that the database does not know of
+		d, err = u.attempt(ctx, scope, c, true)
+	}
 	if err != nil {
 		return Result{}, err
 	}
-	u.d.Counters.Received(result.ByInstrument, result.changed)
-	if result.completed {
+	u.d.Counters.Received(d.Result.ByInstrument, len(d.Writes.Insert)+len(d.Writes.Replace))
+	if d.Change.Flag != nil && *d.Change.Flag == rerun.Fulfilled && !d.Result.ByInstrument {
 		u.d.Counters.Fulfilled()
 	}
-	if result.opened {
+	if d.opened {
 		u.d.AfterCommit.Flagged(ctx, scope, c.ReportID)
 	}
-	return result, nil
-}
-
-// receipt is one message under the lock.
-type receipt struct {
-	*UseCase
-	scope   authn.LabScope
-	command Command
-	locked  Locked
-	report  rerun.Report
-}
-
-func (r *receipt) run(ctx context.Context) (Result, error) {
-	if r.command.Number == OnItsOwn {
-		return r.repetition(ctx)
+	if d.Change.Announce != nil {
+		u.d.WakeRelay()
 	}
-	return r.requested(ctx)
+	return d.Result, nil
 }
 
-// log appends entry 979; for a repetition it is the commit marker.
-func (r *receipt) log(ctx context.Context, text string, m mark) error {
-	m.SampleID, m.DeviceID = r.command.SampleID, r.command.DeviceID
-	_, err := r.locked.Log(ctx, activitylog.Entry{
-		Category: activitylog.RerunValuesReceived, Text: text, Actor: r.command.Actor, At: r.d.Clock.Now(), Meta: m,
+// attempt receives the message in one transaction. everything reads all documents first.
+func (u *UseCase) attempt(ctx context.Context, scope authn.LabScope, c Command, everything bool) (d Decision, err error) {
+	wants := rerun.Wants{Tests: true, Ledger: true, Archived: everything}
+	err = u.d.Reports.Change(ctx, scope, c.ReportID, wants, func(f rerun.Facts) (rerun.Change, error) {
+		facts, err := u.load(ctx, scope, f, c, everything)
+		if err != nil {
+			return rerun.Change{}, err
+		}
+		if d, err = Decide(facts, c, rerun.RecordID(scope.LabID(), u.d.NewID()), u.d.Clock.Now()); err != nil {
+			return rerun.Change{}, err
+		}
+		for i := range d.Writes.Insert {
+			d.Writes.Insert[i].ID = u.d.NewID()
+		}
+		return d.Change, u.d.Documents.Write(ctx, scope, d.Writes)
 	})
-	return err
+	return d, err
 }
 
-// mark is the meta of entry 979.
-type mark struct {
-	RerunID     string `json:"rerun_id"`
-	RerunNumber int    `json:"rerun_number"`
-	Indices     []int  `json:"indices"`
-	SampleID    string `json:"sample_id"`
-	DeviceID    string `json:"device_id"`
-	Fingerprint string `json:"fingerprint,omitempty"`
+// load reads the documents that the decision may depend on: the values if there are some, or if the message has only a part
+// of the requested ones; the records if the request is unknown to the database, because requests of other programs have
+// no commit marker.
+func (u *UseCase) load(
+	ctx context.Context, scope authn.LabScope, f rerun.Facts, c Command, everything bool,
+) (facts Facts, err error) {
+	facts.Facts = f
+	request, known := f.Ledger.Request(c.Number)
+	unknown := c.Number != OnItsOwn && !known && f.Report.Flag.Open()
+	if everything || unknown {
+		if facts.Records, err = u.d.Documents.OfReports(ctx, scope, []int64{c.ReportID}); err != nil {
+			return facts, err
+		}
+	}
+	if everything || unknown || f.Unconfirmed.Digest != "" || len(c.Readings) < len(request.Requested) {
+		facts.Values, err = u.d.Documents.ValuesOfReports(ctx, scope, []int64{c.ReportID})
+	}
+	uncommitted := func(v rerun.Value) bool { return v.Number > f.Ledger.Highest() }
+	if err == nil && !everything && c.Number == OnItsOwn && slices.ContainsFunc(facts.Values, uncommitted) {
+		err = rerun.ErrDuplicate // of this message, perhaps
+	}
+	return facts, err
 }

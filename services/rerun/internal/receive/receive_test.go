@@ -1,11 +1,13 @@
 package receive_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -16,132 +18,115 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/receive"
 	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
-// bench is a report with what instruments say about it.
-type bench struct {
-	*storetest.Bench
-	storetest.Cases
-}
+// fixture is a report and what instruments report about it.
+type fixture struct{ *storetest.Fixture }
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T) *fixture {
 	t.Helper()
-	b := storetest.NewBench(t)
-	return &bench{b, b.Cases(nil)}
+	return &fixture{storetest.New(t)}
 }
 
-func (b *bench) ask(indices ...int) {
-	b.T.Helper()
-	_, err := b.Request.Request(b.T.Context(), storetest.Scope(b.T, 12),
-		request.Command{ReportID: storetest.Report, Type: rerun.Manual, Requested: indices, Actor: authn.Actor{Kind: authn.ActorLabUser, ID: 77}})
-	if err != nil {
-		b.T.Fatal(err)
+func (f *fixture) ask(indices ...int) {
+	f.T.Helper()
+	if _, err := f.Ask(f.T, storetest.Report, indices...); err != nil {
+		f.T.Fatal(err)
 	}
 }
 
-// message reads "1=13.5 3=4.2".
 func message(number int, text string) receive.Command {
-	m := receive.Command{ReportID: storetest.Report, Number: number, SampleID: "S-1", DeviceID: "xn", DeviceName: "XN",
-		RerunType: "manual_rerun",
-		Actor:     authn.Platform}
-	for field := range strings.FieldsSeq(text) {
-		var r receive.Reading
-		_, _ = fmt.Sscanf(field, "%d=%s", &r.Index, &r.Value)
-		m.Readings = append(m.Readings, r)
-	}
-	return m
+	return storetest.Message(storetest.Report, number, text)
 }
 
-func (b *bench) send(m receive.Command) (receive.Result, error) {
-	return b.Receive.Receive(b.T.Context(), storetest.Scope(b.T, 12), m)
-}
+func (f *fixture) send(m receive.Command) (receive.Result, error) { return f.Say(f.T, m) }
 
-func (b *bench) say(number int, text string) receive.Result {
-	b.T.Helper()
-	r, err := b.send(message(number, text))
+func (f *fixture) say(number int, text string) receive.Result {
+	f.T.Helper()
+	r, err := f.send(message(number, text))
 	if err != nil {
-		b.T.Fatal(err)
+		f.T.Fatalf("message %d %q: %v", number, text, err)
 	}
 	return r
 }
 
-// expect compares flag and stored values, "number:index=value" in the order of the listing.
-func (b *bench) expect(flag rerun.Flag, values ...string) storetest.State {
-	b.T.Helper()
-	s := b.State(storetest.Report)
-	got := []string{}
-	for _, v := range s.Values {
-		got = append(got, fmt.Sprintf("%d:%d=%s", v.Number, v.Index, v.Value))
+// expect compares flag and stored values, "number:index=value" in the order of the listing, and what was announced.
+func (f *fixture) expect(flag rerun.Flag, values ...string) storetest.State {
+	f.T.Helper()
+	s := f.State(storetest.Report)
+	if diff := cmp.Diff(append([]string{}, values...), s.Received()); diff != "" || s.Flag != flag {
+		f.T.Fatalf("flag %d, want %d; values (-want +got):\n%s", s.Flag, flag, diff)
 	}
-	if diff := cmp.Diff(append([]string{}, values...), got); diff != "" || s.Flag != flag {
-		b.T.Fatalf("flag %d, want %d; values (-want +got):\n%s", s.Flag, flag, diff)
+	announced := []string{}
+	for _, v := range s.Values {
+		announced = append(announced, fmt.Sprintf("%d=%s", v.Index, v.Value))
+	}
+	if !cmp.Equal(announced, s.Announced, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b string) bool { return a < b })) {
+		f.T.Fatalf("the callout service knows %v, want %v", s.Announced, announced)
 	}
 	return s
 }
 
-func (b *bench) refused(m receive.Command, want error) {
-	b.T.Helper()
-	_, err := b.send(m)
+func (f *fixture) refused(m receive.Command, want error) {
+	f.T.Helper()
+	_, err := f.send(m)
 	got, _ := apperr.From(err)
 	if got == nil || got.Message != want.Error() || got.Kind != apperr.KindOf(want) {
-		b.T.Fatalf("error = %v, want %v", err, want)
+		f.T.Fatalf("error = %v, want %v", err, want)
 	}
 }
 
 func TestARequestIsFulfilledByTheSetOfItsValues(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.ask(1, 3, 8)
-	first := b.say(1, "3=4.2 5=1 99=7")
+	f := setup(t)
+	f.ask(1, 3, 8)
+	first := f.say(1, "3=4.2 5=1 99=7")
 	want := receive.Result{Accepted: []int{3}, Rejected: []int{5, 99}, Pending: []int{1, 8}, Flag: rerun.Requested}
-	if diff := cmp.Diff(want, first, ignoreUnexported); diff != "" {
-		t.Fatal(diff)
+	if diff := cmp.Diff(want, first); diff != "" {
+		t.Fatalf("-want +got:\n%s", diff)
 	}
-	if r := b.say(1, "3=4.2"); len(r.Pending) != 2 || r.Flag != rerun.Requested {
+	if r := f.say(1, "3=4.2"); len(r.Pending) != 2 || r.Flag != rerun.Requested {
 		t.Fatalf("the same again: %+v", r)
 	}
-	if r := b.say(1, "8=5 1=13.5"); len(r.Pending) != 0 || r.Flag != rerun.Fulfilled {
-		t.Fatalf("%+v", r)
+	if r := f.say(1, "8=5 1=13.5"); len(r.Pending) != 0 || r.Flag != rerun.Fulfilled {
+		t.Fatalf("unexpected result %+v", r)
 	}
-	s := b.expect(rerun.Fulfilled, "1:1=13.5", "1:8=5", "1:3=4.2")
+	s := f.expect(rerun.Fulfilled, "1:1=13.5", "1:8=5", "1:3=4.2")
 	if !s.Cached || len(s.Log[activitylog.RerunValuesReceived]) != 2 ||
 		s.Values[0].ParameterName != "Haemoglobin" || s.Values[0].Order != 1 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("unexpected state %+v", s)
 	}
-	b.refused(message(1, "5=1 99=7"), receive.ErrNothing)
+	f.refused(message(1, "5=1 99=7"), receive.ErrNothing)
 }
-
-var ignoreUnexported = cmpopts.IgnoreUnexported(receive.Result{})
 
 func TestAMessageThatIsDeliveredAgainChangesNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.ask(1, 3)
+	f := setup(t)
+	f.ask(1, 3)
 	for range 3 {
-		if r := b.say(1, "1=13.5 3=4.2"); r.Flag != rerun.Fulfilled || len(r.Accepted) != 2 {
-			t.Fatalf("%+v", r)
+		if r := f.say(1, "1=13.5 3=4.2"); r.Flag != rerun.Fulfilled || len(r.Accepted) != 2 {
+			t.Fatalf("unexpected result %+v", r)
 		}
 	}
-	s := b.expect(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")
+	s := f.expect(rerun.Fulfilled, "1:1=13.5", "1:3=4.2")
 	if len(s.Values[0].History) != 0 || len(s.Log[activitylog.RerunValuesReceived]) != 1 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("unexpected state %+v", s)
 	}
 }
 
 func TestAnotherValueReplacesAndKeepsTheOld(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.ask(1, 3)
-	b.say(1, "1=13.5")
-	b.say(1, "1=14.0")
+	f := setup(t)
+	f.ask(1, 3)
+	f.say(1, "1=13.5")
+	f.say(1, "1=14.0")
 	other := message(1, "1=14.0")
 	other.DeviceID = "another"
-	if _, err := b.send(other); err != nil {
+	if _, err := f.send(other); err != nil {
 		t.Fatal(err)
 	}
-	s := b.expect(rerun.Requested, "1:1=14.0")
+	s := f.expect(rerun.Requested, "1:1=14.0")
 	history := s.Values[0].History
 	if len(history) != 2 || history[0].Value != "13.5" || history[1].Value != "14.0" || history[1].DeviceID != "xn" ||
 		s.Values[0].DeviceID != "another" {
@@ -151,113 +136,204 @@ func TestAnotherValueReplacesAndKeepsTheOld(t *testing.T) {
 
 func TestARepetitionOfTheInstrumentIsStoredFromEveryFlag(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	first := b.say(-1, "1=9.1 3=4.2 99=1")
+	f := setup(t)
+	first := f.say(-1, "1=9.1 3=4.2 99=1")
 	if !first.ByInstrument || first.Flag != rerun.Fulfilled || len(first.Pending) != 0 || len(first.Rejected) != 1 {
 		t.Fatalf("%+v", first)
 	}
-	s := b.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2")
+	s := f.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2")
 	if !s.Cached || s.Records[0].Type != rerun.ByAnalyser || s.Records[0].Active {
-		t.Fatalf("%+v", s)
+		t.Fatalf("unexpected state %+v", s)
 	}
-	b.say(-1, "3=4.2 1=9.1 99=1") // delivered again, in another order
-	b.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2")
-	b.say(-1, "1=9.2 3=4.2")
-	b.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2")
-	b.ask(8)
-	b.say(-1, "1=9.2 3=4.2") // late delivery of what is stored: the request continues waiting
-	b.expect(rerun.Requested, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2")
-	b.say(-1, "1=9.3")
-	b.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2", "4:1=9.3")
-	if r := b.say(3, "8=5"); r.Flag != rerun.Fulfilled || len(r.Pending) != 0 {
+	f.say(-1, "3=4.2 1=9.1 99=1") // delivered again, in another order
+	f.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2")
+	f.say(-1, "1=9.2 3=4.2")
+	f.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2")
+	f.ask(8)
+	f.say(-1, "1=9.2 3=4.2") // late delivery of what is stored: the request continues waiting
+	f.expect(rerun.Requested, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2")
+	f.say(-1, "1=9.3")
+	f.expect(rerun.Fulfilled, "1:1=9.1", "1:3=4.2", "2:1=9.2", "2:3=4.2", "4:1=9.3")
+	if r := f.say(3, "8=5"); r.Flag != rerun.Fulfilled || len(r.Pending) != 0 {
 		t.Fatalf("the request still takes its values: %+v", r)
 	}
 }
 
-func TestTheNameTellsWhichTestOfASharedIndexIsMeant(t *testing.T) {
+func TestAValueBelongsToTheTestThatItsNameNames(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.Fixture.AddParameter(rerun.Parameter{TestID: 301, Index: 8, Order: 9, Name: "Other"})
-	for name, order := range map[string]int{"other": 9, "ESR": 1, "": 1, "unknown": 1} {
-		m := message(-1, "8="+fmt.Sprint(order)+name)
-		m.Readings[0].Name = name
-		if _, err := b.send(m); err != nil {
+	f := setup(t)
+	f.AddParameter(rerun.Parameter{TestID: storetest.Profile, Index: 8, Order: 9, Name: "Other"})
+	for i, c := range []struct {
+		name  string
+		test  int64
+		known bool
+		order int
+	}{{"other", 0, true, 9}, {"ESR", storetest.Child, true, 1}, {"", 0, false, 0}, {"unknown", 0, false, 0}} {
+		m := message(-1, fmt.Sprint("8=", i))
+		m.Readings[0].Name = c.name
+		if _, err := f.send(m); err != nil {
 			t.Fatal(err)
 		}
-		values := b.State(storetest.Report).Values
-		if v := values[len(values)-1]; v.Order != order {
-			t.Errorf("%q: order %d, want %d", name, v.Order, order)
+		values := f.State(storetest.Report).Values
+		v := values[len(values)-1]
+		if v.Order != c.order || v.TestID != c.test || v.TestKnown != c.known || v.ParameterName != c.name {
+			t.Errorf("%q: test %d, %v, order %d, name %q; want %d, %v, %d, %q", c.name, v.TestID, v.TestKnown, v.Order,
+				v.ParameterName, c.test, c.known, c.order, c.name)
 		}
 	}
+}
+
+func TestNoTestsValueReplacesThatOfAnother(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.AddParameter(rerun.Parameter{TestID: storetest.Profile, Index: 8, Order: 9, Name: "Other"})
+	f.ask(8)
+	named := func(number int, value, name string) receive.Command {
+		m := message(number, "8="+value)
+		m.Readings[0].Name = name
+		return m
+	}
+	if _, err := f.send(named(1, "7.9", "ESR")); err != nil {
+		t.Fatal(err)
+	}
+	f.refused(named(1, "118", "Other"), receive.ErrOtherTest)
+	if _, err := f.send(named(-1, "118", "Other")); err != nil {
+		t.Fatal(err)
+	}
+	f.expect(rerun.Fulfilled, "1:8=7.9", "2:8=118")
+}
+
+func TestAMessageOfAnInstrumentIsRememberedForThirtyDays(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	end := func() {
+		t.Helper()
+		if err := f.Closing.Abort(t.Context(), storetest.Scope(t, 12), storetest.Report, storetest.Asha); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.say(-1, "1=9.1")
+	end()
+	for range 2 { // two analysers that repeat in turn
+		for _, device := range []string{"xn", "other"} {
+			m := message(-1, "1=9.1")
+			m.DeviceID = device
+			if _, err := f.send(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	f.expect(rerun.Fulfilled, "1:1=9.1") // of the other one, once
+	end()
+	f.Clock.Move(rerun.RememberFor - time.Second)
+	sent := f.expect(rerun.Normal).Sent
+	if r := f.say(-1, "1=9.1"); !r.Duplicate || r.Flag != rerun.Normal {
+		t.Errorf("the message again within 30 days: %+v, want a duplicate at flag 0", r)
+	}
+	if s := f.expect(rerun.Normal); s.Sent != sent {
+		t.Errorf("%d messages to the callout service, want %d", s.Sent, sent)
+	}
+	f.Clock.Move(2 * time.Second)
+	if r := f.say(-1, "1=9.1"); r.Duplicate || r.Flag != rerun.Fulfilled {
+		t.Errorf("the message after 30 days: %+v, want flag 4", r)
+	}
+}
+
+func TestAMessageForARequestAnswersItOnce(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.say(-1, "1=9.1")
+	f.ask(1)
+	if r := f.say(2, "1=9.1"); r.Duplicate || r.Flag != rerun.Fulfilled {
+		t.Errorf("equal values for a request: %+v, want flag 4", r)
+	}
+	f.say(2, "1=9.2")
+	if r := f.say(2, "1=9.1"); !r.Duplicate || r.Flag != rerun.Fulfilled {
+		t.Errorf("the first message again: %+v, want a duplicate", r)
+	}
+	s := f.expect(rerun.Fulfilled, "1:1=9.1", "2:1=9.2")
+	if len(s.Values[1].History) != 1 {
+		t.Errorf("history %+v, want the first value once", s.Values[1].History)
+	}
+}
+
+func TestADismissedReportTakesNoValues(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.ask(1)
+	f.Set(storetest.Report, "dismissed", 1)
+	f.refused(message(1, "1=13.5"), rerun.ErrDismissed)
+	f.refused(message(-1, "1=13.5"), rerun.ErrDismissed)
+	f.expect(rerun.Requested)
 }
 
 func TestWhatCannotBeAccepted(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.refused(message(1, "1=13.5"), receive.ErrNoRequest)
-	b.refused(message(-1, "99=13.5"), receive.ErrNothing)
+	f := setup(t)
+	f.refused(message(1, "1=13.5"), receive.ErrNoRequest)
+	f.refused(message(-1, "99=13.5"), receive.ErrNothing)
 	for _, sample := range []string{"", "S-2", "s-1"} {
 		m := message(-1, "1=13.5")
 		m.SampleID = sample
-		b.refused(m, receive.ErrSample)
+		f.refused(m, receive.ErrSample)
 	}
-	b.ask(1)
-	b.refused(message(2, "1=13.5"), receive.ErrNoRequest)
+	f.ask(1)
+	f.refused(message(2, "1=13.5"), receive.ErrNoRequest)
 	m := message(1, "1=13.5")
 	m.SampleID = "S-2"
-	b.refused(m, receive.ErrSample)
+	f.refused(m, receive.ErrSample)
 	foreign := message(1, "1=13.5")
 	foreign.ReportID = storetest.ForeignReport
-	b.refused(foreign, rerun.ErrNoReport)
-	b.expect(rerun.Requested)
-	b.Change(storetest.Report, func(r *memory.Row) { r.ManualSampleID = "M-1" })
+	f.refused(foreign, rerun.ErrNoReport)
+	f.expect(rerun.Requested)
+	f.Set(storetest.Report, "manualSampleId", "M-1")
 	m.SampleID = "M-1"
-	if _, err := b.send(m); err != nil {
+	if _, err := f.send(m); err != nil {
 		t.Fatal(err)
 	}
-	b.expect(rerun.Fulfilled, "1:1=13.5")
+	f.expect(rerun.Fulfilled, "1:1=13.5")
 }
 
 func TestASupersededRequestKeepsItsValuesAndCompletesNothing(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.ask(1, 3)
-	b.say(-1, "8=1")
-	b.ask(3)
-	if r := b.say(1, "1=13.5 3=4.2"); r.Flag != rerun.Requested || len(r.Pending) != 0 {
-		t.Fatalf("%+v", r)
+	f := setup(t)
+	f.ask(1, 3)
+	f.say(-1, "8=1")
+	f.ask(3)
+	if r := f.say(1, "1=13.5 3=4.2"); r.Flag != rerun.Requested || len(r.Pending) != 0 {
+		t.Fatalf("unexpected result %+v", r)
 	}
-	if r := b.say(3, "3=4.4"); r.Flag != rerun.Fulfilled {
-		t.Fatalf("%+v", r)
+	if r := f.say(3, "3=4.4"); r.Flag != rerun.Fulfilled {
+		t.Fatalf("unexpected result %+v", r)
 	}
-	b.expect(rerun.Fulfilled, "1:1=13.5", "1:3=4.2", "2:8=1", "3:3=4.4")
+	f.expect(rerun.Fulfilled, "1:1=13.5", "1:3=4.2", "2:8=1", "3:3=4.4")
 }
 
 func TestARequestOfAnotherProgramTakesValues(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.ask(1)
+	f := setup(t)
+	f.ask(1)
 	// What another program wrote has no marker in the log and is not marked as ours.
-	b.Change(storetest.Report, func(r *memory.Row) { r.Log = nil })
-	b.refused(message(1, "1=13.5"), receive.ErrNoRequest)
-	b.Fixture.Disown()
-	if r := b.say(1, "1=13.5"); r.Flag != rerun.Fulfilled {
-		t.Fatalf("%+v", r)
+	f.Exec("DELETE FROM ActivityLog")
+	f.refused(message(1, "1=13.5"), receive.ErrNoRequest)
+	f.Disown()
+	if r := f.say(1, "1=13.5"); r.Flag != rerun.Fulfilled {
+		t.Fatalf("unexpected result %+v", r)
 	}
 }
 
 func TestAnInstrumentThatNeverStopsIsBounded(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	f := setup(t)
 	for i := range 50 {
-		b.say(-1, fmt.Sprintf("1=%d", i))
+		f.say(-1, fmt.Sprintf("1=%d", i))
 	}
-	b.refused(message(-1, "1=99"), receive.ErrTooMany)
-	b.Sweep()
-	b.expect(rerun.Fulfilled, b.numbered(50)...)
+	f.refused(message(-1, "1=99"), receive.ErrTooMany)
+	f.Sweep()
+	f.expect(rerun.Fulfilled, f.numbered(50)...)
 }
 
-func (b *bench) numbered(n int) []string {
+func (f *fixture) numbered(n int) []string {
 	var values []string
 	for i := range n {
 		values = append(values, fmt.Sprintf("%d:1=%d", i+1, i))
@@ -268,17 +344,17 @@ func (b *bench) numbered(n int) []string {
 // TestNoCompletionIsLost lets instruments of many reports, and many parts of one report, arrive at once.
 func TestNoCompletionIsLost(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	f := setup(t)
 	const reports, parts = 50, 16
 	var indices []int
 	for i := range parts {
 		indices = append(indices, 100+i)
-		b.Fixture.AddParameter(rerun.Parameter{TestID: storetest.Profile, Index: 100 + i, Order: i, Name: "p"})
+		f.AddParameter(rerun.Parameter{TestID: storetest.Profile, Index: 100 + i, Order: i, Name: "p"})
 	}
 	scope := storetest.Scope(t, 12)
 	for id := int64(20_000); id < 20_000+reports+1; id++ {
-		b.Fixture.Put(storetest.Row(id))
-		if _, err := b.Request.Request(t.Context(), scope, request.Command{ReportID: id, Type: rerun.Manual,
+		f.AddReport(id)
+		if _, err := f.Request.Request(t.Context(), scope, request.Command{ReportID: id, Type: rerun.Manual,
 			Requested: indices}); err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +364,7 @@ func TestNoCompletionIsLost(t *testing.T) {
 	deliver := func(report int64, text string) {
 		m := message(1, text)
 		m.ReportID = report
-		_, err := b.Receive.Receive(t.Context(), scope, m)
+		_, err := f.Receive.Receive(t.Context(), scope, m)
 		errs <- err
 	}
 	var all strings.Builder
@@ -309,24 +385,30 @@ func TestNoCompletionIsLost(t *testing.T) {
 		}
 	}
 	for id := int64(20_000); id < 20_000+reports+1; id++ {
-		if s := b.State(id); s.Flag != rerun.Fulfilled || len(s.Values) != parts {
+		if s := f.State(id); s.Flag != rerun.Fulfilled || len(s.Values) != parts {
 			t.Fatalf("report %d: flag %d, %d values", id, s.Flag, len(s.Values))
 		}
 	}
-	if b.Counts.Of("fulfilled") != reports+1 {
-		t.Errorf("%d completions counted", b.Counts.Of("fulfilled"))
+	if f.Counts.Of("fulfilled") != reports+1 {
+		t.Errorf("%d completions counted", f.Counts.Of("fulfilled"))
 	}
 	t.Logf("%d reports and %d messages of one report at once: all %d are fulfilled", reports, 2*parts, reports+1)
 }
 
+// broken is a document store that writes nothing.
+type broken struct{ storetest.Documents }
+
+var errBroken = errors.New("the document store does not respond")
+
+func (broken) Write(context.Context, authn.LabScope, rerun.Writes) error { return errBroken }
+
 func TestAnAbsentDocumentStoreFailsTheMessage(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.ask(1)
-	_, err := b.Bench.Cases(&storetest.Crashing{DieBefore: 4}).Receive.Receive(t.Context(), storetest.Scope(t, 12),
-		message(1, "1=13.5"))
-	if !errors.Is(err, storetest.ErrDead) {
-		t.Fatalf("error = %v", err)
+	f := setup(t)
+	f.ask(1)
+	_, err := f.On(f.Reports, broken{f.Documents}, f.AtOnce()).Say(t, message(1, "1=13.5"))
+	if !errors.Is(err, errBroken) {
+		t.Fatalf("error = %v, want %v", err, errBroken)
 	}
-	b.expect(rerun.Requested)
+	f.expect(rerun.Requested)
 }

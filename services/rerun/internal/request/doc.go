@@ -1,7 +1,7 @@
-// Package request owns the request of a sample rerun, by a person or by the platform.
+// Package request requests a sample rerun, for a user or for the platform. Decide is pure.
 //
-// The order survives a crash at any line. Under the row lock of the report: insert the document, set flag 3, log
-// 981 with the document's id (the commit marker), commit. A document without its marker is abandoned: any request that
-// holds the lock next knows that its transaction is over and deletes it. The cache entry follows the commit and
-// is taken from a re-read of the flag.
+// The order survives a crash at any line. While the report's row is locked, the document is inserted, then flag 3, log
+// entry 981 with the document's id (the commit marker) and the messages are committed. A document without its marker is
+// abandoned: the next request that holds the lock knows that its transaction has ended, and deletes it. The cache entry
+// follows the commit and is taken from the committed flag.
 package request

@@ -9,46 +9,29 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// Reports locks reports and keeps their log.
+// Reports changes locked reports and keeps their log.
 type Reports interface {
-	// Lock runs work while it holds the row of the report, and commits. An unknown report is NotFound. work may
-	// run again after a deadlock. A commit whose outcome is not known carries mysqldb.ErrCommitUnknown.
-	Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(Locked) error) error
+	// Change locks the report, reads the facts, calls decide, applies its decision and commits. An unknown report is
+	// NotFound. decide may be called again after a deadlock. If the outcome of the commit is unknown, the error wraps
+	// mysqldb.ErrCommitUnknown.
+	Change(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants,
+		decide func(rerun.Facts) (rerun.Change, error)) error
 	// LogFailure writes an entry on a fresh connection.
 	LogFailure(ctx context.Context, scope authn.LabScope, reportID int64, entry activitylog.Entry) error
 }
 
-// Locked is a report whose row is held by the running transaction.
-type Locked interface {
-	Report() rerun.Report
-	// Parameters returns the enabled formats of the report and of its profile children.
-	Parameters(ctx context.Context) ([]rerun.Parameter, error)
-	// Ledger tells which records were committed.
-	Ledger(ctx context.Context) (rerun.Ledger, error)
-	// Archived returns the ids of the documents that the activity log holds.
-	Archived(ctx context.Context) (map[string]bool, error)
-	SetFlag(ctx context.Context, to rerun.Flag) error
-	Log(ctx context.Context, entry activitylog.Entry) (int64, error)
+// Documents stores the documents of reruns.
+type Documents interface {
+	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
+	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
+	Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error
 }
 
-// Records stores the documents of reruns. A violation of a unique index is rerun.ErrDuplicate.
-type Records interface {
-	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
-	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
-	Insert(ctx context.Context, record rerun.Record) error
-	// Close makes a record await no more values and frees the open slot; Retire frees the automatic slot too.
-	// A record that is not there is not an error.
-	Close(ctx context.Context, scope authn.LabScope, id string) error
-	Retire(ctx context.Context, scope authn.LabScope, id string) error
-	// Delete removes records; those that are not there are not errors.
-	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
-	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
-}
-
-// AfterCommit does what follows the commit; it neither delays nor fails the call.
+// AfterCommit queues the work that follows a commit; it neither delays nor fails the call.
 type AfterCommit interface {
 	Changed(ctx context.Context, scope authn.LabScope, reportID, patientID int64)
 }
@@ -59,10 +42,10 @@ type Counters interface {
 	Failed(step string)
 }
 
-// Deps is what the use case works with. NewID returns a fresh document id.
+// Deps holds the dependencies of the use case. NewID returns a fresh document id.
 type Deps struct {
 	Reports     Reports
-	Records     Records
+	Documents   Documents
 	AfterCommit AfterCommit
 	Clock       clock.Clock
 	NewID       func() string
@@ -70,107 +53,74 @@ type Deps struct {
 	Counters    Counters
 }
 
-// UseCase requests reruns.
+// UseCase requests reruns. It is safe for concurrent use.
 type UseCase struct{ d Deps }
 
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Command is a request whose spellings have been read.
+// Command is a decoded request.
 type Command struct {
 	ReportID       int64
 	Type           rerun.Type
-	Number         int   // 0: one above the highest; of an automatic request the least
+	Number         int   // 0: one above the highest; of an automatic request the minimum
 	Requested      []int // not empty, without repetitions
 	ParameterNames []string
 	SampleID       string
 	Actor          authn.Actor
 }
 
-// ErrSave is what callers see of every failure to save.
+// ErrSave is the error for callers when a request could not be saved.
 var ErrSave = apperr.New(apperr.Internal, "RERUN_NOT_SAVED", "Something went wrong when saving sample rerun")
 
 // Request saves the record and sets flag 3. It returns the stored record. Errors: NotFound, Conflict (open
 // request, number in use, second automatic rerun), Invalid (unknown parameter), ErrSave.
 func (u *UseCase) Request(ctx context.Context, scope authn.LabScope, c Command) (rerun.Record, error) {
-	var saved rerun.Record
+	var d Decision
 	var patientID int64
-	err := u.d.Reports.Lock(ctx, scope, c.ReportID, func(l Locked) (err error) {
-		patientID = l.Report().PatientID
-		saved, err = u.save(ctx, scope, c, l)
-		return err
+	wants := rerun.Wants{Tests: true, Ledger: true, Archived: true}
+	err := u.d.Reports.Change(ctx, scope, c.ReportID, wants, func(f rerun.Facts) (_ rerun.Change, err error) {
+		patientID = f.Report.PatientID
+		d, err = u.save(ctx, scope, c, f)
+		return d.Change, err
 	})
 	if err != nil {
+		if lost := u.takeBack(ctx, scope, d, err); lost != nil {
+			err = errors.Join(err, lost)
+		}
 		return rerun.Record{}, u.failure(ctx, scope, c, err)
 	}
-	u.d.Counters.Requested(saved.Type)
+	u.d.Counters.Requested(d.Record.Type)
 	u.d.AfterCommit.Changed(ctx, scope, c.ReportID, patientID)
-	return saved, nil
+	return d.Record, nil
 }
 
-// save works under the lock. When it fails behind the insert it takes the document back; should that fail too,
-// the missing marker tells the next holder of the lock.
-func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, l Locked) (rerun.Record, error) {
-	next, err := l.Report().Flag.Next(rerun.Request)
+// save writes the documents before the transaction commits.
+func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, f rerun.Facts) (Decision, error) {
+	records, err := u.d.Documents.OfReports(ctx, scope, []int64{c.ReportID})
 	if err != nil {
-		return rerun.Record{}, err
+		return Decision{}, err
 	}
-	names, err := u.names(ctx, c, l)
+	values, err := u.d.Documents.ValuesOfReports(ctx, scope, []int64{c.ReportID})
 	if err != nil {
-		return rerun.Record{}, err
+		return Decision{}, err
 	}
-	earlier, values, err := u.tidy(ctx, scope, l)
+	facts := Facts{Facts: f, Records: records, Values: values}
+	d, err := Decide(facts, c, rerun.RecordID(scope.LabID(), u.d.NewID()), u.d.Clock.Now())
 	if err != nil {
-		return rerun.Record{}, err
+		return Decision{}, err
 	}
-	record := u.record(scope, c, names)
-	if record.Number, err = number(c, l.Report().Flag, earlier, values); err != nil {
-		return rerun.Record{}, err
+	for _, id := range d.Abandoned {
+		u.d.Log.WarnContext(ctx, "abandoned rerun record deleted", "rerun_id", id, "lab_report_id", c.ReportID)
 	}
-	if err := u.supersede(ctx, scope, earlier); err != nil {
-		return rerun.Record{}, err
-	}
-	if err := u.d.Records.Insert(ctx, record); err != nil {
-		return rerun.Record{}, err
-	}
-	if err := u.mark(ctx, l, record, next, c.Actor); err != nil {
-		return rerun.Record{}, errors.Join(err, u.d.Records.Delete(context.WithoutCancel(ctx), scope, record.ID))
-	}
-	return record, nil
+	return d, u.d.Documents.Write(ctx, scope, d.Writes)
 }
 
-func (u *UseCase) record(scope authn.LabScope, c Command, names []string) rerun.Record {
-	now := u.d.Clock.Now()
-	return rerun.Record{
-		ID: rerun.RecordID(scope.LabID(), u.d.NewID()), LabID: scope.LabID(), ReportID: c.ReportID, Type: c.Type,
-		Requested:      c.Requested,
-		ParameterNames: names, Active: true, SampleID: c.SampleID,
-		CreatedBy: c.Actor.ID, CreatedByKind: string(c.Actor.Kind), UpdatedBy: c.Actor.ID, CreatedAt: now, UpdatedAt: now,
+// takeBack deletes the record of a transaction that did not commit. If that fails too, the missing commit marker tells the
+// next holder of the lock.
+func (u *UseCase) takeBack(ctx context.Context, scope authn.LabScope, d Decision, err error) error {
+	if d.Record.ID == "" || errors.Is(err, mysqldb.ErrCommitUnknown) {
+		return nil
 	}
-}
-
-// marker is the meta of log row 981: rerun_id proves that the document was committed.
-type marker struct {
-	RerunID     string     `json:"rerun_id"`
-	RerunNumber int        `json:"rerun_number"`
-	Type        rerun.Type `json:"type"`
-	Requested   []int      `json:"requested_parameters"`
-	activitylog.Change[flagSnapshot]
-}
-
-type flagSnapshot struct {
-	Flag rerun.Flag `json:"sampleRedrawFlag"`
-}
-
-func (u *UseCase) mark(ctx context.Context, l Locked, r rerun.Record, next rerun.Flag, actor authn.Actor) error {
-	old := l.Report().Flag
-	if err := l.SetFlag(ctx, next); err != nil {
-		return err
-	}
-	_, err := l.Log(ctx, activitylog.Entry{
-		Category: activitylog.RerunRequested, Text: string(r.Type) + " sample rerun requested", Actor: actor, At: r.CreatedAt,
-		Meta: marker{RerunID: r.ID, RerunNumber: r.Number, Type: r.Type, Requested: r.Requested,
-			Change: activitylog.Change[flagSnapshot]{Old: flagSnapshot{old}, New: flagSnapshot{next}}},
-	})
-	return err
+	return u.d.Documents.Write(context.WithoutCancel(ctx), scope, rerun.Writes{DeleteRecords: []string{d.Record.ID}})
 }

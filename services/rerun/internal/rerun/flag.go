@@ -12,22 +12,23 @@ const (
 	Fulfilled Flag = 4
 )
 
-// Event is what moves a flag.
+// Event changes a flag.
 type Event int
 
 // The events.
 const (
-	Request    Event = iota // a person or the platform asks for a rerun
+	Request    Event = iota // a person or the platform requests a rerun
 	Instrument              // an instrument repeated on its own
 	Complete                // the last requested value arrived
-	Close                   // confirm or abort
+	Confirm                 // values of the report are replaced
+	Abort                   // the report keeps its values
 )
 
-// transitions is the one table: what is not in it is refused.
+// transitions is the only table of allowed changes.
 var transitions = map[Flag]map[Event]Flag{
 	Normal:    {Request: Requested, Instrument: Fulfilled},
-	Requested: {Instrument: Fulfilled, Complete: Fulfilled, Close: Normal},
-	Fulfilled: {Request: Requested, Instrument: Fulfilled, Complete: Fulfilled, Close: Normal},
+	Requested: {Instrument: Fulfilled, Complete: Fulfilled, Confirm: Normal, Abort: Normal},
+	Fulfilled: {Request: Requested, Instrument: Fulfilled, Complete: Fulfilled, Confirm: Normal, Abort: Normal},
 }
 
 // Errors that callers see when the state does not allow an event.
@@ -37,7 +38,17 @@ var (
 	ErrNotOpen = apperr.New(apperr.Conflict, "RERUN_NOT_OPEN", "No open sample rerun")
 	ErrRedraw  = apperr.New(apperr.Conflict, "SAMPLE_REDRAW_OPEN",
 		"The sample of this report is being redrawn; finish the redraw first")
+	ErrDismissed = apperr.New(apperr.Conflict, "REPORT_DISMISSED",
+		"The report is dismissed; restore it first, or abort its rerun")
 )
+
+// Next returns the report's flag after the event, or the conflict. A dismissed report allows only an abort.
+func (r Report) Next(e Event) (Flag, error) {
+	if r.Dismissed && e != Abort {
+		return r.Flag, ErrDismissed
+	}
+	return r.Flag.Next(e)
+}
 
 // Next returns the flag after the event, or the conflict.
 func (f Flag) Next(e Event) (Flag, error) {

@@ -1,20 +1,70 @@
 package rerun
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+	"time"
 
-// Ledger is what the activity log says of the report's present rerun: everything since the last confirm or abort.
-// It is part of the database that holds the row lock, so it knows exactly what was committed.
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+)
+
+// RememberFor is how long a message of an instrument on its own is recognised as a repetition.
+const RememberFor = 30 * 24 * time.Hour
+
+// Ledger holds what the activity log knows of the report's present rerun: everything since the last confirm or abort. It
+// is part of the database that holds the row lock, so it is exact.
 type Ledger struct {
 	Requests    []Mark // committed requests, oldest first
-	Repetitions []Mark // committed repetitions of instruments on their own, oldest first
+	Repetitions []Mark // committed repetitions by instruments on their own, oldest first
+	Messages    []Mark // committed messages for requests
+
+	// Received holds the fingerprints of the repetitions within RememberFor, those of earlier reruns included.
+	Received map[string]bool
 }
 
-// Mark proves that the transaction of a record was committed.
+// Mark proves that the transaction of a record or message was committed.
 type Mark struct {
 	RerunID     string
 	Number      int
 	Requested   []int  // of a request
-	Fingerprint string // of a repetition: device, sample, and every index with its value
+	Fingerprint string // of a repetition or a message
+}
+
+// mark is the part of a log entry's meta that makes it a commit marker.
+type mark struct {
+	RerunID     string `json:"rerun_id"`
+	RerunNumber int    `json:"rerun_number"`
+	Requested   []int  `json:"requested_parameters"`
+	Fingerprint string `json:"fingerprint"` // of a repetition
+	Message     string `json:"message"`     // fingerprint of a message for a request
+}
+
+// Note adds an entry of the activity log. Entries come in the order of their ids; those of other writers are ignored.
+// recent is true within RememberFor. A confirm or an abort begins a new rerun.
+func (l *Ledger) Note(category activitylog.Category, meta []byte, recent bool) {
+	if category == activitylog.RerunValuesConfirmed || category == activitylog.RerunCancelled {
+		*l = Ledger{Received: l.Received}
+		return
+	}
+	var m mark
+	if json.Unmarshal(meta, &m) != nil || m.RerunID == "" {
+		return
+	}
+	found := Mark{RerunID: m.RerunID, Number: m.RerunNumber, Requested: m.Requested, Fingerprint: m.Fingerprint + m.Message}
+	switch {
+	case category == activitylog.RerunRequested:
+		l.Requests = append(l.Requests, found)
+	case m.Fingerprint != "":
+		l.Repetitions = append(l.Repetitions, found)
+		if recent && l.Received == nil {
+			l.Received = map[string]bool{}
+		}
+		if recent {
+			l.Received[m.Fingerprint] = true
+		}
+	case m.Message != "":
+		l.Messages = append(l.Messages, found)
+	}
 }
 
 // Request returns the committed request of a number.
@@ -34,12 +84,10 @@ func (l Ledger) Latest() (Mark, bool) {
 	return slices.MaxFunc(l.Requests, func(a, b Mark) int { return a.Number - b.Number }), true
 }
 
-// LastRepetition returns the newest repetition of an instrument on its own.
-func (l Ledger) LastRepetition() (Mark, bool) {
-	if len(l.Repetitions) == 0 {
-		return Mark{}, false
-	}
-	return l.Repetitions[len(l.Repetitions)-1], true
+// Answered reports whether a message for a request was received before.
+func (l Ledger) Answered(rerunID, fingerprint string) bool {
+	return slices.ContainsFunc(l.Messages,
+		func(m Mark) bool { return m.RerunID == rerunID && m.Fingerprint == fingerprint })
 }
 
 // Committed reports whether a record belongs to the present rerun.
@@ -48,7 +96,7 @@ func (l Ledger) Committed(id string) bool {
 	return slices.ContainsFunc(l.Requests, marks) || slices.ContainsFunc(l.Repetitions, marks)
 }
 
-// Highest returns the largest number, 0 when there is none.
+// Highest returns the largest number, 0 without any.
 func (l Ledger) Highest() int {
 	highest := 0
 	for _, m := range slices.Concat(l.Requests, l.Repetitions) {
@@ -57,5 +105,15 @@ func (l Ledger) Highest() int {
 	return highest
 }
 
-// Size is how many reruns there are.
+// Size returns the number of reruns.
 func (l Ledger) Size() int { return len(l.Requests) + len(l.Repetitions) }
+
+// ArchivedIn returns the ids of the documents in an archiving entry of the log.
+func ArchivedIn(meta []byte) []string {
+	var s Snapshot
+	if json.Unmarshal(meta, &s) != nil {
+		return nil
+	}
+	records, values := s.IDs()
+	return append(records, values...)
+}

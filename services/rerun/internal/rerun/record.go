@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Type is how a rerun came to be.
+// Type is the origin of a rerun.
 type Type string
 
-// The types, as stored and answered.
+// The types, as stored and returned.
 const (
 	Manual     Type = "Manual"
 	Auto       Type = "Auto"
 	ByAnalyser Type = "Instrument"
 )
 
-// ParseType reads the documented spellings of a requested type, in any case.
+// ParseType reads the documented names of a requested type, in any case.
 func ParseType(s string) (Type, bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "manual", "manual_rerun":
@@ -29,13 +29,13 @@ func ParseType(s string) (Type, bool) {
 	}
 }
 
-// RecordID returns the id of a new record. It names the laboratory, so that a store finds the document by its id
-// alone and still only for the laboratory that it belongs to.
+// RecordID returns the id of a new record. It begins with the laboratory, so a store finds the document by its id alone
+// and still only for its own laboratory.
 func RecordID(labID int64, unique string) string {
 	return strconv.FormatInt(labID, 10) + "-" + unique
 }
 
-// Record is a SampleRerun document: one request, or one repetition that an instrument made on its own.
+// Record is a SampleRerun document: one request, or one repetition by an instrument on its own.
 type Record struct {
 	ID             string
 	LabID          int64
@@ -51,7 +51,7 @@ type Record struct {
 	UpdatedBy      int64
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
-	// Foreign is set for records that this service did not write: they never had a commit marker.
+	// Foreign is true for records of another program, which have no commit marker.
 	Foreign bool
 }
 
@@ -67,16 +67,18 @@ type Value struct {
 	RerunType     string
 	Number        int
 	ParameterName string
+	TestID        int64 // as in Tests.Of; meaningful if TestKnown
+	TestKnown     bool  // false in documents that do not name the test
 	DeviceID      string
 	DeviceName    string
 	CreatedAt     time.Time
-	// History holds what the instrument said before for the same number and index, oldest first.
+	// History holds the previous values of the same number and index, oldest first.
 	History []Earlier
-	// Foreign is set for values that this service did not write.
+	// Foreign is true for values of another program.
 	Foreign bool
 }
 
-// Earlier is a value that a later one replaced.
+// Earlier is a replaced value.
 type Earlier struct {
 	Value      string
 	DeviceID   string
@@ -84,10 +86,10 @@ type Earlier struct {
 	CreatedAt  time.Time
 }
 
-// Same reports whether the instrument said the same: the same value of the same device. Number and index are equal.
+// Same reports whether v and o are the same value of the same device. Number and index are equal.
 func (v Value) Same(o Value) bool { return v.Value == o.Value && v.DeviceID == o.DeviceID }
 
-// Replaces returns v as what follows old, which becomes history.
+// Replaces returns v with old in its history.
 func (v Value) Replaces(old Value) Value {
 	v.ID, v.Foreign = old.ID, old.Foreign
 	v.History = append(slices.Clone(old.History), Earlier{
@@ -103,13 +105,14 @@ type Report struct {
 	BillID    int64
 	PatientID int64
 	Flag      Flag
-	// SampleID and ManualSampleID name the sample; either may be empty, and then names nothing.
+	// SampleID and ManualSampleID name the sample; both may be empty.
 	SampleID       string
 	ManualSampleID string
 	Signed         bool // signed or approved
+	Dismissed      bool
 }
 
-// HasSample reports whether id names the sample of the report.
+// HasSample reports whether id is the sample of the report.
 func (r Report) HasSample(id string) bool {
 	return id != "" && (id == r.SampleID || id == r.ManualSampleID)
 }
@@ -126,32 +129,9 @@ type Result struct {
 	Automated     int
 }
 
-// Differs reports whether a reader of the report would see another result.
+// Differs reports whether the report shows another result with o.
 func (r Result) Differs(o Result) bool {
 	return r.Value != o.Value || r.Highlight != o.Highlight || r.Order != o.Order || r.ParameterName != o.ParameterName
-}
-
-// Parameter is one enabled format of a report or of its profile children.
-type Parameter struct {
-	TestID int64 // whose format it is
-	Index  int
-	Order  int
-	Name   string
-}
-
-// ParameterOf returns the parameter of an index. Two tests of a profile may share an index: then it is the named
-// test's; testID 0 names none and means the first. ok is false for an index that no test has.
-func ParameterOf(parameters []Parameter, testID int64, index int) (found Parameter, ok bool) {
-	for _, p := range parameters {
-		switch {
-		case p.Index != index:
-		case p.TestID == testID:
-			return p, true
-		case !ok:
-			found, ok = p, true
-		}
-	}
-	return found, ok
 }
 
 // HighestNumber returns the largest rerun number of the records, 0 when there is none.

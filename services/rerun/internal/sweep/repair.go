@@ -11,186 +11,166 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// repair judges a report under its lock. What it archives is committed first and deleted by a second pass.
+// Facts holds everything that the repair of a report depends on.
+type Facts struct {
+	rerun.Facts
+
+	Records []rerun.Record
+	Values  []rerun.Value
+}
+
+// Decision is a repair.
+type Decision struct {
+	Change  rerun.Change
+	Writes  rerun.Writes
+	Repairs map[string]int // by outcome
+	Settled []string       // records that are in order
+	Again   bool           // what was archived may be deleted once that is committed
+}
+
+// repair decides on a report under its lock. What it archives is committed first and deleted by a second pass.
 func (l *laboratory) repair(ctx context.Context, reportID int64, before time.Time) error {
+	wants := rerun.Wants{Tests: true, Ledger: true, Archived: true}
 	for again := true; again; {
-		err := l.d.Reports.Lock(ctx, l.scope, reportID, func(locked Locked) (err error) {
-			again, err = l.judge(ctx, locked, before)
-			return err
+		var d Decision
+		err := l.d.Reports.Change(ctx, l.scope, reportID, wants, func(f rerun.Facts) (rerun.Change, error) {
+			records, err := l.d.Documents.OfReports(ctx, l.scope, []int64{reportID})
+			if err != nil {
+				return rerun.Change{}, err
+			}
+			values, err := l.d.Documents.ValuesOfReports(ctx, l.scope, []int64{reportID})
+			if err != nil {
+				return rerun.Change{}, err
+			}
+			d = Decide(Facts{f, records, values}, before, l.d.Clock.Now())
+			return d.Change, l.d.Documents.Write(ctx, l.scope, d.Writes)
 		})
 		if err != nil {
 			return err
 		}
+		for outcome, n := range d.Repairs {
+			l.d.Counters.Swept(outcome, n)
+		}
+		for _, id := range d.Settled {
+			l.seen[id] = true
+		}
+		again = d.Again
 	}
 	return nil
 }
 
-// judge repairs what it may, and archives what no one archived; archived reports that another pass is needed.
-func (l *laboratory) judge(ctx context.Context, locked Locked, before time.Time) (archived bool, err error) {
-	c, err := l.facts(ctx, l.scope, locked, before)
-	if err != nil {
-		return false, err
+// Decide returns the repair of a report. Documents created after before may be of a call that still runs.
+func Decide(f Facts, before, now time.Time) Decision {
+	d := Decision{Repairs: map[string]int{}}
+	if records, values := f.unarchived(before); len(records)+len(values) > 0 {
+		f.archive(&d, records, values, now)
+		return d
 	}
-	records, values := c.unarchived()
-	if len(records)+len(values) > 0 {
-		return true, l.archive(ctx, locked, records, values)
+	f.clear(&d, before)
+	f.realign(&d, before)
+	kept := slices.DeleteFunc(slices.Clone(f.Values), func(v rerun.Value) bool { return f.Archived[v.ID] })
+	if d.Change.Announce = f.Announce(kept, f.Report.Flag.Open(), now); d.Change.Announce != nil {
+		d.Repairs[Announced]++
 	}
-	if err := l.clear(ctx, l.scope, c); err != nil {
-		return false, err
-	}
-	return false, l.realign(ctx, locked, c)
+	return d
 }
 
-// facts is all that is known of one locked report.
-type facts struct {
-	flag     rerun.Flag
-	before   time.Time
-	records  []rerun.Record
-	values   []rerun.Value
-	ledger   rerun.Ledger
-	archived map[string]bool
+// uncommitted reports whether r is a request whose transaction ended without a commit. A repetition counts while a rerun is
+// open, with or without a commit marker.
+func (f Facts) uncommitted(r rerun.Record, before time.Time) bool {
+	return !r.Foreign && r.CreatedAt.Before(before) && r.Type != rerun.ByAnalyser && !f.Ledger.Committed(r.ID) &&
+		!f.Archived[r.ID]
 }
 
-func (s *Sweeper) facts(ctx context.Context, scope authn.LabScope, l Locked, before time.Time) (c facts, err error) {
-	c.flag, c.before = l.Report().Flag, before
-	if c.records, err = s.d.Documents.OfReport(ctx, scope, l.Report().ID); err != nil {
-		return c, err
+// unarchived returns the documents of a closed rerun that are not archived.
+func (f Facts) unarchived(before time.Time) (records []rerun.Record, values []rerun.Value) {
+	over := func(createdAt time.Time, foreign bool) bool {
+		return !foreign && createdAt.Before(before) && !f.Report.Flag.Open()
 	}
-	if c.values, err = s.d.Documents.Values(ctx, scope, l.Report().ID); err != nil {
-		return c, err
-	}
-	if c.ledger, err = l.Ledger(ctx); err != nil {
-		return c, err
-	}
-	c.archived, err = l.Archived(ctx)
-	return c, err
-}
-
-// uncommitted is a request that never happened: its transaction is over and left no marker. What an instrument
-// said on its own counts while a rerun is open, marker or not.
-func (c facts) uncommitted(r rerun.Record) bool {
-	return !r.Foreign && r.CreatedAt.Before(c.before) && r.Type != rerun.ByAnalyser && !c.ledger.Committed(r.ID) &&
-		!c.archived[r.ID]
-}
-
-// over is a document of this service whose rerun is closed.
-func (c facts) over(createdAt time.Time, foreign bool) bool {
-	return !foreign && createdAt.Before(c.before) && !c.flag.Open()
-}
-
-// unarchived returns the documents of a closed rerun that no one has archived.
-func (c facts) unarchived() (records []rerun.Record, values []rerun.Value) {
-	for _, r := range c.records {
-		if c.over(r.CreatedAt, r.Foreign) && !c.uncommitted(r) && !c.archived[r.ID] {
+	for _, r := range f.Records {
+		if over(r.CreatedAt, r.Foreign) && !f.uncommitted(r, before) && !f.Archived[r.ID] {
 			records = append(records, r)
 		}
 	}
-	for _, v := range c.values {
-		if c.over(v.CreatedAt, v.Foreign) && !c.archived[v.ID] {
+	for _, v := range f.Values {
+		if over(v.CreatedAt, v.Foreign) && !f.Archived[v.ID] {
 			values = append(values, v)
 		}
 	}
 	return records, values
 }
 
-// archive writes entry 984: confirm and abort write theirs with the change, so these values were never decided on.
-func (s *Sweeper) archive(ctx context.Context, l Locked, records []rerun.Record, values []rerun.Value) error {
+// archive writes entry 984. A confirm or an abort writes its own with the change, so nobody decided on these values.
+func (f Facts) archive(d *Decision, records []rerun.Record, values []rerun.Value, now time.Time) {
 	snapshot := rerun.Archive(records, values)
-	snapshot.Old.Flag, snapshot.New.Flag = l.Report().Flag, l.Report().Flag
-	_, err := l.Log(ctx, activitylog.Entry{Category: activitylog.RerunFailed,
+	snapshot.Old.Flag, snapshot.New.Flag = f.Report.Flag, f.Report.Flag
+	d.Change.Entry = &activitylog.Entry{Category: activitylog.RerunFailed,
 		Text:  "Documents of an unfinished sample rerun archived",
-		Actor: authn.Platform, At: s.d.Clock.Now(), Meta: snapshot})
-	s.count(err, Archived, len(records)+len(values))
-	return err
+		Actor: authn.Platform, At: now, Meta: snapshot}
+	d.Repairs[Archived], d.Again = len(records)+len(values), true
 }
 
-// clear deletes what never happened and what is archived.
-func (s *Sweeper) clear(ctx context.Context, scope authn.LabScope, c facts) error {
-	var never, records, values []string
-	for _, r := range c.records {
+// clear deletes uncommitted requests and archived documents.
+func (f Facts) clear(d *Decision, before time.Time) {
+	for _, v := range f.Values {
+		if f.Archived[v.ID] {
+			d.Writes.DeleteValues = append(d.Writes.DeleteValues, v.ID)
+			d.Repairs[Deleted]++
+		}
+	}
+	for _, r := range f.Records {
 		switch {
-		case c.archived[r.ID]:
-			records = append(records, r.ID)
-		case c.uncommitted(r):
-			never = append(never, r.ID)
+		case f.Archived[r.ID]:
+			d.Repairs[Deleted]++
+		case f.uncommitted(r, before):
+			d.Repairs[Uncommitted]++
+		default:
+			continue
 		}
+		d.Writes.DeleteRecords = append(d.Writes.DeleteRecords, r.ID)
 	}
-	for _, v := range c.values {
-		if c.archived[v.ID] {
-			values = append(values, v.ID)
-		}
-	}
-	if len(values) > 0 {
-		if err := s.d.Documents.DeleteValues(ctx, scope, values); err != nil {
-			return err
-		}
-	}
-	if len(never)+len(records) > 0 {
-		if err := s.d.Documents.Delete(ctx, scope, slices.Concat(never, records)...); err != nil {
-			return err
-		}
-	}
-	s.d.Counters.Swept(Deleted, len(records)+len(values))
-	s.d.Counters.Swept(Uncommitted, len(never))
-	return nil
 }
 
-// realign makes flag and slots agree with what is stored, and remembers the records that are in order.
-func (l *laboratory) realign(ctx context.Context, locked Locked, c facts) error {
-	if !c.flag.Open() {
-		return nil
+// realign repairs the slot and the flag of an open rerun.
+func (f Facts) realign(d *Decision, before time.Time) {
+	if !f.Report.Flag.Open() {
+		return
 	}
-	kept := slices.DeleteFunc(slices.Clone(c.records), func(r rerun.Record) bool {
-		return c.archived[r.ID] || c.uncommitted(r)
-	})
-	if err := l.slot(ctx, locked, c, kept); err != nil {
-		return err
+	active := false
+	for _, r := range f.Records {
+		if !f.Archived[r.ID] && !f.uncommitted(r, before) {
+			d.Settled = append(d.Settled, r.ID)
+			active = active || r.Active
+		}
 	}
-	for _, r := range kept {
-		l.seen[r.ID] = true
-	}
-	return nil
-}
-
-func (l *laboratory) slot(ctx context.Context, locked Locked, c facts, kept []rerun.Record) error {
-	latest, ok := c.ledger.Latest()
-	i := slices.IndexFunc(kept, func(r rerun.Record) bool { return r.ID == latest.RerunID })
+	latest, ok := f.Ledger.Latest()
+	i := slices.IndexFunc(f.Records, func(r rerun.Record) bool { return r.ID == latest.RerunID })
 	if !ok || i < 0 {
-		return nil
+		return
 	}
-	record := kept[i]
-	active := slices.ContainsFunc(kept, func(r rerun.Record) bool { return r.Active })
-	fulfilled := len(record.Pending(c.values)) == 0
-	if !fulfilled && !active {
-		err := l.d.Documents.Reopen(ctx, l.scope, record.ID)
-		l.count(err, Reopened, 1)
-		return err
+	switch fulfilled := len(f.Records[i].Pending(f.Values)) == 0; {
+	case !fulfilled && !active:
+		d.Writes.Reopen = append(d.Writes.Reopen, latest.RerunID)
+		d.Repairs[Reopened]++
+	case fulfilled && f.Report.Flag == rerun.Requested:
+		to := rerun.Fulfilled
+		d.Change.Flag = &to
+		d.Repairs[Completed]++
 	}
-	if !fulfilled || c.flag != rerun.Requested {
-		return nil
-	}
-	err := locked.SetFlag(ctx, rerun.Fulfilled)
-	l.count(err, Completed, 1)
-	return err
 }
 
-// recache makes the entry of a report agree with its flag while no one can change it.
+// recache sets the entry of a report by its flag while no other process can change it.
 func (l *laboratory) recache(ctx context.Context, reportID int64) {
-	err := l.d.Reports.Lock(ctx, l.scope, reportID, func(locked Locked) error {
-		return l.d.OpenSet.Set(ctx, l.scope, reportID, locked.Report().Flag.Open())
+	err := l.d.Reports.Change(ctx, l.scope, reportID, rerun.Wants{}, func(f rerun.Facts) (rerun.Change, error) {
+		return rerun.Change{}, l.d.OpenSet.Set(ctx, l.scope, reportID, f.Report.Flag.Open())
 	})
-	if apperr.Is(err, apperr.NotFound) { // of a report that is gone
+	if apperr.Is(err, apperr.NotFound) { // a deleted report
 		err = l.d.OpenSet.Set(ctx, l.scope, reportID, false)
 	}
-	l.count(err, Cached, 1)
 	if err != nil {
 		l.d.Counters.Swept(Failed, 1)
 		l.d.Log.Error("rerun cache not repaired", "lab_report_id", reportID, "error", err)
+		return
 	}
-}
-
-func (s *Sweeper) count(err error, outcome string, n int) {
-	if err == nil {
-		s.d.Counters.Swept(outcome, n)
-	}
+	l.d.Counters.Swept(Cached, 1)
 }

@@ -8,17 +8,18 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
-// pageSize is how many reports are looked at together.
+// pageSize is the number of reports that are read together.
 const pageSize = 200
 
-// suspect is what is known of a report without its lock.
+// suspect is a report that was read without its lock.
 type suspect struct {
-	flag    rerun.Flag
+	State
+
 	records []rerun.Record
 	values  []rerun.Value
 }
 
-// documents repairs the reports whose documents look wrong. Nothing is locked for those that look right.
+// documents repairs the reports whose documents seem wrong. No other report is locked.
 func (l *laboratory) documents(ctx context.Context) error {
 	before := l.d.Clock.Now().Add(-l.d.Config.Age)
 	for after := int64(0); ; {
@@ -57,13 +58,13 @@ func (l *laboratory) page(ctx context.Context, ids []int64, before time.Time) er
 }
 
 func (l *laboratory) suspects(ctx context.Context, ids []int64) (map[int64]*suspect, error) {
-	flags, err := l.d.Reports.Flags(ctx, l.scope, ids)
+	states, err := l.d.Reports.States(ctx, l.scope, ids)
 	if err != nil {
 		return nil, err
 	}
 	suspects := make(map[int64]*suspect, len(ids))
 	for _, id := range ids {
-		suspects[id] = &suspect{flag: flags[id]}
+		suspects[id] = &suspect{State: states[id]}
 	}
 	records, err := l.d.Documents.OfReports(ctx, l.scope, ids)
 	if err != nil {
@@ -79,10 +80,13 @@ func (l *laboratory) suspects(ctx context.Context, ids []int64) (map[int64]*susp
 	return suspects, err
 }
 
-// suspicious reports whether the documents of a report may need repair: its rerun is closed, a record was never judged,
-// or a request whose values and slot do not fit the flag.
+// suspicious reports whether a report may need repair: its rerun is closed, a record was never checked, a request has all its
+// values at flag 3, or the callout service does not know the values.
 func (l *laboratory) suspicious(s *suspect, before time.Time) bool {
-	if !s.flag.Open() {
+	if !s.Flag.Open() {
+		return true
+	}
+	if s.unannounced(before) {
 		return true
 	}
 	for _, r := range s.records {
@@ -93,11 +97,22 @@ func (l *laboratory) suspicious(s *suspect, before time.Time) bool {
 			return true
 		}
 		l.seen[r.ID] = true
-		if s.flag == rerun.Requested && r.Type != rerun.ByAnalyser && len(r.Pending(s.values)) == 0 {
+		if s.Flag == rerun.Requested && r.Type != rerun.ByAnalyser && len(r.Pending(s.values)) == 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// unannounced reports whether a value arrived after the last message to the callout service, or all values of that message
+// are missing.
+func (s *suspect) unannounced(before time.Time) bool {
+	for _, v := range s.values {
+		if v.CreatedAt.Before(before) && !v.CreatedAt.Before(s.Unconfirmed.AsOf) {
+			return true
+		}
+	}
+	return len(s.values) == 0 && s.Unconfirmed.Digest != ""
 }
 
 // cache repairs entries that contradict the flags.

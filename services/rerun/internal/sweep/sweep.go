@@ -9,7 +9,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
 )
 
@@ -19,50 +18,40 @@ type Leader interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
 }
 
-// Reports reads and locks reports.
+// State is what is known of a report without its lock.
+type State struct {
+	Flag        rerun.Flag
+	Unconfirmed rerun.Unconfirmed
+}
+
+// Reports reads and changes reports.
 type Reports interface {
-	Laboratories(ctx context.Context) ([]int64, error)
-	// OpenLaboratories returns those that have a report with an open rerun.
-	OpenLaboratories(ctx context.Context) ([]int64, error)
-	// Flags returns the flags of the reports that the laboratory has.
-	Flags(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]rerun.Flag, error)
-	// OpenReports returns the flags of at most limit reports above after, the lowest ids, with an open rerun.
-	OpenReports(ctx context.Context, scope authn.LabScope, after int64, limit int) (map[int64]rerun.Flag, error)
-	// Lock runs work while it holds the row of the report, and commits. An unknown report is NotFound.
-	Lock(ctx context.Context, scope authn.LabScope, reportID int64, work func(Locked) error) error
+	// Laboratories returns all laboratories, or those that have a report with an open rerun.
+	Laboratories(ctx context.Context, open bool) ([]int64, error)
+	// States returns the states of the reports that the laboratory has.
+	States(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]State, error)
+	// OpenReports returns at most limit reports above after, the lowest ids, with an open rerun.
+	OpenReports(ctx context.Context, scope authn.LabScope, after int64, limit int) (map[int64]State, error)
+	// Change locks the report, reads the facts, calls decide, applies its decision and commits. An unknown report is
+	// NotFound.
+	Change(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants,
+		decide func(rerun.Facts) (rerun.Change, error)) error
+	// Forget deletes what was announced about reports that have had no unconfirmed value since before.
+	Forget(ctx context.Context, before time.Time) error
 }
 
-// Locked is a report whose row is held by the running transaction.
-type Locked interface {
-	Report() rerun.Report
-	Ledger(ctx context.Context) (rerun.Ledger, error)
-	// Archived returns the ids of the documents that the activity log holds.
-	Archived(ctx context.Context) (map[string]bool, error)
-	SetFlag(ctx context.Context, to rerun.Flag) error
-	Log(ctx context.Context, entry activitylog.Entry) (int64, error)
-}
-
-// Documents reads the documents of reruns.
+// Documents reads and repairs the documents of reruns; missing ones are ignored.
 type Documents interface {
-	Changes
 	// Laboratories returns those that have documents of this service.
 	Laboratories(ctx context.Context) ([]int64, error)
-	// StaleReports returns at most limit reports above after, ascending, that have documents of this service older
-	// than before.
+	// StaleReports returns at most limit reports above after, ascending, that have documents of this service older than
+	// before.
 	StaleReports(
 		ctx context.Context, scope authn.LabScope, before time.Time, after int64, limit int,
 	) ([]int64, error)
 	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
 	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
-	OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error)
-	Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error)
-}
-
-// Changes repairs documents; what is not there is not an error.
-type Changes interface {
-	Reopen(ctx context.Context, scope authn.LabScope, id string) error
-	Delete(ctx context.Context, scope authn.LabScope, ids ...string) error
-	DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error
+	Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error
 }
 
 // OpenSet is the cache hash of reports with an open rerun.
@@ -74,17 +63,18 @@ type OpenSet interface {
 // Outcomes that are counted.
 const (
 	Uncommitted = "uncommitted_deleted" // a request whose transaction did not commit
-	Archived    = "archived"            // a document of a closed rerun that no one had archived
+	Archived    = "archived"            // a document of a closed rerun that was not archived
 	Deleted     = "archived_deleted"    // an archived document
 	Completed   = "completed"           // a report that had all its values
 	Reopened    = "reopened"            // a request that lost its slot
+	Announced   = "announced"           // unconfirmed values that the callout service did not know
 	Cached      = "cache_repaired"      // a cache entry
-	Failed      = "failed"              // a report that is tried again in the next round
+	Failed      = "failed"              // a report that is retried in the next pass
 )
 
 // Outcomes lists them.
 func Outcomes() []string {
-	return []string{Uncommitted, Archived, Deleted, Completed, Reopened, Cached, Failed}
+	return []string{Uncommitted, Archived, Deleted, Completed, Reopened, Announced, Cached, Failed}
 }
 
 // Counters counts outcomes.
@@ -92,11 +82,11 @@ type Counters interface {
 	Swept(outcome string, n int)
 }
 
-// Config holds the pace of the sweeper.
+// Config holds the settings of the sweeper.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"20s"`
-	// Age is how old a document is before the sweeper looks at it: older than every deadline. Age and Interval
-	// together are how long a crash is seen.
+	// Age is the minimum age of a document that the sweeper repairs; it exceeds every deadline. The effect of a crash lasts
+	// at most Age and Interval together.
 	Age time.Duration `env:"AGE" envDefault:"30s"`
 }
 
@@ -109,7 +99,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Deps is what the sweeper works with.
+// Deps holds the dependencies of the sweeper.
 type Deps struct {
 	Config    Config
 	Leader    Leader
@@ -124,28 +114,29 @@ type Deps struct {
 // Sweeper repairs.
 type Sweeper struct {
 	d Deps
-	// settled holds the records that were found in order under the lock; used by the one loop alone.
-	settled map[string]bool
-	walked  time.Time // when every laboratory was looked at last
+	// settled holds the records that were found in order under the lock; only the loop uses it.
+	settled  map[string]bool
+	resynced time.Time // when every laboratory was checked last
 }
 
 // New returns a sweeper that does nothing until RunOnce.
 func New(d Deps) *Sweeper { return &Sweeper{d: d, settled: map[string]bool{}} }
 
-// walkEvery is how often laboratories are looked at that have neither an open rerun nor documents: all that can be
-// wrong there is an entry of the cache.
-const walkEvery = time.Hour
+// resyncEvery is how often laboratories are checked that have neither an open rerun nor documents: only an entry of the
+// cache can be wrong there.
+const resyncEvery = time.Hour
 
-// laboratories returns where something may be out of order.
+// laboratories returns those where something may need repair.
 func (s *Sweeper) laboratories(ctx context.Context) ([]int64, error) {
-	if now := s.d.Clock.Now(); s.walked.IsZero() || now.Sub(s.walked) >= walkEvery {
-		all, err := s.d.Reports.Laboratories(ctx)
+	if now := s.d.Clock.Now(); s.resynced.IsZero() || now.Sub(s.resynced) >= resyncEvery {
+		all, err := s.d.Reports.Laboratories(ctx, false)
 		if err == nil {
-			s.walked = now
+			s.resynced = now
+			err = s.d.Reports.Forget(ctx, now.Add(-rerun.RememberFor))
 		}
 		return all, err
 	}
-	open, err := s.d.Reports.OpenLaboratories(ctx)
+	open, err := s.d.Reports.Laboratories(ctx, true)
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +144,8 @@ func (s *Sweeper) laboratories(ctx context.Context) ([]int64, error) {
 	return slices.Compact(slices.Sorted(slices.Values(append(open, documented...)))), err
 }
 
-// RunOnce repairs what it finds, if this process can be the leader. It goes from laboratory to laboratory, so that
-// what it holds in memory is bounded, and one that fails does not stop the others.
+// RunOnce repairs what it finds, if this process can be the leader. It goes from laboratory to laboratory, so that its
+// memory is bounded; an error in one does not stop the others.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.d.Leader.Lead(ctx, func(ctx context.Context) error {
 		laboratories, err := s.laboratories(ctx)
@@ -182,7 +173,7 @@ func (s *Sweeper) RunOnce(ctx context.Context) error {
 type laboratory struct {
 	*Sweeper
 	scope authn.LabScope
-	seen  map[string]bool // settled records that are still there
+	seen  map[string]bool // settled records that still exist
 }
 
 // laboratory acts as the platform itself.

@@ -10,129 +10,117 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/memory"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
-func TestACrashAtEveryStepIsRepaired(t *testing.T) {
+func TestDocumentsAreArchivedBeforeTheyAreDeleted(t *testing.T) {
 	t.Parallel()
-	storetest.CrashTables(t, storetest.Memory)
-}
-
-func TestWhatNobodyArchivedIsArchivedBeforeItIsDeleted(t *testing.T) {
-	t.Parallel()
-	b := storetest.NewBench(t)
-	c := b.Cases(nil)
-	if err := storetest.Say(-1, "1=13.5 3=4.2")(b, c, 7001); err != nil {
+	f := storetest.New(t)
+	if err := say(-1, "1=13.5 3=4.2")(t, f.Cases, 7001); err != nil {
 		t.Fatal(err)
 	}
-	b.Change(7001, func(r *memory.Row) { r.Flag = rerun.Normal }) // closed by another program
-	b.Sweep()
-	s := b.State(7001)
+	f.Set(7001, "sampleRedrawFlag", 0) // closed by another program
+	f.Sweep()
+	s := f.State(7001)
 	if len(s.Records)+len(s.Values) != 0 || s.Cached || len(s.Log[activitylog.RerunFailed]) != 1 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("unexpected state %+v", s)
 	}
 	var archive rerun.Snapshot
 	if err := json.Unmarshal(s.Log[activitylog.RerunFailed][0], &archive); err != nil || len(archive.RerunValues) != 2 ||
 		len(archive.Reruns) != 1 || archive.RerunValues[0].Value != "13.5" {
 		t.Fatalf("%s %v", s.Log[activitylog.RerunFailed][0], err)
 	}
-	if b.Counts.Of(sweep.Archived) != 3 || b.Counts.Of(sweep.Deleted) != 3 {
-		t.Fatalf("archived %d, deleted %d", b.Counts.Of(sweep.Archived), b.Counts.Of(sweep.Deleted))
+	if f.Counts.Of(sweep.Archived) != 3 || f.Counts.Of(sweep.Deleted) != 3 {
+		t.Fatalf("archived %d, deleted %d", f.Counts.Of(sweep.Archived), f.Counts.Of(sweep.Deleted))
 	}
 }
 
-func TestDocumentsOfOtherProgramsAndOpenRerunsAreLeftAlone(t *testing.T) {
+func TestDocumentsOfOtherProgramsAndOpenRerunsAreKept(t *testing.T) {
 	t.Parallel()
-	b := storetest.NewBench(t)
-	c := b.Cases(nil)
-	for report, act := range map[int64]storetest.Act{7001: storetest.Ask(1, 3), 7002: storetest.Ask(1)} {
-		if err := act(b, c, report); err != nil {
+	f := storetest.New(t)
+	for report, request := range map[int64]act{7001: ask(1, 3), 7002: ask(1)} {
+		if err := request(t, f.Cases, report); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.Fixture.Disown()
-	b.Change(7002, func(r *memory.Row) { r.Flag = rerun.Normal })
-	if err := storetest.Say(-1, "1=9.9")(b, c, 7001); err != nil {
+	f.Disown()
+	f.Set(7002, "sampleRedrawFlag", 0)
+	if err := say(-1, "1=9.9")(t, f.Cases, 7001); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		b.Sweep()
+		f.Sweep()
 	}
-	if s := b.State(7001); s.Flag != rerun.Fulfilled || len(s.Records) != 2 || len(s.Values) != 1 || !s.Cached {
-		t.Fatalf("%+v", s)
+	if s := f.State(7001); s.Flag != rerun.Fulfilled || len(s.Records) != 2 || len(s.Values) != 1 || !s.Cached {
+		t.Fatalf("unexpected state %+v", s)
 	}
-	if s := b.State(7002); len(s.Records) != 1 || s.Cached {
-		t.Fatalf("%+v", s)
+	if s := f.State(7002); len(s.Records) != 1 || s.Cached {
+		t.Fatalf("unexpected state %+v", s)
 	}
 }
 
-func TestWhatIsYoungIsNotTouched(t *testing.T) {
+func TestYoungDocumentsAreKept(t *testing.T) {
 	t.Parallel()
-	b := storetest.NewBench(t)
+	f := storetest.New(t)
 	record := storetest.Record("12-young", 7001, rerun.Manual, 1, true)
 	record.CreatedAt = storetest.Now
-	if err := b.Documents.Insert(t.Context(), record); err != nil {
+	f.Insert(record)
+	f.Clock.Move(5 * time.Minute)
+	if err := f.Sweeper().RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	b.Hand.Move(5 * time.Minute)
-	if err := b.Sweeper().RunOnce(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if s := b.State(7001); len(s.Records) != 1 {
+	if s := f.State(7001); len(s.Records) != 1 {
 		t.Fatal("a request that may be under way was deleted")
 	}
-	b.Hand.Move(time.Millisecond)
-	if err := b.Sweeper().RunOnce(t.Context()); err != nil {
+	f.Clock.Move(time.Millisecond)
+	if err := f.Sweeper().RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s := b.State(7001); len(s.Records) != 0 || b.Counts.Of(sweep.Uncommitted) != 1 {
-		t.Fatalf("%+v", s)
+	if s := f.State(7001); len(s.Records) != 0 || f.Counts.Of(sweep.Uncommitted) != 1 {
+		t.Fatalf("unexpected state %+v", s)
 	}
 }
 
 func TestTheCacheIsRepairedInBothDirections(t *testing.T) {
 	t.Parallel()
-	b := storetest.NewBench(t)
-	if err := storetest.Ask(1)(b, b.Cases(nil), 7001); err != nil {
+	f := storetest.New(t)
+	if err := ask(1)(t, f.Cases, 7001); err != nil {
 		t.Fatal(err)
 	}
 	scope := storetest.Scope(t, 12)
 	for id, open := range map[int64]bool{7001: false, 7002: true, 99: true} {
-		if err := b.OpenSet.Set(t.Context(), scope, id, open); err != nil {
+		if err := f.OpenSet.Set(t.Context(), scope, id, open); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.Sweep()
-	entries, err := b.OpenSet.Entries(t.Context(), scope)
-	if err != nil || len(entries) != 1 || entries[0] != 7001 || b.Counts.Of(sweep.Cached) != 3 {
-		t.Fatalf("%v, %d repaired, %v", entries, b.Counts.Of(sweep.Cached), err)
+	f.Sweep()
+	entries, err := f.OpenSet.Entries(t.Context(), scope)
+	if err != nil || len(entries) != 1 || entries[0] != 7001 || f.Counts.Of(sweep.Cached) != 3 {
+		t.Fatalf("%v, %d repaired, %v", entries, f.Counts.Of(sweep.Cached), err)
 	}
-	b.Sweep()
-	if n := b.Counts.Of(sweep.Cached); n != 3 {
+	f.Sweep()
+	if n := f.Counts.Of(sweep.Cached); n != 3 {
 		t.Fatalf("%d repaired although nothing was wrong", n-3)
 	}
 }
 
 func TestOneSweeperLeadsAtATime(t *testing.T) {
 	t.Parallel()
-	b := storetest.NewBench(t)
-	if err := b.Documents.Insert(t.Context(), storetest.Record("12-a", 7001, rerun.Manual, 1, true)); err != nil {
-		t.Fatal(err)
-	}
-	err := b.Reports.Lead(t.Context(), func(context.Context) error {
-		b.Sweep()
+	f := storetest.New(t)
+	f.Insert(storetest.Record("12-a", 7001, rerun.Manual, 1, true))
+	err := f.Reports.Lead(t.Context(), func(context.Context) error {
+		f.Sweep()
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := b.State(7001); len(s.Records) != 1 {
+	if s := f.State(7001); len(s.Records) != 1 {
 		t.Fatal("a second sweeper worked")
 	}
-	b.Sweep()
-	if s := b.State(7001); len(s.Records) != 0 {
+	f.Sweep()
+	if s := f.State(7001); len(s.Records) != 0 {
 		t.Fatal("the lock was not given back")
 	}
 }
@@ -149,26 +137,25 @@ func TestAnAgeBelowTheDeadlinesIsRefused(t *testing.T) {
 	}
 }
 
-// asked notes of which laboratories the cache was read.
-type asked struct {
+// checked records the laboratories whose cache was read.
+type checked struct {
 	sweep.OpenSet
 	labs *[]int64
 }
 
-func (a asked) Entries(ctx context.Context, scope authn.LabScope) ([]int64, error) {
+func (a checked) Entries(ctx context.Context, scope authn.LabScope) ([]int64, error) {
 	*a.labs = append(*a.labs, scope.LabID())
 	return a.OpenSet.Entries(ctx, scope)
 }
 
-// TestLaboratoriesWithoutAnythingOpenAreAskedOnceAnHour: the first pass looks at all of them, the next ones at those with
-// an open rerun or documents, and after an hour at all again.
-func TestLaboratoriesWithoutAnythingOpenAreAskedOnceAnHour(t *testing.T) {
+// The first pass checks all laboratories, the next ones those with an open rerun or documents, and after an hour all again.
+func TestLaboratoriesWithoutAnythingOpenAreCheckedOnceAnHour(t *testing.T) {
 	t.Parallel()
-	b := storetest.NewBench(t)
+	f := storetest.New(t)
 	var labs []int64
 	s := sweep.New(sweep.Deps{
-		Config: sweep.Config{Interval: time.Minute, Age: 5 * time.Minute}, Leader: b.Reports, Reports: storetest.Sweeps{Reports: b.Reports},
-		Documents: b.Documents, OpenSet: asked{b.OpenSet, &labs}, Clock: b.Hand, Log: slog.New(slog.DiscardHandler), Counters: b.Counts,
+		Config: sweep.Config{Interval: time.Minute, Age: 5 * time.Minute}, Leader: f.Reports, Reports: f.Reports,
+		Documents: f.Documents, OpenSet: checked{f.OpenSet, &labs}, Clock: f.Clock, Log: slog.New(slog.DiscardHandler), Counters: f.Counts,
 	})
 	pass := func() (seen []int64) {
 		t.Helper()
@@ -180,19 +167,70 @@ func TestLaboratoriesWithoutAnythingOpenAreAskedOnceAnHour(t *testing.T) {
 	}
 	all := pass()
 	if len(all) < 2 {
-		t.Fatalf("the first pass looks at %v", all)
+		t.Fatalf("the first pass checks %v, want all", all)
 	}
 	if got := pass(); len(got) != 0 {
-		t.Fatalf("nothing is open, and %v are asked", got)
+		t.Fatalf("nothing is open, and %v are checked, want none", got)
 	}
-	if err := storetest.Ask(1, 3)(b, b.Cases(nil), 7001); err != nil {
+	if err := ask(1, 3)(t, f.Cases, 7001); err != nil {
 		t.Fatal(err)
 	}
 	if got := pass(); len(got) != 1 || got[0] != 12 {
-		t.Fatalf("laboratory 12 has an open rerun, and %v are asked", got)
+		t.Fatalf("laboratory 12 has an open rerun, and %v are checked, want 12", got)
 	}
-	b.Hand.Move(time.Hour)
+	f.Clock.Move(time.Hour)
 	if got := pass(); len(got) != len(all) {
-		t.Fatalf("after an hour %v are asked of %v", got, all)
+		t.Fatalf("after an hour %v are checked, want %v", got, all)
+	}
+}
+
+func TestValuesThatTheCalloutServiceDoesNotKnowAreSentToIt(t *testing.T) {
+	t.Parallel()
+	f := storetest.New(t)
+	if err := say(-1, "1=9.1")(t, f.Cases, 7001); err != nil {
+		t.Fatal(err)
+	}
+	f.Exec("DELETE FROM rerun_unconfirmed") // a rerun that is open since version 1.0.0
+	f.Exec("DELETE FROM outbox_rerun")
+	for range 2 {
+		f.Sweep()
+	}
+	if s := f.State(7001); len(s.Announced) != 1 || s.Sent != 1 || f.Counts.Of(sweep.Announced) != 1 {
+		t.Fatalf("%d messages with %v, %d counted; want one with the value", s.Sent, s.Announced, f.Counts.Of(sweep.Announced))
+	}
+	late := rerun.Value{ID: "v", LabID: 12, ReportID: 7001, Number: 1, Index: 3, Value: "4.2", CreatedAt: f.Clock.Now()}
+	f.Insert(nil, late) // of a process that died before its commit
+	f.Sweep()
+	if s := f.State(7001); len(s.Announced) != 2 {
+		t.Fatalf("the callout service knows %v, want both values", s.Announced)
+	}
+	f.Set(7001, "sampleRedrawFlag", 0) // closed by another program
+	f.Sweep()
+	if s := f.State(7001); len(s.Announced) != 0 || len(s.Values) != 0 {
+		t.Fatalf("the callout service knows %v of %v, want nothing", s.Announced, s.Values)
+	}
+}
+
+func TestWhatWasAnnouncedIsForgottenAfterThirtyDays(t *testing.T) {
+	t.Parallel()
+	f := storetest.New(t)
+	for _, report := range []int64{7001, 7003} {
+		if report != 7001 {
+			f.AddReport(report)
+		}
+		if err := say(-1, "1=9.1")(t, f.Cases, report); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := abort(t, f.Cases, 7001); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2, 1} {
+		f.Sweep()
+		var n int
+		if err := f.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM rerun_unconfirmed").Scan(&n); err != nil || n != want {
+			t.Errorf("%d rows, %v; want %d", n, err, want)
+		}
+		f.Clock.Move(31 * 24 * time.Hour)
 	}
 }

@@ -87,8 +87,10 @@ type ListRerunsResponse struct {
 	PendingRequests []*PendingRequest `protobuf:"bytes,2,rep,name=pending_requests,json=pendingRequests,proto3" json:"pending_requests,omitempty"`
 	// 0 normal, 3 rerun requested, 4 rerun fulfilled.
 	SampleRedrawFlag int32 `protobuf:"varint,3,opt,name=sampleRedrawFlag,proto3" json:"sampleRedrawFlag,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// When the received values last changed: ISO 8601 UTC. /confirm takes it as seen_at; the header ETag says the same.
+	AsOf          string `protobuf:"bytes,4,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListRerunsResponse) Reset() {
@@ -142,6 +144,13 @@ func (x *ListRerunsResponse) GetSampleRedrawFlag() int32 {
 	return 0
 }
 
+func (x *ListRerunsResponse) GetAsOf() string {
+	if x != nil {
+		return x.AsOf
+	}
+	return ""
+}
+
 // A SampleRerunValues record.
 type RerunValue struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -161,6 +170,12 @@ type RerunValue struct {
 	CreatedAt string `protobuf:"bytes,12,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// The report's current value of the same parameter; null without one.
 	OriginalValue *string `protobuf:"bytes,13,opt,name=original_value,json=originalValue,proto3,oneof" json:"original_value,omitempty"`
+	// The test that the value belongs to, 0 for the report's own; null when several tests have the index and the
+	// instrument named none. /confirm takes it as profileTestId.
+	ProfileTestId *int64 `protobuf:"varint,14,opt,name=profileTestId,proto3,oneof" json:"profileTestId,omitempty"`
+	TestName      string `protobuf:"bytes,15,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	// Values that a later message of the same rerun replaced, oldest first.
+	History       []*EarlierValue `protobuf:"bytes,16,rep,name=history,proto3" json:"history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -286,6 +301,97 @@ func (x *RerunValue) GetOriginalValue() string {
 	return ""
 }
 
+func (x *RerunValue) GetProfileTestId() int64 {
+	if x != nil && x.ProfileTestId != nil {
+		return *x.ProfileTestId
+	}
+	return 0
+}
+
+func (x *RerunValue) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *RerunValue) GetHistory() []*EarlierValue {
+	if x != nil {
+		return x.History
+	}
+	return nil
+}
+
+// A value that was replaced before the confirmation.
+type EarlierValue struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Value      string                 `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
+	DeviceId   string                 `protobuf:"bytes,2,opt,name=device_id,json=deviceId,proto3" json:"device_id,omitempty"`
+	DeviceName string                 `protobuf:"bytes,3,opt,name=device_name,json=deviceName,proto3" json:"device_name,omitempty"`
+	// ISO 8601 UTC.
+	CreatedAt     string `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EarlierValue) Reset() {
+	*x = EarlierValue{}
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EarlierValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EarlierValue) ProtoMessage() {}
+
+func (x *EarlierValue) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EarlierValue.ProtoReflect.Descriptor instead.
+func (*EarlierValue) Descriptor() ([]byte, []int) {
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *EarlierValue) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *EarlierValue) GetDeviceId() string {
+	if x != nil {
+		return x.DeviceId
+	}
+	return ""
+}
+
+func (x *EarlierValue) GetDeviceName() string {
+	if x != nil {
+		return x.DeviceName
+	}
+	return ""
+}
+
+func (x *EarlierValue) GetCreatedAt() string {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return ""
+}
+
 // A SampleRerun record that is still open.
 type PendingRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -307,7 +413,7 @@ type PendingRequest struct {
 
 func (x *PendingRequest) Reset() {
 	*x = PendingRequest{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[3]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -319,7 +425,7 @@ func (x *PendingRequest) String() string {
 func (*PendingRequest) ProtoMessage() {}
 
 func (x *PendingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[3]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -332,7 +438,7 @@ func (x *PendingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PendingRequest.ProtoReflect.Descriptor instead.
 func (*PendingRequest) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{3}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PendingRequest) GetRerunId() string {
@@ -411,7 +517,7 @@ type AddValuesRequest struct {
 
 func (x *AddValuesRequest) Reset() {
 	*x = AddValuesRequest{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[4]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -423,7 +529,7 @@ func (x *AddValuesRequest) String() string {
 func (*AddValuesRequest) ProtoMessage() {}
 
 func (x *AddValuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[4]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -436,7 +542,7 @@ func (x *AddValuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddValuesRequest.ProtoReflect.Descriptor instead.
 func (*AddValuesRequest) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{4}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AddValuesRequest) GetReportId() int64 {
@@ -514,7 +620,7 @@ type DeviceValue struct {
 
 func (x *DeviceValue) Reset() {
 	*x = DeviceValue{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[5]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -526,7 +632,7 @@ func (x *DeviceValue) String() string {
 func (*DeviceValue) ProtoMessage() {}
 
 func (x *DeviceValue) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[5]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -539,7 +645,7 @@ func (x *DeviceValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeviceValue.ProtoReflect.Descriptor instead.
 func (*DeviceValue) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{5}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *DeviceValue) GetIndex() int32 {
@@ -573,13 +679,15 @@ type AddValuesResponse struct {
 	RejectedParameters []int32 `protobuf:"varint,5,rep,packed,name=rejected_parameters,json=rejectedParameters,proto3" json:"rejected_parameters,omitempty"`
 	PendingParameters  []int32 `protobuf:"varint,6,rep,packed,name=pending_parameters,json=pendingParameters,proto3" json:"pending_parameters,omitempty"`
 	SampleRedrawFlag   int32   `protobuf:"varint,7,opt,name=sampleRedrawFlag,proto3" json:"sampleRedrawFlag,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The same message was received before, so nothing changed.
+	Duplicate     bool `protobuf:"varint,8,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AddValuesResponse) Reset() {
 	*x = AddValuesResponse{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[6]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -591,7 +699,7 @@ func (x *AddValuesResponse) String() string {
 func (*AddValuesResponse) ProtoMessage() {}
 
 func (x *AddValuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[6]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -604,7 +712,7 @@ func (x *AddValuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddValuesResponse.ProtoReflect.Descriptor instead.
 func (*AddValuesResponse) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{6}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AddValuesResponse) GetMessage() string {
@@ -656,6 +764,13 @@ func (x *AddValuesResponse) GetSampleRedrawFlag() int32 {
 	return 0
 }
 
+func (x *AddValuesResponse) GetDuplicate() bool {
+	if x != nil {
+		return x.Duplicate
+	}
+	return false
+}
+
 type RequestRerunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From the path; a separate field from lab_report_id, so that a body that names another report is rejected.
@@ -677,7 +792,7 @@ type RequestRerunRequest struct {
 
 func (x *RequestRerunRequest) Reset() {
 	*x = RequestRerunRequest{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[7]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -689,7 +804,7 @@ func (x *RequestRerunRequest) String() string {
 func (*RequestRerunRequest) ProtoMessage() {}
 
 func (x *RequestRerunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[7]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -702,7 +817,7 @@ func (x *RequestRerunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRerunRequest.ProtoReflect.Descriptor instead.
 func (*RequestRerunRequest) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{7}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RequestRerunRequest) GetReportId() int64 {
@@ -780,7 +895,7 @@ type RequestRerunResponse struct {
 
 func (x *RequestRerunResponse) Reset() {
 	*x = RequestRerunResponse{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[8]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -792,7 +907,7 @@ func (x *RequestRerunResponse) String() string {
 func (*RequestRerunResponse) ProtoMessage() {}
 
 func (x *RequestRerunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[8]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -805,7 +920,7 @@ func (x *RequestRerunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRerunResponse.ProtoReflect.Descriptor instead.
 func (*RequestRerunResponse) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{8}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RequestRerunResponse) GetMessage() string {
@@ -841,13 +956,16 @@ type ConfirmRerunRequest struct {
 	LabReportId        int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
 	RerunConfirmedData []*ConfirmedValue      `protobuf:"bytes,2,rep,name=rerun_confirmed_data,json=rerunConfirmedData,proto3" json:"rerun_confirmed_data,omitempty"`
 	LabId              *int64                 `protobuf:"varint,3,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The as_of of the page: when values arrived since, nothing is confirmed. ISO 8601 with a zone. The header If-Match with
+	// the ETag of GET does the same.
+	SeenAt        *string `protobuf:"bytes,4,opt,name=seen_at,json=seenAt,proto3,oneof" json:"seen_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConfirmRerunRequest) Reset() {
 	*x = ConfirmRerunRequest{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[9]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -859,7 +977,7 @@ func (x *ConfirmRerunRequest) String() string {
 func (*ConfirmRerunRequest) ProtoMessage() {}
 
 func (x *ConfirmRerunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[9]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -872,7 +990,7 @@ func (x *ConfirmRerunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmRerunRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmRerunRequest) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{9}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ConfirmRerunRequest) GetLabReportId() int64 {
@@ -896,23 +1014,33 @@ func (x *ConfirmRerunRequest) GetLabId() int64 {
 	return 0
 }
 
+func (x *ConfirmRerunRequest) GetSeenAt() string {
+	if x != nil && x.SeenAt != nil {
+		return *x.SeenAt
+	}
+	return ""
+}
+
 type ConfirmedValue struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	ProfileTestId  *int64                 `protobuf:"varint,1,opt,name=profileTestId,proto3,oneof" json:"profileTestId,omitempty"`
-	Value          *string                `protobuf:"bytes,2,opt,name=value,proto3,oneof" json:"value,omitempty"`
-	Order          *int32                 `protobuf:"varint,3,opt,name=order,proto3,oneof" json:"order,omitempty"`
-	Index          *int32                 `protobuf:"varint,4,opt,name=index,proto3,oneof" json:"index,omitempty"`
-	Highlight      *int32                 `protobuf:"varint,5,opt,name=highlight,proto3,oneof" json:"highlight,omitempty"`
-	AutomatedValue *int32                 `protobuf:"varint,6,opt,name=automatedValue,proto3,oneof" json:"automatedValue,omitempty"`
-	ReportForIdId  *int64                 `protobuf:"varint,7,opt,name=reportForId_id,json=reportForIdId,proto3,oneof" json:"reportForId_id,omitempty"`
-	ParameterName  *string                `protobuf:"bytes,8,opt,name=parameter_name,json=parameterName,proto3,oneof" json:"parameter_name,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The test that the value belongs to. Without it, or with 0, parameter_name decides when several tests have the index.
+	ProfileTestId  *int64  `protobuf:"varint,1,opt,name=profileTestId,proto3,oneof" json:"profileTestId,omitempty"`
+	Value          *string `protobuf:"bytes,2,opt,name=value,proto3,oneof" json:"value,omitempty"`
+	Order          *int32  `protobuf:"varint,3,opt,name=order,proto3,oneof" json:"order,omitempty"`
+	Index          *int32  `protobuf:"varint,4,opt,name=index,proto3,oneof" json:"index,omitempty"`
+	Highlight      *int32  `protobuf:"varint,5,opt,name=highlight,proto3,oneof" json:"highlight,omitempty"`
+	AutomatedValue *int32  `protobuf:"varint,6,opt,name=automatedValue,proto3,oneof" json:"automatedValue,omitempty"`
+	ReportForIdId  *int64  `protobuf:"varint,7,opt,name=reportForId_id,json=reportForIdId,proto3,oneof" json:"reportForId_id,omitempty"`
+	ParameterName  *string `protobuf:"bytes,8,opt,name=parameter_name,json=parameterName,proto3,oneof" json:"parameter_name,omitempty"`
+	// Another name of profileTestId; profile_test_id is one too.
+	TestId        *int64 `protobuf:"varint,9,opt,name=test_id,json=profile_test_id,proto3,oneof" json:"test_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConfirmedValue) Reset() {
 	*x = ConfirmedValue{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[10]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -924,7 +1052,7 @@ func (x *ConfirmedValue) String() string {
 func (*ConfirmedValue) ProtoMessage() {}
 
 func (x *ConfirmedValue) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[10]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -937,7 +1065,7 @@ func (x *ConfirmedValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmedValue.ProtoReflect.Descriptor instead.
 func (*ConfirmedValue) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{10}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ConfirmedValue) GetProfileTestId() int64 {
@@ -996,19 +1124,28 @@ func (x *ConfirmedValue) GetParameterName() string {
 	return ""
 }
 
+func (x *ConfirmedValue) GetTestId() int64 {
+	if x != nil && x.TestId != nil {
+		return *x.TestId
+	}
+	return 0
+}
+
 type ConfirmRerunResponse struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Message          string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	SampleRedrawFlag int32                  `protobuf:"varint,2,opt,name=sampleRedrawFlag,proto3" json:"sampleRedrawFlag,omitempty"`
 	// Things that a person should check, such as a Word document of the report that is open in an editor. Omitted when empty.
-	Warnings      []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	Warnings []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// Every confirmed value, with the value that it replaced.
+	Replaced      []*ReplacedValue `protobuf:"bytes,4,rep,name=replaced,proto3" json:"replaced,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ConfirmRerunResponse) Reset() {
 	*x = ConfirmRerunResponse{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[11]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1157,7 @@ func (x *ConfirmRerunResponse) String() string {
 func (*ConfirmRerunResponse) ProtoMessage() {}
 
 func (x *ConfirmRerunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[11]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1170,7 @@ func (x *ConfirmRerunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmRerunResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmRerunResponse) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{11}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ConfirmRerunResponse) GetMessage() string {
@@ -1057,6 +1194,99 @@ func (x *ConfirmRerunResponse) GetWarnings() []string {
 	return nil
 }
 
+func (x *ConfirmRerunResponse) GetReplaced() []*ReplacedValue {
+	if x != nil {
+		return x.Replaced
+	}
+	return nil
+}
+
+type ReplacedValue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0: the report's own test.
+	ProfileTestId int64  `protobuf:"varint,1,opt,name=profileTestId,proto3" json:"profileTestId,omitempty"`
+	TestName      string `protobuf:"bytes,2,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	Index         int32  `protobuf:"varint,3,opt,name=index,proto3" json:"index,omitempty"`
+	ParameterName string `protobuf:"bytes,4,opt,name=parameter_name,json=parameterName,proto3" json:"parameter_name,omitempty"`
+	Value         string `protobuf:"bytes,5,opt,name=value,proto3" json:"value,omitempty"`
+	// What the report had before; null when it had no value.
+	PreviousValue *string `protobuf:"bytes,6,opt,name=previous_value,json=previousValue,proto3,oneof" json:"previous_value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplacedValue) Reset() {
+	*x = ReplacedValue{}
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplacedValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplacedValue) ProtoMessage() {}
+
+func (x *ReplacedValue) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplacedValue.ProtoReflect.Descriptor instead.
+func (*ReplacedValue) Descriptor() ([]byte, []int) {
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ReplacedValue) GetProfileTestId() int64 {
+	if x != nil {
+		return x.ProfileTestId
+	}
+	return 0
+}
+
+func (x *ReplacedValue) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *ReplacedValue) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *ReplacedValue) GetParameterName() string {
+	if x != nil {
+		return x.ParameterName
+	}
+	return ""
+}
+
+func (x *ReplacedValue) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *ReplacedValue) GetPreviousValue() string {
+	if x != nil && x.PreviousValue != nil {
+		return *x.PreviousValue
+	}
+	return ""
+}
+
 type AbortRerunRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
@@ -1068,7 +1298,7 @@ type AbortRerunRequest struct {
 
 func (x *AbortRerunRequest) Reset() {
 	*x = AbortRerunRequest{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[12]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +1310,7 @@ func (x *AbortRerunRequest) String() string {
 func (*AbortRerunRequest) ProtoMessage() {}
 
 func (x *AbortRerunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[12]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +1323,7 @@ func (x *AbortRerunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortRerunRequest.ProtoReflect.Descriptor instead.
 func (*AbortRerunRequest) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{12}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AbortRerunRequest) GetLabReportId() int64 {
@@ -1120,7 +1350,7 @@ type AbortRerunResponse struct {
 
 func (x *AbortRerunResponse) Reset() {
 	*x = AbortRerunResponse{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[13]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1132,7 +1362,7 @@ func (x *AbortRerunResponse) String() string {
 func (*AbortRerunResponse) ProtoMessage() {}
 
 func (x *AbortRerunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[13]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1145,7 +1375,7 @@ func (x *AbortRerunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbortRerunResponse.ProtoReflect.Descriptor instead.
 func (*AbortRerunResponse) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{13}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AbortRerunResponse) GetMessage() string {
@@ -1174,7 +1404,7 @@ type EvaluateAutoRerunRequest struct {
 
 func (x *EvaluateAutoRerunRequest) Reset() {
 	*x = EvaluateAutoRerunRequest{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[14]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1416,7 @@ func (x *EvaluateAutoRerunRequest) String() string {
 func (*EvaluateAutoRerunRequest) ProtoMessage() {}
 
 func (x *EvaluateAutoRerunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[14]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1429,7 @@ func (x *EvaluateAutoRerunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateAutoRerunRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateAutoRerunRequest) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{14}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *EvaluateAutoRerunRequest) GetLabReportId() int64 {
@@ -1228,13 +1458,17 @@ type EvaluateAutoRerunResponse struct {
 	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	// The indices that require a rerun; empty without any.
 	QualifyingParameters []int32 `protobuf:"varint,2,rep,packed,name=qualifying_parameters,json=qualifyingParameters,proto3" json:"qualifying_parameters,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// The indices whose value could not be judged; they require no rerun.
+	UndecidedParameters []int32 `protobuf:"varint,3,rep,packed,name=undecided_parameters,json=undecidedParameters,proto3" json:"undecided_parameters,omitempty"`
+	// The indices that no parameter of the report has.
+	UnknownIndices []int32 `protobuf:"varint,4,rep,packed,name=unknown_indices,json=unknownIndices,proto3" json:"unknown_indices,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *EvaluateAutoRerunResponse) Reset() {
 	*x = EvaluateAutoRerunResponse{}
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[15]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1246,7 +1480,7 @@ func (x *EvaluateAutoRerunResponse) String() string {
 func (*EvaluateAutoRerunResponse) ProtoMessage() {}
 
 func (x *EvaluateAutoRerunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[15]
+	mi := &file_lab_rerun_v1_rerun_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1259,7 +1493,7 @@ func (x *EvaluateAutoRerunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateAutoRerunResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateAutoRerunResponse) Descriptor() ([]byte, []int) {
-	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{15}
+	return file_lab_rerun_v1_rerun_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *EvaluateAutoRerunResponse) GetMessage() string {
@@ -1276,6 +1510,20 @@ func (x *EvaluateAutoRerunResponse) GetQualifyingParameters() []int32 {
 	return nil
 }
 
+func (x *EvaluateAutoRerunResponse) GetUndecidedParameters() []int32 {
+	if x != nil {
+		return x.UndecidedParameters
+	}
+	return nil
+}
+
+func (x *EvaluateAutoRerunResponse) GetUnknownIndices() []int32 {
+	if x != nil {
+		return x.UnknownIndices
+	}
+	return nil
+}
+
 var File_lab_rerun_v1_rerun_proto protoreflect.FileDescriptor
 
 const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
@@ -1284,11 +1532,12 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\x11ListRerunsRequest\x120\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"\xd4\x01\n" +
+	"\a_lab_id\"\xe9\x01\n" +
 	"\x12ListRerunsResponse\x120\n" +
 	"\x06reruns\x18\x01 \x03(\v2\x18.lab.rerun.v1.RerunValueR\x06reruns\x12G\n" +
 	"\x10pending_requests\x18\x02 \x03(\v2\x1c.lab.rerun.v1.PendingRequestR\x0fpendingRequests\x12C\n" +
-	"\x10sampleRedrawFlag\x18\x03 \x01(\x05B\x17\x92A\x14\xf2\x02\x010\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014R\x10sampleRedrawFlag\"\x98\x03\n" +
+	"\x10sampleRedrawFlag\x18\x03 \x01(\x05B\x17\x92A\x14\xf2\x02\x010\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014R\x10sampleRedrawFlag\x12\x13\n" +
+	"\x05as_of\x18\x04 \x01(\tR\x04asOf\"\xa8\x04\n" +
 	"\n" +
 	"RerunValue\x12\x0f\n" +
 	"\x03_id\x18\x01 \x01(\tR\x02Id\x12\x15\n" +
@@ -1307,8 +1556,19 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"deviceName\x12\x1d\n" +
 	"\n" +
 	"created_at\x18\f \x01(\tR\tcreatedAt\x12*\n" +
-	"\x0eoriginal_value\x18\r \x01(\tH\x00R\roriginalValue\x88\x01\x01B\x11\n" +
-	"\x0f_original_value\"\xc0\x02\n" +
+	"\x0eoriginal_value\x18\r \x01(\tH\x00R\roriginalValue\x88\x01\x01\x12)\n" +
+	"\rprofileTestId\x18\x0e \x01(\x03H\x01R\rprofileTestId\x88\x01\x01\x12\x1b\n" +
+	"\ttest_name\x18\x0f \x01(\tR\btestName\x124\n" +
+	"\ahistory\x18\x10 \x03(\v2\x1a.lab.rerun.v1.EarlierValueR\ahistoryB\x11\n" +
+	"\x0f_original_valueB\x10\n" +
+	"\x0e_profileTestId\"\x81\x01\n" +
+	"\fEarlierValue\x12\x14\n" +
+	"\x05value\x18\x01 \x01(\tR\x05value\x12\x1b\n" +
+	"\tdevice_id\x18\x02 \x01(\tR\bdeviceId\x12\x1f\n" +
+	"\vdevice_name\x18\x03 \x01(\tR\n" +
+	"deviceName\x12\x1d\n" +
+	"\n" +
+	"created_at\x18\x04 \x01(\tR\tcreatedAt\"\xc0\x02\n" +
 	"\x0ePendingRequest\x12\x19\n" +
 	"\brerun_id\x18\x01 \x01(\tR\arerunId\x12'\n" +
 	"\x04type\x18\x02 \x01(\tB\x13\x92A\x10\xf2\x02\x06Manual\xf2\x02\x04AutoR\x04type\x12!\n" +
@@ -1346,7 +1606,7 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\x05value\x12*\n" +
 	"\x0eparameter_name\x18\x03 \x01(\tH\x01R\rparameterName\x88\x01\x01B\b\n" +
 	"\x06_indexB\x11\n" +
-	"\x0f_parameter_name\"\xcb\x02\n" +
+	"\x0f_parameter_name\"\xe9\x02\n" +
 	"\x11AddValuesResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12A\n" +
 	"\x04type\x18\x02 \x01(\tB-\x92A*\xf2\x02\x14instrument triggered\xf2\x02\x10manual triggeredR\x04type\x12\x1c\n" +
@@ -1354,7 +1614,8 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\x13accepted_parameters\x18\x04 \x03(\x05R\x12acceptedParameters\x12/\n" +
 	"\x13rejected_parameters\x18\x05 \x03(\x05R\x12rejectedParameters\x12-\n" +
 	"\x12pending_parameters\x18\x06 \x03(\x05R\x11pendingParameters\x12*\n" +
-	"\x10sampleRedrawFlag\x18\a \x01(\x05R\x10sampleRedrawFlag\"\x82\x04\n" +
+	"\x10sampleRedrawFlag\x18\a \x01(\x05R\x10sampleRedrawFlag\x12\x1c\n" +
+	"\tduplicate\x18\b \x01(\bR\tduplicate\"\x82\x04\n" +
 	"\x13RequestRerunRequest\x12)\n" +
 	"\treport_id\x18\t \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\breportId\x12'\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03H\x00R\vlabReportId\x88\x01\x01\x12/\n" +
@@ -1376,12 +1637,15 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x19\n" +
 	"\brerun_id\x18\x02 \x01(\tR\arerunId\x12!\n" +
 	"\frerun_number\x18\x03 \x01(\x05R\vrerunNumber\x12*\n" +
-	"\x10sampleRedrawFlag\x18\x04 \x01(\x05R\x10sampleRedrawFlag\"\xcd\x01\n" +
+	"\x10sampleRedrawFlag\x18\x04 \x01(\x05R\x10sampleRedrawFlag\"\xf7\x01\n" +
 	"\x13ConfirmRerunRequest\x120\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12]\n" +
 	"\x14rerun_confirmed_data\x18\x02 \x03(\v2\x1c.lab.rerun.v1.ConfirmedValueB\r\x92A\a\xa0\x01\xf4\x03\xa8\x01\x01\xe0A\x02R\x12rerunConfirmedData\x12\x1a\n" +
-	"\x06lab_id\x18\x03 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"\xbb\x03\n" +
+	"\x06lab_id\x18\x03 \x01(\x03H\x00R\x05labId\x88\x01\x01\x12\x1c\n" +
+	"\aseen_at\x18\x04 \x01(\tH\x01R\x06seenAt\x88\x01\x01B\t\n" +
+	"\a_lab_idB\n" +
+	"\n" +
+	"\b_seen_at\"\xee\x03\n" +
 	"\x0eConfirmedValue\x12)\n" +
 	"\rprofileTestId\x18\x01 \x01(\x03H\x00R\rprofileTestId\x88\x01\x01\x12\x1e\n" +
 	"\x05value\x18\x02 \x01(\tB\x03\xe0A\x02H\x01R\x05value\x88\x01\x01\x12\x19\n" +
@@ -1390,7 +1654,8 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\thighlight\x18\x05 \x01(\x05H\x04R\thighlight\x88\x01\x01\x121\n" +
 	"\x0eautomatedValue\x18\x06 \x01(\x05B\x04\x88\xe7\x18\x01H\x05R\x0eautomatedValue\x88\x01\x01\x12*\n" +
 	"\x0ereportForId_id\x18\a \x01(\x03H\x06R\rreportForIdId\x88\x01\x01\x12*\n" +
-	"\x0eparameter_name\x18\b \x01(\tH\aR\rparameterName\x88\x01\x01B\x10\n" +
+	"\x0eparameter_name\x18\b \x01(\tH\aR\rparameterName\x88\x01\x01\x12%\n" +
+	"\atest_id\x18\t \x01(\x03H\bR\x0fprofile_test_id\x88\x01\x01B\x10\n" +
 	"\x0e_profileTestIdB\b\n" +
 	"\x06_valueB\b\n" +
 	"\x06_orderB\b\n" +
@@ -1399,11 +1664,22 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"_highlightB\x11\n" +
 	"\x0f_automatedValueB\x11\n" +
 	"\x0f_reportForId_idB\x11\n" +
-	"\x0f_parameter_name\"~\n" +
+	"\x0f_parameter_nameB\n" +
+	"\n" +
+	"\b_test_id\"\xb7\x01\n" +
 	"\x14ConfirmRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12*\n" +
 	"\x10sampleRedrawFlag\x18\x02 \x01(\x05R\x10sampleRedrawFlag\x12 \n" +
-	"\bwarnings\x18\x03 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"l\n" +
+	"\bwarnings\x18\x03 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\x127\n" +
+	"\breplaced\x18\x04 \x03(\v2\x1b.lab.rerun.v1.ReplacedValueR\breplaced\"\xe4\x01\n" +
+	"\rReplacedValue\x12$\n" +
+	"\rprofileTestId\x18\x01 \x01(\x03R\rprofileTestId\x12\x1b\n" +
+	"\ttest_name\x18\x02 \x01(\tR\btestName\x12\x14\n" +
+	"\x05index\x18\x03 \x01(\x05R\x05index\x12%\n" +
+	"\x0eparameter_name\x18\x04 \x01(\tR\rparameterName\x12\x14\n" +
+	"\x05value\x18\x05 \x01(\tR\x05value\x12*\n" +
+	"\x0eprevious_value\x18\x06 \x01(\tH\x00R\rpreviousValue\x88\x01\x01B\x11\n" +
+	"\x0f_previous_value\"l\n" +
 	"\x11AbortRerunRequest\x120\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
@@ -1416,18 +1692,20 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\vdevice_data\x18\x02 \x03(\v2\x19.lab.rerun.v1.DeviceValueB\r\x92A\a\xa0\x01\xf4\x03\xa8\x01\x01\xe0A\x02R\n" +
 	"deviceData\x12\x1a\n" +
 	"\x06lab_id\x18\x03 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"j\n" +
+	"\a_lab_id\"\xc6\x01\n" +
 	"\x19EvaluateAutoRerunResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x123\n" +
-	"\x15qualifying_parameters\x18\x02 \x03(\x05R\x14qualifyingParameters2\x80\b\n" +
+	"\x15qualifying_parameters\x18\x02 \x03(\x05R\x14qualifyingParameters\x121\n" +
+	"\x14undecided_parameters\x18\x03 \x03(\x05R\x13undecidedParameters\x12'\n" +
+	"\x0funknown_indices\x18\x04 \x03(\x05R\x0eunknownIndices2\xfa\a\n" +
 	"\fRerunService\x12\x95\x01\n" +
 	"\n" +
 	"ListReruns\x12\x1f.lab.rerun.v1.ListRerunsRequest\x1a .lab.rerun.v1.ListRerunsResponse\"D\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02&\x12$/api-v3/sample-rerun/{lab_report_id}\x12\xa2\x01\n" +
-	"\tAddValues\x12\x1e.lab.rerun.v1.AddValuesRequest\x1a\x1f.lab.rerun.v1.AddValuesResponse\"T\x8a\xe7\x18!\b\x01\x12\x04core\x12\vinstruments\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/sample-rerun/{report_id}/new\x12\xa9\x01\n" +
-	"\fRequestRerun\x12!.lab.rerun.v1.RequestRerunRequest\x1a\".lab.rerun.v1.RequestRerunResponse\"R\x8a\xe7\x18\x1b\b\x01\x12\x04core\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02-:\x01*\"(/api-v3/sample-rerun/{report_id}/request\x12\xa6\x01\n" +
-	"\fConfirmRerun\x12!.lab.rerun.v1.ConfirmRerunRequest\x1a\".lab.rerun.v1.ConfirmRerunResponse\"O\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/confirm\x12\x9b\x01\n" +
+	"\tAddValues\x12\x1e.lab.rerun.v1.AddValuesRequest\x1a\x1f.lab.rerun.v1.AddValuesResponse\"T\x8a\xe7\x18!\b\x01\x12\x04core\x12\vinstruments\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/sample-rerun/{report_id}/new\x12\xa7\x01\n" +
+	"\fRequestRerun\x12!.lab.rerun.v1.RequestRerunRequest\x1a\".lab.rerun.v1.RequestRerunResponse\"P\x8a\xe7\x18\x19\b\x01\x12\x04core\x12\boperator\x12\x05rerun\x82\xd3\xe4\x93\x02-:\x01*\"(/api-v3/sample-rerun/{report_id}/request\x12\xa4\x01\n" +
+	"\fConfirmRerun\x12!.lab.rerun.v1.ConfirmRerunRequest\x1a\".lab.rerun.v1.ConfirmRerunResponse\"M\x8a\xe7\x18\x12\b\x01\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/confirm\x12\x99\x01\n" +
 	"\n" +
-	"AbortRerun\x12\x1f.lab.rerun.v1.AbortRerunRequest\x1a .lab.rerun.v1.AbortRerunResponse\"J\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02,\"*/api-v3/sample-rerun/{lab_report_id}/abort\x12\xbf\x01\n" +
+	"AbortRerun\x12\x1f.lab.rerun.v1.AbortRerunRequest\x1a .lab.rerun.v1.AbortRerunResponse\"H\x8a\xe7\x18\x12\b\x01\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02,\"*/api-v3/sample-rerun/{lab_report_id}/abort\x12\xbf\x01\n" +
 	"\x11EvaluateAutoRerun\x12&.lab.rerun.v1.EvaluateAutoRerunRequest\x1a'.lab.rerun.v1.EvaluateAutoRerunResponse\"Y\x8a\xe7\x18!\b\x01\x12\x04core\x12\vinstruments\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02.:\x01*\")/api-v3/sample-rerun/{lab_report_id}/autoBCZAgithub.com/labplatform/labplatform/proto/gen/lab/rerun/v1;rerunv1b\x06proto3"
 
 var (
@@ -1442,53 +1720,57 @@ func file_lab_rerun_v1_rerun_proto_rawDescGZIP() []byte {
 	return file_lab_rerun_v1_rerun_proto_rawDescData
 }
 
-var file_lab_rerun_v1_rerun_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_lab_rerun_v1_rerun_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_lab_rerun_v1_rerun_proto_goTypes = []any{
 	(*ListRerunsRequest)(nil),         // 0: lab.rerun.v1.ListRerunsRequest
 	(*ListRerunsResponse)(nil),        // 1: lab.rerun.v1.ListRerunsResponse
 	(*RerunValue)(nil),                // 2: lab.rerun.v1.RerunValue
-	(*PendingRequest)(nil),            // 3: lab.rerun.v1.PendingRequest
-	(*AddValuesRequest)(nil),          // 4: lab.rerun.v1.AddValuesRequest
-	(*DeviceValue)(nil),               // 5: lab.rerun.v1.DeviceValue
-	(*AddValuesResponse)(nil),         // 6: lab.rerun.v1.AddValuesResponse
-	(*RequestRerunRequest)(nil),       // 7: lab.rerun.v1.RequestRerunRequest
-	(*RequestRerunResponse)(nil),      // 8: lab.rerun.v1.RequestRerunResponse
-	(*ConfirmRerunRequest)(nil),       // 9: lab.rerun.v1.ConfirmRerunRequest
-	(*ConfirmedValue)(nil),            // 10: lab.rerun.v1.ConfirmedValue
-	(*ConfirmRerunResponse)(nil),      // 11: lab.rerun.v1.ConfirmRerunResponse
-	(*AbortRerunRequest)(nil),         // 12: lab.rerun.v1.AbortRerunRequest
-	(*AbortRerunResponse)(nil),        // 13: lab.rerun.v1.AbortRerunResponse
-	(*EvaluateAutoRerunRequest)(nil),  // 14: lab.rerun.v1.EvaluateAutoRerunRequest
-	(*EvaluateAutoRerunResponse)(nil), // 15: lab.rerun.v1.EvaluateAutoRerunResponse
-	(*v1.RawJSON)(nil),                // 16: lab.type.v1.RawJSON
+	(*EarlierValue)(nil),              // 3: lab.rerun.v1.EarlierValue
+	(*PendingRequest)(nil),            // 4: lab.rerun.v1.PendingRequest
+	(*AddValuesRequest)(nil),          // 5: lab.rerun.v1.AddValuesRequest
+	(*DeviceValue)(nil),               // 6: lab.rerun.v1.DeviceValue
+	(*AddValuesResponse)(nil),         // 7: lab.rerun.v1.AddValuesResponse
+	(*RequestRerunRequest)(nil),       // 8: lab.rerun.v1.RequestRerunRequest
+	(*RequestRerunResponse)(nil),      // 9: lab.rerun.v1.RequestRerunResponse
+	(*ConfirmRerunRequest)(nil),       // 10: lab.rerun.v1.ConfirmRerunRequest
+	(*ConfirmedValue)(nil),            // 11: lab.rerun.v1.ConfirmedValue
+	(*ConfirmRerunResponse)(nil),      // 12: lab.rerun.v1.ConfirmRerunResponse
+	(*ReplacedValue)(nil),             // 13: lab.rerun.v1.ReplacedValue
+	(*AbortRerunRequest)(nil),         // 14: lab.rerun.v1.AbortRerunRequest
+	(*AbortRerunResponse)(nil),        // 15: lab.rerun.v1.AbortRerunResponse
+	(*EvaluateAutoRerunRequest)(nil),  // 16: lab.rerun.v1.EvaluateAutoRerunRequest
+	(*EvaluateAutoRerunResponse)(nil), // 17: lab.rerun.v1.EvaluateAutoRerunResponse
+	(*v1.RawJSON)(nil),                // 18: lab.type.v1.RawJSON
 }
 var file_lab_rerun_v1_rerun_proto_depIdxs = []int32{
 	2,  // 0: lab.rerun.v1.ListRerunsResponse.reruns:type_name -> lab.rerun.v1.RerunValue
-	3,  // 1: lab.rerun.v1.ListRerunsResponse.pending_requests:type_name -> lab.rerun.v1.PendingRequest
-	16, // 2: lab.rerun.v1.AddValuesRequest.rerun_number:type_name -> lab.type.v1.RawJSON
-	5,  // 3: lab.rerun.v1.AddValuesRequest.device_data:type_name -> lab.rerun.v1.DeviceValue
-	16, // 4: lab.rerun.v1.DeviceValue.value:type_name -> lab.type.v1.RawJSON
-	16, // 5: lab.rerun.v1.RequestRerunRequest.rerun_number:type_name -> lab.type.v1.RawJSON
-	16, // 6: lab.rerun.v1.RequestRerunRequest.requested_parameters:type_name -> lab.type.v1.RawJSON
-	10, // 7: lab.rerun.v1.ConfirmRerunRequest.rerun_confirmed_data:type_name -> lab.rerun.v1.ConfirmedValue
-	5,  // 8: lab.rerun.v1.EvaluateAutoRerunRequest.device_data:type_name -> lab.rerun.v1.DeviceValue
-	0,  // 9: lab.rerun.v1.RerunService.ListReruns:input_type -> lab.rerun.v1.ListRerunsRequest
-	4,  // 10: lab.rerun.v1.RerunService.AddValues:input_type -> lab.rerun.v1.AddValuesRequest
-	7,  // 11: lab.rerun.v1.RerunService.RequestRerun:input_type -> lab.rerun.v1.RequestRerunRequest
-	9,  // 12: lab.rerun.v1.RerunService.ConfirmRerun:input_type -> lab.rerun.v1.ConfirmRerunRequest
-	12, // 13: lab.rerun.v1.RerunService.AbortRerun:input_type -> lab.rerun.v1.AbortRerunRequest
-	14, // 14: lab.rerun.v1.RerunService.EvaluateAutoRerun:input_type -> lab.rerun.v1.EvaluateAutoRerunRequest
-	1,  // 15: lab.rerun.v1.RerunService.ListReruns:output_type -> lab.rerun.v1.ListRerunsResponse
-	6,  // 16: lab.rerun.v1.RerunService.AddValues:output_type -> lab.rerun.v1.AddValuesResponse
-	8,  // 17: lab.rerun.v1.RerunService.RequestRerun:output_type -> lab.rerun.v1.RequestRerunResponse
-	11, // 18: lab.rerun.v1.RerunService.ConfirmRerun:output_type -> lab.rerun.v1.ConfirmRerunResponse
-	13, // 19: lab.rerun.v1.RerunService.AbortRerun:output_type -> lab.rerun.v1.AbortRerunResponse
-	15, // 20: lab.rerun.v1.RerunService.EvaluateAutoRerun:output_type -> lab.rerun.v1.EvaluateAutoRerunResponse
-	15, // [15:21] is the sub-list for method output_type
-	9,  // [9:15] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	4,  // 1: lab.rerun.v1.ListRerunsResponse.pending_requests:type_name -> lab.rerun.v1.PendingRequest
+	3,  // 2: lab.rerun.v1.RerunValue.history:type_name -> lab.rerun.v1.EarlierValue
+	18, // 3: lab.rerun.v1.AddValuesRequest.rerun_number:type_name -> lab.type.v1.RawJSON
+	6,  // 4: lab.rerun.v1.AddValuesRequest.device_data:type_name -> lab.rerun.v1.DeviceValue
+	18, // 5: lab.rerun.v1.DeviceValue.value:type_name -> lab.type.v1.RawJSON
+	18, // 6: lab.rerun.v1.RequestRerunRequest.rerun_number:type_name -> lab.type.v1.RawJSON
+	18, // 7: lab.rerun.v1.RequestRerunRequest.requested_parameters:type_name -> lab.type.v1.RawJSON
+	11, // 8: lab.rerun.v1.ConfirmRerunRequest.rerun_confirmed_data:type_name -> lab.rerun.v1.ConfirmedValue
+	13, // 9: lab.rerun.v1.ConfirmRerunResponse.replaced:type_name -> lab.rerun.v1.ReplacedValue
+	6,  // 10: lab.rerun.v1.EvaluateAutoRerunRequest.device_data:type_name -> lab.rerun.v1.DeviceValue
+	0,  // 11: lab.rerun.v1.RerunService.ListReruns:input_type -> lab.rerun.v1.ListRerunsRequest
+	5,  // 12: lab.rerun.v1.RerunService.AddValues:input_type -> lab.rerun.v1.AddValuesRequest
+	8,  // 13: lab.rerun.v1.RerunService.RequestRerun:input_type -> lab.rerun.v1.RequestRerunRequest
+	10, // 14: lab.rerun.v1.RerunService.ConfirmRerun:input_type -> lab.rerun.v1.ConfirmRerunRequest
+	14, // 15: lab.rerun.v1.RerunService.AbortRerun:input_type -> lab.rerun.v1.AbortRerunRequest
+	16, // 16: lab.rerun.v1.RerunService.EvaluateAutoRerun:input_type -> lab.rerun.v1.EvaluateAutoRerunRequest
+	1,  // 17: lab.rerun.v1.RerunService.ListReruns:output_type -> lab.rerun.v1.ListRerunsResponse
+	7,  // 18: lab.rerun.v1.RerunService.AddValues:output_type -> lab.rerun.v1.AddValuesResponse
+	9,  // 19: lab.rerun.v1.RerunService.RequestRerun:output_type -> lab.rerun.v1.RequestRerunResponse
+	12, // 20: lab.rerun.v1.RerunService.ConfirmRerun:output_type -> lab.rerun.v1.ConfirmRerunResponse
+	15, // 21: lab.rerun.v1.RerunService.AbortRerun:output_type -> lab.rerun.v1.AbortRerunResponse
+	17, // 22: lab.rerun.v1.RerunService.EvaluateAutoRerun:output_type -> lab.rerun.v1.EvaluateAutoRerunResponse
+	17, // [17:23] is the sub-list for method output_type
+	11, // [11:17] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_lab_rerun_v1_rerun_proto_init() }
@@ -1498,20 +1780,21 @@ func file_lab_rerun_v1_rerun_proto_init() {
 	}
 	file_lab_rerun_v1_rerun_proto_msgTypes[0].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[2].OneofWrappers = []any{}
-	file_lab_rerun_v1_rerun_proto_msgTypes[4].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[5].OneofWrappers = []any{}
-	file_lab_rerun_v1_rerun_proto_msgTypes[7].OneofWrappers = []any{}
-	file_lab_rerun_v1_rerun_proto_msgTypes[9].OneofWrappers = []any{}
+	file_lab_rerun_v1_rerun_proto_msgTypes[6].OneofWrappers = []any{}
+	file_lab_rerun_v1_rerun_proto_msgTypes[8].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[10].OneofWrappers = []any{}
-	file_lab_rerun_v1_rerun_proto_msgTypes[12].OneofWrappers = []any{}
+	file_lab_rerun_v1_rerun_proto_msgTypes[11].OneofWrappers = []any{}
+	file_lab_rerun_v1_rerun_proto_msgTypes[13].OneofWrappers = []any{}
 	file_lab_rerun_v1_rerun_proto_msgTypes[14].OneofWrappers = []any{}
+	file_lab_rerun_v1_rerun_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_rerun_v1_rerun_proto_rawDesc), len(file_lab_rerun_v1_rerun_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

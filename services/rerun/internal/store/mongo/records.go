@@ -35,7 +35,7 @@ type recordDocument struct {
 	UpdatedAt      moment     `bson:"updated_at"`
 	Slot           string     `bson:"slot"`
 	AutoSlot       string     `bson:"auto_slot"`
-	// WrittenBy is ours in every document of this service, also after changes; others have none.
+	// WrittenBy is ours in every document of this service, also after changes; other documents have none.
 	WrittenBy string `bson:"written_by"`
 }
 
@@ -71,20 +71,6 @@ func (d recordDocument) record() rerun.Record {
 	}
 }
 
-// Insert adds a record; rerun.ErrDuplicate when a unique index refuses it.
-func (s *Store) Insert(ctx context.Context, record rerun.Record) error {
-	if err := s.EnsureIndexes(ctx); err != nil {
-		return err
-	}
-	_, err := s.records.InsertOne(ctx, documentOf(record))
-	return translate("insert rerun record", err)
-}
-
-// OfReport returns the report's records in the order of their numbers.
-func (s *Store) OfReport(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Record, error) {
-	return s.findRecords(ctx, bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id", Value: reportID}})
-}
-
 func (s *Store) findRecords(ctx context.Context, filter bson.D) ([]rerun.Record, error) {
 	cursor, err := s.records.Find(ctx, filter)
 	if err != nil {
@@ -102,34 +88,12 @@ func (s *Store) findRecords(ctx context.Context, filter bson.D) ([]rerun.Record,
 	return records, nil
 }
 
-// Close frees the open slot.
-func (s *Store) Close(ctx context.Context, scope authn.LabScope, id string) error {
-	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: false}, {Key: "slot", Value: id}})
-}
-
-// Reopen takes the open slot again: the request still waits. It fails when another one has it.
-func (s *Store) Reopen(ctx context.Context, scope authn.LabScope, id string) error {
-	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: true}, {Key: "slot", Value: slotOpen}})
-}
-
-// Retire frees both slots.
-func (s *Store) Retire(ctx context.Context, scope authn.LabScope, id string) error {
-	return s.set(ctx, scope, id, bson.D{{Key: "is_active", Value: false}, {Key: "slot", Value: id},
-		{Key: "auto_slot", Value: id}})
-}
-
 func (s *Store) set(ctx context.Context, scope authn.LabScope, id string, fields bson.D) error {
 	_, err := s.records.UpdateOne(ctx, one(scope, id), bson.D{{Key: "$set", Value: fields}})
 	return translate("update rerun record", err)
 }
 
-// Delete removes records; those that are not there are not errors.
-func (s *Store) Delete(ctx context.Context, scope authn.LabScope, ids ...string) error {
-	_, err := s.records.DeleteMany(ctx, many(scope, ids))
-	return translate("delete rerun record", err)
-}
-
-// one selects a document by its id. An id that names the scope's laboratory needs no other condition, and a small
+// one selects a document by its id. An id that begins with the scope's laboratory needs no other condition, and a small
 // store finds a document fastest by its id alone.
 func one(scope authn.LabScope, id string) bson.D {
 	if strings.HasPrefix(id, rerun.RecordID(scope.LabID(), "")) {
@@ -141,7 +105,7 @@ func one(scope authn.LabScope, id string) bson.D {
 func many(scope authn.LabScope, ids []string) bson.D {
 	all := bson.A{}
 	for _, id := range ids {
-		all = append(all, spellings(id)...)
+		all = append(all, storedIDs(id)...)
 	}
 	return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: all}}}, {Key: "lab_id", Value: scope.LabID()}}
 }

@@ -32,7 +32,7 @@ func TestIndexesMayBeMadeAgainByTheNextProcess(t *testing.T) {
 func TestIndexesMayBeMadeByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)
-	// A small store may drop connections when collections are made at once; the probe asks again.
+	// A small store may drop connections when collections are made at once; the probe repeats.
 	await.Nil(t, "four processes being ready at once", func() error {
 		var errs [4]error
 		var wait sync.WaitGroup
@@ -44,15 +44,15 @@ func TestIndexesMayBeMadeByManyAtOnce(t *testing.T) {
 	})
 }
 
-func TestAStoreThatIsAwayIsUnavailable(t *testing.T) {
+func TestAMissingStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	db, err := mongo.Open(mongo.Config{
 		URI: config.Secret("mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=100"), Database: "lab"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := mongo.New(db).OfReport(t.Context(), storetest.Scope(t, 12), 1); apperr.KindOf(err) != apperr.Unavailable {
-		t.Fatalf("error = %v", err)
+	if _, err := mongo.New(db).OfReports(t.Context(), storetest.Scope(t, 12), []int64{1}); apperr.KindOf(err) != apperr.Unavailable {
+		t.Fatalf("error = %v, want Unavailable", err)
 	}
 }
 
@@ -77,27 +77,27 @@ func TestDocumentsOfOtherProgramsAreReadAndChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	records, err := store.OfReport(t.Context(), storetest.Scope(t, 12), 7001)
+	records, err := store.OfReports(t.Context(), storetest.Scope(t, 12), []int64{7001})
 	want := []rerun.Record{{ID: object.Hex(), LabID: 12, ReportID: 7001, Type: rerun.Auto, Number: 1,
 		Requested: []int{1, 3}, Active: true, CreatedAt: at, Foreign: true}}
 	if diff := cmp.Diff(want, records); diff != "" || err != nil {
 		t.Fatalf("%v %s", err, diff)
 	}
-	values, err := store.Values(t.Context(), storetest.Scope(t, 12), 7001)
+	values, err := store.ValuesOfReports(t.Context(), storetest.Scope(t, 12), []int64{7001})
 	if err != nil || len(values) != 1 || len(values[0].ID) != 24 || values[0].Value != "9" ||
 		!values[0].CreatedAt.Equal(at) {
 		t.Fatalf("%+v %v", values, err)
 	}
-	if err := store.Close(t.Context(), storetest.Scope(t, 12), object.Hex()); err != nil {
+	if err := store.Write(t.Context(), storetest.Scope(t, 12), rerun.Writes{Close: []string{object.Hex()}}); err != nil {
 		t.Fatal(err)
 	}
-	if records, err = store.OfReport(t.Context(), storetest.Scope(t, 12), 7001); err != nil || records[0].Active ||
+	if records, err = store.OfReports(t.Context(), storetest.Scope(t, 12), []int64{7001}); err != nil || records[0].Active ||
 		!records[0].Foreign {
 		t.Fatalf("%+v %v", records, err)
 	}
 }
 
-// TestTimesOfOtherProgramsAreTexts in several spellings; one that no one can read keeps no one from reading the rest.
+// Times of other programs are texts in several formats. An unreadable one does not prevent reading the rest.
 func TestTimesOfOtherProgramsAreTexts(t *testing.T) {
 	t.Parallel()
 	db := mongotest.Database(t)
@@ -114,7 +114,7 @@ func TestTimesOfOtherProgramsAreTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	values, err := mongo.New(db).Values(t.Context(), storetest.Scope(t, 12), 7001)
+	values, err := mongo.New(db).ValuesOfReports(t.Context(), storetest.Scope(t, 12), []int64{7001})
 	if err != nil || len(values) != len(want) {
 		t.Fatalf("%d values, %v", len(values), err)
 	}
@@ -125,7 +125,7 @@ func TestTimesOfOtherProgramsAreTexts(t *testing.T) {
 	}
 }
 
-// TestTheLaboratoriesAreFoundByTheServicesOwnClient: its deadlines go to the server, which may not know them for each command.
+// The deadlines of the service's own client go to the server, which may not support them for each command.
 func TestTheLaboratoriesAreFoundByTheServicesOwnClient(t *testing.T) {
 	t.Parallel()
 	db, err := mongo.Open(mongo.Config{URI: config.Secret(mongotest.URI(t)), Database: mongotest.Database(t).Name()}, nil)
@@ -143,7 +143,7 @@ func TestTheLaboratoriesAreFoundByTheServicesOwnClient(t *testing.T) {
 			t.Errorf("laboratories %v, want %v", got, want)
 		}
 		if want == nil {
-			if err := store.Insert(t.Context(), storetest.Record("12-a", 7001, rerun.Auto, 1, true)); err != nil {
+			if err := store.Write(t.Context(), storetest.Scope(t, 12), rerun.Writes{Record: storetest.Record("12-a", 7001, rerun.Auto, 1, true)}); err != nil {
 				t.Fatal(err)
 			}
 		}

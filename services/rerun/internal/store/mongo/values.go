@@ -23,6 +23,7 @@ type valueDocument struct {
 	RerunType     string     `bson:"rerun_type"`
 	Number        int        `bson:"rerun_number"`
 	ParameterName string     `bson:"parameter_name"`
+	TestID        *int64     `bson:"profileTestId,omitempty"` // nil: the message names no test, or another program wrote it
 	DeviceID      string     `bson:"device_id"`
 	DeviceName    string     `bson:"device_name"`
 	CreatedAt     moment     `bson:"created_at"`
@@ -31,7 +32,7 @@ type valueDocument struct {
 	WrittenBy string `bson:"written_by"`
 }
 
-// earlier is what a value was before it was replaced.
+// earlier is a replaced value.
 type earlier struct {
 	Value      string `bson:"value"`
 	DeviceID   string `bson:"device_id"`
@@ -47,6 +48,9 @@ func valueDocumentOf(v rerun.Value) valueDocument {
 		DeviceName: v.DeviceName, CreatedAt: moment{v.CreatedAt},
 		WrittenBy: ours,
 	}
+	if v.TestKnown {
+		d.TestID = &v.TestID
+	}
 	for _, e := range v.History {
 		d.History = append(d.History, earlier{e.Value, e.DeviceID, e.DeviceName, moment{e.CreatedAt}})
 	}
@@ -61,6 +65,9 @@ func (d valueDocument) value() rerun.Value {
 		DeviceName: d.DeviceName, CreatedAt: d.CreatedAt.UTC(),
 		Foreign: d.WrittenBy != ours,
 	}
+	if d.TestID != nil {
+		v.TestID, v.TestKnown = *d.TestID, true
+	}
 	for _, e := range d.History {
 		v.History = append(v.History, rerun.Earlier{
 			Value: e.Value, DeviceID: e.DeviceID, DeviceName: e.DeviceName, CreatedAt: e.CreatedAt.UTC(),
@@ -69,41 +76,16 @@ func (d valueDocument) value() rerun.Value {
 	return v
 }
 
-// InsertValues adds values in one write. rerun.ErrDuplicate when a number and index of the report is stored
-// already; then some of the others may have been added.
-func (s *Store) InsertValues(ctx context.Context, values []rerun.Value) error {
-	if err := s.EnsureIndexes(ctx); err != nil {
-		return err
-	}
-	documents := make([]valueDocument, 0, len(values))
-	for _, v := range values {
-		documents = append(documents, valueDocumentOf(v))
-	}
-	_, err := s.values.InsertMany(ctx, documents)
-	return translate("insert rerun values", err)
-}
-
-// ReplaceValue stores what followed an earlier value, with its history, in the same document.
-func (s *Store) ReplaceValue(ctx context.Context, scope authn.LabScope, v rerun.Value) error {
+// replace stores a value with its history in the document of the one that it replaces.
+func (s *Store) replace(ctx context.Context, scope authn.LabScope, v rerun.Value) error {
 	d := valueDocumentOf(v)
 	_, err := s.values.UpdateOne(ctx, one(scope, v.ID), bson.D{{Key: "$set", Value: bson.D{
 		{Key: "value", Value: d.Value}, {Key: "device_id", Value: d.DeviceID}, {Key: "device_name", Value: d.DeviceName},
 		{Key: "sample_id", Value: d.SampleID}, {Key: "rerun_type", Value: d.RerunType},
-		{Key: "parameter_name", Value: d.ParameterName},
+		{Key: "parameter_name", Value: d.ParameterName}, {Key: "profileTestId", Value: d.TestID},
 		{Key: "order", Value: d.Order}, {Key: "created_at", Value: d.CreatedAt}, {Key: "history", Value: d.History},
 	}}})
 	return translate("replace rerun value", err)
-}
-
-// DeleteValues removes values; those that are not there are not errors.
-func (s *Store) DeleteValues(ctx context.Context, scope authn.LabScope, ids []string) error {
-	_, err := s.values.DeleteMany(ctx, many(scope, ids))
-	return translate("delete rerun values", err)
-}
-
-// Values returns the report's values ordered by rerun number, order and index.
-func (s *Store) Values(ctx context.Context, scope authn.LabScope, reportID int64) ([]rerun.Value, error) {
-	return s.findValues(ctx, bson.D{{Key: "lab_id", Value: scope.LabID()}, {Key: "lab_report_id", Value: reportID}})
 }
 
 func (s *Store) findValues(ctx context.Context, filter bson.D) ([]rerun.Value, error) {

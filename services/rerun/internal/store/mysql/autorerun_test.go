@@ -3,6 +3,7 @@ package mysql_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -19,17 +20,16 @@ import (
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
 	"github.com/labplatform/labplatform/services/rerun/internal/delivery"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// records answers with what a test put there.
+// records holds the records of a test.
 type records []rerun.Record
 
-func (r records) OfReport(context.Context, authn.LabScope, int64) ([]rerun.Record, error) {
+func (r records) OfReports(context.Context, authn.LabScope, []int64) ([]rerun.Record, error) {
 	return r, nil
 }
 
@@ -37,57 +37,59 @@ type counts struct{}
 
 func (counts) Evaluated(bool) {}
 
-type bench struct {
+type fixture struct {
 	t       *testing.T
 	db      *sql.DB
 	store   *mysql.Store
 	records records
 	woken   int
+	verdict autorerun.Verdict // of the last evaluation
 }
 
-func setup(t *testing.T) *bench {
+func setup(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{t: t, db: enginetest.Database(t)}
-	enginetest.Exec(t, b.db, enginetest.Rows()...)
+	f := &fixture{t: t, db: storetest.Database(t)}
 	var err error
-	if b.store, err = mysql.New(b.db, clock.Fixed(now)); err != nil {
+	if f.store, err = mysql.New(f.db, clock.Fixed(now), delivery.Messages{}); err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return f
 }
 
-func (b *bench) evaluate(reportID int64, readings ...autorerun.Reading) ([]int, error) {
-	b.t.Helper()
+func (f *fixture) evaluate(reportID int64, readings ...autorerun.Reading) ([]int, error) {
+	f.t.Helper()
 	u := autorerun.New(autorerun.Deps{
-		Subjects: b.store, Records: b.records, Orders: delivery.Orders{BaseURL: "http://gateway:8091/", Outbox: b.store},
-		WakeRelay: func() { b.woken++ }, Log: slog.New(slog.DiscardHandler), Counters: counts{},
+		Subjects: f.store, Records: f.records, Orders: delivery.Orders{BaseURL: "http://gateway:8091/", Outbox: f.store},
+		WakeRelay: func() { f.woken++ }, Log: slog.New(slog.DiscardHandler), Counters: counts{},
 	})
-	return u.Evaluate(b.t.Context(), storetest.Scope(b.t, 12), reportID, readings)
+	v, err := u.Evaluate(f.t.Context(), storetest.Scope(f.t, 12), reportID, readings)
+	f.verdict = v
+	return v.Qualifying, err
 }
 
 // allow configures a parameter and its one range for women: normal 12–16, critical 7–20.
-func (b *bench) allow(format int, meta string) {
-	b.t.Helper()
-	enginetest.Exec(b.t, b.db,
+func (f *fixture) allow(format int, meta string) {
+	f.t.Helper()
+	storetest.Exec(f.t, f.db,
 		fmt.Sprintf("UPDATE ReportFormat SET meta = '%s' WHERE id = %d", meta, format),
 		fmt.Sprintf("INSERT INTO ReportFormatRange (reportFormatId_id, gender, ageFrom, ageFromUnit, ageTo, ageToUnit,"+
 			" lowerBound, upperBound, criticalLower, criticalUpper)"+
 			" VALUES (%d, 'F', 18, 'Y', NULL, 'Y', 12, 16, 7, 20)", format))
 }
 
-func (b *bench) orders() int {
-	b.t.Helper()
+func (f *fixture) orders() int {
+	f.t.Helper()
 	var n int
-	if err := b.db.QueryRowContext(b.t.Context(), "SELECT COUNT(*) FROM outbox_rerun").Scan(&n); err != nil {
-		b.t.Fatal(err)
+	if err := f.db.QueryRowContext(f.t.Context(), "SELECT COUNT(*) FROM outbox_rerun").Scan(&n); err != nil {
+		f.t.Fatal(err)
 	}
 	return n
 }
 
 func TestTheConfiguredConditionDecides(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.allow(1, "{}")
+	f := setup(t)
+	f.allow(1, "{}")
 	const abnormal = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`
 	const critical = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"Critical"}`
 	const custom = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"custom","custom":{"low":5,"high":"1e1"}}`
@@ -121,19 +123,19 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 		"no condition":          {`{"auto_rerun_allowed":true}`, "1", false},
 		"meta of another shape": {`{"auto_rerun_allowed":"yes"}`, "1", false},
 	} {
-		if name == "custom, absurd limit" && !mysqltest.IsMariaDB(t, b.db) {
+		if name == "custom, absurd limit" && !mysqltest.IsMariaDB(t, f.db) {
 			continue // MySQL refuses to store the number
 		}
 		t.Run(name, func(t *testing.T) {
-			b.t, b.woken = t, 0
-			enginetest.Exec(t, b.db, "DELETE FROM outbox_rerun", "UPDATE ReportFormat SET meta = '"+c.meta+"' WHERE id = 1")
-			got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: c.value},
+			f.t, f.woken = t, 0
+			storetest.Exec(t, f.db, "DELETE FROM outbox_rerun", "UPDATE ReportFormat SET meta = '"+c.meta+"' WHERE id = 1")
+			got, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: c.value},
 				autorerun.Reading{Index: 3, Value: "0"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (len(got) == 1) != c.qualify || (b.orders() == 1) != c.qualify || (b.woken == 1) != c.qualify {
-				t.Fatalf("qualifying %v, %d orders, woken %d", got, b.orders(), b.woken)
+			if (len(got) == 1) != c.qualify || (f.orders() == 1) != c.qualify || (f.woken == 1) != c.qualify {
+				t.Fatalf("qualifying %v, %d orders, woken %d", got, f.orders(), f.woken)
 			}
 		})
 	}
@@ -141,61 +143,61 @@ func TestTheConfiguredConditionDecides(t *testing.T) {
 
 func TestProfileChildrenCountAndDisabledFormatsDoNot(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	f := setup(t)
 	const abnormal = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`
 	for _, format := range []int{1, 5, 8, 9} {
-		b.allow(format, abnormal)
+		f.allow(format, abnormal)
 	}
 	readings := []autorerun.Reading{{Index: 9, Value: "1"}, {Index: 8, Value: "1"}, {Index: 5, Value: "1"},
 		{Index: 1, Value: "1"}, {Index: 1, Value: "13"}, {Index: 77, Value: "1"}}
-	got, err := b.evaluate(storetest.Report, readings...)
+	got, err := f.evaluate(storetest.Report, readings...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]int{1, 8}, got); diff != "" {
-		t.Fatal(diff)
+		t.Fatalf("-want +got:\n%s", diff)
 	}
-	if got, err = b.evaluate(storetest.OtherReport, readings...); err != nil || !cmp.Equal(got, []int{1}) {
+	if got, err = f.evaluate(storetest.OtherReport, readings...); err != nil || !cmp.Equal(got, []int{1}) {
 		t.Fatalf("a report that is no profile: %v, error %v", got, err)
 	}
 }
 
 func TestTheAgeIsThatOfTheCollectionDayInTheLaboratory(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
+	f := setup(t)
+	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	reading := autorerun.Reading{Index: 1, Value: "1"}
 	// Collected at 20:00 UTC on the 20th: the 21st in Kolkata, the patient's 18th birthday, when the range begins.
-	enginetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-21' WHERE id = 501")
-	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 {
+	storetest.Exec(t, f.db, "UPDATE userDetails SET dateOfBirth = '2008-11-21' WHERE id = 501")
+	if got, err := f.evaluate(storetest.Report, reading); err != nil || len(got) != 1 {
 		t.Fatalf("on the birthday: %v, error %v", got, err)
 	}
-	enginetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = '2008-11-22' WHERE id = 501")
-	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 0 {
+	storetest.Exec(t, f.db, "UPDATE userDetails SET dateOfBirth = '2008-11-22' WHERE id = 501")
+	if got, err := f.evaluate(storetest.Report, reading); err != nil || len(got) != 0 {
 		t.Fatalf("the day before: %v, error %v", got, err)
 	}
-	enginetest.Exec(t, b.db, "UPDATE userDetails SET dateOfBirth = NULL, age = '36 Y' WHERE id = 501")
-	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 {
+	storetest.Exec(t, f.db, "UPDATE userDetails SET dateOfBirth = NULL, age = '36 Y' WHERE id = 501")
+	if got, err := f.evaluate(storetest.Report, reading); err != nil || len(got) != 1 {
 		t.Fatalf("by the recorded age: %v, error %v", got, err)
 	}
 }
 
-func TestTextsAndTitresAreJudgedAsConfigured(t *testing.T) {
+func TestTextsAndTitresAreComparedAsConfigured(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	f := setup(t)
 	const abnormal = `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`
-	enginetest.Exec(t, b.db,
+	storetest.Exec(t, f.db,
 		"UPDATE ReportFormat SET valueType = 'text', meta = '"+abnormal+"' WHERE id = 1",
 		`INSERT INTO ReportFormatRange (reportFormatId_id, normalTexts) VALUES (1, '["Negative"]')`,
 		"UPDATE ReportFormat SET valueType = 'titer', meta = '"+abnormal+"' WHERE id = 3",
 		"INSERT INTO ReportFormatRange (reportFormatId_id, upperBound) VALUES (3, 80)")
-	got, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "positive"},
+	got, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "positive"},
 		autorerun.Reading{Index: 3, Value: "1:160"})
 	if err != nil || !cmp.Equal(got, []int{1, 3}) {
 		t.Fatalf("%v, error %v", got, err)
 	}
-	b.records = records{}
-	got, err = b.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "NEGATIVE"},
+	f.records = records{}
+	got, err = f.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "NEGATIVE"},
 		autorerun.Reading{Index: 3, Value: "160"})
 	if err != nil || len(got) != 0 {
 		t.Fatalf("%v, error %v", got, err)
@@ -204,25 +206,54 @@ func TestTextsAndTitresAreJudgedAsConfigured(t *testing.T) {
 
 func TestAnExistingAutomaticRecordEndsTheEvaluation(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
-	b.records = records{{Type: rerun.Manual}, {Type: rerun.Auto}}
+	f := setup(t)
+	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
+	f.records = records{{Type: rerun.Manual}, {Type: rerun.Auto}}
 	reading := autorerun.Reading{Index: 1, Value: "1"}
-	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 1 || b.orders() != 1 {
-		t.Fatalf("what a closed rerun left counts: %v, %d orders, error %v", got, b.orders(), err)
+	if got, err := f.evaluate(storetest.Report, reading); err != nil || len(got) != 1 || f.orders() != 1 {
+		t.Fatalf("what a closed rerun left counts: %v, %d orders, error %v", got, f.orders(), err)
 	}
-	enginetest.Exec(t, b.db, "DELETE FROM outbox_rerun",
+	storetest.Exec(t, f.db, "DELETE FROM outbox_rerun",
 		"UPDATE labReportRelation SET sampleRedrawFlag = 4 WHERE id = 7001")
-	if got, err := b.evaluate(storetest.Report, reading); err != nil || len(got) != 0 || b.orders() != 0 {
-		t.Fatalf("%v, %d orders, error %v", got, b.orders(), err)
+	if got, err := f.evaluate(storetest.Report, reading); err != nil || len(got) != 0 || f.orders() != 0 {
+		t.Fatalf("%v, %d orders, error %v", got, f.orders(), err)
+	}
+}
+
+func TestWhatWasNotJudgedIsNamed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
+	for value, undecided := range map[string]bool{"13": false, "1": false, "5,1": true, "low!": true, "": true, "5.1 g/dL": true} {
+		_, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: value}, autorerun.Reading{Index: 3, Value: "x"},
+			autorerun.Reading{Index: 5, Value: "1"}, autorerun.Reading{Index: 99, Value: "3"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(f.verdict.Undecided) == 1 && f.verdict.Undecided[0] == 1; got != undecided {
+			t.Errorf("%q: undecided %v, want index 1: %v", value, f.verdict.Undecided, undecided)
+		}
+		// Index 3 allows no automatic rerun, 5 is disabled, 99 does not exist.
+		if !cmp.Equal(f.verdict.Unknown, []int{5, 99}) {
+			t.Errorf("%q: unknown %v, want 5 and 99", value, f.verdict.Unknown)
+		}
+	}
+}
+
+func TestADismissedReportIsNotEvaluated(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	storetest.Exec(t, f.db, "UPDATE labReportRelation SET dismissed = 1 WHERE id = 7001")
+	if _, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 1, Value: "1"}); !errors.Is(err, rerun.ErrDismissed) {
+		t.Fatalf("error = %v, want %v", err, rerun.ErrDismissed)
 	}
 }
 
 func TestReportsOfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
+	f := setup(t)
 	for _, id := range []int64{storetest.ForeignReport, 99} {
-		if _, err := b.evaluate(id, autorerun.Reading{Index: 9, Value: "1"}); apperr.KindOf(err) != apperr.NotFound {
+		if _, err := f.evaluate(id, autorerun.Reading{Index: 9, Value: "1"}); apperr.KindOf(err) != apperr.NotFound {
 			t.Errorf("report %d: %v", id, err)
 		}
 	}
@@ -230,19 +261,19 @@ func TestReportsOfOthersAreNotFound(t *testing.T) {
 
 func TestTheOrderPostsTheDocumentedBodyOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
-	b.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
-	b.allow(3, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
+	f := setup(t)
+	f.allow(1, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
+	f.allow(3, `{"auto_rerun_allowed":true,"auto_rerun_parameter_condition":"abnormal"}`)
 	for range 2 { // the second while the first waits
-		if _, err := b.evaluate(storetest.Report, autorerun.Reading{Index: 3, Value: "1"},
+		if _, err := f.evaluate(storetest.Report, autorerun.Reading{Index: 3, Value: "1"},
 			autorerun.Reading{Index: 1, Value: "1"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var payload []byte
-	if err := b.db.QueryRowContext(t.Context(), "SELECT payload FROM outbox_rerun").Scan(&payload); err != nil ||
-		b.orders() != 1 {
-		t.Fatalf("%d orders, error %v", b.orders(), err)
+	if err := f.db.QueryRowContext(t.Context(), "SELECT payload FROM outbox_rerun").Scan(&payload); err != nil ||
+		f.orders() != 1 {
+		t.Fatalf("%d orders, error %v", f.orders(), err)
 	}
 	var in taskqueuev1.EnqueueRequest
 	if err := proto.Unmarshal(payload, &in); err != nil {

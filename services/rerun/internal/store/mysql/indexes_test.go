@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/services/rerun/internal/store/enginetest"
 	"github.com/labplatform/labplatform/services/rerun/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/rerun/internal/store/storetest"
 )
 
 func TestThePlatformsTablesHaveTheIndexes(t *testing.T) {
 	t.Parallel()
-	db := enginetest.Database(t)
+	db := storetest.Database(t)
 	if missing, err := mysqldb.MissingIndexes(t.Context(), db, mysql.LegacyIndexes()); err != nil || len(missing) > 0 {
-		t.Errorf("%v %q", err, missing)
+		t.Errorf("missing indexes %q, %v; want none", missing, err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 )
 
-// Send makes e durable; with a DedupeKey that waits already it does nothing.
+// Send makes e durable, unless a message with its DedupeKey waits.
 func (s *Store) Send(ctx context.Context, e outbox.Event) error {
 	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		_, err := s.outbox.Insert(ctx, tx, s.clock.Now(), e)

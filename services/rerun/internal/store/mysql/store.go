@@ -1,6 +1,6 @@
-// Package mysql owns the SQL of the rerun service: the report's row lock and flag, formats and ranges, the
-// activity log, report values, and the outbox. Of the platform's tables it writes sampleRedrawFlag, and on confirm
-// isSigned, isApproved and reportValues; it appends to ActivityLog.
+// Package mysql holds the SQL of the rerun service: the report's row lock and flag, formats and ranges, the activity log,
+// report values, and the outbox. Of the platform's tables it writes sampleRedrawFlag, and on confirm isSigned, isApproved
+// and reportValues; it appends to ActivityLog.
 package mysql
 
 import (
@@ -8,7 +8,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"github.com/labplatform/labplatform/services/rerun/internal/listing"
 	"maps"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -19,32 +18,49 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/rerun/internal/autorerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/closing"
+	"github.com/labplatform/labplatform/services/rerun/internal/listing"
+	"github.com/labplatform/labplatform/services/rerun/internal/receive"
+	"github.com/labplatform/labplatform/services/rerun/internal/request"
 	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+	"github.com/labplatform/labplatform/services/rerun/internal/sweep"
 )
 
 // OutboxTable is the name of the service's outbox.
 const OutboxTable = "outbox_rerun"
 
-// Store reads and writes the relational database. Its methods may be called from several goroutines.
-type Store struct {
-	db     *sql.DB
-	outbox outbox.Table
-	clock  clock.Clock
+// Messages encodes the messages to the callout service.
+type Messages interface {
+	// Evaluation requests a judgement of the report. logID tells two confirms apart.
+	Evaluation(scope authn.LabScope, reportID, logID int64) (outbox.Event, error)
+	// Unconfirmed reports the values that are received and not confirmed.
+	Unconfirmed(scope authn.LabScope, reportID int64, a rerun.Announcement) (outbox.Event, error)
 }
 
-var _ listing.Reports = (*Store)(nil)
+// Store reads and writes the relational database. It is safe for concurrent use.
+type Store struct {
+	db       *sql.DB
+	outbox   outbox.Table
+	clock    clock.Clock
+	messages Messages
+}
 
 var (
 	_ autorerun.Subjects = (*Store)(nil)
+	_ closing.Reports    = (*Store)(nil)
+	_ listing.Reports    = (*Store)(nil)
+	_ receive.Reports    = (*Store)(nil)
+	_ request.Reports    = (*Store)(nil)
+	_ sweep.Reports      = (*Store)(nil)
 )
 
-// New returns a store over db, which stays the caller's to close.
-func New(db *sql.DB, c clock.Clock) (*Store, error) {
+// New returns a store over db, which the caller closes.
+func New(db *sql.DB, c clock.Clock, m Messages) (*Store, error) {
 	table, err := outbox.NewTable(OutboxTable)
 	if err != nil {
 		return nil, fmt.Errorf("rerun store: %w", err)
 	}
-	return &Store{db: db, outbox: table, clock: c}, nil
+	return &Store{db, table, c, m}, nil
 }
 
 // LegacyColumns are the columns of the platform's tables that the service needs.
@@ -53,7 +69,8 @@ func LegacyColumns() map[string][]string {
 		"labs": {"id", "timezone"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id",
 			"sampleCollectionTime", "sampleRedrawFlag",
-			"sampleId", "manualSampleId", "isSigned", "isApproved"},
+			"sampleId", "manualSampleId", "isSigned", "isApproved", "dismissed"},
+		"AllTests":     {"id", "testName"},
 		"billingInfo":  {"id", "labId_id", "testId_id", "profileParentId"},
 		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},
 		"userDetails":  {"id", "gender", "dateOfBirth", "age"},
@@ -73,12 +90,12 @@ func (s *Store) Flag(ctx context.Context, scope authn.LabScope, reportID int64) 
 	return flag, wrap("read flag", err)
 }
 
-// errUnknown is what callers see when the answer to a commit was lost: the change was made, or it was not.
+// errUnknown is the error for callers when the response to a commit was lost: the change was made, or it was not.
 var errUnknown = apperr.New(apperr.Unavailable, "OUTCOME_UNKNOWN",
 	"The database did not answer whether the change was made; load the report, and try again if it was not")
 
-// wrap adds the operation, and translates what the driver says: no row is an unknown report, a lost connection
-// is a database that is unavailable. A lost answer to a commit stays mysqldb.ErrCommitUnknown for errors.Is.
+// wrap adds the operation and translates errors of the driver: no row is an unknown report, a lost connection is an
+// unavailable database. A lost response to a commit stays mysqldb.ErrCommitUnknown for errors.Is.
 func wrap(operation string, err error) error {
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

@@ -17,6 +17,7 @@ import (
 const testsOfReport = " JOIN (SELECT ? AS testId UNION SELECT b.testId_id FROM billingInfo b" +
 	" WHERE b.profileParentId = ? AND b.labId_id = ?) tests ON tests.testId = f.testId_id"
 
+// Subject returns the report's patient and formats.
 func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int64) (autorerun.Subject, error) {
 	var subject autorerun.Subject
 	var testID int64
@@ -25,27 +26,31 @@ func (s *Store) Subject(ctx context.Context, scope authn.LabScope, reportID int6
 	var zone string
 	var flag rerun.Flag
 	p := &subject.Patient
-	err := s.db.QueryRowContext(ctx, "SELECT r.sampleRedrawFlag, r.reportID_id, r.billingInfoId_id,"+
+	err := s.db.QueryRowContext(ctx, "SELECT r.sampleRedrawFlag, r.dismissed, r.reportID_id, r.billingInfoId_id,"+
 		" r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age"+
 		" FROM labReportRelation r JOIN labs l ON l.id = r.labId_id JOIN userDetails u ON u.id = r.userDetailsId_id"+
 		" WHERE r.id = ? AND r.labId_id = ?", reportID, scope.LabID()).
-		Scan(&flag, &testID, &billingInfoID, &collected, &zone, &p.Gender, &born, &p.RecordedAge)
+		Scan(&flag, &subject.Dismissed, &testID, &billingInfoID, &collected, &zone, &p.Gender, &born, &p.RecordedAge)
 	if err != nil {
 		return subject, wrap("read report", err)
 	}
 	subject.Open = flag.Open()
 	p.BirthDate = born.Time
 	p.SampledOn = reportformat.CollectionDay(collected, s.clock.Now(), zone)
-	subject.Formats, err = s.formats(ctx, scope, testID, billingInfoID)
+	subject.Indices = map[int]bool{}
+	subject.Formats, err = s.formats(ctx, scope, testID, billingInfoID, subject.Indices)
 	return subject, err
 }
 
+// formats returns the formats that allow an automatic rerun, and adds the indices of all formats to indices.
+
 func (s *Store) formats(
 	ctx context.Context, scope authn.LabScope, testID int64, billingInfoID sql.NullInt64,
+	indices map[int]bool,
 ) ([]autorerun.Format, error) {
 	const query = "SELECT f.id, f.`index`, f.valueType, f.meta, " + reportformat.RangeColumns + " FROM ReportFormat f" +
 		testsOfReport + " LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id" +
-		" WHERE f.isDisabled = 0 AND f.meta IS NOT NULL ORDER BY f.id, g.id"
+		" WHERE f.isDisabled = 0 ORDER BY f.id, g.id"
 	var formats []autorerun.Format
 	last := int64(-1) // id of the format that the last row belonged to
 	err := mysqldb.Each(ctx, s.db, query, []any{testID, billingInfoID, scope.LabID()}, func(rows *sql.Rows) error {
@@ -53,6 +58,7 @@ func (s *Store) formats(
 		if err := rows.Scan(row.targets()...); err != nil {
 			return err
 		}
+		indices[row.index] = true
 		meta, ok := readMeta(row.meta)
 		if !ok || !meta.Allowed {
 			return nil

@@ -20,16 +20,16 @@ func TestErrorsOfTheDatabaseHaveTheDocumentedReasons(t *testing.T) {
 		kind   apperr.Kind
 		reason string
 	}{
-		"no row":                    {sql.ErrNoRows, apperr.NotFound, "REPORT_NOT_FOUND"},
-		"a lost connection":         {mysql.ErrInvalidConn, apperr.Unavailable, "DATABASE_DOWN"},
-		"a lost answer to a commit": {lost, apperr.Unavailable, "OUTCOME_UNKNOWN"},
+		"no row":                      {sql.ErrNoRows, apperr.NotFound, "REPORT_NOT_FOUND"},
+		"a lost connection":           {mysql.ErrInvalidConn, apperr.Unavailable, "DATABASE_DOWN"},
+		"a lost response to a commit": {lost, apperr.Unavailable, "OUTCOME_UNKNOWN"},
 	} {
 		got, ok := apperr.From(wrap("work", c.err))
 		if !ok || got.Kind != c.kind || got.Reason != c.reason {
-			t.Errorf("%s: %+v", name, got)
+			t.Errorf("%s: %+v, want kind %d and %s", name, got, c.kind, c.reason)
 		}
 	}
 	if !errors.Is(wrap("work", lost), mysqldb.ErrCommitUnknown) {
-		t.Error("who logs a failure cannot tell that its outcome is unknown")
+		t.Error("the wrapped error is not ErrCommitUnknown, so the log cannot say that the outcome is unknown")
 	}
 }

@@ -45,11 +45,11 @@ func TestTimesOfOtherProgramsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := s.OfReport(t.Context(), scope, 7001)
+	records, err := s.OfReports(t.Context(), scope, []int64{7001})
 	if err != nil || len(records) != len(written) {
 		t.Fatalf("%d records, %v", len(records), err)
 	}
-	values, err := s.Values(t.Context(), scope, 7001)
+	values, err := s.ValuesOfReports(t.Context(), scope, []int64{7001})
 	if err != nil || len(values) != len(written) {
 		t.Fatalf("%d values, %v", len(values), err)
 	}

@@ -23,8 +23,8 @@ func (d *documentID) UnmarshalBSONValue(kind byte, data []byte) error {
 	return nil
 }
 
-// spellings returns what the _id of a document may be in the store.
-func spellings(id string) bson.A {
+// storedIDs returns the forms that the _id of a document may have in the store.
+func storedIDs(id string) bson.A {
 	if object, err := bson.ObjectIDFromHex(id); err == nil {
 		return bson.A{id, object}
 	}

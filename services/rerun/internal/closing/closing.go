@@ -1,0 +1,95 @@
+package closing
+
+import (
+	"context"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// Reports changes locked reports.
+type Reports interface {
+	// Change locks the report, reads the facts, calls decide, applies its decision and commits. An unknown report is
+	// NotFound. decide may be called again after a deadlock.
+	Change(ctx context.Context, scope authn.LabScope, reportID int64, wants rerun.Wants,
+		decide func(rerun.Facts) (rerun.Change, error)) error
+}
+
+// Documents reads the documents of reruns.
+type Documents interface {
+	OfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Record, error)
+	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
+}
+
+// AfterCommit queues the work that follows a commit; it neither delays nor fails the call.
+type AfterCommit interface {
+	// Ended deletes the archived documents and refreshes what depends on the report.
+	Ended(ctx context.Context, scope authn.LabScope, report rerun.Report, archived rerun.Writes)
+}
+
+// Counters counts outcomes.
+type Counters interface {
+	Closed(confirmed bool)
+}
+
+// Deps holds the dependencies of the use case. WakeRelay is called after a commit.
+type Deps struct {
+	Reports     Reports
+	Documents   Documents
+	WakeRelay   func()
+	AfterCommit AfterCommit
+	Clock       clock.Clock
+	Counters    Counters
+}
+
+// UseCase ends reruns. It is safe for concurrent use.
+type UseCase struct{ d Deps }
+
+// New returns the use case.
+func New(d Deps) *UseCase { return &UseCase{d: d} }
+
+// Confirm replaces values of the report and closes the rerun. It returns what was replaced. Errors: NotFound; Conflict if
+// no rerun is open, the report is dismissed, or values arrived that the caller has not seen; Invalid for a row whose
+// parameter the report does not have or that may belong to several tests; Unavailable.
+func (u *UseCase) Confirm(ctx context.Context, scope authn.LabScope, c Confirmation) ([]Replaced, error) {
+	d, err := u.end(ctx, scope, c.ReportID, func(f Facts) (Decision, error) { return Decide(f, c, u.d.Clock.Now()) })
+	if err == nil {
+		u.d.Counters.Closed(true)
+	}
+	return d.Replaced, err
+}
+
+// Abort closes the rerun and keeps the report's values. Errors: NotFound, Conflict if none is open, Unavailable.
+func (u *UseCase) Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor authn.Actor) error {
+	_, err := u.end(ctx, scope, reportID,
+		func(f Facts) (Decision, error) { return DecideAbort(f, actor, u.d.Clock.Now()) })
+	if err == nil {
+		u.d.Counters.Closed(false)
+	}
+	return err
+}
+
+func (u *UseCase) end(
+	ctx context.Context, scope authn.LabScope, reportID int64, decide func(Facts) (Decision, error),
+) (d Decision, err error) {
+	var facts Facts
+	err = u.d.Reports.Change(ctx, scope, reportID, rerun.Wants{Tests: true, Results: true},
+		func(f rerun.Facts) (rerun.Change, error) {
+			facts.Facts = f
+			if facts.Records, err = u.d.Documents.OfReports(ctx, scope, []int64{reportID}); err != nil {
+				return rerun.Change{}, err
+			}
+			if facts.Values, err = u.d.Documents.ValuesOfReports(ctx, scope, []int64{reportID}); err != nil {
+				return rerun.Change{}, err
+			}
+			d, err = decide(facts)
+			return d.Change, err
+		})
+	if err != nil {
+		return Decision{}, err
+	}
+	u.d.WakeRelay()
+	u.d.AfterCommit.Ended(ctx, scope, facts.Report, d.Archived)
+	return d, nil
+}

@@ -1,0 +1,244 @@
+package closing
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+// Facts holds everything that the end of a rerun depends on.
+type Facts struct {
+	rerun.Facts
+
+	Records []rerun.Record
+	Values  []rerun.Value
+}
+
+// Confirmation holds the values that a person decided on.
+type Confirmation struct {
+	ReportID int64
+	Rows     []Row     // not empty
+	SeenAt   time.Time // age of the page that the person saw; zero: unknown
+	Actor    authn.Actor
+}
+
+// Row is one decided value. Order nil and an empty Result.ParameterName stand for those of the format. Result.ProfileTestID
+// 0 names no test.
+type Row struct {
+	rerun.Result
+	Order *int
+}
+
+// Decision is the effect of a confirm or an abort.
+type Decision struct {
+	Change   rerun.Change
+	Archived rerun.Writes // deletes the documents that the log entry holds
+	Replaced []Replaced   // in the order of the rows
+}
+
+// Replaced is a confirmed value with the value that the report had before.
+type Replaced struct {
+	rerun.Result
+
+	TestName string
+	Previous *string // nil: no value
+}
+
+const (
+	// justArrived is how long a replaced value is news: a caller that says nothing about its page may not have seen it.
+	justArrived = time.Minute
+	// clockSkew is how far the clock of a caller may be ahead.
+	clockSkew = time.Minute
+)
+
+// ErrValuesArrived refuses a confirm that was decided on an old page.
+var ErrValuesArrived = apperr.New(apperr.Conflict, "VALUES_ARRIVED",
+	"Values arrived that the page does not show; load the rerun again, then confirm with its as_of as seen_at")
+
+// Decide returns the effect of a confirm. Each row replaces the value of its own test and index, and no other.
+func Decide(f Facts, c Confirmation, now time.Time) (Decision, error) {
+	next, err := f.Report.Next(rerun.Confirm)
+	if err != nil {
+		return Decision{}, err
+	}
+	f.Tests = f.named()
+	tests, err := f.resolve(c.Rows)
+	if err != nil {
+		return Decision{}, err
+	}
+	if err := f.fresh(c, tests, now); err != nil {
+		return Decision{}, err
+	}
+	d := f.replace(c.Rows, tests)
+	d.Change.Evaluate = true
+	f.close(&d, next, c.Actor, now, activitylog.RerunValuesConfirmed, "Sample rerun values confirmed")
+	return d, nil
+}
+
+// DecideAbort returns the effect of an abort.
+func DecideAbort(f Facts, actor authn.Actor, now time.Time) (Decision, error) {
+	next, err := f.Report.Next(rerun.Abort)
+	if err != nil {
+		return Decision{}, err
+	}
+	var d Decision
+	f.close(&d, next, actor, now, activitylog.RerunCancelled, "Sample rerun aborted")
+	return d, nil
+}
+
+// close archives all documents in the log entry and completes the decision.
+func (f Facts) close(d *Decision, next rerun.Flag, by authn.Actor, at time.Time, c activitylog.Category, text string) {
+	s := rerun.Archive(f.Records, f.Values)
+	s.Old.Flag, s.New.Flag = f.Report.Flag, next
+	if c == activitylog.RerunValuesConfirmed {
+		signed := f.Report.Signed
+		kept := signed && !d.Change.Unsign
+		s.Old.Signed, s.New.Signed = &signed, &kept
+		s.Old.Values, s.New.Values = rerun.ArchiveResults(d.Change.Gone), rerun.ArchiveResults(d.Change.Confirmed)
+	}
+	d.Change.Flag = &next
+	d.Change.Entry = &activitylog.Entry{Category: c, Text: text, Actor: by, At: at, Meta: s}
+	d.Change.Announce = f.Announce(nil, false, at)
+	d.Archived.DeleteRecords, d.Archived.DeleteValues = s.IDs()
+}
+
+// named returns the tests with the names that the report and the received values show, by which a row may name its test.
+func (f Facts) named() rerun.Tests {
+	tests := f.Tests
+	for _, r := range f.Results {
+		if id, ok := f.Tests.OfResult(r); ok {
+			tests = tests.With(id, r.Index, r.Order, r.ParameterName)
+		}
+	}
+	for _, v := range f.Values {
+		if id, ok := f.Tests.OfValue(v); ok {
+			tests = tests.With(id, v.Index, v.Order, v.ParameterName)
+		}
+	}
+	return tests
+}
+
+// resolve returns the test of each row.
+func (f Facts) resolve(rows []Row) ([]int64, error) {
+	type key struct {
+		test  int64
+		index int
+	}
+	tests, seen := make([]int64, len(rows)), map[key]bool{}
+	for i, row := range rows {
+		having := f.Tests.Having(row.Index)
+		if len(having) == 0 {
+			return nil, refuse(i, "index", "index is not a parameter of this report")
+		}
+		test, ok := f.Tests.Of(row.ProfileTestID, row.Index, row.ParameterName)
+		switch {
+		case !ok:
+			return nil, refuse(i, "index", "index belongs to several tests of this report; send the profileTestId or the"+
+				" parameter_name that GET returns with the value")
+		case !slices.Contains(having, test):
+			return nil, refuse(i, "profileTestId", "profileTestId is not a test of this report that has the index;"+
+				" send the one that GET returns with the value")
+		case seen[key{test, row.Index}]:
+			return nil, refuse(i, "index", "index is confirmed twice for the same test")
+		}
+		tests[i], seen[key{test, row.Index}] = test, true
+	}
+	return tests, nil
+}
+
+func refuse(row int, field, message string) error {
+	return apperr.InvalidFields(apperr.Field{Index: row, Name: field, Message: message})
+}
+
+// fresh refuses a confirm from an old page. Without the page's age it refuses only if a confirmed value has just replaced
+// another one of the same run.
+func (f Facts) fresh(c Confirmation, tests []int64, now time.Time) error {
+	switch {
+	case c.SeenAt.After(now.Add(clockSkew)):
+		return apperr.InvalidField("seen_at", "seen_at is in the future; send the as_of that GET returned")
+	case !c.SeenAt.IsZero() && f.ChangedAt(f.Values).After(c.SeenAt):
+		return ErrValuesArrived
+	case !c.SeenAt.IsZero():
+		return nil
+	}
+	for _, v := range f.Values {
+		if len(v.History) > 0 && now.Sub(v.CreatedAt) < justArrived && f.isConfirmed(v, c.Rows, tests) {
+			return ErrValuesArrived
+		}
+	}
+	return nil
+}
+
+// isConfirmed reports whether a row confirms the parameter of v.
+func (f Facts) isConfirmed(v rerun.Value, rows []Row, tests []int64) bool {
+	test, known := f.Tests.OfValue(v)
+	for i, row := range rows {
+		if row.Index == v.Index && (!known || tests[i] == test) {
+			return true
+		}
+	}
+	return false
+}
+
+// replace returns the rows to delete and to insert, and clears the signature of a report that shows something else then.
+func (f Facts) replace(rows []Row, tests []int64) (d Decision) {
+	differs := false
+	for i, row := range rows {
+		gone := f.present(tests[i], row.Index)
+		result := f.complete(row, tests[i])
+		result.ProfileTestID = f.columnOf(tests[i], row.Index, gone)
+		d.Change.Gone, d.Change.Confirmed = append(d.Change.Gone, gone...), append(d.Change.Confirmed, result)
+		differs = differs || len(gone) != 1 || result.Differs(gone[0])
+		replaced := Replaced{Result: result, TestName: f.Tests.Name(tests[i])}
+		replaced.ProfileTestID = f.Tests.Naming(tests[i], row.Index)
+		if len(gone) > 0 {
+			replaced.Previous = &gone[len(gone)-1].Value
+		}
+		d.Replaced = append(d.Replaced, replaced)
+	}
+	d.Change.Unsign = f.Report.Signed && differs
+	return d
+}
+
+// present returns the rows of the report with a test and index.
+func (f Facts) present(test int64, index int) (rows []rerun.Result) {
+	for _, r := range f.Results {
+		if id, ok := f.Tests.OfResult(r); ok && id == test && r.Index == index {
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+// complete fills in what a row leaves out, from the parameter of its test.
+func (f Facts) complete(row Row, test int64) rerun.Result {
+	result := row.Result
+	if p, ok := f.Tests.Parameter(test, row.Index); ok {
+		result.Order, result.ParameterName = p.Order, cmp.Or(result.ParameterName, p.Name)
+	}
+	if row.Order != nil {
+		result.Order = *row.Order
+	}
+	return result
+}
+
+// columnOf returns the profileTestId to store. A report's own test has 0 or its id there: the value keeps the one of the row
+// that it replaces, and takes the id if a row of another test has 0.
+func (f Facts) columnOf(test int64, index int, gone []rerun.Result) int64 {
+	if test != 0 {
+		return test
+	}
+	if len(gone) > 0 {
+		return gone[len(gone)-1].ProfileTestID
+	}
+	taken := func(r rerun.Result) bool { return r.Index == index && r.ProfileTestID == 0 }
+	if slices.ContainsFunc(f.Results, taken) {
+		return f.Tests.Own
+	}
+	return 0
+}

@@ -1,0 +1,283 @@
+package receive
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/services/rerun/internal/rerun"
+)
+
+const (
+	// maxReruns bounds the reruns of a report between two confirms, and so the archive that a confirm writes.
+	maxReruns = 50
+	// maxHistory bounds the previous values of one value, because a document store bounds its documents.
+	maxHistory = 100
+)
+
+// Facts holds everything that a message depends on. Documents that were not read are missing.
+type Facts struct {
+	rerun.Facts
+
+	Records []rerun.Record
+	Values  []rerun.Value
+}
+
+// Decision is the effect of a message. Values to insert have no id yet.
+type Decision struct {
+	Result Result
+	Writes rerun.Writes
+	Change rerun.Change
+
+	opened bool // the report had no open rerun before
+}
+
+// mark is the meta of log entry 979, which is the commit marker of a message.
+type mark struct {
+	RerunID     string `json:"rerun_id"`
+	RerunNumber int    `json:"rerun_number"`
+	Indices     []int  `json:"indices"`
+	SampleID    string `json:"sample_id"`
+	DeviceID    string `json:"device_id"`
+	Fingerprint string `json:"fingerprint,omitempty"` // of a repetition
+	Message     string `json:"message,omitempty"`     // fingerprint of a message for a request
+}
+
+// Decide returns the effect of a message. recordID is the id of a new record, if one is needed.
+func Decide(f Facts, c Command, recordID string, now time.Time) (Decision, error) {
+	if c.Number == OnItsOwn {
+		return f.repetition(c, recordID, now)
+	}
+	return f.requested(c, now)
+}
+
+// repetition stores the values of an instrument on its own: a record with the next number, complete at once. A message that
+// was received before changes nothing.
+func (f Facts) repetition(c Command, recordID string, now time.Time) (Decision, error) {
+	next, err := f.Report.Next(rerun.Instrument)
+	if err != nil {
+		return Decision{}, err
+	}
+	d := Decision{Result: Result{ByInstrument: true, Flag: f.Report.Flag, Pending: []int{}}}
+	wanted, err := d.admit(f, c, func(index int) bool { return len(f.Tests.Having(index)) > 0 })
+	if err != nil {
+		return d, err
+	}
+	print := f.fingerprint(c, wanted)
+	if f.Ledger.Received[print] {
+		d.Result.Duplicate = true
+		return d, nil
+	}
+	if f.Ledger.Size() >= maxReruns {
+		return d, ErrTooMany
+	}
+	record := f.record(c, wanted, recordID, now)
+	d.Writes.Record = &record
+	if old, ok := f.interrupted(c, wanted); ok {
+		record, d.Writes.Record = old, nil
+	}
+	if err := d.put(f, c, record.Number, wanted, now); err != nil {
+		return d, err
+	}
+	d.Result.Flag, d.Change.Flag, d.opened = next, &next, !f.Report.Flag.Open()
+	d.log(c, now, "Sample rerun values received from an instrument on its own",
+		mark{RerunID: record.ID, RerunNumber: record.Number, Fingerprint: print})
+	d.Change.Announce = f.Announce(f.after(d.Writes), true, now)
+	return d, nil
+}
+
+// admit checks the sample and returns the wanted readings; it sorts the indices of the message.
+func (d *Decision) admit(f Facts, c Command, want func(index int) bool) (wanted []Reading, err error) {
+	if !f.Report.HasSample(c.SampleID) {
+		return nil, ErrSample
+	}
+	for _, reading := range c.Readings {
+		if !want(reading.Index) {
+			d.Result.Rejected = append(d.Result.Rejected, reading.Index)
+			continue
+		}
+		wanted = append(wanted, reading)
+		d.Result.Accepted = append(d.Result.Accepted, reading.Index)
+	}
+	if len(wanted) == 0 {
+		return nil, ErrNothing
+	}
+	return wanted, nil
+}
+
+// record returns the record of a repetition. Its number exceeds every number of the ledger and of the documents that were
+// read: a taken number belongs to another program or to a closed rerun whose documents are about to be deleted.
+func (f Facts) record(c Command, wanted []Reading, id string, now time.Time) rerun.Record {
+	r := rerun.Record{
+		ID: id, LabID: f.Report.LabID, ReportID: f.Report.ID, Type: rerun.ByAnalyser, SampleID: c.SampleID,
+		Number:    max(f.Ledger.Highest(), rerun.HighestNumber(f.Records)) + 1,
+		CreatedBy: c.Actor.ID, CreatedByKind: string(c.Actor.Kind), UpdatedBy: c.Actor.ID, CreatedAt: now, UpdatedAt: now,
+	}
+	for _, v := range f.Values {
+		r.Number = max(r.Number, v.Number+1)
+	}
+	for _, reading := range wanted {
+		r.Requested = append(r.Requested, reading.Index)
+		r.ParameterNames = append(r.ParameterNames, f.value(c, 0, reading, now).ParameterName)
+	}
+	return r
+}
+
+// interrupted returns the record that the same message left when its process died before the commit: it has no commit
+// marker, and all its values are in the message.
+func (f Facts) interrupted(c Command, wanted []Reading) (rerun.Record, bool) {
+	for _, r := range slices.Backward(f.Records) {
+		same := slices.EqualFunc(r.Requested, wanted, func(index int, w Reading) bool { return index == w.Index })
+		if r.Type == rerun.ByAnalyser && !r.Foreign && r.SampleID == c.SampleID && same &&
+			!f.Archived[r.ID] && !f.Ledger.Committed(r.ID) && f.containsAll(c, r.Number, wanted) {
+			return r, true
+		}
+	}
+	return rerun.Record{}, false
+}
+
+func (f Facts) containsAll(c Command, number int, wanted []Reading) bool {
+	for _, v := range f.Values {
+		sent := func(w Reading) bool { return w.Index == v.Index && w.Value == v.Value && c.DeviceID == v.DeviceID }
+		if v.Number == number && !slices.ContainsFunc(wanted, sent) {
+			return false
+		}
+	}
+	return true
+}
+
+// requested stores the values of a request and sets flag 4 with the last one. Values of a superseded request are kept for
+// comparison and complete nothing. A message that was received before changes nothing.
+func (f Facts) requested(c Command, now time.Time) (Decision, error) {
+	request, latest, err := f.request(c.Number)
+	if err != nil {
+		return Decision{}, err
+	}
+	d := Decision{Result: Result{Flag: f.Report.Flag}}
+	wanted, err := d.admit(f, c, func(index int) bool { return slices.Contains(request.Requested, index) })
+	if err != nil {
+		return d, err
+	}
+	print := f.fingerprint(c, wanted)
+	d.Result.Duplicate = f.Ledger.Answered(request.RerunID, print)
+	if !d.Result.Duplicate {
+		if err := d.put(f, c, request.Number, wanted, now); err != nil {
+			return d, err
+		}
+		d.log(c, now, "Sample rerun values received",
+			mark{RerunID: request.RerunID, RerunNumber: request.Number, Message: print})
+	}
+	after := f.after(d.Writes)
+	d.Result.Pending = rerun.Record{Number: request.Number, Requested: request.Requested}.Pending(after)
+	if latest && len(d.Result.Pending) == 0 && f.Report.Flag == rerun.Requested {
+		fulfilled := rerun.Fulfilled
+		d.Result.Flag, d.Change.Flag = fulfilled, &fulfilled
+	}
+	d.Change.Announce = f.Announce(after, true, now)
+	return d, nil
+}
+
+// request returns the request of a number, and whether it is the latest one. Requests of another program have no commit
+// marker; they are among the records.
+func (f Facts) request(number int) (request rerun.Mark, latest bool, err error) {
+	if _, err := f.Report.Next(rerun.Complete); err != nil {
+		if f.Report.Dismissed {
+			return request, false, err
+		}
+		return request, false, ErrNoRequest
+	}
+	if request, ok := f.Ledger.Request(number); ok {
+		last, _ := f.Ledger.Latest()
+		return request, last.Number == number, nil
+	}
+	highest := f.Ledger.Highest()
+	for _, r := range f.Records {
+		if !r.Foreign || r.Type == rerun.ByAnalyser {
+			continue
+		}
+		highest = max(highest, r.Number)
+		if r.Number == number {
+			request = rerun.Mark{RerunID: r.ID, Number: r.Number, Requested: r.Requested}
+		}
+	}
+	if request.Number == 0 {
+		return request, false, ErrNoRequest
+	}
+	return request, highest == number, nil
+}
+
+// put decides on each reading: an equal stored value stays, another one is replaced and kept in the history. A value of
+// another test is never replaced.
+func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now time.Time) error {
+	for _, reading := range wanted {
+		v := f.value(c, number, reading, now)
+		i := slices.IndexFunc(f.Values, func(s rerun.Value) bool { return s.Number == number && s.Index == v.Index })
+		if i < 0 {
+			d.Writes.Insert = append(d.Writes.Insert, v)
+			continue
+		}
+		old := f.Values[i]
+		test, known := f.Tests.OfValue(old)
+		switch {
+		case known && v.TestKnown && test != v.TestID:
+			return ErrOtherTest
+		case old.Same(v):
+		case len(old.History) >= maxHistory:
+			return errHistory
+		default:
+			d.Writes.Replace = append(d.Writes.Replace, v.Replaces(old))
+		}
+	}
+	return nil
+}
+
+// value returns the document of a reading. Order and name come from the formats of the report. An instrument sends no test:
+// if several tests have the index, the name decides, and without it the value has no test.
+func (f Facts) value(c Command, number int, r Reading, now time.Time) rerun.Value {
+	v := rerun.Value{
+		LabID: f.Report.LabID, ReportID: f.Report.ID, SampleID: c.SampleID, Value: r.Value, Index: r.Index,
+		RerunType: c.RerunType, Number: number, ParameterName: r.Name, DeviceID: c.DeviceID, DeviceName: c.DeviceName,
+		CreatedAt: now,
+	}
+	v.TestID, v.TestKnown = f.Tests.Of(0, r.Index, r.Name)
+	if p, ok := f.Tests.Parameter(v.TestID, r.Index); ok && v.TestKnown {
+		v.Order, v.ParameterName = p.Order, cmp.Or(r.Name, p.Name)
+	}
+	return v
+}
+
+// after returns the report's values after the writes. While no rerun is open, only values of other programs count: the
+// others belong to a closed rerun and are about to be deleted.
+func (f Facts) after(w rerun.Writes) []rerun.Value {
+	values := slices.DeleteFunc(slices.Clone(f.Values), func(v rerun.Value) bool {
+		replaced := func(r rerun.Value) bool { return r.ID == v.ID }
+		return f.Archived[v.ID] || !f.Report.Flag.Open() && !v.Foreign || slices.ContainsFunc(w.Replace, replaced)
+	})
+	return slices.Concat(values, w.Replace, w.Insert)
+}
+
+func (d *Decision) log(c Command, now time.Time, text string, m mark) {
+	m.Indices, m.SampleID, m.DeviceID = d.Result.Accepted, c.SampleID, c.DeviceID
+	d.Change.Entry = &activitylog.Entry{
+		Category: activitylog.RerunValuesReceived, Text: text, Actor: c.Actor, At: now, Meta: m,
+	}
+}
+
+// fingerprint is equal for messages with the same device, sample, indices and values. If several tests have an index, the
+// test that the message names is a part of it.
+func (f Facts) fingerprint(c Command, readings []Reading) string {
+	sorted := slices.SortedFunc(slices.Values(readings), func(a, b Reading) int { return cmp.Compare(a.Index, b.Index) })
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%q %q", c.DeviceID, c.SampleID)
+	for _, reading := range sorted {
+		fmt.Fprintf(sum, " %d=%q", reading.Index, reading.Value)
+		if test, ok := f.Tests.Of(0, reading.Index, reading.Name); ok && len(f.Tests.Having(reading.Index)) > 1 {
+			fmt.Fprintf(sum, " of %d", test)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}

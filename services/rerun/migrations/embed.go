@@ -1,4 +1,5 @@
-// Package migrations holds the tables of the rerun service, as goose SQL files. Reruns themselves are in the document store.
+// Package migrations holds the tables of the rerun service, as goose SQL files. Reruns themselves are in the document
+// store.
 package migrations
 
 import (

@@ -49,8 +49,8 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Confirm replaces values of the report and closes the rerun. It returns what was replaced. Errors: NotFound; Conflict if
-// no rerun is open, the report is dismissed, or values arrived that the caller has not seen; Invalid for a row whose
+// Confirm replaces values of the report and closes the rerun. It returns what was replaced. Errors: NotFound; Conflict
+// if no rerun is open, the report is dismissed, or values arrived that the caller has not seen; Invalid for a row whose
 // parameter the report does not have or that may belong to several tests; Unavailable.
 func (u *UseCase) Confirm(ctx context.Context, scope authn.LabScope, c Confirmation) ([]Replaced, error) {
 	d, err := u.end(ctx, scope, c.ReportID, func(f Facts) (Decision, error) { return Decide(f, c, u.d.Clock.Now()) })

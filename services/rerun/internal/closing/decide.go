@@ -27,8 +27,8 @@ type Confirmation struct {
 	Actor    authn.Actor
 }
 
-// Row is one decided value. Order nil and an empty Result.ParameterName stand for those of the format. Result.ProfileTestID
-// 0 names no test.
+// Row is one decided value. Order nil and an empty Result.ParameterName stand for those of the format.
+// Result.ProfileTestID 0 names no test.
 type Row struct {
 	rerun.Result
 	Order *int
@@ -107,7 +107,8 @@ func (f Facts) close(d *Decision, next rerun.Flag, by authn.Actor, at time.Time,
 	d.Archived.DeleteRecords, d.Archived.DeleteValues = s.IDs()
 }
 
-// named returns the tests with the names that the report and the received values show, by which a row may name its test.
+// named returns the tests with the names that the report and the received values show, by which a row may name its
+// test.
 func (f Facts) named() rerun.Tests {
 	tests := f.Tests
 	for _, r := range f.Results {
@@ -155,8 +156,8 @@ func refuse(row int, field, message string) error {
 	return apperr.InvalidFields(apperr.Field{Index: row, Name: field, Message: message})
 }
 
-// fresh refuses a confirm from an old page. Without the page's age it refuses only if a confirmed value has just replaced
-// another one of the same run.
+// fresh refuses a confirm from an old page. Without the page's age it refuses only if a confirmed value has just
+// replaced another one of the same run.
 func (f Facts) fresh(c Confirmation, tests []int64, now time.Time) error {
 	switch {
 	case c.SeenAt.After(now.Add(clockSkew)):
@@ -185,7 +186,8 @@ func (f Facts) isConfirmed(v rerun.Value, rows []Row, tests []int64) bool {
 	return false
 }
 
-// replace returns the rows to delete and to insert, and clears the signature of a report that shows something else then.
+// replace returns the rows to delete and to insert, and clears the signature of a report that shows something else
+// then.
 func (f Facts) replace(rows []Row, tests []int64) (d Decision) {
 	differs := false
 	for i, row := range rows {
@@ -227,8 +229,8 @@ func (f Facts) complete(row Row, test int64) rerun.Result {
 	return result
 }
 
-// columnOf returns the profileTestId to store. A report's own test has 0 or its id there: the value keeps the one of the row
-// that it replaces, and takes the id if a row of another test has 0.
+// columnOf returns the profileTestId to store. A report's own test has 0 or its id there: the value keeps the one of
+// the row that it replaces, and takes the id if a row of another test has 0.
 func (f Facts) columnOf(test int64, index int, gone []rerun.Result) int64 {
 	if test != 0 {
 		return test

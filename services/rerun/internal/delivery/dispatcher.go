@@ -30,8 +30,8 @@ type Callout interface {
 	) (*calloutv1.SetUnconfirmedValuesResponse, error)
 }
 
-// Dispatcher delivers outbox rows to their receivers. Table is the outbox's name, a part of every row's key. Callout may be
-// nil: then its messages wait for a deployment that has one.
+// Dispatcher delivers outbox rows to their receivers. Table is the outbox's name, a part of every row's key. Callout
+// may be nil: then its messages wait for a deployment that has one.
 type Dispatcher struct {
 	Table     string
 	TaskQueue TaskQueue

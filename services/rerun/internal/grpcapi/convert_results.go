@@ -74,8 +74,8 @@ func checkLengths(c receive.Command) error {
 	return nil
 }
 
-// resultsOf decodes device_data of results that are stored: unlike those that are only judged, none may be missing, and no
-// index may have two.
+// resultsOf decodes device_data of results that are stored: unlike those that are only judged, none may be missing, and
+// no index may have two.
 func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
 	readings, err := readingsOf(rows)
 	if err != nil {

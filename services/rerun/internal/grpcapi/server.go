@@ -81,8 +81,8 @@ var (
 	errNoID = apperr.InvalidField("lab_report_id", "lab_report_id must be a positive integer")
 )
 
-// enter checks what every operation needs, and returns the laboratory that it works on. named is the lab_id of the body, 0
-// without one; one that contradicts the credential is answered like an unknown report.
+// enter checks what every operation needs, and returns the laboratory that it works on. named is the lab_id of the
+// body, 0 without one; one that contradicts the credential is answered like an unknown report.
 func (s *Server) enter(ctx context.Context, reportID, named int64) (authn.LabScope, authn.Principal, error) {
 	p := authn.FromContext(ctx)
 	switch {

@@ -65,8 +65,8 @@ type OpenRequest struct {
 	Pending []int
 }
 
-// List returns the report's reruns. Reports of another laboratory are NotFound. AsOf is read before the values, so that it
-// is never newer than they are.
+// List returns the report's reruns. Reports of another laboratory are NotFound. AsOf is read before the values, so that
+// it is never newer than they are.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, reportID int64) (Listing, error) {
 	facts, err := u.reports.Read(ctx, scope, reportID, rerun.Wants{})
 	if err != nil {
@@ -106,8 +106,8 @@ func valueOf(f rerun.Facts, v rerun.Value) Value {
 	return out
 }
 
-// openOf returns the requests that still wait. Without an open rerun none does, and the documents are not read: they were
-// abandoned or belong to a closed rerun.
+// openOf returns the requests that still wait. Without an open rerun none does, and the documents are not read: they
+// were abandoned or belong to a closed rerun.
 func (u *UseCase) openOf(
 	ctx context.Context, scope authn.LabScope, reportID int64, flag rerun.Flag, values []rerun.Value,
 ) (open []OpenRequest, err error) {

@@ -55,8 +55,8 @@ func Decide(f Facts, c Command, recordID string, now time.Time) (Decision, error
 	return f.requested(c, now)
 }
 
-// repetition stores the values of an instrument on its own: a record with the next number, complete at once. A message that
-// was received before changes nothing.
+// repetition stores the values of an instrument on its own: a record with the next number, complete at once. A message
+// that was received before changes nothing.
 func (f Facts) repetition(c Command, recordID string, now time.Time) (Decision, error) {
 	next, err := f.Report.Next(rerun.Instrument)
 	if err != nil {
@@ -109,8 +109,8 @@ func (d *Decision) admit(f Facts, c Command, want func(index int) bool) (wanted 
 	return wanted, nil
 }
 
-// record returns the record of a repetition. Its number exceeds every number of the ledger and of the documents that were
-// read: a taken number belongs to another program or to a closed rerun whose documents are about to be deleted.
+// record returns the record of a repetition. Its number exceeds every number of the ledger and of the documents that
+// were read: a taken number belongs to another program or to a closed rerun whose documents are about to be deleted.
 func (f Facts) record(c Command, wanted []Reading, id string, now time.Time) rerun.Record {
 	r := rerun.Record{
 		ID: id, LabID: f.Report.LabID, ReportID: f.Report.ID, Type: rerun.ByAnalyser, SampleID: c.SampleID,
@@ -150,8 +150,8 @@ func (f Facts) containsAll(c Command, number int, wanted []Reading) bool {
 	return true
 }
 
-// requested stores the values of a request and sets flag 4 with the last one. Values of a superseded request are kept for
-// comparison and complete nothing. A message that was received before changes nothing.
+// requested stores the values of a request and sets flag 4 with the last one. Values of a superseded request are kept
+// for comparison and complete nothing. A message that was received before changes nothing.
 func (f Facts) requested(c Command, now time.Time) (Decision, error) {
 	request, latest, err := f.request(c.Number)
 	if err != nil {
@@ -235,8 +235,8 @@ func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now tim
 	return nil
 }
 
-// value returns the document of a reading. Order and name come from the formats of the report. An instrument sends no test:
-// if several tests have the index, the name decides, and without it the value has no test.
+// value returns the document of a reading. Order and name come from the formats of the report. An instrument sends no
+// test: if several tests have the index, the name decides, and without it the value has no test.
 func (f Facts) value(c Command, number int, r Reading, now time.Time) rerun.Value {
 	v := rerun.Value{
 		LabID: f.Report.LabID, ReportID: f.Report.ID, SampleID: c.SampleID, Value: r.Value, Index: r.Index,
@@ -267,8 +267,8 @@ func (d *Decision) log(c Command, now time.Time, text string, m mark) {
 	}
 }
 
-// fingerprint is equal for messages with the same device, sample, indices and values. If several tests have an index, the
-// test that the message names is a part of it.
+// fingerprint is equal for messages with the same device, sample, indices and values. If several tests have an index,
+// the test that the message names is a part of it.
 func (f Facts) fingerprint(c Command, readings []Reading) string {
 	sorted := slices.SortedFunc(slices.Values(readings), func(a, b Reading) int { return cmp.Compare(a.Index, b.Index) })
 	sum := sha256.New()

@@ -99,8 +99,8 @@ var (
 		"A value of this rerun was corrected too often; confirm or abort the rerun first")
 )
 
-// Receive stores the values and sets the flag. Errors: NotFound; Invalid for another sample, no request, no wanted value;
-// Conflict; Unavailable.
+// Receive stores the values and sets the flag. Errors: NotFound; Invalid for another sample, no request, no wanted
+// value; Conflict; Unavailable.
 func (u *UseCase) Receive(ctx context.Context, scope authn.LabScope, c Command) (Result, error) {
 	d, err := u.attempt(ctx, scope, c, false)
 	if rerun.IsDuplicate(err) { // there are documents that the database does not know of
@@ -141,9 +141,9 @@ func (u *UseCase) attempt(ctx context.Context, scope authn.LabScope, c Command, 
 	return d, err
 }
 
-// load reads the documents that the decision may depend on: the values if there are some, or if the message has only a part
-// of the requested ones; the records if the request is unknown to the database, because requests of other programs have
-// no commit marker.
+// load reads the documents that the decision may depend on: the values if there are some, or if the message has only a
+// part of the requested ones; the records if the request is unknown to the database, because requests of other programs
+// have no commit marker.
 func (u *UseCase) load(
 	ctx context.Context, scope authn.LabScope, f rerun.Facts, c Command, everything bool,
 ) (facts Facts, err error) {

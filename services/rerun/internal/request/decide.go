@@ -69,8 +69,8 @@ func Decide(f Facts, c Command, recordID string, now time.Time) (d Decision, err
 	return d, nil
 }
 
-// names checks that every requested index is a parameter of the report, and returns the names to store: the caller's, or
-// those of the formats.
+// names checks that every requested index is a parameter of the report, and returns the names to store: the caller's,
+// or those of the formats.
 func (f Facts) names(c Command) ([]string, error) {
 	names := make([]string, 0, len(c.Requested))
 	for _, index := range c.Requested {
@@ -87,10 +87,11 @@ func (f Facts) names(c Command) ([]string, error) {
 	return names, nil
 }
 
-// tidy deletes the documents that are in the way: those that a closed rerun archived and has not deleted yet, and requests
-// without a commit marker, because the transaction that held this lock before has ended. It returns the documents that
-// count. The request that still waits gives up its slot; after the end of a rerun all do. Repetitions hold values, so
-// they are kept without a marker too, for the confirm that archives them; records of other programs have none.
+// tidy deletes the documents that are in the way: those that a closed rerun archived and has not deleted yet, and
+// requests without a commit marker, because the transaction that held this lock before has ended. It returns the
+// documents that count. The request that still waits gives up its slot; after the end of a rerun all do. Repetitions
+// hold values, so they are kept without a marker too, for the confirm that archives them; records of other programs
+// have none.
 func (f Facts) tidy(d *Decision) (kept []rerun.Record, values []rerun.Value) {
 	open := f.Report.Flag.Open()
 	for _, v := range f.Values {

@@ -116,8 +116,8 @@ func (u *UseCase) save(ctx context.Context, scope authn.LabScope, c Command, f r
 	return d, u.d.Documents.Write(ctx, scope, d.Writes)
 }
 
-// takeBack deletes the record of a transaction that did not commit. If that fails too, the missing commit marker tells the
-// next holder of the lock.
+// takeBack deletes the record of a transaction that did not commit. If that fails too, the missing commit marker tells
+// the next holder of the lock.
 func (u *UseCase) takeBack(ctx context.Context, scope authn.LabScope, d Decision, err error) error {
 	if d.Record.ID == "" || errors.Is(err, mysqldb.ErrCommitUnknown) {
 		return nil

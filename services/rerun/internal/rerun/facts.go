@@ -47,8 +47,8 @@ type Announcement struct {
 	Values []Value // with their tests
 }
 
-// Writes is a decision for the document store. What it deletes or changes may be missing. The steps are done in the order
-// of the fields.
+// Writes is a decision for the document store. What it deletes or changes may be missing. The steps are done in the
+// order of the fields.
 type Writes struct {
 	DeleteValues, DeleteRecords []string // values go first, so that no value outlives its record
 	Retire                      []string // records that give up the open and the automatic slot
@@ -59,8 +59,8 @@ type Writes struct {
 	Replace                     []Value
 }
 
-// Announce returns the message about the values that the report has after a change, or nil if the set is the one that was
-// sent last. A report without an open rerun has no unconfirmed values. AsOf has whole milliseconds, because clients
+// Announce returns the message about the values that the report has after a change, or nil if the set is the one that
+// was sent last. A report without an open rerun has no unconfirmed values. AsOf has whole milliseconds, because clients
 // keep no more, and exceeds the time of the newest value, so that a page from before its arrival is older.
 func (f Facts) Announce(values []Value, open bool, now time.Time) *Announcement {
 	a := &Announcement{}

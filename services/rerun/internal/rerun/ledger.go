@@ -11,8 +11,8 @@ import (
 // RememberFor is how long a message of an instrument on its own is recognised as a repetition.
 const RememberFor = 30 * 24 * time.Hour
 
-// Ledger holds what the activity log knows of the report's present rerun: everything since the last confirm or abort. It
-// is part of the database that holds the row lock, so it is exact.
+// Ledger holds what the activity log knows of the report's present rerun: everything since the last confirm or abort.
+// It is part of the database that holds the row lock, so it is exact.
 type Ledger struct {
 	Requests    []Mark // committed requests, oldest first
 	Repetitions []Mark // committed repetitions by instruments on their own, oldest first

@@ -56,8 +56,8 @@ func (t Tests) matching(match func(Parameter) bool) (ids []int64) {
 	return ids
 }
 
-// Of returns the test of an index. A test id decides; 0 names no test, and then the name of the parameter decides, or the
-// index if only one test has it. ok is false if several tests have the index and nothing decides.
+// Of returns the test of an index. A test id decides; 0 names no test, and then the name of the parameter decides, or
+// the index if only one test has it. ok is false if several tests have the index and nothing decides.
 func (t Tests) Of(testID int64, index int, name string) (id int64, ok bool) {
 	having := t.Having(index)
 	switch named := t.named(index, name); {
@@ -73,8 +73,8 @@ func (t Tests) Of(testID int64, index int, name string) (id int64, ok bool) {
 	return 0, true
 }
 
-// OfResult returns the test of a row of the report: that of its id, which other programs may have stored for an index that
-// the test does not have, else the one that Of returns, else the report's own test, if it has the index.
+// OfResult returns the test of a row of the report: that of its id, which other programs may have stored for an index
+// that the test does not have, else the one that Of returns, else the report's own test, if it has the index.
 func (t Tests) OfResult(r Result) (id int64, ok bool) {
 	if r.ProfileTestID != 0 {
 		return t.id(r.ProfileTestID), true

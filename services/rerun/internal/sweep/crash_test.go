@@ -137,9 +137,9 @@ func (a alive) Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) 
 	return a.Documents.Write(ctx, scope, w)
 }
 
-// TestADeathAtTheDatabaseIsRepaired kills the process before every statement of every operation. The sweeper then leaves a
-// report that is as if the operation had happened wholly or not at all, and an instrument that repeats its message ends
-// with its values stored once.
+// TestADeathAtTheDatabaseIsRepaired kills the process before every statement of every operation. The sweeper then
+// leaves a report that is as if the operation had happened wholly or not at all, and an instrument that repeats its
+// message ends with its values stored once.
 func TestADeathAtTheDatabaseIsRepaired(t *testing.T) {
 	t.Parallel()
 	for name, p := range plays {

@@ -1,6 +1,6 @@
-// Package sweep runs the loop that repairs what a crash left between the database, the document store and the cache. Decide
-// is pure. One process leads at a time. It reads documents that are older than every deadline, and changes nothing without
-// the lock of the report's row:
+// Package sweep runs the loop that repairs what a crash left between the database, the document store and the cache.
+// Decide is pure. One process leads at a time. It reads documents that are older than every deadline, and changes
+// nothing without the lock of the report's row:
 //
 //	request without its commit marker              deleted
 //	document that is archived in the activity log  deleted

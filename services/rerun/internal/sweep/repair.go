@@ -75,8 +75,8 @@ func Decide(f Facts, before, now time.Time) Decision {
 	return d
 }
 
-// uncommitted reports whether r is a request whose transaction ended without a commit. A repetition counts while a rerun is
-// open, with or without a commit marker.
+// uncommitted reports whether r is a request whose transaction ended without a commit. A repetition counts while a
+// rerun is open, with or without a commit marker.
 func (f Facts) uncommitted(r rerun.Record, before time.Time) bool {
 	return !r.Foreign && r.CreatedAt.Before(before) && r.Type != rerun.ByAnalyser && !f.Ledger.Committed(r.ID) &&
 		!f.Archived[r.ID]

@@ -80,8 +80,8 @@ func (l *laboratory) suspects(ctx context.Context, ids []int64) (map[int64]*susp
 	return suspects, err
 }
 
-// suspicious reports whether a report may need repair: its rerun is closed, a record was never checked, a request has all its
-// values at flag 3, or the callout service does not know the values.
+// suspicious reports whether a report may need repair: its rerun is closed, a record was never checked, a request has
+// all its values at flag 3, or the callout service does not know the values.
 func (l *laboratory) suspicious(s *suspect, before time.Time) bool {
 	if !s.Flag.Open() {
 		return true
@@ -104,8 +104,8 @@ func (l *laboratory) suspicious(s *suspect, before time.Time) bool {
 	return false
 }
 
-// unannounced reports whether a value arrived after the last message to the callout service, or all values of that message
-// are missing.
+// unannounced reports whether a value arrived after the last message to the callout service, or all values of that
+// message are missing.
 func (s *suspect) unannounced(before time.Time) bool {
 	for _, v := range s.values {
 		if v.CreatedAt.Before(before) && !v.CreatedAt.Before(s.Unconfirmed.AsOf) {

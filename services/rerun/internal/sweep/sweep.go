@@ -85,8 +85,8 @@ type Counters interface {
 // Config holds the settings of the sweeper.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"20s"`
-	// Age is the minimum age of a document that the sweeper repairs; it exceeds every deadline. The effect of a crash lasts
-	// at most Age and Interval together.
+	// Age is the minimum age of a document that the sweeper repairs; it exceeds every deadline. The effect of a crash
+	// lasts at most Age and Interval together.
 	Age time.Duration `env:"AGE" envDefault:"30s"`
 }
 

@@ -148,7 +148,8 @@ func (a checked) Entries(ctx context.Context, scope authn.LabScope) ([]int64, er
 	return a.OpenSet.Entries(ctx, scope)
 }
 
-// The first pass checks all laboratories, the next ones those with an open rerun or documents, and after an hour all again.
+// The first pass checks all laboratories, the next ones those with an open rerun or documents, and after an hour all
+// again.
 func TestLaboratoriesWithoutAnythingOpenAreCheckedOnceAnHour(t *testing.T) {
 	t.Parallel()
 	f := storetest.New(t)

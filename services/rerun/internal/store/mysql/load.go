@@ -69,8 +69,8 @@ func (r *reader) take(ctx context.Context, reportID int64) error {
 	return wrap("read report", err)
 }
 
-// unconfirmed reads what the callout service knows. It is a statement of its own after the lock, so that it sees what the
-// previous holder of the lock committed, and locks nothing itself.
+// unconfirmed reads what the callout service knows. It is a statement of its own after the lock, so that it sees what
+// the previous holder of the lock committed, and locks nothing itself.
 func (r *reader) unconfirmed(ctx context.Context) (u rerun.Unconfirmed, err error) {
 	var asOf int64
 	err = r.q.QueryRowContext(ctx, "SELECT as_of, digest FROM rerun_unconfirmed WHERE lab_id = ? AND lab_report_id = ?",

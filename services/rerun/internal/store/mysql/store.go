@@ -1,6 +1,6 @@
-// Package mysql holds the SQL of the rerun service: the report's row lock and flag, formats and ranges, the activity log,
-// report values, and the outbox. Of the platform's tables it writes sampleRedrawFlag, and on confirm isSigned, isApproved
-// and reportValues; it appends to ActivityLog.
+// Package mysql holds the SQL of the rerun service: the report's row lock and flag, formats and ranges, the activity
+// log, report values, and the outbox. Of the platform's tables it writes sampleRedrawFlag, and on confirm isSigned,
+// isApproved and reportValues; it appends to ActivityLog.
 package mysql
 
 import (

@@ -13,7 +13,8 @@ const internalHeader = "X-Is-Internal-Request"
 // itself.
 var forwarded = map[string]bool{
 	"Cookie": true, "Traceparent": true, "Tracestate": true, "Idempotency-Key": true,
-	"X-Is-External-Edit-Request": true, "X-Request-Id": true, internalHeader: true, "Last-Event-Id": true, "If-Match": true,
+	"X-Is-External-Edit-Request": true, "X-Request-Id": true, internalHeader: true, "Last-Event-Id": true,
+	"If-Match": true,
 }
 
 // matchIncoming returns the metadata key of a header that is forwarded to services; it is grpc-gateway's allow-list.

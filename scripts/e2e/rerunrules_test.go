@@ -167,7 +167,7 @@ func TestRerunOfADismissedReport(t *testing.T) {
 	for operation, body := range map[string]string{"new": values(id, 1, `{"index":1,"value":"6.1"}`), "auto": `{"device_data":[{"index":1,"value":"5.9"}]}`,
 		"confirm": `{"rerun_confirmed_data":[{"index":1,"value":"6.1"}]}`, "request": `{"type":"Manual","requested_parameters":"[1]"}`} {
 		got := call(t, labSession, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/%s", id, operation), body)
-		if got.status != http.StatusConflict || !strings.Contains(got.body, "REPORT_DISMISSED") {
+		if got.status != http.StatusConflict || !strings.Contains(got.body, "report is dismissed") {
 			t.Errorf("%s: %d %s, want 409 REPORT_DISMISSED", operation, got.status, got.body)
 		}
 	}

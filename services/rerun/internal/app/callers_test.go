@@ -63,8 +63,8 @@ func operations() map[string]operation {
 	}
 }
 
-// TestWhoMayCallEachOperation plays every operation as every caller on one running service. Who is refused changes
-// nothing; who is not is served.
+// TestWhoMayCallEachOperation plays every operation as every caller on one running service. A refused call changes
+// nothing.
 func TestWhoMayCallEachOperation(t *testing.T) {
 	t.Parallel()
 	f := start(t)
@@ -76,7 +76,7 @@ func TestWhoMayCallEachOperation(t *testing.T) {
 		labID *int64
 		want  codes.Code
 	}{
-		{name: "nobody", ctx: t.Context(), want: codes.Unauthenticated},
+		{name: "no login", ctx: t.Context(), want: codes.Unauthenticated},
 		{name: "a forged session", ctx: metadata.AppendToOutgoingContext(t.Context(), "cookie", "sessionid=none"),
 			want: codes.Unauthenticated},
 		{name: "a doctor", ctx: f.sessionOf("doctor", "doctor", 12), want: forbidden},

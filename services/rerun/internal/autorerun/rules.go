@@ -30,7 +30,7 @@ type Subject struct {
 	Dismissed bool
 	Patient   clinical.Patient
 	Indices   map[int]bool // of all enabled formats
-	Formats   []Format     // those that allow an automatic rerun
+	Formats   []Format     // formats that allow an automatic rerun
 }
 
 // Reading is one value of the instrument.

@@ -58,7 +58,8 @@ const (
 
 // ErrValuesArrived refuses a confirm that was decided on an old page.
 var ErrValuesArrived = apperr.New(apperr.Conflict, "VALUES_ARRIVED",
-	"Values arrived that the page does not show; load the rerun again, then confirm with its as_of as seen_at")
+	"Values arrived that the page does not show; load the rerun again, then confirm with its as_of as seen_at").
+	WithDetails("VALUES_ARRIVED")
 
 // Decide returns the effect of a confirm. Each row replaces the value of its own test and index, and no other.
 func Decide(f Facts, c Confirmation, now time.Time) (Decision, error) {

@@ -35,8 +35,8 @@ func (Messages) Unconfirmed(scope authn.LabScope, reportID int64, a rerun.Announ
 	in := &calloutv1.SetUnconfirmedValuesRequest{LabId: scope.LabID(), ReportId: reportID, AsOf: a.AsOf.UnixMicro()}
 	for _, v := range a.Values {
 		in.Values = append(in.Values, &calloutv1.UnconfirmedRerunValue{
-			ProfileTestId: v.TestID, Index: int32(v.Index), ParameterName: v.ParameterName, Value: v.Value, //nolint:gosec // indices are read as 32 bits
-			Order: int32(v.Order), ReceivedAt: v.CreatedAt.UnixMicro(), //nolint:gosec // a column of 32 bits
+			ProfileTestId: v.TestID, ParameterName: v.ParameterName, Value: v.Value, ReceivedAt: v.CreatedAt.UnixMicro(),
+			Index: int32(v.Index), Order: int32(v.Order), //nolint:gosec // both are read as 32 bits
 		})
 	}
 	return event(strconv.FormatInt(reportID, 10), kindUnconfirmed, in)

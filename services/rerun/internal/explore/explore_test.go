@@ -302,8 +302,8 @@ func (w *world) settled() error {
 	return w.announced()
 }
 
-// announced returns an error if the callout service does not know exactly the values of the open rerun. A death delays it
-// until the next sweep.
+// announced returns an error if the callout service does not know exactly the values of the open rerun. A death delays
+// it until the next sweep.
 func (w *world) announced() error {
 	values := w.values
 	if !w.facts.Report.Flag.Open() {

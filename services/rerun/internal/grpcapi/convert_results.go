@@ -74,8 +74,8 @@ func checkLengths(c receive.Command) error {
 	return nil
 }
 
-// resultsOf decodes device_data of results that are stored: unlike those that are only judged, none may be missing, and
-// no index may have two.
+// resultsOf decodes device_data of results that are stored: unlike readings that are only judged, no value may be
+// missing, and no index may have two.
 func resultsOf(rows []*rerunv1.DeviceValue) ([]receive.Reading, error) {
 	readings, err := readingsOf(rows)
 	if err != nil {
@@ -121,7 +121,7 @@ const (
 	rerunAborted = "Successfully aborted sample rerun"
 )
 
-// confirmed warns if somebody has the report open in an editor, because that document has the previous values.
+// confirmed warns if an author has the report open in an editor, because that document has the previous values.
 func confirmed(replaced []closing.Replaced, editor string) *rerunv1.ConfirmRerunResponse {
 	out := &rerunv1.ConfirmRerunResponse{Message: rerunUpdated, SampleRedrawFlag: int32(rerun.Normal)}
 	for _, r := range replaced {

@@ -1,3 +1,3 @@
-// Package grpcapi owns the transport of the rerun service: who may call, which laboratory a call works on, and
-// the translation between the contract and the use cases (convert.go is the only border with protobuf).
+// Package grpcapi is the transport of the rerun service: it authorizes callers, selects the laboratory of a call, and
+// converts between the contract and the use cases.
 package grpcapi

@@ -187,7 +187,7 @@ func TestWhoMayCall(t *testing.T) {
 		"organization":               {principal: user(authn.Session, authn.Organization), want: apperr.Forbidden},
 		"collection center":          {principal: user(authn.Session, authn.CollectionCenter), want: apperr.Forbidden},
 		"bearer of a doctor":         {principal: user(authn.Bearer, authn.Doctor), want: apperr.Forbidden},
-		"nobody":                     {want: apperr.Forbidden},
+		"no login":                   {want: apperr.Forbidden},
 		"another laboratory named":   {principal: user(authn.Session, authn.LabUser), labID: 13, want: apperr.NotFound},
 		"support without a laboratory": {principal: authn.Principal{Kind: authn.Session, SessionType: authn.Support},
 			want: apperr.Invalid},

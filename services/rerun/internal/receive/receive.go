@@ -123,7 +123,9 @@ func (u *UseCase) Receive(ctx context.Context, scope authn.LabScope, c Command) 
 }
 
 // attempt receives the message in one transaction. everything reads all documents first.
-func (u *UseCase) attempt(ctx context.Context, scope authn.LabScope, c Command, everything bool) (d Decision, err error) {
+func (u *UseCase) attempt(
+	ctx context.Context, scope authn.LabScope, c Command, everything bool,
+) (d Decision, err error) {
 	wants := rerun.Wants{Tests: true, Ledger: true, Archived: everything}
 	err = u.d.Reports.Change(ctx, scope, c.ReportID, wants, func(f rerun.Facts) (rerun.Change, error) {
 		facts, err := u.load(ctx, scope, f, c, everything)

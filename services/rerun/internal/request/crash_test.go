@@ -57,11 +57,11 @@ func TestACrashBetweenDocumentAndCommitBlocksNobody(t *testing.T) {
 	f.reports, f.documents = dying{Reports: sound, beforeCommit: true}, clumsy{f.documents}
 	f.refused(manual(0, 1), apperr.Internal, "RERUN_NOT_SAVED")
 	if s := f.stored(); len(s) != 1 || f.flag() != rerun.Normal || len(f.log(activitylog.RerunRequested)) != 0 {
-		t.Fatalf("the crash should leave a document alone: %+v, flag %d", s, f.flag())
+		t.Fatalf("records %+v and flag %d after the crash, want one record and flag 0", s, f.flag())
 	}
 	f.reports, f.documents = sound, f.Documents
 	if r := f.must(manual(0, 3)); r.Number != 1 {
-		t.Fatalf("the abandoned document counts: number %d", r.Number)
+		t.Fatalf("number %d after an abandoned document, want 1", r.Number)
 	}
 	if s := f.stored(); len(s) != 1 || s[0].ID != "12-id-2" {
 		t.Fatalf("unexpected records %+v", s)

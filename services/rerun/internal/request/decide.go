@@ -87,7 +87,7 @@ func (f Facts) names(c Command) ([]string, error) {
 	return names, nil
 }
 
-// tidy deletes the documents that are in the way: those that a closed rerun archived and has not deleted yet, and
+// tidy deletes the documents that are in the way: documents that a closed rerun archived and has not deleted yet, and
 // requests without a commit marker, because the transaction that held this lock before has ended. It returns the
 // documents that count. The request that still waits gives up its slot; after the end of a rerun all do. Repetitions
 // hold values, so they are kept without a marker too, for the confirm that archives them; records of other programs

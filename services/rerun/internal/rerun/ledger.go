@@ -50,7 +50,7 @@ func (l *Ledger) Note(category activitylog.Category, meta []byte, recent bool) {
 	if json.Unmarshal(meta, &m) != nil || m.RerunID == "" {
 		return
 	}
-	found := Mark{RerunID: m.RerunID, Number: m.RerunNumber, Requested: m.Requested, Fingerprint: m.Fingerprint + m.Message}
+	found := Mark{m.RerunID, m.RerunNumber, m.Requested, m.Fingerprint + m.Message}
 	switch {
 	case category == activitylog.RerunRequested:
 		l.Requests = append(l.Requests, found)

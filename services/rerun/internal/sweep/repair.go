@@ -100,7 +100,8 @@ func (f Facts) unarchived(before time.Time) (records []rerun.Record, values []re
 	return records, values
 }
 
-// archive writes entry 984. A confirm or an abort writes its own with the change, so nobody decided on these values.
+// archive writes entry 984. A confirm or an abort writes its own with the change, so no decision was made on these
+// values.
 func (f Facts) archive(d *Decision, records []rerun.Record, values []rerun.Value, now time.Time) {
 	snapshot := rerun.Archive(records, values)
 	snapshot.Old.Flag, snapshot.New.Flag = f.Report.Flag, f.Report.Flag

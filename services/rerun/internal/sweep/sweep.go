@@ -26,7 +26,7 @@ type State struct {
 
 // Reports reads and changes reports.
 type Reports interface {
-	// Laboratories returns all laboratories, or those that have a report with an open rerun.
+	// Laboratories returns all laboratories, or only laboratories with an open rerun.
 	Laboratories(ctx context.Context, open bool) ([]int64, error)
 	// States returns the states of the reports that the laboratory has.
 	States(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]State, error)
@@ -42,7 +42,7 @@ type Reports interface {
 
 // Documents reads and repairs the documents of reruns; missing ones are ignored.
 type Documents interface {
-	// Laboratories returns those that have documents of this service.
+	// Laboratories returns the laboratories with documents of this service.
 	Laboratories(ctx context.Context) ([]int64, error)
 	// StaleReports returns at most limit reports above after, ascending, that have documents of this service older than
 	// before.

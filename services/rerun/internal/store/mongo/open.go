@@ -94,7 +94,7 @@ func Close(ctx context.Context, db *mongo.Database) error {
 // IsDuplicate reports whether err is a violation of a unique index.
 func IsDuplicate(err error) bool { return mongo.IsDuplicateKeyError(err) }
 
-// IsUnavailable reports whether err says that the store could not be reached or did not answer in time.
+// IsUnavailable reports whether the store could not be reached or did not answer in time.
 func IsUnavailable(err error) bool {
 	return mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.Is(err, mongo.ErrClientDisconnected)
 }

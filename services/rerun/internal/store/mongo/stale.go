@@ -36,7 +36,7 @@ func (s *Store) StaleReports(
 	return ids[:min(len(ids), limit)], nil
 }
 
-// Laboratories returns those that have documents of this service.
+// Laboratories returns the laboratories with documents of this service.
 func (s *Store) Laboratories(ctx context.Context) ([]int64, error) {
 	var all []int64
 	for _, collection := range []*mongo.Collection{s.records, s.values} {

@@ -33,7 +33,7 @@ func (o *OpenSet) Set(ctx context.Context, scope authn.LabScope, reportID int64,
 	return nil
 }
 
-// Entries returns the reports that the hash holds; fields that are no report id are left alone.
+// Entries returns the reports that the hash holds; other fields are ignored.
 func (o *OpenSet) Entries(ctx context.Context, scope authn.LabScope) ([]int64, error) {
 	fields, err := o.client.HKeys(ctx, keyOf(scope)).Result()
 	if err != nil {

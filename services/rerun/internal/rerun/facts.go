@@ -61,7 +61,8 @@ type Writes struct {
 
 // Announce returns the message about the values that the report has after a change, or nil if the set is the one that
 // was sent last. A report without an open rerun has no unconfirmed values. AsOf has whole milliseconds, because clients
-// keep no more, and exceeds the time of the newest value, so that a page from before its arrival is older.
+// keep no more, and exceeds the time of the newest value, so that a page with a part of a message
+// is older too.
 func (f Facts) Announce(values []Value, open bool, now time.Time) *Announcement {
 	a := &Announcement{}
 	next := f.Unconfirmed.AsOf.Add(time.Millisecond)
@@ -71,7 +72,7 @@ func (f Facts) Announce(values []Value, open bool, now time.Time) *Announcement 
 				v.TestID, v.TestKnown = id, true
 			}
 			a.Values = append(a.Values, v)
-			next = later(next, v.CreatedAt.Add(time.Millisecond))
+			next = later(next, v.CreatedAt.Add(2*time.Millisecond))
 		}
 		slices.SortFunc(a.Values, func(v, o Value) int {
 			return cmp.Or(cmp.Compare(v.Number, o.Number), cmp.Compare(v.Index, o.Index))
@@ -85,13 +86,13 @@ func (f Facts) Announce(values []Value, open bool, now time.Time) *Announcement 
 	return a
 }
 
-// ChangedAt returns when the values last changed: the time of the last message, or of the newest value before the first
-// message.
+// ChangedAt returns when the values last changed: the time of the last message, or just after the newest value if no
+// message followed it, because its transaction runs or its process died.
 func (f Facts) ChangedAt(values []Value) time.Time {
 	at := f.Unconfirmed.AsOf
-	if at.IsZero() {
-		for _, v := range values {
-			at = later(at, v.CreatedAt)
+	for _, v := range values {
+		if !v.CreatedAt.Before(f.Unconfirmed.AsOf) {
+			at = later(at, v.CreatedAt.Add(time.Millisecond))
 		}
 	}
 	return at.UTC().Truncate(time.Millisecond)

@@ -211,7 +211,7 @@ func (f Facts) request(number int) (request rerun.Mark, latest bool, err error) 
 }
 
 // put decides on each reading: an equal stored value stays, another one is replaced and kept in the history. A value of
-// another test is never replaced.
+// another or an unknown test is never replaced.
 func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now time.Time) error {
 	for _, reading := range wanted {
 		v := f.value(c, number, reading, now)
@@ -223,7 +223,7 @@ func (d *Decision) put(f Facts, c Command, number int, wanted []Reading, now tim
 		old := f.Values[i]
 		test, known := f.Tests.OfValue(old)
 		switch {
-		case known && v.TestKnown && test != v.TestID:
+		case known != v.TestKnown || known && test != v.TestID:
 			return ErrOtherTest
 		case old.Same(v):
 		case len(old.History) >= maxHistory:

@@ -196,7 +196,9 @@ func TestNoTestsValueReplacesThatOfAnother(t *testing.T) {
 	if _, err := f.send(named(1, "7.9", "ESR")); err != nil {
 		t.Fatal(err)
 	}
-	f.refused(named(1, "118", "Other"), receive.ErrOtherTest)
+	for _, name := range []string{"Other", ""} {
+		f.refused(named(1, "118", name), receive.ErrOtherTest)
+	}
 	if _, err := f.send(named(-1, "118", "Other")); err != nil {
 		t.Fatal(err)
 	}
@@ -257,16 +259,6 @@ func TestAMessageForARequestAnswersItOnce(t *testing.T) {
 	}
 }
 
-func TestADismissedReportTakesNoValues(t *testing.T) {
-	t.Parallel()
-	f := setup(t)
-	f.ask(1)
-	f.Set(storetest.Report, "dismissed", 1)
-	f.refused(message(1, "1=13.5"), rerun.ErrDismissed)
-	f.refused(message(-1, "1=13.5"), rerun.ErrDismissed)
-	f.expect(rerun.Requested)
-}
-
 func TestWhatCannotBeAccepted(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -294,21 +286,6 @@ func TestWhatCannotBeAccepted(t *testing.T) {
 	f.expect(rerun.Fulfilled, "1:1=13.5")
 }
 
-func TestASupersededRequestKeepsItsValuesAndCompletesNothing(t *testing.T) {
-	t.Parallel()
-	f := setup(t)
-	f.ask(1, 3)
-	f.say(-1, "8=1")
-	f.ask(3)
-	if r := f.say(1, "1=13.5 3=4.2"); r.Flag != rerun.Requested || len(r.Pending) != 0 {
-		t.Fatalf("unexpected result %+v", r)
-	}
-	if r := f.say(3, "3=4.4"); r.Flag != rerun.Fulfilled {
-		t.Fatalf("unexpected result %+v", r)
-	}
-	f.expect(rerun.Fulfilled, "1:1=13.5", "1:3=4.2", "2:8=1", "3:3=4.4")
-}
-
 func TestARequestOfAnotherProgramTakesValues(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -320,25 +297,6 @@ func TestARequestOfAnotherProgramTakesValues(t *testing.T) {
 	if r := f.say(1, "1=13.5"); r.Flag != rerun.Fulfilled {
 		t.Fatalf("unexpected result %+v", r)
 	}
-}
-
-func TestAnInstrumentThatNeverStopsIsBounded(t *testing.T) {
-	t.Parallel()
-	f := setup(t)
-	for i := range 50 {
-		f.say(-1, fmt.Sprintf("1=%d", i))
-	}
-	f.refused(message(-1, "1=99"), receive.ErrTooMany)
-	f.Sweep()
-	f.expect(rerun.Fulfilled, f.numbered(50)...)
-}
-
-func (f *fixture) numbered(n int) []string {
-	var values []string
-	for i := range n {
-		values = append(values, fmt.Sprintf("%d:1=%d", i+1, i))
-	}
-	return values
 }
 
 // TestNoCompletionIsLost lets instruments of many reports, and many parts of one report, arrive at once.

@@ -156,4 +156,5 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON lab.whatsapp_consent_log TO 'taskqueue'@
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.dictionary_mapping TO 'taskqueue'@'%';
 GRANT SELECT ON lab.tq_provider TO 'taskqueue'@'%';
 GRANT SELECT ON lab.tq_sender TO 'taskqueue'@'%';
+GRANT SELECT ON lab.labs TO 'taskqueue'@'%';
 GRANT SELECT ON lab.tq_webhook_secret TO 'taskqueue'@'%';

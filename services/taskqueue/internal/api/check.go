@@ -56,7 +56,7 @@ type Checks struct {
 	Serves  func(job.Channel) bool                    // whether a channel can deliver here
 	Clock   clock.Clock
 	// Sender reports whether a laboratory's task may name a sender; nil: any.
-	Sender func(c job.Channel, lab int64, name string) bool
+	Sender func(c job.Channel, lab int64, named task.Sender) bool
 }
 
 // checker plans one task and collects its wrong fields.
@@ -77,10 +77,17 @@ func (v *Checks) plan(caller task.Caller, tasks []*taskqueuev1.ScheduledTask, no
 	planned := make([]Planned, len(tasks))
 	var wrong Wrong
 	for i, t := range tasks {
+		if row, found, _ := task.Find(int(t.GetTask()), int(t.GetTaskType())); caller.Instrument && found && reachesPeople(row.Channel) {
+			return nil, errInstrument
+		}
 		p, fields := v.Check(i, t, now, caller)
 		planned[i], wrong.Fields = p, append(wrong.Fields, fields...)
 	}
 	return planned, wrong.Err()
+}
+
+func reachesPeople(c job.Channel) bool {
+	return c == job.SMS || c == job.Email || c == job.Push || c == job.WhatsApp
 }
 
 // tooMany says that a request holds none or too many elements; nil when it does not.

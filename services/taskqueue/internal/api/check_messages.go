@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/mail"
+	"regexp"
 	"slices"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -44,7 +45,7 @@ func (c *checker) senders() {
 	}
 	named, _ := task.Senders(c.row.Channel, c.Body.Data) // which can be read
 	for _, one := range named {
-		c.wrong.If(!c.Sender(c.row.Channel, c.caller.LabID, one.Name), one.Field,
+		c.wrong.If(!c.Sender(c.row.Channel, c.caller.LabID, one), one.Field,
 			"%s is not a sender of this laboratory; leave it out for the default, or ask the platform to allow it", one.Field)
 	}
 }
@@ -79,7 +80,12 @@ func (c *checker) files(list []string) {
 	}
 }
 
+// platformTopic matches the topics that the notification service makes.
+var platformTopic = regexp.MustCompile(`_notification_type_\d+_`)
+
 func (c *checker) push(d *task.Push) {
+	c.wrong.If(!c.caller.Internal && platformTopic.MatchString(d.Topic), "data.topic",
+		"data.topic is a topic of the platform, which only its services may name; send to data.tokens")
 	c.wrong.If((len(d.Tokens) == 0) == (d.Topic == ""), "data.tokens",
 		"exactly one of data.tokens and data.topic must be given")
 	c.wrong.If(d.Title == "" && d.Body == "" && len(d.Data) == 0, "data.title",

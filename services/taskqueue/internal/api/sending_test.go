@@ -138,3 +138,50 @@ func TestWhoRefersPatientsHasNothingToDoWithMessages(t *testing.T) {
 		}
 	}
 }
+
+func asInstrument(t *testing.T, lab int64) context.Context {
+	t.Helper()
+	p := authn.Principal{Kind: authn.Bearer, LabID: lab}
+	if !p.IsInstrument() {
+		t.Fatalf("%+v is not an instrument", p)
+	}
+	return authn.NewContext(t.Context(), p)
+}
+
+// TestAnInstrumentSendsWebhooksAndNothingToPeople: a message in any place of the request refuses all of it.
+func TestAnInstrumentSendsWebhooksAndNothingToPeople(t *testing.T) {
+	t.Parallel()
+	a := open(t, api.AccessAuthenticated)
+	for name, message := range map[string]*taskqueuev1.Task{
+		"one-time password": {Task: 1, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"Your code is 123456"}`)},
+		"mail":              {Task: 2, TaskType: 1, Data: raw(`{"to":["a@b.example"],"message":"hi"}`)},
+		"push":              {Task: 3, TaskType: 1, Data: raw(`{"tokens":["t"],"title":"hi"}`)},
+		"WhatsApp":          {Task: 6, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"hi"}`)},
+	} {
+		_, err := a.Enqueue(asInstrument(t, 12), &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook(), message}})
+		if known, ok := apperr.From(err); !ok || known.Kind != apperr.Forbidden || known.Reason != "INSTRUMENT_MAY_NOT_SEND" {
+			t.Errorf("%s: %v, want 403 INSTRUMENT_MAY_NOT_SEND", name, err)
+		}
+		if n := a.waiting(); n != 0 {
+			t.Errorf("%s: %d jobs were written, want none", name, n)
+		}
+	}
+	a.enqueue(asInstrument(t, 12), hook())
+}
+
+// TestOnlyServicesNameTopicsOfThePlatform: a login could otherwise send a false critical result to the devices of another
+// laboratory.
+func TestOnlyServicesNameTopicsOfThePlatform(t *testing.T) {
+	t.Parallel()
+	a := open(t, api.AccessAuthenticated)
+	for _, topic := range []string{"IN_notification_type_2_lab_12", "IN_notification_type_2_lab_13", "X_notification_type_1_org_45_9f86d081884c"} {
+		push := &taskqueuev1.Task{Task: 3, TaskType: 1, Data: raw(`{"topic":"` + topic + `","title":"Critical report"}`)}
+		_, err := a.Enqueue(asUser(t, 12), &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{push}})
+		known, ok := apperr.From(err)
+		if !ok || known.Kind != apperr.Invalid || len(known.Fields) != 1 || known.Fields[0].Name != "data.topic" {
+			t.Errorf("%s by a user: %v, want 400 for data.topic", topic, err)
+		}
+		a.enqueue(asService(t), push)
+	}
+	a.enqueue(asUser(t, 12), &taskqueuev1.Task{Task: 3, TaskType: 1, Data: raw(`{"topic":"news","title":"hi"}`)})
+}

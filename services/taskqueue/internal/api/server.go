@@ -78,8 +78,12 @@ func refers(p authn.Principal) bool {
 	return referring || p.SessionType == authn.Organization || p.SessionType == authn.CollectionCenter
 }
 
-// caller tells who calls and for which laboratory, and refuses who may not use the queue. Services may do all that
-// their contracts list.
+// errInstrument is the token of an instrument interface with a task that reaches a person.
+var errInstrument = apperr.New(apperr.Forbidden, "INSTRUMENT_MAY_NOT_SEND",
+	"An instrument's token may queue webhooks (task 4) only; messages to people are sent by a login or a service")
+
+// caller returns who calls and for which laboratory, and refuses logins that may not use the queue. Services may do all
+// that their contracts list.
 func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	p := authn.FromContext(ctx)
 	if p.Kind == authn.Service {
@@ -103,7 +107,7 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 	if err != nil {
 		return task.Caller{}, err
 	}
-	return task.Caller{LabID: scope.LabID(), Name: userName(p.Actor())}, nil
+	return task.Caller{LabID: scope.LabID(), Name: userName(p.Actor()), Instrument: p.IsInstrument()}, nil
 }
 
 // idempotencyKey is the request's field, else the header of REST clients.

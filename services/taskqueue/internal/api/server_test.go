@@ -80,7 +80,8 @@ func openFor(t *testing.T, access api.Access, permission string) *site {
 	ids := job.NewGenerator(clock.System{})
 	checks := api.Checks{Targets: targets{}, Serves: func(job.Channel) bool { return true },
 		Known: func(job.Channel, string) bool { return true },
-		Sender: func(c job.Channel, lab int64, name string) bool {
+		Sender: func(c job.Channel, lab int64, named task.Sender) bool {
+			name := named.Name
 			return lab != 12 || name == c.String()+"-of-12@lab.example"
 		},
 		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC))} // the times below are within a year of it

@@ -37,7 +37,7 @@ func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error
 		return job.Result{}, job.Postpone("senders_unknown", unknownDelay)
 	}
 	for _, one := range named {
-		if !g.senders.Allows(channel, d.Body.LabID, one.Name) {
+		if !g.senders.Allows(channel, d.Body.LabID, one) {
 			return job.Result{}, job.Permanent("sender_refused", "The task names a sender that is not one of this laboratory")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 var errAway = errors.New("the database is away")
@@ -34,7 +35,7 @@ func TestALaboratoryWithRulesMayNameTheirSendersOnly(t *testing.T) {
 		{LabID: 12, Channel: "sms", Sender: "MYLAB"},
 	}}
 	s := sender.New(rows, redistest.Start(t).Client())
-	if !s.Allows(job.Email, 12, "anybody@else.example") {
+	if !s.Allows(job.Email, 12, task.Sender{Name: "anybody@else.example"}) {
 		t.Error("without rules every sender may be named")
 	}
 	if err := s.RunOnce(t.Context()); err != nil {
@@ -57,7 +58,7 @@ func TestALaboratoryWithRulesMayNameTheirSendersOnly(t *testing.T) {
 		{job.SMS, 13, "LABPLT", true},
 		{job.WhatsApp, 12, "graph-main", true},
 	} {
-		if got := s.Allows(c.channel, c.lab, c.name); got != c.want {
+		if got := s.Allows(c.channel, c.lab, task.Sender{Name: c.name}); got != c.want {
 			t.Errorf("%s of laboratory %d as %s: %v", c.channel, c.lab, c.name, got)
 		}
 	}
@@ -77,12 +78,44 @@ func TestTheRulesOutliveTheDatabaseAndTheProcess(t *testing.T) {
 		if err := one.RunOnce(t.Context()); !errors.Is(err, errAway) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if one.Allows(job.SMS, 12, "OTHER") || !one.Allows(job.SMS, 12, "MYLAB") {
+		if one.Allows(job.SMS, 12, task.Sender{Name: "OTHER"}) || !one.Allows(job.SMS, 12, task.Sender{Name: "MYLAB"}) {
 			t.Errorf("%s: the rules are forgotten", name)
 		}
 	}
 	rows.away, rows.rows = false, nil
-	if err := s.RunOnce(t.Context()); err != nil || !s.Allows(job.SMS, 12, "OTHER") {
+	if err := s.RunOnce(t.Context()); err != nil || !s.Allows(job.SMS, 12, task.Sender{Name: "OTHER"}) {
 		t.Errorf("a removed rule still holds: %v", err)
+	}
+}
+
+// TestWithSeveralLaboratoriesOnlyAssignedSendersMayBeNamed: an empty list allows nothing.
+func TestWithSeveralLaboratoriesOnlyAssignedSendersMayBeNamed(t *testing.T) {
+	t.Parallel()
+	rows := &table{rows: []sender.Rule{
+		{Several: true}, {LabID: 12, Channel: "email", Sender: "@lab.example"}, {LabID: 12, Channel: "email", Sender: "Asha Diagnostics"},
+		{Channel: "sms", Sender: "LABPLT"},
+	}}
+	s := sender.New(rows, redistest.Start(t).Client())
+	if err := s.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		channel job.Channel
+		lab     int64
+		named   task.Sender
+		want    bool
+	}{
+		{job.Email, 12, task.Sender{Name: "reports@lab.example"}, true},
+		{job.Email, 13, task.Sender{Name: "reports@lab.example"}, false},
+		{job.Email, 12, task.Sender{Name: "Asha Diagnostics", Display: true}, true},
+		{job.Email, 13, task.Sender{Name: "Asha Diagnostics", Display: true}, false},
+		{job.Email, 12, task.Sender{Name: "someone@lab.example", Display: true}, false},
+		{job.SMS, 13, task.Sender{Name: "LABPLT"}, true},
+		{job.SMS, 13, task.Sender{Name: "LABTWL"}, false},
+		{job.WhatsApp, 13, task.Sender{Name: "graph-main"}, false},
+	} {
+		if got := s.Allows(c.channel, c.lab, c.named); got != c.want {
+			t.Errorf("%s of laboratory %d as %+v is allowed: %v, want %v", c.channel, c.lab, c.named, got, c.want)
+		}
 	}
 }

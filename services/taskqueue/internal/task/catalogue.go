@@ -13,9 +13,11 @@ const TimeLayout = "2006-01-02T15:04:05"
 
 // Caller is who submits.
 type Caller struct {
-	LabID    int64  // 0: an internal service that acts for none
-	Name     string // "user:77" is a lab user, "doctor:77", "service:rerun"
-	Internal bool   // a service of the platform: internal origins are allowed, and the jobs of all laboratories
+	LabID int64  // 0: an internal service that acts for none
+	Name  string // "user:77" is a lab user, "doctor:77", "service:rerun"
+	// Instrument is set for the token of an instrument interface, which may send webhooks and nothing to people.
+	Instrument bool
+	Internal   bool // a service of the platform: internal origins are allowed, and the jobs of all laboratories
 }
 
 // Sees reports whether the jobs of a laboratory exist for the caller.

@@ -9,26 +9,31 @@ import (
 )
 
 // Sender is a member of a task's data that names who sends.
-type Sender struct{ Field, Name string }
+type Sender struct {
+	Field, Name string
+	// Display is set for a name that is shown beside the address of a mail.
+	Display bool
+}
 
-// Senders lists whom a task names as its sender: the address of a mail, the sender id and the provider of an SMS, the
-// provider of a WhatsApp message. A provider counts, because its row has a number of its own.
+// Senders lists whom a task names as its sender: the address and the display name of a mail, the sender id and the
+// provider of an SMS, the provider of a WhatsApp message. A provider counts, because its row has a number of its own.
 func Senders(c job.Channel, data []byte) (list []Sender, err error) {
 	switch c {
 	case job.SMS:
 		var d SMS
 		err = json.Unmarshal(data, &d)
-		list = []Sender{{"data.senderId", d.SenderID}, {"data.config.provider", d.Config.Provider}}
+		list = []Sender{{Field: "data.senderId", Name: d.SenderID}, {Field: "data.config.provider", Name: d.Config.Provider}}
 	case job.WhatsApp:
 		var d WhatsApp
 		err = json.Unmarshal(data, &d)
-		list = []Sender{{"data.config.provider", d.Config.Provider}}
+		list = []Sender{{Field: "data.config.provider", Name: d.Config.Provider}}
 	case job.Email:
 		var d Email
 		err = json.Unmarshal(data, &d)
 		if address, wrong := mail.ParseAddress(d.SenderEmail); wrong == nil {
-			list = []Sender{{"data.sender_email", address.Address}}
+			list = []Sender{{Field: "data.sender_email", Name: address.Address}}
 		}
+		list = append(list, Sender{Field: "data.sender_name", Name: d.SenderName, Display: true})
 	}
 	return slices.DeleteFunc(list, func(s Sender) bool { return s.Name == "" }), err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
@@ -29,9 +30,20 @@ func (s *Store) Providers(ctx context.Context) ([]route.Row, error) {
 // Senders lists the rules of tq_sender of all laboratories that are in force. They are settings of the deployment; the
 // laboratory is part of each.
 func (s *Store) Senders(ctx context.Context) ([]sender.Rule, error) {
-	return list(ctx, s, "senders", selectSenders, func(r *sender.Rule) []any {
+	rules, err := list(ctx, s, "senders", selectSenders, func(r *sender.Rule) []any {
 		return []any{&r.LabID, &r.Channel, &r.Sender}
 	})
+	if err != nil {
+		return nil, err
+	}
+	labs, err := list(ctx, s, "laboratories", "SELECT id FROM labs LIMIT 2", func(id *int64) []any { return []any{id} })
+	if mysqldb.IsNoTable(err) {
+		return rules, nil // a queue without a platform
+	}
+	if len(labs) > 1 {
+		rules = append(rules, sender.Rule{Several: true})
+	}
+	return rules, err
 }
 
 // Subscribers lists the secrets of tq_webhook_secret of all receivers that are in force, the newest first. They are

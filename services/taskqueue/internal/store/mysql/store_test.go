@@ -190,4 +190,13 @@ func TestSendersInForceAreRead(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
+	for _, statement := range []string{"CREATE TABLE labs (id INT PRIMARY KEY)", "INSERT INTO labs VALUES (12), (13)"} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err = mysql.New(db).Senders(t.Context())
+	if diff := cmp.Diff(append(want, sender.Rule{Several: true}), got); diff != "" || err != nil {
+		t.Errorf("with two laboratories: %v (-want +got):\n%s", err, diff)
+	}
 }

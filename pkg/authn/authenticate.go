@@ -144,6 +144,9 @@ func (a *Authenticator) check(claims userClaims, maxAge time.Duration) error {
 	if claims.SessionType != "" && !claims.SessionType.known() {
 		return errors.New("unknown session type")
 	}
+	if !claims.numbered() {
+		return errors.New("the login lacks the number of its kind")
+	}
 	if maxAge == 0 {
 		return nil
 	}
@@ -167,7 +170,7 @@ func (a *Authenticator) session(ctx context.Context, id string) (Principal, erro
 		return Principal{}, sessionOver()
 	}
 	var doc identity
-	if err := json.Unmarshal(document, &doc); err != nil || !doc.SessionType.known() {
+	if err := json.Unmarshal(document, &doc); err != nil || !doc.SessionType.known() || !doc.numbered() {
 		return Principal{}, sessionOver()
 	}
 	created, err := doc.CreatedAt.Float64()

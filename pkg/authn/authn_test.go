@@ -41,6 +41,8 @@ func newAuthenticator() *authn.Authenticator {
 		"old":     fmt.Sprintf(`{"session_type":"lab_user","lab_id":12,"created_at":%d}`, now.Unix()-28801),
 		"strange": fmt.Sprintf(`{"session_type":"robot","lab_id":12,"created_at":%d}`, now.Unix()),
 		"broken":  `{`,
+		"doctor":  fmt.Sprintf(`{"session_type":"doctor","lab_id":12,"created_at":%d}`, now.Unix()),
+		"user":    fmt.Sprintf(`{"session_type":"lab_user","lab_id":12,"created_at":%d}`, now.Unix()),
 	}
 	cfg := authn.Config{
 		SessionCookieAgeSeconds: 28800, JWTSecret: mobileSecret, EphemeralJWTSecret: ephemeral,
@@ -56,6 +58,18 @@ func sign(t *testing.T, method jwt.SigningMethod, key any, claims jwt.MapClaims)
 		t.Fatal(err)
 	}
 	return "Bearer " + token
+}
+
+// critical is a good token with a header that its reader must understand.
+func critical(t *testing.T, claims jwt.MapClaims) string {
+	t.Helper()
+	token := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)
+	token.Header["crit"] = []string{"x"}
+	text, err := token.SignedString([]byte(mobileSecret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "Bearer " + text
 }
 
 func TestAuthenticate(t *testing.T) {
@@ -81,6 +95,10 @@ func TestAuthenticate(t *testing.T) {
 		{"session past its age", authn.Credentials{Cookie: "sessionid=old"}, 0, apperr.Unauthenticated},
 		{"session of an unknown type", authn.Credentials{Cookie: "sessionid=strange"}, 0, apperr.Unauthenticated},
 		{"session that does not parse", authn.Credentials{Cookie: "sessionid=broken"}, 0, apperr.Unauthenticated},
+		{"doctor without a number", authn.Credentials{Cookie: "sessionid=doctor"}, 0, apperr.Unauthenticated},
+		{"lab user without a number", authn.Credentials{Cookie: "sessionid=user"}, 0, apperr.Unauthenticated},
+		{"token of a doctor without a number", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"session_type": "doctor", "lab_id": 12, "exp": hour})}, 0, apperr.Unauthenticated},
+		{"critical header", authn.Credentials{Authorization: critical(t, user)}, 0, apperr.Unauthenticated},
 		{"session store down", authn.Credentials{Cookie: "sessionid=store-down"}, 0, apperr.Unavailable},
 		{"mobile token", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), user)}, authn.Bearer, 0},
 		{"bad bearer beats a good cookie", authn.Credentials{Authorization: "Bearer x.y.z", Cookie: "sessionid=asha"}, 0, apperr.Unauthenticated},

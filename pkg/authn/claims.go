@@ -48,6 +48,17 @@ func value(p *int64) int64 {
 	return *p
 }
 
+// numbered reports whether a login has the number that its kind is authorized by: zero would equal "no one".
+func (i identity) numbered() bool {
+	switch i.SessionType {
+	case Doctor:
+		return value(i.DoctorID) > 0
+	case LabUser:
+		return value(i.LabUserID) > 0
+	}
+	return true
+}
+
 // known reports whether authorization rules exist for this session type; others are refused.
 func (t SessionType) known() bool {
 	switch t {

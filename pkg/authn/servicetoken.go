@@ -69,7 +69,12 @@ func Verifiers(keys [][]byte) jwt.Keyfunc {
 	for _, key := range keys {
 		set.Keys = append(set.Keys, key)
 	}
-	return func(*jwt.Token) (any, error) { return set, nil }
+	return func(t *jwt.Token) (any, error) {
+		if _, critical := t.Header["crit"]; critical { // RFC 7515, 4.1.11: refuse extensions that are not understood
+			return nil, errors.New("the token has a critical header that is not supported")
+		}
+		return set, nil
+	}
 }
 
 // IsServiceToken reports whether an Authorization header contains a token with the type of a service token,

@@ -126,6 +126,9 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 		c := &call{ResponseWriter: w, area: e.areas.of(r.URL.Path)}
 		r = identified(name, w, r)
 		httpserver.Harden(w.Header())
+		if r.TLS != nil && name == publicListener {
+			w.Header()["Strict-Transport-Security"] = strictTransport
+		}
 		defer e.finish(name, c, r, start)
 
 		limits := c.area.limits(r.Method, r.URL.Path)
@@ -149,6 +152,9 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	return otelhttp.NewHandler(handler, name,
 		otelhttp.WithTracerProvider(e.tel.Tracers), otelhttp.WithPublicEndpointFn(public))
 }
+
+// strictTransport makes browsers use TLS for a year.
+var strictTransport = []string{"max-age=31536000"}
 
 // identified gives the request an id. A valid id from another service is kept, because it names the request that the
 // service works on.

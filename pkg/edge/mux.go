@@ -20,6 +20,8 @@ type Mux struct {
 	*runtime.ServeMux
 	area   *Area
 	routes routeTable // of all areas
+	// connection asks for admission; nil for paths of no area.
+	connection grpc.ClientConnInterface
 }
 
 // muxes holds one mux per area. A single mux for all areas would compare a path with the routes of every service, which
@@ -37,7 +39,8 @@ func newMuxes(ctx context.Context, all areas, connections map[string]grpc.Client
 			connection = notDeployed{a}
 		}
 		m := newMux(a, routes)
-		if err := m.register(ctx, a.receive(connection)); err != nil {
+		m.connection = a.receive(connection)
+		if err := m.register(ctx, m.connection); err != nil {
 			return nil, err
 		}
 		found[a] = m
@@ -80,7 +83,11 @@ func (m *Mux) register(ctx context.Context, connection grpc.ClientConnInterface)
 func (all muxes) serve(c *call, r *http.Request) {
 	r.Host, r.RemoteAddr = "", ""
 	plainType(r.Header)
-	all[c.area].ServeHTTP(c, r)
+	m := all[c.area]
+	if large(r) && m.refused(c, r) {
+		return
+	}
+	m.ServeHTTP(c, r)
 }
 
 // ResponseFunc returns the response to a request on a path that is not generated.

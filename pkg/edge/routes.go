@@ -90,6 +90,17 @@ func (t routeTable) methods(path string) []string {
 	return methods
 }
 
+// find returns the route of a request. Literal paths come before patterns, as the mux prefers them.
+func (t routeTable) find(method, path string) (Route, bool) {
+	found, ok := Route{}, false
+	for _, r := range t {
+		if r.Method == method && matches(r.Path, path) && (!ok || strings.Count(r.Path, "{") < strings.Count(found.Path, "{")) {
+			found, ok = r, true
+		}
+	}
+	return found, ok
+}
+
 func matches(pattern, path string) bool {
 	want, got := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(want) != len(got) {

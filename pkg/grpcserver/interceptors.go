@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -263,7 +264,19 @@ func (i *interceptors) authenticateUnary(
 	if err != nil {
 		return nil, err
 	}
+	if asksAdmission(ctx) {
+		return &emptypb.Empty{}, nil
+	}
 	return next(ctx, req)
+}
+
+// AdmissionHeader is the metadata of a call that only asks whether the caller would be admitted: it is authenticated like
+// any call of its method, and its handler does not run. An edge asks before it reads a large body.
+const AdmissionHeader = "x-lab-admission"
+
+func asksAdmission(ctx context.Context) bool {
+	md, _ := metadata.FromIncomingContext(ctx)
+	return first(md, AdmissionHeader) != ""
 }
 
 func (i *interceptors) authenticateStream(
@@ -275,6 +288,9 @@ func (i *interceptors) authenticateStream(
 	ctx, err := i.authenticate(stream.Context(), info.FullMethod)
 	if err != nil {
 		return err
+	}
+	if asksAdmission(ctx) {
+		return stream.SendMsg(&emptypb.Empty{})
 	}
 	if !info.IsServerStream {
 		return next(srv, &streamWith{stream, ctx})

@@ -214,3 +214,19 @@ func TestOneLaboratoryCannotTakeAllSlots(t *testing.T) {
 		}
 	}
 }
+
+// TestAdmissionRunsNoHandler: a call that asks for admission is authenticated and nothing more.
+func TestAdmissionRunsNoHandler(t *testing.T) {
+	t.Parallel()
+	client, _, _ := start(t, config())
+	ask := func(ctx context.Context) context.Context {
+		return metadata.AppendToOutgoingContext(ctx, grpcserver.AdmissionHeader, "1")
+	}
+	const fails = 2 // the handler's answer to this id is an internal error
+	if _, err := client.ListReruns(ask(good(t)), list(fails)); err != nil {
+		t.Errorf("a good caller: %v, want admission", err)
+	}
+	if _, err := client.ListReruns(ask(t.Context()), list(fails)); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("no credential: %v, want Unauthenticated", err)
+	}
+}

@@ -2,7 +2,10 @@ package httpserver
 
 import (
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 )
 
 // pagePolicy lets a page load its own files only; the sources of its styles differ by page.
@@ -19,4 +22,33 @@ func Page(styles string, next http.Handler) http.Handler {
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		next.ServeHTTP(w, r)
 	}))
+}
+
+// LocalHost refuses requests whose Host is a name of the public internet: a page of such a host could otherwise point its
+// name at this address and read what next serves. Addresses, names without a dot, and names of private zones are served.
+func LocalHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLocal(r.Host) {
+			http.Error(w, "This page is served under an address or a local name. Open it by its IP address or as localhost.",
+				http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {
+		return true
+	}
+	for _, zone := range []string{".localhost", ".local", ".internal", ".svc", ".cluster.local"} {
+		if strings.HasSuffix(host, zone) {
+			return true
+		}
+	}
+	return false
 }

@@ -89,7 +89,7 @@ func Paced(w http.ResponseWriter, r *http.Request) {
 }
 
 // unreadTimeout limits how long the unread rest of a body may delay a response.
-const unreadTimeout = 3 * time.Second
+const unreadTimeout = 2 * time.Second
 
 // SkipBody must be called before responding to a request whose body was not read to its end, because net/http reads a
 // part of the rest before it sends the response.

@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/edge"
+	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
@@ -32,13 +33,18 @@ type backend struct {
 	method string      // guarded by mu
 	md     metadata.MD // guarded by mu
 	args   any         // guarded by mu
+	asked  int         // admissions, guarded by mu
 }
 
 func (b *backend) note(ctx context.Context, method string, args any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.method, b.args = method, args
-	b.md, _ = metadata.FromOutgoingContext(ctx)
+	md, _ := metadata.FromOutgoingContext(ctx)
+	if len(md.Get(grpcserver.AdmissionHeader)) > 0 {
+		b.asked++
+		return
+	}
+	b.method, b.args, b.md = method, args, md
 }
 
 func (b *backend) seen() (string, metadata.MD, any) {

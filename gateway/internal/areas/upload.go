@@ -67,12 +67,15 @@ func upload(
 	if err == nil {
 		err = sendForm(stream, r, body)
 	}
-	// io.EOF means that the form has ended or that the service responded early; CloseAndRecv returns the response in both
-	// cases.
-	if err != io.EOF && err != errNoForm { //nolint:errorlint // a truncated form wraps io.EOF
-		return nil, invalid(edge.BodyError(err))
-	}
-	if err := body.drain(); err != nil {
+	switch err { //nolint:errorlint // a truncated form wraps io.EOF
+	case errResponded: // refused: the rest of the body is not read
+	case io.EOF, errNoForm:
+		if err := body.drain(); err != nil {
+			return nil, invalid(edge.BodyError(err))
+		}
+	case errHeader:
+		return nil, invalid(errHeader)
+	default:
 		return nil, invalid(edge.BodyError(err))
 	}
 	response, refused := stream.CloseAndRecv()
@@ -81,6 +84,12 @@ func upload(
 	}
 	return response, refused
 }
+
+// errResponded means that the service responded before the form ended.
+var errResponded = errors.New("the service responded early")
+
+// errHeader is a part whose header is larger than any browser's.
+var errHeader = apperr.New(apperr.Invalid, "PART_HEADER_TOO_LARGE", "the header of a part of the form is larger than 16 KiB")
 
 // errNoForm is returned only to callers who may upload; authorization errors take precedence.
 var errNoForm = apperr.New(apperr.Invalid, "NOT_MULTIPART", "send a multipart form with word_file and pdf_file")
@@ -112,22 +121,45 @@ func (b *countedBody) drain() error {
 
 type uploadStream = grpc.ClientStreamingClient[externaleditv1.UploadFilesRequest, externaleditv1.UploadFilesResponse]
 
-// buffered reads the body in large steps; the form's reader would read 4 KiB at a time.
+// maxHeaderBytes limits the header of a part. The reader of the form reads 4 KiB ahead.
+const maxHeaderBytes = 16<<10 + 4<<10
+
+// buffered reads the body in large steps; the form's reader would read 4 KiB at a time. While a header is read, left is
+// what it may still have; -1: no limit.
 type buffered struct {
-	*bufio.Reader
+	reader *bufio.Reader
 	io.Closer
+	left int
 }
 
-// sendForm sends the parts until the form ends or the service responds; both return io.EOF.
+func (b *buffered) Read(p []byte) (int, error) {
+	if b.left < 0 {
+		return b.reader.Read(p)
+	}
+	if b.left == 0 {
+		return 0, errHeader
+	}
+	n, err := b.reader.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+// sendForm sends the parts until the form ends, which is io.EOF, or the service responds, which is errResponded.
 func sendForm(stream uploadStream, r *http.Request, body io.ReadCloser) error {
 	request := *r // the request keeps the body's limit and errors
-	request.Body = buffered{bufio.NewReaderSize(body, uploadBufferBytes), body}
+	source := &buffered{bufio.NewReaderSize(body, uploadBufferBytes), body, -1}
+	request.Body = source
 	form, err := request.MultipartReader()
 	if err != nil {
 		return errNoForm
 	}
 	for {
+		source.left = maxHeaderBytes
 		part, err := form.NextRawPart()
+		if source.left == 0 {
+			return errHeader
+		}
+		source.left = -1
 		if err != nil {
 			return err
 		}
@@ -147,13 +179,13 @@ func sendFile(stream uploadStream, part *multipart.Part) error {
 	if err := stream.Send(
 		&externaleditv1.UploadFilesRequest{Part: &externaleditv1.UploadFilesRequest_File{File: file}},
 	); err != nil {
-		return err
+		return responded(err)
 	}
 	for {
 		message, err := chunk.Read(part, chunkField)
 		if message != nil {
 			if err := stream.SendMsg(message); err != nil {
-				return err
+				return responded(err)
 			}
 		}
 		if err == io.EOF { //nolint:errorlint // the part's end; a truncated form wraps it
@@ -163,6 +195,14 @@ func sendFile(stream uploadStream, part *multipart.Part) error {
 			return err
 		}
 	}
+}
+
+// responded tells a response that came early from the end of a form; both are io.EOF.
+func responded(err error) error {
+	if err == io.EOF { //nolint:errorlint // as Send documents it
+		return errResponded
+	}
+	return err
 }
 
 // fileName returns the file name as sent. Part.FileName would remove a path from it, which the service must see to

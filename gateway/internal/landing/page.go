@@ -114,17 +114,19 @@ func (d *Demo) enter(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "There is no such person in this demo. Go back and choose one.", http.StatusBadRequest)
 		return
 	}
-	setCookie(w, p.Session.Reveal(), int(signedInFor.Seconds()))
+	setCookie(w, r, p.Session.Reveal(), int(signedInFor.Seconds()))
 	http.Redirect(w, r, local(r.PostFormValue("to")), http.StatusSeeOther)
 }
 
 func leave(w http.ResponseWriter, r *http.Request) {
-	setCookie(w, "", -1)
+	setCookie(w, r, "", -1)
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-func setCookie(w http.ResponseWriter, value string, maxAge int) {
-	http.SetCookie(w, &http.Cookie{Name: cookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode})
+func setCookie(w http.ResponseWriter, r *http.Request, value string, maxAge int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: cookie, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil,
+	})
 }
 
 // local returns the destination if it is a path on this host, otherwise "/", because the parameter may come from a link

@@ -36,7 +36,12 @@ func CheckWord(r io.ReaderAt, size int64) error {
 }
 
 func checkWord(r io.ReaderAt, size int64) error {
-	archive, err := zip.NewReader(r, size)
+	directory := &limitedDirectory{ReaderAt: r, left: maxDirectory}
+	archive, err := zip.NewReader(directory, size)
+	if directory.left < 0 {
+		return wordInvalid("WORD_TOO_MANY_PARTS", "has too many parts")
+	}
+	directory.read = true
 	if err != nil {
 		return wordInvalid("WORD_DAMAGED", "is damaged: its list of parts cannot be read").WithCause(err)
 	}
@@ -57,6 +62,28 @@ func checkWord(r io.ReaderAt, size int64) error {
 		return wordInvalid("WORD_PART_MISSING", "is not a Word document: "+contentTypes+" or "+mainPart+" is missing")
 	}
 	return nil
+}
+
+// maxDirectory limits the bytes that are read for the list of parts, before any part is counted: each entry costs several
+// times its size in memory.
+const maxDirectory = 4 << 20
+
+// limitedDirectory fails once too much was read for the list of parts. left is then negative.
+type limitedDirectory struct {
+	io.ReaderAt
+	left int64
+	read bool // the list was read; parts have a limit of their own
+}
+
+var errDirectory = errors.New("the list of parts is too long")
+
+func (l *limitedDirectory) ReadAt(p []byte, at int64) (int, error) {
+	if !l.read {
+		if l.left -= int64(len(p)); l.left < 0 {
+			return 0, errDirectory
+		}
+	}
+	return l.ReaderAt.ReadAt(p, at)
 }
 
 // macroParts are what Word keeps programs in, in lower case.

@@ -3,8 +3,11 @@ package document_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -171,5 +174,36 @@ func TestNamesTypesAndHeads(t *testing.T) {
 		if got := reason(c.kind.CheckHead([]byte(c.head))); got != c.want {
 			t.Errorf("%s %q: %q, want %q", c.kind.Field, c.head, got, c.want)
 		}
+	}
+}
+
+// manyEntries is an archive whose list of parts has n entries and nothing behind them.
+func manyEntries(n int) []byte {
+	header := []byte("PK\x03\x04" + strings.Repeat("\x00", 26))
+	entry := append([]byte("PK\x01\x02"), make([]byte, 42)...)
+	binary.LittleEndian.PutUint16(entry[28:], 1)
+	entry = append(entry, 'a')
+	end := append([]byte("PK\x05\x06"), make([]byte, 18)...)
+	binary.LittleEndian.PutUint16(end[8:], uint16(n))
+	binary.LittleEndian.PutUint16(end[10:], uint16(n))
+	binary.LittleEndian.PutUint32(end[12:], uint32(n*len(entry)))
+	binary.LittleEndian.PutUint32(end[16:], uint32(len(header)))
+	return slices.Concat(header, bytes.Repeat(entry, n), end)
+}
+
+// TestTheListOfPartsIsLimitedBeforeItIsRead: 48 MiB of entries cost the process less than 30 MiB.
+func TestTheListOfPartsIsLimitedBeforeItIsRead(t *testing.T) {
+	file := manyEntries(1_000_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := checkWord(file)
+	runtime.ReadMemStats(&after)
+	if got := reason(err); got != "WORD_TOO_MANY_PARTS" {
+		t.Errorf("%d bytes: %s, want WORD_TOO_MANY_PARTS", len(file), got)
+	}
+	if grown := (after.TotalAlloc - before.TotalAlloc) >> 20; grown > 30 {
+		t.Errorf("%d MiB were allocated, want at most 30", grown)
+	} else {
+		t.Logf("%d MiB for a file of %d MiB", grown, len(file)>>20)
 	}
 }

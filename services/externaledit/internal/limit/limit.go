@@ -56,7 +56,7 @@ func (l Limits) Beat(ctx context.Context, sessionID int64) error {
 
 // user tells users of all kinds of logins apart: ids of doctors and laboratory users are counted separately.
 func user(p authn.Principal) string {
-	return fmt.Sprintf("%d:%d:%d:%d:%s", p.LabID, p.LabUserID, p.DoctorID, p.OrgID, p.Caller)
+	return fmt.Sprintf("%s:%d:%d:%d:%d:%s", p.SessionType, p.LabID, p.LabUserID, p.DoctorID, p.OrgID, p.Caller)
 }
 
 func (l Limits) allow(ctx context.Context, key string, limit int, what string) error {

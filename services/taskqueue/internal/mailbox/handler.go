@@ -34,7 +34,7 @@ func Handler(store *Store) http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	return httpserver.Page("'self' 'unsafe-inline'", mux) // the HTML of mails is shown in a frame without scripts
+	return httpserver.LocalHost(httpserver.Page("'self' 'unsafe-inline'", mux)) // the HTML of mails is shown in a frame without scripts
 }
 
 func (s *Store) unavailable(w http.ResponseWriter, r *http.Request, err error) {

@@ -1,0 +1,45 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/labplatform/labplatform/pkg/grpcserver"
+)
+
+// uncheckedBytes is how much of a body is read before the service has authenticated the caller.
+const uncheckedBytes = 64 << 10
+
+// admissionDeadline limits the question whether a caller is admitted.
+const admissionDeadline = 5 * time.Second
+
+// large reports whether r may send more than that: its length is not known, or above it.
+func large(r *http.Request) bool {
+	return r.Body != nil && r.Body != http.NoBody && (r.ContentLength < 0 || r.ContentLength > uncheckedBytes)
+}
+
+// refused asks the service whether it admits the caller of r, before its body is read, and answers the request if not.
+func (m *Mux) refused(c *call, r *http.Request) bool {
+	route, ok := m.routes.find(r.Method, r.URL.Path)
+	if !ok || m.connection == nil {
+		return false // the mux answers by itself
+	}
+	ctx, err := runtime.AnnotateContext(r.Context(), m.ServeMux, r, route.RPC, runtime.WithHTTPPathPattern(route.Path))
+	if err == nil {
+		ask, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(ctx, grpcserver.AdmissionHeader, "1"), admissionDeadline)
+		defer cancel()
+		err = m.connection.Invoke(ask, route.RPC, &emptypb.Empty{}, &emptypb.Empty{}, grpc.WaitForReady(false))
+	}
+	if err == nil {
+		return false
+	}
+	c.Header().Set("Connection", "close")
+	m.handleError(ctx, m.ServeMux, codec{}, c, r, err)
+	return true
+}

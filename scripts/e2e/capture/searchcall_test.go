@@ -34,7 +34,7 @@ type credential struct{ name, value string }
 // token is that of a user's telephone; identity has the fields of a session.
 func token(t *testing.T, identity map[string]any) credential {
 	t.Helper()
-	claims := jwt.MapClaims{"session_type": "lab_user", "username": "search-test", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()}
+	claims := jwt.MapClaims{"session_type": "lab_user", "lab_user_id": 77, "username": "search-test", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()}
 	for field, value := range identity {
 		claims[field] = value
 	}

@@ -2,6 +2,7 @@ package upload
 
 import (
 	"context"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
@@ -15,8 +16,8 @@ var errSwept = apperr.New(apperr.Unavailable, "UPLOAD_TOO_LONG",
 func (s *saving) link(ctx context.Context, word, pdf session.Stored) (Saved, error) {
 	revision := session.Revision{SessionID: s.sessionID, Number: s.upload.Number, Word: word, PDF: pdf}
 	var saved Saved
-	err := s.d.Reports.Lock(ctx, s.scope, s.reportID, func(l Locked) (err error) {
-		saved, err = s.commit(ctx, l, &revision)
+	err := s.locked(ctx, func(l Locked, found session.Session, now time.Time) (err error) {
+		saved, err = s.commit(ctx, l, found, now, &revision)
 		return err
 	})
 	if err != nil {
@@ -31,12 +32,9 @@ func (s *saving) link(ctx context.Context, word, pdf session.Stored) (Saved, err
 }
 
 // commit writes the revision within the transaction, unless the save before it has the same content.
-func (s *saving) commit(ctx context.Context, l Locked, r *session.Revision) (Saved, error) {
-	now := s.now()
-	found, err := s.editable(ctx, l, now)
-	if err != nil {
-		return Saved{}, err
-	}
+func (s *saving) commit(
+	ctx context.Context, l Locked, found session.Session, now time.Time, r *session.Revision,
+) (Saved, error) {
 	latest, err := l.Latest(ctx, &found)
 	if err != nil {
 		return Saved{}, err

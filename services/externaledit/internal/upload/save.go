@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
@@ -88,12 +89,7 @@ func (s *saving) admit(ctx context.Context) error {
 
 // announce gives the save its number and writes down where its files will be.
 func (s *saving) announce(ctx context.Context) error {
-	return s.d.Reports.Lock(ctx, s.scope, s.reportID, func(l Locked) error {
-		now := s.now()
-		found, err := s.editable(ctx, l, now)
-		if err != nil {
-			return err
-		}
+	return s.locked(ctx, func(l Locked, found session.Session, now time.Time) error {
 		found.Reserved++
 		if err := l.Update(ctx, &found); err != nil {
 			return err
@@ -108,16 +104,47 @@ func (s *saving) announce(ctx context.Context) error {
 	})
 }
 
-// editable returns the locked session if it is active and the report may still change.
-func (s *saving) editable(ctx context.Context, l Locked, now time.Time) (session.Session, error) {
-	found, err := l.Session(ctx, s.sessionID)
-	if err != nil {
-		return found, err
+// locked runs work on the locked session if it is active, its author may still edit, and the report may still change. A
+// session whose author's permission was withdrawn ends, and the save is refused.
+func (s *saving) locked(ctx context.Context, work func(l Locked, found session.Session, now time.Time) error) error {
+	var ended *session.Session
+	err := s.d.Reports.Lock(ctx, s.scope, s.reportID, func(l Locked) error {
+		ended = nil // a repeated transaction starts over
+		now := s.now()
+		found, err := l.Session(ctx, s.sessionID)
+		if err != nil {
+			return err
+		}
+		if err := s.grant.Check(&found, now); err != nil {
+			return err
+		}
+		if withdrawn, err := withdrawn(ctx, l, &found); err != nil || withdrawn {
+			if err == nil {
+				ended = &found
+				err = editing.Close(ctx, l, ended, session.ByAdmin, now)
+			}
+			return err
+		}
+		if err := l.Report().CheckLinkable(); err != nil {
+			return err
+		}
+		return work(l, found, now)
+	})
+	if err != nil || ended == nil {
+		return err
 	}
-	if err := s.grant.Check(&found, now); err != nil {
-		return found, err
+	s.d.WakeRelay()
+	s.d.Counters.Ended(ended.End)
+	return ended.CheckActive(s.now())
+}
+
+// withdrawn reports whether the list of users no longer says that the author may edit, as it did when the session began.
+func withdrawn(ctx context.Context, l Locked, s *session.Session) (bool, error) {
+	if !s.Listed {
+		return false, nil
 	}
-	return found, l.Report().CheckLinkable()
+	listed, err := l.Listed(ctx, s.Author)
+	return err == nil && !listed, err
 }
 
 const cleanUpTimeout = 10 * time.Second

@@ -173,3 +173,32 @@ func TestOldSavesGoWithTheirFiles(t *testing.T) {
 		t.Errorf("linked %q", said)
 	}
 }
+
+// TestAnAuthorWhosePermissionWasWithdrawnSavesNothing: the save asks the list of users, not only the heartbeat, before it
+// begins and before it is linked.
+func TestAnAuthorWhosePermissionWasWithdrawnSavesNothing(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.store.SetListed(12, b.session.Author, true)
+	b.session.Listed = true
+	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID,
+		func(l editing.Locked) error { return l.Update(t.Context(), &b.session) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := b.useCase(b.reports(), b.files)
+	before, err := b.save(u, saying(t, "before"))
+	if err != nil {
+		t.Fatalf("a save with the permission: %v", err)
+	}
+	b.store.SetListed(12, b.session.Author, false)
+	if _, err = b.save(u, saying(t, "after")); apperr.KindOf(err) != apperr.Forbidden {
+		t.Errorf("a save without the permission: %v, want Forbidden", err)
+	}
+	if linked, _ := b.linked(); linked != before {
+		t.Errorf("the report has %v, want %v", linked, before)
+	}
+	if s, err := b.store.Session(t.Context(), b.scope, b.session.ID); err != nil || s.End == session.Active {
+		t.Errorf("the session is %v, %v, want it to have ended", s.End, err)
+	}
+}

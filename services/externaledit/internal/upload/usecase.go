@@ -38,6 +38,8 @@ type Locked interface {
 	history.Appender
 	Report() session.Report
 	Session(ctx context.Context, id int64) (session.Session, error)
+	// Listed reports whether the platform's list of users says that the author may edit reports.
+	Listed(ctx context.Context, a session.Author) (bool, error)
 	// Announce stores where an upload will put its files, and gives it its id.
 	Announce(ctx context.Context, u *session.Upload) error
 	// Take deletes the upload that becomes a revision. It returns false for one that was abandoned.
@@ -83,6 +85,7 @@ func Outcomes() []string {
 type Counters interface {
 	Uploaded(outcome string)
 	Received(field string, bytes int64)
+	Ended(reason session.EndReason)
 }
 
 // Deps is what the use case works with. WakeRelay is called after an event was committed.

@@ -22,6 +22,7 @@ type Mux struct {
 	routes routeTable // of all areas
 	// connection asks for admission; nil for paths of no area.
 	connection grpc.ClientConnInterface
+	streams    *openStreams // of all areas
 }
 
 // muxes holds one mux per area. A single mux for all areas would compare a path with the routes of every service, which
@@ -32,14 +33,14 @@ type muxes map[*Area]*Mux
 // area with 404.
 func newMuxes(ctx context.Context, all areas, connections map[string]grpc.ClientConnInterface) (muxes, error) {
 	routes := Routes(all)
-	found := muxes{unknownArea: newMux(unknownArea, routes)}
+	found, streams := muxes{unknownArea: newMux(unknownArea, routes)}, newOpenStreams()
 	for _, a := range all {
 		connection, ok := connections[a.Name]
 		if !ok {
 			connection = notDeployed{a}
 		}
 		m := newMux(a, routes)
-		m.connection = a.receive(connection)
+		m.connection, m.streams = a.receive(connection), streams
 		if err := m.register(ctx, m.connection); err != nil {
 			return nil, err
 		}

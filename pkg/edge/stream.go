@@ -5,14 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
@@ -39,6 +42,41 @@ type Stream struct {
 		recv func() (*typev1.Event, error), err error)
 }
 
+// maxStreams is how many event streams one login may have open at this process, in all areas together.
+const maxStreams = 20
+
+var errTooManyStreams = apperr.New(apperr.TooManyRequests, "TOO_MANY_STREAMS",
+	"This login has 20 event streams open already. Close a page that follows one, then reload.").WithRetryAfter(5 * time.Second)
+
+// openStreams counts the event streams of each login. Logins are kept as hashes.
+type openStreams struct {
+	seed maphash.Seed
+	mu   sync.Mutex
+	open map[uint64]int // guarded by mu
+}
+
+func newOpenStreams() *openStreams {
+	return &openStreams{seed: maphash.MakeSeed(), open: map[uint64]int{}}
+}
+
+// enter counts a stream until leave is called; ok is false for one too many.
+func (s *openStreams) enter(r *http.Request) (leave func(), ok bool) {
+	login := maphash.String(s.seed, r.Header.Get("Authorization")+"\x00"+r.Header.Get("Cookie"))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open[login] >= maxStreams {
+		return nil, false
+	}
+	s.open[login]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.open[login]--; s.open[login] == 0 {
+			delete(s.open, login)
+		}
+	}, true
+}
+
 type received struct {
 	event *typev1.Event
 	err   error
@@ -55,6 +93,12 @@ func (m *Mux) handleStream(s Stream, c grpc.ClientConnInterface) error {
 			return
 		}
 		noteRoute(ctx)
+		leave, ok := m.streams.enter(r)
+		if !ok {
+			httpserver.WriteError(w, m.area.Shape, errTooManyStreams)
+			return
+		}
+		defer leave()
 		recv, err := s.Open(ctx, c, r, params)
 		if err != nil {
 			m.handleError(ctx, m.ServeMux, codec{}, w, r, err)

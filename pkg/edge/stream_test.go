@@ -28,6 +28,7 @@ import (
 type feed struct {
 	events chan *typev1.Event
 	err    error
+	greets bool // the first event of each stream comes at once
 
 	mu     sync.Mutex
 	md     metadata.MD       // guarded by mu
@@ -39,7 +40,12 @@ func (f *feed) open(ctx context.Context, _ grpc.ClientConnInterface, _ *http.Req
 	defer f.mu.Unlock()
 	f.md, _ = metadata.FromOutgoingContext(ctx)
 	f.params = params
+	greeted := !f.greets
 	return func() (*typev1.Event, error) {
+		if !greeted {
+			greeted = true
+			return &typev1.Event{}, nil
+		}
 		if f.err != nil {
 			return nil, rpcerr.ToStatus(f.err).Err()
 		}
@@ -199,5 +205,53 @@ func TestPanicInAPartialResponseBreaksTheConnection(t *testing.T) {
 	defer response.Body.Close()
 	if body, err := io.ReadAll(response.Body); err == nil {
 		t.Errorf("partial response %q ended without an error", body)
+	}
+}
+
+// TestOneLoginHasAtMostTwentyStreams: the next one is refused, another login is not, and a closed stream makes room.
+func TestOneLoginHasAtMostTwentyStreams(t *testing.T) {
+	t.Parallel()
+	f := &feed{events: make(chan *typev1.Event), greets: true}
+	server := httptest.NewServer(streaming(t, f))
+	defer server.Close()
+	open := func(login string) *http.Response {
+		t.Helper()
+		request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/live/7/events", nil)
+		request.Header.Set("Cookie", "sessionid="+login)
+		response, err := server.Client().Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response
+	}
+	var all []*http.Response
+	for i := range 20 {
+		response := open("asha")
+		if all = append(all, response); response.StatusCode != 200 {
+			t.Fatalf("stream %d: %d, want 200", i+1, response.StatusCode)
+		}
+	}
+	for login, want := range map[string]int{"asha": 429, "ravi": 200} {
+		response := open(login)
+		response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("another stream of %s: %d, want %d", login, response.StatusCode, want)
+		}
+	}
+	all[0].Body.Close()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		response := open("asha")
+		response.Body.Close()
+		if response.StatusCode == 200 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after one was closed: %d, want 200", response.StatusCode)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	for _, response := range all[1:] {
+		response.Body.Close()
 	}
 }

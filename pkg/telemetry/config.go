@@ -23,8 +23,9 @@ type Config struct {
 	TraceSampleRate float64       `env:"ERROR_REPORTING_SAMPLE_RATE" envDefault:"1.0"`
 }
 
-// Production reports whether the deployment serves real patients.
-func (c Config) Production() bool { return c.Environment == "production" }
+// Production reports whether the deployment may serve real patients. Staging often has a copy of their data, so it is
+// treated like production.
+func (c Config) Production() bool { return c.Environment == "production" || c.Environment == "staging" }
 
 // otlpURL returns the endpoint with its scheme. host:port without a scheme, as collectors document it, means plain
 // HTTP.

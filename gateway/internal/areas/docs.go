@@ -1,7 +1,13 @@
 package areas
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
 
 	"github.com/swaggest/swgui/v5emb"
@@ -13,8 +19,10 @@ import (
 const (
 	docsPath     = "/docs"
 	documentPath = "/openapi.json"
-	// docsPolicy makes browsers refuse everything that the page would load from another host.
-	docsPolicy = "default-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
+	// docsPolicy makes browsers refuse everything that the page would load from another host, and every script but the
+	// page's own; %s are the hashes of those that stand in it.
+	docsPolicy = "default-src 'self'; script-src 'self'%s; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none';" +
+		" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 
 // Docs returns the API reference: a page and its document, both embedded in the binary.
@@ -26,6 +34,7 @@ func isDocs(path string) bool {
 
 func docsHandler() http.Handler {
 	page := v5emb.New("Laboratory platform API", documentPath, docsPath)
+	policy := fmt.Sprintf(docsPolicy, scriptHashes(page))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
@@ -37,7 +46,20 @@ func docsHandler() http.Handler {
 			_, _ = w.Write(openapi.Document)
 			return
 		}
-		w.Header().Set("Content-Security-Policy", docsPolicy)
+		w.Header().Set("Content-Security-Policy", policy)
 		page.ServeHTTP(w, r)
 	})
+}
+
+var inlineScript = regexp.MustCompile(`(?s)<script>(.*?)</script>`)
+
+// scriptHashes returns the sources of Content-Security-Policy for the scripts that stand in the page itself.
+func scriptHashes(page http.Handler) (sources string) {
+	w := httptest.NewRecorder()
+	page.ServeHTTP(w, httptest.NewRequestWithContext(context.Background(), http.MethodGet, docsPath, nil))
+	for _, script := range inlineScript.FindAllStringSubmatch(w.Body.String(), -1) {
+		sum := sha256.Sum256([]byte(script[1]))
+		sources += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return sources
 }

@@ -29,7 +29,7 @@ func TestProductionRefusesAProviderThatSubscribesNoDevice(t *testing.T) {
 	if err := load("production", "mailbox"); err == nil || !strings.Contains(err.Error(), "use fcm in production, or off") {
 		t.Errorf("mailbox in production: %v, want it refused with the alternatives", err)
 	}
-	for _, fine := range [][2]string{{"production", "off"}, {"staging", "mailbox"}} {
+	for _, fine := range [][2]string{{"production", "off"}, {"e2e", "mailbox"}} {
 		if err := load(fine[0], fine[1]); err != nil {
 			t.Errorf("%v: %v, want no error", fine, err)
 		}

@@ -82,6 +82,8 @@ func TestThereIsNoPageWithoutATokenAndNoOpenOneInProduction(t *testing.T) {
 		"TASKQUEUE_ADMIN_TOKEN=short":                    "shorter than 16",
 		"TASKQUEUE_ADMIN_TOKEN=one-that-is-long-enough,": "shorter than 16",
 		"TASKQUEUE_ADMIN_OPEN=true":                      "needs TASKQUEUE_ADMIN_TOKEN",
+		"TASKQUEUE_ALLOWED_HOSTS=a.example,127.0.0.1":    "name the port as well",
+		"TASKQUEUE_ALLOWED_HOSTS=core.lab.svc":           "name the port as well",
 	} {
 		_, err := app.Load([]string{setting, secret, "TASKQUEUE_ENVIRONMENT=production"})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -4,6 +4,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -143,7 +144,28 @@ func (c *Config) Validate() error {
 			"must survive; use durable, with appendfsync always or TASKQUEUE_WAIT_AOF=true"),
 		refuse(production && c.AdminPage.Open && !c.AdminPage.Token.IsSet(), "TASKQUEUE_ADMIN_OPEN is true: in production "+
 			"the queue's page needs TASKQUEUE_ADMIN_TOKEN"),
+		refuse(production && c.Delivery.private() != "", "TASKQUEUE_ALLOWED_HOSTS names "+c.Delivery.private()+", which lifts the checks"+
+			" of addresses for every port of this network's own host: name the port as well, for example "+c.Delivery.private()+":8443"),
 	)
+}
+
+// private returns a host of TASKQUEUE_ALLOWED_HOSTS that is a loopback or private address or name and names no port;
+// empty without one.
+func (c *DeliveryConfig) private() string {
+	for _, host := range c.AllowedHosts {
+		if _, _, err := net.SplitHostPort(host); err == nil {
+			continue
+		}
+		address, err := netip.ParseAddr(host)
+		if err == nil && (address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()) {
+			return host
+		}
+		if err != nil && (!strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") ||
+			strings.HasSuffix(host, ".svc")) {
+			return host
+		}
+	}
+	return ""
 }
 
 func refuse(is bool, text string) error {

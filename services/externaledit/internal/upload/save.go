@@ -138,7 +138,7 @@ func (s *saving) locked(ctx context.Context, work func(l Locked, found session.S
 	return ended.CheckActive(s.now())
 }
 
-// withdrawn reports whether the list of users no longer says that the author may edit, as it did when the session began.
+// withdrawn reports whether the author lost the permission that the list of users had when the session began.
 func withdrawn(ctx context.Context, l Locked, s *session.Session) (bool, error) {
 	if !s.Listed {
 		return false, nil

@@ -38,7 +38,7 @@ type Locked interface {
 	history.Appender
 	Report() session.Report
 	Session(ctx context.Context, id int64) (session.Session, error)
-	// Listed reports whether the platform's list of users says that the author may edit reports.
+	// Listed reports whether the author has the permission to edit in the platform's list of users.
 	Listed(ctx context.Context, a session.Author) (bool, error)
 	// Announce stores where an upload will put its files, and gives it its id.
 	Announce(ctx context.Context, u *session.Upload) error

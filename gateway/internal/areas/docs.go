@@ -20,7 +20,7 @@ const (
 	docsPath     = "/docs"
 	documentPath = "/openapi.json"
 	// docsPolicy makes browsers refuse everything that the page would load from another host, and every script but the
-	// page's own; %s are the hashes of those that stand in it.
+	// page's own; %s are the hashes of its inline scripts.
 	docsPolicy = "default-src 'self'; script-src 'self'%s; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none';" +
 		" base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )

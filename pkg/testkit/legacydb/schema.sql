@@ -117,7 +117,8 @@ CREATE TABLE IF NOT EXISTS `billing` (                -- captured by CDC; writte
   `updatedOn` DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
   UNIQUE KEY `uq_billing_lab_billno` (`labId_id`,`labBillId`),
   KEY `ix_billing_user` (`userDetailsId_id`),
-  KEY `ix_billing_lab_order` (`labId_id`,`orderNumber`)
+  KEY `ix_billing_lab_order` (`labId_id`,`orderNumber`),
+  KEY `ix_billing_updated` (`updatedOn`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
 
 CREATE TABLE IF NOT EXISTS `AllTests` (
@@ -234,7 +235,8 @@ CREATE TABLE IF NOT EXISTS `reportValues` (           -- written by sample-rerun
   `highlight` TINYINT NOT NULL DEFAULT 0,
   `automatedValue` TINYINT NOT NULL DEFAULT 0,
   `updated_at` DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
-  UNIQUE KEY `uq_rv` (`labReportId_id`,`profileTestId`,`index`)
+  UNIQUE KEY `uq_rv` (`labReportId_id`,`profileTestId`,`index`),
+  KEY `ix_rv_updated` (`updated_at`)                   -- values that changed and were not evaluated
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
 
 CREATE TABLE IF NOT EXISTS `ActivityLog` (            -- append-only; written by rerun, callout, split, notifications

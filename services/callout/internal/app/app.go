@@ -4,10 +4,13 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
+	"github.com/labplatform/labplatform/services/callout/internal/delivery"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+	"github.com/labplatform/labplatform/services/callout/internal/reach"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/migrations"
 )
@@ -24,7 +27,9 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	store, err := mysql.New(db, s.Clock, callout.Pace{After: cfg.EscalateAfter, Most: cfg.EscalateMost})
+	store, err := mysql.New(db, s.Clock, delivery.Messages{}, callout.Settings{
+		Pace: callout.Pace{After: cfg.EscalateAfter, Most: cfg.EscalateMost}, ReadBackNeeded: true, RemindAfter: cfg.RemindAfter,
+	})
 	if err != nil {
 		return err
 	}
@@ -33,21 +38,30 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	signals := s.Signals(cache, "callout_live")
-	silence := escalate.Silence{
-		Store: mysql.Escalations{Store: store}, Clock: s.Clock, Counters: metrics, Signals: signals,
-	}
-	relay, err := newRelay(s, cfg, db, jobs, silence)
+	notifications, err := newNotifications(s, cfg)
 	if err != nil {
 		return err
 	}
-	u := newUseCases(s, store, relay, signals, cfg, metrics)
+	signals := s.Signals(cache, "callout_live")
+	var relay *outbox.Relay // the relay needs the use cases that wake it
+	wake := func() { relay.Wake() }
+	evaluator := evaluate.New(evaluate.Deps{
+		Store: store, Clock: s.Clock, WakeRelay: wake, Counters: metrics, Signals: signals, Log: s.Log,
+	})
+	notices := reach.New(reach.Deps{
+		Store: store, Client: delivery.Reach{Notifications: notifications}, Evaluator: evaluator, Signals: signals, Counters: metrics,
+		Clock: s.Clock,
+	})
+	if relay, err = newRelay(s, cfg, db, jobs, notifications, notices); err != nil {
+		return err
+	}
+	u := newUseCases(s, store, evaluator, wake, signals, cfg, metrics)
 	server, err := s.GRPC(s.Authenticator(cache))
 	if err != nil {
 		return err
 	}
 	calloutv1.RegisterCalloutServiceServer(server, u.server(metrics))
-	s.Every("reaper", cfg.Reap.Interval, u.reaper(s, cfg, store, jobs, metrics).RunOnce)
+	s.Every("reaper", cfg.Reap.Interval, u.reaper(s, cfg, store, jobs, notices, metrics).RunOnce)
 	s.Every("sweeper", cfg.Sweep.Interval, u.sweeper(s, cfg, store, metrics).RunOnce)
 	return nil
 }

@@ -26,6 +26,8 @@ type Config struct {
 	EscalateAfter time.Duration `env:"ESCALATE_AFTER" envDefault:"30m"`
 	// EscalateMost is how often that is repeated.
 	EscalateMost int `env:"ESCALATE_MOST" envDefault:"3"`
+	// RemindAfter is the time between reminders after the last escalation; 0: never. A laboratory may have its own.
+	RemindAfter time.Duration `env:"REMIND_AFTER" envDefault:"8h"`
 	// SettingsPermission lets users who are no administrators change the laboratory's settings; empty: no one else may.
 	SettingsPermission string `env:"SETTINGS_PERMISSION" envDefault:"callout_configure"`
 	Live               livefeed.Config
@@ -43,6 +45,9 @@ func (c *Config) Validate() error {
 	}
 	if c.EscalateMost < 1 {
 		problems = append(problems, fmt.Errorf("CALLOUT_ESCALATE_MOST is %d: give at least 1", c.EscalateMost))
+	}
+	if c.RemindAfter < 0 {
+		problems = append(problems, fmt.Errorf("CALLOUT_REMIND_AFTER is %v: give at least 0", c.RemindAfter))
 	}
 	return errors.Join(problems...)
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/telemetry"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/callout/internal/reach"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
@@ -27,10 +28,10 @@ type metrics struct {
 }
 
 var (
-	_ escalate.Counters = (*metrics)(nil)
 	_ evaluate.Counters = (*metrics)(nil)
 	_ grpcapi.Durations = (*metrics)(nil)
 	_ livefeed.Gauge    = (*metrics)(nil)
+	_ reach.Counters    = (*metrics)(nil)
 	_ reap.Counters     = (*metrics)(nil)
 	_ save.Counters     = (*metrics)(nil)
 	_ sweep.Counters    = (*metrics)(nil)
@@ -63,8 +64,8 @@ func newMetrics(registry prometheus.Registerer, c clock.Clock) *metrics {
 		overdue: m.Gauge("callout_overdue_reports", "Open critical reports whose first deadline has passed."),
 		silent:  m.Gauge("callout_exhausted_reports", "Open critical reports whose escalations are exhausted."),
 		oldest:  m.Gauge("callout_oldest_wait_seconds", "Age of the oldest open critical report in seconds."),
-		reaped: m.Counters("callout_reaped_total", "Inconsistencies repaired, by kind.",
-			telemetry.By("what", reap.Repairs()...)),
+		reaped: m.Counters("callout_reaped_total", "Reports found by the reaper, by kind.",
+			telemetry.By("what", reap.Kinds()...)),
 		swept:    m.Counter("callout_swept_total", "Changed reports that the sweeper evaluated because no request came."),
 		watching: m.Gauge("callout_event_streams", "Open boards."),
 	}
@@ -77,12 +78,13 @@ func (m *metrics) Measure(ctx context.Context, operation string) func() {
 	}
 }
 
-func (m *metrics) Evaluated(c evaluate.Counts) {
-	m.evaluated.Add(float64(c.Reports))
+func (m *metrics) Evaluated(reports int, c callout.Counts) {
+	m.evaluated.Add(float64(reports))
 	m.critical.Add(float64(c.Critical))
 	m.spared.Add(float64(c.Suppressed))
 	m.corrected.Add(float64(c.Corrected))
 	m.unclear.Add(float64(c.Unclear))
+	m.exhausted.Add(float64(c.Exhausted))
 }
 
 func (m *metrics) Saved(isDraft bool, reports int) {
@@ -93,10 +95,7 @@ func (m *metrics) Saved(isDraft bool, reports int) {
 	m.saved.WithLabelValues(kind).Add(float64(reports))
 }
 
-func (m *metrics) Escalated(exhausted int) {
-	m.escalated.Inc()
-	m.exhausted.Add(float64(exhausted))
-}
+func (m *metrics) Escalated() { m.escalated.Inc() }
 
 func (m *metrics) NoticeOff() { m.off.Inc() }
 

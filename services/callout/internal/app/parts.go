@@ -9,7 +9,6 @@ import (
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/delivery"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
@@ -35,15 +34,11 @@ func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs,
 
 // newRelay delivers the outbox to notifications and to the task queue.
 func newRelay(
-	s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs, swallowed delivery.Swallowed,
+	s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs, notifications delivery.Notifications, notices delivery.Notices,
 ) (*outbox.Relay, error) {
-	notifications, err := newNotifications(s, cfg)
-	if err != nil {
-		return nil, err
-	}
 	return s.Outbox(cfg.Outbox, db, mysql.OutboxTable, func(t outbox.Table) map[string]outbox.Deliver {
 		return delivery.Dispatcher{
-			Table: t.Name(), Notifications: notifications, Jobs: jobs, Swallowed: swallowed,
+			Table: t.Name(), Notifications: notifications, Jobs: jobs, Notices: notices,
 		}.Receivers()
 	})
 }
@@ -61,26 +56,18 @@ func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, e
 type useCases struct{ grpcapi.UseCases }
 
 func newUseCases(
-	s *service.Service, store *mysql.Store, relay *outbox.Relay, signals *livefeed.Signals, cfg Config, m *metrics,
+	s *service.Service, store *mysql.Store, evaluator *evaluate.UseCase, wake func(), signals *livefeed.Signals, cfg Config, m *metrics,
 ) useCases {
-	messages, list := delivery.Messages{}, worklist.New(store, s.Clock)
+	list := worklist.New(store, s.Clock)
 	return useCases{grpcapi.UseCases{
 		Records: records.New(store),
 		History: history.New(store),
 		Save: save.New(save.Deps{
-			Store: mysql.Callouts{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
-			Signals: signals,
+			Store: store, Clock: s.Clock, WakeRelay: wake, Counters: m, Signals: signals,
 		}),
-		Evaluate: evaluate.New(evaluate.Deps{
-			Store: mysql.Evaluations{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
-			Signals: signals, Log: s.Log,
-		}),
-		Escalate: escalate.New(escalate.Deps{
-			Store: mysql.Escalations{Store: store}, Messages: messages, Clock: s.Clock, WakeRelay: relay.Wake, Counters: m,
-			Signals: signals,
-		}),
+		Evaluate: evaluator,
 		Worklist: list,
-		Settings: settings.New(store, s.Clock, cfg.SettingsPermission),
+		Settings: settings.New(store, evaluator, s.Clock, cfg.SettingsPermission),
 		Live: live.New(live.Deps{
 			Worklist: list, Signals: signals, Gauge: m, MaxAge: cfg.Live.MaxAge(),
 		}),
@@ -93,14 +80,15 @@ func (u useCases) server(m *metrics) *grpcapi.Server {
 }
 
 func (u useCases) reaper(
-	s *service.Service, cfg Config, store *mysql.Store, jobs delivery.Jobs, m *metrics,
+	s *service.Service, cfg Config, store *mysql.Store, jobs delivery.Jobs, reach reap.Reach, m *metrics,
 ) *reap.Reaper {
 	return reap.New(reap.Deps{
-		Config: cfg.Reap, Store: mysql.Reaps{Store: store}, Evaluator: u.Evaluate, Escalator: u.Escalate, Jobs: jobs,
+		Config: cfg.Reap, Store: mysql.Reaps{Store: store}, Evaluator: u.Evaluate, Reach: reach, Jobs: jobs,
 		Clock: s.Clock, Log: s.Log, Counters: m,
 	})
 }
 
 func (u useCases) sweeper(s *service.Service, cfg Config, store *mysql.Store, m *metrics) *sweep.Sweeper {
-	return sweep.New(cfg.Sweep, mysql.Sweeps{Store: store}, u.Evaluate, s.Clock, m)
+	found := mysql.Sweeps{Store: store}
+	return sweep.New(cfg.Sweep, found, found, u.Evaluate, s.Clock, m)
 }

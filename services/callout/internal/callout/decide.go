@@ -1,178 +1,420 @@
 package callout
 
 import (
+	"fmt"
 	"slices"
-	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// Told is what this service knows to have been communicated of a report.
-type Told struct {
-	Snapshot Snapshot
-	// Corrected are the formats of values that were communicated, and of which everybody was told that they were wrong.
-	Corrected []int64
+// settled is how long a value must be blank or unreadable before what was said is taken back, unless someone asks to
+// evaluate the report.
+const settled = 3 * time.Minute
+
+// Decide is the one place where it is decided what becomes of a critical result. It is pure: the same facts, event and
+// time make the same decision, and deciding again on the outcome changes nothing.
+func Decide(f *Facts, e Event, now time.Time) Decision {
+	x := decider{f: f, e: e, now: now, ledger: f.Ledger[:len(f.Ledger):len(f.Ledger)]}
+	x.d = Decision{Report: f.Report, Status: f.Report.Status, Wait: f.Wait, Repeating: f.Settings.RepeatWithin > 0}
+	x.pinForeign()
+	if e.Call != nil {
+		if x.d.Refused = x.refusal(); x.d.Refused != Accepted {
+			return x.d
+		}
+		x.record()
+	}
+	if x.unknownDone() {
+		return x.d
+	}
+	x.takeBack()
+	x.judge()
+	x.deadlines()
+	x.unclear()
+	x.unconfirmed()
+	return x.d
 }
 
-// holds returns what was communicated and not taken back.
-func (t *Told) holds() []Parameter {
-	if t == nil || t.Snapshot.Corrected {
-		return nil
+// decider holds a decision in the making.
+type decider struct {
+	f      *Facts
+	e      Event
+	now    time.Time
+	ledger Ledger // with what is said now
+	d      Decision
+	// tookBack is the log entry for what is taken back; heard means that a person knew it.
+	tookBack struct {
+		any, heard bool
+		reason     string
 	}
-	return slices.DeleteFunc(slices.Clone(t.Snapshot.Parameters), func(p Parameter) bool {
-		return slices.Contains(t.Corrected, p.FormatID)
-	})
 }
 
-// Case is a report with what is known about it apart from its values.
-type Case struct {
-	Status Status
-	Wait   *Episode // nil: it has no open episode
-	Told   *Told    // nil: no callout of it is known
-	// Named means that someone asked for this report: then one that was done before this service came is judged, too.
-	Named bool
+// say adds a statement to the ledger. Its key follows from the number of its kind.
+func (x *decider) say(s Statement) *Statement {
+	if s.Key == "" {
+		s.Key = fmt.Sprintf("%s:%d", s.Kind, x.ledger.count(s.Kind)+1)
+	}
+	s.BillID = x.f.Report.BillID
+	if s.PatientID == 0 {
+		s.PatientID = x.f.Report.PatientID
+	}
+	if s.SaidAt.IsZero() {
+		s.SaidAt = x.now
+	}
+	x.ledger = append(x.ledger, s)
+	x.d.Statements = append(x.d.Statements, s)
+	return &x.d.Statements[len(x.d.Statements)-1]
 }
 
-// Event is what the finding does to a report, ok false when it does nothing.
-func (f Finding) Event(c Case) (e Event, ok bool) {
-	if len(f.Critical) > 0 {
-		return f.critical(c)
+func (x *decider) send(m Message) {
+	m.ReportID, m.BillID = x.f.Report.ID, x.f.Report.BillID
+	x.d.Messages = append(x.d.Messages, m)
+}
+
+func (x *decider) log(text string, meta LogMeta) {
+	x.d.Logs = append(x.d.Logs, Log{Text: text, Meta: meta, By: authn.Platform})
+}
+
+// pinForeign takes callouts of other programs into the ledger. A row that is newer than the values is a call of these
+// values, whatever its JSON says.
+func (x *decider) pinForeign() {
+	for i := range x.f.Foreign {
+		row := &x.f.Foreign[i]
+		s := Statement{
+			Key: fmt.Sprintf("callout:%d", row.ID), Kind: Call, CalloutID: row.ID, PatientID: row.PatientID,
+			Audience: row.Audience, Heard: true, ReadBack: row.ReadBack, SaidAt: row.CreatedAt, Parameters: row.Parameters,
+		}
+		newer := !row.CreatedAt.Add(time.Second).Before(x.f.ValuesAt) // some programs store whole seconds
+		if shown := x.f.Finding.Shown(x.f.Wait); newer && len(shown) > 0 {
+			s.Parameters = shown
+		} else if !row.Readable {
+			x.d.Unreadable = append(x.d.Unreadable, row.ID)
+		}
+		if s.Audience.OrgID == 0 && s.Audience.DoctorID == 0 {
+			s.Audience.OrgID, s.Audience.DoctorID = x.f.Audience.OrgID, x.f.Audience.DoctorID
+		}
+		x.say(s)
 	}
-	if c.Wait != nil || c.Status.Open() {
-		return f.waiting(c)
+}
+
+// unknownDone reports whether another program says that the report is done and left nothing to compare with: it is
+// judged only when someone names it.
+func (x *decider) unknownDone() bool {
+	return x.f.Report.Status == Done && x.f.Wait == nil && !x.e.Named && x.e.Call == nil &&
+		!slices.ContainsFunc(x.ledger, func(s Statement) bool { return s.Kind.aboutValue() })
+}
+
+// gone reports whether the report is no result any more.
+func (x *decider) gone() bool { return x.f.Report.Dismissed }
+
+// moved reports whether a statement was about another patient than the report is now.
+func (x *decider) moved(s *Statement) bool {
+	return s.PatientID != 0 && s.PatientID != x.f.Report.PatientID && !slices.Contains(x.f.Merged, s.PatientID)
+}
+
+// communicated reports whether a completed call stated this value and nothing was said about the parameter since.
+func (x *decider) communicated(p *Parameter) bool {
+	last := x.ledger.last(p.Key())
+	return last != nil && last.Kind == Call && !x.moved(last) && last.about(p.Key()).Same(p) &&
+		!x.ledger.takenBack(last.Key, p.Key())
+}
+
+// announced reports whether someone was notified that the parameter is critical, and not that it is not. A blank of
+// some minutes does not matter.
+func (x *decider) announced(p *Parameter) bool {
+	last := x.ledger.last(p.Key())
+	return last != nil && (last.Kind == Notice || last.Kind == Attempt) && !x.moved(last) &&
+		!x.ledger.takenBack(last.Key, p.Key())
+}
+
+// waitsFor returns the parameters about which someone has still to be informed.
+func (x *decider) waitsFor() (waits []Parameter, suppressed []Parameter) {
+	if x.gone() {
+		return nil, nil
 	}
+	var news []Parameter
+	for i := range x.f.Finding.Critical {
+		if p := &x.f.Finding.Critical[i]; !x.communicated(p) {
+			news = append(news, *p)
+		}
+	}
+	if x.f.Wait == nil {
+		return x.suppress(news)
+	}
+	if x.waitMoved() {
+		return news, nil
+	}
+	for i := range x.f.Wait.Parameters { // what was critical and may still be
+		p := &x.f.Wait.Parameters[i]
+		if state, now := x.f.Finding.at(p.Key()); x.mayBeCritical(p, state, now) && !x.calledSince(p) {
+			news = append(news, *p)
+		}
+	}
+	return news, nil
+}
+
+// mayBeCritical reports whether a value for which a report waits is not certainly over.
+func (x *decider) mayBeCritical(p *Parameter, state State, now *Judged) bool {
+	switch state {
+	case IsUnclear:
+		return true
+	case IsBlank, IsMissing:
+		return !x.settled(now)
+	case IsUnjudged:
+		return now.Parameter.Same(p)
+	}
+	return false
+}
+
+// calledSince reports whether the parameter was called while the report waited.
+func (x *decider) calledSince(p *Parameter) bool {
+	last := x.ledger.last(p.Key())
+	return last != nil && last.Kind == Call && last.about(p.Key()).Same(p)
+}
+
+// settled reports whether a value that says nothing can be relied on. now is nil for one that was removed.
+func (x *decider) settled(now *Judged) bool {
+	return x.e.Named || x.now.Sub(x.changedAt(now)) >= settled
+}
+
+// changedAt is when a value was stored; that of one which was removed is not known, and no later than the last change.
+func (x *decider) changedAt(now *Judged) time.Time {
+	if now == nil {
+		return x.f.ValuesAt
+	}
+	return now.At
+}
+
+// judge opens, keeps or ends the wait of the report, and sets its state.
+func (x *decider) judge() {
+	waits, suppressed := x.waitsFor()
 	switch {
-	case f.Undecided && !f.Abnormal:
-		return 0, false
-	case f.Abnormal:
-		return FoundAbnormal, true
+	case len(waits) == 0 && x.f.Wait == nil && x.adopts():
+		x.adopt()
+	case len(waits) > 0 && (x.f.Wait == nil || x.waitMoved()):
+		x.begin(waits)
+	case len(waits) > 0:
+		x.goOn(waits)
+	case x.f.Wait != nil && !x.keepsUnknown():
+		x.end()
 	}
-	return FoundNormal, true
+	x.noteSuppression(suppressed)
+	x.d.Status = x.status(suppressed)
+	x.logTakenBack()
 }
 
-func (f Finding) critical(c Case) (Event, bool) {
-	switch {
-	case c.Status == Done && c.Told == nil && !c.Named:
-		return 0, false
-	case c.Wait == nil && covers(c.Told.holds(), f.Critical):
-		return FoundTold, true
-	}
-	return FoundCritical, true
+// adopts reports whether another program set the report to wait for something that cannot be judged.
+func (x *decider) adopts() bool {
+	return x.f.Report.Status.Open() && !x.gone() && x.f.Finding.Undecided && len(x.f.Finding.Critical) == 0
 }
 
-// waiting is about a report that waits while nothing of it is critical: it waits on until everything that was critical
-// is certainly not critical any more. Other values do not matter.
-func (f Finding) waiting(c Case) (Event, bool) {
-	if f.Clears(c.Wait) {
-		if f.Abnormal {
-			return FoundAbnormal, true
-		}
-		return FoundNormal, true
-	}
-	if c.Status.Open() || c.Status == Done {
-		return 0, false
-	}
-	return FoundCritical, true // another program wrote an older state over ours
+// keepsUnknown reports whether the wait is one of another program for a value that cannot be judged.
+func (x *decider) keepsUnknown() bool {
+	return len(x.f.Wait.Parameters) == 0 && x.f.Finding.Undecided && !x.gone() && (x.d.Recorded == nil || x.d.Recorded.Kind != Call)
 }
 
-// Clears reports whether everything that opened a wait is certainly not critical any more; of a wait of which nothing
-// is known, whether nothing is left to doubt.
-func (f Finding) Clears(wait *Episode) bool {
-	if wait == nil || len(wait.Parameters) == 0 {
-		return !f.Undecided
+func (x *decider) adopt() {
+	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Adopted: true}
+	w = w.Start(x.f.Settings.Pace)
+	x.d.Wait, x.d.WaitChange, x.d.Wake = &w, WaitOpened, true
+}
+
+// begin opens the wait of a report. Another program that set the state has announced it.
+func (x *decider) begin(waits []Parameter) {
+	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Parameters: waits}
+	w.Adopted = x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool { return x.ledger.last(p.Key()) != nil })
+	w = w.Start(x.f.Settings.Pace)
+	x.d.Wait, x.d.WaitChange, x.d.Wake = &w, WaitOpened, true
+	if x.f.Wait != nil {
+		x.d.WaitChange, x.d.ClosedBy, x.d.ClosedAt = WaitRenewed, "moved", x.now
 	}
-	return !slices.ContainsFunc(wait.Parameters, func(p Parameter) bool { return !f.clear[p.FormatID] })
+	x.announce(waits, w.Adopted)
 }
 
-// Waits returns what a report waits for: what is critical now, and what was critical and is not certainly over.
-func (f Finding) Waits(opened []Parameter) []Parameter {
-	waits := slices.Clone(f.Critical)
-	for _, p := range opened {
-		known := slices.ContainsFunc(f.Critical, func(now Parameter) bool { return now.FormatID == p.FormatID })
-		if !known && !f.clear[p.FormatID] {
-			waits = append(waits, p)
-		}
-	}
-	return waits
-}
-
-// Adds reports whether a parameter is critical that was not among those that opened the wait.
-func (f Finding) Adds(opened []Parameter) bool {
-	return slices.ContainsFunc(f.Critical, func(now Parameter) bool {
-		return !slices.ContainsFunc(opened, func(p Parameter) bool { return p.FormatID == now.FormatID })
-	})
-}
-
-// Shown is Waits for who lists or records a callout of a waiting report: what opened the wait when nothing is left, as
-// no one has judged the report since.
-func (f Finding) Shown(opened []Parameter) []Parameter {
-	if waits := f.Waits(opened); len(waits) > 0 {
-		return waits
-	}
-	return opened
-}
-
-// Withdrawn returns what was communicated and is certainly not critical any more, without what everybody knows already.
-func (f Finding) Withdrawn(t *Told) []Parameter {
-	return slices.DeleteFunc(t.holds(), func(p Parameter) bool { return !f.clear[p.FormatID] })
-}
-
-// Corrections returns the formats of Told.Corrected after the finding: a value that is critical again is no correction.
-func (f Finding) Corrections(t *Told) []int64 {
-	if t == nil {
-		return nil
-	}
-	formats := slices.Clone(t.Corrected)
-	for _, p := range f.Withdrawn(t) {
-		formats = append(formats, p.FormatID)
-	}
-	return slices.DeleteFunc(formats, func(id int64) bool {
-		return slices.ContainsFunc(f.Critical, func(p Parameter) bool { return p.FormatID == id })
-	})
-}
-
-// covers reports whether every present value was communicated.
-func covers(told, present []Parameter) bool {
-	for _, p := range present {
-		same := func(t Parameter) bool { return t.FormatID == p.FormatID && t.RawValue == p.RawValue }
-		if !slices.ContainsFunc(told, same) {
-			return false
+// waitMoved reports whether the open wait is about another patient.
+func (x *decider) waitMoved() bool {
+	for i := range x.f.Ledger {
+		s := &x.f.Ledger[i]
+		if x.f.Wait != nil && s.Kind == Notice && !s.SaidAt.Before(x.f.Wait.DetectedAt) && x.moved(s) {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
-// Call is a value that was communicated.
-type Call struct {
-	Parameter
-	ReadBack  bool
-	Corrected bool
+// announce notifies of critical values: the audience of today, and whoever was told another value of them before.
+func (x *decider) announce(values []Parameter, silent bool) {
+	formers := x.toldOf(values)
+	key := x.say(Statement{Kind: Notice, Parameters: values, Audience: x.f.Audience}).Key
+	if silent {
+		return
+	}
+	x.d.Counts.Critical++
+	x.log("Critical result detected", LogMeta{Detected: true})
+	x.send(Message{Kind: Announce, Key: key, Audience: x.f.Audience})
+	for _, former := range formers {
+		if !former.same(x.f.Audience) {
+			key := x.say(Statement{Kind: Notice, Parameters: values, Audience: former}).Key
+			x.send(Message{Kind: Announce, Key: key, Audience: former})
+		}
+	}
 }
 
-// Spares reports whether the calls of a patient, the earliest first, make a call of the critical values unnecessary:
-// the last call of each was read back, was not taken back, and the value is not further outside than it was.
-func Spares(calls []Call, critical []Parameter) bool {
-	for _, p := range critical {
-		last := -1
-		for i := range calls {
-			if calls[i].FormatID == p.FormatID {
-				last = i
+// toldOf returns who knows another value of these parameters from a call or an attempt that holds.
+func (x *decider) toldOf(values []Parameter) (audiences []Audience) {
+	for i := range x.ledger {
+		s := &x.ledger[i]
+		if !s.Heard || s.Kind != Call && s.Kind != Attempt || x.moved(s) {
+			continue
+		}
+		for j := range values {
+			p := s.about(values[j].Key())
+			if p == nil || p.Same(&values[j]) || x.ledger.takenBack(s.Key, p.Key()) {
+				continue
+			}
+			if !slices.ContainsFunc(audiences, s.Audience.same) {
+				audiences = append(audiences, s.Audience)
 			}
 		}
-		if last < 0 || !calls[last].spares(p) {
-			return false
-		}
 	}
-	return true
+	return audiences
 }
 
-func (c Call) spares(p Parameter) bool {
-	if !c.ReadBack || c.Corrected || c.Flag != p.Flag {
-		return false
+// goOn keeps what the report waits for now, and announces what is new: a parameter that no one was notified of, and,
+// after the last escalation, a value that is worse than the one that was said last.
+func (x *decider) goOn(waits []Parameter) {
+	w := *x.f.Wait
+	var fresh []Parameter
+	worse := false
+	for i := range waits {
+		p := &waits[i]
+		switch {
+		case !x.f.Finding.has(p): // it cannot be read at present
+		case !x.announced(p):
+			fresh = append(fresh, *p)
+		case w.Exhausted() && x.worse(p):
+			worse, fresh = true, append(fresh, *p)
+		}
 	}
-	if c.Value == nil || p.Value == nil || p.Flag == FlagText {
-		return strings.EqualFold(c.RawValue, p.RawValue)
+	if x.e.NoticesBack && len(fresh) == 0 {
+		fresh = waits
 	}
-	if p.Flag == FlagLow {
-		return *p.Value >= *c.Value
+	changed := !sameValues(w.Parameters, waits)
+	w.Parameters = waits
+	silent := len(fresh) > 0 && w.Adopted && len(x.f.Wait.Parameters) == 0
+	switch {
+	case len(fresh) > 0 && w.Exhausted() && !x.e.NoticesBack || worse:
+		w = w.Renew(x.now, x.f.Settings.Pace)
+		x.d.Wait, x.d.WaitChange, x.d.ClosedBy, x.d.ClosedAt, x.d.Wake = &w, WaitRenewed, "renewed", x.now, true
+	case changed || x.e.NoticesBack:
+		w.NoticesOff = w.NoticesOff && !x.e.NoticesBack
+		x.d.Wait, x.d.WaitChange = &w, WaitChanged
 	}
-	return *p.Value <= *c.Value
+	if len(fresh) > 0 {
+		x.announce(fresh, silent)
+	}
+}
+
+// worse reports whether a value is worse than the one that was said last, escalations included.
+func (x *decider) worse(p *Parameter) bool {
+	for i := len(x.ledger) - 1; i >= 0; i-- {
+		s := &x.ledger[i]
+		if s.Kind != Notice && s.Kind != Escalation && s.Kind != Reminder && s.Kind != Attempt {
+			continue
+		}
+		if said := s.about(p.Key()); said != nil {
+			return p.Worse(said)
+		}
+	}
+	return false
+}
+
+func sameValues(a, b []Parameter) bool {
+	return slices.EqualFunc(a, b, func(p, q Parameter) bool {
+		return p.Key() == q.Key() && p.RawValue == q.RawValue && p.FormatID == q.FormatID && p.Flag == q.Flag
+	})
+}
+
+// end closes the wait.
+func (x *decider) end() {
+	x.d.Wait, x.d.WaitChange, x.d.ClosedBy, x.d.ClosedAt, x.d.Wake = nil, WaitClosed, "corrected", x.now, true
+	called := x.calledNow()
+	switch {
+	case x.d.Recorded != nil && x.d.Recorded.Kind == Call:
+		x.d.ClosedBy, x.d.ClosedAt = "called", x.toldAt()
+	case called:
+		x.d.ClosedBy = "elsewhere"
+	case x.gone():
+		x.d.ClosedBy = "gone"
+	}
+	if called {
+		x.stopNotices()
+		return
+	}
+	if !x.tookBack.any { // another program opened it, or limits changed
+		x.tookBack.any = true
+		x.tookBack.reason = x.endReason()
+	}
+}
+
+// toldAt is when someone was informed: the figures measure to then, not to when it was written down.
+func (x *decider) toldAt() time.Time {
+	if at := x.d.Recorded.ToldAt; at.After(x.f.Wait.DetectedAt) {
+		return at
+	}
+	return x.f.Wait.DetectedAt
+}
+
+// calledNow reports whether the wait ends because of a call, of this service or of another program.
+func (x *decider) calledNow() bool {
+	return slices.ContainsFunc(x.d.Statements, func(s Statement) bool { return s.Kind == Call })
+}
+
+// stopNotices stops the notices of the wait that were not delivered yet: someone was informed.
+func (x *decider) stopNotices() {
+	for i := range x.f.Ledger {
+		s := &x.f.Ledger[i]
+		if (s.Kind == Notice || s.Kind == Escalation || s.Kind == Reminder) && !s.SaidAt.Before(x.f.Wait.DetectedAt) {
+			x.send(Message{Kind: Withdraw, Notice: s.Key, Key: s.Key, Called: true})
+		}
+	}
+}
+
+// status is the state that the report has then.
+func (x *decider) status(suppressed []Parameter) Status {
+	now := x.f.Report.Status
+	if x.d.Wait != nil {
+		attempted := now == Attempted && x.f.Wait != nil && x.d.ClosedBy != "moved" || x.d.Recorded != nil && x.d.Recorded.Kind == Attempt ||
+			now == Attempted && x.d.Wait.Adopted
+		if attempted {
+			return Attempted
+		}
+		return Pending
+	}
+	switch {
+	case x.gone() && !now.Open():
+		return now
+	case len(x.f.Finding.Critical) > 0 && !x.gone():
+		if len(suppressed) > 0 {
+			return Abnormal
+		}
+		return Done
+	case (now == Done || x.d.Recorded != nil && x.d.Recorded.Kind == Call || x.d.ClosedBy == "elsewhere") && x.calledPatient():
+		return Done
+	case x.f.Finding.Undecided && !x.f.Finding.Abnormal && !now.Open() && now != Done:
+		return now
+	case x.f.Finding.Abnormal:
+		return Abnormal
+	}
+	return Normal
+}
+
+// calledPatient reports whether a call of the report's present patient is known, taken back or not.
+func (x *decider) calledPatient() bool {
+	for i := range x.ledger {
+		if x.ledger[i].Kind == Call && !x.moved(&x.ledger[i]) {
+			return true
+		}
+	}
+	return false
 }

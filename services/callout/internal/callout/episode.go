@@ -16,6 +16,10 @@ type Episode struct {
 	Closed     bool
 	// Adopted means that another program set the report to wait: when it was found is not known.
 	Adopted bool
+	// RemindAt is when the next reminder follows; zero before the last escalation, and when reminders are off.
+	RemindAt time.Time
+	// NoticesOff means that a notice about it reached no one.
+	NoticesOff bool
 }
 
 // Pace is how quickly a laboratory escalates.
@@ -47,7 +51,7 @@ func (e Episode) Exhausted() bool { return e.Level > 0 && e.DueAt.IsZero() }
 
 // Renew begins another run from now on. How long the report has waited is still counted from its detection.
 func (e Episode) Renew(now time.Time, pace Pace) Episode {
-	e.Level, e.DueAt = 0, fullSecond(now.Add(pace.After))
+	e.Level, e.DueAt, e.RemindAt = 0, fullSecond(now.Add(pace.After)), time.Time{}
 	return e
 }
 

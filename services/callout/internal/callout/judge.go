@@ -1,51 +1,114 @@
 package callout
 
 import (
-	"maps"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
+// State is what is known about one value.
+type State int
+
+// The states, the most pressing first.
+const (
+	IsCritical State = iota
+	IsUnclear        // it has critical limits and cannot be compared with them
+	IsBlank          // it says that there is no result
+	IsClear          // it is certainly not critical
+	IsUnjudged       // no enabled parameter of the test fits it
+	IsMissing        // there is no such value
+)
+
+// Judged is a value with its state.
+type Judged struct {
+	Parameter
+	State State
+	At    time.Time // when the value was stored
+}
+
 // Finding is the judgement of a report.
 type Finding struct {
 	Critical []Parameter
-	// Unclear are values with critical limits that cannot be judged, but for those that say that there is no result.
+	// Unclear are values with critical limits that cannot be compared with them, except those that say that there is no
+	// result.
 	Unclear  []Parameter
 	Abnormal bool
 	// Undecided means that a value with critical limits cannot be judged, or that nothing can.
 	Undecided bool
-	clear     map[int64]bool // formats whose values are certainly not critical
+	Values    []Judged
+}
+
+// at returns the most pressing state of a parameter, and its value; nil when there is none. A value that no format fits
+// counts by its index alone, because the test may have been configured anew.
+func (f *Finding) at(k Key) (State, *Judged) {
+	state, found := IsMissing, (*Judged)(nil)
+	for i := range f.Values {
+		v := &f.Values[i]
+		if v.Index == k.Index && (v.TestID == k.TestID || v.State == IsUnjudged) && v.State < state {
+			state, found = v.State, v
+		}
+	}
+	return state, found
+}
+
+// has reports whether a value is critical now and equal to p.
+func (f *Finding) has(p *Parameter) bool {
+	for i := range f.Critical {
+		if f.Critical[i].Key() == p.Key() && f.Critical[i].Same(p) {
+			return true
+		}
+	}
+	return false
 }
 
 // Judge judges every value of a report.
 func Judge(c Chart, formats Formats) Finding {
-	f := Finding{clear: map[int64]bool{}}
+	f := Finding{}
 	decided := false
-	doubtful := map[int64]bool{}
 	for _, r := range c.Readings {
-		for _, format := range formats.of(c, r) {
+		fitting := formats.of(c, r)
+		if len(fitting) == 0 && len(formats) > 0 {
+			f.Values = append(f.Values, Judged{Parameter{RawValue: r.Value, Name: r.Name, Index: r.Index, TestID: c.test(r)}, IsUnjudged, r.At})
+		}
+		for _, format := range fitting {
 			value := clinical.ParseValueIn(r.Value, format.Unit)
 			a, band, limited := format.assess(c.Patient, value)
-			switch {
-			case a.Critical.Outside():
-				doubtful[format.ID] = true
-				f.Critical = append(f.Critical, format.parameter(r, value, a.Critical, band))
-			case a.Critical == clinical.Undecided && limited:
-				doubtful[format.ID] = true
-				f.Undecided = true
-				if !value.Absent() {
-					f.Unclear = append(f.Unclear, format.parameter(r, value, a.Critical, band))
-				}
-			default:
-				f.clear[format.ID] = true
+			p := format.parameter(r, value, a.Critical, band)
+			state := stateOf(a, value, limited)
+			switch state {
+			case IsCritical:
+				f.Critical = append(f.Critical, p)
+			case IsUnclear:
+				f.Unclear = append(f.Unclear, p)
 			}
+			f.Values = append(f.Values, Judged{p, state, r.At})
+			f.Undecided = f.Undecided || state == IsUnclear || state == IsBlank
 			f.Abnormal = f.Abnormal || a.Normal.Outside()
 			decided = decided || a.Normal != clinical.Undecided || a.Critical != clinical.Undecided
 		}
 	}
-	maps.DeleteFunc(f.clear, func(format int64, _ bool) bool { return doubtful[format] })
 	f.Undecided = f.Undecided || !decided
 	return f
+}
+
+func stateOf(a clinical.Assessment, v clinical.Value, limited bool) State {
+	switch {
+	case a.Critical.Outside():
+		return IsCritical
+	case a.Critical != clinical.Undecided || !limited:
+		return IsClear
+	case v.Absent():
+		return IsBlank
+	}
+	return IsUnclear
+}
+
+// test returns the test that a value names, or the report's own.
+func (c *Chart) test(r Reading) int64 {
+	if r.ProfileTestID == 0 && len(c.Tests) > 0 {
+		return c.Tests[0]
+	}
+	return r.ProfileTestID
 }
 
 // of returns the formats that a value is judged by: those of its index, of the test that it names. Two tests of a
@@ -120,7 +183,9 @@ func hasCriticalLimits(b *clinical.Band) bool {
 }
 
 func (f Format) parameter(r Reading, v clinical.Value, o clinical.Outcome, at int) Parameter {
-	p := Parameter{Name: r.Name, Unit: f.Unit, RawValue: r.Value, Index: r.Index, FormatID: f.ID, Flag: flagOf(o)}
+	p := Parameter{
+		Name: r.Name, Unit: f.Unit, RawValue: r.Value, Index: r.Index, FormatID: f.ID, TestID: f.TestID, Flag: flagOf(o),
+	}
 	if p.Name == "" {
 		p.Name = f.Name
 	}

@@ -1,6 +1,8 @@
 package callout
 
 import (
+	"time"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
@@ -30,6 +32,13 @@ type Report struct {
 	Test           Test
 	Chart          Chart
 	SampleTaken    bool
+	Dismissed      bool
+	Deleted        bool // the row does not exist any more
+	CollectedAt    time.Time
+	PatientName    string
+	LabPatientID   string // the laboratory's own number
+	LabBillID      int64  // as printed
+	Bill           Bill   // as it is today
 	RerunRequested bool
 }
 
@@ -61,6 +70,7 @@ type Reading struct {
 	Index, Order  int
 	Name          string
 	Value         string
+	At            time.Time // when it was stored
 }
 
 // Format is a parameter of a test with its ranges. Bands and Printed belong together by position.
@@ -89,6 +99,7 @@ type Parameter struct {
 	RawValue       string   `json:"raw_value"`
 	Index          int      `json:"index"`
 	FormatID       int64    `json:"report_format_id"`
+	TestID         int64    `json:"test_id,omitempty"`
 }
 
 // The flags of a critical value.
@@ -97,3 +108,29 @@ const (
 	FlagHigh = "critical_high"
 	FlagText = "critical_text"
 )
+
+// Before reports whether r is an earlier result than o.
+func (r *Report) Before(o *Report) bool {
+	if !r.CollectedAt.Equal(o.CollectedAt) {
+		return r.CollectedAt.Before(o.CollectedAt)
+	}
+	return r.ID < o.ID
+}
+
+// Identify completes stored parameters that do not name their test: by the id of their format, else it is the report's.
+func (r *Report) Identify(stored []Parameter, formats Formats) {
+	for i := range stored {
+		p := &stored[i]
+		if p.TestID != 0 {
+			continue
+		}
+		p.TestID = r.Test.ID
+		for test, list := range formats {
+			for j := range list {
+				if list[j].ID == p.FormatID {
+					p.TestID = test
+				}
+			}
+		}
+	}
+}

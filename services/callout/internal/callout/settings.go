@@ -9,4 +9,6 @@ type Settings struct {
 	ReadBackNeeded bool
 	// RepeatWithin is how long a call spares others of the same patient that are not worse; 0: every value is called.
 	RepeatWithin time.Duration
+	// RemindAfter is the time between reminders after the last escalation; 0: never.
+	RemindAfter time.Duration
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // Snapshot is what was communicated of a report: it never changes, whatever becomes of the report's values.
@@ -18,8 +19,8 @@ type Snapshot struct {
 // Snapshots is critical_values_meta: snapshots by report id.
 type Snapshots map[string]Snapshot
 
-// Key is the name of a report in Snapshots.
-func Key(reportID int64) string { return strconv.FormatInt(reportID, 10) }
+// ReportKey is the name of a report in Snapshots.
+func ReportKey(reportID int64) string { return strconv.FormatInt(reportID, 10) }
 
 // ReadSnapshot finds a report in a stored critical_values_meta; ok is false when it is not there or cannot be read.
 func ReadSnapshot(meta []byte, reportID int64) (s Snapshot, ok bool) {
@@ -27,29 +28,8 @@ func ReadSnapshot(meta []byte, reportID int64) (s Snapshot, ok bool) {
 	if json.Unmarshal(meta, &all) != nil {
 		return s, false
 	}
-	s, ok = all[Key(reportID)]
+	s, ok = all[ReportKey(reportID)]
 	return s, ok
-}
-
-// CallsOf returns what a stored callout said of a report.
-func CallsOf(values, meta []byte, reportID int64) []Call {
-	s, _ := ReadSnapshot(values, reportID)
-	readBack := WasReadBack(meta)
-	calls := make([]Call, len(s.Parameters))
-	for i, p := range s.Parameters {
-		calls[i] = Call{Parameter: p, ReadBack: readBack, Corrected: s.Corrected}
-	}
-	return calls
-}
-
-// HeardOf returns what a stored attempt says that someone was told of a report without reading it back.
-func HeardOf(values, meta []byte, reportID int64) []Parameter {
-	var m Meta
-	if json.Unmarshal(meta, &m) != nil || m.Outcome != NoReadBack {
-		return nil
-	}
-	s, _ := ReadSnapshot(values, reportID)
-	return s.Parameters
 }
 
 // Meta is critical_callout_meta. callout_for holds test ids.
@@ -103,6 +83,7 @@ type Draft struct {
 	Comment     string
 	ValuesMeta  []byte
 	CalloutMeta []byte
+	At          time.Time
 }
 
 // For returns the part of the draft that someone may see who sees these reports; ok is false when that is nothing.
@@ -116,7 +97,7 @@ func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	_ = json.Unmarshal(d.CalloutMeta, &meta) // a meta that cannot be read lists no tests
 	tests, reports := map[int64]bool{}, map[string]bool{}
 	for _, r := range visible {
-		tests[r.Test.ID], reports[Key(r.ID)] = true, true
+		tests[r.Test.ID], reports[ReportKey(r.ID)] = true, true
 	}
 	seen := 0
 	for _, test := range meta.CalloutFor {

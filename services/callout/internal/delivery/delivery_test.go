@@ -15,7 +15,7 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/delivery"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
+	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
 // others stand for the services that are called, and for the store of one clock.
@@ -23,7 +23,10 @@ type others struct {
 	err       error
 	deadline  callout.Deadline
 	off       bool
-	swallowed []escalate.Notice
+	reasons   []string // of notices
+	withdrawn []*notificationsv1.WithdrawNoticeRequest
+	wasRead   bool
+	over      bool // what is to be sent stopped being true
 	scheduled []*taskqueuev1.ScheduleRequest
 	cancelled []string
 	notified  []*notificationsv1.NotifyRequest
@@ -59,14 +62,31 @@ func (o *others) NoteJob(_ context.Context, _ authn.LabScope, _ int64, id string
 	return nil
 }
 
-func (o *others) NoticeOff(_ context.Context, _ authn.LabScope, n escalate.Notice) error {
-	o.swallowed = append(o.swallowed, n)
+func (o *others) WithdrawNotice(
+	_ context.Context, in *notificationsv1.WithdrawNoticeRequest, _ ...grpc.CallOption,
+) (*notificationsv1.WithdrawNoticeResponse, error) {
+	o.withdrawn = append(o.withdrawn, in)
+	return &notificationsv1.WithdrawNoticeResponse{WasRead: o.wasRead, Found: true}, o.err
+}
+
+func (*others) GetReach(
+	context.Context, *notificationsv1.GetReachRequest, ...grpc.CallOption,
+) (*notificationsv1.GetReachResponse, error) {
+	return &notificationsv1.GetReachResponse{Unreachable: "no_device"}, nil
+}
+
+func (o *others) ToSend(context.Context, authn.LabScope, callout.Message) (bool, error) {
+	return !o.over, nil
+}
+
+func (o *others) Delivered(_ context.Context, _ authn.LabScope, _ callout.Message, reason string, _ time.Time) error {
+	o.reasons = append(o.reasons, reason)
 	return nil
 }
 
 func (o *others) dispatcher() delivery.Dispatcher {
 	return delivery.Dispatcher{
-		Table: "outbox_callout", Notifications: o, Jobs: delivery.Jobs{BaseURL: "http://gateway:8091/", Queue: o, Deadlines: o}, Swallowed: o,
+		Table: "outbox_callout", Notifications: o, Jobs: delivery.Jobs{BaseURL: "http://gateway:8091/", Queue: o, Deadlines: o}, Notices: o,
 	}
 }
 
@@ -107,12 +127,12 @@ func TestTheJobFollowsTheDeadline(t *testing.T) {
 func TestANoticeNamesIdsAlone(t *testing.T) {
 	t.Parallel()
 	o := &others{}
-	for _, n := range []escalate.Notice{
-		{LabID: 12, OrgID: 45, DoctorID: 301, ReportID: 7001, BillID: 400, Key: "pending:1"},
-		{LabID: 12, ReportID: 7001, BillID: 400, Level: 2, Key: "e"},
-		{LabID: 12, ReportID: 7001, BillID: 400, Corrected: true, Key: "c"},
+	for _, m := range []callout.Message{
+		{Kind: callout.Announce, Audience: callout.Audience{OrgID: 45, DoctorID: 301}, ReportID: 7001, BillID: 400, Key: "notice:1"},
+		{Kind: callout.Escalate, ReportID: 7001, BillID: 400, Level: 2, Key: "escalation:2"},
+		{Kind: callout.Correct, ReportID: 7001, BillID: 400, Key: "correction:1"},
 	} {
-		event, err := delivery.Messages{}.Notice(n)
+		event, err := delivery.Messages{}.Encode(12, m)
 		if err := deliver(t, o.dispatcher(), event, err); err != nil {
 			t.Fatal(err)
 		}
@@ -129,15 +149,60 @@ func TestANoticeNamesIdsAlone(t *testing.T) {
 	}
 }
 
-func TestANoticeThatNobodyGetsIsNoted(t *testing.T) {
+func TestANoticeThatReachesNoOneIsNoted(t *testing.T) {
 	t.Parallel()
 	o := &others{off: true}
-	notice, err := delivery.Messages{}.Notice(escalate.Notice{LabID: 12, ReportID: 7001, BillID: 400, Level: 2, Key: "e"})
+	notice, err := delivery.Messages{}.Encode(12, callout.Message{Kind: callout.Escalate, ReportID: 7001, BillID: 400, Level: 2, Key: "escalation:2"})
 	if err := deliver(t, o.dispatcher(), notice, err); err != nil {
 		t.Fatal(err)
 	}
-	if len(o.swallowed) != 1 || o.swallowed[0] != (escalate.Notice{LabID: 12, ReportID: 7001, BillID: 400, Level: 2}) {
-		t.Fatalf("%+v", o.swallowed)
+	if len(o.reasons) != 1 || o.reasons[0] != reach.TypeOff {
+		t.Fatalf("reasons %q, want %q", o.reasons, reach.TypeOff)
+	}
+}
+
+// TestADelayedNoticeIsCheckedWhenItGoesOut: it is not sent about a value that was called or corrected meanwhile.
+func TestADelayedNoticeIsCheckedWhenItGoesOut(t *testing.T) {
+	t.Parallel()
+	o := &others{over: true}
+	notice, err := delivery.Messages{}.Encode(12, callout.Message{Kind: callout.Announce, ReportID: 7001, BillID: 400, Key: "notice:1"})
+	if err := deliver(t, o.dispatcher(), notice, err); err != nil || len(o.notified) != 0 {
+		t.Fatalf("%v, %d notices, want none", err, len(o.notified))
+	}
+}
+
+// TestAWithdrawalTellsThoseWhoReadTheNotice and no one else.
+func TestAWithdrawalTellsThoseWhoReadTheNotice(t *testing.T) {
+	t.Parallel()
+	north, south := callout.Audience{OrgID: 45, DoctorID: 391}, callout.Audience{OrgID: 46, DoctorID: 392}
+	m := callout.Message{
+		Kind: callout.Withdraw, ReportID: 7001, BillID: 400, Key: "correction:1", Notice: "notice:1", Tell: []callout.Audience{north, south},
+	}
+	for name, c := range map[string]struct {
+		called, partly, read bool
+		reason               string
+		told                 int
+	}{
+		"read":               {read: true, reason: "wrong", told: 2},
+		"not read":           {reason: "wrong"},
+		"read, one value":    {read: true, partly: true, reason: "partly_wrong", told: 2},
+		"answered by a call": {read: true, called: true, reason: "called"},
+	} {
+		o := &others{wasRead: c.read}
+		m.Called, m.Partly = c.called, c.partly
+		event, err := delivery.Messages{}.Encode(12, m)
+		for range 2 { // the relay may repeat it
+			if err := deliver(t, o.dispatcher(), event, err); err != nil {
+				t.Fatal(err)
+			}
+		}
+		keys := map[string]bool{}
+		for _, in := range o.notified {
+			keys[in.GetIdempotencyKey()] = true
+		}
+		if got := o.withdrawn[0]; got.GetIdempotencyKey() != "callout:7001:notice:1" || got.GetReason() != c.reason || len(keys) != c.told {
+			t.Errorf("%s: %v, told %d, want reason %s and %d told", name, got, len(keys), c.reason, c.told)
+		}
 	}
 }
 
@@ -160,7 +225,7 @@ func TestADeadlineMovedBetweenTwoTriesOfARow(t *testing.T) {
 func TestReceiversThatAreAway(t *testing.T) {
 	t.Parallel()
 	o := &others{err: apperr.New(apperr.Unavailable, "DOWN", "down"), deadline: callout.Deadline{JobID: "j"}}
-	notice, err := delivery.Messages{}.Notice(escalate.Notice{LabID: 12})
+	notice, err := delivery.Messages{}.Encode(12, callout.Message{ReportID: 7001, Key: "notice:1"})
 	if err := deliver(t, o.dispatcher(), notice, err); !outbox.IsReceiverUnavailable(err) {
 		t.Errorf("notifications are down: %v", err)
 	}

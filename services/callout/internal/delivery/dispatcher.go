@@ -5,29 +5,37 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
 // Notifications is the part of the notifications' client that is used.
 type Notifications interface {
 	Notify(
-		ctx context.Context,
-		in *notificationsv1.NotifyRequest,
-		opts ...grpc.CallOption,
+		ctx context.Context, in *notificationsv1.NotifyRequest, opts ...grpc.CallOption,
 	) (*notificationsv1.NotifyResponse, error)
+	WithdrawNotice(
+		ctx context.Context, in *notificationsv1.WithdrawNoticeRequest, opts ...grpc.CallOption,
+	) (*notificationsv1.WithdrawNoticeResponse, error)
+	GetReach(
+		ctx context.Context, in *notificationsv1.GetReachRequest, opts ...grpc.CallOption,
+	) (*notificationsv1.GetReachResponse, error)
 }
 
-// Swallowed notes that no one was told, as the laboratory has the type of notification switched off.
-type Swallowed interface {
-	NoticeOff(ctx context.Context, scope authn.LabScope, n escalate.Notice) error
+// Notices knows what is still to be sent, and notes what became of it.
+type Notices interface {
+	ToSend(ctx context.Context, scope authn.LabScope, m callout.Message) (bool, error)
+	Delivered(ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time) error
 }
 
 // Dispatcher hands outbox rows to their receivers. Table is the outbox's name, a part of every row's key. Notifications
@@ -36,12 +44,12 @@ type Dispatcher struct {
 	Table         string
 	Notifications Notifications
 	Jobs          Jobs
-	Swallowed     Swallowed
+	Notices       Notices
 }
 
 // Receivers returns who takes the rows of each kind.
 func (d Dispatcher) Receivers() map[string]outbox.Deliver {
-	return map[string]outbox.Deliver{kindNotice: d.notify, kindWake: d.wake}
+	return map[string]outbox.Deliver{kindNotice: d.notify, kindWithdraw: d.withdraw, kindWake: d.wake}
 }
 
 var (
@@ -49,39 +57,108 @@ var (
 	errNoNotifications = outbox.ReceiverUnavailable(errors.New("CALLOUT_NOTIFICATIONS_ADDR is not set"))
 )
 
+// notify sends a notice, unless it stopped being true while it waited.
 func (d Dispatcher) notify(ctx context.Context, row outbox.Row) error {
 	var in notificationsv1.NotifyRequest
 	if err := proto.Unmarshal(row.Payload, &in); err != nil {
 		return errPayload
 	}
+	if in.IdempotencyKey == nil {
+		in.IdempotencyKey = proto.String(row.Key(d.Table)) // a row of version 1.0.0
+	}
+	m, labID, err := messageOf(&in)
+	if err != nil {
+		return err
+	}
+	scope, err := authn.Principal{Kind: authn.Service}.Scope(labID)
+	if err != nil {
+		return errPayload
+	}
+	return d.send(ctx, scope, m, &in, row.CreatedAt)
+}
+
+func (d Dispatcher) send(
+	ctx context.Context, scope authn.LabScope, m callout.Message, in *notificationsv1.NotifyRequest, sentAt time.Time,
+) error {
+	if m.Key != "" {
+		if ok, err := d.Notices.ToSend(ctx, scope, m); err != nil || !ok {
+			return outbox.Classify(err)
+		}
+	}
+	if d.Notifications == nil {
+		return d.unavailable(ctx, scope, m, sentAt, errNoNotifications)
+	}
+	out, err := d.Notifications.Notify(ctx, in)
+	if err != nil {
+		err = fmt.Errorf("notify: %w", err)
+		switch apperr.KindOf(err) {
+		case apperr.Invalid, apperr.NotFound, apperr.Conflict, apperr.TooLarge:
+			return outbox.Classify(err) // the service is there and refuses this one
+		}
+		return d.unavailable(ctx, scope, m, sentAt, outbox.Classify(err))
+	}
+	reason := out.GetUnreachable()
+	if !out.GetSuccess() {
+		reason = reach.TypeOff
+	}
+	return outbox.Classify(d.Notices.Delivered(ctx, scope, m, reason, sentAt))
+}
+
+// unavailable shows on the board that notices do not go out, and returns why.
+func (d Dispatcher) unavailable(
+	ctx context.Context, scope authn.LabScope, m callout.Message, sentAt time.Time, cause error,
+) error {
+	return errors.Join(cause, d.Notices.Delivered(ctx, scope, m, reach.Unavailable, sentAt))
+}
+
+// The reasons of a withdrawal.
+const (
+	reasonCalled = "called"
+	reasonWrong  = "wrong"
+	reasonPartly = "partly_wrong"
+)
+
+// withdraw takes back a notice, and tells those who read it.
+func (d Dispatcher) withdraw(ctx context.Context, row outbox.Row) error {
+	var w withdrawal
+	if err := json.Unmarshal(row.Payload, &w); err != nil {
+		return errPayload
+	}
+	scope, err := authn.Principal{Kind: authn.Service}.Scope(w.LabID)
+	if err != nil {
+		return errPayload
+	}
 	if d.Notifications == nil {
 		return errNoNotifications
 	}
-	// The receiver tells a repetition by the key, which is the same for every try of this row.
-	in.IdempotencyKey = proto.String(row.Key(d.Table))
-	out, err := d.Notifications.Notify(ctx, &in)
-	if err != nil {
-		return outbox.Classify(fmt.Errorf("notify: %w", err))
+	m := w.Message
+	reason := reasonWrong
+	switch {
+	case m.Called:
+		reason = reasonCalled
+	case m.Partly:
+		reason = reasonPartly
 	}
-	if out.GetSuccess() {
+	out, err := d.Notifications.WithdrawNotice(ctx, &notificationsv1.WithdrawNoticeRequest{
+		LabId: w.LabID, IdempotencyKey: noticeKey(m.ReportID, m.Notice), Reason: reason,
+	})
+	if err != nil {
+		return outbox.Classify(fmt.Errorf("withdraw notice: %w", err))
+	}
+	if m.Called || !out.GetWasRead() {
 		return nil
 	}
-	return d.swallowed(ctx, in.GetContext().GetJson())
-}
-
-func (d Dispatcher) swallowed(ctx context.Context, text []byte) error {
-	var c noticeContext
-	if err := json.Unmarshal(text, &c); err != nil {
-		return errPayload
+	for _, to := range m.Tell {
+		correction := callout.Message{Kind: callout.Correct, ReportID: m.ReportID, BillID: m.BillID, Key: m.Key, Audience: to}
+		in, err := notifyRequest(w.LabID, correction)
+		if err != nil {
+			return errPayload
+		}
+		if err := d.send(ctx, scope, correction, in, row.CreatedAt); err != nil {
+			return err
+		}
 	}
-	scope, err := authn.Principal{Kind: authn.Service}.Scope(c.LabID)
-	if err != nil {
-		return errPayload
-	}
-	n := escalate.Notice{
-		LabID: c.LabID, ReportID: c.ReportID, BillID: c.BillID, Level: c.Escalation, Corrected: c.Corrected,
-	}
-	return outbox.Classify(d.Swallowed.NoticeOff(ctx, scope, n))
+	return nil
 }
 
 func (d Dispatcher) wake(ctx context.Context, row outbox.Row) error {
@@ -94,4 +171,22 @@ func (d Dispatcher) wake(ctx context.Context, row outbox.Row) error {
 		return errPayload
 	}
 	return outbox.Classify(d.Jobs.Align(ctx, scope, in.GetBillId(), row.Key(d.Table)))
+}
+
+// Reach asks notifications whether notices reach a laboratory.
+type Reach struct{ Notifications Notifications }
+
+var _ reach.Client = Reach{}
+
+func (r Reach) Reach(ctx context.Context, scope authn.LabScope) (string, error) {
+	if r.Notifications == nil {
+		return "", errNoNotifications
+	}
+	out, err := r.Notifications.GetReach(ctx, &notificationsv1.GetReachRequest{
+		LabId: scope.LabID(), NotificationTypeId: criticalReport,
+	})
+	if err != nil {
+		return "", fmt.Errorf("ask reach: %w", err)
+	}
+	return out.GetUnreachable(), nil
 }

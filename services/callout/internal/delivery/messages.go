@@ -1,11 +1,12 @@
-// Package delivery owns the messages of this service to others: what an outbox row holds, and how the relay hands it
-// over. It is the border with the contracts of the services that are called.
+// Package delivery hands the messages of this service to others: it defines what an outbox row holds and how the relay
+// delivers it, and translates to the contracts of the services that are called.
 package delivery
 
 import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -13,14 +14,15 @@ import (
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// The kinds of rows. The payload of a notice is a notificationsv1.NotifyRequest without its idempotency key; that of a
-// wake is a calloutv1.EvaluateBillRequest: the bill whose job has to be brought in line with its deadline.
+// The kinds of rows. The payload of a notice is a notificationsv1.NotifyRequest, that of a withdrawal is JSON, and that of
+// a wake is a calloutv1.EvaluateBillRequest: the bill whose job has to be brought in line with its deadline.
 const (
-	kindNotice = "notifications.notify"
-	kindWake   = "taskqueue.wake"
+	kindNotice   = "notifications.notify"
+	kindWithdraw = "notifications.withdraw"
+	kindWake     = "taskqueue.wake"
 )
 
 // Documented numbers of notifications.
@@ -29,43 +31,115 @@ const (
 	criticalReport = 2
 )
 
-// Messages makes the messages.
+// Messages encodes messages.
 type Messages struct{}
-
-var _ escalate.Messages = (*Messages)(nil)
 
 // noticeContext is the context of a notification: ids, and nothing about the patient. The wording is that of
 // notifications.
 type noticeContext struct {
-	LabID      int64 `json:"lab_id"`
-	OrgID      int64 `json:"org_id,omitempty"`
-	DoctorID   int64 `json:"doctor_id,omitempty"`
-	ReportID   int64 `json:"lrr_id"`
-	BillID     int64 `json:"bill_id"`
-	Escalation int   `json:"escalation"`
-	Corrected  bool  `json:"corrected,omitempty"`
+	LabID       int64 `json:"lab_id"`
+	OrgID       int64 `json:"org_id,omitempty"`
+	DoctorID    int64 `json:"doctor_id,omitempty"`
+	ReportID    int64 `json:"lrr_id"`
+	BillID      int64 `json:"bill_id"`
+	Escalation  int   `json:"escalation"`
+	Corrected   bool  `json:"corrected,omitempty"`
+	Unclear     bool  `json:"unclear,omitempty"`
+	Unconfirmed bool  `json:"unconfirmed,omitempty"`
 }
 
-func (Messages) Notice(n escalate.Notice) (outbox.Event, error) {
-	c := noticeContext{
-		LabID: n.LabID, OrgID: n.OrgID, DoctorID: n.DoctorID, ReportID: n.ReportID, BillID: n.BillID,
-		Escalation: n.Level, Corrected: n.Corrected,
+// withdrawal is the payload of kindWithdraw.
+type withdrawal struct {
+	LabID   int64
+	Message callout.Message
+}
+
+// Encode returns the outbox row of a message.
+func (Messages) Encode(labID int64, m callout.Message) (outbox.Event, error) {
+	e := outbox.Event{Aggregate: aggregate(m.BillID), Kind: kindNotice, DedupeKey: dedupeKey(m)}
+	if m.Kind == callout.Withdraw {
+		payload, err := json.Marshal(withdrawal{labID, m})
+		if err != nil {
+			return outbox.Event{}, fmt.Errorf("encode withdrawal: %w", err)
+		}
+		e.Kind, e.Payload = kindWithdraw, payload
+		return e, nil
 	}
-	text, err := json.Marshal(c)
+	request, err := notifyRequest(labID, m)
 	if err != nil {
-		return outbox.Event{}, fmt.Errorf("encode context: %w", err)
+		return outbox.Event{}, err
 	}
-	payload, err := proto.Marshal(&notificationsv1.NotifyRequest{
-		Gateway: gateway, NotificationTypeId: criticalReport, Context: &typev1.RawJSON{Json: text},
-	})
+	e.Payload, err = proto.Marshal(request)
 	if err != nil {
 		return outbox.Event{}, fmt.Errorf("encode notice: %w", err)
 	}
-	return outbox.Event{Aggregate: aggregate(n.BillID), Kind: kindNotice, Payload: payload, DedupeKey: n.Key}, nil
+	return e, nil
 }
 
-// Wake implements escalate.Messages. It has no dedupe key: a second change of the deadline while the first row is being
-// delivered must be looked at again.
+// dedupeKey names a row by its kind of message first.
+func dedupeKey(m callout.Message) string {
+	kind := map[callout.MessageKind]string{
+		callout.Announce: "pending", callout.Escalate: "escalation", callout.Correct: "corrected", callout.Withdraw: "withdrawn",
+		callout.TellUnclear: "unclear", callout.TellUnconfirmed: "unconfirmed",
+	}[m.Kind]
+	if m.Called {
+		kind = "called"
+	}
+	return fmt.Sprintf("%s:%d:%s:%s:%d", kind, m.ReportID, m.Key, m.Notice, m.Audience.OrgID)
+}
+
+func notifyRequest(labID int64, m callout.Message) (*notificationsv1.NotifyRequest, error) {
+	c := noticeContext{
+		LabID: labID, OrgID: m.Audience.OrgID, DoctorID: m.Audience.DoctorID, ReportID: m.ReportID, BillID: m.BillID,
+		Escalation: m.Level, Corrected: m.Kind == callout.Correct, Unclear: m.Kind == callout.TellUnclear,
+		Unconfirmed: m.Kind == callout.TellUnconfirmed,
+	}
+	if c.Unclear || c.Unconfirmed {
+		c.Escalation = 1 // to the laboratory only
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encode context: %w", err)
+	}
+	key := noticeKey(m.ReportID, m.Key)
+	if m.Kind == callout.Correct {
+		key = fmt.Sprintf("%s/%d-%d", key, m.Audience.OrgID, m.Audience.DoctorID)
+	}
+	return &notificationsv1.NotifyRequest{
+		Gateway: gateway, NotificationTypeId: criticalReport, Context: &typev1.RawJSON{Json: text}, IdempotencyKey: &key,
+	}, nil
+}
+
+// noticeKey is the idempotency key of what a statement says.
+func noticeKey(reportID int64, statement string) string {
+	return "callout:" + strconv.FormatInt(reportID, 10) + ":" + statement
+}
+
+// messageOf reads back which message a request is. Rows of version 1.0.0 have no key: they are sent as they are.
+func messageOf(in *notificationsv1.NotifyRequest) (m callout.Message, labID int64, err error) {
+	var c noticeContext
+	if err := json.Unmarshal(in.GetContext().GetJson(), &c); err != nil {
+		return m, 0, errPayload
+	}
+	m = callout.Message{
+		ReportID: c.ReportID, BillID: c.BillID, Level: c.Escalation, Audience: callout.Audience{OrgID: c.OrgID, DoctorID: c.DoctorID},
+	}
+	switch {
+	case c.Corrected:
+		m.Kind = callout.Correct
+	case c.Unclear:
+		m.Kind = callout.TellUnclear
+	case c.Unconfirmed:
+		m.Kind = callout.TellUnconfirmed
+	case c.Escalation > 0:
+		m.Kind = callout.Escalate
+	}
+	_, key, _ := strings.Cut(in.GetIdempotencyKey(), noticeKey(c.ReportID, ""))
+	m.Key, _, _ = strings.Cut(key, "/")
+	return m, c.LabID, nil
+}
+
+// Wake has no dedupe key: a second change of the deadline while the first row is being delivered must be looked at again.
 func (Messages) Wake(labID, billID int64) (outbox.Event, error) {
 	payload, err := proto.Marshal(&calloutv1.EvaluateBillRequest{LabId: labID, BillId: billID})
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package evaluate owns the judgement of reports after their values changed: it moves their state, announces what
-// became critical, sets its deadline, and tells of what was called out and turned out wrong. It may be repeated: the
-// same values change nothing.
+// Package evaluate judges reports after something changed: a value, a setting, a deadline that passed. It may be
+// repeated: the same facts change nothing.
 package evaluate
 
 import (
@@ -8,88 +7,54 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 )
 
-// Memory is what earlier judgements of a report decided once.
-type Memory struct {
-	// Corrected are the formats of called values of which everybody was told that they were wrong.
-	Corrected []int64 `json:"corrected,omitempty"`
-	// Spared are the critical values that the laboratory's policy for repeated values needs no call for.
-	Spared []SparedValue `json:"spared,omitempty"`
-}
-
-// SparedValue is a value as it was written.
-type SparedValue struct {
-	FormatID int64  `json:"report_format_id"`
-	RawValue string `json:"raw_value"`
-}
-
-// Locked holds the rows of the reports.
-type Locked interface {
-	escalate.Outbox
-	// Reports are those of the laboratory that were asked for and are not dismissed, by id.
-	Reports() []callout.Report
-	Formats() callout.Formats
-	// Bills returns the bills of the reports, by id.
-	Bills(ctx context.Context) (map[int64]callout.Bill, error)
-	// Episodes returns the open episode of each report that has one.
-	Episodes(ctx context.Context, reportIDs []int64) (map[int64]callout.Episode, error)
-	// Told returns what was communicated last of each report, without Corrected; absent where no callout is known.
-	Told(ctx context.Context, reportIDs []int64) (map[int64]callout.Snapshot, error)
-	// Heard returns the values of a report that someone was told and did not read back, by the attempt of its bill.
-	Heard(ctx context.Context, billID, reportID int64) ([]callout.Parameter, error)
-	// Memories returns what was remembered of each report; absent where there is nothing.
-	Memories(ctx context.Context, reportIDs []int64) (map[int64]Memory, error)
-	// Calls returns everything that was communicated of a patient since a time, the earliest first.
-	Calls(ctx context.Context, patientID int64, since time.Time) ([]callout.Call, error)
-	Settings(ctx context.Context) (callout.Settings, error)
-	Move(ctx context.Context, reportID int64, from, to callout.Status) error
-	// OpenEpisode begins the wait of a report that has none open.
-	OpenEpisode(ctx context.Context, e callout.Episode) (id int64, err error)
-	SaveParameters(ctx context.Context, e callout.Episode) error
-	CloseEpisode(ctx context.Context, reportID int64, at time.Time, by string) error
-	Remember(ctx context.Context, reportID int64, m Memory) error
-	// Unclear returns which of the reports are marked to have a value that cannot be judged.
-	Unclear(ctx context.Context, reportIDs []int64) (map[int64]bool, error)
-	MarkUnclear(ctx context.Context, reportID int64, unclear bool, since time.Time) error
-	// NoteCorrection keeps what was called and turned out wrong, and when everybody was told of it.
-	NoteCorrection(ctx context.Context, reportID int64, was []callout.Parameter, at time.Time) error
-	// Evaluated notes that the reports were judged as their rows are now.
-	Evaluated(ctx context.Context, reportIDs []int64) error
-	Log(ctx context.Context, e activitylog.Entry) error
-}
-
-// Store locks reports.
+// Store locks reports, and applies what is decided about them.
 type Store interface {
-	// Lock runs work in a transaction that holds the reports' rows. Ids of other laboratories are left out.
-	Lock(ctx context.Context, scope authn.LabScope, reportIDs []int64, work func(Locked) error) error
+	// Change loads the facts of reports under lock, has each decided, and writes the decisions, all in one transaction.
+	// Ids of other laboratories are left out. decide runs again when the transaction is repeated.
+	Change(
+		ctx context.Context, scope authn.LabScope, reportIDs []int64, decide func(*callout.Facts) callout.Decision,
+	) ([]callout.Decision, error)
 	// OfBill returns the ids of the bill's reports; callout.ErrNoBill when the laboratory has no such bill.
 	OfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
+	// DueOfBill returns the waiting reports of the bill whose deadline or reminder is due, or was never set.
+	DueOfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
+	// SetUnconfirmed replaces the rerun values of a report that wait for a confirmation, unless newer ones are stored.
+	SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Unconfirmed) error
 }
 
-// Counts is what one transaction found.
-type Counts struct{ Reports, Critical, Suppressed, Corrected, Unclear int }
+// Unconfirmed are the rerun values of a report that no one has confirmed.
+type Unconfirmed struct {
+	ReportID   int64
+	AsOf       int64 // epoch microseconds; an older message changes nothing
+	ReceivedAt int64 // epoch microseconds, of the earliest value
+	Readings   []callout.Reading
+}
 
-// Counters counts what was found.
+// Counters counts what was decided.
 type Counters interface {
-	Evaluated(c Counts)
+	Evaluated(reports int, c callout.Counts)
+	// Escalated counts a notice about overdue reports of a bill.
+	Escalated()
+}
+
+// Signals wakes the open boards of a laboratory.
+type Signals interface {
+	Changed(ctx context.Context, lab authn.LabScope)
 }
 
 // Deps is what the use case works with. WakeRelay is called after a commit.
 type Deps struct {
 	Store     Store
-	Messages  escalate.Messages
 	Clock     clock.Clock
 	WakeRelay func()
 	Counters  Counters
-	Signals   escalate.Signals
+	Signals   Signals
 	Log       *slog.Logger
 }
 
@@ -99,47 +64,65 @@ type Result struct {
 	Status   callout.Status
 }
 
-// UseCase evaluates reports.
+// UseCase evaluates reports. Its methods may be called from several goroutines.
 type UseCase struct{ d Deps }
 
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// Why says why reports are judged.
-type Why int
-
-// The reasons.
-const (
-	Named   Why = iota // someone asked for these reports: a report that was done before this service came is judged, too
-	Noticed            // a loop or a deadline came by
-)
-
 // Bill evaluates the reports of a bill.
-func (u *UseCase) Bill(ctx context.Context, scope authn.LabScope, billID int64, why Why) ([]Result, error) {
+func (u *UseCase) Bill(ctx context.Context, scope authn.LabScope, billID int64, e callout.Event) ([]Result, error) {
 	ids, err := u.d.Store.OfBill(ctx, scope, billID)
 	if err != nil {
 		return nil, err
 	}
-	return u.Reports(ctx, scope, ids, why)
+	return u.Reports(ctx, scope, ids, e)
 }
 
-// atOnce is how many reports one transaction holds.
-const atOnce = 50
+// Due evaluates the reports of a bill that are overdue. It returns the highest escalation that was reached, 0 when
+// nothing was due.
+func (u *UseCase) Due(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error) {
+	ids, err := u.d.Store.DueOfBill(ctx, scope, billID)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	decisions, err := u.batch(ctx, scope, ids, callout.Event{})
+	for i := range decisions {
+		level = max(level, decisions[i].Escalated)
+	}
+	return level, err
+}
 
-// Reports evaluates reports; unknown ones are left out of the answer. A report that cannot be evaluated does not keep
+// SetUnconfirmed stores rerun values that wait for a confirmation.
+func (u *UseCase) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Unconfirmed) error {
+	if err := u.d.Store.SetUnconfirmed(ctx, scope, v); err != nil {
+		return err
+	}
+	u.d.Signals.Changed(ctx, scope)
+	return nil
+}
+
+// maxBatch is how many reports one transaction holds.
+const maxBatch = 50
+
+// Reports evaluates reports; unknown ones are left out of the result. A report that cannot be evaluated does not keep
 // the others from it.
-func (u *UseCase) Reports(ctx context.Context, scope authn.LabScope, ids []int64, why Why) ([]Result, error) {
+func (u *UseCase) Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]Result, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	results := []Result{}
 	var failed error
-	for part := range slices.Chunk(slices.Compact(ids), atOnce) {
-		some, err := u.part(ctx, scope, part, why)
+	for part := range slices.Chunk(slices.Compact(ids), maxBatch) {
+		decisions, err := u.batch(ctx, scope, part, e)
 		if err != nil && len(part) > 1 && ctx.Err() == nil {
-			some, err = u.oneByOne(ctx, scope, part, why)
+			decisions, err = u.oneByOne(ctx, scope, part, e)
 		}
 		failed = errors.Join(failed, err)
-		results = append(results, some...)
+		for i := range decisions {
+			if d := &decisions[i]; !d.Report.Dismissed {
+				results = append(results, Result{d.Report.ID, d.Status})
+			}
+		}
 	}
 	if failed != nil {
 		return nil, failed
@@ -147,37 +130,56 @@ func (u *UseCase) Reports(ctx context.Context, scope authn.LabScope, ids []int64
 	return results, nil
 }
 
-func (u *UseCase) oneByOne(ctx context.Context, scope authn.LabScope, ids []int64, why Why) ([]Result, error) {
-	var results []Result
-	var failed error
+func (u *UseCase) oneByOne(
+	ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event,
+) (all []callout.Decision, failed error) {
 	for _, id := range ids {
-		some, err := u.part(ctx, scope, []int64{id}, why)
+		decisions, err := u.batch(ctx, scope, []int64{id}, e)
 		failed = errors.Join(failed, err)
-		results = append(results, some...)
+		all = append(all, decisions...)
 	}
-	return results, failed
+	return all, failed
 }
 
-func (u *UseCase) part(ctx context.Context, scope authn.LabScope, ids []int64, why Why) ([]Result, error) {
-	var p pass
-	err := u.d.Store.Lock(ctx, scope, ids, func(l Locked) (err error) {
-		p = pass{Locked: l, d: u.d, scope: scope, now: u.d.Clock.Now(), why: why} // a retried transaction starts over
-		return p.run(ctx)
+// batch evaluates reports in one transaction.
+func (u *UseCase) batch(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]callout.Decision, error) {
+	decisions, err := u.d.Store.Change(ctx, scope, ids, func(f *callout.Facts) callout.Decision {
+		return callout.Decide(f, e, u.d.Clock.Now())
 	})
 	if err != nil {
 		return nil, err
 	}
-	if p.sent {
+	u.report(ctx, scope, decisions)
+	return decisions, nil
+}
+
+// report counts what was committed, and wakes those who wait for it.
+func (u *UseCase) report(ctx context.Context, scope authn.LabScope, decisions []callout.Decision) {
+	var counts callout.Counts
+	sent, changed, escalated := false, false, false
+	for i := range decisions {
+		d := &decisions[i]
+		counts.Add(d.Counts)
+		sent = sent || len(d.Messages) > 0 || d.Wake
+		changed = changed || d.Changed()
+		escalated = escalated || d.Escalated > 0
+		for j := range d.Unclear {
+			u.d.Log.WarnContext(ctx, "value with critical limits cannot be evaluated, shown on the callout board",
+				"lab_report_id", d.Report.ID, "index", d.Unclear[j].Index)
+		}
+		for _, id := range d.Unreadable {
+			u.d.Log.WarnContext(ctx, "callout of another program cannot be read, counted as a call",
+				"lab_report_id", d.Report.ID, "callout_id", id)
+		}
+	}
+	u.d.Counters.Evaluated(len(decisions), counts)
+	if escalated {
+		u.d.Counters.Escalated()
+	}
+	if sent {
 		u.d.WakeRelay()
 	}
-	if p.visible { // something waits, waited, waits with other values, or cannot be judged
+	if changed {
 		u.d.Signals.Changed(ctx, scope)
 	}
-	for _, v := range p.unclear {
-		u.d.Log.WarnContext(ctx, "a value with critical limits cannot be judged: it is on the board of callouts",
-			"lab_report_id", v.report, "index", v.index)
-	}
-	p.counts.Reports = len(p.results)
-	u.d.Counters.Evaluated(p.counts)
-	return p.results, nil
 }

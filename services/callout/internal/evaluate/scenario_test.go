@@ -6,7 +6,6 @@ import (
 
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
-	"github.com/labplatform/labplatform/services/callout/internal/store/memory"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
@@ -16,12 +15,10 @@ const (
 	index     = storetest.PotassiumIndex
 )
 
-func fixture(t *testing.T) (*storetest.Fixture, *memory.Store) {
+func fixture(t *testing.T) *storetest.Fixture {
 	t.Helper()
 	t.Parallel()
-	c := storetest.NewClock()
-	s := storetest.MemoryStore(t, c)
-	return storetest.NewFixture(t, storetest.Over(t, s), c), s
+	return storetest.New(t)
 }
 
 func call(b *storetest.Fixture) {
@@ -32,10 +29,8 @@ func call(b *storetest.Fixture) {
 // TestABlankNeighbourDoesNotHoldACorrectedReport: sodium has critical limits too and no result yet. The potassium was
 // critical, and is corrected.
 func TestABlankNeighbourDoesNotHoldACorrectedReport(t *testing.T) {
-	b, s := fixture(t)
-	sodium := s.Formats[66][0]
-	sodium.ID, sodium.Index, sodium.Order = 6604, 4, 4
-	s.Formats[66] = append(s.Formats[66], sodium)
+	b := fixture(t)
+	b.AddSodium()
 	b.SetValue(potassium, 4, "")
 	b.Want("potassium 7.9", b.Enter(potassium, index, "7.9"), "CALLOUT_PENDING")
 	b.Want("potassium 4.1", b.Enter(potassium, index, "4.1"), "NORMAL")
@@ -49,7 +44,7 @@ func TestABlankNeighbourDoesNotHoldACorrectedReport(t *testing.T) {
 // TestAValueThatBecameUnreadableCanBeCalled: the call that was made about 7.9 can be recorded after the sample turned out
 // to be haemolysed.
 func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {
-	b, _ := fixture(t)
+	b := fixture(t)
 	b.Enter(potassium, index, "7.9")
 	b.Want("haemolysed", b.Enter(potassium, index, "Haemolysed"), "CALLOUT_PENDING")
 	b.Want("records", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.9]")
@@ -64,10 +59,8 @@ func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {
 
 // TestAllThatOpenedTheWaitMustBeOver: potassium and sodium are critical; one is corrected, the other becomes unreadable.
 func TestAllThatOpenedTheWaitMustBeOver(t *testing.T) {
-	b, s := fixture(t)
-	sodium := s.Formats[66][0]
-	sodium.ID, sodium.Index, sodium.Order = 6604, 4, 4
-	s.Formats[66] = append(s.Formats[66], sodium)
+	b := fixture(t)
+	b.AddSodium()
 	b.SetValue(potassium, 4, "9")
 	b.Enter(potassium, index, "7.9")
 	b.Want("one is over", b.Enter(potassium, index, "4.1"), "CALLOUT_PENDING")
@@ -79,8 +72,8 @@ func TestAllThatOpenedTheWaitMustBeOver(t *testing.T) {
 // TestWhatCannotBeReadIsNotSilent: numbers with signs around them are read; what still cannot be read is shown and
 // counted, once.
 func TestWhatCannotBeReadIsNotSilent(t *testing.T) {
-	b, s := fixture(t)
-	s.Formats[66][0].Unit, s.Formats[66][0].Name = "mmol/L", "Potassium"
+	b := fixture(t)
+	b.Exec("UPDATE ReportFormat SET unit = 'mmol/L' WHERE id = 6602")
 	for _, value := range []string{"7.9 mmol/L", "7.9*", "7.9 H", "↑7.9", "> 7"} {
 		b.Want(value, b.Enter(potassium, index, value), "CALLOUT_PENDING")
 		b.Want("corrected", b.Enter(potassium, index, "4"), "NORMAL")
@@ -110,7 +103,7 @@ func TestWhatCannotBeReadIsNotSilent(t *testing.T) {
 // TestACalledValueThatTurnsOutWrongIsToldAgain: everybody who was told is told of the correction, once; the call about it
 // can be recorded; and if the value was right after all, that is news.
 func TestACalledValueThatTurnsOutWrongIsToldAgain(t *testing.T) {
-	b, _ := fixture(t)
+	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
 	call(b)
 	b.Want("an unreadable value is no correction", b.Enter(potassium, index, "?"), "CALLOUT_DONE")
@@ -135,7 +128,7 @@ func TestACalledValueThatTurnsOutWrongIsToldAgain(t *testing.T) {
 // TestAValueThatWasToldWithoutReadBackIsTakenBack: someone on the ward heard 7.5, may have acted on it, and hears that it
 // was wrong. Of a try that reached no one there is nothing to take back.
 func TestAValueThatWasToldWithoutReadBackIsTakenBack(t *testing.T) {
-	b, _ := fixture(t)
+	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Draft: true, Outcome: callout.UnableToReach}))
 	b.Want("no one was reached", b.Enter(potassium, index, "4.0"), "NORMAL")
@@ -157,7 +150,7 @@ func TestAValueThatWasToldWithoutReadBackIsTakenBack(t *testing.T) {
 
 // TestAWorseValueWasCalledAndWithdrawnUnseen: 7.5 was called, 8.1 was never, and both were wrong.
 func TestAWorseValueWasCalledAndWithdrawnUnseen(t *testing.T) {
-	b, _ := fixture(t)
+	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
 	call(b)
 	b.Want("worse", b.Enter(potassium, index, "8.1"), "CALLOUT_PENDING")
@@ -169,7 +162,7 @@ func TestAWorseValueWasCalledAndWithdrawnUnseen(t *testing.T) {
 
 // TestAWholeRowSaveAnnouncesNothingTwice: the core writes a row that it read before the report waited, or was called.
 func TestAWholeRowSaveAnnouncesNothingTwice(t *testing.T) {
-	b, _ := fixture(t)
+	b := fixture(t)
 	b.Pending()
 	b.Pass(10 * time.Minute)
 	b.SetStatus(potassium, callout.Normal)
@@ -189,7 +182,7 @@ func TestAWholeRowSaveAnnouncesNothingTwice(t *testing.T) {
 
 // TestAReportThatWasDoneBeforeWeCame is judged when someone names it, and left alone in passing.
 func TestAReportThatWasDoneBeforeWeCame(t *testing.T) {
-	b, _ := fixture(t)
+	b := fixture(t)
 	b.SetStatus(potassium, callout.Done)
 	b.SetValue(potassium, index, "8.1")
 	b.Pass(5 * time.Minute)
@@ -201,8 +194,8 @@ func TestAReportThatWasDoneBeforeWeCame(t *testing.T) {
 
 // TestARepeatedValueIsSparedOnlyWhenItIsNotWorse and its call was read back.
 func TestARepeatedValueIsSparedOnlyWhenItIsNotWorse(t *testing.T) {
-	b, _ := fixture(t)
-	b.Setting(12, callout.Settings{Pace: storetest.Pace, RepeatWithin: 48 * time.Hour})
+	b := fixture(t)
+	b.Setting(12, callout.Settings{Pace: storetest.Defaults.Pace, RepeatWithin: 48 * time.Hour})
 	b.Enter(potassium, index, "6.6")
 	no := false
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, ReadBack: &no}))

@@ -23,8 +23,24 @@ func recordsOf(l records.List) *calloutv1.ListCriticalRecordsResponse {
 	if d := l.Draft; d != nil {
 		out.AttemptedCallout = &calloutv1.AttemptedCallout{
 			Recipients: d.Recipients, CriticalCalloutComment: d.Comment,
-			CriticalValuesMeta: rawJSON(d.ValuesMeta), CriticalCalloutMeta: rawJSON(d.CalloutMeta),
+			CriticalValuesMeta: rawJSON(d.ValuesMeta), CriticalCalloutMeta: rawJSON(d.CalloutMeta), Attempts: attemptsOf(l.Attempts),
 		}
+	}
+	for _, s := range l.Suppressed {
+		out.Suppressed = append(out.Suppressed, &calloutv1.SuppressedReport{
+			CriticalParameters: parametersOf(s.Critical), LabReportId: s.Report.ID, ReportID: testOf(s.Report.Test), Reason: s.Reason,
+			CalledAt: iso(s.CalledAt),
+		})
+	}
+	return out
+}
+
+func attemptsOf(list []records.Attempt) (out []*calloutv1.ReportAttempt) {
+	for _, a := range list {
+		out = append(out, &calloutv1.ReportAttempt{
+			LabReportId: a.ReportID, Recipients: a.Recipients, CriticalCalloutComment: a.Comment,
+			CriticalValuesMeta: rawJSON(a.ValuesMeta), CriticalCalloutMeta: rawJSON(a.CalloutMeta), CreatedOn: iso(a.At),
+		})
 	}
 	return out
 }
@@ -115,10 +131,12 @@ func calloutsOf(list []history.Record) *calloutv1.ListCalloutsResponse {
 }
 
 func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
-	out := &calloutv1.ListOpenCalloutsResponse{Now: iso(o.Now), LimitReached: o.LimitReached, TimeZone: o.Zone.String()}
-	if !o.QuietSince.IsZero() {
-		since := iso(o.QuietSince)
-		out.QuietSince = &since
+	out := &calloutv1.ListOpenCalloutsResponse{
+		Now: iso(o.Now), LimitReached: o.LimitReached, TimeZone: o.Zone.String(), QuietSince: isoOrNil(o.QuietSince),
+		Elsewhere: o.Elsewhere, UnclearLimitReached: o.UnclearLimit, CorrectedLimitReached: o.CorrectedLimit,
+	}
+	if o.Off.Reason != "" {
+		out.NoticesUnavailable = &calloutv1.NoticesOff{Reason: o.Off.Reason, Since: iso(o.Off.Since)}
 	}
 	for _, i := range o.Items {
 		r := i.Report
@@ -140,10 +158,7 @@ func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 			RerunPending:       r.RerunRequested,
 			NoticesOff:         i.NoticesOff,
 		}
-		if !i.DueAt.IsZero() {
-			due := iso(i.DueAt)
-			item.DueAt = &due
-		}
+		item.DueAt, item.NextReminderAt = isoOrNil(i.DueAt), isoOrNil(i.RemindAt)
 		out.Open = append(out.Open, item)
 	}
 	for _, u := range o.Unclear {
@@ -152,21 +167,29 @@ func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 	for _, c := range o.Corrected {
 		out.Corrected = append(out.Corrected, correctedOf(c))
 	}
+	for _, u := range o.Unconfirmed {
+		out.Unconfirmed = append(out.Unconfirmed, unconfirmedOf(u))
+	}
 	return out
 }
 
+func unconfirmedOf(u worklist.Unconfirmed) *calloutv1.UnconfirmedValue {
+	r := u.Report
+	return &calloutv1.UnconfirmedValue{
+		LabReportId: r.ID, BillId: r.BillID, LabBillId: u.LabBillID, TestName: r.Test.Name, DepartmentId: r.Test.DepartmentID,
+		DepartmentName: r.Test.DepartmentName, PatientName: r.PatientName, LabPatientId: u.PatientID,
+		CriticalParameters: parametersOf(u.Values), ReceivedAt: iso(u.ReceivedAt),
+	}
+}
+
 func correctedOf(c worklist.Corrected) *calloutv1.CorrectedCallout {
-	one := &calloutv1.CorrectedCallout{
+	return &calloutv1.CorrectedCallout{
 		LabReportId: c.ReportID, BillId: c.BillID, LabBillId: c.LabBillID, TestName: c.Test.Name,
 		DepartmentId: c.Test.DepartmentID, DepartmentName: c.Test.DepartmentName, PatientName: c.Patient,
 		LabPatientId: c.PatientID, OrgName: c.Organization, ReferralName: c.Referral,
-		CalledParameters: parametersOf(c.Was), ToldAt: iso(c.ToldAt),
+		CalledParameters: parametersOf(c.Was), ToldAt: iso(c.ToldAt), CalledAt: isoOrNil(c.CalledAt), NotifiedPersons: c.Persons,
+		NoticeSent: c.Sent,
 	}
-	if !c.CalledAt.IsZero() {
-		called := iso(c.CalledAt)
-		one.CalledAt = &called
-	}
-	return one
 }
 
 func unclearOf(u worklist.Unclear) []*calloutv1.UnclearValue {
@@ -185,6 +208,7 @@ func summaryOf(s worklist.Summary) *calloutv1.GetCalloutSummaryResponse {
 	return &calloutv1.GetCalloutSummaryResponse{
 		Open: s.Open, Overdue: s.Overdue, Called: s.Called, InTime: s.InTime,
 		MedianMinutesToCallout: s.Median, P90MinutesToCallout: s.P90, LimitMinutes: int32(s.Limit / time.Minute),
+		Elsewhere: s.Elsewhere,
 	}
 }
 
@@ -193,6 +217,15 @@ func rawJSON(text []byte) *typev1.RawJSON { return &typev1.RawJSON{Json: text} }
 
 // iso writes a time as the area documents it; a fraction appears only where there is one.
 func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
+
+// isoOrNil is nil for the zero time.
+func isoOrNil(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := iso(t)
+	return &text
+}
 
 // clamp fits what the columns hold, which is 32 bits wide.
 func clamp(n int) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, n))) }

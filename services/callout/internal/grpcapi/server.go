@@ -8,7 +8,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 	"github.com/labplatform/labplatform/services/callout/internal/live"
@@ -24,7 +23,6 @@ type UseCases struct {
 	History   *history.UseCase
 	Save      *save.UseCase
 	Evaluate  *evaluate.UseCase
-	Escalate  *escalate.UseCase
 	Worklist  *worklist.UseCase
 	Live      *live.UseCase
 	Settings  *settings.UseCase
@@ -48,19 +46,20 @@ type Durations interface {
 
 // The operations, as the histogram calls them.
 const (
-	opRecords  = "records"
-	opLogs     = "logs"
-	opAudit    = "audit"
-	opOpen     = "open"
-	opSummary  = "summary"
-	opSave     = "save"
-	opEvaluate = "evaluate"
-	opSettings = "settings"
+	opRecords     = "records"
+	opLogs        = "logs"
+	opAudit       = "audit"
+	opOpen        = "open"
+	opSummary     = "summary"
+	opSave        = "save"
+	opEvaluate    = "evaluate"
+	opSettings    = "settings"
+	opUnconfirmed = "unconfirmed"
 )
 
 // Operations lists them.
 func Operations() []string {
-	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opEvaluate, opSettings}
+	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opEvaluate, opSettings, opUnconfirmed}
 }
 
 // person returns what a logged-in person works on and sees. Services have no departments: what they may do is Evaluate.

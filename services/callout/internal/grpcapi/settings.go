@@ -37,6 +37,7 @@ func (s *Server) PutCalloutSettings(
 	held, err := s.u.Settings.Put(ctx, p, scope, settings.Own{
 		EscalateMinutes: number(in.EscalateMinutes), EscalateMost: number(in.EscalateMost),
 		ReadBackNeeded: in.ReadBackNeeded, RepeatWithinHours: number(in.RepeatWithinHours),
+		RemindHours: number(in.RemindHours),
 	})
 	if err != nil {
 		return nil, err
@@ -56,5 +57,6 @@ func settingsOf(held callout.Settings) *calloutv1.CalloutSettings {
 	return &calloutv1.CalloutSettings{
 		EscalateMinutes: clamp(int(held.After / time.Minute)), EscalateMost: clamp(held.Most),
 		ReadBackNeeded: held.ReadBackNeeded, RepeatWithinHours: clamp(int(held.RepeatWithin / time.Hour)),
+		RemindHours: clamp(int(held.RemindAfter / time.Hour)),
 	}
 }

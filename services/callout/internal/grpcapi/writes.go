@@ -2,6 +2,7 @@ package grpcapi
 
 import (
 	"context"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -81,15 +82,9 @@ func (s *Server) EvaluateBill(
 	if err := checkBill(in.GetBillId()); err != nil {
 		return nil, err
 	}
-	why := evaluate.Named
-	if caller.Caller == ownName { // a job of this service wakes it at a deadline
-		why = evaluate.Noticed
-	}
-	results, err := s.u.Evaluate.Bill(ctx, scope, in.GetBillId(), why)
+	// A job of this service wakes it at a deadline; everyone else names the bill.
+	results, err := s.u.Evaluate.Bill(ctx, scope, in.GetBillId(), callout.Event{Named: caller.Caller != ownName})
 	if err != nil {
-		return nil, err
-	}
-	if _, err := s.u.Escalate.Bill(ctx, scope, in.GetBillId()); err != nil {
 		return nil, err
 	}
 	return &calloutv1.EvaluateBillResponse{Reports: statusesOf(results)}, nil
@@ -107,11 +102,39 @@ func (s *Server) EvaluateReports(
 	if len(in.GetReportIds()) > history.MaxIDs {
 		return nil, apperr.InvalidField("report_ids", "report_ids has more than 500 ids: send them in parts")
 	}
-	results, err := s.u.Evaluate.Reports(ctx, scope, in.GetReportIds(), evaluate.Named)
+	results, err := s.u.Evaluate.Reports(ctx, scope, in.GetReportIds(), callout.Event{Named: true})
 	if err != nil {
 		return nil, err
 	}
 	return &calloutv1.EvaluateReportsResponse{Reports: statusesOf(results)}, nil
+}
+
+// SetUnconfirmedValues stores the rerun values of a report that no one has confirmed.
+func (s *Server) SetUnconfirmedValues(
+	ctx context.Context, in *calloutv1.SetUnconfirmedValuesRequest,
+) (*calloutv1.SetUnconfirmedValuesResponse, error) {
+	defer s.u.Durations.Measure(ctx, opUnconfirmed)()
+	scope, err := authn.FromContext(ctx).Scope(in.GetLabId())
+	if err != nil {
+		return nil, err
+	}
+	if in.GetReportId() <= 0 || in.GetAsOf() <= 0 {
+		return nil, apperr.InvalidField("report_id", "report_id and as_of must be positive")
+	}
+	v := evaluate.Unconfirmed{ReportID: in.GetReportId(), AsOf: in.GetAsOf(), ReceivedAt: in.GetAsOf()}
+	for _, r := range in.GetValues() {
+		v.Readings = append(v.Readings, callout.Reading{
+			ProfileTestID: r.GetProfileTestId(), Index: int(r.GetIndex()), Order: int(r.GetOrder()), Name: r.GetParameterName(),
+			Value: r.GetValue(), At: time.UnixMicro(r.GetReceivedAt()).UTC(),
+		})
+		if r.GetReceivedAt() > 0 {
+			v.ReceivedAt = min(v.ReceivedAt, r.GetReceivedAt())
+		}
+	}
+	if err := s.u.Evaluate.SetUnconfirmed(ctx, scope, v); err != nil {
+		return nil, err
+	}
+	return &calloutv1.SetUnconfirmedValuesResponse{}, nil
 }
 
 func statusesOf(results []evaluate.Result) []*calloutv1.ReportStatus {

@@ -118,8 +118,8 @@ func (s *stream) send(ctx context.Context) (changed bool, err error) {
 
 // same compares two lists; the moment of a list is no difference.
 func same(a, b worklist.Open) bool {
-	return a.LimitReached == b.LimitReached && equal(a.Items, b.Items) && equal(a.Unclear, b.Unclear) &&
-		equal(a.Corrected, b.Corrected)
+	return a.LimitReached == b.LimitReached && a.Elsewhere == b.Elsewhere && a.Off == b.Off && equal(a.Items, b.Items) &&
+		equal(a.Unclear, b.Unclear) && equal(a.Corrected, b.Corrected) && equal(a.Unconfirmed, b.Unconfirmed)
 }
 
 func equal[T any](a, b []T) bool { return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b)) }

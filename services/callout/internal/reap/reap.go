@@ -49,16 +49,13 @@ type Figures struct {
 	Oldest        time.Duration
 }
 
-// Store finds what is out of line. Each method returns at most limit items.
+// Store finds what is out of line.
 type Store interface {
 	// Lead runs work while this process leads.
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Unadopted are reports that wait and have no episode, and reports that have one and do not wait.
-	Unadopted(ctx context.Context, changedAfter time.Time, limit int) ([]Item, error)
-	// Gone are reports with an open episode that were dismissed or do not exist any more.
-	Gone(ctx context.Context, limit int) ([]Item, error)
-	// Overdue are bills with a waiting report whose deadline has passed, or was never set.
-	Overdue(ctx context.Context, now time.Time, limit int) ([]Item, error)
+	// Find returns at most limit reports, or bills for Overdue, of a kind. Reports that another program set to wait are
+	// adopted when they changed after changedAfter.
+	Find(ctx context.Context, kind string, changedAfter time.Time, limit int) ([]Item, error)
 	// Upcoming are the earliest deadlines to come of the bills above after, by bill.
 	Upcoming(ctx context.Context, after int64, limit int) ([]callout.Deadline, error)
 	// Figures counts what waits. Reports are overdue when a deadline of theirs has passed.
@@ -67,13 +64,14 @@ type Store interface {
 
 // Evaluator evaluates reports.
 type Evaluator interface {
-	Reports(ctx context.Context, scope authn.LabScope, ids []int64, why evaluate.Why) ([]evaluate.Result, error)
+	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
+	// Due evaluates what is overdue on a bill, and returns the highest escalation that was reached.
+	Due(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error)
 }
 
-// Escalator raises what is overdue, and ends what no one waits for any more.
-type Escalator interface {
-	Bill(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error)
-	End(ctx context.Context, scope authn.LabScope, reportIDs []int64) error
+// Reach follows whether notices can be sent.
+type Reach interface {
+	RunOnce(ctx context.Context) error
 }
 
 // Jobs makes lost jobs again.
@@ -88,22 +86,25 @@ type Counters interface {
 	Waiting(f *Figures)
 }
 
-// What is repaired, as the counter calls it.
+// The kinds of what is found, as the counter calls them.
 const (
-	Unadopted = "unadopted"
-	Gone      = "gone"
-	Overdue   = "overdue"
+	Unadopted   = "unadopted"   // reports that wait and have no episode, and reports that have one and do not wait
+	Gone        = "gone"        // reports with an open episode that were dismissed or deleted
+	Overdue     = "overdue"     // bills with a report whose deadline or reminder has passed
+	Unclear     = "unclear"     // reports with a value that has been unclear for longer than the escalation time
+	Unconfirmed = "unconfirmed" // reports with a rerun value that has been unconfirmed for as long
+	Slow        = "slow"        // reports that the laboratory's present settings want to be escalated earlier
 )
 
-// Repairs lists them.
-func Repairs() []string { return []string{Unadopted, Gone, Overdue} }
+// Kinds lists them.
+func Kinds() []string { return []string{Unadopted, Gone, Overdue, Unclear, Unconfirmed, Slow} }
 
 // Deps is what the loop works with.
 type Deps struct {
 	Config    Config
 	Store     Store
 	Evaluator Evaluator
-	Escalator Escalator
+	Reach     Reach
 	Jobs      Jobs
 	Clock     clock.Clock
 	Log       *slog.Logger
@@ -116,18 +117,21 @@ type Reaper struct{ d Deps }
 // New returns the loop.
 func New(d Deps) *Reaper { return &Reaper{d} }
 
-const (
-	batch = 500
-	// jobTime is what the job of a deadline gets to come by itself.
-	jobTime = 5 * time.Second
-)
+const batch = 500
+
+// JobTime is what the job of a deadline gets to come by itself.
+const JobTime = 5 * time.Second
 
 // RunOnce makes one pass if this process leads. A step that fails does not keep the others from running.
 func (r *Reaper) RunOnce(ctx context.Context) error {
 	led := false
 	err := r.d.Store.Lead(ctx, func(ctx context.Context) error {
 		led = true
-		return errors.Join(r.adopt(ctx), r.end(ctx), r.overdue(ctx), r.jobs(ctx), r.figures(ctx))
+		var failed error
+		for _, kind := range []string{Unadopted, Gone, Unclear, Unconfirmed, Slow} {
+			failed = errors.Join(failed, r.reports(ctx, kind))
+		}
+		return errors.Join(failed, r.overdue(ctx), r.jobs(ctx), r.d.Reach.RunOnce(ctx), r.figures(ctx))
 	})
 	if !led {
 		r.d.Counters.Waiting(nil)
@@ -135,40 +139,32 @@ func (r *Reaper) RunOnce(ctx context.Context) error {
 	return err
 }
 
-func (r *Reaper) adopt(ctx context.Context) error {
-	items, err := r.d.Store.Unadopted(ctx, r.d.Clock.Now().Add(-r.d.Config.AdoptWithin), batch)
+// reports has the reports of a kind evaluated.
+func (r *Reaper) reports(ctx context.Context, kind string) error {
+	items, err := r.d.Store.Find(ctx, kind, r.d.Clock.Now().Add(-r.d.Config.AdoptWithin), batch)
 	if err != nil {
 		return err
 	}
-	r.d.Counters.Reaped(Unadopted, len(items))
+	r.d.Counters.Reaped(kind, len(items))
 	return byLab(items, func(scope authn.LabScope, ids []int64) error {
-		_, err := r.d.Evaluator.Reports(ctx, scope, ids, evaluate.Noticed)
+		_, err := r.d.Evaluator.Reports(ctx, scope, ids, callout.Event{})
 		return err
 	})
 }
 
-func (r *Reaper) end(ctx context.Context) error {
-	items, err := r.d.Store.Gone(ctx, batch)
-	if err != nil {
-		return err
-	}
-	r.d.Counters.Reaped(Gone, len(items))
-	return byLab(items, func(scope authn.LabScope, ids []int64) error { return r.d.Escalator.End(ctx, scope, ids) })
-}
-
 // overdue is what makes the deadline certain: the job of the task queue makes it punctual.
 func (r *Reaper) overdue(ctx context.Context) error {
-	items, err := r.d.Store.Overdue(ctx, r.d.Clock.Now().Add(-jobTime), batch)
+	items, err := r.d.Store.Find(ctx, Overdue, time.Time{}, batch)
 	if err != nil {
 		return err
 	}
 	return byLab(items, func(scope authn.LabScope, bills []int64) error {
 		var all error
 		for _, bill := range bills {
-			level, err := r.d.Escalator.Bill(ctx, scope, bill)
+			level, err := r.d.Evaluator.Due(ctx, scope, bill)
 			if level > 0 {
 				r.d.Counters.Reaped(Overdue, 1)
-				r.d.Log.WarnContext(ctx, "an escalation was due and its job had not come", "bill_id", bill, "level", level)
+				r.d.Log.WarnContext(ctx, "escalation was due and its job had not come", "bill_id", bill, "level", level)
 			}
 			all = errors.Join(all, err)
 		}

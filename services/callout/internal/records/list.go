@@ -1,8 +1,10 @@
-// Package records owns what a person sees of a bill: its critical reports with their critical values, and the draft.
+// Package records shows the critical reports of a bill with their critical values, the attempts, and what the repeat
+// policy suppresses.
 package records
 
 import (
 	"context"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
@@ -10,11 +12,13 @@ import (
 
 // View is everything of a bill that someone may see.
 type View struct {
-	// Reports are not dismissed, their sample is collected and their state is pending, attempted or done; by id.
+	// Reports are not dismissed, their sample is collected, and their state is pending, attempted or done, or a call of them
+	// was suppressed; by id.
 	Reports []callout.Report
 	Formats callout.Formats
-	Opened  map[int64][]callout.Parameter // what reports that wait waited for first
-	Draft   *callout.Draft                // nil: none
+	Waits   map[int64]callout.Episode // open ones, by report
+	Ledgers map[int64]callout.Ledger
+	Draft   *callout.Draft // the stored one, which another program may have written; nil: none
 }
 
 // Store reads bills.
@@ -30,10 +34,26 @@ type Record struct {
 	Critical []callout.Parameter
 }
 
+// Suppressed is a report with critical values that need no call.
+type Suppressed struct {
+	Record
+	Reason   string
+	CalledAt time.Time // when the call that justifies it was made
+}
+
+// Attempt is the newest attempt of a report that is still attempted.
+type Attempt struct {
+	ReportID int64
+	callout.Record
+	At time.Time
+}
+
 // List is a bill's critical records.
 type List struct {
-	Records []Record
-	Draft   *callout.Draft
+	Records    []Record
+	Draft      *callout.Draft // the newest attempt; nil: none
+	Attempts   []Attempt
+	Suppressed []Suppressed
 }
 
 // UseCase lists critical records.
@@ -42,22 +62,57 @@ type UseCase struct{ store Store }
 // New returns the use case.
 func New(s Store) *UseCase { return &UseCase{s} }
 
-// List judges all reports of the bill at once and leaves out those without a critical value, but for those that wait.
+// List judges all reports of the bill at once and leaves out those without a critical value, except those that wait.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (List, error) {
 	view, err := u.store.View(ctx, scope, billID, v)
 	if err != nil {
 		return List{}, err
 	}
 	var l List
-	for _, r := range view.Reports {
-		if shown := callout.Judge(r.Chart, view.Formats).Shown(view.Opened[r.ID]); len(shown) > 0 {
-			l.Records = append(l.Records, Record{r, shown})
-		}
+	for i := range view.Reports {
+		l.add(&view.Reports[i], &view)
 	}
-	if view.Draft != nil {
-		if d, ok := view.Draft.For(v, view.Reports); ok {
-			l.Draft = &d
+	if d := l.draft(&view); d != nil {
+		if shown, ok := d.For(v, view.Reports); ok {
+			l.Draft = &shown
 		}
 	}
 	return l, nil
+}
+
+func (l *List) add(r *callout.Report, view *View) {
+	finding, ledger := callout.Judge(r.Chart, view.Formats), view.Ledgers[r.ID]
+	if !r.Status.Open() && r.Status != callout.Done {
+		if values, s := ledger.Suppressed(finding.Critical); len(values) > 0 {
+			l.Suppressed = append(l.Suppressed, Suppressed{Record{*r, values}, s.Reason, s.ToldAt})
+		}
+		return
+	}
+	var wait *callout.Episode
+	if w, ok := view.Waits[r.ID]; ok {
+		wait = &w
+	}
+	if shown := finding.Shown(wait); len(shown) > 0 {
+		l.Records = append(l.Records, Record{*r, shown})
+	}
+	if s := ledger.NewestAttempt(); r.Status == callout.Attempted && s != nil && s.Record != nil {
+		l.Attempts = append(l.Attempts, Attempt{r.ID, *s.Record, s.SaidAt})
+	}
+}
+
+// draft is the newest attempt: one that moved with its report from another bill, or the bill's stored draft.
+func (l *List) draft(view *View) *callout.Draft {
+	var newest *Attempt
+	for i := range l.Attempts {
+		if newest == nil || l.Attempts[i].At.After(newest.At) {
+			newest = &l.Attempts[i]
+		}
+	}
+	if newest == nil || view.Draft != nil && view.Draft.At.After(newest.At.Add(time.Second)) {
+		return view.Draft
+	}
+	return &callout.Draft{
+		Recipients: newest.Recipients, Comment: newest.Comment, At: newest.At,
+		ValuesMeta: callout.Object(newest.ValuesMeta), CalloutMeta: callout.Object(newest.CalloutMeta),
+	}
 }

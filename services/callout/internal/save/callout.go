@@ -49,37 +49,32 @@ type ToldValue struct {
 	RawValue           string
 }
 
-// reports whether exactly these values of a report were told, as far as the caller says which.
-func (c *Callout) tells(reportID int64, values []callout.Parameter) bool {
-	if len(c.Told) == 0 || c.Draft {
-		return true
-	}
-	var of []ToldValue
-	for _, told := range c.Told {
-		if told.ReportID == reportID {
-			of = append(of, told)
-		}
-	}
-	for _, p := range values {
-		if !slices.Contains(of, ToldValue{reportID, p.FormatID, p.RawValue}) {
-			return false
-		}
-	}
-	return len(of) == len(values)
-}
+// writtenWords are what a method is called in which no one hears the result; spokenWords are stronger: "WhatsApp call".
+var (
+	writtenWords = []string{"sms", "email", "mail", "fax", "letter", "app", "portal", "message"}
+	spokenWords  = []string{"call", "calls", "called", "phone", "telephone", "voice", "video", "person", "verbal", "spoken", "oral"}
+)
 
-// spokenWords are what a method is called in which someone hears the result and can repeat it.
-var spokenWords = []string{
-	"call", "calls", "called", "phone", "telephone", "voice", "person", "face", "verbal", "verbally", "spoken", "oral",
-	"orally",
-}
-
-// spoken reports whether someone heard the result.
+// spoken reports whether someone heard the result: what is not known to be written is spoken.
 func (c *Callout) spoken() bool {
 	return slices.ContainsFunc(c.Methods, func(method string) bool {
-		words := strings.FieldsFunc(strings.ToLower(method), func(r rune) bool { return !unicode.IsLetter(r) })
-		return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(spokenWords, word) })
+		words := strings.FieldsFunc(strings.ToLower(method), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+		has := func(list []string) bool {
+			return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(list, word) })
+		}
+		return has(spokenWords) || !has(writtenWords)
 	})
+}
+
+// isName reports whether a text has at least two letters of any script.
+func isName(text string) bool {
+	letters := 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			letters++
+		}
+	}
+	return letters >= 2
 }
 
 // heard reports whether that person repeated it.
@@ -121,10 +116,10 @@ func (c Callout) checked(now time.Time) (Callout, error) {
 		return c, err
 	}
 	c, err := c.withTime(now)
-	if err == nil && !c.Draft && c.spoken() && strings.TrimSpace(c.Person) == "" {
+	if err == nil && !c.Draft && (c.spoken() || c.Person != "") && !isName(c.Person) {
 		err = apperr.InvalidField(
 			"notified_person",
-			"notified_person is empty: name the person who was told, or save a draft with is_draft",
+			"notified_person is not a name: give the name of the person who was told, or save a draft with is_draft",
 		)
 	}
 	return c, err
@@ -209,29 +204,22 @@ func (c Callout) meta(by Performer, tests []int64) callout.Meta {
 }
 
 // entry is what the history says of the callout. The method and the recipients are documented for all entries.
-func (c Callout) entry(
-	r callout.Report, event callout.Event, corrected bool, by Performer, now time.Time,
-) activitylog.Entry {
-	to, _ := r.Status.After(event)
-	meta := logMeta{
-		IsDraft: event == callout.Attempt, Method: strings.Join(c.Methods, ", "),
+func (c *Callout) entry(d *callout.Decision, by Performer) callout.Log {
+	return callout.Log{By: by.Actor, Text: c.says(d), Meta: logMeta{
+		IsDraft: d.Recorded.Kind == callout.Attempt, Method: strings.Join(c.Methods, ", "),
 		Recipients: strings.Join(c.Recipients, ", "), ReadBack: c.ReadBack, Outcome: c.Outcome,
-		NotifiedPerson: c.Person, NotifiedAt: c.NotifiedAt, Corrected: corrected,
-		Change: activitylog.Change[state]{Old: state{r.Status.String()}, New: state{to.String()}},
-	}
-	return activitylog.Entry{
-		Category: activitylog.CriticalCallout, ReportID: r.ID, BillID: r.BillID, Actor: by.Actor, At: now,
-		Text: c.says(event, corrected), Meta: meta,
-	}
+		NotifiedPerson: c.Person, NotifiedAt: c.NotifiedAt, Corrected: d.Corrected,
+		Change: activitylog.Change[state]{Old: state{d.Report.Status.String()}, New: state{d.Status.String()}},
+	}}
 }
 
-func (c Callout) says(event callout.Event, corrected bool) string {
+func (c *Callout) says(d *callout.Decision) string {
 	switch {
-	case corrected:
+	case d.Corrected:
 		return "Critical callout of a correction"
-	case event == callout.Repeat:
+	case d.Recorded.Kind == callout.Call && d.Repeated:
 		return "Critical callout repeated"
-	case event == callout.Complete:
+	case d.Recorded.Kind == callout.Call:
 		return "Critical callout completed"
 	case c.Draft:
 		return "Critical callout attempted: draft saved"

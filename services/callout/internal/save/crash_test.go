@@ -1,47 +1,27 @@
 package save_test
 
 import (
-	"errors"
-	"reflect"
+	"database/sql"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/testkit/crashdb"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
-	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
-	"github.com/labplatform/labplatform/services/callout/internal/store/memory"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-var errDied = errors.New("the process died")
-
-// world is a bill with a report that waits and has a draft.
-func world(t *testing.T) (*storetest.Fixture, *memory.Store, func(step int)) {
+// world is a bill with a report that waits and has a draft, and one with a critical value that no one judged.
+func world(t *testing.T, db *sql.DB) *storetest.Fixture {
 	t.Helper()
-	c := storetest.NewClock()
-	s := storetest.MemoryStore(t, c)
-	b := storetest.NewFixture(t, storetest.Over(t, s), c)
-	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
-	if _, err := b.Evaluate.Reports(t.Context(), storetest.Lab(t, 12), []int64{storetest.Potassium}, evaluate.Named); err != nil {
-		t.Fatal(err)
-	}
-	if err := record(b, save.Callout{Draft: true}); err != nil {
-		t.Fatal(err)
-	}
-	return b, s, func(step int) {
-		left := step
-		s.Step = func() error {
-			if left--; left == 0 {
-				return errDied
-			}
-			return nil
-		}
-	}
+	b := storetest.Over(t, db, storetest.NewClock())
+	b.Pending()
+	b.Must(record(b, save.Callout{Draft: true}))
+	b.SetValue(storetest.Count, storetest.CountIndex, "5")
+	b.Clock.Move(31 * time.Minute)
+	return b
 }
 
 func record(b *storetest.Fixture, c save.Callout) error {
@@ -49,58 +29,91 @@ func record(b *storetest.Fixture, c save.Callout) error {
 	return b.Record(c)
 }
 
-// TestADeathBeforeAnyStepChangesNothing kills every operation before each of its steps, and repeats it afterwards.
-func TestADeathBeforeAnyStepChangesNothing(t *testing.T) {
+// TestADeathBeforeAnyStatementChangesNothing kills every operation before each of its statements, and with the answer to
+// the commit lost. Repeating it then ends in the state of an operation that was not killed.
+func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 	t.Parallel()
 	operations := map[string]func(*storetest.Fixture) error{
 		"draft":    func(b *storetest.Fixture) error { return record(b, save.Callout{Draft: true}) },
 		"complete": func(b *storetest.Fixture) error { return record(b, save.Callout{}) },
-		"evaluate a correction": func(b *storetest.Fixture) error {
-			_, err := b.Evaluate.Reports(b.T.Context(), storetest.Lab(b.T, 12), []int64{storetest.Count}, evaluate.Named)
+		"evaluate": func(b *storetest.Fixture) error {
+			_, err := b.Evaluate.Reports(b.T.Context(), storetest.Lab(b.T, 12), []int64{storetest.Count}, callout.Event{Named: true})
 			return err
 		},
 		"escalate": func(b *storetest.Fixture) error {
-			_, err := b.Escalate.Bill(b.T.Context(), storetest.Lab(b.T, 12), storetest.Bill)
+			_, err := b.Evaluate.Due(b.T.Context(), storetest.Lab(b.T, 12), storetest.Bill)
 			return err
 		},
 	}
 	for name, operation := range operations {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			steps := 0
-			for step := 1; ; step++ {
-				b, s, dieAt := world(t)
-				b.SetValue(storetest.Count, storetest.CountIndex, "5")
-				b.Clock.Move(31 * time.Minute)
-				before := s.State()
-				dieAt(step)
+			whole := world(t, storetest.NewDatabase(t))
+			before := state(t, whole.DB)
+			whole.Must(operation(whole))
+			after := state(t, whole.DB)
+			var b *storetest.Fixture
+			open := func() string {
+				db, dsn := storetest.OpenDatabase(t)
+				b = world(t, db)
+				return dsn
+			}
+			run := func(db *sql.DB) error { return operation(storetest.Over(t, db, b.Clock)) }
+			crashes := crashdb.Each(t, open, run, func(c crashdb.Crash, _ error) {
+				got := state(t, b.DB)
+				if got != before && (!c.AnswerLost || got != after) {
+					t.Fatalf("%v: the state is\n%s\nwant that of before\n%s", c, got, before)
+				}
 				err := operation(b)
-				if err == nil {
-					break
+				if got == after && apperr.Is(err, apperr.Conflict) {
+					return // it was saved, and says so
 				}
-				if diff := cmp.Diff(before, s.State(), exported, cmpopts.EquateEmpty()); !errors.Is(err, errDied) || diff != "" {
-					t.Fatalf("step %d: %v\n%s", step, err, diff)
+				if err != nil {
+					t.Fatalf("%v: repeating it returns %v, want success", c, err)
 				}
-				s.Step = nil
-				if err := operation(b); err != nil {
-					t.Fatalf("after a death at step %d: %v", step, err)
-				}
-				steps++
+			})
+			if len(crashes) < 8 {
+				t.Fatalf("%d crashes, want at least 8", len(crashes))
 			}
-			if steps < 3 {
-				t.Fatalf("only %d steps", steps)
-			}
-			t.Logf("%d steps", steps)
 		})
 	}
 }
 
-var exported = cmp.Exporter(func(reflect.Type) bool { return true })
+// state prints what the tables say, without the numbers and times of rows.
+func state(t *testing.T, db *sql.DB) string {
+	t.Helper()
+	text := ""
+	for _, query := range []string{
+		"SELECT CONCAT_WS(' ', id, criticalValues) FROM labReportRelation ORDER BY id",
+		"SELECT CONCAT_WS(' ', lab_report_id, statement_key, heard, takes_back) FROM callout_statement ORDER BY id",
+		"SELECT CONCAT_WS(' ', lab_report_id, escalations, due_at, closed_by) FROM callout_episode ORDER BY id",
+		"SELECT CONCAT_WS(' ', bill_id, lab_report_id) FROM CriticalCallout ORDER BY id",
+		"SELECT CONCAT_WS(' ', kind, dedupe_key) FROM outbox_callout ORDER BY id",
+		"SELECT CONCAT_WS(' ', labReportId, activityText) FROM ActivityLog ORDER BY id",
+	} {
+		rows, err := db.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			text += line + "\n"
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+		text += "--\n"
+	}
+	return text
+}
 
 func TestWhatIsWrongWithACallout(t *testing.T) {
 	t.Parallel()
-	b, s, _ := world(t)
-	before := s.State()
+	b := world(t, storetest.NewDatabase(t))
+	before := state(t, b.DB)
 	yes, no := true, false
 	good := save.Callout{BillID: storetest.Bill, ReportIDs: []int64{storetest.Potassium}, Recipients: []string{"a"}, Methods: []string{"call"}, ReadBack: &yes, Person: "Dr Rao"}
 	for name, change := range map[string]func(*save.Callout){
@@ -132,8 +145,8 @@ func TestWhatIsWrongWithACallout(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if diff := cmp.Diff(before, s.State(), exported, cmpopts.EquateEmpty()); diff != "" {
-		t.Fatal(diff)
+	if got := state(t, b.DB); got != before {
+		t.Fatalf("refused callouts changed the state to\n%s\nwant\n%s", got, before)
 	}
 	if _, err := b.Save.Save(t.Context(), storetest.Lab(t, 12), storetest.Asha, good); err != nil {
 		t.Fatal(err)

@@ -13,8 +13,7 @@ import (
 func pending(t *testing.T) *storetest.Fixture {
 	t.Helper()
 	t.Parallel()
-	c := storetest.NewClock()
-	b := storetest.NewFixture(t, storetest.Memory(t, c), c)
+	b := storetest.New(t)
 	b.Pending()
 	return b
 }
@@ -43,7 +42,7 @@ func TestACallThatNobodyReadBackStaysAnAttempt(t *testing.T) {
 // TestALaboratoryMayAllowCallsWithoutReadBack.
 func TestALaboratoryMayAllowCallsWithoutReadBack(t *testing.T) {
 	b := pending(t)
-	b.Setting(12, callout.Settings{Pace: storetest.Pace})
+	b.Setting(12, callout.Settings{Pace: storetest.Defaults.Pace})
 	no := false
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}, ReadBack: &no}))
 	b.Want("state", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
@@ -74,7 +73,9 @@ func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 // report turns critical. The call says what it was about, so it is refused until the sodium is told, too.
 func TestWhatNobodyWasToldIsNotCalled(t *testing.T) {
 	t.Parallel()
-	b, format := storetest.NewProfile(t)
+	b := storetest.New(t)
+	b.AddSodium()
+	const format = 6602
 	b.Pending()
 	potassium := save.ToldValue{ReportID: storetest.Potassium, FormatID: format, RawValue: "7.1"}
 	tell := func(values ...save.ToldValue) error {

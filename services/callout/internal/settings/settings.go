@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
 // Own is what a laboratory decided for itself; nil is the default of the deployment.
@@ -18,6 +19,7 @@ type Own struct {
 	EscalateMost      *int  `json:"escalate_most"`
 	ReadBackNeeded    *bool `json:"read_back_needed"`
 	RepeatWithinHours *int  `json:"repeat_within_hours"`
+	RemindHours       *int  `json:"remind_hours"`
 }
 
 // Limits of what may be decided.
@@ -38,6 +40,7 @@ func (o Own) check() error {
 		{"escalate_minutes", o.EscalateMinutes, 1, maxMinutes, "escalate_minutes must be 1 to 1440"},
 		{"escalate_most", o.EscalateMost, 1, maxEscalations, "escalate_most must be 1 to 20"},
 		{"repeat_within_hours", o.RepeatWithinHours, 0, maxHours, "repeat_within_hours must be 0 to 168; 0 turns it off"},
+		{"remind_hours", o.RemindHours, 0, maxHours, "remind_hours must be 0 to 168; 0 turns reminders off"},
 	} {
 		if n.value != nil && (*n.value < n.least || *n.value > n.most) {
 			return apperr.InvalidField(n.name, n.message)
@@ -59,19 +62,29 @@ type Store interface {
 	Settings(ctx context.Context, scope authn.LabScope) (callout.Settings, error)
 	// LockSettings runs work in a transaction that holds the laboratory's row.
 	LockSettings(ctx context.Context, scope authn.LabScope, work func(Locked) error) error
+	// WaitingReports returns the reports of the laboratory that wait for a callout.
+	WaitingReports(ctx context.Context, scope authn.LabScope) ([]int64, error)
 	// Administers reports whether the user is an administrator of the laboratory.
 	Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (bool, error)
+}
+
+// Evaluator evaluates reports.
+type Evaluator interface {
+	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }
 
 // UseCase reads and writes settings. Permission admits users who are no administrators.
 type UseCase struct {
 	store      Store
+	evaluator  Evaluator
 	clock      clock.Clock
 	permission string
 }
 
 // New returns the use case.
-func New(s Store, c clock.Clock, permission string) *UseCase { return &UseCase{s, c, permission} }
+func New(s Store, e Evaluator, c clock.Clock, permission string) *UseCase {
+	return &UseCase{s, e, c, permission}
+}
 
 // Get returns what holds for the laboratory.
 func (u *UseCase) Get(ctx context.Context, scope authn.LabScope) (callout.Settings, error) {
@@ -84,8 +97,8 @@ var errNotAllowed = apperr.New(
 	"The settings of callouts are changed by administrators of the laboratory and users whom they permit it; ask one of them",
 )
 
-// Put replaces what the laboratory decided, and writes both into the activity log. Reports that wait keep the deadline
-// that they have.
+// Put replaces what the laboratory decided, and writes both into the activity log. Reports that wait are due earlier when
+// the new settings say so; the reaper repeats what fails here.
 func (u *UseCase) Put(
 	ctx context.Context, p authn.Principal, scope authn.LabScope, o Own,
 ) (callout.Settings, error) {
@@ -107,6 +120,9 @@ func (u *UseCase) Put(
 	})
 	if err != nil {
 		return callout.Settings{}, err
+	}
+	if ids, err := u.store.WaitingReports(ctx, scope); err == nil {
+		_, _ = u.evaluator.Reports(ctx, scope, ids, callout.Event{})
 	}
 	return u.store.Settings(ctx, scope)
 }

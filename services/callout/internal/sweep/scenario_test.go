@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
-	"github.com/labplatform/labplatform/services/callout/internal/store/memory"
+	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
@@ -26,7 +27,7 @@ type evaluator struct {
 var errBroken = errors.New("this report cannot be evaluated")
 
 func (e *evaluator) Reports(
-	ctx context.Context, scope authn.LabScope, ids []int64, why evaluate.Why,
+	ctx context.Context, scope authn.LabScope, ids []int64, event callout.Event,
 ) (results []evaluate.Result, failed error) {
 	for _, id := range ids {
 		e.asked = append(e.asked, id)
@@ -34,25 +35,23 @@ func (e *evaluator) Reports(
 			failed = errBroken
 			continue
 		}
-		some, err := e.Evaluator.Reports(ctx, scope, []int64{id}, why)
+		some, err := e.Evaluator.Reports(ctx, scope, []int64{id}, event)
 		results, failed = append(results, some...), errors.Join(failed, err)
 	}
 	return results, failed
 }
 
-func sweeper(t *testing.T) (*storetest.Fixture, *memory.Store, *evaluator, func() *sweep.Sweeper) {
+func sweeper(t *testing.T) (*storetest.Fixture, *evaluator, func() *sweep.Sweeper) {
 	t.Helper()
 	t.Parallel()
-	c := storetest.NewClock()
-	s := storetest.MemoryStore(t, c)
-	b := storetest.NewFixture(t, storetest.Over(t, s), c)
-	e := &evaluator{Evaluator: b.Evaluate}
-	return b, s, e, func() *sweep.Sweeper { return sweep.New(config, s, e, c, b.Count) }
+	b := storetest.New(t)
+	e, found := &evaluator{Evaluator: b.Evaluate}, mysql.Sweeps{Store: b.Store}
+	return b, e, func() *sweep.Sweeper { return sweep.New(config, found, found, e, b.Clock, b.Count) }
 }
 
 // TestAWeekendAwayLosesNothing: the core saved a critical value on Friday, just after the service stopped.
 func TestAWeekendAwayLosesNothing(t *testing.T) {
-	b, _, _, process := sweeper(t)
+	b, _, process := sweeper(t)
 	b.Clock.Move(5 * time.Minute)
 	b.Must(process().RunOnce(t.Context()))
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
@@ -63,7 +62,7 @@ func TestAWeekendAwayLosesNothing(t *testing.T) {
 
 // TestAReportThatFailsHoldsUpNobody, is tried again in every pass, and is forgotten after a week.
 func TestAReportThatFailsHoldsUpNobody(t *testing.T) {
-	b, s, e, process := sweeper(t)
+	b, e, process := sweeper(t)
 	e.broken = storetest.Potassium
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
 	b.Clock.Move(time.Minute)
@@ -77,7 +76,7 @@ func TestAReportThatFailsHoldsUpNobody(t *testing.T) {
 		b.Clock.Move(24 * time.Hour)
 	}
 	b.Want("listed", b.Listed(storetest.Everything), "[7002 CALLOUT_PENDING 5]")
-	until, err := s.SweptUntil(t.Context())
+	until, err := mysql.Sweeps{Store: b.Store}.SweptUntil(t.Context())
 	b.Must(err)
 	b.Want("the mark waits for it", until.Format(time.TimeOnly), "09:00:00")
 	e.broken = 0

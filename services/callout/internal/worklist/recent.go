@@ -13,7 +13,10 @@ const (
 )
 
 // recentKey is whose figures they are: a laboratory's, or those of a doctor's own bills.
-type recentKey struct{ labID, doctorID int64 }
+type recentKey struct {
+	labID int64
+	sees  string
+}
 
 type recentSummary struct {
 	Summary

@@ -11,8 +11,8 @@ import (
 // TestOpenBoardsShareTheirFigures for two seconds, by laboratory and by doctor of own bills.
 func TestOpenBoardsShareTheirFigures(t *testing.T) {
 	t.Parallel()
-	c := storetest.NewClock()
-	b := storetest.NewFixture(t, storetest.Memory(t, c), c)
+	b := storetest.New(t)
+	c := b.Clock
 	open := func(lab int64, v callout.Visibility) int64 {
 		t.Helper()
 		s, err := b.Worklist.Recent(t.Context(), storetest.Lab(t, lab), v)

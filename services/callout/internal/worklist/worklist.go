@@ -30,9 +30,10 @@ type Item struct {
 	DetectedAt   time.Time
 	DueAt        time.Time // zero: no escalation follows
 	Level        int
-	NoticesOff   bool // a notice was swallowed: the laboratory has the type switched off
+	RemindAt     time.Time // the next reminder after the last escalation; zero without one
+	NoticesOff   bool      // a notice about it reached no device
 	Critical     []callout.Parameter
-	Opened       []callout.Parameter // what opened the wait
+	Wait         *callout.Episode
 }
 
 // Unclear is a value with critical limits that cannot be judged.
@@ -54,6 +55,8 @@ type Corrected struct {
 	Was                         []callout.Parameter // as it was called
 	ToldAt                      time.Time           // when everybody was notified of it
 	CalledAt                    time.Time           // the last callout since then; zero: none was recorded
+	Persons                     []string            // who was told by name
+	Sent                        bool                // the notice was not held back
 }
 
 // CorrectedWithin is how long corrections are listed; MaxCorrected how many.
@@ -68,13 +71,36 @@ const (
 	MaxUnclear    = 100
 )
 
+// Unconfirmed is a report with critical rerun values that no one has confirmed.
+type Unconfirmed struct {
+	Report     callout.Report
+	LabBillID  int64
+	PatientID  string // the laboratory's own number
+	ReceivedAt time.Time
+	Values     []callout.Parameter
+}
+
+// MaxUnconfirmed is how many are listed.
+const MaxUnconfirmed = 100
+
+// Off says why notices cannot be sent, and since when.
+type Off struct {
+	Reason string // empty: they can
+	Since  time.Time
+}
+
 // Open is the worklist at a moment.
 type Open struct {
 	Items        []Item
 	Unclear      []Unclear
 	Corrected    []Corrected
+	Unconfirmed  []Unconfirmed
 	Now          time.Time
 	LimitReached bool
+	// UnclearLimit and CorrectedLimit mean that there are more than the lists show.
+	UnclearLimit, CorrectedLimit bool
+	Elsewhere                    int64 // what waits in departments that the reader does not see
+	Off                          Off
 	// QuietSince is when the last result was called, or was no longer critical; zero while something waits, or when
 	// nothing ever did.
 	QuietSince time.Time
@@ -84,15 +110,16 @@ type Open struct {
 // Figures are what a store counts.
 type Figures struct {
 	Open, Overdue int64
+	Elsewhere     int64
 	Called        []time.Duration // from detection to callout
 	Limit         time.Duration
 }
 
 // Summary is how a laboratory does.
 type Summary struct {
-	Open, Overdue, Called, InTime int64
-	Median, P90                   *float64 // minutes; nil without a callout
-	Limit                         time.Duration
+	Open, Overdue, Called, InTime, Elsewhere int64
+	Median, P90                              *float64 // minutes; nil without a callout
+	Limit                                    time.Duration
 }
 
 // Store reads the worklist.
@@ -108,12 +135,22 @@ type Store interface {
 	Corrected(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Corrected, error)
-	// LastClosed returns when the last wait ended, of those that were detected recently; zero without any.
-	LastClosed(ctx context.Context, scope authn.LabScope, v callout.Visibility) (time.Time, error)
+	// State returns the rest of the worklist: unconfirmed rerun values with the formats of their tests, when the last wait
+	// ended, what waits elsewhere, the zone, and whether notices can be sent.
+	State(ctx context.Context, scope authn.LabScope, v callout.Visibility) (State, error)
 	// Figures counts the results that were detected in [from, to), for a referring doctor those of own bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
-	// Zone is the laboratory's time zone.
+	// Zone is the laboratory's time zone, for the window of a summary.
 	Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error)
+}
+
+// State is what a worklist shows beside its reports.
+type State struct {
+	Unconfirmed []Unconfirmed // judged
+	LastClosed  time.Time     // of those that were detected recently; zero without any
+	Elsewhere   int64
+	Off         Off
+	Zone        *time.Location
 }
 
 // UseCase reads the worklist. Its methods may be called from several goroutines.
@@ -134,8 +171,8 @@ type sameList struct {
 
 // sameSummary is whose figures of which time someone asks for.
 type sameSummary struct {
-	labID, doctorID int64
-	from, to        string
+	sameList
+	from, to string
 }
 
 // New returns the use case.
@@ -158,37 +195,37 @@ func (u *UseCase) open(ctx context.Context, scope authn.LabScope, v callout.Visi
 	o := Open{Items: items[:min(len(items), Most)], Now: u.clock.Now(), LimitReached: len(items) > Most}
 	for i := range o.Items {
 		item := &o.Items[i]
-		item.Critical = callout.Judge(item.Report.Chart, formats).Shown(item.Opened)
+		finding := callout.Judge(item.Report.Chart, formats)
+		item.Critical = finding.Shown(item.Wait)
 	}
+	state, err := u.store.State(ctx, scope, v)
+	if err != nil {
+		return Open{}, err
+	}
+	o.Unconfirmed, o.Elsewhere, o.Off, o.Zone = state.Unconfirmed, state.Elsewhere, state.Off, state.Zone
 	if len(items) == 0 {
-		if o.QuietSince, err = u.store.LastClosed(ctx, scope, v); err != nil {
-			return Open{}, err
-		}
+		o.QuietSince = state.LastClosed
 	}
-	if o.Unclear, err = u.unclear(ctx, scope, v, o.Now); err != nil {
+	if err := u.unclear(ctx, scope, v, &o); err != nil {
 		return Open{}, err
 	}
-	if o.Zone, err = u.store.Zone(ctx, scope); err != nil {
-		return Open{}, err
-	}
-	o.Corrected, err = u.store.Corrected(ctx, scope, v, o.Now.Add(-CorrectedWithin), MaxCorrected)
+	corrected, err := u.store.Corrected(ctx, scope, v, o.Now.Add(-CorrectedWithin), MaxCorrected+1)
+	o.Corrected, o.CorrectedLimit = corrected[:min(len(corrected), MaxCorrected)], len(corrected) > MaxCorrected
 	return o, err
 }
 
-func (u *UseCase) unclear(
-	ctx context.Context, scope authn.LabScope, v callout.Visibility, now time.Time,
-) ([]Unclear, error) {
-	found, formats, err := u.store.Unclear(ctx, scope, v, now.Add(-UnclearWithin), MaxUnclear)
+func (u *UseCase) unclear(ctx context.Context, scope authn.LabScope, v callout.Visibility, o *Open) error {
+	found, formats, err := u.store.Unclear(ctx, scope, v, o.Now.Add(-UnclearWithin), MaxUnclear+1)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	list := []Unclear{}
-	for _, one := range found {
+	o.Unclear, o.UnclearLimit = []Unclear{}, len(found) > MaxUnclear
+	for _, one := range found[:min(len(found), MaxUnclear)] {
 		if one.Values = callout.Judge(one.Report.Chart, formats).Unclear; len(one.Values) > 0 {
-			list = append(list, one)
+			o.Unclear = append(o.Unclear, one)
 		}
 	}
-	return list, nil
+	return nil
 }
 
 // defaultWindow is what a summary without from covers.
@@ -198,8 +235,7 @@ const defaultWindow = 30 * 24 * time.Hour
 func (u *UseCase) Summary(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to string,
 ) (Summary, error) {
-	doctorID, _ := v.OwnBills()
-	same := sameSummary{scope.LabID(), doctorID, from, to}
+	same := sameSummary{sameList{scope.LabID(), fmt.Sprint(v)}, from, to}
 	return u.summaries.Do(ctx, same, struct{}{}, func(ctx context.Context, _ []struct{}) (Summary, error) {
 		return u.summary(ctx, scope, v, from, to)
 	})
@@ -227,8 +263,7 @@ func (u *UseCase) summary(
 // Recent is the summary of the last 30 days, at most RecentFor old: all open boards of a laboratory share one look at
 // its callouts.
 func (u *UseCase) Recent(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Summary, error) {
-	doctorID, _ := v.OwnBills()
-	key, now := recentKey{scope.LabID(), doctorID}, u.clock.Now()
+	key, now := recentKey{scope.LabID(), fmt.Sprint(v)}, u.clock.Now()
 	if s, ok := u.recent.find(key, now); ok {
 		return s, nil
 	}
@@ -240,7 +275,7 @@ func (u *UseCase) Recent(ctx context.Context, scope authn.LabScope, v callout.Vi
 }
 
 func summarize(f Figures) Summary {
-	s := Summary{Open: f.Open, Overdue: f.Overdue, Called: int64(len(f.Called)), Limit: f.Limit}
+	s := Summary{Open: f.Open, Overdue: f.Overdue, Elsewhere: f.Elsewhere, Called: int64(len(f.Called)), Limit: f.Limit}
 	slices.Sort(f.Called)
 	for _, d := range f.Called {
 		if d <= f.Limit {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/delivery"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
@@ -15,7 +16,7 @@ import (
 // `make fixture NAME=callout` measures on a whole stack, for a profile.
 func BenchmarkRecords(b *testing.B) {
 	const bill, reports, parameters = 9_100_000, 30, 20
-	db := newDatabase(b)
+	db := storetest.NewDatabase(b)
 	var formats, ranges, rows, values []string
 	for test := range reports {
 		report := bill + test
@@ -45,7 +46,7 @@ func BenchmarkRecords(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	s, err := mysql.New(db, storetest.NewClock(), storetest.Pace)
+	s, err := mysql.New(db, storetest.NewClock(), delivery.Messages{}, storetest.Defaults)
 	if err != nil {
 		b.Fatal(err)
 	}

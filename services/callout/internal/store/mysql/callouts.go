@@ -2,92 +2,50 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
-	"github.com/labplatform/labplatform/services/callout/internal/save"
 )
 
-func (l *locked) DeleteDraft(ctx context.Context) error {
-	_, err := l.tx.ExecContext(
-		ctx,
-		"DELETE FROM CriticalCallout WHERE lab_id = ? AND draft_bill_id = ?",
-		l.scope.LabID(),
-		l.bill.ID,
-	)
+func (l *locked) deleteDraft(ctx context.Context, billID int64) error {
+	_, err := l.tx.ExecContext(ctx, "DELETE FROM CriticalCallout WHERE lab_id = ? AND draft_bill_id = ?", l.scope.LabID(), billID)
 	return wrap("delete draft", err)
 }
 
-func (l *locked) Add(ctx context.Context, r save.Row) error {
-	recipients := r.Recipients
-	if recipients == nil {
-		recipients = []string{}
-	}
-	names, err := json.Marshal(recipients)
+// dropDraft deletes the bill's draft when no report of the bill is attempted any more.
+func (l *locked) dropDraft(ctx context.Context, billID int64) error {
+	_, err := l.tx.ExecContext(ctx, "DELETE FROM CriticalCallout WHERE lab_id = ? AND draft_bill_id = ? AND NOT EXISTS (SELECT 1"+
+		" FROM labReportRelation r WHERE r.labId_id = ? AND r.billId_id = ? AND r.dismissed = 0 AND r.criticalValues = ?)",
+		l.scope.LabID(), billID, l.scope.LabID(), billID, callout.Attempted)
+	return wrap("drop draft", err)
+}
+
+// insertCallout adds a row with the names of the time of the call. reportID 0 is the draft of the bill.
+func (l *locked) insertCallout(ctx context.Context, d *callout.Decision, reportID int64) (int64, error) {
+	r := d.Recorded.Record
+	recipients, err := json.Marshal(r.Recipients)
 	if err != nil {
-		return fmt.Errorf("add callout: %w", err)
+		return 0, fmt.Errorf("add callout: %w", err)
 	}
-	_, err = l.tx.ExecContext(ctx, "INSERT INTO CriticalCallout (lab_id, bill_id, lab_report_id, org_id, user_details_id,"+
+	b := d.Report.Bill
+	user, doctor := "", r.Performer
+	if r.DoctorID == 0 {
+		user, doctor = r.Performer, ""
+	}
+	lab := l.scope.LabID()
+	result, err := l.tx.ExecContext(ctx, "INSERT INTO CriticalCallout (lab_id, bill_id, lab_report_id, org_id, user_details_id,"+
 		" referral_doc_id, performed_by_user_id, performed_by_doctor_id, recipients, critical_callout_comment,"+
-		" critical_values_meta, critical_callout_meta, created_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		l.scope.LabID(), r.Bill.ID, idOrNull(r.ReportID), idOrNull(r.Bill.OrgID), idOrNull(r.Bill.PatientID),
-		idOrNull(r.Bill.DoctorID), idOrNull(r.UserID), idOrNull(r.DoctorID), string(names), r.Comment,
-		string(r.ValuesMeta), string(r.CalloutMeta), r.At.UTC())
-	return wrap("add callout", err)
-}
-
-func idOrNull(id int64) sql.NullInt64 { return sql.NullInt64{Int64: id, Valid: id != 0} }
-
-// Told implements evaluate.Locked and save.Locked.
-func (l *locked) Told(ctx context.Context, reportIDs []int64) (map[int64]callout.Snapshot, error) {
-	told := map[int64]callout.Snapshot{}
-	in, args := list(reportIDs)
-	const query = "SELECT c.lab_report_id, c.critical_values_meta FROM CriticalCallout c"
-	err := each(ctx, l.tx, "read callouts", query+latest(in), append([]any{l.scope.LabID()}, args...),
-		func(r *sql.Rows) error {
-			var id int64
-			var meta []byte
-			if err := r.Scan(&id, &meta); err != nil {
-				return err
-			}
-			if s, ok := callout.ReadSnapshot(meta, id); ok {
-				told[id] = s
-			}
-			return nil
-		})
-	return told, err
-}
-
-func (l *locked) Heard(ctx context.Context, billID, reportID int64) (heard []callout.Parameter, err error) {
-	err = each(ctx, l.tx, "read attempt", "SELECT critical_values_meta, critical_callout_meta FROM CriticalCallout"+
-		" WHERE lab_id = ? AND draft_bill_id = ?", []any{l.scope.LabID(), billID},
-		func(r *sql.Rows) error {
-			var values, meta []byte
-			err := r.Scan(&values, &meta)
-			heard = callout.HeardOf(values, meta, reportID)
-			return err
-		})
-	return heard, err
-}
-
-func (l *locked) Calls(ctx context.Context, patientID int64, since time.Time) ([]callout.Call, error) {
-	var calls []callout.Call
-	err := each(ctx, l.tx, "read callouts of a patient",
-		"SELECT c.lab_report_id, c.critical_values_meta, c.critical_callout_meta FROM CriticalCallout c"+
-			" JOIN labReportRelation r ON r.id = c.lab_report_id AND r.labId_id = c.lab_id"+
-			" WHERE c.lab_id = ? AND r.userDetailsId_id = ? AND c.created_on >= ? ORDER BY c.id",
-		[]any{l.scope.LabID(), patientID, since.UTC()},
-		func(r *sql.Rows) error {
-			var id int64
-			var values, meta []byte
-			if err := r.Scan(&id, &values, &meta); err != nil {
-				return err
-			}
-			calls = append(calls, callout.CallsOf(values, meta, id)...)
-			return nil
-		})
-	return calls, err
+		" critical_values_meta, critical_callout_meta, created_on, names) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, JSON_OBJECT("+
+		"'org', IFNULL((SELECT orgFullName FROM organization WHERE id = ? AND labId_id = ?), ''),"+
+		" 'patient', IFNULL((SELECT fullName FROM userDetails WHERE id = ? AND labId_id = ?), ''),"+
+		" 'referral', IFNULL((SELECT docFullName FROM doctorDetails WHERE id = ? AND labId_id = ?), ''), 'user', ?, 'doctor', ?))",
+		lab, b.ID, idOrNull(reportID), idOrNull(b.OrgID), idOrNull(b.PatientID), idOrNull(b.DoctorID), idOrNull(r.UserID),
+		idOrNull(r.DoctorID), string(recipients), r.Comment, string(r.ValuesMeta), string(r.CalloutMeta), l.store.clock.Now().UTC(),
+		b.OrgID, lab, b.PatientID, lab, b.DoctorID, lab, user, doctor)
+	if err != nil {
+		return 0, wrap("add callout", err)
+	}
+	id, err := result.LastInsertId()
+	return id, wrap("add callout", err)
 }

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
@@ -73,7 +74,7 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 	targets := row.targets()
 	names := map[string]string{} // parameters of reports of one test have the same
 	err := each(ctx, q, "read values", "SELECT v.labReportId_id, v.profileTestId, v.`index`, v.`order`, v.parameter_name,"+
-		" IFNULL(v.value, '') FROM reportValues v JOIN labReportRelation r ON r.id = v.labReportId_id WHERE r.labId_id = ?"+
+		" IFNULL(v.value, ''), TIMESTAMPDIFF(MICROSECOND, '1970-01-01', v.updated_at) FROM reportValues v JOIN labReportRelation r ON r.id = v.labReportId_id WHERE r.labId_id = ?"+
 		" AND v.labReportId_id IN ("+in+")",
 		append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
 			if err := r.Scan(targets...); err != nil {
@@ -99,10 +100,10 @@ func (s *Store) readings(ctx context.Context, q querier, scope authn.LabScope, r
 }
 
 // readingRow is a value as the database sends it: a bill has hundreds.
-type readingRow struct{ report, profileTest, index, order, name, value sql.RawBytes }
+type readingRow struct{ report, profileTest, index, order, name, value, at sql.RawBytes }
 
 func (r *readingRow) targets() []any {
-	return []any{&r.report, &r.profileTest, &r.index, &r.order, &r.name, &r.value}
+	return []any{&r.report, &r.profileTest, &r.index, &r.order, &r.name, &r.value, &r.at}
 }
 
 func (r *readingRow) read(names map[string]string) (report int64, v callout.Reading, err error) {
@@ -110,6 +111,7 @@ func (r *readingRow) read(names map[string]string) (report int64, v callout.Read
 	profileTest, errTest := integer(r.profileTest)
 	index, errIndex := integer(r.index)
 	order, errOrder := integer(r.order)
+	at, errAt := integer(r.at)
 	name, ok := names[string(r.name)]
 	if !ok {
 		name = string(r.name)
@@ -121,6 +123,7 @@ func (r *readingRow) read(names map[string]string) (report int64, v callout.Read
 		Order:         int(order),
 		Name:          name,
 		Value:         string(r.value),
+		At:            time.UnixMicro(at).UTC(),
 	}
-	return report, v, errors.Join(errReport, errTest, errIndex, errOrder)
+	return report, v, errors.Join(errReport, errTest, errIndex, errOrder, errAt)
 }

@@ -4,71 +4,21 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// due is the condition of episodes e whose deadline has passed, or was never set. Argument: the moment.
-const due = "(e.due_at <= ? OR e.due_at IS NULL AND e.escalations = 0)"
+// due is the condition of waits e whose deadline or reminder has passed, or was never set. Arguments: the moment, twice.
+const due = "(e.due_at <= ? OR e.remind_at <= ? OR e.due_at IS NULL AND e.escalations = 0)"
 
-// Due implements escalate.Locked. Reports are locked by id, as everybody locks them.
-func (l *locked) Due(ctx context.Context, billID int64, now time.Time) ([]callout.Episode, error) {
-	const joined = " FROM callout_episode e JOIN labReportRelation r ON r.id = e.open_report_id"
-	condition := " WHERE r.labId_id = ? AND r.billId_id = ? AND " + open + " AND " + due + " ORDER BY r.id"
-	args := []any{l.scope.LabID(), billID, now.UnixMilli()}
-	var ids []int64
-	if err := each(ctx, l.tx, "find due reports", "SELECT r.id"+joined+condition, args, scanIDs(&ids)); err != nil {
-		return nil, err
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	if err := l.lockReports(ctx, ids); err != nil {
-		return nil, err
-	}
-	var episodes []callout.Episode
-	err := each(
-		ctx,
-		l.tx,
-		"read deadlines",
-		episodeColumns+" JOIN labReportRelation r ON r.id = e.open_report_id"+condition,
-		args,
-		func(r *sql.Rows) error {
-			e, err := scanEpisode(r)
-			episodes = append(episodes, e)
-			return err
-		},
-	)
-	return episodes, err
-}
-
-func (l *locked) SaveDeadline(ctx context.Context, e callout.Episode) error {
-	_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode SET due_at = ?, escalations = ? WHERE id = ? AND lab_id = ?",
-		milliseconds(e.DueAt), e.Level, e.ID, l.scope.LabID())
-	return wrap("save deadline", err)
-}
-
-func (l *locked) EndGone(ctx context.Context, reportIDs []int64, now time.Time) ([]int64, error) {
-	in, args := list(reportIDs)
-	from := " callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id"
-	where := " WHERE e.open_report_id IN (" + in + ") AND e.lab_id = ? AND " + gone
-	args = append(args, l.scope.LabID())
-	var bills []int64
-	err := each(ctx, l.tx, "find episodes", "SELECT IFNULL(r.billId_id, e.bill_id) FROM"+from+where, args, scanIDs(&bills))
-	if err != nil || len(bills) == 0 {
-		return nil, err
-	}
-	_, err = l.tx.ExecContext(ctx, "UPDATE"+from+" SET e.closed_at = ?, e.closed_by = 'gone', e.due_at = NULL"+where,
-		append([]any{now.UnixMilli()}, args...)...)
-	return bills, wrap("end episodes", err)
-}
-
-func (l *locked) MarkNoticesOff(ctx context.Context, billID int64) error {
-	_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode e JOIN labReportRelation r ON r.id = e.open_report_id"+
-		" SET e.notices_off = 1 WHERE r.labId_id = ? AND r.billId_id = ?", l.scope.LabID(), billID)
-	return wrap("mark notices", err)
+// DueOfBill implements evaluate.Store.
+func (s *Store) DueOfBill(ctx context.Context, scope authn.LabScope, billID int64) (ids []int64, err error) {
+	now := s.clock.Now().UnixMilli()
+	err = each(ctx, s.db, "find due reports", "SELECT r.id FROM callout_episode e JOIN labReportRelation r ON r.id = e.open_report_id"+
+		" WHERE r.labId_id = ? AND r.billId_id = ? AND "+open+" AND "+due+" ORDER BY r.id",
+		[]any{scope.LabID(), billID, now, now}, scanIDs(&ids))
+	return ids, err
 }
 
 // Deadline implements delivery.Deadlines: a look without a lock.

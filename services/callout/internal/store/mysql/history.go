@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -57,7 +58,7 @@ const (
 	recordColumns = "SELECT c.id, c.lab_report_id, c.bill_id, IFNULL(o.orgFullName, ''), IFNULL(u.fullName, '')," +
 		" IFNULL(d.docFullName, ''), IFNULL(w.fullName, ''), IFNULL(p.docFullName, '')," +
 		" IFNULL(c.critical_callout_comment, ''), c.critical_callout_meta, c.critical_values_meta, c.recipients," +
-		" c.created_on FROM CriticalCallout c"
+		" c.created_on, c.names FROM CriticalCallout c"
 	recordNames = " LEFT JOIN organization o ON o.id = c.org_id AND o.labId_id = c.lab_id" +
 		" LEFT JOIN userDetails u ON u.id = c.user_details_id AND u.labId_id = c.lab_id" +
 		" LEFT JOIN doctorDetails d ON d.id = c.referral_doc_id AND d.labId_id = c.lab_id" +
@@ -71,15 +72,36 @@ func (s *Store) Latest(ctx context.Context, scope authn.LabScope, reportIDs []in
 	err := each(ctx, s.db, "read callouts", recordColumns+latest(in)+recordNames,
 		append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
 			var c history.Record
-			var recipients []byte
+			var recipients, names []byte
 			if err := r.Scan(&c.ID, &c.ReportID, &c.BillID, &c.Organization, &c.Patient, &c.Referral, &c.PerformedByUser,
-				&c.PerformedByDoc, &c.Comment, &c.CalloutMeta, &c.ValuesMeta, &recipients, &c.CreatedOn); err != nil {
+				&c.PerformedByDoc, &c.Comment, &c.CalloutMeta, &c.ValuesMeta, &recipients, &c.CreatedOn, &names); err != nil {
 				return err
 			}
 			c.Recipients = callout.Texts(recipients)
+			keepNames(&c, names)
 			c.CalloutMeta, c.ValuesMeta = callout.Object(c.CalloutMeta), callout.Object(c.ValuesMeta)
 			found[c.ReportID] = c
 			return nil
 		})
 	return found, err
+}
+
+// keepNames puts the names of the time of the call in place of today's. Rows of other programs have none.
+func keepNames(c *history.Record, stored []byte) {
+	var n struct{ Org, Patient, Referral, User, Doctor string }
+	if len(stored) == 0 || json.Unmarshal(stored, &n) != nil {
+		return
+	}
+	c.Organization, c.Patient, c.Referral, c.PerformedByUser, c.PerformedByDoc = n.Org, n.Patient, n.Referral, n.User, n.Doctor
+}
+
+// EraseNames removes the names of a patient from callouts, as the law may demand. It returns how many had one.
+func (s *Store) EraseNames(ctx context.Context, scope authn.LabScope, patientID int64) (int64, error) {
+	result, err := s.db.ExecContext(ctx, "UPDATE CriticalCallout SET names = JSON_SET(names, '$.patient', '')"+
+		" WHERE lab_id = ? AND user_details_id = ? AND names IS NOT NULL", scope.LabID(), patientID)
+	if err != nil {
+		return 0, wrap("erase names", err)
+	}
+	n, err := result.RowsAffected()
+	return n, wrap("erase names", err)
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
 func TestThePlatformsTablesHaveTheIndexes(t *testing.T) {
 	t.Parallel()
-	db := template.New(t)
+	db := storetest.NewDatabase(t)
 	if missing, err := mysqldb.MissingIndexes(t.Context(), db, mysql.LegacyIndexes()); err != nil || len(missing) > 0 {
 		t.Errorf("%v %q", err, missing)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/delivery"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
@@ -29,10 +30,10 @@ func statements(t *testing.T, db *sql.DB, work func()) int {
 
 func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 	t.Parallel()
-	db := newDatabase(t)
+	db := storetest.NewDatabase(t)
 	db.SetMaxOpenConns(1)
 	clock := storetest.NewClock()
-	s, err := mysql.New(db, clock, storetest.Pace)
+	s, err := mysql.New(db, clock, delivery.Messages{}, storetest.Defaults)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 // TestADuplicateDraftIsImpossible: the unique key holds even for a program that does not know our locks.
 func TestADuplicateDraftIsImpossible(t *testing.T) {
 	t.Parallel()
-	db := newDatabase(t)
+	db := storetest.NewDatabase(t)
 	insert := func() error {
 		_, err := db.ExecContext(t.Context(), "INSERT INTO CriticalCallout (lab_id, bill_id) VALUES (12, 400)")
 		return err

@@ -6,8 +6,6 @@ import (
 
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
-	"github.com/labplatform/labplatform/services/callout/internal/records"
-	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
@@ -15,19 +13,9 @@ import (
 // the new ones.
 func TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce(t *testing.T) {
 	t.Parallel()
-	clock := storetest.NewClock()
-	db := newDatabase(t)
-	s, err := mysql.New(db, clock, storetest.Pace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exec := func(statement string) {
-		t.Helper()
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	lab, list := storetest.Lab(t, 12), records.New(s)
+	fixture := storetest.New(t)
+	clock, exec := fixture.Clock, func(statement string) { fixture.Exec(statement) }
+	lab, list := storetest.Lab(t, 12), fixture.List
 	listed := func() int {
 		t.Helper()
 		found, err := list.List(t.Context(), lab, storetest.Bill, callout.Visibility{Rule: callout.Everything})
@@ -36,13 +24,9 @@ func TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce(t *testing.T) {
 		}
 		return len(found.Records)
 	}
-	fixture := storetest.NewFixture(t, storetest.Backend{
-		Reader: s, Callouts: mysql.Callouts{Store: s}, Evaluations: mysql.Evaluations{Store: s}, Escalations: mysql.Escalations{Store: s},
-		Reaps: mysql.Reaps{Store: s}, Sweeps: mysql.Sweeps{Store: s},
-	}, clock)
 	evaluated := func() evaluate.Result {
 		t.Helper()
-		results, err := fixture.Evaluate.Reports(t.Context(), lab, []int64{storetest.Potassium}, evaluate.Named)
+		results, err := fixture.Evaluate.Reports(t.Context(), lab, []int64{storetest.Potassium}, callout.Event{Named: true})
 		if err != nil || len(results) != 1 {
 			t.Fatal(results, err)
 		}

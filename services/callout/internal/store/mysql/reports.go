@@ -13,28 +13,35 @@ const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id,
 	" r.comments, r.criticalValues, r.onHold, r.isSigned, r.isSynced, r.isProfile, r.isApproved, r.isResolved, r.inQuestion," +
 	" r.notPerformed, r.claim_on_hold, r.auto_approval_status, r.sampleCollected, r.sampleRedrawFlag IN (3, 4)," +
 	" r.reportID_id, t.testName, t.departmentId_id, d.departmentName, t.isProfile," +
-	" r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age" +
+	" r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age, r.dismissed, IFNULL(u.fullName, ''), IFNULL(u.labPatientId, ''), IFNULL(b.labBillId, 0)," +
+	" IFNULL(b.orgId_id, 0), IFNULL(b.docId_id, 0), IFNULL(b.userDetailsId_id, 0), u.updatedOn, b.updatedOn" +
 	" FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id" +
 	" LEFT JOIN department d ON d.id = t.departmentId_id AND d.labId_id = r.labId_id" +
 	" LEFT JOIN labs l ON l.id = r.labId_id LEFT JOIN userDetails u ON u.id = r.userDetailsId_id" +
-	" WHERE r.labId_id = ? AND r.dismissed = 0"
+	" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id WHERE r.labId_id = ?"
 
 // open is the condition of reports about which someone has still to be told.
 const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
 
-// reports reads the reports of a laboratory that a further condition picks, with their charts and formats: four
-// statements, whatever their number. criticalOnly is for who asks only what is critical: the formats are then those
-// that may call something critical.
+// reading says what is read beside the reports.
+type reading struct {
+	// criticalOnly is for lists, which show only what is critical: the formats are those that may call something critical.
+	criticalOnly bool
+	inputs       map[int64]inputs // nil: not needed
+}
+
+// reports reads reports that are not dismissed, for lists.
 func (s *Store) reports(
-	ctx context.Context,
-	q querier,
-	scope authn.LabScope,
-	criticalOnly bool,
-	condition string,
-	args ...any,
-) (
-	[]callout.Report, callout.Formats, error,
-) {
+	ctx context.Context, q querier, scope authn.LabScope, condition string, args ...any,
+) ([]callout.Report, callout.Formats, error) {
+	return s.readReports(ctx, q, scope, reading{criticalOnly: true}, " AND r.dismissed = 0"+condition, args...)
+}
+
+// readReports reads the reports of a laboratory that a further condition selects, with their charts and formats, in four
+// statements whatever their number.
+func (s *Store) readReports(
+	ctx context.Context, q querier, scope authn.LabScope, how reading, condition string, args ...any,
+) ([]callout.Report, callout.Formats, error) {
 	var list []callout.Report
 	var rows []reportRow
 	err := each(
@@ -55,7 +62,17 @@ func (s *Store) reports(
 	if err != nil || len(list) == 0 {
 		return nil, nil, err
 	}
-	formats, err := s.fill(ctx, q, scope, list, rows, criticalOnly)
+	formats, err := s.fill(ctx, q, scope, list, rows, how.criticalOnly)
+	if how.inputs == nil {
+		return list, formats, err
+	}
+	for i := range list {
+		in := inputs{patient: rows[i].patientUpdated, bill: rows[i].billUpdated}
+		for _, v := range list[i].Chart.Readings {
+			in.values += v.At.UnixMicro()
+		}
+		how.inputs[list[i].ID] = in
+	}
 	return list, formats, err
 }
 
@@ -64,7 +81,7 @@ type reportRow struct {
 	callout.Report
 	comments, name, department, zone, gender, age sql.NullString
 	departmentID, billingInfoID, isProfile        sql.NullInt64
-	collected, born                               sql.NullTime
+	collected, born, patientUpdated, billUpdated  sql.NullTime
 }
 
 func (r *reportRow) targets() []any {
@@ -101,6 +118,15 @@ func (r *reportRow) targets() []any {
 		&r.gender,
 		&r.born,
 		&r.age,
+		&r.Dismissed,
+		&r.PatientName,
+		&r.LabPatientID,
+		&r.LabBillID,
+		&r.Bill.OrgID,
+		&r.Bill.DoctorID,
+		&r.Bill.PatientID,
+		&r.patientUpdated,
+		&r.billUpdated,
 	}
 }
 
@@ -114,6 +140,7 @@ func (r *reportRow) read(s *Store) callout.Report {
 	if r.departmentID.Valid {
 		report.Test.DepartmentID = &r.departmentID.Int64
 	}
+	report.Bill.ID, report.CollectedAt = r.BillID, r.collected.Time
 	p := &report.Chart.Patient
 	p.Gender, p.RecordedAge, p.BirthDate = r.gender.String, r.age.String, r.born.Time
 	p.SampledOn = reportformat.CollectionDay(r.collected, s.clock.Now(), r.zone.String)
@@ -121,22 +148,21 @@ func (r *reportRow) read(s *Store) callout.Report {
 	return report
 }
 
-// visible is the condition of the reports that someone sees.
+// visible is the condition of the reports that someone sees. All lab users see tests of no department.
 func visible(v callout.Visibility) (condition string, args []any) {
 	switch v.Rule {
 	case callout.Everything:
 		return "", nil
 	case callout.SessionDepartments:
 		in, args := list(v.Departments)
-		return " AND t.departmentId_id IN (" + in + ")", args
+		return " AND (t.departmentId_id IS NULL OR t.departmentId_id IN (" + in + "))", args
 	case callout.DoctorDepartments:
 		return " AND t.departmentId_id IN (SELECT departmentId_id FROM DoctorDepartmentRelation WHERE docId_id = ?)", []any{
 			v.PersonID,
 		}
 	case callout.UserDepartments:
-		return " AND t.departmentId_id IN (SELECT departmentId_id FROM LabUserDepartmentRelation WHERE labUserId_id = ?)", []any{
-			v.PersonID,
-		}
+		return " AND (t.departmentId_id IS NULL OR t.departmentId_id IN" +
+			" (SELECT departmentId_id FROM LabUserDepartmentRelation WHERE labUserId_id = ?))", []any{v.PersonID}
 	case callout.DoctorBills:
 		return ofDoctor, []any{v.PersonID}
 	default:

@@ -1,12 +1,15 @@
 package mysql_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/delivery"
+	"github.com/labplatform/labplatform/services/callout/internal/reap"
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
@@ -17,8 +20,8 @@ import (
 func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 	t.Parallel()
 	const others = 3000
-	db, clock := newDatabase(t), storetest.NewClock()
-	s, err := mysql.New(db, clock, storetest.Pace)
+	db, clock := storetest.NewDatabase(t), storetest.NewClock()
+	s, err := mysql.New(db, clock, delivery.Messages{}, storetest.Defaults)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +41,11 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 	}
 	ctx, lab, now := t.Context(), storetest.Lab(t, 12), clock.Now()
 	recently, loops := now.Add(-time.Hour), mysql.Reaps{Store: s}
-	for name, work := range map[string]func() error{
+	finds := map[string]func() error{}
+	for _, kind := range reap.Kinds() {
+		finds[kind] = func() error { _, err := loops.Find(ctx, kind, recently, 100); return err }
+	}
+	works := map[string]func() error{
 		"the board":   func() error { _, _, err := s.Waiting(ctx, lab, callout.Visibility{}, 501); return err },
 		"the figures": func() error { _, err := s.Figures(ctx, lab, callout.Visibility{}, recently, now, now); return err },
 		"the history": func() error { _, err := s.Latest(ctx, lab, []int64{7001, 100001}); return err },
@@ -47,18 +54,21 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 			_, err := mysql.Sweeps{Store: s}.Unjudged(ctx, sweep.Report{ChangedAt: recently}, now, 100)
 			return err
 		},
-		"unadopted":  func() error { _, err := loops.Unadopted(ctx, recently, 100); return err },
-		"gone":       func() error { _, err := loops.Gone(ctx, 100); return err },
-		"overdue":    func() error { _, err := loops.Overdue(ctx, now, 100); return err },
+		"changed inputs": func() error {
+			_, err := mysql.Sweeps{Store: s}.Changed(ctx, recently, now, recently, 0, 100)
+			return err
+		},
 		"upcoming":   func() error { _, err := loops.Upcoming(ctx, 0, 100); return err },
 		"what waits": func() error { _, err := loops.Figures(ctx, now); return err },
 		"unclear": func() error {
 			_, _, err := s.Unclear(ctx, lab, callout.Visibility{}, recently, 100)
 			return err
 		},
-		"the last call":     func() error { _, err := s.LastClosed(ctx, lab, callout.Visibility{}); return err },
+		"the rest of a board": func() error { _, err := s.State(ctx, lab, callout.Visibility{}); return err },
 		"a bill's deadline": func() error { _, err := s.Deadline(ctx, lab, 400); return err },
-	} {
+	}
+	maps.Copy(works, finds)
+	for name, work := range works {
 		read := mysqltest.RowsRead(t, db, func() {
 			if err := work(); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -74,8 +84,8 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 func TestAListReadsLittleOfWhatItDoesNotShow(t *testing.T) {
 	t.Parallel()
 	const more = 2000
-	db, clock := newDatabase(t), storetest.NewClock()
-	s, err := mysql.New(db, clock, storetest.Pace)
+	db, clock := storetest.NewDatabase(t), storetest.NewClock()
+	s, err := mysql.New(db, clock, delivery.Messages{}, storetest.Defaults)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,22 +11,12 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/settings"
 )
 
-// Settings implements evaluate.Locked and save.Locked.
-func (l *locked) Settings(ctx context.Context) (callout.Settings, error) {
-	return l.store.settings(ctx, l.tx, l.scope)
-}
-
-func (l *locked) Pace(ctx context.Context) (callout.Pace, error) {
-	held, err := l.Settings(ctx)
-	return held.Pace, err
-}
-
 func (s *Store) settings(ctx context.Context, q querier, scope authn.LabScope) (callout.Settings, error) {
-	held := callout.Settings{Pace: s.pace, ReadBackNeeded: true}
-	var minutes, most, readBack sql.NullInt64
+	held := s.defaults
+	var minutes, most, readBack, remind sql.NullInt64
 	var hours int64
-	err := q.QueryRowContext(ctx, "SELECT escalate_after_minutes, escalate_most, read_back_needed, repeat_within_hours"+
-		" FROM callout_setting WHERE lab_id = ?", scope.LabID()).Scan(&minutes, &most, &readBack, &hours)
+	err := q.QueryRowContext(ctx, "SELECT escalate_after_minutes, escalate_most, read_back_needed, repeat_within_hours,"+
+		" remind_hours FROM callout_setting WHERE lab_id = ?", scope.LabID()).Scan(&minutes, &most, &readBack, &hours, &remind)
 	if errors.Is(err, sql.ErrNoRows) {
 		return held, nil
 	}
@@ -37,6 +27,9 @@ func (s *Store) settings(ctx context.Context, q querier, scope authn.LabScope) (
 		held.Most = int(most.Int64)
 	}
 	held.ReadBackNeeded = !readBack.Valid || readBack.Int64 != 0
+	if remind.Valid {
+		held.RemindAfter = time.Duration(remind.Int64) * time.Hour
+	}
 	held.RepeatWithin = time.Duration(hours) * time.Hour
 	return held, wrap("read settings", err)
 }
@@ -67,9 +60,9 @@ func (s *Store) LockSettings(ctx context.Context, scope authn.LabScope, work fun
 		}
 		held := &lockedSettings{locked: l}
 		o := &held.own
-		err = l.tx.QueryRowContext(ctx, "SELECT escalate_after_minutes, escalate_most, read_back_needed, repeat_within_hours"+
-			" FROM callout_setting WHERE lab_id = ? FOR UPDATE", scope.LabID()).
-			Scan(&o.EscalateMinutes, &o.EscalateMost, &o.ReadBackNeeded, &o.RepeatWithinHours)
+		err = l.tx.QueryRowContext(ctx, "SELECT escalate_after_minutes, escalate_most, read_back_needed, repeat_within_hours,"+
+			" remind_hours FROM callout_setting WHERE lab_id = ? FOR UPDATE", scope.LabID()).
+			Scan(&o.EscalateMinutes, &o.EscalateMost, &o.ReadBackNeeded, &o.RepeatWithinHours, &o.RemindHours)
 		if err != nil {
 			return wrap("lock settings", err)
 		}
@@ -83,7 +76,8 @@ func (l *lockedSettings) Save(ctx context.Context, o settings.Own) error {
 		hours = *o.RepeatWithinHours
 	}
 	_, err := l.tx.ExecContext(ctx, "UPDATE callout_setting SET escalate_after_minutes = ?, escalate_most = ?,"+
-		" read_back_needed = ?, repeat_within_hours = ? WHERE lab_id = ?", o.EscalateMinutes, o.EscalateMost, o.ReadBackNeeded, hours,
+		" read_back_needed = ?, repeat_within_hours = ?, remind_hours = ? WHERE lab_id = ?", o.EscalateMinutes, o.EscalateMost,
+		o.ReadBackNeeded, hours, o.RemindHours,
 		l.scope.LabID())
 	return wrap("save settings", err)
 }
@@ -95,4 +89,11 @@ func (s *Store) Administers(ctx context.Context, scope authn.LabScope, labUserID
 		return false, nil
 	}
 	return admin, wrap("read user", err)
+}
+
+// WaitingReports implements settings.Store.
+func (s *Store) WaitingReports(ctx context.Context, scope authn.LabScope) (ids []int64, err error) {
+	err = each(ctx, s.db, "read waiting reports", "SELECT open_report_id FROM callout_episode WHERE lab_id = ? AND open_report_id"+
+		" IS NOT NULL ORDER BY open_report_id", []any{scope.LabID()}, scanIDs(&ids))
+	return ids, err
 }

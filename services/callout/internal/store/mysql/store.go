@@ -34,12 +34,13 @@ type querier interface {
 
 // Store reads and writes the relational database. Its methods may be called from several goroutines.
 type Store struct {
-	db     *sql.DB
-	outbox outbox.Table
-	clock  clock.Clock
-	pace   callout.Pace
-	bands  bands
-	recent recent
+	db       *sql.DB
+	outbox   outbox.Table
+	messages Messages
+	clock    clock.Clock
+	defaults callout.Settings // of laboratories without their own
+	bands    bands
+	recent   recent
 }
 
 var (
@@ -49,13 +50,20 @@ var (
 	_ worklist.Store = (*Store)(nil)
 )
 
-// New returns a store over db, which stays the caller's to close. pace is that of laboratories without their own.
-func New(db *sql.DB, c clock.Clock, pace callout.Pace) (*Store, error) {
+// Messages encodes messages to other services.
+type Messages interface {
+	Encode(labID int64, m callout.Message) (outbox.Event, error)
+	// Wake asks to bring the job of the task queue in line with the bill's earliest deadline.
+	Wake(labID, billID int64) (outbox.Event, error)
+}
+
+// New returns a store over db, which the caller closes. pace is that of laboratories without their own.
+func New(db *sql.DB, c clock.Clock, m Messages, pace callout.Settings) (*Store, error) {
 	table, err := outbox.NewTable(OutboxTable)
 	if err != nil {
 		return nil, fmt.Errorf("callout store: %w", err)
 	}
-	return &Store{db: db, outbox: table, clock: c, pace: pace}, nil
+	return &Store{db: db, outbox: table, messages: m, clock: c, defaults: pace}, nil
 }
 
 // LegacyColumns are the columns of the platform's tables that the service needs.
@@ -68,8 +76,8 @@ func LegacyColumns() map[string][]string {
 		"labUser":                   {"id", "labId_id", "fullName", "isAdmin"},
 		"DoctorDepartmentRelation":  {"docId_id", "departmentId_id"},
 		"LabUserDepartmentRelation": {"labUserId_id", "departmentId_id"},
-		"userDetails":               {"id", "labId_id", "fullName", "labPatientId", "gender", "dateOfBirth", "age"},
-		"billing":                   {"id", "labId_id", "labBillId", "userDetailsId_id", "orgId_id", "docId_id"},
+		"userDetails":               {"id", "labId_id", "fullName", "labPatientId", "gender", "dateOfBirth", "age", "isDeleted", "updatedOn"},
+		"billing":                   {"id", "labId_id", "labBillId", "userDetailsId_id", "orgId_id", "docId_id", "updatedOn"},
 		"billingInfo":               {"id", "labId_id", "testId_id", "profileParentId"},
 		"AllTests":                  {"id", "testName", "departmentId_id", "isProfile"},
 		"ReportFormat": {
@@ -82,7 +90,7 @@ func LegacyColumns() map[string][]string {
 			"valueType",
 			"isDisabled",
 		},
-		"reportValues": {"id", "labReportId_id", "profileTestId", "index", "order", "parameter_name", "value"},
+		"reportValues": {"id", "labReportId_id", "profileTestId", "index", "order", "parameter_name", "value", "updated_at"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id",
 			"reportFormatId_id", "docForId_id", "orgId_id", "sampleCollected", "sampleCollectionTime", "dismissed", "isProfile",
 			"isSigned", "isSynced", "isApproved", "isResolved", "inQuestion", "notPerformed", "onHold", "claim_on_hold",

@@ -21,7 +21,7 @@ const (
 	// waitingNames reads what a list shows of the reports that were found. Its parts are the search above and its order.
 	waitingNames = "SELECT r.id, IFNULL(b.labBillId, 0), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
 		" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), IFNULL(e.detected_at, 0), e.due_at," +
-		" IFNULL(e.escalations, 0), IFNULL(e.notices_off, 0), e.parameters FROM (%s%s LIMIT ?) found" +
+		" IFNULL(e.escalations, 0), IFNULL(e.notices_off, 0), e.remind_at, e.parameters, e.id FROM (%s%s LIMIT ?) found" +
 		" JOIN labReportRelation r ON r.id = found.id LEFT JOIN callout_episode e ON e.id = found.episode" +
 		" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
 		" LEFT JOIN userDetails u ON u.id = r.userDetailsId_id AND u.labId_id = r.labId_id" +
@@ -50,6 +50,9 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 	for i, item := range items {
 		if report, ok := reports[ids[i]]; ok { // else it was dismissed in between
 			item.Report = report
+			if item.Wait != nil {
+				report.Identify(item.Wait.Parameters, formats)
+			}
 			seen = append(seen, item)
 		}
 	}
@@ -58,10 +61,10 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 
 func (s *Store) scanItem(r *sql.Rows) (i worklist.Item, id int64, err error) {
 	var detected int64
-	var dueAt sql.NullInt64
+	var dueAt, remindAt, wait sql.NullInt64
 	var parameters []byte
 	err = r.Scan(&id, &i.LabBillID, &i.Patient, &i.PatientID, &i.Organization, &i.Referral, &detected, &dueAt,
-		&i.Level, &i.NoticesOff, &parameters)
+		&i.Level, &i.NoticesOff, &remindAt, &parameters, &wait)
 	if err != nil {
 		return i, id, err
 	}
@@ -69,7 +72,10 @@ func (s *Store) scanItem(r *sql.Rows) (i worklist.Item, id int64, err error) {
 	if detected > 0 {
 		i.DetectedAt = at(detected)
 	}
-	i.DueAt, i.Opened = atOrZero(dueAt), readParameters(parameters)
+	i.DueAt, i.RemindAt = atOrZero(dueAt), atOrZero(remindAt)
+	if wait.Valid {
+		i.Wait = &callout.Episode{ID: wait.Int64, Parameters: readParameters(parameters)}
+	}
 	return i, id, nil
 }
 
@@ -77,7 +83,7 @@ func (s *Store) byID(
 	ctx context.Context, scope authn.LabScope, ids []int64,
 ) (map[int64]callout.Report, callout.Formats, error) {
 	in, args := list(ids)
-	reports, formats, err := s.reports(ctx, s.db, scope, true, " AND r.id IN ("+in+")", args...)
+	reports, formats, err := s.reports(ctx, s.db, scope, " AND r.id IN ("+in+")", args...)
 	found := make(map[int64]callout.Report, len(reports))
 	for _, r := range reports {
 		found[r.ID] = r
@@ -91,14 +97,16 @@ func (s *Store) Unclear(
 	condition, args := visible(v)
 	var list []worklist.Unclear
 	var ids []int64
-	err := each(ctx, s.db, "read unclear values", "SELECT r.id, b.labBillId, c.since FROM callout_unclear c"+
+	err := each(ctx, s.db, "read unclear values", "SELECT r.id, b.labBillId, c.said_at FROM callout_statement c"+
 		" JOIN labReportRelation r ON r.id = c.lab_report_id AND r.labId_id = c.lab_id"+
-		" JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE c.lab_id = ? AND c.since >= ? AND r.dismissed = 0"+condition+" ORDER BY c.since DESC, r.id LIMIT ?",
-		append(append([]any{scope.LabID(), after.UnixMilli()}, args...), most), func(r *sql.Rows) error {
+		" JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE c.lab_id = ? AND c.kind = 'unclear' AND c.said_at >= ? AND r.dismissed = 0"+
+		" AND NOT EXISTS (SELECT 1 FROM callout_statement n WHERE n.lab_report_id = c.lab_report_id AND n.takes_back = c.statement_key)"+condition+
+		" ORDER BY c.said_at DESC, r.id LIMIT ?",
+		append(append([]any{scope.LabID(), after.UnixMicro()}, args...), most), func(r *sql.Rows) error {
 			var one worklist.Unclear
 			var id, since int64
 			err := r.Scan(&id, &one.LabBillID, &since)
-			one.Since = at(since)
+			one.Since = time.UnixMicro(since).UTC()
 			list, ids = append(list, one), append(ids, id)
 			return err
 		})
@@ -117,12 +125,66 @@ const lastClosed = "SELECT MAX(e.closed_at) FROM (SELECT lab_report_id, closed_a
 	" ORDER BY detected_at DESC LIMIT 200) e JOIN labReportRelation r ON r.id = e.lab_report_id" +
 	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ?"
 
-func (s *Store) LastClosed(ctx context.Context, scope authn.LabScope, v callout.Visibility) (time.Time, error) {
+// State implements worklist.Store.
+func (s *Store) State(ctx context.Context, scope authn.LabScope, v callout.Visibility) (state worklist.State, err error) {
 	condition, args := visible(v)
 	var last sql.NullInt64
-	args = append([]any{scope.LabID(), scope.LabID()}, args...)
-	err := s.db.QueryRowContext(ctx, lastClosed+condition, args...).Scan(&last)
-	return atOrZero(last), wrap("read last callout", err)
+	err = s.db.QueryRowContext(ctx, lastClosed+condition, append([]any{scope.LabID(), scope.LabID()}, args...)...).Scan(&last)
+	if err != nil {
+		return state, wrap("read last callout", err)
+	}
+	state.LastClosed = atOrZero(last)
+	if state.Elsewhere, err = s.elsewhere(ctx, scope, v); err != nil {
+		return state, err
+	}
+	if state.Off.Reason, state.Off.Since, err = s.NoticesOff(ctx, scope); err != nil {
+		return state, err
+	}
+	if state.Zone, err = s.Zone(ctx, scope); err != nil {
+		return state, err
+	}
+	state.Unconfirmed, err = s.unconfirmed(ctx, scope, v)
+	return state, err
+}
+
+// elsewhere counts what waits in departments that someone does not see. Referring doctors see own bills alone and are told
+// of no others.
+func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.Visibility) (n int64, err error) {
+	if v.Rule == callout.Everything || v.Rule == callout.DoctorBills {
+		return 0, nil
+	}
+	condition, args := visible(v)
+	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*) - IFNULL(SUM(1 = 1"+condition+"), 0) FROM labReportRelation r"+
+		" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ? AND "+open, append(args, scope.LabID())...).Scan(&n)
+	return n, wrap("count what waits elsewhere", err)
+}
+
+func (s *Store) unconfirmed(ctx context.Context, scope authn.LabScope, v callout.Visibility) ([]worklist.Unconfirmed, error) {
+	condition, args := visible(v)
+	rows := map[int64]unconfirmedRow{}
+	var ids []int64
+	err := each(ctx, s.db, "read unconfirmed values", unconfirmedColumns+" JOIN labReportRelation r ON r.id = n.lab_report_id AND r.labId_id ="+
+		" n.lab_id LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE n.lab_id = ? AND n.readings IS NOT NULL AND r.dismissed = 0"+condition+
+		" ORDER BY n.received_at, n.lab_report_id LIMIT ?", append(append([]any{scope.LabID()}, args...), worklist.MaxUnconfirmed),
+		func(r *sql.Rows) error {
+			row, err := scanUnconfirmed(r)
+			rows[row.report], ids = row, append(ids, row.report)
+			return err
+		})
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	reports, formats, err := s.byID(ctx, scope, ids)
+	var found []worklist.Unconfirmed
+	for _, id := range ids {
+		r, row := reports[id], rows[id]
+		if values := row.judge(&r, formats); r.ID != 0 && len(values.Critical) > 0 {
+			found = append(found, worklist.Unconfirmed{
+				Report: r, LabBillID: r.LabBillID, PatientID: r.LabPatientID, ReceivedAt: row.received, Values: values.Critical,
+			})
+		}
+	}
+	return found, err
 }
 
 // maxFigures bounds how many callouts a summary reads.
@@ -136,19 +198,22 @@ func (s *Store) Figures(
 		return worklist.Figures{}, err
 	}
 	f := worklist.Figures{Limit: settings.After}
-	var own, ownReport string
+	var ownReport string
 	var doctor []any
 	if doctorID, ok := v.OwnBills(); ok {
 		doctor = []any{doctorID}
-		own, ownReport = ofDoctor, " AND EXISTS (SELECT 1 FROM labReportRelation r WHERE r.id = lab_report_id AND r.labId_id = lab_id"+
-			ofDoctor+")"
+		ownReport = " AND EXISTS (SELECT 1 FROM labReportRelation r WHERE r.id = lab_report_id AND r.labId_id = lab_id" + ofDoctor + ")"
 	}
+	condition, seen := visible(v)
 	err = s.db.QueryRowContext(ctx, "SELECT COUNT(*), IFNULL(SUM(IFNULL(e.detected_at, ?) < ?), 0) FROM labReportRelation r"+
-		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND "+open+own,
-		append([]any{now.UnixMilli(), now.Add(-settings.After).UnixMilli(), scope.LabID()}, doctor...)...).
+		" LEFT JOIN callout_episode e ON e.open_report_id = r.id LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ? AND "+open+condition,
+		append([]any{now.UnixMilli(), now.Add(-settings.After).UnixMilli(), scope.LabID()}, seen...)...).
 		Scan(&f.Open, &f.Overdue)
 	if err != nil {
 		return f, wrap("count open callouts", err)
+	}
+	if f.Elsewhere, err = s.elsewhere(ctx, scope, v); err != nil {
+		return f, err
 	}
 	err = each(
 		ctx,

@@ -7,7 +7,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
@@ -18,39 +17,34 @@ func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 // Counters notes what the use cases count, and how often they woke the open boards.
 type Counters struct {
-	mu                     sync.Mutex
-	evaluate.Counts        // guarded by mu
-	Escalations, Exhausted int
-	Off                    int
-	Woken                  int
-	Figures                *reap.Figures
+	mu             sync.Mutex
+	callout.Counts // guarded by mu
+	Escalations    int
+	Off            int
+	Woken          int
+	Figures        *reap.Figures
 }
 
 var (
-	_ escalate.Counters = (*Counters)(nil)
-	_ escalate.Signals  = (*Counters)(nil)
+	_ evaluate.Signals  = (*Counters)(nil)
 	_ evaluate.Counters = (*Counters)(nil)
 	_ reap.Counters     = (*Counters)(nil)
 	_ save.Counters     = (*Counters)(nil)
 	_ sweep.Counters    = (*Counters)(nil)
 )
 
-func (c *Counters) Evaluated(n evaluate.Counts) {
+func (c *Counters) Evaluated(_ int, n callout.Counts) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.Critical += n.Critical
-	c.Suppressed += n.Suppressed
-	c.Corrected += n.Corrected
-	c.Unclear += n.Unclear
+	c.Add(n)
 }
 
 func (*Counters) Saved(bool, int) {}
 
-func (c *Counters) Escalated(exhausted int) {
+func (c *Counters) Escalated() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Escalations++
-	c.Exhausted += exhausted
 }
 
 func (c *Counters) NoticeOff() {

@@ -1,27 +1,32 @@
-// Package storetest is the suite that every store of the callout service passes: whole use cases over its interfaces.
+// Package storetest sets up the use cases of the callout service over a database of the real engine.
 package storetest
 
 import (
+	"context"
+	"database/sql"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/delivery"
-	"github.com/labplatform/labplatform/services/callout/internal/escalate"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
+	"github.com/labplatform/labplatform/services/callout/internal/reach"
 	"github.com/labplatform/labplatform/services/callout/internal/reap"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/settings"
+	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
+	"github.com/labplatform/labplatform/services/callout/migrations"
 )
 
-// What every store of the suite holds. Laboratory 12 has bill 400 of organisation 45 and doctor 301, with report
+// What the database holds. Laboratory 12 has bill 400 of organisation 45 and doctor 301, with report
 // Potassium of test 66 (department 5) and report Count of test 55 (department 4); and bill 401 of the same patient with
 // report Second of test 66. Laboratory 13 has bill 500 with report Foreign of test 66. All states are 0, all samples
 // collected, no values. Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to 6.5; index 1 of test
@@ -43,37 +48,9 @@ const (
 	UnlimitedIndex = 3
 )
 
-// Pace is what stores are opened with.
-var Pace = callout.Pace{After: 30 * time.Minute, Most: 2}
-
-// Reader is the part of a store that has no roles.
-type Reader interface {
-	records.Store
-	history.Store
-	worklist.Store
-	delivery.Deadlines
-	settings.Store
-}
-
-// Backend is a store with what the suite does behind its back.
-type Backend struct {
-	Reader
-	Callouts    save.Store
-	Evaluations evaluate.Store
-	Escalations escalate.Store
-	Reaps       reap.Store
-	Sweeps      sweep.Store
-
-	// SetValue replaces the value of a report; SetStatus its state, and both change the row.
-	SetValue  func(report int64, index int, value string)
-	SetStatus func(report int64, s callout.Status)
-	Dismiss   func(report int64)
-	// MoveToBill is what a bill split does.
-	MoveToBill func(report, bill int64)
-	// Setting sets what a laboratory decides.
-	Setting func(lab int64, own callout.Settings)
-	// Sent returns the kinds and keys of the messages that were made durable.
-	Sent func() []outbox.Event
+// Defaults are the settings of laboratories without their own.
+var Defaults = callout.Settings{
+	Pace: callout.Pace{After: 30 * time.Minute, Most: 2}, ReadBackNeeded: true, RemindAfter: 8 * time.Hour,
 }
 
 // Clock is one that tests move.
@@ -108,10 +85,11 @@ func Lab(t testing.TB, id int64) authn.LabScope {
 	return scope
 }
 
-// Fixture is a backend with the use cases over it.
+// Fixture is a database with the use cases over it.
 type Fixture struct {
-	Backend
+	*mysql.Store
 	T     *testing.T
+	DB    *sql.DB
 	Clock *Clock
 	Count *Counters
 
@@ -119,66 +97,141 @@ type Fixture struct {
 	History  *history.UseCase
 	Save     *save.UseCase
 	Evaluate *evaluate.UseCase
-	Escalate *escalate.UseCase
 	Worklist *worklist.UseCase
+	Decide   *settings.UseCase
+	Reaching *reach.UseCase
+	Reach    *FakeReach
 	Jobs     *Jobs
 	Reaper   *reap.Reaper
 	Sweeper  *sweep.Sweeper
 }
 
-// NewFixture puts the use cases over a backend.
-func NewFixture(t *testing.T, b Backend, c *Clock) *Fixture {
+var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
+
+// NewDatabase returns a database with the rows of World.
+func NewDatabase(t testing.TB) *sql.DB {
 	t.Helper()
-	n := &Counters{}
-	x := &Fixture{Backend: b, T: t, Clock: c, Count: n, Jobs: &Jobs{}}
-	m, wake := delivery.Messages{}, func() {}
-	x.List, x.History, x.Worklist = records.New(b), history.New(b), worklist.New(b, c)
-	x.Save = save.New(save.Deps{Store: b.Callouts, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
-	x.Evaluate = evaluate.New(
-		evaluate.Deps{
-			Store: b.Evaluations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n, Log: silent(),
-		},
-	)
-	x.Escalate = escalate.New(
-		escalate.Deps{Store: b.Escalations, Messages: m, Clock: c, WakeRelay: wake, Counters: n, Signals: n},
-	)
+	db, _ := OpenDatabase(t)
+	return db
+}
+
+// OpenDatabase is NewDatabase, with the address of the database.
+func OpenDatabase(t testing.TB) (*sql.DB, string) {
+	t.Helper()
+	db, dsn := template.Open(t)
+	for _, statement := range World() {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return db, dsn
+}
+
+// New returns the use cases over a new database.
+func New(t *testing.T) *Fixture {
+	t.Helper()
+	return Over(t, NewDatabase(t), NewClock())
+}
+
+// Over returns the use cases over a database.
+func Over(t *testing.T, db *sql.DB, c *Clock) *Fixture {
+	t.Helper()
+	store, err := mysql.New(db, c, delivery.Messages{}, Defaults)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, wake := &Counters{}, func() {}
+	x := &Fixture{Store: store, T: t, DB: db, Clock: c, Count: n, Jobs: &Jobs{}, Reach: &FakeReach{}}
+	x.List, x.History, x.Worklist = records.New(store), history.New(store), worklist.New(store, c)
+	x.Save = save.New(save.Deps{Store: store, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
+	x.Evaluate = evaluate.New(evaluate.Deps{Store: store, Clock: c, WakeRelay: wake, Counters: n, Signals: n, Log: silent()})
+	x.Decide = settings.New(store, x.Evaluate, c, "callout_configure")
+	x.Reaching = reach.New(reach.Deps{Store: store, Client: x.Reach, Evaluator: x.Evaluate, Signals: n, Counters: n, Clock: c})
 	x.Reaper = reap.New(reap.Deps{
-		Config: reap.Config{
-			AdoptWithin: 100_000 * time.Hour,
-		},
-		Store:     b.Reaps,
-		Evaluator: x.Evaluate,
-		Escalator: x.Escalate,
-		Jobs:      x.Jobs,
-		Clock:     c,
-		Log:       silent(),
-		Counters:  n,
+		Config: reap.Config{AdoptWithin: 100_000 * time.Hour}, Store: mysql.Reaps{Store: store}, Evaluator: x.Evaluate, Reach: x.Reaching,
+		Jobs: x.Jobs, Clock: c, Log: silent(), Counters: n,
 	})
-	x.Sweeper = sweep.New(
-		sweep.Config{Lookback: 1000 * 24 * time.Hour, Settled: -1000 * 24 * time.Hour},
-		b.Sweeps,
-		x.Evaluate,
-		c,
-		n,
-	)
+	found := mysql.Sweeps{Store: store}
+	x.Sweeper = sweep.New(sweep.Config{Lookback: 1000 * 24 * time.Hour, Settled: -1000 * 24 * time.Hour}, found, found, x.Evaluate, c, n)
 	return x
 }
 
-// SodiumIndex is of the sodium beside the potassium, see NewProfile.
+// Exec runs a statement of another program.
+func (b *Fixture) Exec(query string, args ...any) {
+	b.T.Helper()
+	if _, err := b.DB.ExecContext(b.T.Context(), query, args...); err != nil {
+		b.T.Fatal(err)
+	}
+}
+
+// SetValue replaces a value of a report, and changes the report's row.
+func (b *Fixture) SetValue(report int64, index int, value string) {
+	b.T.Helper()
+	b.Exec("INSERT INTO reportValues (labReportId_id, `index`, `order`, value, updated_at) VALUES (?, ?, ?, ?, ?)"+
+		" ON DUPLICATE KEY UPDATE value = VALUES(value), updated_at = VALUES(updated_at)", report, index, index, value, b.Clock.Now())
+	b.Exec("UPDATE labReportRelation SET updatedOn = ? WHERE id = ?", b.Clock.Now(), report)
+}
+
+// SetStatus sets the state of a report, as another program does.
+func (b *Fixture) SetStatus(report int64, to callout.Status) {
+	b.T.Helper()
+	b.Exec("UPDATE labReportRelation SET criticalValues = ?, updatedOn = ? WHERE id = ?", to, b.Clock.Now(), report)
+}
+
+// Dismiss dismisses a report.
+func (b *Fixture) Dismiss(report int64) {
+	b.T.Helper()
+	b.Exec("UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", report)
+}
+
+// MoveToBill does what a bill split does.
+func (b *Fixture) MoveToBill(report, bill int64) {
+	b.T.Helper()
+	b.Exec("UPDATE labReportRelation SET billId_id = ? WHERE id = ?", bill, report)
+}
+
+// Setting sets what a laboratory decides.
+func (b *Fixture) Setting(lab int64, own callout.Settings) {
+	b.T.Helper()
+	b.Exec("REPLACE INTO callout_setting (lab_id, escalate_after_minutes, escalate_most, read_back_needed, repeat_within_hours, remind_hours)"+
+		" VALUES (?, ?, ?, ?, ?, ?)", lab, int(own.After.Minutes()), own.Most, own.ReadBackNeeded, int(own.RepeatWithin.Hours()),
+		int(own.RemindAfter.Hours()))
+}
+
+// Sent returns the messages that were made durable.
+func (b *Fixture) Sent() (events []outbox.Event) {
+	b.T.Helper()
+	rows, err := b.DB.QueryContext(b.T.Context(), "SELECT aggregate, kind, payload, IFNULL(dedupe_key, '') FROM outbox_callout ORDER BY id")
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e outbox.Event
+		if err := rows.Scan(&e.Aggregate, &e.Kind, &e.Payload, &e.DedupeKey); err != nil {
+			b.T.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	b.Must(rows.Err())
+	return events
+}
+
+// SodiumIndex is of the sodium beside the potassium, see AddSodium.
 const SodiumIndex = 4
 
-// NewProfile puts the use cases over a store in memory, where the report of the potassium has a sodium with critical
-// limits, too. It returns the potassium's format beside them.
-func NewProfile(t *testing.T) (*Fixture, int64) {
-	t.Helper()
-	c := NewClock()
-	s := MemoryStore(t, c)
-	sodium := s.Formats[66][0]
-	potassium := sodium.ID
-	sodium.ID, sodium.Index, sodium.Order = 6604, SodiumIndex, SodiumIndex
-	s.Formats[66] = append(s.Formats[66], sodium)
-	return NewFixture(t, Over(t, s), c), potassium
+// AddSodium gives the test of the potassium a second parameter with the same limits.
+func (b *Fixture) AddSodium() {
+	b.T.Helper()
+	b.Exec("INSERT INTO ReportFormat (id, testId_id, `index`, `order`, parameterName) VALUES (6604, 66, 4, 4, 'Sodium')")
+	b.Exec("INSERT INTO ReportFormatRange (reportFormatId_id, gender, ageFrom, lowerBound, upperBound, criticalLower, criticalUpper)" +
+		" VALUES (6604, 'A', 0, 3.5, 5.1, 2.5, 6.5)")
 }
+
+// FakeReach answers for the notification service.
+type FakeReach struct{ Reason string }
+
+func (f *FakeReach) Reach(context.Context, authn.LabScope) (string, error) { return f.Reason, nil }
 
 // Asha is a lab user of everything.
 var Asha = save.Performer{

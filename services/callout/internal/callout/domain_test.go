@@ -11,27 +11,6 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-func TestTheTransitionTable(t *testing.T) {
-	t.Parallel()
-	const refused = -1
-	events := []callout.Event{callout.FoundNormal, callout.FoundAbnormal, callout.FoundCritical, callout.FoundTold, callout.Attempt, callout.Complete, callout.Repeat}
-	for state, want := range map[callout.Status][]callout.Status{
-		callout.Normal:    {callout.Normal, callout.Abnormal, callout.Pending, callout.Done, refused, refused, callout.Normal},
-		callout.Abnormal:  {callout.Normal, callout.Abnormal, callout.Pending, callout.Done, refused, refused, callout.Abnormal},
-		callout.Pending:   {callout.Normal, callout.Abnormal, callout.Pending, callout.Done, callout.Attempted, callout.Done, refused},
-		callout.Attempted: {callout.Normal, callout.Abnormal, callout.Attempted, callout.Done, callout.Attempted, callout.Done, refused},
-		callout.Done:      {callout.Done, callout.Done, callout.Pending, callout.Done, refused, refused, callout.Done},
-		99:                {callout.Normal, callout.Abnormal, callout.Pending, callout.Done, refused, refused, callout.Normal},
-	} {
-		for i, event := range events {
-			got, ok := state.After(event)
-			if ok != (want[i] != refused) || ok && got != want[i] {
-				t.Errorf("%v after event %d: %v, %v", state, event, got, ok)
-			}
-		}
-	}
-}
-
 func TestNamesOnTheWire(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[callout.Status]string{

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
-	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 )
 
@@ -16,7 +15,7 @@ var Everything = callout.Visibility{Rule: callout.Everything}
 // Judged has someone ask for an evaluation, and returns the states.
 func (b *Fixture) Judged(lab int64, reports ...int64) string {
 	b.T.Helper()
-	results, err := b.Evaluate.Reports(b.T.Context(), Lab(b.T, lab), reports, evaluate.Named)
+	results, err := b.Evaluate.Reports(b.T.Context(), Lab(b.T, lab), reports, callout.Event{Named: true})
 	b.Must(err)
 	var text []string
 	for _, r := range results {

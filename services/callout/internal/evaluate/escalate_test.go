@@ -1,4 +1,4 @@
-package escalate_test
+package evaluate_test
 
 import (
 	"testing"
@@ -8,13 +8,6 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
-
-func fixture(t *testing.T) *storetest.Fixture {
-	t.Helper()
-	t.Parallel()
-	c := storetest.NewClock()
-	return storetest.NewFixture(t, storetest.Memory(t, c), c)
-}
 
 // timeline prints what the laboratory sees of its two reports.
 func timeline(b *storetest.Fixture, what string) {
@@ -96,8 +89,8 @@ func TestAReportOfAnEarlierReleaseGetsItsDeadline(t *testing.T) {
 // TestAnotherParameterOfAReportThatWasEscalatedToTheEnd: no one called the potassium of a profile. Hours later its sodium
 // turns critical, which is announced and has a full run, too; the minutes still count from the potassium.
 func TestAnotherParameterOfAReportThatWasEscalatedToTheEnd(t *testing.T) {
-	t.Parallel()
-	b, _ := storetest.NewProfile(t)
+	b := fixture(t)
+	b.AddSodium()
 	b.Pending()
 	b.Pass(90 * time.Minute)
 	b.Want("potassium", b.Due(storetest.Potassium), "level 2, last")

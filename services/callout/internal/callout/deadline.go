@@ -1,0 +1,167 @@
+package callout
+
+import (
+	"fmt"
+	"time"
+)
+
+// deadlines escalates what is overdue, reminds after the last escalation, and brings deadlines forward when the
+// settings want it earlier.
+func (x *decider) deadlines() {
+	if x.d.Wait == nil {
+		return
+	}
+	w := *x.d.Wait
+	pace := x.f.Settings.Pace
+	if !w.Started() {
+		w = w.Start(pace)
+	}
+	w = x.earlier(w)
+	switch {
+	case w.Overdue(x.now):
+		w = w.Raise(x.now, pace)
+		x.escalate(&w)
+		if w.Exhausted() {
+			x.d.Counts.Exhausted++
+		}
+	case w.Exhausted() && x.reminds(&w):
+		x.remind(&w)
+	}
+	w.RemindAt = x.remindAt(&w)
+	if w.DueAt.Equal(x.d.Wait.DueAt) && w.RemindAt.Equal(x.d.Wait.RemindAt) && w.Level == x.d.Wait.Level {
+		return
+	}
+	if !w.DueAt.Equal(x.d.Wait.DueAt) {
+		x.d.Wake = true
+	}
+	x.d.Wait = &w
+	if x.d.WaitChange == WaitUnchanged {
+		x.d.WaitChange = WaitChanged
+	}
+}
+
+// earlier brings the next deadline forward when the laboratory's pace is quicker than it was.
+func (x *decider) earlier(w Episode) Episode {
+	pace := x.f.Settings.Pace
+	if w.Level >= pace.Most {
+		return w
+	}
+	from := w.DetectedAt
+	if last := x.lastRaised(&w); last != nil {
+		from = last.SaidAt
+	}
+	if due := fullSecond(from.Add(pace.After)); w.DueAt.IsZero() || due.Before(w.DueAt) {
+		w.DueAt = due
+	}
+	return w
+}
+
+// lastRaised is the statement from which the next deadline of the run counts: its last escalation, or the notice that
+// began another run. nil: the detection.
+func (x *decider) lastRaised(w *Episode) (from *Statement) {
+	for i := len(x.ledger) - 1; i >= 0; i-- {
+		switch s := &x.ledger[i]; {
+		case s.SaidAt.Before(w.DetectedAt): // of an earlier wait
+		case s.Kind == Escalation && w.Level > 0:
+			return s
+		case s.Kind == Escalation:
+			return from
+		case s.Kind == Notice && w.Level == 0:
+			from = s
+		}
+	}
+	return nil
+}
+
+func (x *decider) escalate(w *Episode) {
+	x.d.Escalated = w.Level
+	x.say(Statement{Kind: Escalation, Parameters: w.Parameters})
+	key := x.ledger[len(x.ledger)-1].Key
+	x.send(Message{Kind: Escalate, Key: key, Level: w.Level})
+	x.log(fmt.Sprintf("Critical callout is overdue: escalation %d", w.Level), LogMeta{Method: "notification", Escalation: w.Level})
+}
+
+// reminds reports whether a reminder is due.
+func (x *decider) reminds(w *Episode) bool {
+	at := x.remindAt(w)
+	return !at.IsZero() && !x.now.Before(at)
+}
+
+func (x *decider) remind(w *Episode) {
+	x.d.Escalated = w.Level
+	x.say(Statement{Kind: Reminder, Parameters: w.Parameters})
+	key := x.ledger[len(x.ledger)-1].Key
+	x.send(Message{Kind: Escalate, Key: key, Level: w.Level})
+	x.log("Critical callout is overdue: reminder", LogMeta{Method: "notification", Escalation: w.Level, Reminder: true})
+}
+
+// remindAt returns when the next reminder follows; zero before the last escalation, and when reminders are off.
+func (x *decider) remindAt(w *Episode) (at time.Time) {
+	if !w.Exhausted() || x.f.Settings.RemindAfter <= 0 {
+		return at
+	}
+	for i := len(x.ledger) - 1; i >= 0; i-- {
+		if s := &x.ledger[i]; s.Kind == Escalation || s.Kind == Reminder {
+			return fullSecond(s.SaidAt.Add(x.f.Settings.RemindAfter))
+		}
+	}
+	return fullSecond(x.now.Add(x.f.Settings.RemindAfter))
+}
+
+// unclear notes values that cannot be compared with their limits, and notifies the laboratory once of one that stays so.
+func (x *decider) unclear() {
+	found := x.f.Finding.Unclear
+	if x.gone() {
+		found = nil
+	}
+	current := x.ledger.open(Unclear)
+	switch {
+	case len(found) > 0 && current == nil:
+		x.say(Statement{Kind: Unclear, Parameters: found})
+		x.d.Counts.Unclear, x.d.Unclear = len(found), found
+		return
+	case current == nil:
+		return
+	case len(found) == 0:
+		x.say(Statement{Kind: Clear, Parameters: current.Parameters, TakesBack: current.Key})
+		return
+	}
+	if x.now.Sub(current.SaidAt) < x.f.Settings.After || x.saidSince(UnclearNotice, current) {
+		return
+	}
+	x.say(Statement{Kind: UnclearNotice, Parameters: found})
+	x.send(Message{Kind: TellUnclear, Key: x.ledger[len(x.ledger)-1].Key})
+	x.log("A value that cannot be compared with its critical limits was announced to the laboratory",
+		LogMeta{Method: "notification"})
+}
+
+// saidSince reports whether something of a kind was said after s.
+func (x *decider) saidSince(kind Kind, s *Statement) bool {
+	for i := len(x.ledger) - 1; i >= 0 && x.ledger[i].Key != s.Key; i-- {
+		if x.ledger[i].Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// unconfirmed notifies the laboratory once of a critical rerun value that no one has confirmed for too long.
+func (x *decider) unconfirmed() {
+	v := x.f.Unconfirmed
+	if v == nil || x.now.Sub(v.ReceivedAt) < x.f.Settings.After {
+		return
+	}
+	x.d.LookedAt = v.AsOf
+	if len(v.Critical) == 0 || x.gone() {
+		return
+	}
+	key := fmt.Sprintf("unconfirmed:%d", v.AsOf)
+	for i := range x.ledger {
+		if x.ledger[i].Key == key {
+			return
+		}
+	}
+	x.say(Statement{Key: key, Kind: Unconfirmed, Parameters: v.Critical})
+	x.send(Message{Kind: TellUnconfirmed, Key: key})
+	x.log("A critical rerun value that no one has confirmed was announced to the laboratory", LogMeta{Method: "notification"})
+}

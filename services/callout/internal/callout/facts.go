@@ -1,0 +1,247 @@
+package callout
+
+import (
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+)
+
+// Facts is everything that the rules need to know about one report.
+type Facts struct {
+	Report   Report
+	Audience Audience // the organization and the doctor of the bill today
+	Finding  Finding
+	// ValuesAt is when a value of the report last changed, or may have been removed; zero when that is not known.
+	ValuesAt time.Time
+	Wait     *Episode // nil: it has none open
+	LastWait *Episode // the newest wait, open or not; nil: it never waited
+	Ledger   Ledger
+	// Foreign are callouts of the report that other programs wrote and that are not in the ledger yet, the earliest first.
+	Foreign []Foreign
+	// Merged are former patients of the report whose records were merged into the present one.
+	Merged   []int64
+	Settings Settings
+	// Earlier are the patient's other results within the time of the repeat policy, the newest first; empty when it is off.
+	Earlier []Earlier
+	// Unconfirmed are rerun values that wait for a confirmation; nil without any.
+	Unconfirmed *RerunValues
+}
+
+// Foreign is a callout of a report that another program wrote.
+type Foreign struct {
+	ID         int64
+	PatientID  int64 // 0: not stated
+	Audience   Audience
+	Parameters []Parameter
+	Readable   bool // Parameters are known
+	ReadBack   bool
+	CreatedAt  time.Time
+}
+
+// Earlier is another result of the same patient.
+type Earlier struct {
+	ReportID int64
+	Finding  Finding
+	Ledger   Ledger
+}
+
+// RerunValues are values of a rerun that no one has confirmed.
+type RerunValues struct {
+	AsOf       int64 // epoch microseconds; grows with every change
+	ReceivedAt time.Time
+	Critical   []Parameter
+}
+
+// Event is what happens to a report. The zero Event is a look by a loop or a deadline.
+type Event struct {
+	// Named means that someone asked to evaluate this report now.
+	Named bool
+	// Call is a callout or an attempt that was made.
+	Call *NewCall
+	// NoticesBack means that notices can be sent again after a time in which they could not.
+	NoticesBack bool
+}
+
+// NewCall is a callout or an attempt.
+type NewCall struct {
+	Draft bool // an attempt by the caller's own words
+	Force bool // records one more call about what was called or withdrawn
+	// Unheard is set when the laboratory's settings keep the call an attempt: it was spoken and not read back.
+	Unheard  bool
+	ReadBack bool
+	// Reached is set when a person heard the values, read back or not.
+	Reached bool
+	Persons []string
+	SaidAt  time.Time
+	// Told are the values that were said, by identity of the format; nil: the present ones.
+	Told []ToldValue
+}
+
+// ToldValue is a critical value as someone was told it.
+type ToldValue struct {
+	FormatID int64
+	RawValue string
+}
+
+// Refusal says why a callout cannot be recorded.
+type Refusal int
+
+// The refusals.
+const (
+	Accepted        Refusal = iota
+	RefusedDone             // it is done already
+	RefusedNothing          // nothing of it is critical
+	RefusedChanged          // the values are others than were said
+	RefusedTooEarly         // it was said before the result was known
+)
+
+// WaitChange says what becomes of the wait of a report.
+type WaitChange int
+
+// The changes.
+const (
+	WaitUnchanged WaitChange = iota
+	WaitOpened
+	WaitChanged
+	WaitClosed
+	WaitRenewed // the former run is closed, another one begins
+)
+
+// Decision is what is to be written.
+type Decision struct {
+	Report     Report
+	Status     Status
+	Refused    Refusal
+	WaitChange WaitChange
+	Wait       *Episode // as it is afterwards; nil: none
+	ClosedBy   string   // of WaitClosed and WaitRenewed
+	ClosedAt   time.Time
+	Statements []Statement
+	Messages   []Message
+	Logs       []Log
+	// Wake is set when the deadlines of the bill changed.
+	Wake bool
+	// Early means that the values changed a moment ago and nothing is concluded from them yet: look again.
+	Early bool
+	// Recorded is the call or attempt of the event; nil without one.
+	Recorded *Statement
+	Repeated bool     // Recorded is one more about what was called already
+	Before   *Episode // the wait that was open, or the last one
+	// Said are the values that Recorded states; Corrected means that it informs of their being wrong.
+	Said      []Parameter
+	Corrected bool
+	// Repeating is set where the laboratory has a repeat policy: other results of the patient may depend on this one.
+	Repeating bool
+	Counts    Counts
+	Unclear   []Parameter // values that were found unclear now
+	// Unreadable are callouts of other programs whose values are not known.
+	Unreadable []int64
+	Escalated  int // the level that was reached; 0: none
+	// LookedAt is the AsOf of rerun values that waited for too long and were looked at; 0: none.
+	LookedAt int64
+}
+
+// Changed reports whether anything of the worklist changes.
+func (d *Decision) Changed() bool {
+	return d.WaitChange != WaitUnchanged || len(d.Statements) > 0 || d.Status != d.Report.Status
+}
+
+// Counts is what one decision found.
+type Counts struct{ Critical, Suppressed, Corrected, Unclear, Exhausted int }
+
+// Add adds what another decision found.
+func (c *Counts) Add(o Counts) {
+	c.Critical += o.Critical
+	c.Suppressed += o.Suppressed
+	c.Corrected += o.Corrected
+	c.Unclear += o.Unclear
+	c.Exhausted += o.Exhausted
+}
+
+// MessageKind is what a message to others is about.
+type MessageKind int
+
+// The kinds of messages.
+const (
+	Announce        MessageKind = iota // a critical result, to organization, doctor and laboratory
+	Escalate                           // no one has called, to the laboratory
+	Correct                            // what was said is wrong, to those who were told
+	Withdraw                           // stops a notice; tells those who read it when Reason is wrong
+	TellUnclear                        // a value has been unclear for too long, to the laboratory
+	TellUnconfirmed                    // a critical rerun value waits for confirmation, to the laboratory
+)
+
+// Message is a message to another service.
+type Message struct {
+	Kind     MessageKind
+	ReportID int64
+	BillID   int64
+	Key      string // the statement that the message delivers, unique for the report
+	Notice   string // of a Withdraw: the notice
+	Audience Audience
+	Level    int
+	// Called of a Withdraw: a clinician was informed. Otherwise the notice was wrong, and Tell are told if it was read.
+	Called bool
+	// Partly means that other values of the notice are still so.
+	Partly bool
+	Tell   []Audience
+}
+
+// Log is an entry of the history. By is the platform unless someone called.
+type Log struct {
+	Text string
+	Meta any
+	By   authn.Actor
+}
+
+// LogMeta is the meta of an entry of category 648. The first three are documented for all entries.
+type LogMeta struct {
+	IsDraft     bool   `json:"is_draft"`
+	Method      string `json:"method"`
+	Recipients  string `json:"recipients"`
+	Detected    bool   `json:"detected,omitempty"`
+	Withdrawn   bool   `json:"withdrawn,omitempty"`
+	Corrected   bool   `json:"corrected,omitempty"`
+	Suppressed  bool   `json:"suppressed,omitempty"`
+	WithinHours int    `json:"repeat_within_hours,omitempty"`
+	Escalation  int    `json:"escalation,omitempty"`
+	Reminder    bool   `json:"reminder,omitempty"`
+	NotSent     bool   `json:"not_sent,omitempty"`
+	Reason      string `json:"reason,omitempty"`
+	// Persons are those who were told by name and have to be told again by a person.
+	Persons []string `json:"notified_persons,omitempty"`
+}
+
+// FormerPatients are other patients that statements of the report were about.
+func (f *Facts) FormerPatients() (ids []int64) {
+	for i := range f.Ledger {
+		id := f.Ledger[i].PatientID
+		if id != 0 && id != f.Report.PatientID && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Grouped returns the messages of decisions. Overdue reports of one bill make one message, that of the highest level.
+func Grouped(decisions []Decision) (messages []Message) {
+	at := map[int64]int{} // the escalation of a bill
+	for i := range decisions {
+		for _, m := range decisions[i].Messages {
+			first, known := at[m.BillID]
+			switch {
+			case m.Kind != Escalate:
+			case !known:
+				at[m.BillID] = len(messages)
+			default:
+				if m.Level > messages[first].Level {
+					messages[first] = m
+				}
+				continue
+			}
+			messages = append(messages, m)
+		}
+	}
+	return messages
+}

@@ -1,0 +1,226 @@
+package callout
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Kind is what a statement is.
+type Kind string
+
+// The kinds. The first group says a value; the others refer to what was said or to a state.
+const (
+	Notice     Kind = "notice"     // the organization, the doctor and the laboratory were notified of a critical value
+	Call       Kind = "call"       // a person was informed, and read it back where that is needed
+	Attempt    Kind = "attempt"    // a call that reached no one or was not read back
+	Correction Kind = "correction" // the value is another one and not critical
+	Withdrawal Kind = "withdrawal" // there is no such result: blank, unreadable, dismissed, or of another patient
+
+	Escalation       Kind = "escalation"
+	Reminder         Kind = "reminder"
+	LimitsChanged    Kind = "limits"          // the same value stopped being critical: nobody was wrong
+	Suppression      Kind = "suppression"     // the repeat policy makes a call unnecessary
+	Unclear          Kind = "unclear"         // a value cannot be compared with its limits; it holds until a Clear
+	UnclearNotice    Kind = "unclear_notice"  // the laboratory was notified of it
+	Clear            Kind = "clear"           // the unclear value can be compared, or is gone
+	Unconfirmed      Kind = "unconfirmed"     // the laboratory was notified of a critical rerun value
+	CorrectionCalled Kind = "correction_call" // a person was informed that a value was wrong
+)
+
+// aboutValue reports whether a statement of this kind says that a value is critical.
+func (k Kind) aboutValue() bool { return k == Notice || k == Call || k == Attempt }
+
+// Audience is who a statement was addressed to. Ids are 0 where there is no one.
+type Audience struct {
+	OrgID, DoctorID int64
+	Persons         []string
+}
+
+// same reports whether both name the same organization and doctor.
+func (a Audience) same(b Audience) bool { return a.OrgID == b.OrgID && a.DoctorID == b.DoctorID }
+
+// reached reports whether a covers the organization and the doctor of b.
+func (a Audience) reached(b Audience) bool {
+	return (b.OrgID == 0 || a.OrgID == b.OrgID) && (b.DoctorID == 0 || a.DoctorID == b.DoctorID)
+}
+
+// Key identifies a parameter of a report: the ids of formats change when a test is configured anew.
+type Key struct {
+	TestID int64
+	Index  int
+}
+
+// Key returns the parameter's identity.
+func (p *Parameter) Key() Key { return Key{p.TestID, p.Index} }
+
+// Same reports whether two values are equal: as numbers when both are numbers, otherwise as texts.
+func (p *Parameter) Same(o *Parameter) bool {
+	if p.Value != nil && o.Value != nil && plain(p.RawValue) && plain(o.RawValue) {
+		return *p.Value == *o.Value
+	}
+	return strings.EqualFold(strings.TrimSpace(p.RawValue), strings.TrimSpace(o.RawValue))
+}
+
+// plain reports whether a value has no comparator: ">8" is not 8.
+func plain(raw string) bool { return !strings.ContainsAny(raw, "<>≤≥") }
+
+// Worse reports whether p is worse than o, which was said before: further outside on the same side, critical on another
+// side, or another text.
+func (p *Parameter) Worse(o *Parameter) bool {
+	if p.Flag != o.Flag {
+		return true
+	}
+	switch {
+	case p.Same(o):
+		return false
+	case p.Value == nil || o.Value == nil || p.Flag == FlagText:
+		return true
+	case p.Flag == FlagLow:
+		return *p.Value < *o.Value
+	}
+	return *p.Value > *o.Value
+}
+
+// Statement is one fact: something that was said about values of a report. Statements are only ever added; one holds
+// until another one takes it back.
+type Statement struct {
+	ID int64 // 0: not stored yet
+	// Key is unique for the report.
+	Key        string
+	Kind       Kind
+	BillID     int64 // as it was then
+	PatientID  int64 // as it was then
+	Parameters []Parameter
+	Audience   Audience
+	// Heard is set when a person knows the values from it: a completed call, or an attempt that was not read back. Of a
+	// correction it says that such a statement was taken back.
+	Heard    bool
+	ReadBack bool
+	SaidAt   time.Time // when it was recorded; by it statements are compared with values
+	ToldAt   time.Time // when a person was informed; zero for what was sent
+	// TakesBack is the key of the statement that this one takes back, for its own Parameters.
+	TakesBack string
+	Reason    string
+	// CalloutID is the row of CriticalCallout that another program wrote; 0 for what this service said.
+	CalloutID int64
+	// Because is the report and key of the call that justifies a suppression.
+	Because string
+	// Record holds the documented fields of a call or an attempt.
+	Record *Record
+}
+
+// Record is a callout or an attempt as it is stored in CriticalCallout. The metas are JSON.
+type Record struct {
+	UserID      int64           `json:"-"` // the lab user or supporter who called; 0 for a doctor
+	DoctorID    int64           `json:"-"`
+	Performer   string          `json:"-"` // the name of that person
+	Recipients  []string        `json:"recipients"`
+	Comment     string          `json:"critical_callout_comment"`
+	ValuesMeta  json.RawMessage `json:"critical_values_meta"`
+	CalloutMeta json.RawMessage `json:"critical_callout_meta"`
+}
+
+// about returns the parameter of a statement with this identity; nil without one.
+func (s *Statement) about(k Key) *Parameter {
+	for i := range s.Parameters {
+		if s.Parameters[i].Key() == k {
+			return &s.Parameters[i]
+		}
+	}
+	return nil
+}
+
+// Ledger is what was said of a report, the earliest first.
+type Ledger []Statement
+
+// takenBack reports whether a parameter of the statement with this key was taken back.
+func (l Ledger) takenBack(key string, k Key) bool {
+	for i := range l {
+		if l[i].TakesBack == key && l[i].about(k) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// last returns the newest statement that says a value of the parameter, taken back or not; nil without one.
+func (l Ledger) last(k Key) *Statement {
+	for i := len(l) - 1; i >= 0; i-- {
+		if l[i].Kind.aboutValue() && l[i].about(k) != nil {
+			return &l[i]
+		}
+	}
+	return nil
+}
+
+// count returns the number of statements of a kind, from which the next key follows.
+func (l Ledger) count(kind Kind) int {
+	n := 0
+	for i := range l {
+		if l[i].Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
+// open returns the newest statement of a kind that no other one takes back; nil without one.
+func (l Ledger) open(kind Kind) *Statement {
+	for i := len(l) - 1; i >= 0; i-- {
+		if l[i].Kind != kind {
+			continue
+		}
+		key := l[i].Key
+		if !slices.ContainsFunc(l[i+1:], func(s Statement) bool { return s.TakesBack == key }) {
+			return &l[i]
+		}
+		return nil
+	}
+	return nil
+}
+
+// Called reports whether a completed call of the report is known.
+func (l Ledger) Called() bool { return l.count(Call) > 0 }
+
+// LastCalled returns the newest completed call; nil without one.
+func (l Ledger) LastCalled() *Statement {
+	for i := len(l) - 1; i >= 0; i-- {
+		if l[i].Kind == Call {
+			return &l[i]
+		}
+	}
+	return nil
+}
+
+// NewestAttempt returns the newest attempt; nil without one.
+func (l Ledger) NewestAttempt() *Statement {
+	for i := len(l) - 1; i >= 0; i-- {
+		if l[i].Kind == Attempt {
+			return &l[i]
+		}
+	}
+	return nil
+}
+
+// Suppressed returns the values for which the repeat policy makes a call unnecessary at present, and the statement that
+// says so; nil without any.
+func (l Ledger) Suppressed(critical []Parameter) ([]Parameter, *Statement) {
+	s := l.open(Suppression)
+	if s == nil {
+		return nil, nil
+	}
+	var values []Parameter
+	for i := range critical {
+		said := s.about(critical[i].Key())
+		if said == nil || !said.Same(&critical[i]) {
+			continue
+		}
+		if last := l.last(critical[i].Key()); last != nil && last.SaidAt.After(s.SaidAt) {
+			continue
+		}
+		values = append(values, critical[i])
+	}
+	return values, s
+}

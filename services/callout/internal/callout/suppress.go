@@ -1,0 +1,103 @@
+package callout
+
+import (
+	"fmt"
+	"time"
+)
+
+// suppress divides critical values into those that have to be called and those for which the laboratory's repeat policy
+// makes a call unnecessary: the patient's last result of the parameter was critical too, and the call of it reached the
+// organization and the doctor of this bill, was read back, holds, and stated a value that was no milder. All values of a
+// report are suppressed, or none.
+func (x *decider) suppress(news []Parameter) (call, suppressed []Parameter) {
+	if len(news) == 0 || x.f.Settings.RepeatWithin <= 0 || x.f.Report.Status.Open() {
+		return news, nil
+	}
+	for i := range news {
+		if because, _ := x.justifies(&news[i]); because == "" {
+			return news, nil
+		}
+	}
+	return nil, news
+}
+
+// justifies returns the report and key of the call that makes a call of p unnecessary; empty without one.
+func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
+	if last := x.ledger.last(p.Key()); last != nil { // something was said about it already
+		return "", at
+	}
+	for i := range x.f.Earlier {
+		e := &x.f.Earlier[i]
+		state, value := e.Finding.at(p.Key())
+		if state == IsMissing || state == IsUnjudged {
+			continue
+		}
+		if state != IsCritical {
+			return "", at // the last result was not critical: this is a new event
+		}
+		if call := e.called(&value.Parameter, x.f.Settings.RepeatWithin, x); call != nil {
+			said := call.about(p.Key())
+			if said.Flag == p.Flag && !p.Worse(said) && call.Audience.reached(x.f.Audience) {
+				return fmt.Sprintf("%d/%s", e.ReportID, call.Key), latest(call.ToldAt, call.SaidAt)
+			}
+			return "", at
+		}
+		if !e.suppressed(&value.Parameter) {
+			return "", at // the last result was critical and no one was informed of it
+		}
+	}
+	return "", at
+}
+
+// called returns the call that states the value of an earlier result, holds, was read back and is recent enough.
+func (e *Earlier) called(value *Parameter, within time.Duration, x *decider) *Statement {
+	last := e.Ledger.last(value.Key())
+	if last == nil || last.Kind != Call || !last.ReadBack || !last.about(value.Key()).Same(value) ||
+		e.Ledger.takenBack(last.Key, value.Key()) || x.now.Sub(last.SaidAt) > within {
+		return nil
+	}
+	return last
+}
+
+// suppressed reports whether the value of an earlier result was suppressed itself: then the result before it decides.
+func (e *Earlier) suppressed(value *Parameter) bool {
+	values, _ := e.Ledger.Suppressed([]Parameter{*value})
+	return len(values) > 0
+}
+
+// noteSuppression records that the policy makes a call unnecessary, and takes it back when it does not any more.
+func (x *decider) noteSuppression(suppressed []Parameter) {
+	current := x.ledger.open(Suppression)
+	because, calledAt := "", time.Time{}
+	for i := range suppressed {
+		because, calledAt = x.justifies(&suppressed[i])
+	}
+	if current != nil {
+		if len(suppressed) > 0 && current.Because == because && sameValues(current.Parameters, suppressed) {
+			return
+		}
+		if len(suppressed) == 0 && x.d.Wait == nil && len(x.f.Finding.Critical) > 0 && !x.gone() {
+			return // it was communicated since
+		}
+		x.say(Statement{Kind: Clear, Parameters: current.Parameters, TakesBack: current.Key})
+	}
+	if len(suppressed) == 0 {
+		return
+	}
+	hours := int(x.f.Settings.RepeatWithin.Hours())
+	x.say(Statement{
+		Kind: Suppression, Parameters: suppressed, Audience: x.f.Audience, Because: because, ToldAt: calledAt,
+		Reason: fmt.Sprintf("The patient's last result was critical too, was called within %d hours and read back, and was not milder", hours),
+	})
+	x.d.Counts.Suppressed++
+	x.log("Critical callout suppressed: the patient's last call was not milder and was read back",
+		LogMeta{Suppressed: true, WithinHours: hours})
+}
+
+// latest returns when a person was informed; when it was recorded, if that is not known.
+func latest(told, recorded time.Time) time.Time {
+	if told.IsZero() {
+		return recorded
+	}
+	return told
+}

@@ -1,0 +1,253 @@
+package callout
+
+import "slices"
+
+// takeBack finds what was said and is not so any more, and tells those who know it, once.
+func (x *decider) takeBack() {
+	var told []Audience // in this decision
+	var notices []Statement
+	for i := range x.ledger {
+		s := &x.ledger[i]
+		switch {
+		case s.Heard && (s.Kind == Call || s.Kind == Attempt):
+			told = x.correct(*s, told)
+		case s.Kind == Notice:
+			notices = append(notices, *s)
+		}
+	}
+	for i := range notices {
+		x.withdraw(&notices[i], told)
+	}
+}
+
+// correct takes back what a person heard.
+func (x *decider) correct(s Statement, told []Audience) []Audience {
+	wrong, kind, reason := x.wrong(&s)
+	if len(wrong) == 0 {
+		return told
+	}
+	x.say(Statement{
+		Kind: kind, Parameters: wrong, Audience: s.Audience, Heard: true, TakesBack: s.Key, Reason: reason, PatientID: s.PatientID,
+	})
+	key := x.ledger[len(x.ledger)-1].Key
+	x.d.Counts.Corrected++
+	x.tookBack.any, x.tookBack.heard, x.tookBack.reason = true, true, reason
+	audiences := []Audience{s.Audience}
+	if reason != reasonMoved && !s.Audience.same(x.f.Audience) {
+		audiences = append(audiences, x.f.Audience)
+	}
+	for _, a := range audiences {
+		if slices.ContainsFunc(told, a.same) {
+			continue
+		}
+		told = append(told, a)
+		x.send(Message{Kind: Correct, Key: key, Audience: a})
+	}
+	return told
+}
+
+// withdraw takes back a notice. Those who read it are told; told were told already.
+func (x *decider) withdraw(s *Statement, told []Audience) {
+	wrong, kind, reason := x.wrong(s)
+	if len(wrong) == 0 {
+		return
+	}
+	x.say(Statement{Kind: kind, Parameters: wrong, Audience: s.Audience, TakesBack: s.Key, Reason: reason, PatientID: s.PatientID})
+	if !x.tookBack.any {
+		x.tookBack.any, x.tookBack.reason = true, reason
+	}
+	m := Message{Kind: Withdraw, Notice: s.Key, Key: x.ledger[len(x.ledger)-1].Key}
+	for i := range s.Parameters {
+		m.Partly = m.Partly || !x.ledger.takenBack(s.Key, s.Parameters[i].Key())
+	}
+	audiences := []Audience{s.Audience}
+	if reason != reasonMoved && !s.Audience.same(x.f.Audience) {
+		audiences = append(audiences, x.f.Audience)
+	}
+	for _, a := range audiences {
+		if !slices.ContainsFunc(told, a.same) {
+			m.Tell = append(m.Tell, a)
+		}
+	}
+	x.send(m)
+}
+
+// The reasons for which something is taken back.
+const (
+	reasonValue      = "not_critical"
+	reasonBlank      = "blank"
+	reasonUnreadable = "unreadable"
+	reasonDismissed  = "dismissed"
+	reasonMoved      = "moved"
+	reasonLimits     = "limits"
+	reasonElsewhere  = "state"
+)
+
+// wrong returns the parameters of a statement that are not so any more and were not taken back yet. The reason is that
+// of the first.
+func (x *decider) wrong(s *Statement) (wrong []Parameter, kind Kind, reason string) {
+	for i := range s.Parameters {
+		p := &s.Parameters[i]
+		if x.ledger.takenBack(s.Key, p.Key()) {
+			continue
+		}
+		why := x.why(s, p)
+		if why == "" {
+			continue
+		}
+		if why == reasonLimits {
+			x.noteLimits(s, p)
+			continue
+		}
+		if reason == "" {
+			kind, reason = Withdrawal, why
+			if why == reasonValue {
+				kind = Correction
+			}
+		}
+		wrong = append(wrong, *p)
+	}
+	return wrong, kind, reason
+}
+
+// why says why a value that was said is not so any more; empty when it is, or when another critical value took its place
+// and is announced.
+func (x *decider) why(s *Statement, p *Parameter) string {
+	switch {
+	case x.moved(s):
+		return reasonMoved
+	case x.gone():
+		return reasonDismissed
+	}
+	state, now := x.f.Finding.at(p.Key())
+	switch state {
+	case IsCritical:
+		return ""
+	case IsClear:
+		if now.Parameter.Same(p) || x.heardSince(s, &now.Parameter) {
+			return reasonLimits
+		}
+		return reasonValue
+	case IsUnjudged:
+		if now.Parameter.Same(p) {
+			return reasonLimits
+		}
+	case IsUnclear:
+		if now.Parameter.Same(p) {
+			return ""
+		}
+		return x.whenSettled(s, p, now, reasonUnreadable)
+	}
+	return x.whenSettled(s, p, now, reasonBlank)
+}
+
+// whenSettled returns the reason when the value says nothing for long enough. What was said of it since is about that.
+func (x *decider) whenSettled(s *Statement, p *Parameter, now *Judged, reason string) string {
+	if x.changedAt(now).Before(s.SaidAt) || x.calledAfter(s, p, now) {
+		return ""
+	}
+	if x.settled(now) {
+		return reason
+	}
+	x.d.Early = true
+	return ""
+}
+
+// calledAfter reports whether a person of the statement's audience heard about the parameter after the value changed to
+// now.
+func (x *decider) calledAfter(s *Statement, p *Parameter, now *Judged) bool {
+	changed := x.changedAt(now)
+	for i := range x.ledger {
+		o := &x.ledger[i]
+		if !o.SaidAt.Before(changed) && o.Heard && o.Kind.aboutValue() && o.about(p.Key()) != nil && o.Audience.same(s.Audience) {
+			return true
+		}
+	}
+	return false
+}
+
+// heardSince reports whether a person of the statement's audience heard the present value later.
+func (x *decider) heardSince(s *Statement, now *Parameter) bool {
+	for i := len(x.ledger) - 1; i >= 0 && x.ledger[i].Key != s.Key; i-- {
+		o := &x.ledger[i]
+		if said := o.about(now.Key()); said != nil && o.Heard && o.Kind.aboutValue() && o.Audience.same(s.Audience) {
+			return said.Same(now)
+		}
+	}
+	return false
+}
+
+// noteLimits writes into the history that a value which was said is not critical by today's limits. No one is told: the
+// value was right.
+func (x *decider) noteLimits(s *Statement, p *Parameter) {
+	if s.Kind != Call {
+		return
+	}
+	key := "limits:" + s.Key
+	for i := range x.ledger {
+		if x.ledger[i].Key == key {
+			return
+		}
+	}
+	x.say(Statement{Key: key, Kind: LimitsChanged, Parameters: []Parameter{*p}, Reason: reasonLimits})
+	x.log("The limits of a called critical result changed: its value is not critical by them and stays called",
+		LogMeta{Reason: reasonLimits})
+}
+
+// endReason says why a wait ends of which nothing was taken back.
+func (x *decider) endReason() string {
+	switch {
+	case x.gone():
+		return reasonDismissed
+	case len(x.f.Wait.Parameters) == 0:
+		return reasonElsewhere
+	}
+	for i := range x.f.Wait.Parameters {
+		p := &x.f.Wait.Parameters[i]
+		if state, now := x.f.Finding.at(p.Key()); state == IsClear && now.Parameter.Same(p) {
+			return reasonLimits
+		}
+	}
+	return reasonValue
+}
+
+// logTakenBack writes one entry about what was taken back.
+func (x *decider) logTakenBack() {
+	if !x.tookBack.any {
+		return
+	}
+	meta := LogMeta{Reason: x.tookBack.reason}
+	if x.tookBack.heard {
+		meta.Corrected, meta.Method, meta.Persons = true, "notification", x.persons()
+		x.log("A called critical result was corrected: "+because[x.tookBack.reason], meta)
+		return
+	}
+	meta.Withdrawn = true
+	x.log("Critical result withdrawn before a callout: "+because[x.tookBack.reason], meta)
+}
+
+var because = map[string]string{
+	reasonValue:      "its value is not critical any more",
+	reasonBlank:      "its value was removed",
+	reasonUnreadable: "its value cannot be read any more",
+	reasonDismissed:  "the report was dismissed",
+	reasonMoved:      "the report belongs to another patient",
+	reasonLimits:     "its value is not critical by the changed limits",
+	reasonElsewhere:  "its values are not critical any more",
+}
+
+// persons are the names of those who heard what is taken back now.
+func (x *decider) persons() (names []string) {
+	for i := range x.d.Statements {
+		s := &x.d.Statements[i]
+		if s.TakesBack == "" {
+			continue
+		}
+		for _, name := range s.Audience.Persons {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,148 @@
+// Package reach follows whether notices of a laboratory can be sent, and sends again what reached no one once they can.
+package reach
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+)
+
+// The reasons for which notices cannot be sent.
+const (
+	Unavailable = "unavailable" // the notification service does not take them
+	TypeOff     = "type_off"    // the laboratory has the type switched off
+)
+
+// Lab is a laboratory whose notices cannot be sent.
+type Lab struct {
+	ID     int64
+	Reason string
+}
+
+// Missed is a notice that reached no device. Log is set when it was not even stored.
+type Missed struct {
+	ReportID int64
+	Key      string
+	Log      *activitylog.Entry
+}
+
+// Store keeps what is known of the reach of laboratories.
+type Store interface {
+	Unreached(ctx context.Context) ([]Lab, error)
+	// SetReach notes why notices cannot be sent since a time; an empty reason: they can.
+	SetReach(ctx context.Context, scope authn.LabScope, reason string, since time.Time) error
+	// Silenced returns waiting reports of which a notice reached no one.
+	Silenced(ctx context.Context, scope authn.LabScope) ([]int64, error)
+	MarkSilenced(ctx context.Context, scope authn.LabScope, m Missed) error
+	// Said returns what was said of a report, and its open wait; nil without one.
+	Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error)
+}
+
+// Client asks the notification service.
+type Client interface {
+	// Reach returns why notices of critical results reach no device of the laboratory; empty when they do.
+	Reach(ctx context.Context, scope authn.LabScope) (reason string, err error)
+}
+
+// Evaluator evaluates reports.
+type Evaluator interface {
+	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
+}
+
+// Signals wakes the open boards of a laboratory.
+type Signals interface {
+	Changed(ctx context.Context, lab authn.LabScope)
+}
+
+// Counters counts notices that no one got.
+type Counters interface{ NoticeOff() }
+
+// Deps is what the use case works with.
+type Deps struct {
+	Store     Store
+	Client    Client
+	Evaluator Evaluator
+	Signals   Signals
+	Counters  Counters
+	Clock     clock.Clock
+}
+
+// UseCase follows the reach of laboratories.
+type UseCase struct{ d Deps }
+
+// New returns the use case.
+func New(d Deps) *UseCase { return &UseCase{d} }
+
+// RunOnce asks about each laboratory whose notices could not be sent. Once they can, its silenced results are announced.
+func (u *UseCase) RunOnce(ctx context.Context) error {
+	labs, err := u.d.Store.Unreached(ctx)
+	for _, lab := range labs {
+		err = errors.Join(err, u.check(ctx, lab))
+	}
+	return err
+}
+
+func (u *UseCase) check(ctx context.Context, lab Lab) error {
+	scope, err := authn.Principal{Kind: authn.Service}.Scope(lab.ID)
+	if err != nil {
+		return err
+	}
+	reason, err := u.d.Client.Reach(ctx, scope)
+	if err != nil || reason == lab.Reason {
+		return nil // the board says so already
+	}
+	defer u.d.Signals.Changed(ctx, scope)
+	if reason != "" {
+		return u.d.Store.SetReach(ctx, scope, reason, u.d.Clock.Now())
+	}
+	ids, err := u.d.Store.Silenced(ctx, scope)
+	if err != nil {
+		return err
+	}
+	if _, err := u.d.Evaluator.Reports(ctx, scope, ids, callout.Event{NoticesBack: true}); err != nil {
+		return err
+	}
+	return u.d.Store.SetReach(ctx, scope, "", time.Time{})
+}
+
+// Delivered notes the outcome of a notice: reason says why it reached no device.
+func (u *UseCase) Delivered(ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time) error {
+	if err := u.d.Store.SetReach(ctx, scope, reason, sentAt); err != nil || reason == "" {
+		return err
+	}
+	u.d.Signals.Changed(ctx, scope)
+	if reason == Unavailable {
+		return nil // the message waits and is sent later
+	}
+	missed := Missed{ReportID: m.ReportID, Key: m.Key}
+	if reason == TypeOff {
+		u.d.Counters.NoticeOff()
+		missed.Log = &activitylog.Entry{
+			Category: activitylog.CriticalCallout, ReportID: m.ReportID, BillID: m.BillID, Actor: authn.Platform, At: u.d.Clock.Now(),
+			Text: "The notification was not sent: the laboratory has notifications of critical reports switched off",
+			Meta: callout.LogMeta{Method: "notification", Escalation: m.Level, NotSent: true},
+		}
+	}
+	return u.d.Store.MarkSilenced(ctx, scope, missed)
+}
+
+// ToSend reports whether a message is still to be sent: what it says may have stopped being true while it waited.
+func (u *UseCase) ToSend(ctx context.Context, scope authn.LabScope, m callout.Message) (bool, error) {
+	ledger, wait, err := u.d.Store.Said(ctx, scope, m.ReportID)
+	if err != nil {
+		return false, err
+	}
+	switch m.Kind {
+	case callout.Announce, callout.Escalate:
+		return callout.Still(ledger, wait, m.Key), nil
+	case callout.Correct:
+		return callout.StillWrong(ledger, m.Key, m.Audience), nil
+	}
+	return true, nil
+}

@@ -1,0 +1,90 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/reach"
+)
+
+var _ reach.Store = (*Store)(nil)
+
+// Unreached implements reach.Store.
+func (s *Store) Unreached(ctx context.Context) (labs []reach.Lab, err error) {
+	err = each(ctx, s.db, "read laboratories without notices", "SELECT lab_id, reason FROM callout_reach ORDER BY lab_id", nil,
+		func(r *sql.Rows) error {
+			var lab reach.Lab
+			err := r.Scan(&lab.ID, &lab.Reason)
+			labs = append(labs, lab)
+			return err
+		})
+	return labs, err
+}
+
+// SetReach implements reach.Store. The time of the first notice that did not go out stays.
+func (s *Store) SetReach(ctx context.Context, scope authn.LabScope, reason string, since time.Time) error {
+	if reason == "" {
+		_, err := s.db.ExecContext(ctx, "DELETE FROM callout_reach WHERE lab_id = ?", scope.LabID())
+		return wrap("clear reach", err)
+	}
+	_, err := s.db.ExecContext(ctx, "INSERT INTO callout_reach (lab_id, reason, since) VALUES (?, ?, ?)"+
+		" ON DUPLICATE KEY UPDATE reason = VALUES(reason)", scope.LabID(), reason, since.UnixMicro())
+	return wrap("set reach", err)
+}
+
+// Silenced implements reach.Store.
+func (s *Store) Silenced(ctx context.Context, scope authn.LabScope) (ids []int64, err error) {
+	err = each(ctx, s.db, "read silenced waits", "SELECT open_report_id FROM callout_episode WHERE lab_id = ? AND notices_off = 1"+
+		" AND open_report_id IS NOT NULL ORDER BY open_report_id", []any{scope.LabID()}, scanIDs(&ids))
+	return ids, err
+}
+
+// NoticesOff returns why notices of the laboratory cannot be sent, and since when; an empty reason while they can.
+func (s *Store) NoticesOff(ctx context.Context, scope authn.LabScope) (reason string, since time.Time, err error) {
+	var at int64
+	err = s.db.QueryRowContext(ctx, "SELECT reason, since FROM callout_reach WHERE lab_id = ?", scope.LabID()).Scan(&reason, &at)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", time.Time{}, nil
+	}
+	return reason, time.UnixMicro(at).UTC(), wrap("read reach", err)
+}
+
+// Said implements reach.Store: what was said of a report, and its open wait.
+func (s *Store) Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error) {
+	ledgers, err := s.ledgers(ctx, s.db, scope, []int64{reportID})
+	if err != nil {
+		return nil, nil, err
+	}
+	var wait *callout.Episode
+	err = each(ctx, s.db, "read wait", episodeColumns+" JOIN labReportRelation r ON r.id = e.open_report_id WHERE e.open_report_id = ?"+
+		" AND e.lab_id = ? AND r.dismissed = 0", []any{reportID, scope.LabID()}, func(r *sql.Rows) error {
+		e, err := scanEpisode(r)
+		wait = &e
+		return err
+	})
+	return ledgers[reportID], wait, err
+}
+
+// MarkSilenced implements reach.Store: a notice about the report reached no device.
+func (s *Store) MarkSilenced(ctx context.Context, scope authn.LabScope, m reach.Missed) error {
+	return s.inTx(ctx, "mark notice", scope, func(l *locked) error {
+		_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode SET notices_off = 1 WHERE open_report_id = ? AND lab_id = ?",
+			m.ReportID, scope.LabID())
+		if err != nil {
+			return wrap("mark wait", err)
+		}
+		if m.Log == nil {
+			return nil
+		}
+		_, err = l.tx.ExecContext(ctx, "UPDATE callout_statement SET not_sent = 1 WHERE lab_report_id = ? AND statement_key = ?"+
+			" AND lab_id = ?", m.ReportID, m.Key, scope.LabID())
+		if err != nil {
+			return wrap("mark statement", err)
+		}
+		return l.Log(ctx, *m.Log)
+	})
+}

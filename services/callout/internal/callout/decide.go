@@ -101,7 +101,12 @@ func (x *decider) pinForeign() {
 // judged only when someone names it.
 func (x *decider) unknownDone() bool {
 	return x.f.Report.Status == Done && x.f.Wait == nil && !x.e.Named && x.e.Call == nil &&
-		!slices.ContainsFunc(x.ledger, func(s Statement) bool { return s.Kind.aboutValue() })
+		!x.knows()
+}
+
+// knows reports whether the ledger says anything about a value of the report.
+func (x *decider) knows() bool {
+	return slices.ContainsFunc(x.ledger, func(s Statement) bool { return s.Kind.aboutValue() })
 }
 
 // gone reports whether the report is no result any more.
@@ -156,10 +161,8 @@ func (x *decider) waitsFor() (waits []Parameter, suppressed []Parameter) {
 // mayBeCritical reports whether a value for which a report waits is not certainly over.
 func (x *decider) mayBeCritical(p *Parameter, state State, now *Judged) bool {
 	switch state {
-	case IsUnclear:
+	case IsUnclear, IsBlank, IsMissing:
 		return true
-	case IsBlank, IsMissing:
-		return !x.settled(now)
 	case IsUnjudged:
 		return now.Parameter.Same(p)
 	}
@@ -210,7 +213,7 @@ func (x *decider) adopts() bool {
 
 // keepsUnknown reports whether the wait is one of another program for a value that cannot be judged.
 func (x *decider) keepsUnknown() bool {
-	return len(x.f.Wait.Parameters) == 0 && x.f.Finding.Undecided && !x.gone() && (x.d.Recorded == nil || x.d.Recorded.Kind != Call)
+	return len(x.f.Wait.Parameters) == 0 && x.f.Finding.Undecided && x.f.Report.Status.Open() && !x.gone() && (x.d.Recorded == nil || x.d.Recorded.Kind != Call)
 }
 
 func (x *decider) adopt() {
@@ -342,7 +345,7 @@ func (x *decider) end() {
 	switch {
 	case x.d.Recorded != nil && x.d.Recorded.Kind == Call:
 		x.d.ClosedBy, x.d.ClosedAt = "called", x.toldAt()
-	case called:
+	case called, x.f.Report.Status == Done && !x.knows():
 		x.d.ClosedBy = "elsewhere"
 	case x.gone():
 		x.d.ClosedBy = "gone"
@@ -399,6 +402,8 @@ func (x *decider) status(suppressed []Parameter) Status {
 			return Abnormal
 		}
 		return Done
+	case now == Done && !x.knows():
+		return Done // another program says so
 	case (now == Done || x.d.Recorded != nil && x.d.Recorded.Kind == Call || x.d.ClosedBy == "elsewhere") && x.calledPatient():
 		return Done
 	case x.f.Finding.Undecided && !x.f.Finding.Abnormal && !now.Open() && now != Done:

@@ -662,7 +662,7 @@ func worse(a, b string) bool {
 // waitsUnread reports whether a value that was critical is unreadable, or blank since a moment.
 func (w *world) waitsUnread() bool {
 	for key := range w.values {
-		if c := w.criticality(key); c == 2 || c == 3 && w.unjudged {
+		if w.criticality(key) >= 2 {
 			return true
 		}
 	}

@@ -181,18 +181,8 @@ func (l Ledger) open(kind Kind) *Statement {
 	return nil
 }
 
-// Called reports whether a completed call of the report is known.
-func (l Ledger) Called() bool { return l.count(Call) > 0 }
-
-// LastCalled returns the newest completed call; nil without one.
-func (l Ledger) LastCalled() *Statement {
-	for i := len(l) - 1; i >= 0; i-- {
-		if l[i].Kind == Call {
-			return &l[i]
-		}
-	}
-	return nil
-}
+// LastSuppressed returns the suppression that holds; nil without one.
+func (l Ledger) LastSuppressed() *Statement { return l.open(Suppression) }
 
 // NewestAttempt returns the newest attempt; nil without one.
 func (l Ledger) NewestAttempt() *Statement {

@@ -35,7 +35,7 @@ func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
 		if state != IsCritical {
 			return "", at // the last result was not critical: this is a new event
 		}
-		if call := e.called(&value.Parameter, x.f.Settings.RepeatWithin, x); call != nil {
+		if call := e.called(&value.Parameter, x.suppressedAt(p).Add(-x.f.Settings.RepeatWithin)); call != nil {
 			said := call.about(p.Key())
 			if said.Flag == p.Flag && !p.Worse(said) && call.Audience.reached(x.f.Audience) {
 				return fmt.Sprintf("%d/%s", e.ReportID, call.Key), latest(call.ToldAt, call.SaidAt)
@@ -49,11 +49,19 @@ func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
 	return "", at
 }
 
+// suppressedAt is when a call of the value was suppressed, or now: later, the time of the policy is no reason to call it.
+func (x *decider) suppressedAt(p *Parameter) time.Time {
+	if s := x.f.Ledger.open(Suppression); s != nil && s.about(p.Key()) != nil && s.about(p.Key()).Same(p) {
+		return s.SaidAt
+	}
+	return x.now
+}
+
 // called returns the call that states the value of an earlier result, holds, was read back and is recent enough.
-func (e *Earlier) called(value *Parameter, within time.Duration, x *decider) *Statement {
+func (e *Earlier) called(value *Parameter, since time.Time) *Statement {
 	last := e.Ledger.last(value.Key())
 	if last == nil || last.Kind != Call || !last.ReadBack || !last.about(value.Key()).Same(value) ||
-		e.Ledger.takenBack(last.Key, value.Key()) || x.now.Sub(last.SaidAt) > within {
+		e.Ledger.takenBack(last.Key, value.Key()) || last.SaidAt.Before(since) {
 		return nil
 	}
 	return last

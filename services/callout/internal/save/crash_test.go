@@ -112,7 +112,8 @@ func state(t *testing.T, db *sql.DB) string {
 
 func TestWhatIsWrongWithACallout(t *testing.T) {
 	t.Parallel()
-	b := world(t, storetest.NewDatabase(t))
+	b := storetest.New(t)
+	b.Pending()
 	before := state(t, b.DB)
 	yes, no := true, false
 	good := save.Callout{BillID: storetest.Bill, ReportIDs: []int64{storetest.Potassium}, Recipients: []string{"a"}, Methods: []string{"call"}, ReadBack: &yes, Person: "Dr Rao"}
@@ -130,6 +131,10 @@ func TestWhatIsWrongWithACallout(t *testing.T) {
 		"no one reached":            func(c *save.Callout) { c.Outcome = callout.UnableToReach },
 		"no one named":              func(c *save.Callout) { c.Person = " " },
 		"no one named face to face": func(c *save.Callout) { c.Person, c.Methods = "", []string{"email", "Face-to-face"} },
+		"a person of signs":         func(c *save.Callout) { c.Person = "\u200b-." },
+		"a person of one letter":    func(c *save.Callout) { c.Person = "A" },
+		"no one named, telephonic":  func(c *save.Callout) { c.Person, c.Methods = "", []string{"Telephonic"} },
+		"no one named, फ़ोन":        func(c *save.Callout) { c.Person, c.Methods = "", []string{"फ़ोन"} },
 		"no one named on WhatsApp":  func(c *save.Callout) { c.Person, c.Methods = "", []string{"WhatsApp call (ward)"} },
 		"a call before the result":  func(c *save.Callout) { c.NotifiedAt = "2026-11-21T08:59:59Z" },
 		"1970":                      func(c *save.Callout) { c.NotifiedAt = "1970-01-01T00:00:00Z" },

@@ -93,7 +93,7 @@ func (c *Callout) decide(facts []callout.Facts, by Performer, now time.Time) ([]
 // call is the event that the callout is for a report.
 func (c *Callout) call(f *callout.Facts) *callout.NewCall {
 	n := &callout.NewCall{
-		Draft: c.Draft, Force: c.Force, ReadBack: c.heard(), Reached: c.Outcome == callout.NoReadBack || c.heard(), SaidAt: c.toldAt,
+		Draft: c.Draft, Force: c.Force, ReadBack: c.heard(), Reached: c.Outcome == callout.NoReadBack || !c.Draft && c.heard(), SaidAt: c.toldAt,
 		Unheard: f.Settings.ReadBackNeeded && c.spoken() && !c.heard(),
 	}
 	n.Reached = n.Reached || n.Unheard && !c.Draft

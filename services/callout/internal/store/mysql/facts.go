@@ -33,10 +33,13 @@ func (l *locked) facts(ctx context.Context, ids []int64) ([]callout.Facts, error
 			Report: r, Audience: callout.Audience{OrgID: r.Bill.OrgID, DoctorID: r.Bill.DoctorID},
 			Finding: callout.Judge(r.Chart, l.formats), ValuesAt: valuesAt(r.Chart.Readings), Settings: settings,
 		}
+		if row, ok := l.unconfirmed[r.ID]; ok {
+			facts[i].Unconfirmed = row.judge(&r, l.formats)
+		}
 		at[r.ID] = &facts[i]
 	}
 	for _, load := range []func(context.Context, []int64, map[int64]*callout.Facts) error{
-		l.loadWaits, l.loadLedgers, l.loadForeign, l.loadUnconfirmed,
+		l.loadWaits, l.loadLedgers, l.loadForeign,
 	} {
 		if err := load(ctx, ids, at); err != nil {
 			return nil, err
@@ -55,8 +58,9 @@ func (l *locked) facts(ctx context.Context, ids []int64) ([]callout.Facts, error
 
 func (l *locked) readReports(ctx context.Context, ids []int64) (err error) {
 	in, args := list(ids)
-	l.inputs = map[int64]inputs{}
-	l.reports, l.formats, err = l.store.readReports(ctx, l.tx, l.scope, reading{inputs: l.inputs}, " AND r.id IN ("+in+") ORDER BY r.id", args...)
+	l.inputs, l.unconfirmed = map[int64]inputs{}, map[int64]unconfirmedRow{}
+	l.reports, l.formats, err = l.store.readReports(ctx, l.tx, l.scope, reading{inputs: l.inputs, unconfirmed: l.unconfirmed},
+		" AND r.id IN ("+in+") ORDER BY r.id", args...)
 	return err
 }
 
@@ -189,7 +193,13 @@ func (l *locked) loadEarlier(ctx context.Context, facts []callout.Facts) error {
 		patients[i], ids[facts[i].Report.ID] = facts[i].Report.PatientID, true
 	}
 	in, args := list(patients)
-	since := l.store.clock.Now().Add(-facts[0].Settings.RepeatWithin)
+	since := l.store.clock.Now()
+	for i := range facts {
+		if s := facts[i].Ledger.LastSuppressed(); s != nil && s.SaidAt.Before(since) {
+			since = s.SaidAt
+		}
+	}
+	since = since.Add(-facts[0].Settings.RepeatWithin)
 	others, formats, err := l.store.readReports(ctx, l.tx, l.scope, reading{}, " AND r.dismissed = 0 AND r.userDetailsId_id IN ("+in+
 		") AND r.updatedOn >= ? ORDER BY r.sampleCollectionTime DESC, r.id DESC LIMIT 1000", append(args, since.UTC())...)
 	if err != nil || len(others) == 0 {
@@ -214,17 +224,4 @@ func (l *locked) loadEarlier(ctx context.Context, facts []callout.Facts) error {
 		}
 	}
 	return nil
-}
-
-// loadUnconfirmed reads rerun values that wait for a confirmation, and judges them.
-func (l *locked) loadUnconfirmed(ctx context.Context, ids []int64, at map[int64]*callout.Facts) error {
-	in, args := list(ids)
-	return each(ctx, l.tx, "read unconfirmed values", unconfirmedColumns+" WHERE n.lab_id = ? AND n.lab_report_id IN ("+in+
-		") AND n.readings IS NOT NULL", append([]any{l.scope.LabID()}, args...), func(r *sql.Rows) error {
-		row, err := scanUnconfirmed(r)
-		if f := at[row.report]; err == nil && f != nil {
-			f.Unconfirmed = row.judge(&f.Report, l.formats)
-		}
-		return err
-	})
 }

@@ -19,12 +19,13 @@ import (
 
 // locked is a transaction.
 type locked struct {
-	store   *Store
-	tx      *sql.Tx
-	scope   authn.LabScope
-	reports []callout.Report
-	formats callout.Formats
-	inputs  map[int64]inputs // by report
+	store       *Store
+	tx          *sql.Tx
+	scope       authn.LabScope
+	reports     []callout.Report
+	formats     callout.Formats
+	inputs      map[int64]inputs         // by report
+	unconfirmed map[int64]unconfirmedRow // by report
 }
 
 var (

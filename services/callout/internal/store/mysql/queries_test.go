@@ -63,8 +63,32 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 		})
 	}
 	one, many := measure(1), measure(40)
-	if one != many || one != 4+7 {
+	if one != many || one != 5+8 {
 		t.Fatalf("%d statements for one report, %d for forty", one, many)
+	}
+}
+
+// TestAnEvaluationIsAtMostTwelveStatements: for one report as for thirty with twenty parameters each.
+func TestAnEvaluationIsAtMostTwelveStatements(t *testing.T) {
+	t.Parallel()
+	b := storetest.New(t)
+	b.DB.SetMaxOpenConns(1)
+	ids := []int64{}
+	for i := range int64(30) {
+		ids = append(ids, 8000+i)
+		b.Exec("INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id, sampleCollected)"+
+			" VALUES (?, 12, 400, ?, 501, 66, 1)", 8000+i, 8000+i)
+		for index := range 20 {
+			b.Exec("INSERT INTO reportValues (labReportId_id, `index`, `order`, value) VALUES (?, ?, ?, '4.1')", 8000+i, index+1, index+1)
+		}
+	}
+	b.Judged(12, ids...)
+	for _, some := range [][]int64{ids[:1], ids} {
+		if n := statements(t, b.DB, func() { b.Judged(12, some...) }); n > 12 {
+			t.Errorf("%d statements for %d reports, want at most 12", n, len(some))
+		} else {
+			t.Logf("%d statements for %d reports", n, len(some))
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/reportformat"
@@ -14,11 +15,12 @@ const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id,
 	" r.notPerformed, r.claim_on_hold, r.auto_approval_status, r.sampleCollected, r.sampleRedrawFlag IN (3, 4)," +
 	" r.reportID_id, t.testName, t.departmentId_id, d.departmentName, t.isProfile," +
 	" r.billingInfoId_id, r.sampleCollectionTime, l.timezone, u.gender, u.dateOfBirth, u.age, r.dismissed, IFNULL(u.fullName, ''), IFNULL(u.labPatientId, ''), IFNULL(b.labBillId, 0)," +
-	" IFNULL(b.orgId_id, 0), IFNULL(b.docId_id, 0), IFNULL(b.userDetailsId_id, 0), u.updatedOn, b.updatedOn" +
+	" IFNULL(b.orgId_id, 0), IFNULL(b.docId_id, 0), IFNULL(b.userDetailsId_id, 0), u.updatedOn, b.updatedOn, n.as_of, n.received_at, n.readings" +
 	" FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id" +
 	" LEFT JOIN department d ON d.id = t.departmentId_id AND d.labId_id = r.labId_id" +
 	" LEFT JOIN labs l ON l.id = r.labId_id LEFT JOIN userDetails u ON u.id = r.userDetailsId_id" +
-	" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id WHERE r.labId_id = ?"
+	" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
+	" LEFT JOIN callout_unconfirmed n ON n.lab_report_id = r.id WHERE r.labId_id = ?"
 
 // open is the condition of reports about which someone has still to be told.
 const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
@@ -27,7 +29,8 @@ const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
 type reading struct {
 	// criticalOnly is for lists, which show only what is critical: the formats are those that may call something critical.
 	criticalOnly bool
-	inputs       map[int64]inputs // nil: not needed
+	inputs       map[int64]inputs         // nil: not needed
+	unconfirmed  map[int64]unconfirmedRow // nil: not needed
 }
 
 // reports reads reports that are not dismissed, for lists.
@@ -63,10 +66,13 @@ func (s *Store) readReports(
 		return nil, nil, err
 	}
 	formats, err := s.fill(ctx, q, scope, list, rows, how.criticalOnly)
-	if how.inputs == nil {
+	if err != nil || how.inputs == nil {
 		return list, formats, err
 	}
 	for i := range list {
+		if err := rows[i].readUnconfirmed(how.unconfirmed); err != nil {
+			return nil, nil, err
+		}
 		in := inputs{patient: rows[i].patientUpdated, bill: rows[i].billUpdated}
 		for _, v := range list[i].Chart.Readings {
 			in.values += v.At.UnixMicro()
@@ -82,6 +88,8 @@ type reportRow struct {
 	comments, name, department, zone, gender, age sql.NullString
 	departmentID, billingInfoID, isProfile        sql.NullInt64
 	collected, born, patientUpdated, billUpdated  sql.NullTime
+	asOf, received                                sql.NullInt64
+	unconfirmed                                   []byte
 }
 
 func (r *reportRow) targets() []any {
@@ -127,6 +135,9 @@ func (r *reportRow) targets() []any {
 		&r.Bill.PatientID,
 		&r.patientUpdated,
 		&r.billUpdated,
+		&r.asOf,
+		&r.received,
+		&r.unconfirmed,
 	}
 }
 
@@ -146,6 +157,17 @@ func (r *reportRow) read(s *Store) callout.Report {
 	p.SampledOn = reportformat.CollectionDay(r.collected, s.clock.Now(), r.zone.String)
 	report.Chart.Tests = []int64{report.Test.ID}
 	return report
+}
+
+// readUnconfirmed adds the report's rerun values that wait for a confirmation, if there are any.
+func (r *reportRow) readUnconfirmed(into map[int64]unconfirmedRow) error {
+	if len(r.unconfirmed) == 0 {
+		return nil
+	}
+	row := unconfirmedRow{report: r.ID, asOf: r.asOf.Int64, received: time.UnixMicro(r.received.Int64).UTC()}
+	err := row.parse(r.unconfirmed)
+	into[r.ID] = row
+	return err
 }
 
 // visible is the condition of the reports that someone sees. All lab users see tests of no department.

@@ -65,7 +65,7 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 			return err
 		},
 		"the rest of a board": func() error { _, err := s.State(ctx, lab, callout.Visibility{}); return err },
-		"a bill's deadline": func() error { _, err := s.Deadline(ctx, lab, 400); return err },
+		"a bill's deadline":   func() error { _, err := s.Deadline(ctx, lab, 400); return err },
 	}
 	maps.Copy(works, finds)
 	for name, work := range works {

@@ -13,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 	"github.com/labplatform/labplatform/services/callout/internal/settings"
+	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
@@ -302,13 +303,13 @@ func forgotten(b *storetest.Fixture) {
 	b.SetStatus(storetest.Potassium, callout.Normal) // the core writes the row with the values
 	b.Must(b.Sweeper.RunOnce(b.T.Context()))
 	b.Want("listed", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
-	left, err := b.Sweeps.Unjudged(b.T.Context(), sweep.Report{}, b.Clock.Now().Add(time.Hour), 100)
+	left, err := mysql.Sweeps{Store: b.Store}.Unjudged(b.T.Context(), sweep.Report{}, b.Clock.Now().Add(time.Hour), 100)
 	b.Must(err)
 	b.Want("unjudged afterwards", left, "[]")
 }
 
 func repeated(b *storetest.Fixture) {
-	b.Setting(12, callout.Settings{Pace: storetest.Pace, ReadBackNeeded: true, RepeatWithin: 48 * time.Hour})
+	b.Setting(12, callout.Settings{Pace: storetest.Defaults.Pace, ReadBackNeeded: true, RepeatWithin: 48 * time.Hour})
 	b.Pending()
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
 	b.Clock.Move(47 * time.Hour)
@@ -325,7 +326,7 @@ func repeated(b *storetest.Fixture) {
 
 // decided: administrators and users with the permission change the settings of their laboratory, within bounds.
 func decided(b *storetest.Fixture) {
-	u := settings.New(b, b.Clock, "callout_configure")
+	u := b.Decide
 	ctx, lab := b.T.Context(), storetest.Lab(b.T, 12)
 	n := func(i int) *int { return &i }
 	no := false
@@ -338,7 +339,7 @@ func decided(b *storetest.Fixture) {
 	}
 	for _, wrong := range []settings.Own{
 		{EscalateMinutes: n(0)}, {EscalateMinutes: n(1441)}, {EscalateMost: n(0)}, {EscalateMost: n(21)},
-		{RepeatWithinHours: n(-1)}, {RepeatWithinHours: n(169)},
+		{RepeatWithinHours: n(-1)}, {RepeatWithinHours: n(169)}, {RemindHours: n(-1)}, {RemindHours: n(169)},
 	} {
 		_, err := u.Put(ctx, admin, lab, wrong)
 		b.Want("out of bounds", apperr.KindOf(err), apperr.Invalid)
@@ -347,12 +348,12 @@ func decided(b *storetest.Fixture) {
 		EscalateMinutes: n(5), EscalateMost: n(7), ReadBackNeeded: &no, RepeatWithinHours: n(48),
 	})
 	b.Must(err)
-	b.Want("what holds", held, "{{5m0s 7} false 48h0m0s}")
+	b.Want("what holds", held, "{{5m0s 7} false 48h0m0s 8h0m0s}")
 	b.Pending()
 	b.Want("the deadline", b.Due(storetest.Potassium), "level 0, due 09:05:00")
 	held, err = u.Put(ctx, admin, lab, settings.Own{})
 	b.Must(err)
-	b.Want("the defaults again", held, "{{30m0s 2} true 0s}")
+	b.Want("the defaults again", held, "{{30m0s 2} true 0s 8h0m0s}")
 	other, err := u.Get(ctx, storetest.Lab(b.T, 13))
 	b.Must(err)
 	b.Want("another laboratory", other, held)

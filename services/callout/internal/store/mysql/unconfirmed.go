@@ -46,10 +46,15 @@ func scanUnconfirmed(r *sql.Rows) (row unconfirmedRow, err error) {
 		return row, err
 	}
 	row.received = time.UnixMicro(received).UTC()
-	if err := json.Unmarshal(stored, &row.readings); err != nil {
-		return row, fmt.Errorf("read unconfirmed values of report %d: %T", row.report, err)
+	return row, row.parse(stored)
+}
+
+// parse reads the stored readings.
+func (u *unconfirmedRow) parse(stored []byte) error {
+	if err := json.Unmarshal(stored, &u.readings); err != nil {
+		return fmt.Errorf("read unconfirmed values of report %d: %T", u.report, err)
 	}
-	return row, nil
+	return nil
 }
 
 // judge judges the values as values of the report.

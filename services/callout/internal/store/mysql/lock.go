@@ -66,12 +66,13 @@ func (s *Store) ChangeBill(
 	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 	decide func([]callout.Facts) ([]callout.Decision, error),
 ) (decisions []callout.Decision, err error) {
+	// Read before the transaction: its first plain read decides which state it sees, and must follow the locks.
+	ids, err := s.seen(ctx, scope, billID, reportIDs, v)
+	if err != nil {
+		return nil, err
+	}
 	err = s.inTx(ctx, "save callout", scope, func(l *locked) error {
 		if err := s.checkBill(ctx, l.tx, scope, billID, " FOR UPDATE"); err != nil {
-			return err
-		}
-		ids, err := l.seen(ctx, billID, reportIDs, v)
-		if err != nil {
 			return err
 		}
 		if err := l.lockReports(ctx, ids); err != nil {
@@ -96,11 +97,13 @@ func (s *Store) ChangeBill(
 }
 
 // seen returns those of the reports that are on the bill and that someone sees.
-func (l *locked) seen(ctx context.Context, billID int64, reportIDs []int64, v callout.Visibility) (ids []int64, err error) {
+func (s *Store) seen(
+	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
+) (ids []int64, err error) {
 	in, args := list(reportIDs)
 	condition, more := visible(v)
-	args = append(append([]any{l.scope.LabID(), billID}, args...), more...)
-	err = each(ctx, l.tx, "find reports", "SELECT r.id FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id"+
+	args = append(append([]any{scope.LabID(), billID}, args...), more...)
+	err = each(ctx, s.db, "find reports", "SELECT r.id FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id"+
 		" WHERE r.labId_id = ? AND r.billId_id = ? AND r.dismissed = 0 AND r.id IN ("+in+")"+condition, args, scanIDs(&ids))
 	return ids, err
 }

@@ -47,6 +47,11 @@ type decider struct {
 		any, heard bool
 		reason     string
 	}
+	// withdrawn names the notices that are taken back now: the key of all, and the audience of the first.
+	withdrawn struct {
+		key   string
+		first Audience
+	}
 }
 
 // say adds a statement to the ledger. Its key follows from the number of its kind.
@@ -258,7 +263,7 @@ func (x *decider) announce(values []Parameter, silent bool) {
 	for _, former := range formers {
 		if !former.same(x.f.Audience) {
 			key := x.say(Statement{Kind: Notice, Parameters: values, Audience: former}).Key
-			x.send(Message{Kind: Announce, Key: key, Audience: former})
+			x.send(Message{Kind: Announce, Key: key, Audience: former, Quiet: true})
 		}
 	}
 }

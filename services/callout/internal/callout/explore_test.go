@@ -528,7 +528,7 @@ func (w *world) withdraw(m Message) string {
 			return ""
 		}
 		for _, a := range m.Tell {
-			if wrong := w.correct(a, m.Key); wrong != "" {
+			if wrong := w.correct(a.Audience, m.Key); wrong != "" {
 				return wrong
 			}
 		}

@@ -185,7 +185,16 @@ type Message struct {
 	Called bool
 	// Partly means that other values of the notice are still so.
 	Partly bool
-	Tell   []Audience
+	Tell   []Told
+	// Quiet leaves the laboratory's devices out: another message of the decision tells them the same.
+	Quiet bool
+}
+
+// Told is who is told in a message of its own. Quiet is that of the message.
+type Told struct {
+	Audience
+
+	Quiet bool
 }
 
 // Log is an entry of the history. By is the platform unless someone called.

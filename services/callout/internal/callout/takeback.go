@@ -40,13 +40,14 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 		if slices.ContainsFunc(told, a.same) {
 			continue
 		}
+		x.send(Message{Kind: Correct, Key: key, Audience: a, Quiet: len(told) > 0})
 		told = append(told, a)
-		x.send(Message{Kind: Correct, Key: key, Audience: a})
 	}
 	return told
 }
 
-// withdraw takes back a notice. Those who read it are told; told were told already.
+// withdraw takes back a notice. Those who read it are told; told were told already. Notices that are taken back at once
+// have one key, because a reader of several of them is told once.
 func (x *decider) withdraw(s *Statement, told []Audience) {
 	wrong, kind, reason := x.wrong(s)
 	if len(wrong) == 0 {
@@ -56,7 +57,10 @@ func (x *decider) withdraw(s *Statement, told []Audience) {
 	if !x.tookBack.any {
 		x.tookBack.any, x.tookBack.reason = true, reason
 	}
-	m := Message{Kind: Withdraw, Notice: s.Key, Key: x.ledger[len(x.ledger)-1].Key}
+	if x.withdrawn.key == "" {
+		x.withdrawn.key, x.withdrawn.first = x.ledger[len(x.ledger)-1].Key, s.Audience
+	}
+	m := Message{Kind: Withdraw, Notice: s.Key, Key: x.withdrawn.key}
 	for i := range s.Parameters {
 		m.Partly = m.Partly || !x.ledger.takenBack(s.Key, s.Parameters[i].Key())
 	}
@@ -66,7 +70,7 @@ func (x *decider) withdraw(s *Statement, told []Audience) {
 	}
 	for _, a := range audiences {
 		if !slices.ContainsFunc(told, a.same) {
-			m.Tell = append(m.Tell, a)
+			m.Tell = append(m.Tell, Told{a, len(told) > 0 || !a.same(x.withdrawn.first)})
 		}
 	}
 	x.send(m)

@@ -176,8 +176,14 @@ func TestAWithdrawalTellsThoseWhoReadTheNotice(t *testing.T) {
 	t.Parallel()
 	north, south := callout.Audience{OrgID: 45, DoctorID: 391}, callout.Audience{OrgID: 46, DoctorID: 392}
 	m := callout.Message{
-		Kind: callout.Withdraw, ReportID: 7001, BillID: 400, Key: "correction:1", Notice: "notice:1", Tell: []callout.Audience{north, south},
+		Kind: callout.Withdraw, ReportID: 7001, BillID: 400, Key: "correction:1", Notice: "notice:1", Tell: []callout.Told{{Audience: north}, {Audience: south, Quiet: true}},
 	}
+	laboratory := 0 // of corrections
+	defer func() {
+		if laboratory != 4 {
+			t.Errorf("the laboratory was told %d times, want once by each withdrawal and repetition", laboratory)
+		}
+	}()
 	for name, c := range map[string]struct {
 		called, partly, read bool
 		reason               string
@@ -199,6 +205,9 @@ func TestAWithdrawalTellsThoseWhoReadTheNotice(t *testing.T) {
 		keys := map[string]bool{}
 		for _, in := range o.notified {
 			keys[in.GetIdempotencyKey()] = true
+			if !strings.Contains(string(in.GetContext().GetJson()), `"laboratory":false`) {
+				laboratory++
+			}
 		}
 		if got := o.withdrawn[0]; got.GetIdempotencyKey() != "callout:7001:notice:1" || got.GetReason() != c.reason || len(keys) != c.told {
 			t.Errorf("%s: %v, told %d, want reason %s and %d told", name, got, len(keys), c.reason, c.told)

@@ -149,7 +149,9 @@ func (d Dispatcher) withdraw(ctx context.Context, row outbox.Row) error {
 		return nil
 	}
 	for _, to := range m.Tell {
-		correction := callout.Message{Kind: callout.Correct, ReportID: m.ReportID, BillID: m.BillID, Key: m.Key, Audience: to}
+		correction := callout.Message{
+			Kind: callout.Correct, ReportID: m.ReportID, BillID: m.BillID, Key: m.Key, Audience: to.Audience, Quiet: to.Quiet,
+		}
 		in, err := notifyRequest(w.LabID, correction)
 		if err != nil {
 			return errPayload

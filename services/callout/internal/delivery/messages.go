@@ -46,6 +46,7 @@ type noticeContext struct {
 	Corrected   bool  `json:"corrected,omitempty"`
 	Unclear     bool  `json:"unclear,omitempty"`
 	Unconfirmed bool  `json:"unconfirmed,omitempty"`
+	Laboratory  *bool `json:"laboratory,omitempty"` // false: another notice tells it
 }
 
 // withdrawal is the payload of kindWithdraw.
@@ -97,6 +98,9 @@ func notifyRequest(labID int64, m callout.Message) (*notificationsv1.NotifyReque
 	if c.Unclear || c.Unconfirmed {
 		c.Escalation = 1 // to the laboratory only
 	}
+	if m.Quiet && (c.OrgID != 0 || c.DoctorID != 0) {
+		c.Laboratory = new(bool)
+	}
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, fmt.Errorf("encode context: %w", err)
@@ -123,6 +127,7 @@ func messageOf(in *notificationsv1.NotifyRequest) (m callout.Message, labID int6
 	}
 	m = callout.Message{
 		ReportID: c.ReportID, BillID: c.BillID, Level: c.Escalation, Audience: callout.Audience{OrgID: c.OrgID, DoctorID: c.DoctorID},
+		Quiet: c.Laboratory != nil && !*c.Laboratory,
 	}
 	switch {
 	case c.Corrected:

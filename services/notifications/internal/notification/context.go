@@ -19,6 +19,9 @@ type Context struct {
 	// Escalation above 0 reports that a critical result has waited too long, Corrected that one was wrong.
 	Escalation int64
 	Corrected  bool
+	// Unclear reports a value that no one can compare with its critical limits, Unconfirmed a critical rerun value that
+	// no one has confirmed. Both are escalations.
+	Unclear, Unconfirmed bool
 	// WithoutLab leaves the laboratory's topic out (laboratory is false): it was told already.
 	WithoutLab bool
 	// Title and Body replace the type's wording in the inbox; push messages never carry them.
@@ -50,8 +53,12 @@ func ParseContext(raw []byte) (Context, error) {
 	if text, ok := fields["escalation"]; ok && (json.Unmarshal(text, &c.Escalation) != nil || c.Escalation < 0) {
 		return Context{}, apperr.InvalidField("escalation", "escalation must be a number from 0")
 	}
-	if text, ok := fields["corrected"]; ok && json.Unmarshal(text, &c.Corrected) != nil {
-		return Context{}, apperr.InvalidField("corrected", "corrected must be true or false")
+	for name, target := range map[string]*bool{
+		"corrected": &c.Corrected, "unclear": &c.Unclear, "unconfirmed": &c.Unconfirmed,
+	} {
+		if text, ok := fields[name]; ok && json.Unmarshal(text, target) != nil {
+			return Context{}, apperr.InvalidField(name, name+" must be true or false")
+		}
 	}
 	if err := c.parseLaboratory(fields["laboratory"]); err != nil {
 		return Context{}, err

@@ -36,17 +36,22 @@ func (k Kind) Wording() (title, body string) {
 const CriticalReport = 2
 
 // WordingFor returns the wording for a context. Escalations and corrections of a critical result have their own
-// wording, which names no patient either.
+// wording, which names no patient either. That of a correction holds for what was called, heard in an attempt or read.
 func (k Kind) WordingFor(c Context) (title, body string) {
 	title, body = k.Wording()
 	if k.ID != CriticalReport {
 		return title, body
 	}
 	switch {
+	case c.Escalation > 0 && c.Unclear:
+		return "A value may be critical", "A value cannot be compared with its critical limits. Open the board of callouts and check it."
+	case c.Escalation > 0 && c.Unconfirmed:
+		return "A critical rerun value waits", "No one has confirmed a critical rerun value yet. Open the board of callouts now."
 	case c.Escalation > 0:
 		return "Critical result waits for a call", "No one has called a critical result yet. Open the board of callouts now."
 	case c.Corrected:
-		return "A critical result was corrected", "A critical result that was called is not critical any more. Open it now."
+		return "A critical result was corrected",
+			"A critical result that was reported is not valid any more. Do not act on it; open the report for its current values."
 	}
 	return title, body
 }

@@ -13,15 +13,17 @@ type Reason string
 const (
 	Called Reason = "called" // a clinician was informed: a push is no longer needed, and the text stays true
 	Wrong  Reason = "wrong"  // the notice stopped being true
+	// PartlyWrong is a notice of which one of several values stopped being true. It stays as it is: its readers are told.
+	PartlyWrong Reason = "partly_wrong"
 )
 
 // ParseReason returns the reason of that name and refuses other texts.
 func ParseReason(text string) (Reason, error) {
 	switch r := Reason(text); r {
-	case Called, Wrong:
+	case Called, Wrong, PartlyWrong:
 		return r, nil
 	}
-	return "", apperr.InvalidField("reason", "reason must be called or wrong")
+	return "", apperr.InvalidField("reason", "reason must be called, wrong or partly_wrong")
 }
 
 const withdrawnBody = "This notice does not apply any more. Do not act on it; open the report for its current values."

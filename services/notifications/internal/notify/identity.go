@@ -23,6 +23,7 @@ type identity struct {
 	subject                    string // report or bill
 	escalation                 int64
 	corrected                  bool
+	unclear, unconfirmed       bool
 }
 
 // identityOf returns the identity of a trigger with its final addressees.
@@ -30,6 +31,7 @@ func identityOf(typeID int64, c notification.Context) identity {
 	return identity{
 		typeID: typeID, orgID: c.OrgID, doctorID: c.DoctorID, labUserID: c.LabUserID, withoutLab: c.WithoutLab,
 		subject: c.Subject(), escalation: c.Escalation, corrected: c.Corrected,
+		unclear: c.Unclear, unconfirmed: c.Unconfirmed,
 	}
 }
 
@@ -51,8 +53,12 @@ func (i identity) dedupeKey(labID int64, key string, now time.Time) string {
 	case i.subject == "":
 		return ""
 	}
-	return fmt.Sprintf("about:%d:%d:%s:%d-%d-%d-%t:%d:%t:%d", labID, i.typeID, i.subject, i.orgID, i.doctorID, i.labUserID,
-		i.withoutLab, i.escalation, i.corrected, now.Unix()/60)
+	kind := ""
+	if i.unclear || i.unconfirmed {
+		kind = fmt.Sprintf(":%t-%t", i.unclear, i.unconfirmed)
+	}
+	return fmt.Sprintf("about:%d:%d:%s:%d-%d-%d-%t:%d:%t%s:%d", labID, i.typeID, i.subject, i.orgID, i.doctorID, i.labUserID,
+		i.withoutLab, i.escalation, i.corrected, kind, now.Unix()/60)
 }
 
 // StoredKey returns the dedupe key of an idempotency key, which is valid within a laboratory.

@@ -20,6 +20,8 @@ var others = map[string]notify.Trigger{
 	"another report":         {TypeID: 2, Context: []byte(`{"lab_id":12,"org_id":45,"lrr_id":7002}`)},
 	"a bill":                 {TypeID: 2, Context: []byte(`{"lab_id":12,"org_id":45,"bill_id":7001}`)},
 	"a correction":           {TypeID: 2, Context: []byte(`{"lab_id":12,"org_id":45,"lrr_id":7001,"corrected":true}`)},
+	"an unclear value":       {TypeID: 2, Context: []byte(`{"lab_id":12,"org_id":45,"lrr_id":7001,"escalation":1,"unclear":true}`)},
+	"an unconfirmed value":   {TypeID: 2, Context: []byte(`{"lab_id":12,"org_id":45,"lrr_id":7001,"escalation":1,"unconfirmed":true}`)},
 	"the first escalation":   {TypeID: 2, Context: []byte(`{"lab_id":12,"org_id":45,"lrr_id":7001,"escalation":1}`)},
 	"the second escalation":  {TypeID: 2, Context: []byte(`{"lab_id":12,"org_id":45,"lrr_id":7001,"escalation":2}`)},
 }

@@ -26,11 +26,14 @@ type Decision struct {
 	Reword *notification.Message
 }
 
-// Decide returns what a withdrawal does. A repetition changes nothing. A notice that was read keeps its text, because
-// its reader has to be told in a notice of its own.
+// Decide returns what a withdrawal does. A repetition changes nothing, and neither does one of a notice that is partly
+// wrong. A notice that was read keeps its text, because its reader has to be told in a notice of its own.
 func Decide(f Facts, reason notification.Reason) Decision {
 	if f.First != nil {
 		return Decision{Answer: *f.First}
+	}
+	if reason == notification.PartlyWrong {
+		return Decision{Answer: Answer{Found: f.NotificationID != 0, WasRead: f.Read}}
 	}
 	d := Decision{
 		Answer: Answer{Found: f.NotificationID != 0, WasRead: f.Read}, Record: true, NotificationID: f.NotificationID,

@@ -30,6 +30,10 @@ func TestDecide(t *testing.T) {
 			withdraw.Facts{First: &withdraw.Answer{Found: true}, NotificationID: 1, Read: true}, notification.Wrong,
 			withdraw.Answer{Found: true}, false, false,
 		},
+		"partly wrong and unread": {withdraw.Facts{NotificationID: 1}, notification.PartlyWrong, withdraw.Answer{Found: true}, false, false},
+		"partly wrong and read": {
+			withdraw.Facts{NotificationID: 1, Read: true}, notification.PartlyWrong, withdraw.Answer{Found: true, WasRead: true}, false, false,
+		},
 		"repeated without a notice": {withdraw.Facts{First: &withdraw.Answer{}}, notification.Wrong, withdraw.Answer{}, false, false},
 	} {
 		c.facts.Message = notice

@@ -52,7 +52,8 @@ type Request struct {
 	Reason         string
 }
 
-// Withdraw withdraws a notice and returns the answer; a repetition gets the first one. p must be a service.
+// Withdraw withdraws a notice and returns the answer; a repetition gets the first one. A notice that is partly wrong is
+// not changed, and the answer is that of the moment. p must be a service.
 func (w *Withdrawals) Withdraw(ctx context.Context, p authn.Principal, r Request) (Answer, error) {
 	reason, err := notification.ParseReason(r.Reason)
 	if err != nil {
@@ -72,7 +73,7 @@ func (w *Withdrawals) Withdraw(ctx context.Context, p authn.Principal, r Request
 	if err != nil {
 		return Answer{}, err
 	}
-	if d.Record {
+	if d.Record || reason == notification.PartlyWrong {
 		w.d.Observer.Withdrawn(reason)
 	}
 	if d.Reword != nil {

@@ -236,6 +236,25 @@ func TestARepetitionGetsTheFirstAnswer(t *testing.T) {
 	}
 }
 
+// TestANoticeThatIsPartlyWrongStaysAsItIs asks before and after a receiver reads it. Its push goes out, its text stays, and
+// it can be withdrawn later; a notice that comes after the question is sent.
+func TestANoticeThatIsPartlyWrongStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.want("unknown", f.withdraw("k", notification.PartlyWrong), withdraw.Answer{})
+	id := f.notify("k").NotificationID
+	f.want("unread", f.withdraw("k", notification.PartlyWrong), withdraw.Answer{Found: true})
+	asha := storetest.User(t, 12, 77)
+	if n := f.deliver(); n != 3 || f.titles(asha) != "Critical report" {
+		t.Errorf("%d tasks, title %q; want 3 and the notice as it was", n, f.titles(asha))
+	}
+	if _, err := f.Mark(t.Context(), asha, id, notification.Read, f.Clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	f.want("read", f.withdraw("k", notification.PartlyWrong), withdraw.Answer{Found: true, WasRead: true})
+	f.want("wrong", f.withdraw("k", notification.Wrong), withdraw.Answer{Found: true, WasRead: true})
+}
+
 // TestANoticeThatComesAfterItsWithdrawalIsNotSent withdraws keys that were never used; another laboratory's key of the
 // same name stays valid.
 func TestANoticeThatComesAfterItsWithdrawalIsNotSent(t *testing.T) {

@@ -39,6 +39,9 @@ func (s *Store) Withdraw(
 }
 
 func (w withdrawal) load(ctx context.Context, tx *sql.Tx) (f withdraw.Facts, err error) {
+	if w.reason == notification.PartlyWrong { // a row would stop its push
+		return f, w.notice(ctx, tx, &f)
+	}
 	_, err = tx.ExecContext(ctx, "INSERT INTO NotificationWithdrawals (dedupe_key, reason, lab_id, withdrawn_at)"+
 		" VALUES (?,?,?,?) ON DUPLICATE KEY UPDATE reason = VALUES(reason)", w.key, w.reason, w.lab.LabID(), w.now.Unix())
 	if err != nil {

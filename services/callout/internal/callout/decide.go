@@ -185,12 +185,16 @@ func (x *decider) settled(now *Judged) bool {
 	return x.e.Named || x.now.Sub(x.changedAt(now)) >= settled
 }
 
-// changedAt is when a value was stored; that of one which was removed is not known, and no later than the last change.
+// changedAt is when a value was stored; that of one which was removed is not known, and no later than the last change of
+// the report.
 func (x *decider) changedAt(now *Judged) time.Time {
-	if now == nil {
-		return x.f.ValuesAt
+	switch {
+	case now != nil:
+		return now.At
+	case x.f.Report.TouchedAt.After(x.f.ValuesAt):
+		return x.f.Report.TouchedAt
 	}
-	return now.At
+	return x.f.ValuesAt
 }
 
 // judge opens, keeps or ends the wait of the report, and sets its state.
@@ -230,7 +234,7 @@ func (x *decider) adopt() {
 // begin opens the wait of a report. Another program that set the state has announced it.
 func (x *decider) begin(waits []Parameter) {
 	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Parameters: waits}
-	w.Adopted = x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool { return x.ledger.last(p.Key()) != nil })
+	w.Adopted = x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool { return x.f.Ledger.last(p.Key()) != nil })
 	w = w.Start(x.f.Settings.Pace)
 	x.d.Wait, x.d.WaitChange, x.d.Wake = &w, WaitOpened, true
 	if x.f.Wait != nil {
@@ -305,7 +309,7 @@ func (x *decider) goOn(waits []Parameter) {
 		}
 	}
 	if x.e.NoticesBack && len(fresh) == 0 {
-		fresh = waits
+		fresh = slices.DeleteFunc(slices.Clone(waits), func(p Parameter) bool { return !x.f.Finding.has(&p) || !x.unsent(&p) })
 	}
 	changed := !sameValues(w.Parameters, waits)
 	w.Parameters = waits
@@ -321,6 +325,17 @@ func (x *decider) goOn(waits []Parameter) {
 	if len(fresh) > 0 {
 		x.announce(fresh, silent)
 	}
+}
+
+// unsent reports whether the notification of what was said last of a waiting value was not stored.
+func (x *decider) unsent(p *Parameter) bool {
+	for i := len(x.ledger) - 1; i >= 0; i-- {
+		s := &x.ledger[i]
+		if (s.Kind == Notice || s.Kind == Escalation || s.Kind == Reminder) && s.about(p.Key()) != nil {
+			return s.NotSent
+		}
+	}
+	return false
 }
 
 // worse reports whether a value is worse than the one that was said last, escalations included.

@@ -133,7 +133,9 @@ func (f *Finding) Shown(wait *Episode) []Parameter {
 		p := &wait.Parameters[i]
 		state, now := f.at(p.Key())
 		if state == IsUnclear || state == IsBlank || state == IsMissing || state == IsUnjudged && now.Parameter.Same(p) {
-			shown = append(shown, *p)
+			q := *p
+			q.Absent = state == IsMissing
+			shown = append(shown, q)
 		}
 	}
 	if len(shown) == 0 {

@@ -40,6 +40,7 @@ type Report struct {
 	LabBillID      int64  // as printed
 	Bill           Bill   // as it is today
 	RerunRequested bool
+	TouchedAt      time.Time // when the row last changed
 }
 
 // Flags are passed on as they are stored.
@@ -100,6 +101,8 @@ type Parameter struct {
 	Index          int      `json:"index"`
 	FormatID       int64    `json:"report_format_id"`
 	TestID         int64    `json:"test_id,omitempty"`
+	// Absent means that the report had no such value any more when this was said.
+	Absent bool `json:"absent,omitempty"`
 }
 
 // The flags of a critical value.

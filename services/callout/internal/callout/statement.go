@@ -107,6 +107,7 @@ type Statement struct {
 	CalloutID int64
 	// Because is the report and key of the call that justifies a suppression.
 	Because string
+	NotSent bool // the notification of it was not stored: its type was switched off
 	// Record holds the documented fields of a call or an attempt.
 	Record *Record
 }

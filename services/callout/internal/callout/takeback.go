@@ -147,7 +147,7 @@ func (x *decider) why(s *Statement, p *Parameter) string {
 
 // whenSettled returns the reason when the value says nothing for long enough. What was said of it since is about that.
 func (x *decider) whenSettled(s *Statement, p *Parameter, now *Judged, reason string) string {
-	if x.changedAt(now).Before(s.SaidAt) || x.calledAfter(s, p, now) {
+	if !x.changedSaid(s, p, now) || x.calledAfter(s, p, now) {
 		return ""
 	}
 	if x.settled(now) {
@@ -157,13 +157,21 @@ func (x *decider) whenSettled(s *Statement, p *Parameter, now *Judged, reason st
 	return ""
 }
 
+// changedSaid reports whether the value became what it is now after the statement was made.
+func (x *decider) changedSaid(s *Statement, p *Parameter, now *Judged) bool {
+	if now == nil {
+		return !p.Absent
+	}
+	return !now.At.Before(s.SaidAt)
+}
+
 // calledAfter reports whether a person of the statement's audience heard about the parameter after the value changed to
 // now.
 func (x *decider) calledAfter(s *Statement, p *Parameter, now *Judged) bool {
-	changed := x.changedAt(now)
 	for i := range x.ledger {
 		o := &x.ledger[i]
-		if !o.SaidAt.Before(changed) && o.Heard && o.Kind.aboutValue() && o.about(p.Key()) != nil && o.Audience.same(s.Audience) {
+		said := o.about(p.Key())
+		if said != nil && o.Heard && o.Kind.aboutValue() && o.Audience.same(s.Audience) && (now != nil && !o.SaidAt.Before(now.At) || now == nil && said.Absent) {
 			return true
 		}
 	}

@@ -79,7 +79,8 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// RunOnce asks about each laboratory whose notices could not be sent. Once they can, its silenced results are announced.
+// RunOnce asks about each laboratory whose notices could not be sent. Once they can, or at least reach the inboxes, its
+// silenced results are announced.
 func (u *UseCase) RunOnce(ctx context.Context) error {
 	labs, err := u.d.Store.Unreached(ctx)
 	for _, lab := range labs {
@@ -98,7 +99,7 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 		return nil // the board says so already
 	}
 	defer u.d.Signals.Changed(ctx, scope)
-	if reason != "" {
+	if reason != "" && lab.Reason != TypeOff {
 		return u.d.Store.SetReach(ctx, scope, reason, u.d.Clock.Now())
 	}
 	ids, err := u.d.Store.Silenced(ctx, scope)
@@ -108,7 +109,7 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 	if _, err := u.d.Evaluator.Reports(ctx, scope, ids, callout.Event{NoticesBack: true}); err != nil {
 		return err
 	}
-	return u.d.Store.SetReach(ctx, scope, "", time.Time{})
+	return u.d.Store.SetReach(ctx, scope, reason, u.d.Clock.Now())
 }
 
 // Delivered notes the outcome of a notice: reason says why it reached no device.

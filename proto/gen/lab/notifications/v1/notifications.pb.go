@@ -585,7 +585,8 @@ type WithdrawNoticeRequest struct {
 	// The idempotency key that the notice was sent with.
 	IdempotencyKey string `protobuf:"bytes,2,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// called: a clinician was informed, so a push is no longer needed. wrong: the notice stopped being true; when it was not read
-	// its text says from now on that it was withdrawn.
+	// its text says from now on that it was withdrawn. partly_wrong: one of its values stopped being true; it changes nothing and
+	// returns whether the notice was read at present.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -42,14 +42,14 @@ func (s *Store) ledgers(ctx context.Context, q querier, scope authn.LabScope, id
 
 const statementColumns = "SELECT s.id, s.lab_report_id, s.statement_key, s.kind, s.bill_id, s.patient_id, s.parameters, IFNULL(s.org_id, 0)," +
 	" IFNULL(s.doctor_id, 0), s.persons, s.heard, s.read_back, s.said_at, s.told_at, IFNULL(s.takes_back, ''), IFNULL(s.reason, '')," +
-	" IFNULL(s.because, ''), IFNULL(s.callout_id, 0), s.record FROM callout_statement s"
+	" IFNULL(s.because, ''), IFNULL(s.callout_id, 0), s.not_sent, s.record FROM callout_statement s"
 
 func scanStatement(r *sql.Rows) (report int64, s callout.Statement, err error) {
 	var said int64
 	var told sql.NullInt64
 	var parameters, persons, record []byte
 	err = r.Scan(&s.ID, &report, &s.Key, &s.Kind, &s.BillID, &s.PatientID, &parameters, &s.Audience.OrgID, &s.Audience.DoctorID, &persons,
-		&s.Heard, &s.ReadBack, &said, &told, &s.TakesBack, &s.Reason, &s.Because, &s.CalloutID, &record)
+		&s.Heard, &s.ReadBack, &said, &told, &s.TakesBack, &s.Reason, &s.Because, &s.CalloutID, &s.NotSent, &record)
 	if err != nil {
 		return report, s, err
 	}

@@ -103,19 +103,39 @@ PREPARE add_columns FROM @statement;
 EXECUTE add_columns;
 DEALLOCATE PREPARE add_columns;
 
--- Completed callouts, and the corrections that everyone was told of, are the first statements.
+-- A wait that was escalated to its end before reminders existed is reminded of at once.
+UPDATE callout_episode SET remind_at = detected_at
+WHERE open_report_id IS NOT NULL AND due_at IS NULL AND escalations > 0 AND remind_at IS NULL;
+
+-- Completed callouts, and the corrections that everyone was told of, are the first statements. A callout whose values are not a
+-- readable list is taken in by the service, as one of another program.
 INSERT IGNORE INTO callout_statement (lab_id, lab_report_id, statement_key, kind, bill_id, patient_id, parameters, org_id, doctor_id,
   heard, read_back, said_at, callout_id)
-SELECT c.lab_id, c.lab_report_id, CONCAT('callout:', c.id), 'call', IFNULL(c.bill_id, 0), IFNULL(c.user_details_id, 0),
+SELECT c.lab_id, c.lab_report_id, CONCAT('callout:', c.id),
+  IF(IFNULL(JSON_UNQUOTE(JSON_EXTRACT(c.critical_callout_meta, '$.corrected')) = 'true', 0), 'correction_call', 'call'),
+  IFNULL(c.bill_id, 0), IFNULL(c.user_details_id, 0),
   JSON_EXTRACT(c.critical_values_meta, CONCAT('$."', c.lab_report_id, '".critical_parameters')), c.org_id, c.referral_doc_id,
-  1, IFNULL(JSON_UNQUOTE(JSON_EXTRACT(c.critical_callout_meta, '$.read_back')) = 'true', 0), TIMESTAMPDIFF(MICROSECOND, '1970-01-01', c.created_on), c.id
-FROM CriticalCallout c WHERE c.lab_report_id IS NOT NULL;
-INSERT IGNORE INTO callout_statement (lab_id, lab_report_id, statement_key, kind, bill_id, patient_id, parameters, heard, said_at, takes_back)
-SELECT k.lab_id, k.lab_report_id, 'correction:1', 'correction', s.bill_id, s.patient_id, k.parameters, 1, k.told_at * 1000,
-  s.statement_key
+  IF(IFNULL(JSON_UNQUOTE(JSON_EXTRACT(c.critical_callout_meta, '$.corrected')) = 'true', 0), 0, 1),
+  IFNULL(JSON_UNQUOTE(JSON_EXTRACT(c.critical_callout_meta, '$.read_back')) = 'true', 0),
+  TIMESTAMPDIFF(MICROSECOND, '1970-01-01', c.created_on), c.id
+FROM CriticalCallout c WHERE c.lab_report_id IS NOT NULL
+  AND JSON_TYPE(JSON_EXTRACT(c.critical_values_meta, CONCAT('$."', c.lab_report_id, '".critical_parameters'))) = 'ARRAY';
+INSERT IGNORE INTO callout_statement (lab_id, lab_report_id, statement_key, kind, bill_id, patient_id, parameters, org_id, doctor_id,
+  heard, said_at, takes_back)
+SELECT s.lab_id, s.lab_report_id, CONCAT('corrected:', s.callout_id), 'correction', s.bill_id, s.patient_id, k.parameters, s.org_id,
+  s.doctor_id, 1, k.told_at * 1000, s.statement_key
 FROM callout_correction k JOIN callout_statement s ON s.lab_report_id = k.lab_report_id AND s.kind = 'call'
-  AND s.id = (SELECT MAX(m.id) FROM callout_statement m WHERE m.lab_report_id = k.lab_report_id AND m.kind = 'call'
-    AND m.said_at <= k.told_at * 1000);
-INSERT IGNORE INTO callout_statement (lab_id, lab_report_id, statement_key, kind, bill_id, patient_id, parameters, said_at)
-SELECT e.lab_id, e.lab_report_id, 'notice:1', 'notice', e.bill_id, 0, e.parameters, e.detected_at * 1000
-FROM callout_episode e WHERE e.open_report_id IS NOT NULL AND e.parameters IS NOT NULL;
+  AND s.said_at <= k.told_at * 1000;
+-- The notice of an open wait went to the organization and the doctor of the bill.
+SET @statement = IF(
+  (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME IN ('billing', 'labReportRelation')) = 2,
+  'INSERT IGNORE INTO callout_statement (lab_id, lab_report_id, statement_key, kind, bill_id, patient_id, parameters, org_id, doctor_id,
+    said_at)
+  SELECT e.lab_id, e.lab_report_id, ''notice:1'', ''notice'', e.bill_id, r.userDetailsId_id, e.parameters, b.orgId_id, b.docId_id,
+    e.detected_at * 1000
+  FROM callout_episode e JOIN labReportRelation r ON r.id = e.lab_report_id LEFT JOIN billing b ON b.id = r.billId_id
+  WHERE e.open_report_id IS NOT NULL AND e.parameters IS NOT NULL',
+  'DO 0');
+PREPARE add_notices FROM @statement;
+EXECUTE add_notices;
+DEALLOCATE PREPARE add_notices;

@@ -49,7 +49,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		Store: store, Clock: s.Clock, WakeRelay: wake, Counters: metrics, Signals: signals, Log: s.Log,
 	})
 	notices := reach.New(reach.Deps{
-		Store: store, Client: delivery.Reach{Notifications: notifications}, Evaluator: evaluator, Signals: signals, Counters: metrics,
+		Store: store, Ledgers: store, Client: delivery.Reach{Notifications: notifications}, Evaluator: evaluator, Signals: signals, Counters: metrics,
 		Clock: s.Clock,
 	})
 	if relay, err = newRelay(s, cfg, db, jobs, notifications, notices); err != nil {

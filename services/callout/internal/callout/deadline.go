@@ -2,6 +2,7 @@ package callout
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -105,44 +106,50 @@ func (x *decider) remindAt(w *Episode) (at time.Time) {
 			return fullSecond(s.SaidAt.Add(x.f.Settings.RemindAfter))
 		}
 	}
+	if !w.RemindAt.IsZero() { // a wait of version 1.0.0
+		return w.RemindAt
+	}
 	return fullSecond(x.now.Add(x.f.Settings.RemindAfter))
 }
 
-// unclear notes values that cannot be compared with their limits, and notifies the laboratory once of one that stays so.
+// unclear notes values that cannot be compared with their limits, each with its own time, and notifies the laboratory once
+// of each that stays so.
 func (x *decider) unclear() {
 	found := x.f.Finding.Unclear
 	if x.gone() {
 		found = nil
 	}
-	current := x.ledger.open(Unclear)
-	switch {
-	case len(found) > 0 && current == nil:
-		x.say(Statement{Kind: Unclear, Parameters: found})
-		x.d.Counts.Unclear, x.d.Unclear = len(found), found
-		return
-	case current == nil:
-		return
-	case len(found) == 0:
-		x.say(Statement{Kind: Clear, Parameters: current.Parameters, TakesBack: current.Key})
-		return
+	fresh := slices.Clone(found)
+	for _, open := range x.ledger.openAll(Unclear) {
+		still := slices.ContainsFunc(open.Parameters, func(p Parameter) bool {
+			return slices.ContainsFunc(found, func(q Parameter) bool { return p.Key() == q.Key() && p.RawValue == q.RawValue })
+		})
+		if !still {
+			x.say(Statement{Kind: Clear, Parameters: open.Parameters, TakesBack: open.Key})
+			continue
+		}
+		fresh = slices.DeleteFunc(fresh, func(q Parameter) bool { return open.says(&q) })
+		x.announceUnclear(&open)
 	}
-	if x.now.Sub(current.SaidAt) < x.f.Settings.After || x.saidSince(UnclearNotice, current) {
-		return
+	if len(fresh) > 0 {
+		x.say(Statement{Kind: Unclear, Parameters: fresh})
+		x.d.Counts.Unclear, x.d.Unclear = len(fresh), fresh
 	}
-	x.say(Statement{Kind: UnclearNotice, Parameters: found})
-	x.send(Message{Kind: TellUnclear, Key: x.ledger[len(x.ledger)-1].Key})
-	x.log("A value that cannot be compared with its critical limits was announced to the laboratory",
-		LogMeta{Method: "notification"})
 }
 
-// saidSince reports whether something of a kind was said after s.
-func (x *decider) saidSince(kind Kind, s *Statement) bool {
-	for i := len(x.ledger) - 1; i >= 0 && x.ledger[i].Key != s.Key; i-- {
-		if x.ledger[i].Kind == kind {
-			return true
+func (x *decider) announceUnclear(open *Statement) {
+	if x.now.Sub(open.SaidAt) < x.f.Settings.After {
+		return
+	}
+	for i := range x.ledger {
+		if x.ledger[i].Kind == UnclearNotice && x.ledger[i].Because == open.Key {
+			return
 		}
 	}
-	return false
+	key := x.say(Statement{Kind: UnclearNotice, Parameters: open.Parameters, Because: open.Key}).Key
+	x.send(Message{Kind: TellUnclear, Key: key})
+	x.log("A value that cannot be compared with its critical limits was announced to the laboratory",
+		LogMeta{Method: "notification"})
 }
 
 // unconfirmed notifies the laboratory once of a critical rerun value that no one has confirmed for too long.

@@ -24,12 +24,11 @@ func Decide(f *Facts, e Event, now time.Time) Decision {
 		}
 		x.record()
 	}
-	if x.unknownDone() {
-		return x.d
+	if !x.unknownDone() {
+		x.takeBack()
+		x.judge()
+		x.deadlines()
 	}
-	x.takeBack()
-	x.judge()
-	x.deadlines()
 	x.unclear()
 	x.unconfirmed()
 	return x.d
@@ -95,6 +94,9 @@ func (x *decider) pinForeign() {
 		} else if !row.Readable {
 			x.d.Unreadable = append(x.d.Unreadable, row.ID)
 		}
+		if row.Corrected {
+			s.Kind, s.Heard, s.Parameters = CorrectionCalled, false, row.Parameters
+		}
 		if s.Audience.OrgID == 0 && s.Audience.DoctorID == 0 {
 			s.Audience.OrgID, s.Audience.DoctorID = x.f.Audience.OrgID, x.f.Audience.DoctorID
 		}
@@ -111,7 +113,7 @@ func (x *decider) unknownDone() bool {
 
 // knows reports whether the ledger says anything about a value of the report.
 func (x *decider) knows() bool {
-	return slices.ContainsFunc(x.ledger, func(s Statement) bool { return s.Kind.aboutValue() })
+	return slices.ContainsFunc(x.ledger, func(s Statement) bool { return s.Kind.aboutValue() && len(s.Parameters) > 0 })
 }
 
 // gone reports whether the report is no result any more.
@@ -125,16 +127,26 @@ func (x *decider) moved(s *Statement) bool {
 // communicated reports whether a completed call stated this value and nothing was said about the parameter since.
 func (x *decider) communicated(p *Parameter) bool {
 	last := x.ledger.last(p.Key())
-	return last != nil && last.Kind == Call && !x.moved(last) && last.about(p.Key()).Same(p) &&
-		!x.ledger.takenBack(last.Key, p.Key())
+	return last != nil && last.Kind == Call && !x.moved(last) && last.says(p) && !x.ledger.takenBack(last.Key, p.Key())
 }
 
-// announced reports whether someone was notified that the parameter is critical, and not that it is not. A blank of
-// some minutes does not matter.
+// announced reports whether today's audience knows from a notice or a call without read-back that the parameter is
+// critical, and was not told otherwise since. A completed call of another value makes the present one news.
 func (x *decider) announced(p *Parameter) bool {
-	last := x.ledger.last(p.Key())
-	return last != nil && (last.Kind == Notice || last.Kind == Attempt) && !x.moved(last) &&
-		!x.ledger.takenBack(last.Key, p.Key())
+	k := p.Key()
+	for i := len(x.ledger) - 1; i >= 0; i-- {
+		s := &x.ledger[i]
+		switch {
+		case s.about(k) == nil:
+		case s.Kind == Call:
+			return false
+		case s.Kind == Notice || s.Kind == Attempt && s.Heard:
+			if s.Audience.same(x.f.Audience) && !x.moved(s) && !x.ledger.takenBack(s.Key, k) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // waitsFor returns the parameters about which someone has still to be informed.
@@ -177,7 +189,7 @@ func (x *decider) mayBeCritical(p *Parameter, state State, now *Judged) bool {
 // calledSince reports whether the parameter was called while the report waited.
 func (x *decider) calledSince(p *Parameter) bool {
 	last := x.ledger.last(p.Key())
-	return last != nil && last.Kind == Call && last.about(p.Key()).Same(p)
+	return last != nil && last.Kind == Call && last.says(p)
 }
 
 // settled reports whether a value that says nothing can be relied on. now is nil for one that was removed.
@@ -243,12 +255,11 @@ func (x *decider) begin(waits []Parameter) {
 	x.announce(waits, w.Adopted)
 }
 
-// waitMoved reports whether the open wait is about another patient.
+// waitMoved reports whether the open wait is about another patient: its newest notice is.
 func (x *decider) waitMoved() bool {
-	for i := range x.f.Ledger {
-		s := &x.f.Ledger[i]
-		if x.f.Wait != nil && s.Kind == Notice && !s.SaidAt.Before(x.f.Wait.DetectedAt) && x.moved(s) {
-			return true
+	for i := len(x.f.Ledger) - 1; i >= 0 && x.f.Wait != nil; i-- {
+		if x.f.Ledger[i].Kind == Notice {
+			return x.moved(&x.f.Ledger[i])
 		}
 	}
 	return false
@@ -313,18 +324,24 @@ func (x *decider) goOn(waits []Parameter) {
 	}
 	changed := !sameValues(w.Parameters, waits)
 	w.Parameters = waits
-	silent := len(fresh) > 0 && w.Adopted && len(x.f.Wait.Parameters) == 0
+	silent := w.Adopted && len(x.f.Wait.Parameters) == 0 && !slices.ContainsFunc(fresh, x.newerThanWait)
 	switch {
 	case len(fresh) > 0 && w.Exhausted() && !x.e.NoticesBack || worse:
 		w = w.Renew(x.now, x.f.Settings.Pace)
 		x.d.Wait, x.d.WaitChange, x.d.ClosedBy, x.d.ClosedAt, x.d.Wake = &w, WaitRenewed, "renewed", x.now, true
 	case changed || x.e.NoticesBack:
-		w.NoticesOff = w.NoticesOff && !x.e.NoticesBack
+		x.d.NoticesBack = x.e.NoticesBack
 		x.d.Wait, x.d.WaitChange = &w, WaitChanged
 	}
 	if len(fresh) > 0 {
 		x.announce(fresh, silent)
 	}
+}
+
+// newerThanWait reports whether a value was stored after the wait began, so that no other program has announced it.
+func (x *decider) newerThanWait(p Parameter) bool {
+	_, now := x.f.Finding.at(p.Key())
+	return now == nil || now.At.After(x.f.Wait.DetectedAt)
 }
 
 // unsent reports whether the notification of what was said last of a waiting value was not stored.
@@ -395,9 +412,8 @@ func (x *decider) calledNow() bool {
 
 // stopNotices stops the notices of the wait that were not delivered yet: someone was informed.
 func (x *decider) stopNotices() {
-	for i := range x.f.Ledger {
-		s := &x.f.Ledger[i]
-		if (s.Kind == Notice || s.Kind == Escalation || s.Kind == Reminder) && !s.SaidAt.Before(x.f.Wait.DetectedAt) {
+	for i := len(x.f.Ledger) - 1; i >= 0 && x.f.Ledger[i].Kind != Call; i-- {
+		if s := &x.f.Ledger[i]; s.Kind == Notice {
 			x.send(Message{Kind: Withdraw, Notice: s.Key, Key: s.Key, Called: true})
 		}
 	}

@@ -1,24 +1,61 @@
 package callout
 
+import "slices"
+
 // A message may go out long after it was decided. What stopped being true meanwhile is not sent.
 
-// Still reports whether a notice, an escalation or a reminder is to be sent: the wait that it is about is open, and no
-// newer escalation replaces it. Key is that of its statement.
+// Still reports whether a notice, an escalation or a reminder is to be sent: the report waits, no value that it is about was
+// called or taken back since, and no newer one replaces it. Key is that of its statement.
 func Still(l Ledger, wait *Episode, key string) bool {
 	if wait == nil {
 		return false
 	}
 	for i := range l {
-		s := &l[i]
-		if s.Key != key {
-			continue
+		if l[i].Key == key {
+			return l[i].still(l[i+1:], l)
 		}
-		for j := i + 1; j < len(l); j++ {
-			if s.Kind != Notice && (l[j].Kind == Escalation || l[j].Kind == Reminder) {
+	}
+	return false
+}
+
+// still reports whether the statement is still news, by what was said since. all is the whole ledger.
+func (s *Statement) still(since, all Ledger) bool {
+	if s.Kind != Notice {
+		for i := range since {
+			if since[i].Kind == Escalation || since[i].Kind == Reminder || since[i].Kind == Call {
 				return false
 			}
 		}
-		return !s.SaidAt.Before(wait.DetectedAt)
+		return true
+	}
+	for i := range s.Parameters {
+		k := s.Parameters[i].Key()
+		if !all.takenBack(s.Key, k) && !since.replaces(s, k) {
+			return true
+		}
+	}
+	return len(s.Parameters) == 0
+}
+
+// replaces reports whether the parameter was called since a notice, or its audience notified of it again.
+func (l Ledger) replaces(s *Statement, k Key) bool {
+	for i := range l {
+		o := &l[i]
+		if o.about(k) != nil && (o.Kind == Call || o.Kind == Notice && o.Audience.same(s.Audience)) {
+			return true
+		}
+	}
+	return false
+}
+
+// StillUnclear reports whether the announcement of an unclear value is to be sent. Key is that of the announcement.
+func StillUnclear(l Ledger, key string) bool {
+	for i := range l {
+		if l[i].Key != key {
+			continue
+		}
+		because := l[i].Because
+		return !slices.ContainsFunc(l[i+1:], func(s Statement) bool { return s.TakesBack == because })
 	}
 	return false
 }

@@ -61,11 +61,11 @@ func (e Episode) Overdue(now time.Time) bool { return !e.DueAt.IsZero() && !now.
 // Raise notes that the deadline passed, and sets the next one. Deadlines that passed while no one looked are not made
 // up for all at once.
 func (e Episode) Raise(now time.Time, pace Pace) Episode {
+	due := e.DueAt
 	e.Level++
 	e.DueAt = time.Time{}
 	if e.Level < pace.Most {
-		passed := now.Sub(e.DetectedAt).Truncate(pace.After)
-		e.DueAt = fullSecond(e.DetectedAt.Add(passed + pace.After))
+		e.DueAt = fullSecond(due.Add(now.Sub(due).Truncate(pace.After) + pace.After))
 	}
 	return e
 }

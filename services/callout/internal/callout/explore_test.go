@@ -629,11 +629,19 @@ func (w *world) violated() string {
 		}
 	}
 	for key := range w.values {
-		if w.criticality(key) == 2 && !w.dismissed && w.ledger.open(Unclear) == nil {
+		if w.criticality(key) == 2 && !w.dismissed && !w.onBoard(key) {
 			return "6: a value that cannot be judged is not on the board"
 		}
 	}
 	return w.silentNotice(open)
+}
+
+// onBoard reports whether the board has the unreadable value.
+func (w *world) onBoard(key int) bool {
+	return slices.ContainsFunc(w.ledger.openAll(Unclear), func(s Statement) bool {
+		p := s.about(Key{66, key})
+		return p != nil && p.RawValue == w.values[key]
+	})
 }
 
 // silentNotice finds a critical value that no notice was made for while others hold back nothing.
@@ -721,8 +729,7 @@ func (w *world) hash(seed maphash.Seed) uint64 {
 	flag(w.merged, w.dismissed, w.typeOff, w.delayed, w.said[0], w.said[1], w.calls > 0, w.unjudged,
 		w.now-w.changedAt[potassium] >= settled, w.ledger.open(Unclear) != nil, w.ledger.open(Suppression) != nil, w.calledHere())
 	if u := w.ledger.open(Unclear); u != nil {
-		x := decider{ledger: w.ledger}
-		flag(x.saidSince(UnclearNotice, u))
+		flag(slices.ContainsFunc(w.ledger, func(s Statement) bool { return s.Kind == UnclearNotice && s.Because == u.Key }))
 	}
 	if w.wait != nil {
 		b = append(b, byte(w.wait.Level))

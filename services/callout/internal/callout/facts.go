@@ -35,6 +35,7 @@ type Foreign struct {
 	Audience   Audience
 	Parameters []Parameter
 	Readable   bool // Parameters are known
+	Corrected  bool // it informs of values that were wrong
 	ReadBack   bool
 	CreatedAt  time.Time
 }
@@ -130,8 +131,11 @@ type Decision struct {
 	Repeated bool     // Recorded is one more about what was called already
 	Before   *Episode // the wait that was open, or the last one
 	// Said are the values that Recorded states; Corrected means that it informs of their being wrong.
-	Said      []Parameter
-	Corrected bool
+	Said        []Parameter
+	Corrected   bool
+	NoticesBack bool // the mark of unsent notices is taken off the wait
+	// Suppressing is set while a call of the report is suppressed.
+	Suppressing bool
 	// Repeating is set where the laboratory has a repeat policy: other results of the patient may depend on this one.
 	Repeating bool
 	Counts    Counts

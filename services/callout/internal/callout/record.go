@@ -52,10 +52,10 @@ func (x *decider) repeats() bool {
 	return c.Force && !c.Draft && (x.f.Report.Status == Done || !x.f.Report.Status.Open() && len(x.known()) > 0)
 }
 
-// known is what was said last of the report.
+// known is what was said last of the report and its present patient.
 func (x *decider) known() []Parameter {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
-		if k := x.ledger[i].Kind; k == Call || k == Attempt || k == Notice {
+		if x.ledger[i].Kind.aboutValue() && !x.moved(&x.ledger[i]) {
 			return x.ledger[i].Parameters
 		}
 	}
@@ -68,7 +68,7 @@ func (x *decider) said(repeat bool) (said []Parameter, corrected bool) {
 	if !repeat {
 		return x.f.Finding.Shown(x.f.Wait), false
 	}
-	if len(x.f.Finding.Critical) > 0 {
+	if len(x.f.Finding.Critical) > 0 && !x.gone() {
 		return x.f.Finding.Critical, false
 	}
 	return x.known(), true
@@ -78,10 +78,16 @@ func (x *decider) said(repeat bool) (said []Parameter, corrected bool) {
 // that is not the one that was announced counts at once.
 func (x *decider) changedSince(said []Parameter) bool {
 	at := x.e.Call.SaidAt
-	if x.f.ValuesAt.After(at.Add(time.Minute)) {
+	changed := time.Time{}
+	for i := range said {
+		if _, now := x.f.Finding.at(said[i].Key()); now != nil && now.At.After(changed) {
+			changed = now.At
+		}
+	}
+	if changed.After(at.Add(time.Minute)) {
 		return true
 	}
-	return x.f.ValuesAt.After(at) && slices.ContainsFunc(said, func(p Parameter) bool {
+	return changed.After(at) && slices.ContainsFunc(said, func(p Parameter) bool {
 		last := x.ledger.last(p.Key())
 		return last != nil && !last.about(p.Key()).Same(&p)
 	})

@@ -114,10 +114,21 @@ const (
 
 // Before reports whether r is an earlier result than o.
 func (r *Report) Before(o *Report) bool {
-	if !r.CollectedAt.Equal(o.CollectedAt) {
-		return r.CollectedAt.Before(o.CollectedAt)
+	if mine, other := r.collected(), o.collected(); !mine.Equal(other) {
+		return mine.Before(other)
 	}
 	return r.ID < o.ID
+}
+
+// collected is when the sample was collected; without that, when the newest value was stored.
+func (r *Report) collected() time.Time {
+	at := r.CollectedAt
+	for i := range r.Chart.Readings {
+		if stored := r.Chart.Readings[i].At; r.CollectedAt.IsZero() && stored.After(at) {
+			at = stored
+		}
+	}
+	return at
 }
 
 // Identify completes stored parameters that do not name their test: by the id of their format, else it is the report's.

@@ -52,6 +52,12 @@ func WasReadBack(meta []byte) bool {
 	return json.Unmarshal(meta, &m) == nil && m.Heard()
 }
 
+// InformsOfCorrection reads from a stored critical_callout_meta whether the call was about values that were wrong.
+func InformsOfCorrection(meta []byte) bool {
+	var m Meta
+	return json.Unmarshal(meta, &m) == nil && m.Corrected
+}
+
 // Heard reports whether the person who was called repeated the result.
 func (m Meta) Heard() bool {
 	if m.ReadBack != nil {
@@ -112,6 +118,24 @@ func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 		d.ValuesMeta = keep(d.ValuesMeta, reports)
 	}
 	return d, true
+}
+
+// Concerns reports whether the draft states one of these reports, or which it states cannot be read.
+func (d Draft) Concerns(reports []Report) bool {
+	var stated map[string]json.RawMessage
+	if json.Unmarshal(d.ValuesMeta, &stated) != nil || len(stated) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(reports, func(r Report) bool { _, ok := stated[ReportKey(r.ID)]; return ok })
+}
+
+// Only returns what values say of these reports.
+func Only(values []byte, reports []Report) []byte {
+	named := map[string]bool{}
+	for i := range reports {
+		named[ReportKey(reports[i].ID)] = true
+	}
+	return keep(values, named)
 }
 
 // keep drops everything of an object that is not named.

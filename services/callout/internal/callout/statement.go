@@ -41,9 +41,9 @@ type Audience struct {
 // same reports whether both name the same organization and doctor.
 func (a Audience) same(b Audience) bool { return a.OrgID == b.OrgID && a.DoctorID == b.DoctorID }
 
-// reached reports whether a covers the organization and the doctor of b.
+// reached reports whether a covers the organization and the doctor of b. Where b has neither there is no one to reach.
 func (a Audience) reached(b Audience) bool {
-	return (b.OrgID == 0 || a.OrgID == b.OrgID) && (b.DoctorID == 0 || a.DoctorID == b.DoctorID)
+	return (b.OrgID != 0 || b.DoctorID != 0) && (b.OrgID == 0 || a.OrgID == b.OrgID) && (b.DoctorID == 0 || a.DoctorID == b.DoctorID)
 }
 
 // Key identifies a parameter of a report: the ids of formats change when a test is configured anew.
@@ -133,6 +133,16 @@ func (s *Statement) about(k Key) *Parameter {
 	return nil
 }
 
+// says reports whether the statement has this value of this parameter. A report may have two values of one.
+func (s *Statement) says(p *Parameter) bool {
+	for i := range s.Parameters {
+		if s.Parameters[i].Key() == p.Key() && s.Parameters[i].Same(p) {
+			return true
+		}
+	}
+	return false
+}
+
 // Ledger is what was said of a report, the earliest first.
 type Ledger []Statement
 
@@ -180,6 +190,35 @@ func (l Ledger) open(kind Kind) *Statement {
 		return nil
 	}
 	return nil
+}
+
+// openAll returns the statements of a kind that no other one takes back, the earliest first.
+func (l Ledger) openAll(kind Kind) (open []Statement) {
+	for i := range l {
+		key := l[i].Key
+		if l[i].Kind == kind && !slices.ContainsFunc(l[i+1:], func(s Statement) bool { return s.TakesBack == key }) {
+			open = append(open, l[i])
+		}
+	}
+	return open
+}
+
+// StillCorrected returns the parameters of a correction about which nothing else was said to a person or announced since.
+func (l Ledger) StillCorrected(key string) (values []Parameter) {
+	for i := range l {
+		if l[i].Key != key {
+			continue
+		}
+		for _, p := range l[i].Parameters {
+			said := func(s Statement) bool {
+				return s.Kind.aboutValue() && s.PatientID == l[i].PatientID && s.about(p.Key()) != nil
+			}
+			if !slices.ContainsFunc(l[i+1:], said) {
+				values = append(values, p)
+			}
+		}
+	}
+	return values
 }
 
 // LastSuppressed returns the suppression that holds; nil without one.

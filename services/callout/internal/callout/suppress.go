@@ -75,6 +75,7 @@ func (e *Earlier) suppressed(value *Parameter) bool {
 
 // noteSuppression records that the policy makes a call unnecessary, and takes it back when it does not any more.
 func (x *decider) noteSuppression(suppressed []Parameter) {
+	x.d.Suppressing = len(suppressed) > 0
 	current := x.ledger.open(Suppression)
 	because, calledAt := "", time.Time{}
 	for i := range suppressed {

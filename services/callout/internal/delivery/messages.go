@@ -86,7 +86,7 @@ func dedupeKey(m callout.Message) string {
 	if m.Called {
 		kind = "called"
 	}
-	return fmt.Sprintf("%s:%d:%s:%s:%d", kind, m.ReportID, m.Key, m.Notice, m.Audience.OrgID)
+	return fmt.Sprintf("%s:%d:%s:%s:%d-%d", kind, m.ReportID, m.Key, m.Notice, m.Audience.OrgID, m.Audience.DoctorID)
 }
 
 func notifyRequest(labID int64, m callout.Message) (*notificationsv1.NotifyRequest, error) {

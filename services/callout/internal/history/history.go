@@ -45,11 +45,11 @@ type Record struct {
 // Store reads the history.
 type Store interface {
 	// Logs returns the newest entries of category 648 of the reports, at most most, oldest first.
-	Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, most int) ([]Entry, error)
-	// Latest returns the last callout of each report that has one, by report.
-	Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]Record, error)
-	// OfDoctor returns those of the reports that are on the doctor's bills.
-	OfDoctor(ctx context.Context, scope authn.LabScope, doctorID int64, reportIDs []int64) ([]int64, error)
+	// Only those on bills of the doctor, as the bills were then, unless doctorID is 0.
+	Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64, most int) ([]Entry, error)
+	// Latest returns the last callout of each report that has one, by report; only those about bills of the doctor, as they
+	// were then, unless doctorID is 0.
+	Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64) (map[int64]Record, error)
 }
 
 // UseCase reads the history of a laboratory.
@@ -62,21 +62,11 @@ func New(s Store) *UseCase { return &UseCase{s} }
 func (u *UseCase) Logs(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, reportIDs []int64,
 ) ([]Entry, error) {
-	ids, err := u.seen(ctx, scope, v, reportIDs)
-	if err != nil || len(ids) == 0 {
-		return []Entry{}, err
+	doctorID, _ := v.OwnBills()
+	if len(reportIDs) == 0 {
+		return []Entry{}, nil
 	}
-	return u.store.Logs(ctx, scope, ids, MaxLogs)
-}
-
-// seen leaves out what is not on the bills of a referring doctor.
-func (u *UseCase) seen(
-	ctx context.Context, scope authn.LabScope, v callout.Visibility, reportIDs []int64,
-) ([]int64, error) {
-	if doctorID, ok := v.OwnBills(); ok {
-		return u.store.OfDoctor(ctx, scope, doctorID, reportIDs)
-	}
-	return reportIDs, nil
+	return u.store.Logs(ctx, scope, reportIDs, doctorID, MaxLogs)
 }
 
 // Latest lists the last callout of each report, in the order of the ids; reports without one are left out.
@@ -87,11 +77,8 @@ func (u *UseCase) Latest(
 		return nil, err
 	}
 	records := []Record{}
-	ids, err := u.seen(ctx, scope, v, distinct.Of(reportIDs))
-	if err != nil || len(ids) == 0 {
-		return records, err
-	}
-	found, err := u.store.Latest(ctx, scope, ids)
+	doctorID, _ := v.OwnBills()
+	found, err := u.store.Latest(ctx, scope, distinct.Of(reportIDs), doctorID)
 	if err != nil {
 		return nil, err
 	}

@@ -40,8 +40,14 @@ type Store interface {
 	// Silenced returns waiting reports of which a notice reached no one.
 	Silenced(ctx context.Context, scope authn.LabScope) ([]int64, error)
 	MarkSilenced(ctx context.Context, scope authn.LabScope, m Missed) error
+}
+
+// Ledgers reads what was said.
+type Ledgers interface {
 	// Said returns what was said of a report, and its open wait; nil without one.
 	Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error)
+	// EscalatedOfBill returns the waiting reports of a bill that were escalated.
+	EscalatedOfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
 }
 
 // Client asks the notification service.
@@ -66,6 +72,7 @@ type Counters interface{ NoticeOff() }
 // Deps is what the use case works with.
 type Deps struct {
 	Store     Store
+	Ledgers   Ledgers
 	Client    Client
 	Evaluator Evaluator
 	Signals   Signals
@@ -95,7 +102,7 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 		return err
 	}
 	reason, err := u.d.Client.Reach(ctx, scope)
-	if err != nil || reason == lab.Reason {
+	if err != nil || reason != "" && reason == lab.Reason {
 		return nil // the board says so already
 	}
 	defer u.d.Signals.Changed(ctx, scope)
@@ -135,15 +142,34 @@ func (u *UseCase) Delivered(ctx context.Context, scope authn.LabScope, m callout
 
 // ToSend reports whether a message is still to be sent: what it says may have stopped being true while it waited.
 func (u *UseCase) ToSend(ctx context.Context, scope authn.LabScope, m callout.Message) (bool, error) {
-	ledger, wait, err := u.d.Store.Said(ctx, scope, m.ReportID)
+	ledger, wait, err := u.d.Ledgers.Said(ctx, scope, m.ReportID)
 	if err != nil {
 		return false, err
 	}
 	switch m.Kind {
-	case callout.Announce, callout.Escalate:
+	case callout.Announce:
 		return callout.Still(ledger, wait, m.Key), nil
+	case callout.Escalate:
+		return u.escalates(ctx, scope, m, callout.Still(ledger, wait, m.Key))
 	case callout.Correct:
 		return callout.StillWrong(ledger, m.Key, m.Audience), nil
+	case callout.TellUnclear:
+		return callout.StillUnclear(ledger, m.Key), nil
 	}
 	return true, nil
+}
+
+// escalates reports whether an escalation is to be sent. It is about all reports of the bill that were overdue together, so
+// another one that still waits is enough.
+func (u *UseCase) escalates(ctx context.Context, scope authn.LabScope, m callout.Message, itself bool) (bool, error) {
+	if itself {
+		return true, nil
+	}
+	others, err := u.d.Ledgers.EscalatedOfBill(ctx, scope, m.BillID)
+	for _, id := range others {
+		if id != m.ReportID {
+			return true, err
+		}
+	}
+	return false, err
 }

@@ -77,6 +77,9 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, 
 			l.Draft = &shown
 		}
 	}
+	for i := range l.Attempts { // an attempt may state reports that someone does not see
+		l.Attempts[i].ValuesMeta = callout.Only(l.Attempts[i].ValuesMeta, view.Reports)
+	}
 	return l, nil
 }
 
@@ -109,6 +112,9 @@ func (l *List) draft(view *View) *callout.Draft {
 		}
 	}
 	if newest == nil || view.Draft != nil && view.Draft.At.After(newest.At.Add(time.Second)) {
+		if view.Draft == nil || !view.Draft.Concerns(view.Reports) {
+			return nil
+		}
 		return view.Draft
 	}
 	return &callout.Draft{

@@ -62,7 +62,7 @@ type Store interface {
 	Settings(ctx context.Context, scope authn.LabScope) (callout.Settings, error)
 	// LockSettings runs work in a transaction that holds the laboratory's row.
 	LockSettings(ctx context.Context, scope authn.LabScope, work func(Locked) error) error
-	// WaitingReports returns the reports of the laboratory that wait for a callout.
+	// WaitingReports returns the reports of the laboratory that wait for a callout, and those whose call was suppressed.
 	WaitingReports(ctx context.Context, scope authn.LabScope) ([]int64, error)
 	// Administers reports whether the user is an administrator of the laboratory.
 	Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (bool, error)

@@ -71,7 +71,7 @@ func (l *locked) changeWait(ctx context.Context, d *callout.Decision) error {
 	case callout.WaitOpened, callout.WaitRenewed:
 		return l.openWait(ctx, d.Wait)
 	case callout.WaitChanged:
-		return l.saveWait(ctx, d.Wait)
+		return l.saveWait(ctx, d.Wait, d.NoticesBack)
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (l *locked) judgeSuppressedAgain(ctx context.Context, decisions []callout.D
 	var patients []int64
 	except := []int64{}
 	for i := range decisions {
-		if d := &decisions[i]; d.Changed() && d.Repeating {
+		if d := &decisions[i]; d.Repeating && (d.Changed() || !d.Suppressing) {
 			patients, except = append(patients, d.Report.PatientID), append(except, d.Report.ID)
 		}
 	}

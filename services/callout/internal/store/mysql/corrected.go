@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
@@ -14,7 +15,7 @@ import (
 // Reports that wait again are on the list of those that wait.
 const correctedReports = "SELECT r.id, r.billId_id, IFNULL(b.labBillId, 0), r.reportID_id, IFNULL(t.testName, '')," +
 	" t.departmentId_id, IFNULL(p.departmentName, ''), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
-	" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), c.said_at, c.parameters, c.persons, c.not_sent," +
+	" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), c.said_at, c.parameters, c.persons, c.not_sent, c.statement_key," +
 	" (SELECT MAX(k.created_on) FROM CriticalCallout k WHERE k.lab_id = c.lab_id AND k.lab_report_id = c.lab_report_id" +
 	" AND k.created_on >= TIMESTAMPADD(MICROSECOND, c.said_at, '1970-01-01'))" +
 	" FROM callout_statement c JOIN labReportRelation r ON r.id = c.lab_report_id AND r.labId_id = c.lab_id" +
@@ -24,16 +25,17 @@ const correctedReports = "SELECT r.id, r.billId_id, IFNULL(b.labBillId, 0), r.re
 	" LEFT JOIN userDetails u ON u.id = IF(c.patient_id = 0, r.userDetailsId_id, c.patient_id) AND u.labId_id = r.labId_id" +
 	" LEFT JOIN organization o ON o.id = IFNULL(c.org_id, b.orgId_id) AND o.labId_id = r.labId_id" +
 	" LEFT JOIN doctorDetails d ON d.id = IFNULL(c.doctor_id, b.docId_id) AND d.labId_id = r.labId_id" +
-	" WHERE c.lab_id = ? AND c.kind IN ('correction', 'withdrawal') AND c.heard = 1 AND c.said_at >= ?" +
-	" AND (r.criticalValues NOT IN (1, 4) OR r.dismissed <> 0 OR c.patient_id NOT IN (0, r.userDetailsId_id)) AND NOT EXISTS (SELECT 1" +
-	" FROM callout_statement n WHERE n.lab_report_id = c.lab_report_id AND n.id > c.id AND n.heard = 1 AND (n.kind IN ('correction'," +
-	" 'withdrawal') OR n.kind = 'call' AND n.patient_id = c.patient_id))"
+	" WHERE c.lab_id = ? AND c.kind IN ('correction', 'withdrawal') AND c.heard = 1 AND c.said_at >= ?"
 
 func (s *Store) Corrected(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 ) ([]worklist.Corrected, error) {
 	condition, args := visible(v)
-	args = append(append([]any{scope.LabID(), after.UnixMicro()}, args...), most)
+	if doctorID, ok := v.OwnBills(); ok { // of whom the value was told, whatever patient the report belongs to now
+		condition, args = " AND c.doctor_id = ?", []any{doctorID}
+	}
+	args = append(append([]any{scope.LabID(), after.UnixMicro()}, args...), maxCorrectedRead)
+	keys := []string{}
 	var list []worklist.Corrected
 	query := correctedReports + condition + " ORDER BY c.said_at DESC, r.id LIMIT ?"
 	err := each(ctx, s.db, "read corrections", query, args, func(r *sql.Rows) error {
@@ -42,9 +44,10 @@ func (s *Store) Corrected(
 		var told int64
 		var parameters, persons []byte
 		var notSent bool
+		var key string
 		var called sql.NullTime
 		err := r.Scan(&one.ReportID, &one.BillID, &one.LabBillID, &one.Test.ID, &one.Test.Name, &department,
-			&one.Test.DepartmentName, &one.Patient, &one.PatientID, &one.Organization, &one.Referral, &told, &parameters, &persons, &notSent,
+			&one.Test.DepartmentName, &one.Patient, &one.PatientID, &one.Organization, &one.Referral, &told, &parameters, &persons, &notSent, &key,
 			&called)
 		if department.Valid {
 			one.Test.DepartmentID = &department.Int64
@@ -54,8 +57,42 @@ func (s *Store) Corrected(
 		if len(persons) > 0 {
 			one.Persons = callout.Texts(persons)
 		}
-		list = append(list, one)
+		list, keys = append(list, one), append(keys, key)
 		return err
 	})
-	return list, err
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return s.current(ctx, scope, list, keys, most)
+}
+
+// maxCorrectedRead bounds the corrections that are looked at.
+const maxCorrectedRead = 1000
+
+// current returns the corrections that are the last word about a parameter of theirs. Those of one moment of a report are
+// one entry.
+func (s *Store) current(
+	ctx context.Context, scope authn.LabScope, list []worklist.Corrected, keys []string, most int,
+) (shown []worklist.Corrected, err error) {
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].ReportID
+	}
+	ledgers, err := s.ledgers(ctx, s.db, scope, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, one := range list {
+		if one.Was = ledgers[one.ReportID].StillCorrected(keys[i]); len(one.Was) == 0 {
+			continue
+		}
+		if n := len(shown) - 1; n >= 0 && shown[n].ReportID == one.ReportID && shown[n].ToldAt.Equal(one.ToldAt) {
+			shown[n].Persons = distinct.Of(append(shown[n].Persons, one.Persons...))
+			continue
+		}
+		if shown = append(shown, one); len(shown) == most {
+			break
+		}
+	}
+	return shown, nil
 }

@@ -77,14 +77,15 @@ func (l *locked) openWait(ctx context.Context, e *callout.Episode) error {
 	return wrap("open wait", err)
 }
 
-func (l *locked) saveWait(ctx context.Context, e *callout.Episode) error {
+// saveWait leaves the mark of unsent notices alone, which their delivery sets, unless noticesBack takes it off.
+func (l *locked) saveWait(ctx context.Context, e *callout.Episode, noticesBack bool) error {
 	parameters, err := parametersColumn(e.Parameters)
 	if err != nil {
 		return err
 	}
 	_, err = l.tx.ExecContext(ctx, "UPDATE callout_episode SET parameters = ?, due_at = ?, remind_at = ?, escalations = ?,"+
-		" notices_off = ? WHERE id = ? AND lab_id = ?", parameters, milliseconds(e.DueAt), milliseconds(e.RemindAt), e.Level,
-		e.NoticesOff, e.ID, l.scope.LabID())
+		" notices_off = IF(?, 0, notices_off) WHERE id = ? AND lab_id = ?", parameters, milliseconds(e.DueAt), milliseconds(e.RemindAt),
+		e.Level, noticesBack, e.ID, l.scope.LabID())
 	return wrap("save wait", err)
 }
 

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
@@ -122,8 +123,9 @@ func (l *locked) loadWaits(ctx context.Context, ids []int64, at map[int64]*callo
 // loadForeign reads callouts of other programs that are not in the ledger yet.
 func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*callout.Facts) error {
 	in, args := list(ids)
-	const columns = "SELECT c.id, c.lab_report_id, IFNULL(c.user_details_id, 0), IFNULL(c.org_id, 0), IFNULL(c.referral_doc_id, 0)," +
+	const columns = "SELECT c.id, c.lab_report_id, IFNULL(c.user_details_id, IFNULL(b.userDetailsId_id, 0)), IFNULL(c.org_id, 0), IFNULL(c.referral_doc_id, 0)," +
 		" c.critical_values_meta, c.critical_callout_meta, c.created_on FROM CriticalCallout c" +
+		" LEFT JOIN billing b ON b.id = c.bill_id AND b.labId_id = c.lab_id" +
 		" LEFT JOIN callout_statement s ON s.callout_id = c.id"
 	return each(ctx, l.tx, "read callouts of other programs", columns+" WHERE c.lab_id = ? AND c.lab_report_id IN ("+in+
 		") AND s.id IS NULL ORDER BY c.id", append([]any{l.scope.LabID()}, args...), func(r *sql.Rows) error {
@@ -138,14 +140,15 @@ func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*cal
 		var snapshot callout.Snapshot
 		snapshot, c.Readable = callout.ReadSnapshot(values, report)
 		c.Parameters, c.ReadBack = snapshot.Parameters, callout.WasReadBack(meta)
+		c.Corrected = snapshot.Corrected || callout.InformsOfCorrection(meta)
 		f.Report.Identify(c.Parameters, l.formats)
 		f.Foreign = append(f.Foreign, c)
 		return nil
 	})
 }
 
-// loadMerged finds former patients whose records were merged into the present ones: the record is gone or deleted, or has
-// no bill left and is of the same name.
+// loadMerged finds former patients whose records were merged into the present ones: the record is gone; or it is deleted,
+// or has no bill left and the same name, and sex and birth date do not contradict.
 func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	var former []int64
 	for i := range facts {
@@ -155,21 +158,14 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 		return nil
 	}
 	in, args := list(former)
-	names, gone := map[int64]string{}, map[int64]bool{}
-	for _, id := range former {
-		gone[id] = true
-	}
-	err := each(ctx, l.tx, "read former patients", "SELECT u.id, u.fullName, u.isDeleted, EXISTS (SELECT 1 FROM billing b WHERE"+
-		" b.userDetailsId_id = u.id AND b.labId_id = u.labId_id) FROM userDetails u WHERE u.labId_id = ? AND u.id IN ("+in+")",
+	known := map[int64]formerPatient{}
+	err := each(ctx, l.tx, "read former patients", "SELECT u.id, u.fullName, u.gender, u.dateOfBirth, u.isDeleted, EXISTS (SELECT 1"+
+		" FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id) FROM userDetails u WHERE u.labId_id = ? AND u.id IN ("+in+")",
 		append([]any{l.scope.LabID()}, args...), func(r *sql.Rows) error {
 			var id int64
-			var name string
-			var deleted, bills bool
-			err := r.Scan(&id, &name, &deleted, &bills)
-			gone[id] = deleted
-			if !bills {
-				names[id] = name
-			}
+			var p formerPatient
+			err := r.Scan(&id, &p.name, &p.gender, &p.born, &p.deleted, &p.billed)
+			known[id] = p
 			return err
 		})
 	if err != nil {
@@ -178,12 +174,30 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	for i := range facts {
 		f := &facts[i]
 		for _, id := range f.FormerPatients() {
-			if name, ok := names[id]; gone[id] || ok && name == f.Report.PatientName {
+			if p, ok := known[id]; !ok || p.isNow(&f.Report) {
 				f.Merged = append(f.Merged, id)
 			}
 		}
 	}
 	return nil
+}
+
+type formerPatient struct {
+	name, gender    string
+	born            sql.NullTime
+	deleted, billed bool
+}
+
+// isNow reports whether the report's patient is this person.
+func (p *formerPatient) isNow(r *callout.Report) bool {
+	now := r.Chart.Patient
+	if p.gender != "" && now.Gender != "" && !strings.EqualFold(p.gender, now.Gender) {
+		return false
+	}
+	if p.born.Valid && !now.BirthDate.IsZero() && !p.born.Time.Equal(now.BirthDate) {
+		return false
+	}
+	return p.deleted || !p.billed && p.name == r.PatientName
 }
 
 // loadEarlier reads the other results of the patients within the time of the repeat policy, the newest first.
@@ -200,6 +214,12 @@ func (l *locked) loadEarlier(ctx context.Context, facts []callout.Facts) error {
 		}
 	}
 	since = since.Add(-facts[0].Settings.RepeatWithin)
+	// Whoever changes one of these results holds its row until the change is visible.
+	err := each(ctx, l.tx, "lock earlier results", "SELECT r.id FROM labReportRelation r WHERE r.labId_id = ? AND r.userDetailsId_id IN ("+in+
+		") AND r.updatedOn >= ? ORDER BY r.id LIMIT 1000 LOCK IN SHARE MODE", append(append([]any{l.scope.LabID()}, args...), since.UTC()), scanIDs(new([]int64)))
+	if err != nil {
+		return err
+	}
 	others, formats, err := l.store.readReports(ctx, l.tx, l.scope, reading{}, " AND r.dismissed = 0 AND r.userDetailsId_id IN ("+in+
 		") AND r.updatedOn >= ? ORDER BY r.sampleCollectionTime DESC, r.id DESC LIMIT 1000", append(args, since.UTC())...)
 	if err != nil || len(others) == 0 {

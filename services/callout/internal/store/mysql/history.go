@@ -12,11 +12,16 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 )
 
-func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, most int) ([]history.Entry, error) {
+func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64, most int) ([]history.Entry, error) {
 	in, args := list(reportIDs)
+	own := ""
+	if doctorID != 0 {
+		own = " AND EXISTS (SELECT 1 FROM billing b WHERE b.id = billId AND b.labId_id = lab_id AND b.docId_id = ?)"
+		args = append(args, doctorID)
+	}
 	entries := []history.Entry{}
 	err := each(ctx, s.db, "read activity log", "SELECT meta, labUserName, activityText, activityDate FROM ActivityLog"+
-		" WHERE lab_id = ? AND category = ? AND labReportId IN ("+in+") ORDER BY activityDate DESC, id DESC LIMIT ?",
+		" WHERE lab_id = ? AND category = ? AND labReportId IN ("+in+")"+own+" ORDER BY activityDate DESC, id DESC LIMIT ?",
 		append(append([]any{scope.LabID(), activitylog.CriticalCallout}, args...), most), func(r *sql.Rows) error {
 			var e history.Entry
 			if err := r.Scan(&e.Meta, &e.UserName, &e.Text, &e.At); err != nil {
@@ -33,25 +38,23 @@ func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int6
 // ofDoctor is the condition of reports r on a doctor's bills.
 const ofDoctor = " AND EXISTS (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?)"
 
-func (s *Store) OfDoctor(
-	ctx context.Context, scope authn.LabScope, doctorID int64, reportIDs []int64,
-) (own []int64, err error) {
-	in, args := list(reportIDs)
-	err = each(ctx, s.db, "read reports of a doctor", "SELECT r.id FROM labReportRelation r WHERE r.labId_id = ? AND r.id IN ("+
-		in+")"+ofDoctor, append(append([]any{scope.LabID()}, args...), doctorID), func(r *sql.Rows) error {
-		var id int64
-		err := r.Scan(&id)
-		own = append(own, id)
-		return err
-	})
-	return own, err
-}
-
 // latest joins the newest callout of each report to c. As a condition with IN, MySQL would ask for it for every callout
 // there is. Arguments: the laboratory and the reports.
-func latest(in string) string {
-	return " JOIN (SELECT MAX(m.id) AS id FROM CriticalCallout m WHERE m.lab_id = ? AND m.lab_report_id IN (" + in + ")" +
+func latest(in string, doctorID int64) string {
+	own := ""
+	if doctorID != 0 {
+		own = " AND m.referral_doc_id = ?"
+	}
+	return " JOIN (SELECT MAX(m.id) AS id FROM CriticalCallout m WHERE m.lab_id = ? AND m.lab_report_id IN (" + in + ")" + own +
 		" GROUP BY m.lab_report_id) newest ON newest.id = c.id"
+}
+
+// ofDoctorID adds the argument of latest for a doctor.
+func ofDoctorID(args []any, doctorID int64) []any {
+	if doctorID != 0 {
+		args = append(args, doctorID)
+	}
+	return args
 }
 
 const (
@@ -66,11 +69,11 @@ const (
 		" LEFT JOIN doctorDetails p ON p.id = c.performed_by_doctor_id AND p.labId_id = c.lab_id"
 )
 
-func (s *Store) Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64) (map[int64]history.Record, error) {
+func (s *Store) Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64) (map[int64]history.Record, error) {
 	in, args := list(reportIDs)
 	found := map[int64]history.Record{}
-	err := each(ctx, s.db, "read callouts", recordColumns+latest(in)+recordNames,
-		append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
+	err := each(ctx, s.db, "read callouts", recordColumns+latest(in, doctorID)+recordNames,
+		ofDoctorID(append([]any{scope.LabID()}, args...), doctorID), func(r *sql.Rows) error {
 			var c history.Record
 			var recipients, names []byte
 			if err := r.Scan(&c.ID, &c.ReportID, &c.BillID, &c.Organization, &c.Patient, &c.Referral, &c.PerformedByUser,

@@ -84,7 +84,7 @@ func (s *Store) ChangeBill(
 		}
 		onBill := facts[:0]
 		for _, f := range facts { // a report may have moved before it was locked
-			if f.Report.BillID == billID && !f.Report.Dismissed {
+			if f.Report.BillID == billID && (!f.Report.Dismissed || len(f.Ledger) > 0) {
 				onBill = append(onBill, f)
 			}
 		}
@@ -104,7 +104,8 @@ func (s *Store) seen(
 	condition, more := visible(v)
 	args = append(append([]any{scope.LabID(), billID}, args...), more...)
 	err = each(ctx, s.db, "find reports", "SELECT r.id FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id"+
-		" WHERE r.labId_id = ? AND r.billId_id = ? AND r.dismissed = 0 AND r.id IN ("+in+")"+condition, args, scanIDs(&ids))
+		" WHERE r.labId_id = ? AND r.billId_id = ? AND (r.dismissed = 0 OR EXISTS (SELECT 1 FROM callout_statement s WHERE"+
+		" s.lab_report_id = r.id AND s.kind = 'withdrawal')) AND r.id IN ("+in+")"+condition, args, scanIDs(&ids))
 	return ids, err
 }
 

@@ -72,7 +72,7 @@ const changedInputs = "SELECT r.labId_id, r.id FROM (SELECT v.labReportId_id AS 
 	" UNION SELECT p.id FROM userDetails u JOIN labReportRelation p ON p.userDetailsId_id = u.id WHERE u.updatedOn >= ? AND u.updatedOn < ?" +
 	" AND p.updatedOn >= ? UNION SELECT p.id FROM billing b JOIN labReportRelation p ON p.labId_id = b.labId_id AND p.billId_id = b.id" +
 	" WHERE b.updatedOn >= ? AND b.updatedOn < ? UNION SELECT v.lab_report_id FROM callout_evaluation v WHERE v.values_sum = -1) c" +
-	" JOIN labReportRelation r ON r.id = c.id JOIN callout_evaluation e ON e.lab_report_id = r.id" +
+	" JOIN labReportRelation r ON r.id = c.id LEFT JOIN callout_evaluation e ON e.lab_report_id = r.id" +
 	" LEFT JOIN userDetails u ON u.id = r.userDetailsId_id LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
 	" WHERE r.id > ? AND r.dismissed = 0 AND (NOT (e.patient_updated_on <=> u.updatedOn) OR NOT (e.bill_updated_on <=> b.updatedOn)" +
 	" OR NOT (e.values_sum <=> (SELECT IFNULL(SUM(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', v.updated_at)), 0) FROM reportValues v" +
@@ -178,14 +178,14 @@ func (s Reaps) Find(ctx context.Context, kind string, changedAfter time.Time, li
 		return s.items(ctx, "find overdue bills", "SELECT DISTINCT r.labId_id, r.billId_id"+openEpisodes+open+" AND "+due+" LIMIT ?", at, at, limit)
 	case reap.Unclear:
 		return s.items(ctx, "find values that stay unclear", "SELECT s.lab_id, s.lab_report_id FROM callout_statement s"+
-			" LEFT JOIN callout_setting c ON c.lab_id = s.lab_id WHERE s.kind = 'unclear' AND s.said_at <= ? - IFNULL(c.escalate_after_minutes, ?) * 60000000"+
+			" JOIN labReportRelation r ON r.id = s.lab_report_id AND r.labId_id = s.lab_id LEFT JOIN callout_setting c ON c.lab_id = s.lab_id WHERE s.kind = 'unclear' AND s.said_at <= ? - IFNULL(c.escalate_after_minutes, ?) * 60000000"+
 			" AND s.said_at >= ? AND NOT EXISTS (SELECT 1 FROM callout_statement n WHERE n.lab_report_id = s.lab_report_id AND n.id > s.id"+
-			" AND (n.takes_back = s.statement_key OR n.kind = 'unclear_notice')) LIMIT ?",
+			" AND (n.takes_back = s.statement_key OR n.kind = 'unclear_notice' AND n.because = s.statement_key)) ORDER BY s.id LIMIT ?",
 			now.UnixMicro(), int(after.Minutes()), changedAfter.UnixMicro(), limit)
 	case reap.Unconfirmed:
 		return s.items(ctx, "find values that stay unconfirmed", "SELECT n.lab_id, n.lab_report_id FROM callout_unconfirmed n"+
-			" LEFT JOIN callout_setting c ON c.lab_id = n.lab_id WHERE n.received_at <= ? - IFNULL(c.escalate_after_minutes, ?) * 60000000"+
-			" AND n.readings IS NOT NULL AND n.looked_at < n.as_of AND n.received_at >= ? LIMIT ?",
+			" JOIN labReportRelation r ON r.id = n.lab_report_id AND r.labId_id = n.lab_id LEFT JOIN callout_setting c ON c.lab_id = n.lab_id WHERE n.received_at <= ? - IFNULL(c.escalate_after_minutes, ?) * 60000000"+
+			" AND n.readings IS NOT NULL AND n.looked_at < n.as_of AND n.received_at >= ? ORDER BY n.received_at LIMIT ?",
 			now.UnixMicro(), int(after.Minutes()), changedAfter.UnixMicro(), limit)
 	case reap.Slow:
 		return s.items(ctx, "find slow waits", "SELECT e.lab_id, e.lab_report_id FROM callout_episode e JOIN callout_setting c ON c.lab_id = e.lab_id"+

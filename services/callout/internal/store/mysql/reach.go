@@ -11,11 +11,15 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
-var _ reach.Store = (*Store)(nil)
+var (
+	_ reach.Store   = (*Store)(nil)
+	_ reach.Ledgers = (*Store)(nil)
+)
 
 // Unreached implements reach.Store.
 func (s *Store) Unreached(ctx context.Context) (labs []reach.Lab, err error) {
-	err = each(ctx, s.db, "read laboratories without notices", "SELECT lab_id, reason FROM callout_reach ORDER BY lab_id", nil,
+	err = each(ctx, s.db, "read laboratories without notices", "SELECT lab_id, reason FROM callout_reach UNION SELECT e.lab_id, '' FROM"+
+		" callout_episode e WHERE e.notices_off = 1 AND e.open_report_id IS NOT NULL AND e.lab_id NOT IN (SELECT lab_id FROM callout_reach)", nil,
 		func(r *sql.Rows) error {
 			var lab reach.Lab
 			err := r.Scan(&lab.ID, &lab.Reason)
@@ -53,7 +57,7 @@ func (s *Store) NoticesOff(ctx context.Context, scope authn.LabScope) (reason st
 	return reason, time.UnixMicro(at).UTC(), wrap("read reach", err)
 }
 
-// Said implements reach.Store: what was said of a report, and its open wait.
+// Said implements reach.Ledgers: what was said of a report, and its open wait.
 func (s *Store) Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error) {
 	ledgers, err := s.ledgers(ctx, s.db, scope, []int64{reportID})
 	if err != nil {
@@ -87,4 +91,11 @@ func (s *Store) MarkSilenced(ctx context.Context, scope authn.LabScope, m reach.
 		}
 		return l.Log(ctx, *m.Log)
 	})
+}
+
+// EscalatedOfBill implements reach.Ledgers.
+func (s *Store) EscalatedOfBill(ctx context.Context, scope authn.LabScope, billID int64) (ids []int64, err error) {
+	err = each(ctx, s.db, "read escalated reports", "SELECT r.id FROM callout_episode e JOIN labReportRelation r ON r.id = e.open_report_id"+
+		" WHERE r.labId_id = ? AND r.billId_id = ? AND "+open+" AND e.escalations > 0 ORDER BY r.id", []any{scope.LabID(), billID}, scanIDs(&ids))
+	return ids, err
 }

@@ -48,8 +48,8 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 	works := map[string]func() error{
 		"the board":   func() error { _, _, err := s.Waiting(ctx, lab, callout.Visibility{}, 501); return err },
 		"the figures": func() error { _, err := s.Figures(ctx, lab, callout.Visibility{}, recently, now, now); return err },
-		"the history": func() error { _, err := s.Latest(ctx, lab, []int64{7001, 100001}); return err },
-		"the log":     func() error { _, err := s.Logs(ctx, lab, []int64{7001}, 100); return err },
+		"the history": func() error { _, err := s.Latest(ctx, lab, []int64{7001, 100001}, 0); return err },
+		"the log":     func() error { _, err := s.Logs(ctx, lab, []int64{7001}, 0, 100); return err },
 		"the sweeper": func() error {
 			_, err := mysql.Sweeps{Store: s}.Unjudged(ctx, sweep.Report{ChangedAt: recently}, now, 100)
 			return err

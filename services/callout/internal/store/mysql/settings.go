@@ -91,9 +91,13 @@ func (s *Store) Administers(ctx context.Context, scope authn.LabScope, labUserID
 	return admin, wrap("read user", err)
 }
 
+// suppressedFor is how long a suppressed call depends on the settings.
+const suppressedFor = 14 * 24 * time.Hour
+
 // WaitingReports implements settings.Store.
 func (s *Store) WaitingReports(ctx context.Context, scope authn.LabScope) (ids []int64, err error) {
 	err = each(ctx, s.db, "read waiting reports", "SELECT open_report_id FROM callout_episode WHERE lab_id = ? AND open_report_id"+
-		" IS NOT NULL ORDER BY open_report_id", []any{scope.LabID()}, scanIDs(&ids))
+		" IS NOT NULL UNION SELECT s.lab_report_id FROM callout_statement s WHERE s.lab_id = ? AND s.kind = 'suppression' AND s.said_at >= ?",
+		[]any{scope.LabID(), scope.LabID(), s.clock.Now().Add(-suppressedFor).UnixMicro()}, scanIDs(&ids))
 	return ids, err
 }

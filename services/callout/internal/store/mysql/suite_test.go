@@ -313,6 +313,7 @@ func repeated(b *storetest.Fixture) {
 	b.Pending()
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
 	b.Clock.Move(47 * time.Hour)
+	b.Exec("UPDATE billing SET orgId_id = 45, docId_id = 301 WHERE id = ?", storetest.SecondBill)
 	b.Want("a value that is not worse", b.Enter(storetest.Second, storetest.PotassiumIndex, "6.9"), "ABNORMAL")
 	for range 2 {
 		b.Want("decided once", b.Enter(storetest.Second, storetest.PotassiumIndex, "6.9"), "ABNORMAL")

@@ -159,13 +159,16 @@ func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.V
 	return n, wrap("count what waits elsewhere", err)
 }
 
+// maxUnconfirmedRead bounds the rows that are judged: most rerun values are not critical.
+const maxUnconfirmedRead = 5000
+
 func (s *Store) unconfirmed(ctx context.Context, scope authn.LabScope, v callout.Visibility) ([]worklist.Unconfirmed, error) {
 	condition, args := visible(v)
 	rows := map[int64]unconfirmedRow{}
 	var ids []int64
 	err := each(ctx, s.db, "read unconfirmed values", unconfirmedColumns+" JOIN labReportRelation r ON r.id = n.lab_report_id AND r.labId_id ="+
 		" n.lab_id LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE n.lab_id = ? AND n.readings IS NOT NULL AND r.dismissed = 0"+condition+
-		" ORDER BY n.received_at, n.lab_report_id LIMIT ?", append(append([]any{scope.LabID()}, args...), worklist.MaxUnconfirmed),
+		" ORDER BY n.received_at, n.lab_report_id LIMIT ?", append(append([]any{scope.LabID()}, args...), maxUnconfirmedRead),
 		func(r *sql.Rows) error {
 			row, err := scanUnconfirmed(r)
 			rows[row.report], ids = row, append(ids, row.report)
@@ -178,7 +181,7 @@ func (s *Store) unconfirmed(ctx context.Context, scope authn.LabScope, v callout
 	var found []worklist.Unconfirmed
 	for _, id := range ids {
 		r, row := reports[id], rows[id]
-		if values := row.judge(&r, formats); r.ID != 0 && len(values.Critical) > 0 {
+		if values := row.judge(&r, formats); r.ID != 0 && len(values.Critical) > 0 && len(found) < worklist.MaxUnconfirmed {
 			found = append(found, worklist.Unconfirmed{
 				Report: r, LabBillID: r.LabBillID, PatientID: r.LabPatientID, ReceivedAt: row.received, Values: values.Critical,
 			})

@@ -146,7 +146,7 @@ func Over(t *testing.T, db *sql.DB, c *Clock) *Fixture {
 	x.Save = save.New(save.Deps{Store: store, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
 	x.Evaluate = evaluate.New(evaluate.Deps{Store: store, Clock: c, WakeRelay: wake, Counters: n, Signals: n, Log: silent()})
 	x.Decide = settings.New(store, x.Evaluate, c, "callout_configure")
-	x.Reaching = reach.New(reach.Deps{Store: store, Client: x.Reach, Evaluator: x.Evaluate, Signals: n, Counters: n, Clock: c})
+	x.Reaching = reach.New(reach.Deps{Store: store, Ledgers: store, Client: x.Reach, Evaluator: x.Evaluate, Signals: n, Counters: n, Clock: c})
 	x.Reaper = reap.New(reap.Deps{
 		Config: reap.Config{AdoptWithin: 100_000 * time.Hour}, Store: mysql.Reaps{Store: store}, Evaluator: x.Evaluate, Reach: x.Reaching,
 		Jobs: x.Jobs, Clock: c, Log: silent(), Counters: n,

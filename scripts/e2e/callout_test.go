@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 )
@@ -57,8 +58,10 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 	t.Parallel()
 	newCriticalBill(t, 971000, 1, 1)
 	const save = "/report/971000/critical/callout"
+	// A call counts only for values that are not newer than it, so it is made after the fixture.
+	told := time.Now().UTC().Format(time.RFC3339)
 	complete := func(id int) string {
-		return fmt.Sprintf(`{"is_draft":false,"lab_report_ids":[%d],"recipients":["Referral Doctor"],"communication_methods":["call"],"critical_callout_comment":"told","read_back":true,"notified_person":"Dr Rao","notified_at":"2026-11-20T10:00:00Z"}`, id)
+		return fmt.Sprintf(`{"is_draft":false,"lab_report_ids":[%d],"recipients":["Referral Doctor"],"communication_methods":["call"],"critical_callout_comment":"told","read_back":true,"notified_person":"Dr Rao","notified_at":%q}`, id, told)
 	}
 	many := strings.TrimSuffix(strings.Repeat("1,", 501), ",")
 	steps := []struct {
@@ -74,7 +77,7 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 		{"an organisation", "demo-organization", "GET", "/report/971000/critical/records", "", 403, `"code":403`},
 		{"a collection centre", "demo-collection-center", "GET", "/report/bulk/critical-notification/logs?report_ids=1", "", 403, `"code":403`},
 		{"records", labSession, "GET", "/report/971000/critical/records/", "", 200, `{"reports":[{"critical_parameters":[{"value":7.1,"parameter_name":"Potassium","reference_range":"3.5 - 5.1","unit":"mmol/L","critical_range":"< 2.5 or > 6.5","flag":"critical_high","raw_value":"7.1","index":2,"report_format_id":6602}],"lab_report":{"orgId":45,"onHold":0,"billId":971000,"docForId":null,"reportID":{"testID":66,"testName":"Serum Electrolytes","departmentId":5,"departmentName":"Biochemistry","isProfile":0},"isSigned":0,"isSynced":0,"comments":null,"isProfile":0,"isApproved":0,"isResolved":0,"inQuestion":0,"labReportId":971001,"notPerformed":0,"claim_on_hold":0,"userDetailsId":501,"reportFormatId":null,"criticalValues":"CALLOUT_PENDING","auto_approval_status":0}},`},
-		{"no draft", labSession, "GET", "/api-v3/report/971000/critical/records", "", 200, `"attempted_callout":{}}`},
+		{"no draft", labSession, "GET", "/api-v3/report/971000/critical/records", "", 200, `"attempted_callout":{},"suppressed":[]}`},
 		{"no ids", labSession, "GET", "/report/bulk/critical-notification/logs", "", 400, "report_ids is empty"},
 		{"an id that is no number", labSession, "GET", "/report/bulk/critical-notification/logs?report_ids=971001,x", "", 400, "digits only"},
 		{"a signed id", labSession, "GET", "/report/bulk/critical-notification/logs?report_ids=-1", "", 400, "digits only"},
@@ -91,24 +94,24 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 		{"no one was reached", labSession, "POST", save, `{"lab_report_ids":[971001],"recipients":["a"],"communication_methods":["call"],"outcome":"unable_to_reach"}`, 400, "is_draft true"},
 		{"an unknown outcome", labSession, "POST", save, `{"lab_report_ids":[971001],"recipients":["a"],"communication_methods":["call"],"outcome":"well"}`, 400, "outcome must be"},
 		{"a call in the future", labSession, "POST", save, `{"lab_report_ids":[971001],"recipients":["a"],"communication_methods":["call"],"notified_at":"2999-01-01T00:00:00Z"}`, 400, "in the future"},
-		{"no one is named", labSession, "POST", save, `{"lab_report_ids":[971001],"recipients":["a"],"communication_methods":["call"],"read_back":false}`, 400, "notified_person is empty"},
+		{"no one is named", labSession, "POST", save, `{"lab_report_ids":[971001],"recipients":["a"],"communication_methods":["call"],"read_back":false}`, 400, "notified_person is not a name"},
 		{"another bill's report", labSession, "POST", save, complete(7001), 400, "report 7001 is not on this bill"},
 		{"a normal report", labSession, "POST", save, complete(971003), 409, "no critical value"},
 		{"another laboratory", otherSession, "POST", save, complete(971001), 404, `"code":404`},
 		{"an organisation writes", "demo-organization", "POST", save, complete(971001), 403, `"code":403`},
 		{"a draft", labSession, "POST", save, `{"is_draft":true,"lab_report_ids":[971001],"recipients":["Organization"],"communication_methods":["email"],"critical_callout_comment":"no answer"}`, 200, `{"message":"Critical callout draft saved successfully","status":"CALLOUT_ATTEMPTED","reports":[971001]}`},
-		{"the draft", labSession, "GET", "/report/971000/critical/records", "", 200, `"attempted_callout":{"critical_callout_comment":"no answer","critical_callout_meta":{"callout_for":[66],"communication_methods":["email"]`},
+		{"the draft", labSession, "GET", "/report/971000/critical/records", "", 200, `"critical_callout_comment":"no answer","critical_callout_meta":{"callout_for":[66],"communication_methods":["email"]`},
 		{"the draft's recipients", labSession, "GET", "/report/971000/critical/records", "", 200, `"attempted_callout":{"recipients":["Organization"],`},
 		{"the draft's values", labSession, "GET", "/report/971000/critical/records", "", 200, `"critical_values_meta":{"971001":{"critical_parameters":[{"critical_range":`},
 		{"complete", labSession, "POST", "/api-v3" + save, complete(971001), 200, `{"message":"Critical callout saved successfully","status":"CALLOUT_DONE","reports":[971001]}`},
 		{"complete again", labSession, "POST", save, complete(971001), 409, "done already for reports 971001"},
 		{"a draft afterwards", labSession, "POST", save, `{"is_draft":true,"lab_report_ids":[971001]}`, 409, "nothing to draft"},
-		{"the draft is gone", labSession, "GET", "/report/971000/critical/records", "", 200, `"attempted_callout":{}}`},
+		{"the draft is gone", labSession, "GET", "/report/971000/critical/records", "", 200, `"attempted_callout":{},"suppressed":[]}`},
 		{"force", labSession, "POST", save, strings.Replace(complete(971001), "{", `{"force":true,`, 1), 200, `"CALLOUT_DONE"`},
 		{"history", labSession, "GET", "/api-v3/report/bulk/critical-notification/logs?report_ids=971001", "", 200, `"meta":{"is_draft":true,"method":"email","new":{"criticalValues":"CALLOUT_ATTEMPTED"},"old":{"criticalValues":"CALLOUT_PENDING"},"recipients":"Organization"}`},
 		{"another laboratory's history", otherSession, "GET", "/report/bulk/critical-notification/logs?report_ids=971001", "", 200, `{"logs":[]}`},
 		{"audit", labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[971002,971001]}`, 200, `"lab_report_id":971001,"bill_id":971000,"org_name":"Sanjeevani Hospital","patient_name":"Rahul Sharma","referral_name":"Dr Meera Kulkarni","performed_by_user_name":"Asha Ranade","performed_by_doctor_name":"","critical_callout_comment":"told"`},
-		{"what the call was", labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[971002,971001]}`, 200, `"critical_callout_meta":{"callout_for":[66],"communication_methods":["call"],"forced":true,"notified_at":"2026-11-20T10:00:00Z","notified_person":"Dr Rao","outcome":"confirmed","performed_by":"Asha Ranade","read_back":true}`},
+		{"what the call was", labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[971002,971001]}`, 200, `"critical_callout_meta":{"callout_for":[66],"communication_methods":["call"],"forced":true,"notified_at":"` + told + `","notified_person":"Dr Rao","outcome":"confirmed","performed_by":"Asha Ranade","read_back":true}`},
 		{"another laboratory's audit", otherSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[971001]}`, 200, `{"records":[]}`},
 		{"a doctor completes", "demo-pathologist", "POST", save, complete(971002), 200, `"CALLOUT_DONE"`},
 		{"the doctor's name", labSession, "POST", "/operation/critical-callout", `{"lab_report_ids":[971002]}`, 200, `"performed_by_user_name":"","performed_by_doctor_name":"Dr Meera Kulkarni"`},
@@ -116,7 +119,7 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 		{"open", labSession, "GET", "/operation/critical-callout/open", "", 200, `{"open":[`},
 		{"summary", labSession, "GET", "/operation/critical-callout/summary?from=2026-01-01", "", 200, `"median_minutes_to_callout":`},
 		{"a summary of nonsense", labSession, "GET", "/operation/critical-callout/summary?from=soon", "", 400, "from must be an ISO date"},
-		{"settings", labSession, "GET", "/operation/critical-callout/settings", "", 200, `{"escalate_minutes":30,"escalate_most":3,"read_back_needed":true,"repeat_within_hours":0}`},
+		{"settings", labSession, "GET", "/operation/critical-callout/settings", "", 200, `{"escalate_minutes":30,"escalate_most":3,"read_back_needed":true,"repeat_within_hours":0,"remind_hours":8}`},
 		{"settings that silence", "demo-admin", "PUT", "/operation/critical-callout/settings", `{"escalate_minutes":100000}`, 400, "escalate_minutes must be 1 to 1440"},
 		{"settings of a user", labSession, "PUT", "/operation/critical-callout/settings", `{}`, 403, "administrators"},
 		{"open for an organisation", "demo-organization", "GET", "/operation/critical-callout/open", "", 403, `"code":403`},

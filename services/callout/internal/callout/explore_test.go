@@ -479,6 +479,16 @@ func (w *world) deliver() string {
 	return ""
 }
 
+// unsent notes that a notice was not stored.
+func (w *world) unsent(key string) {
+	w.ledger = slices.Clone(w.ledger) // other worlds share it
+	for i := range w.ledger {
+		if w.ledger[i].Key == key {
+			w.ledger[i].NotSent = true
+		}
+	}
+}
+
 func (w *world) hand(m Message) string {
 	switch m.Kind {
 	case Announce:
@@ -487,6 +497,7 @@ func (w *world) hand(m Message) string {
 		}
 		if w.typeOff {
 			w.wait.NoticesOff = true
+			w.unsent(m.Key)
 			return ""
 		}
 		n := sentNotice{key: m.Key, patient: w.person(), at: w.now, audience: audienceOf(m.Audience)}
@@ -792,7 +803,7 @@ func (w *world) ledgerOf(b []byte, key int) []byte {
 		}
 		since := w.wait != nil && !s.SaidAt.Before(w.wait.DetectedAt)
 		return fmt.Sprint(s.Kind, s.PatientID, s.Audience.OrgID, s.Heard, canonical(s.about(k).RawValue), w.ledger.takenBack(s.Key, k),
-			s.SaidAt.Before(origin.Add(w.changedAt[key])), read, over, since, len(s.Parameters))
+			s.SaidAt.Before(origin.Add(w.changedAt[key])), read, over, since, len(s.Parameters), s.NotSent)
 	}
 	if last := w.ledger.last(k); last != nil {
 		b = append(b, one(last)...)

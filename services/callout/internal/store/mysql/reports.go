@@ -153,7 +153,7 @@ func (r *reportRow) read(s *Store) callout.Report {
 	if r.departmentID.Valid {
 		report.Test.DepartmentID = &r.departmentID.Int64
 	}
-	report.Bill.ID, report.CollectedAt = r.BillID, r.collected.Time
+	report.Bill.ID, report.CollectedAt, report.TouchedAt = r.BillID, r.collected.Time, r.touched.Time
 	p := &report.Chart.Patient
 	p.Gender, p.RecordedAge, p.BirthDate = r.gender.String, r.age.String, r.born.Time
 	p.SampledOn = reportformat.CollectionDay(r.collected, s.clock.Now(), r.zone.String)

@@ -891,7 +891,7 @@ func ledgerB9(t *testing.T) {
 	swallowed.inbox(drNorth)
 	await.True(t, "the board says that no one was told", func() bool { return swallowed.opened().NoticesOff })
 	swallowed.logged("was not sent", map[string]any{"not_sent": true})
-	s.inbox(drNorth, noticeTitle)
+	s.inbox(drNorth, withdrawnTitle)
 	if e := s.find(boardOf(t, ledgerUser).Corrected); e == nil || e.NoticeSent {
 		t.Errorf("the correction on the board: %+v, want one that was not sent", e)
 	}

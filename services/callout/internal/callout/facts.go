@@ -60,7 +60,7 @@ type Event struct {
 	Named bool
 	// Call is a callout or an attempt that was made.
 	Call *NewCall
-	// NoticesBack means that notices can be sent again after a time in which they could not. Those that were stored
+	// NoticesBack means that notices can be sent again after a time in which they could not. Notices that were stored
 	// meanwhile are in the inboxes, and are not sent again.
 	NoticesBack bool
 }

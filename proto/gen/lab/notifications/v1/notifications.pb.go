@@ -418,8 +418,8 @@ type NotifyRequest struct {
 	// fcm.
 	Gateway            string `protobuf:"bytes,1,opt,name=gateway,proto3" json:"gateway,omitempty"`
 	NotificationTypeId int64  `protobuf:"varint,2,opt,name=notification_type_id,json=notificationTypeId,proto3" json:"notification_type_id,omitempty"`
-	// lab_id; the addressees org_id, doctor_id, lab_user_id; lrr_id or bill_id; corrected; escalation. laboratory false leaves the
-	// laboratory's own devices out.
+	// lab_id; the addressees org_id, doctor_id, lab_user_id; lrr_id or bill_id; corrected; escalation; with escalation unclear or
+	// unconfirmed. laboratory false leaves the laboratory's own devices out.
 	Context *v1.RawJSON `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
 	// Idempotency key: a repeated key sends nothing again, and a key of another notification is refused. Must not be empty.
 	IdempotencyKey *string `protobuf:"bytes,4,opt,name=idempotency_key,json=idempotencyKey,proto3,oneof" json:"idempotency_key,omitempty"`

@@ -1,0 +1,120 @@
+package callout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// receivers are the messages of a decision: the kind, the notice, who is told, and "quietly" without the laboratory's devices.
+func receivers(d *Decision) string {
+	var lines []string
+	how := func(quiet bool) string {
+		if quiet {
+			return " quietly"
+		}
+		return ""
+	}
+	for _, m := range d.Messages {
+		switch m.Kind {
+		case Announce, Correct:
+			lines = append(lines, fmt.Sprintf("%s to %d%s", map[MessageKind]string{Announce: "notice", Correct: "correction"}[m.Kind], m.Audience.OrgID, how(m.Quiet)))
+		case Withdraw:
+			line := fmt.Sprintf("%s withdrawn as %s", m.Notice, m.Key)
+			for _, to := range m.Tell {
+				line += fmt.Sprintf(", to %d%s", to.OrgID, how(to.Quiet))
+			}
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+func TestDecideWhoIsTold(t *testing.T) {
+	t.Parallel()
+	now := origin.Add(time.Hour)
+	high := findingOf([2]string{"7.9", "140"}, 0).Critical
+	said := func(key string, kind Kind, to int, change ...func(*Statement)) Statement {
+		s := Statement{Key: key, Kind: kind, PatientID: 1, Parameters: high, Audience: audiences[to], Heard: kind == Call, SaidAt: origin}
+		for _, c := range change {
+			c(&s)
+		}
+		return s
+	}
+	absent := func(s *Statement) {
+		p := high[0]
+		p.Absent = true
+		s.Parameters = []Parameter{p}
+	}
+	unsent := func(s *Statement) { s.NotSent = true }
+	north, south := audiences[0].OrgID, audiences[1].OrgID
+	removed := func() Finding { return Judge(Chart{Tests: []int64{66}}, bandOfLimits[0]) }
+	for name, c := range map[string]struct {
+		ledger  Ledger
+		finding Finding
+		waits   bool
+		today   int
+		event   Event
+		want    string
+	}{
+		"a called value whose row was removed": {
+			ledger: Ledger{said("call:1", Call, 0)}, finding: removed(), event: Event{Named: true}, want: fmt.Sprintf("correction to %d", north),
+		},
+		"a value that was removed before it was called": {
+			ledger: Ledger{said("call:1", Call, 0, absent)}, finding: removed(), event: Event{Named: true},
+		},
+		"a correction to two audiences tells the laboratory once": {
+			ledger: Ledger{said("call:1", Call, 0)}, finding: findingOf([2]string{"4.2", "140"}, 0), today: 1,
+			want: fmt.Sprintf("correction to %d; correction to %d quietly", north, south),
+		},
+		"a reader of two notices is told once": {
+			ledger: Ledger{said("notice:1", Notice, 0), said("notice:2", Notice, 0), said("notice:3", Notice, 1)}, waits: true,
+			finding: findingOf([2]string{"4.2", "140"}, 0),
+			want: fmt.Sprintf("notice:1 withdrawn as correction:1, to %[1]d; notice:2 withdrawn as correction:1, to %[1]d;"+
+				" notice:3 withdrawn as correction:1, to %[2]d quietly, to %[1]d", north, south),
+		},
+		"a stored notice is not sent again when notices are back": {
+			ledger: Ledger{said("notice:1", Notice, 0)}, waits: true, finding: findingOf([2]string{"7.9", "140"}, 0), event: Event{NoticesBack: true},
+		},
+		"a swallowed notice is": {
+			ledger: Ledger{said("notice:1", Notice, 0, unsent)}, waits: true, finding: findingOf([2]string{"7.9", "140"}, 0),
+			event: Event{NoticesBack: true}, want: fmt.Sprintf("notice to %d", north),
+		},
+	} {
+		f := &Facts{
+			Report: Report{ID: 1, BillID: 9, PatientID: 1, Status: Done}, Audience: audiences[c.today], Finding: c.finding, Ledger: c.ledger,
+			Settings: exploredSettings,
+		}
+		f.Finding.Values = slices.Clone(f.Finding.Values)
+		for i := range f.Finding.Values {
+			f.Finding.Values[i].At = now.Add(-time.Minute)
+		}
+		if c.waits {
+			f.Report.Status = Pending
+			e := Episode{ID: 1, ReportID: 1, BillID: 9, DetectedAt: origin, DueAt: now.Add(time.Hour), Parameters: high, NoticesOff: true}
+			f.Wait, f.LastWait = &e, &e
+		}
+		d := Decide(f, c.event, now.Add(-time.Minute))
+		if got := receivers(&d); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestAnAttemptAboutAWaitOfAnotherProgram makes the first attempt before anything was said: when the result was found stays unknown.
+func TestAnAttemptAboutAWaitOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	f := &Facts{
+		Report: Report{ID: 1, BillID: 9, PatientID: 1, Status: Pending}, Audience: audiences[0], Finding: findingOf([2]string{"7.9", "140"}, 0),
+		Settings: exploredSettings,
+	}
+	d := Decide(f, Event{Call: &NewCall{Draft: true, SaidAt: origin}}, origin)
+	if d.Refused != Accepted || d.Wait == nil || !d.Wait.Adopted || d.Status != Attempted {
+		t.Errorf("%+v, want a wait that was adopted", d)
+	}
+	if len(d.Messages) != 0 {
+		t.Errorf("%d messages, want none: the other program announced it", len(d.Messages))
+	}
+}

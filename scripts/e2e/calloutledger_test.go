@@ -391,14 +391,14 @@ func TestCalloutLedger(t *testing.T) {
 		name string
 		play func(*testing.T)
 	}{
-		{"B9 nobody can be notified", ledgerB9},
+		{"B9 no one can be notified", ledgerB9},
 		{"A1 a corrected value returns", ledgerA1}, {"A2 a suppressed call", ledgerA2}, {"A3 a text on no list", ledgerA3},
 		{"A4 another patient's result", ledgerA4}, {"A5 inputs beside the report", ledgerA5}, {"A6 limits and formats change", ledgerA6},
 		{"A8 another value than was said", ledgerA8},
 		{"B1 attempts of one bill", ledgerB1}, {"B2 another audience", ledgerB2}, {"B3 an age that is not known", ledgerB3},
 		{"B4 a notice that was read", ledgerB4}, {"B5 a value that becomes unreadable", ledgerB5}, {"B6 methods and names", ledgerB6},
 		{"B8 worse after the last escalation", ledgerB8}, {"B10 an unconfirmed rerun value", ledgerB10}, {"B11 a shorter deadline", ledgerB11},
-		{"B13 names of the call", ledgerB13}, {"B14 delayed notices", ledgerB14}, {"B15 notifications are away", ledgerB15},
+		{"B13 names of the call", ledgerB13}, {"B14 delayed notices", ledgerB14}, {"B15 notifications are unavailable", ledgerB15},
 		{"B16 a test without department", ledgerB16}, {"B17 another program calls", ledgerB17}, {"B18 reminders", ledgerB18},
 		{"C1 an equal number", ledgerC1}, {"M6 an unclear value is announced", ledgerM6},
 	} {
@@ -760,7 +760,7 @@ func ledgerB4(t *testing.T) {
 	s.logged("withdrawn before a callout", map[string]any{"withdrawn": true, "reason": "not_critical"})
 	for _, n := range inboxOf(t, drNorth) {
 		if m := n["message"].(map[string]any); m["title"] == correctedTitle && strings.Contains(m["body"].(string), "called") {
-			t.Errorf("the text says that it was called: %v", m)
+			t.Errorf("the text claims a call: %v", m)
 		}
 	}
 	unread := fresh(t, "7.9")
@@ -802,7 +802,7 @@ func ledgerB5(t *testing.T) {
 	removed.judge()
 	removed.inbox(drNorth, withdrawnTitle, correctedTitle)
 
-	later := fresh(t, "7.9") // nobody names it: after three minutes
+	later := fresh(t, "7.9") // without a named evaluation: after three minutes
 	later.called()
 	later.older(10)
 	execSQL(t, "UPDATE reportValues SET value = 'Haemolysed' WHERE labReportId_id = ?", later.report)
@@ -889,7 +889,7 @@ func ledgerB9(t *testing.T) {
 	off("type_off")
 	swallowed := fresh(t, "7.8")
 	swallowed.inbox(drNorth)
-	await.True(t, "the board says that no one was told", func() bool { return swallowed.opened().NoticesOff })
+	await.True(t, "the mark of a report without notice", func() bool { return swallowed.opened().NoticesOff })
 	swallowed.logged("was not sent", map[string]any{"not_sent": true})
 	s.inbox(drNorth, withdrawnTitle)
 	if e := s.find(boardOf(t, ledgerUser).Corrected); e == nil || e.NoticeSent {
@@ -971,8 +971,8 @@ func ledgerB13(t *testing.T) {
 	}
 }
 
-// away stops notifications until back is called.
-func away(t *testing.T) (back func()) {
+// stopNotifications stops notifications until back is called.
+func stopNotifications(t *testing.T) (back func()) {
 	t.Helper()
 	if err := stack.Stop("notifications"); err != nil {
 		t.Fatal(err)
@@ -988,7 +988,7 @@ func away(t *testing.T) (back func()) {
 }
 
 func ledgerB14(t *testing.T) {
-	back := away(t)
+	back := stopNotifications(t)
 	defer back()
 	called, corrected, waits := fresh(t, "7.9"), fresh(t, "7.9"), fresh(t, "7.9")
 	for _, s := range []story{called, corrected} {
@@ -1007,11 +1007,11 @@ func ledgerB14(t *testing.T) {
 }
 
 func ledgerB15(t *testing.T) {
-	back := away(t)
+	back := stopNotifications(t)
 	defer back()
 	begin := time.Now().Add(-time.Second).UTC().Format(time.RFC3339)
 	s := fresh(t, "7.9")
-	await.Nil(t, "the board says that no notice goes out", func() error {
+	await.Nil(t, "the reason on the board", func() error {
 		if off := boardOf(t, ledgerUser).Off; off == nil || off.Reason != "unavailable" || off.Since < begin {
 			return fmt.Errorf("%+v", off)
 		}

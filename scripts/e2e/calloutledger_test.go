@@ -712,6 +712,22 @@ func ledgerB2(t *testing.T) {
 	}
 	s.once()
 
+	paid := fresh(t, "7.9") // without an organization, and with another doctor today
+	execSQL(t, "UPDATE billing SET orgId_id = NULL WHERE id = ?", paid.bill)
+	paid.called()
+	execSQL(t, "UPDATE billing SET docId_id = 4192 WHERE id = ?", paid.bill)
+	paid.becomes("4.2")
+	paid.inbox(drNorth, withdrawnTitle, correctedTitle)
+	paid.inbox(drSouth, correctedTitle)
+
+	same := fresh(t, "7.9") // the doctor stays
+	same.called()
+	execSQL(t, "UPDATE billing SET orgId_id = 4146 WHERE id = ?", same.bill)
+	same.becomes("4.2")
+	same.inbox(drNorth, withdrawnTitle, correctedTitle)
+	same.inbox(inNorth, withdrawnTitle, correctedTitle)
+	same.inbox(inSouth, correctedTitle)
+
 	bill := fresh(t, "4.1")
 	execSQL(t, "UPDATE billing SET orgId_id = 4146, docId_id = 4192 WHERE id = ?", bill.bill)
 	bill.becomes("7.9")

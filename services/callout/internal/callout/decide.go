@@ -276,7 +276,7 @@ func (x *decider) announce(values []Parameter, silent bool) {
 	x.log("Critical result detected", LogMeta{Detected: true})
 	x.send(Message{Kind: Announce, Key: key, Audience: x.f.Audience})
 	for _, former := range formers {
-		if !former.same(x.f.Audience) {
+		if former, ok := former.without(x.f.Audience); ok {
 			key := x.say(Statement{Kind: Notice, Parameters: values, Audience: former}).Key
 			x.send(Message{Kind: Announce, Key: key, Audience: former, Quiet: true})
 		}

@@ -20,7 +20,11 @@ func receivers(d *Decision) string {
 	for _, m := range d.Messages {
 		switch m.Kind {
 		case Announce, Correct:
-			lines = append(lines, fmt.Sprintf("%s to %d%s", map[MessageKind]string{Announce: "notice", Correct: "correction"}[m.Kind], m.Audience.OrgID, how(m.Quiet)))
+			doctor := ""
+			if m.Audience.DoctorID == 0 {
+				doctor = " without doctor"
+			}
+			lines = append(lines, fmt.Sprintf("%s to %d%s%s", map[MessageKind]string{Announce: "notice", Correct: "correction"}[m.Kind], m.Audience.OrgID, doctor, how(m.Quiet)))
 		case Withdraw:
 			line := fmt.Sprintf("%s withdrawn as %s", m.Notice, m.Key)
 			for _, to := range m.Tell {
@@ -56,6 +60,7 @@ func TestDecideWhoIsTold(t *testing.T) {
 		finding Finding
 		waits   bool
 		today   int
+		doctor  int64 // of today's bill; 0: that of its audience
 		event   Event
 		want    string
 	}{
@@ -68,6 +73,10 @@ func TestDecideWhoIsTold(t *testing.T) {
 		"a correction to two audiences tells the laboratory once": {
 			ledger: Ledger{said("call:1", Call, 0)}, finding: findingOf([2]string{"4.2", "140"}, 0), today: 1,
 			want: fmt.Sprintf("correction to %d; correction to %d quietly", north, south),
+		},
+		"a doctor of both audiences is told once": {
+			ledger: Ledger{said("call:1", Call, 0)}, finding: findingOf([2]string{"4.2", "140"}, 0), doctor: audiences[0].DoctorID, today: 1,
+			want: fmt.Sprintf("correction to %d; correction to %d without doctor quietly", north, south),
 		},
 		"a reader of two notices is told once": {
 			ledger: Ledger{said("notice:1", Notice, 0), said("notice:2", Notice, 0), said("notice:3", Notice, 1)}, waits: true,
@@ -86,6 +95,9 @@ func TestDecideWhoIsTold(t *testing.T) {
 		f := &Facts{
 			Report: Report{ID: 1, BillID: 9, PatientID: 1, Status: Done}, Audience: audiences[c.today], Finding: c.finding, Ledger: c.ledger,
 			Settings: exploredSettings,
+		}
+		if c.doctor != 0 {
+			f.Audience.DoctorID = c.doctor
 		}
 		f.Finding.Values = slices.Clone(f.Finding.Values)
 		for i := range f.Finding.Values {

@@ -79,7 +79,7 @@ func StillWrong(l Ledger, key string, a Audience) bool {
 
 func saidSince(l Ledger, k Key, a Audience, patient int64) bool {
 	for i := range l {
-		if (l[i].Kind == Notice || l[i].Heard && l[i].Kind.aboutValue()) && l[i].about(k) != nil && l[i].PatientID == patient && l[i].Audience.same(a) && !l.takenBack(l[i].Key, k) {
+		if (l[i].Kind == Notice || l[i].Heard && l[i].Kind.aboutValue()) && l[i].about(k) != nil && l[i].PatientID == patient && l[i].Audience.reached(a) && !l.takenBack(l[i].Key, k) {
 			return true
 		}
 	}

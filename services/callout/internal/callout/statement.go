@@ -46,6 +46,25 @@ func (a Audience) reached(b Audience) bool {
 	return (b.OrgID != 0 || b.DoctorID != 0) && (b.OrgID == 0 || a.OrgID == b.OrgID) && (b.DoctorID == 0 || a.DoctorID == b.DoctorID)
 }
 
+// without returns a without the organization and the doctor of others; ok is false when no one is left.
+func (a Audience) without(others ...Audience) (rest Audience, ok bool) {
+	for _, o := range others {
+		if a.same(o) {
+			return a, false
+		}
+	}
+	rest = a
+	for _, o := range others {
+		if o.OrgID == rest.OrgID {
+			rest.OrgID = 0
+		}
+		if o.DoctorID == rest.DoctorID {
+			rest.DoctorID = 0
+		}
+	}
+	return rest, len(others) == 0 || rest.OrgID != 0 || rest.DoctorID != 0
+}
+
 // Key identifies a parameter of a report: the ids of formats change when a test is configured anew.
 type Key struct {
 	TestID int64

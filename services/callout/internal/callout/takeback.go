@@ -37,7 +37,8 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 		audiences = append(audiences, x.f.Audience)
 	}
 	for _, a := range audiences {
-		if slices.ContainsFunc(told, a.same) {
+		a, ok := a.without(told...)
+		if !ok {
 			continue
 		}
 		x.send(Message{Kind: Correct, Key: key, Audience: a, Quiet: len(told) > 0})
@@ -69,8 +70,12 @@ func (x *decider) withdraw(s *Statement, told []Audience) {
 		audiences = append(audiences, x.f.Audience)
 	}
 	for _, a := range audiences {
-		if !slices.ContainsFunc(told, a.same) {
-			m.Tell = append(m.Tell, Told{a, len(told) > 0 || !a.same(x.withdrawn.first)})
+		others := slices.Clone(told)
+		for _, to := range m.Tell {
+			others = append(others, to.Audience)
+		}
+		if rest, ok := a.without(others...); ok {
+			m.Tell = append(m.Tell, Told{rest, len(told) > 0 || !a.same(x.withdrawn.first)})
 		}
 	}
 	x.send(m)

@@ -149,6 +149,24 @@ func TestANoticeNamesIdsAlone(t *testing.T) {
 	}
 }
 
+// TestTwoDoctorsWithoutAnOrganization have a correction each: of the call, and of the bill today.
+func TestTwoDoctorsWithoutAnOrganization(t *testing.T) {
+	t.Parallel()
+	keys := map[string]bool{}
+	for _, doctor := range []int64{391, 392} {
+		event, err := delivery.Messages{}.Encode(12, callout.Message{
+			Kind: callout.Correct, Audience: callout.Audience{DoctorID: doctor}, ReportID: 7001, BillID: 400, Key: "correction:1",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[event.DedupeKey] = true
+	}
+	if len(keys) != 2 {
+		t.Errorf("the rows have the keys %v, want two", keys)
+	}
+}
+
 func TestANoticeThatReachesNoOneIsNoted(t *testing.T) {
 	t.Parallel()
 	o := &others{off: true}

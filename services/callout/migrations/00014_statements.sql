@@ -139,3 +139,13 @@ SET @statement = IF(
 PREPARE add_notices FROM @statement;
 EXECUTE add_notices;
 DEALLOCATE PREPARE add_notices;
+-- The draft of a bill is the newest attempt of each of its reports that waits.
+INSERT IGNORE INTO callout_statement (lab_id, lab_report_id, statement_key, kind, bill_id, patient_id, parameters, org_id, doctor_id,
+  heard, said_at)
+SELECT c.lab_id, e.lab_report_id, 'attempt:1', 'attempt', c.bill_id, IFNULL(c.user_details_id, 0),
+  JSON_EXTRACT(c.critical_values_meta, CONCAT('$."', e.lab_report_id, '".critical_parameters')), c.org_id, c.referral_doc_id,
+  IFNULL(JSON_UNQUOTE(JSON_EXTRACT(c.critical_callout_meta, '$.outcome')) = 'reached_no_readback', 0),
+  TIMESTAMPDIFF(MICROSECOND, '1970-01-01', c.created_on)
+FROM CriticalCallout c JOIN callout_episode e ON e.lab_id = c.lab_id AND e.bill_id = c.bill_id AND e.open_report_id IS NOT NULL
+WHERE c.draft_bill_id IS NOT NULL
+  AND JSON_TYPE(JSON_EXTRACT(c.critical_values_meta, CONCAT('$."', e.lab_report_id, '".critical_parameters'))) = 'ARRAY';

@@ -137,7 +137,8 @@ type SuppressedReport struct {
 	CriticalParameters []*CriticalParameter   `protobuf:"bytes,1,rep,name=critical_parameters,json=criticalParameters,proto3" json:"critical_parameters,omitempty"`
 	LabReportId        int64                  `protobuf:"varint,2,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
 	ReportID           *ReportTest            `protobuf:"bytes,3,opt,name=reportID,proto3" json:"reportID,omitempty"`
-	// Why no call is needed, for example "called within 24 hours and not worse since".
+	// Why no call is needed, for example "The patient's last result was critical too, was called within 24 hours and read
+	// back, and was not milder".
 	Reason string `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	// When the call that justifies it was made: ISO 8601 UTC.
 	CalledAt      string `protobuf:"bytes,5,opt,name=called_at,json=calledAt,proto3" json:"called_at,omitempty"`
@@ -1200,7 +1201,8 @@ type SaveCalloutRequest struct {
 	CriticalCalloutComment *string                `protobuf:"bytes,6,opt,name=critical_callout_comment,json=criticalCalloutComment,proto3,oneof" json:"critical_callout_comment,omitempty"`
 	// Without it a spoken callout stays an attempt, unless the laboratory allows it.
 	ReadBack *bool `protobuf:"varint,7,opt,name=read_back,json=readBack,proto3,oneof" json:"read_back,omitempty"`
-	// Required for spoken communication.
+	// Required for spoken communication, which is every method that is not known to be written (sms, email, fax, letter, app,
+	// portal, message): a name with at least two letters.
 	NotifiedPerson *string `protobuf:"bytes,8,opt,name=notified_person,json=notifiedPerson,proto3,oneof" json:"notified_person,omitempty"`
 	// ISO 8601 UTC, between the detection and now. Default: now.
 	NotifiedAt *string `protobuf:"bytes,9,opt,name=notified_at,json=notifiedAt,proto3,oneof" json:"notified_at,omitempty"`
@@ -1209,7 +1211,8 @@ type SaveCalloutRequest struct {
 	// Records another callout of a report that is already done, or of a result that was withdrawn.
 	Force bool `protobuf:"varint,11,opt,name=force,proto3" json:"force,omitempty"`
 	// The values that were communicated, of every report, as they were shown. When a critical value has changed since, the
-	// response is 409, because the new value was not communicated. Without it the callout states the current values.
+	// response is 409, because the new value was not communicated. Without it the callout states the current values, and is
+	// 409 when a value changed more than a minute after notified_at.
 	ToldValues    []*ToldValue `protobuf:"bytes,12,rep,name=told_values,json=toldValues,proto3" json:"told_values,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1976,7 +1979,7 @@ type ListOpenCalloutsResponse struct {
 	QuietSince *string `protobuf:"bytes,6,opt,name=quiet_since,json=quietSince,proto3,oneof" json:"quiet_since,omitempty"`
 	// The laboratory's zone, such as Asia/Kolkata.
 	TimeZone string `protobuf:"bytes,7,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	// unconfirmed critical rerun values, the earliest first, at most 100.
+	// Critical rerun values without confirmation, the earliest first, at most 100 reports.
 	Unconfirmed []*UnconfirmedValue `protobuf:"bytes,8,rep,name=unconfirmed,proto3" json:"unconfirmed,omitempty"`
 	// Open results in departments that the caller does not see.
 	Elsewhere int64 `protobuf:"varint,9,opt,name=elsewhere,proto3" json:"elsewhere,omitempty"`
@@ -2585,7 +2588,7 @@ type OpenCallout struct {
 	Escalations int32 `protobuf:"varint,15,opt,name=escalations,proto3" json:"escalations,omitempty"`
 	// A rerun of the report is open: the value may change.
 	RerunPending bool `protobuf:"varint,16,opt,name=rerun_pending,json=rerunPending,proto3" json:"rerun_pending,omitempty"`
-	// A notification about it was not sent, because the laboratory has switched its type off.
+	// A notification about it reached no device of the laboratory; notices_unavailable has the reason.
 	NoticesOff bool `protobuf:"varint,17,opt,name=notices_off,json=noticesOff,proto3" json:"notices_off,omitempty"`
 	// When the next reminder follows after the last escalation: ISO 8601 UTC; null before it, and when reminders are off.
 	NextReminderAt *string `protobuf:"bytes,18,opt,name=next_reminder_at,json=nextReminderAt,proto3,oneof" json:"next_reminder_at,omitempty"`

@@ -42,11 +42,12 @@ const (
 //
 // CalloutService reads and writes the callouts of a bill's critical reports.
 type CalloutServiceClient interface {
-	// Lists the critical reports of a bill that the session may see, with the draft callout.
+	// Lists the critical reports of a bill that the session may see, with the newest attempts and the calls that the
+	// laboratory's repeat policy suppresses.
 	ListCriticalRecords(ctx context.Context, in *ListCriticalRecordsRequest, opts ...grpc.CallOption) (*ListCriticalRecordsResponse, error)
 	// Lists the callout history of reports: the newest 1,000 entries, oldest first.
 	ListCalloutLogs(ctx context.Context, in *ListCalloutLogsRequest, opts ...grpc.CallOption) (*ListCalloutLogsResponse, error)
-	// Returns the latest callout of each report, with resolved names.
+	// Returns the latest callout of each report, with the names at the time of the call.
 	ListCallouts(ctx context.Context, in *ListCalloutsRequest, opts ...grpc.CallOption) (*ListCalloutsResponse, error)
 	// Lists the laboratory's critical results without a callout, for example for a display on the wall.
 	ListOpenCallouts(ctx context.Context, in *ListOpenCalloutsRequest, opts ...grpc.CallOption) (*ListOpenCalloutsResponse, error)
@@ -216,11 +217,12 @@ func (c *calloutServiceClient) SetUnconfirmedValues(ctx context.Context, in *Set
 //
 // CalloutService reads and writes the callouts of a bill's critical reports.
 type CalloutServiceServer interface {
-	// Lists the critical reports of a bill that the session may see, with the draft callout.
+	// Lists the critical reports of a bill that the session may see, with the newest attempts and the calls that the
+	// laboratory's repeat policy suppresses.
 	ListCriticalRecords(context.Context, *ListCriticalRecordsRequest) (*ListCriticalRecordsResponse, error)
 	// Lists the callout history of reports: the newest 1,000 entries, oldest first.
 	ListCalloutLogs(context.Context, *ListCalloutLogsRequest) (*ListCalloutLogsResponse, error)
-	// Returns the latest callout of each report, with resolved names.
+	// Returns the latest callout of each report, with the names at the time of the call.
 	ListCallouts(context.Context, *ListCalloutsRequest) (*ListCalloutsResponse, error)
 	// Lists the laboratory's critical results without a callout, for example for a display on the wall.
 	ListOpenCallouts(context.Context, *ListOpenCalloutsRequest) (*ListOpenCalloutsResponse, error)

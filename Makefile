@@ -333,7 +333,7 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-long fuzz test-stores test-times chaos soak drills bench
+.PHONY: test test-long explore fuzz test-stores test-times chaos soak drills bench
 test: $(BIN)/gotestsum devstack $(if $(SERVICE),document documents) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
@@ -343,9 +343,14 @@ test-one: devstack ## Run the tests of one package on real engines: make test-on
 	@test -n "$(PKG)" || { echo "usage: make test-one PKG=./services/rerun/internal/store/mysql RUN=TestSaves"; exit 2; }
 	@LAB_PIPELINE=$(or $(LAB_PIPELINE),off) $(BIN)/devstack engines -- go test -count=1 -run "$(RUN)" $(PKG)
 
-test-long: ## The same with fresh seeds, the long forms of crash tests and drills, and every parser fuzzed; takes a while
+test-long: ## The same with fresh seeds, the long forms of crash tests and drills, deeper histories, and every parser fuzzed; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory explore
 	@$(MAKE) --no-print-directory fuzz
+
+# Without the race detector, which takes ten times as long. EXPLORE_DEPTH=7 takes ten times as long, and ten times the memory of 6.
+explore: ## Check the rules of critical callouts in all histories of six events: make explore EXPLORE_DEPTH=5
+	@EXPLORE_DEPTH=$(or $(EXPLORE_DEPTH),6) go test -count=1 -v -timeout 1h -run '^TestEveryShortHistoryKeepsThePromises$$' ./services/callout/internal/callout
 
 fuzz: ## Fuzz every parser of external input: make fuzz FUZZTIME=30s
 	@git grep -noE '^func Fuzz[A-Za-z]+' -- '*_test.go' | while IFS=: read -r file line f; do f=$${f#func }; \

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/encoding"
 
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
@@ -33,6 +34,8 @@ type Standard[C any, P Settings[C]] struct {
 	Migrate func(ctx context.Context, cfg C, log *slog.Logger) error
 	// Locks are the leader locks of the loops that run in one replica at a time; nil if there are none.
 	Locks []mysqldb.Lock
+	// More holds the verbs that only this service has.
+	More []cli.Verb
 }
 
 // Settings is a pointer to a configuration that embeds Config and Stores.
@@ -71,7 +74,7 @@ func (d Standard[C, P]) Serve(ctx context.Context, cfg C, version string, logs i
 func (d Standard[C, P]) Main(version string) {
 	Binary[C]{
 		Name: d.Name, Summary: d.Summary, Version: version, Prefix: d.Prefix,
-		Load: d.Load, Serve: d.Serve, Migrate: d.Migrate, Locks: d.Locks,
+		Load: d.Load, Serve: d.Serve, Migrate: d.Migrate, Locks: d.Locks, More: d.More,
 		Admin:    func(cfg C) httpserver.Config { return P(&cfg).CommonConfig().Admin },
 		Database: func(cfg C) mysqldb.Config { return P(&cfg).StoresConfig().DB },
 	}.Main()

@@ -88,7 +88,7 @@ func (p page) changedMeanwhile(bill int) {
 	p.Fill("person", "input", "Dr Rao")
 	p.Eval(`document.getElementById("readback").click()`)
 	p.Eval(`document.getElementById("complete").click()`)
-	p.Await("why it is refused", `document.getElementById("problem").textContent.includes("others than were told")`)
+	p.Await("why it is refused", `document.getElementById("problem").textContent.includes("differ from the communicated ones")`)
 	p.Await("the new value", `document.getElementById("dialog-values").textContent.includes("7.6")`)
 	p.Clean() // the browser notes the refusal
 	p.Eval(`document.getElementById("complete").click()`)

@@ -25,7 +25,7 @@ import (
 
 // Tables of which no row belongs to a laboratory, or whose rows come back by themselves.
 var ofTheInstallation = regexp.MustCompile(
-	`^(NotificationTypesMaster|callout_sweep|cells|cdc_.*|devstack_seed|goose_.*|outbox_.*|tq_provider|user_meta)$`)
+	`^(NotificationTypesMaster|callout_input|callout_sweep|cells|cdc_.*|devstack_seed|goose_.*|outbox_.*|tq_provider|user_meta)$`)
 
 // What laboratory 12 is asked before and after its move.
 var readings = []string{

@@ -1,7 +1,7 @@
 -- The tables of version 1.0.0, the baseline. Its number follows those of the revisions before it, so that a database that has
 -- all of them is at the baseline already.
 -- +goose Up
--- Who was informed of which critical result. Rows with a report are the audit and are only ever added; the row of a bill without
+-- Calls and attempts about critical results. Rows with a report are the audit and are only ever added; the row of a bill without
 -- a report is its draft, of which the unique key allows one.
 CREATE TABLE IF NOT EXISTS CriticalCallout (
   id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,

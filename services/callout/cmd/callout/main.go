@@ -1,9 +1,17 @@
-// Command callout is the service of critical results: it finds them, tells of them, and proves that someone was told.
+// Command callout is the service of critical results: it finds them, notifies clinicians, and records the calls.
 package main
 
-import "github.com/labplatform/labplatform/services/callout/internal/app"
+import (
+	"os"
+
+	"github.com/labplatform/labplatform/services/callout/internal/app"
+)
 
 // version is set by the build.
 var version = "dev"
 
-func main() { app.Service.Main(version) }
+func main() {
+	service := app.Service
+	service.More = app.Verbs(os.Environ(), os.Stdout)
+	service.Main(version)
+}

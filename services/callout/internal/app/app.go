@@ -18,7 +18,7 @@ import (
 // Service describes the process.
 var Service = service.Standard[Config, *Config]{
 	Name: "callout", Prefix: "CALLOUT_", GRPCPort: 9006, AdminPort: 8006,
-	Summary: "finds critical results, and records who was told of them",
+	Summary: "finds critical results, notifies clinicians, and records calls",
 	Build:   build, Migrate: migrate, Locks: mysql.Locks(),
 }
 

@@ -37,7 +37,7 @@ var sessions = map[string]string{
 	"organization": `{"session_type":"organization","lab_id":12,"org_id":45}`,
 }
 
-// operations are all of them, on bill 400 and report 7001 of laboratory 12.
+// operations holds each operation, on bill 400 and report 7001 of laboratory 12.
 var operations = map[string]func(context.Context, calloutv1.CalloutServiceClient) error{
 	"records": func(ctx context.Context, c calloutv1.CalloutServiceClient) error {
 		_, err := c.ListCriticalRecords(ctx, &calloutv1.ListCriticalRecordsRequest{BillId: 400})
@@ -151,13 +151,13 @@ func TestAccessAndPatientData(t *testing.T) {
 		`outbox_waiting_rows{kind="notifications.notify"}`, `outbox_waiting_rows{kind="taskqueue.wake"}`,
 	} {
 		if !strings.Contains(metrics, series) {
-			t.Errorf("no %s in the metrics", series)
+			t.Errorf("the metrics have no %s, want it", series)
 		}
 	}
 	r.KeepsSecret("7.13579", "Canary", "canary", "Asha")
 }
 
-func TestSettingsThatCannotWorkAreAllNamed(t *testing.T) {
+func TestInvalidSettingsAreAllNamed(t *testing.T) {
 	t.Parallel()
 	_, err := app.Service.Load([]string{
 		"CALLOUT_SERVICE_TOKEN_SECRET=a-service-token-secret-of-32-bytes", "CALLOUT_ESCALATE_AFTER=1ms", "CALLOUT_ESCALATE_MOST=0", "WEBHOOK_URL=gateway",

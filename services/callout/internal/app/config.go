@@ -21,14 +21,15 @@ type Config struct {
 	Reap   reap.Config   `envPrefix:"REAP_"`
 	Sweep  sweep.Config  `envPrefix:"SWEEP_"`
 
-	// EscalateAfter is how long a critical result may wait before someone is told that no one called; a laboratory may
-	// have its own.
+	// EscalateAfter is how long a critical result may wait before it is escalated. A laboratory may have its own setting.
 	EscalateAfter time.Duration `env:"ESCALATE_AFTER" envDefault:"30m"`
-	// EscalateMost is how often that is repeated.
+	// EscalateMost is the number of escalations. A laboratory may have its own setting.
 	EscalateMost int `env:"ESCALATE_MOST" envDefault:"3"`
-	// RemindAfter is the time between reminders after the last escalation; 0: never. A laboratory may have its own.
+	// RemindAfter is the time between reminders after the last escalation; 0: never. A laboratory may have its own
+	// setting.
 	RemindAfter time.Duration `env:"REMIND_AFTER" envDefault:"8h"`
-	// SettingsPermission lets users who are no administrators change the laboratory's settings; empty: no one else may.
+	// SettingsPermission lets users who are not administrators change the laboratory's settings; empty: administrators
+	// only.
 	SettingsPermission string `env:"SETTINGS_PERMISSION" envDefault:"callout_configure"`
 	Live               livefeed.Config
 	service.Webhook

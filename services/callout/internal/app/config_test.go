@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/app"
 )
 
-// TestThePrintedSettingsAreTheDocumentedOnes fails when a variable or a default changes: change README.md and the
-// golden file with it.
+// TestThePrintedSettingsAreTheDocumentedOnes fails when a variable or a default changes: then change README.md and the
+// golden file.
 func TestThePrintedSettingsAreTheDocumentedOnes(t *testing.T) {
 	t.Parallel()
 	cfg, err := app.Service.Load([]string{"CALLOUT_SERVICE_TOKEN_SECRET=ssssssssssssssssssssssssssssssss"})

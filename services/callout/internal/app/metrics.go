@@ -49,14 +49,14 @@ func newMetrics(registry prometheus.Registerer, c clock.Clock) *metrics {
 		duration: m.Histograms("callout_operation_seconds", "Duration of an operation in seconds.",
 			prometheus.ExponentialBuckets(0.001, 2, 13), telemetry.By("operation", grpcapi.Operations()...)),
 		evaluated: m.Counter("callout_reports_evaluated_total", "Reports evaluated for critical values."),
-		critical:  m.Counter("callout_reports_critical_total", "Reports that became critical and wait for a callout."),
-		spared:    m.Counter("callout_suppressed_total", "Calls suppressed by a laboratory's policy for repeated values."),
+		critical:  m.Counter("callout_reports_critical_total", "Reports that became critical and wait for a call."),
+		spared:    m.Counter("callout_suppressed_total", "Reports whose calls the repeat policy of their laboratory suppresses."),
 		saved: m.Counters("callout_saved_total", "Reports of recorded callouts, by kind.",
 			telemetry.By("kind", draft, completed)),
-		escalated: m.Counter("callout_escalated_total", "Deadlines of bills that passed without a callout."),
+		escalated: m.Counter("callout_escalated_total", "Escalations and reminders sent, for the overdue reports of a bill together."),
 		exhausted: m.Counter("callout_exhausted_total", "Reports escalated for the last time."),
 		corrected: m.Counter("callout_corrected_total",
-			"Reports with a communicated value that was corrected to not critical."),
+			"Statements that a person had heard and that were taken back."),
 		unclear: m.Counter("callout_unclear_total", "Values that cannot be compared with their critical limits."),
 		off: m.Counter("callout_notices_off_total",
 			"Notices not sent because the laboratory has their type of notification switched off."),
@@ -64,9 +64,9 @@ func newMetrics(registry prometheus.Registerer, c clock.Clock) *metrics {
 		overdue: m.Gauge("callout_overdue_reports", "Open critical reports whose first deadline has passed."),
 		silent:  m.Gauge("callout_exhausted_reports", "Open critical reports whose escalations are exhausted."),
 		oldest:  m.Gauge("callout_oldest_wait_seconds", "Age of the oldest open critical report in seconds."),
-		reaped: m.Counters("callout_reaped_total", "Reports found by the reaper, by kind.",
+		reaped: m.Counters("callout_reaped_total", "Inconsistencies found by the reaper, by kind.",
 			telemetry.By("what", reap.Kinds()...)),
-		swept:    m.Counter("callout_swept_total", "Changed reports that the sweeper evaluated because no request came."),
+		swept:    m.Counter("callout_swept_total", "Changed reports evaluated by the sweeper, because no request to evaluate them arrived."),
 		watching: m.Gauge("callout_event_streams", "Open boards."),
 	}
 }
@@ -99,7 +99,7 @@ func (m *metrics) Escalated() { m.escalated.Inc() }
 
 func (m *metrics) NoticeOff() { m.off.Inc() }
 
-// Waiting shows the figures; nil, of a process that does not lead, shows zeros.
+// Waiting sets the figures; nil, in processes that are not the leader, sets zeros.
 func (m *metrics) Waiting(f *reap.Figures) {
 	if f == nil {
 		f = &reap.Figures{}

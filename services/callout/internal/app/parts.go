@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// newJobs keeps the jobs of the task queue.
+// newJobs returns the client of the task queue's jobs.
 func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs, error) {
 	conn, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {
@@ -32,7 +32,7 @@ func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs,
 	return delivery.Jobs{BaseURL: cfg.WebhookURL, Queue: queue, Deadlines: store}, nil
 }
 
-// newRelay delivers the outbox to notifications and to the task queue.
+// newRelay returns the relay from the outbox to notifications and the task queue.
 func newRelay(
 	s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs, notifications delivery.Notifications, notices delivery.Notices,
 ) (*outbox.Relay, error) {
@@ -43,7 +43,7 @@ func newRelay(
 	})
 }
 
-// newNotifications returns the client of the notifications, nil where there is none.
+// newNotifications returns the client of notifications; nil without an address.
 func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, error) {
 	conn, err := s.Client(cfg.NotificationsAddr, "notifications")
 	if err != nil || conn == nil {

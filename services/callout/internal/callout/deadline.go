@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// deadlines escalates what is overdue, reminds after the last escalation, and brings deadlines forward when the
-// settings want it earlier.
+// deadlines escalates an overdue report, reminds after the last escalation, and brings the deadline forward when the
+// settings demand it.
 func (x *decider) deadlines() {
 	if x.d.Wait == nil {
 		return
@@ -41,7 +41,8 @@ func (x *decider) deadlines() {
 	}
 }
 
-// earlier brings the next deadline forward when the laboratory's pace is quicker than it was.
+// earlier brings the next deadline forward when the laboratory escalates sooner than before. A deadline never moves
+// later.
 func (x *decider) earlier(w Episode) Episode {
 	pace := x.f.Settings.Pace
 	if w.Level >= pace.Most {
@@ -57,8 +58,8 @@ func (x *decider) earlier(w Episode) Episode {
 	return w
 }
 
-// lastRaised is the statement from which the next deadline of the run counts: its last escalation, or the notice that
-// began another run. nil: the detection.
+// lastRaised returns the statement from which the next deadline of the run counts: its last escalation, or the notice
+// that began another run. nil: the detection.
 func (x *decider) lastRaised(w *Episode) (from *Statement) {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		switch s := &x.ledger[i]; {
@@ -74,6 +75,7 @@ func (x *decider) lastRaised(w *Episode) (from *Statement) {
 	return nil
 }
 
+// escalate notifies the laboratory that no one has called.
 func (x *decider) escalate(w *Episode) {
 	x.d.Escalated = w.Level
 	x.say(Statement{Kind: Escalation, Parameters: w.Parameters})
@@ -88,6 +90,7 @@ func (x *decider) reminds(w *Episode) bool {
 	return !at.IsZero() && !x.now.Before(at)
 }
 
+// remind repeats the last escalation.
 func (x *decider) remind(w *Episode) {
 	x.d.Escalated = w.Level
 	x.say(Statement{Kind: Reminder, Parameters: w.Parameters})
@@ -112,8 +115,8 @@ func (x *decider) remindAt(w *Episode) (at time.Time) {
 	return fullSecond(x.now.Add(x.f.Settings.RemindAfter))
 }
 
-// unclear notes values that cannot be compared with their limits, each with its own time, and notifies the laboratory once
-// of each that stays so.
+// unclear records values that cannot be compared with their limits, each with its own time, and notifies the laboratory
+// once of each value that has been unclear for the escalation time.
 func (x *decider) unclear() {
 	found := x.f.Finding.Unclear
 	if x.gone() {
@@ -152,7 +155,7 @@ func (x *decider) announceUnclear(open *Statement) {
 		LogMeta{Method: "notification"})
 }
 
-// unconfirmed notifies the laboratory once of a critical rerun value that no one has confirmed for too long.
+// unconfirmed notifies the laboratory once of a critical rerun value that has been unconfirmed for the escalation time.
 func (x *decider) unconfirmed() {
 	v := x.f.Unconfirmed
 	if v == nil || x.now.Sub(v.ReceivedAt) < x.f.Settings.After {

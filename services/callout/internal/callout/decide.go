@@ -8,12 +8,12 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// settled is how long a value must be blank or unreadable before what was said is taken back, unless someone asks to
-// evaluate the report.
+// settled is the time for which a value must be blank or unreadable before statements about it are taken back: an
+// analyser may blank a value before it writes the next one. A named evaluation does not wait.
 const settled = 3 * time.Minute
 
-// Decide is the one place where it is decided what becomes of a critical result. It is pure: the same facts, event and
-// time make the same decision, and deciding again on the outcome changes nothing.
+// Decide returns what becomes of the critical values of a report. It contains all rules and is pure: the same facts,
+// event and time make the same decision, and a decision on its own outcome changes nothing.
 func Decide(f *Facts, e Event, now time.Time) Decision {
 	x := decider{f: f, e: e, now: now, ledger: f.Ledger[:len(f.Ledger):len(f.Ledger)]}
 	x.d = Decision{Report: f.Report, Status: f.Report.Status, Wait: f.Wait, Repeating: f.Settings.RepeatWithin > 0}
@@ -34,14 +34,14 @@ func Decide(f *Facts, e Event, now time.Time) Decision {
 	return x.d
 }
 
-// decider holds a decision in the making.
+// decider builds one decision.
 type decider struct {
 	f      *Facts
 	e      Event
 	now    time.Time
-	ledger Ledger // with what is said now
+	ledger Ledger // f.Ledger and the statements of this decision
 	d      Decision
-	// tookBack is the log entry for what is taken back; heard means that a person knew it.
+	// tookBack is what the history entry about taken-back statements needs. heard: a person heard one of them.
 	tookBack struct {
 		any, heard bool
 		reason     string
@@ -53,7 +53,8 @@ type decider struct {
 	}
 }
 
-// say adds a statement to the ledger. Its key follows from the number of its kind.
+// say adds a statement to the ledger and the decision. A statement without a key gets its kind and its number among the
+// statements of this kind.
 func (x *decider) say(s Statement) *Statement {
 	if s.Key == "" {
 		s.Key = fmt.Sprintf("%s:%d", s.Kind, x.ledger.count(s.Kind)+1)
@@ -79,8 +80,8 @@ func (x *decider) log(text string, meta LogMeta) {
 	x.d.Logs = append(x.d.Logs, Log{Text: text, Meta: meta, By: authn.Platform})
 }
 
-// pinForeign takes callouts of other programs into the ledger. A row that is newer than the values is a call of these
-// values, whatever its JSON says.
+// pinForeign adds callouts of other programs to the ledger. A row that is newer than the values counts as a call of
+// these values, whatever its JSON states.
 func (x *decider) pinForeign() {
 	for i := range x.f.Foreign {
 		row := &x.f.Foreign[i]
@@ -88,7 +89,7 @@ func (x *decider) pinForeign() {
 			Key: fmt.Sprintf("callout:%d", row.ID), Kind: Call, CalloutID: row.ID, PatientID: row.PatientID,
 			Audience: row.Audience, Heard: true, ReadBack: row.ReadBack, SaidAt: row.CreatedAt, Parameters: row.Parameters,
 		}
-		newer := !row.CreatedAt.Add(time.Second).Before(x.f.ValuesAt) // some programs store whole seconds
+		newer := !row.CreatedAt.Add(time.Second).Before(x.f.ValuesAt) // programs may store whole seconds
 		if shown := x.f.Finding.Shown(x.f.Wait); newer && len(shown) > 0 {
 			s.Parameters = shown
 		} else if !row.Readable {
@@ -104,27 +105,29 @@ func (x *decider) pinForeign() {
 	}
 }
 
-// unknownDone reports whether another program says that the report is done and left nothing to compare with: it is
-// judged only when someone names it.
+// unknownDone reports whether another program set the report to done and the ledger states no value of it. Such a
+// report is judged only when it is named.
 func (x *decider) unknownDone() bool {
 	return x.f.Report.Status == Done && x.f.Wait == nil && !x.e.Named && x.e.Call == nil &&
 		!x.knows()
 }
 
-// knows reports whether the ledger says anything about a value of the report.
+// knows reports whether the ledger states a value of the report.
 func (x *decider) knows() bool {
 	return slices.ContainsFunc(x.ledger, func(s Statement) bool { return s.Kind.aboutValue() && len(s.Parameters) > 0 })
 }
 
-// gone reports whether the report is no result any more.
+// gone reports whether the report is dismissed or deleted.
 func (x *decider) gone() bool { return x.f.Report.Dismissed }
 
-// moved reports whether a statement was about another patient than the report is now.
+// moved reports whether a statement is about another patient than the present one of the report. A merged record is the
+// same patient.
 func (x *decider) moved(s *Statement) bool {
 	return s.PatientID != 0 && s.PatientID != x.f.Report.PatientID && !slices.Contains(x.f.Merged, s.PatientID)
 }
 
-// communicated reports whether a completed call stated this value and nothing was said about the parameter since.
+// communicated reports whether the last statement about the parameter is a completed call that holds and states this
+// value.
 func (x *decider) communicated(p *Parameter) bool {
 	last := x.ledger.last(p.Key())
 	return last != nil && last.Kind == Call && !x.moved(last) && last.says(p) && !x.ledger.takenBack(last.Key, p.Key())
@@ -149,7 +152,8 @@ func (x *decider) announced(p *Parameter) bool {
 	return false
 }
 
-// waitsFor returns the parameters about which someone has still to be informed.
+// waitsFor returns the parameters that have to be called, and the parameters whose call the repeat policy suppresses.
+// At least one of the lists is empty.
 func (x *decider) waitsFor() (waits []Parameter, suppressed []Parameter) {
 	if x.gone() {
 		return nil, nil
@@ -166,7 +170,7 @@ func (x *decider) waitsFor() (waits []Parameter, suppressed []Parameter) {
 	if x.waitMoved() {
 		return news, nil
 	}
-	for i := range x.f.Wait.Parameters { // what was critical and may still be
+	for i := range x.f.Wait.Parameters { // values of the wait that may still be critical
 		p := &x.f.Wait.Parameters[i]
 		if state, now := x.f.Finding.at(p.Key()); x.mayBeCritical(p, state, now) && !x.calledSince(p) {
 			news = append(news, *p)
@@ -175,7 +179,8 @@ func (x *decider) waitsFor() (waits []Parameter, suppressed []Parameter) {
 	return news, nil
 }
 
-// mayBeCritical reports whether a value for which a report waits is not certainly over.
+// mayBeCritical reports whether a value of the wait may still be critical: it is unclear, blank or removed, or no
+// enabled format judges it.
 func (x *decider) mayBeCritical(p *Parameter, state State, now *Judged) bool {
 	switch state {
 	case IsUnclear, IsBlank, IsMissing:
@@ -186,19 +191,19 @@ func (x *decider) mayBeCritical(p *Parameter, state State, now *Judged) bool {
 	return false
 }
 
-// calledSince reports whether the parameter was called while the report waited.
+// calledSince reports whether the last statement about the parameter is a call of the value of the wait.
 func (x *decider) calledSince(p *Parameter) bool {
 	last := x.ledger.last(p.Key())
 	return last != nil && last.Kind == Call && last.says(p)
 }
 
-// settled reports whether a value that says nothing can be relied on. now is nil for one that was removed.
+// settled reports whether a blank or unreadable value is final. now is nil for a removed value.
 func (x *decider) settled(now *Judged) bool {
 	return x.e.Named || x.now.Sub(x.changedAt(now)) >= settled
 }
 
-// changedAt is when a value was stored; that of one which was removed is not known, and no later than the last change of
-// the report.
+// changedAt returns when a value was stored. When a removed value was removed is not known; it was at the latest with
+// the last change of the report.
 func (x *decider) changedAt(now *Judged) time.Time {
 	switch {
 	case now != nil:
@@ -227,23 +232,24 @@ func (x *decider) judge() {
 	x.logTakenBack()
 }
 
-// adopts reports whether another program set the report to wait for something that cannot be judged.
+// adopts reports whether another program set the report to wait and none of its values can be judged.
 func (x *decider) adopts() bool {
 	return x.f.Report.Status.Open() && !x.gone() && x.f.Finding.Undecided && len(x.f.Finding.Critical) == 0
 }
 
-// keepsUnknown reports whether the wait is one of another program for a value that cannot be judged.
+// keepsUnknown reports whether another program began the wait and its values still cannot be judged.
 func (x *decider) keepsUnknown() bool {
 	return len(x.f.Wait.Parameters) == 0 && x.f.Finding.Undecided && x.f.Report.Status.Open() && !x.gone() && (x.d.Recorded == nil || x.d.Recorded.Kind != Call)
 }
 
+// adopt opens a wait without parameters for a report that another program set to wait. It makes no notice.
 func (x *decider) adopt() {
 	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Adopted: true}
 	w = w.Start(x.f.Settings.Pace)
 	x.d.Wait, x.d.WaitChange, x.d.Wake = &w, WaitOpened, true
 }
 
-// begin opens the wait of a report. Another program that set the state has announced it.
+// begin opens the wait of a report. When another program set the report to wait, the notice is recorded and not sent.
 func (x *decider) begin(waits []Parameter) {
 	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Parameters: waits}
 	w.Adopted = x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool { return x.f.Ledger.last(p.Key()) != nil })
@@ -265,7 +271,8 @@ func (x *decider) waitMoved() bool {
 	return false
 }
 
-// announce notifies of critical values: the audience of today, and whoever was told another value of them before.
+// announce makes the notices of critical values: to the audience of today, and to each audience that heard another
+// value of the parameters. silent records the notice without sending it.
 func (x *decider) announce(values []Parameter, silent bool) {
 	formers := x.toldOf(values)
 	key := x.say(Statement{Kind: Notice, Parameters: values, Audience: x.f.Audience}).Key
@@ -283,7 +290,7 @@ func (x *decider) announce(values []Parameter, silent bool) {
 	}
 }
 
-// toldOf returns who knows another value of these parameters from a call or an attempt that holds.
+// toldOf returns the audiences that heard another value of these parameters in a call or an attempt that holds.
 func (x *decider) toldOf(values []Parameter) (audiences []Audience) {
 	for i := range x.ledger {
 		s := &x.ledger[i]
@@ -303,8 +310,8 @@ func (x *decider) toldOf(values []Parameter) (audiences []Audience) {
 	return audiences
 }
 
-// goOn keeps what the report waits for now, and announces what is new: a parameter that no one was notified of, and,
-// after the last escalation, a value that is worse than the one that was said last.
+// goOn keeps the wait with its present values and announces new ones: a parameter that was not announced and, after the
+// last escalation, a value that is worse than the last one stated.
 func (x *decider) goOn(waits []Parameter) {
 	w := *x.f.Wait
 	var fresh []Parameter
@@ -312,7 +319,7 @@ func (x *decider) goOn(waits []Parameter) {
 	for i := range waits {
 		p := &waits[i]
 		switch {
-		case !x.f.Finding.has(p): // it cannot be read at present
+		case !x.f.Finding.has(p): // unclear, blank or removed at present
 		case !x.announced(p):
 			fresh = append(fresh, *p)
 		case w.Exhausted() && x.worse(p):
@@ -397,7 +404,8 @@ func (x *decider) end() {
 	}
 }
 
-// toldAt is when someone was informed: the figures measure to then, not to when it was written down.
+// toldAt returns when the person was informed, and at the earliest the detection. The summary measures to this time,
+// not to the time of recording.
 func (x *decider) toldAt() time.Time {
 	if at := x.d.Recorded.ToldAt; at.After(x.f.Wait.DetectedAt) {
 		return at
@@ -405,12 +413,12 @@ func (x *decider) toldAt() time.Time {
 	return x.f.Wait.DetectedAt
 }
 
-// calledNow reports whether the wait ends because of a call, of this service or of another program.
+// calledNow reports whether this decision records a call, of this service or of another program.
 func (x *decider) calledNow() bool {
 	return slices.ContainsFunc(x.d.Statements, func(s Statement) bool { return s.Kind == Call })
 }
 
-// stopNotices stops the notices of the wait that were not delivered yet: someone was informed.
+// stopNotices withdraws the notices of the wait, because someone was informed. Delivered ones are not affected.
 func (x *decider) stopNotices() {
 	for i := len(x.f.Ledger) - 1; i >= 0 && x.f.Ledger[i].Kind != Call; i-- {
 		if s := &x.f.Ledger[i]; s.Kind == Notice {
@@ -419,7 +427,7 @@ func (x *decider) stopNotices() {
 	}
 }
 
-// status is the state that the report has then.
+// status returns the state of the report after the decision.
 func (x *decider) status(suppressed []Parameter) Status {
 	now := x.f.Report.Status
 	if x.d.Wait != nil {
@@ -439,7 +447,7 @@ func (x *decider) status(suppressed []Parameter) Status {
 		}
 		return Done
 	case now == Done && !x.knows():
-		return Done // another program says so
+		return Done // set by another program
 	case (now == Done || x.d.Recorded != nil && x.d.Recorded.Kind == Call || x.d.ClosedBy == "elsewhere") && x.calledPatient():
 		return Done
 	case x.f.Finding.Undecided && !x.f.Finding.Abnormal && !now.Open() && now != Done:
@@ -450,7 +458,8 @@ func (x *decider) status(suppressed []Parameter) Status {
 	return Normal
 }
 
-// calledPatient reports whether a call of the report's present patient is known, taken back or not.
+// calledPatient reports whether the ledger has a call about the present patient of the report, also one that was taken
+// back.
 func (x *decider) calledPatient() bool {
 	for i := range x.ledger {
 		if x.ledger[i].Kind == Call && !x.moved(&x.ledger[i]) {

@@ -2,10 +2,10 @@ package callout
 
 import "slices"
 
-// A message may go out long after it was decided. What stopped being true meanwhile is not sent.
+// A message may be delivered long after its decision. It is not sent when it is no longer true.
 
-// Still reports whether a notice, an escalation or a reminder is to be sent: the report waits, no value that it is about was
-// called or taken back since, and no newer one replaces it. Key is that of its statement.
+// Still reports whether a notice, an escalation or a reminder is to be sent: the report waits, no value that it is about
+// was called or taken back since, and no newer one replaces it. key is the key of its statement.
 func Still(l Ledger, wait *Episode, key string) bool {
 	if wait == nil {
 		return false
@@ -60,8 +60,8 @@ func StillUnclear(l Ledger, key string) bool {
 	return false
 }
 
-// StillWrong reports whether a correction is to be sent to an audience: it was not told since that the value is critical.
-// Key is that of the correction.
+// StillWrong reports whether a correction is to be sent to an audience: the audience was not informed since that the
+// value is critical. key is the key of the correction.
 func StillWrong(l Ledger, key string, a Audience) bool {
 	for i := range l {
 		if l[i].Key != key {
@@ -77,6 +77,8 @@ func StillWrong(l Ledger, key string, a Audience) bool {
 	return true
 }
 
+// saidSince reports whether a statement of l that holds informs the audience that the parameter of the patient is
+// critical.
 func saidSince(l Ledger, k Key, a Audience, patient int64) bool {
 	for i := range l {
 		if (l[i].Kind == Notice || l[i].Heard && l[i].Kind.aboutValue()) && l[i].about(k) != nil && l[i].PatientID == patient && l[i].Audience.reached(a) && !l.takenBack(l[i].Key, k) {

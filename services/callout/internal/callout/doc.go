@@ -1,3 +1,4 @@
-// Package callout is the domain of critical results: the states of a report's callout, what is critical about a report,
-// what was communicated to whom, and who may see it. It knows no store and no transport.
+// Package callout is the domain of critical results: the judgement of a report's values, the ledger of statements about
+// them, the decision about waits, notices and corrections, and the visibility of reports. It knows no store and no
+// transport.
 package callout

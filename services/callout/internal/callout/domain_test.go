@@ -11,13 +11,13 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-func TestNamesOnTheWire(t *testing.T) {
+func TestStatusHasItsDocumentedName(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[callout.Status]string{
 		0: "NORMAL", 1: "CALLOUT_PENDING", 2: "CALLOUT_DONE", 3: "ABNORMAL", 4: "CALLOUT_ATTEMPTED", 9: "NORMAL",
 	} {
 		if status.String() != want {
-			t.Errorf("%d: %s", status, status)
+			t.Errorf("state %d is %s, want %s", int(status), status, want)
 		}
 	}
 }
@@ -35,8 +35,8 @@ func format(t *testing.T, id, test int64, index, order int, criticalLow, critica
 	}
 }
 
-// TestWhichFormatJudgesAValue: a profile 60 with the tests 61 and 62, which share index 1.
-func TestWhichFormatJudgesAValue(t *testing.T) {
+// TestValueIsJudgedByTheFormatsOfItsTest has a profile 60 with the tests 61 and 62, which share index 1.
+func TestValueIsJudgedByTheFormatsOfItsTest(t *testing.T) {
 	t.Parallel()
 	formats := callout.Formats{
 		61: {format(t, 611, 61, 1, 1, "1", "10")},
@@ -46,13 +46,13 @@ func TestWhichFormatJudgesAValue(t *testing.T) {
 		reading callout.Reading
 		want    string
 	}{
-		"it names its test":                          {callout.Reading{ProfileTestID: 61, Index: 1, Value: "50"}, "[611]"},
-		"it names the other":                         {callout.Reading{ProfileTestID: 62, Index: 1, Value: "500"}, "[]"},
-		"it names none: the place decides":           {callout.Reading{Index: 1, Order: 2, Value: "50"}, "[621]"},
-		"it names none, and no place: one is enough": {callout.Reading{Index: 1, Order: 9, Value: "50"}, "[611 621]"},
-		"it names a test that is not there":          {callout.Reading{ProfileTestID: 99, Index: 1, Order: 1, Value: "50"}, "[611]"},
-		"one index, two places":                      {callout.Reading{ProfileTestID: 62, Index: 3, Order: 4, Value: "3"}, "[623]"},
-		"an unknown index":                           {callout.Reading{Index: 8, Value: "50"}, "[]"},
+		"it names its test":                   {callout.Reading{ProfileTestID: 61, Index: 1, Value: "50"}, "[611]"},
+		"it names the other test":             {callout.Reading{ProfileTestID: 62, Index: 1, Value: "500"}, "[]"},
+		"it names none: its order decides":    {callout.Reading{Index: 1, Order: 2, Value: "50"}, "[621]"},
+		"it names none: one format is enough": {callout.Reading{Index: 1, Order: 9, Value: "50"}, "[611 621]"},
+		"it names a test of another profile":  {callout.Reading{ProfileTestID: 99, Index: 1, Order: 1, Value: "50"}, "[611]"},
+		"two formats of one index":            {callout.Reading{ProfileTestID: 62, Index: 3, Order: 4, Value: "3"}, "[623]"},
+		"an unknown index":                    {callout.Reading{Index: 8, Value: "50"}, "[]"},
 	} {
 		f := callout.Judge(callout.Chart{Tests: []int64{60, 61, 62}, Readings: []callout.Reading{c.reading}}, formats)
 		got := []int64{}
@@ -60,12 +60,12 @@ func TestWhichFormatJudgesAValue(t *testing.T) {
 			got = append(got, p.FormatID)
 		}
 		if fmt.Sprint(got) != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+			t.Errorf("%s: critical by the formats %v, want %v", name, got, c.want)
 		}
 	}
 }
 
-func TestRangesAsPeopleReadThem(t *testing.T) {
+func TestLimitsArePrintedAsRanges(t *testing.T) {
 	t.Parallel()
 	s := func(text string) *string { return &text }
 	for want, l := range map[callout.Printed]callout.Limits{
@@ -77,12 +77,12 @@ func TestRangesAsPeopleReadThem(t *testing.T) {
 		{}: {},
 	} {
 		if got := l.Print(); got != want {
-			t.Errorf("%+v, want %+v", got, want)
+			t.Errorf("limits are printed as %+v, want %+v", got, want)
 		}
 	}
 }
 
-func TestWhoSeesWhat(t *testing.T) {
+func TestVisibilityOfEachKindOfSession(t *testing.T) {
 	t.Parallel()
 	n := func(i int) *int { return &i }
 	for name, c := range map[string]struct {
@@ -100,28 +100,28 @@ func TestWhoSeesWhat(t *testing.T) {
 	} {
 		got, err := callout.VisibilityOf(c.p)
 		if err != nil || fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: visibility %v, %v, want %v", name, got, err, c.want)
 		}
 	}
 	for _, kind := range []authn.SessionType{authn.Organization, authn.CollectionCenter, ""} {
 		if _, err := callout.VisibilityOf(authn.Principal{SessionType: kind}); !apperr.Is(err, apperr.Forbidden) {
-			t.Errorf("%q: %v", kind, err)
+			t.Errorf("session type %q: %v, want forbidden", kind, err)
 		}
 	}
 }
 
-func TestWhatIsStoredBrokenIsEmpty(t *testing.T) {
+func TestBrokenStoredJSONIsReadAsEmpty(t *testing.T) {
 	t.Parallel()
 	for _, broken := range []string{"", "null", "[1]", `"x"`, "{", `{"a":1`} {
 		if got := string(callout.Object([]byte(broken))); got != "{}" {
-			t.Errorf("object %q: %s", broken, got)
+			t.Errorf("object %q is read as %s, want {}", broken, got)
 		}
 		if got := callout.Texts([]byte(broken)); len(got) != 0 || got == nil {
-			t.Errorf("texts %q: %v", broken, got)
+			t.Errorf("texts %q are read as %v, want an empty list", broken, got)
 		}
 		d := callout.Draft{CalloutMeta: []byte(broken)}
 		if _, ok := d.For(callout.Visibility{Rule: callout.SessionDepartments}, []callout.Report{{ID: 1}}); ok {
-			t.Errorf("a draft with meta %q is shown to a department", broken)
+			t.Errorf("a draft with meta %q is shown to a department, want it hidden", broken)
 		}
 	}
 }
@@ -132,20 +132,20 @@ func TestDeadlinesAreFullSecondsAndNeverEarly(t *testing.T) {
 	pace := callout.Pace{After: 30 * time.Minute, Most: 2}
 	e := callout.Episode{DetectedAt: at}
 	if e.Started() || e.Overdue(at.AddDate(1, 0, 0)) {
-		t.Error("an episode without a deadline")
+		t.Error("an episode without a deadline is started or overdue, want neither")
 	}
 	e = e.Start(pace)
 	if want := at.Add(30*time.Minute + time.Second).Truncate(time.Second); !e.DueAt.Equal(want) {
-		t.Fatalf("due %v", e.DueAt)
+		t.Fatalf("the first deadline is %v, want %v", e.DueAt, want)
 	}
 	if late := e.Raise(at.Add(100*time.Minute), pace); !late.DueAt.Equal(at.Add(120*time.Minute + time.Second).Truncate(time.Second)) {
-		t.Errorf("raised 70 minutes late: due %v", late.DueAt)
+		t.Errorf("raised 70 minutes late: the next deadline is %v, want 120 minutes after the detection", late.DueAt)
 	}
 	e = e.Raise(e.DueAt, pace)
 	if want := at.Add(time.Hour + time.Second).Truncate(time.Second); !e.DueAt.Equal(want) || e.Level != 1 {
-		t.Errorf("the second: due %v, level %d", e.DueAt, e.Level)
+		t.Errorf("after the first escalation: deadline %v, level %d, want %v, 1", e.DueAt, e.Level, want)
 	}
 	if last := e.Raise(e.DueAt, pace); !last.DueAt.IsZero() || last.Level != 2 || last.Overdue(at.AddDate(1, 0, 0)) {
-		t.Errorf("after the last escalation: %+v", last)
+		t.Errorf("after the last escalation: %+v, want no deadline and level 2", last)
 	}
 }

@@ -11,14 +11,14 @@ type Episode struct {
 	DetectedAt time.Time
 	DueAt      time.Time // zero: no escalation follows
 	Level      int       // escalations so far
-	// Parameters are what was critical; nil when someone else set the report to wait.
+	// Parameters are the values that have to be called; nil when another program set the report to wait.
 	Parameters []Parameter
 	Closed     bool
-	// Adopted means that another program set the report to wait: when it was found is not known.
+	// Adopted is set when another program set the report to wait: the time of its detection is not known.
 	Adopted bool
 	// RemindAt is when the next reminder follows; zero before the last escalation, and when reminders are off.
 	RemindAt time.Time
-	// NoticesOff means that a notice about it reached no one.
+	// NoticesOff is set when a notice about it reached no device of the laboratory.
 	NoticesOff bool
 }
 
@@ -49,7 +49,7 @@ func (e Episode) Started() bool { return e.Level > 0 || !e.DueAt.IsZero() }
 // Exhausted reports whether no escalation follows the last one.
 func (e Episode) Exhausted() bool { return e.Level > 0 && e.DueAt.IsZero() }
 
-// Renew begins another run from now on. How long the report has waited is still counted from its detection.
+// Renew begins another run of escalations. The age of the wait still counts from the detection.
 func (e Episode) Renew(now time.Time, pace Pace) Episode {
 	e.Level, e.DueAt, e.RemindAt = 0, fullSecond(now.Add(pace.After)), time.Time{}
 	return e
@@ -58,8 +58,8 @@ func (e Episode) Renew(now time.Time, pace Pace) Episode {
 // Overdue reports whether the deadline has passed.
 func (e Episode) Overdue(now time.Time) bool { return !e.DueAt.IsZero() && !now.Before(e.DueAt) }
 
-// Raise notes that the deadline passed, and sets the next one. Deadlines that passed while no one looked are not made
-// up for all at once.
+// Raise counts an escalation and sets the next deadline. Several deadlines that passed while no process ran make one
+// escalation.
 func (e Episode) Raise(now time.Time, pace Pace) Episode {
 	due := e.DueAt
 	e.Level++

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// Facts is everything that the rules need to know about one report.
+// Facts is everything that the rules need about one report.
 type Facts struct {
 	Report   Report
 	Audience Audience // the organization and the doctor of the bill today
@@ -19,12 +19,13 @@ type Facts struct {
 	Ledger   Ledger
 	// Foreign are callouts of the report that other programs wrote and that are not in the ledger yet, the earliest first.
 	Foreign []Foreign
-	// Merged are former patients of the report whose records were merged into the present one.
+	// Merged are previous patients of the report whose records were merged into the present one.
 	Merged   []int64
 	Settings Settings
-	// Earlier are the patient's other results within the time of the repeat policy, the newest first; empty when it is off.
+	// Earlier are the patient's other results within the time of the repeat policy, the newest first; empty when it is
+	// off.
 	Earlier []Earlier
-	// Unconfirmed are rerun values that wait for a confirmation; nil without any.
+	// Unconfirmed are rerun values without confirmation; nil without any.
 	Unconfirmed *RerunValues
 }
 
@@ -47,58 +48,58 @@ type Earlier struct {
 	Ledger   Ledger
 }
 
-// RerunValues are values of a rerun that no one has confirmed.
+// RerunValues are values of a rerun without confirmation.
 type RerunValues struct {
 	AsOf       int64 // epoch microseconds; grows with every change
 	ReceivedAt time.Time
 	Critical   []Parameter
 }
 
-// Event is what happens to a report. The zero Event is a look by a loop or a deadline.
+// Event is what happens to a report. The zero Event is a check by a loop or at a deadline.
 type Event struct {
-	// Named means that someone asked to evaluate this report now.
+	// Named is set when a caller asks to evaluate this report now.
 	Named bool
 	// Call is a callout or an attempt that was made.
 	Call *NewCall
-	// NoticesBack means that notices can be sent again after a time in which they could not. Notices that were stored
+	// NoticesBack is set when notices can be sent again after a time in which they could not. Notices that were stored
 	// meanwhile are in the inboxes, and are not sent again.
 	NoticesBack bool
 }
 
 // NewCall is a callout or an attempt.
 type NewCall struct {
-	Draft bool // an attempt by the caller's own words
-	Force bool // records one more call about what was called or withdrawn
-	// Unheard is set when the laboratory's settings keep the call an attempt: it was spoken and not read back.
+	Draft bool // the caller saves an attempt
+	Force bool // records another call of a report that was called, or whose values were withdrawn
+	// Unheard is set when the settings make the call an attempt: it was spoken and not read back.
 	Unheard  bool
 	ReadBack bool
 	// Reached is set when a person heard the values, read back or not.
 	Reached bool
 	Persons []string
 	SaidAt  time.Time
-	// Told are the values that were said, by identity of the format; nil: the present ones.
+	// Told are the values that were stated, by format; nil: the present ones.
 	Told []ToldValue
 }
 
-// ToldValue is a critical value as someone was told it.
+// ToldValue is a critical value as it was stated in a call.
 type ToldValue struct {
 	FormatID int64
 	RawValue string
 }
 
-// Refusal says why a callout cannot be recorded.
+// Refusal is the reason for which a callout cannot be recorded.
 type Refusal int
 
 // The refusals.
 const (
 	Accepted        Refusal = iota
-	RefusedDone             // it is done already
-	RefusedNothing          // nothing of it is critical
-	RefusedChanged          // the values are others than were said
-	RefusedTooEarly         // it was said before the result was known
+	RefusedDone             // the callout is done already
+	RefusedNothing          // no value has to be called
+	RefusedChanged          // the values differ from the stated ones
+	RefusedTooEarly         // the call was made before the result was known
 )
 
-// WaitChange says what becomes of the wait of a report.
+// WaitChange is the change of the wait of a report.
 type WaitChange int
 
 // The changes.
@@ -107,7 +108,7 @@ const (
 	WaitOpened
 	WaitChanged
 	WaitClosed
-	WaitRenewed // the former run is closed, another one begins
+	WaitRenewed // the previous run is closed, another one begins
 )
 
 // Decision is what is to be written.
@@ -124,16 +125,17 @@ type Decision struct {
 	Logs       []Log
 	// Wake is set when the deadlines of the bill changed.
 	Wake bool
-	// Early means that the values changed a moment ago and nothing is concluded from them yet: look again.
+	// Early is set when values changed less than the settle time ago: the report has to be evaluated again.
 	Early bool
 	// Recorded is the call or attempt of the event; nil without one.
 	Recorded *Statement
-	Repeated bool     // Recorded is one more about what was called already
+	Repeated bool     // Recorded is another call of a report that was called already
 	Before   *Episode // the wait that was open, or the last one
-	// Said are the values that Recorded states; Corrected means that it informs of their being wrong.
-	Said        []Parameter
-	Corrected   bool
-	NoticesBack bool // the mark of unsent notices is taken off the wait
+	// Said are the values that Recorded states. Corrected is set when it states that they were wrong.
+	Said      []Parameter
+	Corrected bool
+	// NoticesBack is set when the mark of unsent notices is to be removed from the wait.
+	NoticesBack bool
 	// Suppressing is set while a call of the report is suppressed.
 	Suppressing bool
 	// Repeating is set where the laboratory has a repeat policy: other results of the patient may depend on this one.
@@ -143,7 +145,7 @@ type Decision struct {
 	// Unreadable are callouts of other programs whose values are not known.
 	Unreadable []int64
 	Escalated  int // the level that was reached; 0: none
-	// LookedAt is the AsOf of rerun values that waited for too long and were looked at; 0: none.
+	// LookedAt is the AsOf of rerun values that were judged after the escalation time; 0: none.
 	LookedAt int64
 }
 
@@ -152,10 +154,10 @@ func (d *Decision) Changed() bool {
 	return d.WaitChange != WaitUnchanged || len(d.Statements) > 0 || d.Status != d.Report.Status
 }
 
-// Counts is what one decision found.
+// Counts is what decisions found.
 type Counts struct{ Critical, Suppressed, Corrected, Unclear, Exhausted int }
 
-// Add adds what another decision found.
+// Add adds the counts of another decision.
 func (c *Counts) Add(o Counts) {
 	c.Critical += o.Critical
 	c.Suppressed += o.Suppressed
@@ -169,12 +171,12 @@ type MessageKind int
 
 // The kinds of messages.
 const (
-	Announce        MessageKind = iota // a critical result, to organization, doctor and laboratory
-	Escalate                           // no one has called, to the laboratory
-	Correct                            // what was said is wrong, to those who were told
-	Withdraw                           // stops a notice; tells those who read it when Reason is wrong
-	TellUnclear                        // a value has been unclear for too long, to the laboratory
-	TellUnconfirmed                    // a critical rerun value waits for confirmation, to the laboratory
+	Announce        MessageKind = iota // a critical result; to organization, doctor and laboratory
+	Escalate                           // no one has called; to the laboratory
+	Correct                            // a statement was wrong; to its audience
+	Withdraw                           // stops a notice; its readers are informed unless Called
+	TellUnclear                        // a value has been unclear for the escalation time; to the laboratory
+	TellUnconfirmed                    // a critical rerun value waits for confirmation; to the laboratory
 )
 
 // Message is a message to another service.
@@ -186,9 +188,10 @@ type Message struct {
 	Notice   string // of a Withdraw: the notice
 	Audience Audience
 	Level    int
-	// Called of a Withdraw: a clinician was informed. Otherwise the notice was wrong, and Tell are told if it was read.
+	// Called of a Withdraw: a clinician was informed. Otherwise the notice was wrong, and Tell are informed if it was
+	// read.
 	Called bool
-	// Partly means that other values of the notice are still so.
+	// Partly is set when other values of the notice are still true.
 	Partly bool
 	Tell   []Told
 	// Quiet leaves the laboratory's devices out: another message of the decision tells them the same.
@@ -202,7 +205,7 @@ type Told struct {
 	Quiet bool
 }
 
-// Log is an entry of the history. By is the platform unless someone called.
+// Log is an entry of the history. By is the caller of a call or an attempt, else the platform.
 type Log struct {
 	Text string
 	Meta any
@@ -223,11 +226,11 @@ type LogMeta struct {
 	Reminder    bool   `json:"reminder,omitempty"`
 	NotSent     bool   `json:"not_sent,omitempty"`
 	Reason      string `json:"reason,omitempty"`
-	// Persons are those who were told by name and have to be told again by a person.
+	// Persons are the names of persons who heard the value and have to be informed by a person.
 	Persons []string `json:"notified_persons,omitempty"`
 }
 
-// FormerPatients are other patients that statements of the report were about.
+// FormerPatients returns the patients of statements, except the present patient of the report.
 func (f *Facts) FormerPatients() (ids []int64) {
 	for i := range f.Ledger {
 		id := f.Ledger[i].PatientID

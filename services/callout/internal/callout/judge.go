@@ -13,7 +13,7 @@ type State int
 const (
 	IsCritical State = iota
 	IsUnclear        // it has critical limits and cannot be compared with them
-	IsBlank          // it says that there is no result
+	IsBlank          // it states that there is no result
 	IsClear          // it is certainly not critical
 	IsUnjudged       // no enabled parameter of the test fits it
 	IsMissing        // there is no such value
@@ -29,8 +29,7 @@ type Judged struct {
 // Finding is the judgement of a report.
 type Finding struct {
 	Critical []Parameter
-	// Unclear are values with critical limits that cannot be compared with them, except those that say that there is no
-	// result.
+	// Unclear are values with critical limits that cannot be compared with them. Blank values are not among them.
 	Unclear  []Parameter
 	Abnormal bool
 	// Undecided means that a value with critical limits cannot be judged, or that nothing can.
@@ -38,8 +37,8 @@ type Finding struct {
 	Values    []Judged
 }
 
-// at returns the most pressing state of a parameter, and its value; nil when there is none. A value that no format fits
-// counts by its index alone, because the test may have been configured anew.
+// at returns the most pressing state of a parameter, and its value; nil without one. A value that fits no format counts
+// by its index alone, because the test may have been configured again.
 func (f *Finding) at(k Key) (State, *Judged) {
 	state, found := IsMissing, (*Judged)(nil)
 	for i := range f.Values {
@@ -103,7 +102,7 @@ func stateOf(a clinical.Assessment, v clinical.Value, limited bool) State {
 	return IsUnclear
 }
 
-// test returns the test that a value names, or the report's own.
+// test returns the test that a value names, or the report's own test.
 func (c *Chart) test(r Reading) int64 {
 	if r.ProfileTestID == 0 && len(c.Tests) > 0 {
 		return c.Tests[0]
@@ -111,8 +110,8 @@ func (c *Chart) test(r Reading) int64 {
 	return r.ProfileTestID
 }
 
-// of returns the formats that a value is judged by: those of its index, of the test that it names. Two tests of a
-// profile may share an index, and a value may not say which one it belongs to: then one that calls it critical is
+// of returns the formats by which a value is judged: the formats of its index and of the test that it names. Two tests
+// of a profile may share an index, and a value may name none of them: then one format by which it is critical is
 // enough.
 func (all Formats) of(c Chart, r Reading) []Format {
 	named := r.ProfileTestID
@@ -129,7 +128,7 @@ func (all Formats) of(c Chart, r Reading) []Format {
 	return inOrder(found, r.Order)
 }
 
-// at returns the formats of an index. A value has usually one; then nothing is copied.
+// at returns the formats of an index. For the usual case of one format nothing is copied.
 func at(list []Format, index int) []Format {
 	var found []Format
 	for i := range list {
@@ -144,7 +143,7 @@ func at(list []Format, index int) []Format {
 	return found
 }
 
-// inOrder narrows formats of one index to those at the value's place, if there are any.
+// inOrder returns the formats whose order is that of the value, or all formats when none is.
 func inOrder(formats []Format, order int) []Format {
 	if len(formats) < 2 {
 		return formats
@@ -161,7 +160,7 @@ func inOrder(formats []Format, order int) []Format {
 	return formats
 }
 
-// assess also returns the place of the band, -1 without one, and whether critical limits may apply to the patient.
+// assess also returns the position of the band, -1 without one, and whether critical limits may apply to the patient.
 func (f Format) assess(p clinical.Patient, v clinical.Value) (a clinical.Assessment, at int, limited bool) {
 	band, ok := clinical.Select(f.Bands, p)
 	if !ok {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// mutant breaks one rule of Decide, by hiding a fact from it or by changing what it decided.
+// mutant breaks one rule of Decide, by changing its facts or its decision.
 type mutant struct {
 	name   string
 	decide rules
 }
 
-// before changes the facts that Decide sees.
+// before changes the facts before Decide.
 func before(change func(f *Facts, e *Event)) rules {
 	return func(f *Facts, e Event, now time.Time) Decision {
 		f.Ledger = slices.Clone(f.Ledger)
@@ -26,7 +26,7 @@ func before(change func(f *Facts, e *Event)) rules {
 	}
 }
 
-// after changes what Decide decided.
+// after changes the decision of Decide.
 func after(change func(f *Facts, d *Decision)) rules {
 	return func(f *Facts, e Event, now time.Time) Decision {
 		d := Decide(f, e, now)
@@ -76,7 +76,7 @@ var mutants = []mutant{
 		eachStatement(f, func(s *Statement) { s.Heard = s.Heard && s.Kind != Attempt })
 	})},
 	{"a notice that was read is never withdrawn", dropMessages(func(_ *Facts, m *Message) bool { return m.Kind == Withdraw && !m.Called })},
-	{"what was taken back is forgotten", before(func(f *Facts, _ *Event) {
+	{"statements that were taken back still hold", before(func(f *Facts, _ *Event) {
 		eachStatement(f, func(s *Statement) { s.TakesBack = "" })
 	})},
 	{"an unreadable value counts as not critical", before(func(f *Facts, _ *Event) {
@@ -88,7 +88,7 @@ var mutants = []mutant{
 		}
 	})},
 	{"a value that cannot be read is not on the board", before(func(f *Facts, _ *Event) { f.Finding.Unclear = nil })},
-	{"a called value that becomes blank stays said", before(func(f *Facts, _ *Event) {
+	{"a called value that becomes blank is not taken back", before(func(f *Facts, _ *Event) {
 		for i := range f.Finding.Values {
 			if f.Finding.Values[i].State == IsBlank {
 				f.Finding.Values[i].At = origin.Add(-time.Hour)
@@ -138,12 +138,12 @@ var mutants = []mutant{
 		}
 	})},
 	{"no reminder follows the last escalation", before(func(f *Facts, _ *Event) { f.Settings.RemindAfter = 0 })},
-	{"a deadline is escalated again at every look", after(func(f *Facts, d *Decision) {
+	{"a deadline is escalated again in every check", after(func(f *Facts, d *Decision) {
 		if d.Escalated > 0 {
 			d.WaitChange, d.Wait = WaitUnchanged, f.Wait
 		}
 	})},
-	{"a wait goes on after the call", after(func(f *Facts, d *Decision) {
+	{"a wait stays open after the call", after(func(f *Facts, d *Decision) {
 		if d.ClosedBy == "called" {
 			d.WaitChange, d.Wait, d.Status = WaitUnchanged, f.Wait, Pending
 		}
@@ -153,13 +153,13 @@ var mutants = []mutant{
 			d.Status = Done
 		}
 	})},
-	{"another program's call is not seen", before(func(f *Facts, _ *Event) { f.Foreign = nil })},
+	{"a call of another program is ignored", before(func(f *Facts, _ *Event) { f.Foreign = nil })},
 	{"a notice of two values is withdrawn with the first", after(func(_ *Facts, d *Decision) {
 		for i := range d.Messages {
 			d.Messages[i].Partly = false
 		}
 	})},
-	{"a new critical parameter joins a wait in silence", dropMessagesAndStatements()},
+	{"a new critical parameter of a waiting report is not announced", dropMessagesAndStatements()},
 	{"the wait keeps the value that was critical first", after(func(f *Facts, d *Decision) {
 		if d.WaitChange == WaitChanged && f.Wait != nil {
 			w := *d.Wait
@@ -179,13 +179,14 @@ func dropMessagesAndStatements() rules {
 	})
 }
 
-// TestEveryMutantIsCaught shows that the exploration can fail: each rule that is broken leads to a story.
+// TestEveryMutantIsCaught proves that the exploration can fail: each broken rule violates an invariant. With -v, the story of
+// each violation is logged.
 func TestEveryMutantIsCaught(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
-			x := explore(startWorlds(), exploreDepth(t, 4), m.decide)
+			x := explore(startWorlds(), max(4, exploreDepth(t, 4)), m.decide)
 			if x.wrong == "" {
-				t.Fatalf("%d histories and no violation, want one", x.histories)
+				t.Fatalf("%d histories have no violation, want one", x.histories)
 			}
 			t.Logf("%s\n%s", x.wrong, strings.Join(x.story, "\n"))
 		})

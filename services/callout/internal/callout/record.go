@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// refusal says why the call of the event cannot be recorded.
+// refusal returns why the call of the event cannot be recorded.
 func (x *decider) refusal() Refusal {
 	c := x.e.Call
 	repeat := x.repeats()
@@ -39,20 +39,20 @@ func (f *Facts) newestWait() *Episode {
 	return f.LastWait
 }
 
-// tooEarly reports whether no one could know the result at that time. People say the minute.
+// tooEarly reports whether the result was not known yet at that time. Callers state the minute of a call.
 func (f *Facts) tooEarly(at time.Time) bool {
 	w := f.newestWait()
 	return w != nil && !w.Adopted && at.Before(w.DetectedAt.Truncate(time.Minute))
 }
 
-// repeats reports whether the call is one more about what was called already, or waited until it was withdrawn: someone
-// may have been informed of it.
+// repeats reports whether the call is another one about a report that was called, or whose wait ended without a call: a
+// person may have been informed.
 func (x *decider) repeats() bool {
 	c := x.e.Call
 	return c.Force && !c.Draft && (x.f.Report.Status == Done || !x.f.Report.Status.Open() && len(x.known()) > 0)
 }
 
-// known is what was said last of the report and its present patient.
+// known returns the values of the newest notice, call or attempt about the present patient; nil without one.
 func (x *decider) known() []Parameter {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		if x.ledger[i].Kind.aboutValue() && !x.moved(&x.ledger[i]) {
@@ -62,8 +62,8 @@ func (x *decider) known() []Parameter {
 	return nil
 }
 
-// said is what the call states: what the report waits for, or, once more, what is critical now; when nothing is, what
-// was said before, which it corrects.
+// said returns the values that the call states: the values of the wait; for a repeated call what is critical now or,
+// when nothing is, the last stated values, which the call corrects.
 func (x *decider) said(repeat bool) (said []Parameter, corrected bool) {
 	if !repeat {
 		return x.f.Finding.Shown(x.f.Wait), false
@@ -74,8 +74,8 @@ func (x *decider) said(repeat bool) (said []Parameter, corrected bool) {
 	return x.known(), true
 }
 
-// changedSince reports whether the values are others than the person can have heard. People say the minute; a value
-// that is not the one that was announced counts at once.
+// changedSince reports whether the values changed after the call was made. Callers state the minute, so a minute is
+// allowed, except for a value that differs from the last one stated.
 func (x *decider) changedSince(said []Parameter) bool {
 	at := x.e.Call.SaidAt
 	changed := time.Time{}
@@ -93,7 +93,7 @@ func (x *decider) changedSince(said []Parameter) bool {
 	})
 }
 
-// tells reports whether exactly these values were said.
+// tells reports whether the told values are exactly the values that the call states.
 func tells(told []ToldValue, said []Parameter) bool {
 	for i := range said {
 		if !slices.Contains(told, ToldValue{said[i].FormatID, said[i].RawValue}) {
@@ -123,13 +123,14 @@ func (x *decider) record() {
 	x.d.Recorded = &recorded
 }
 
-// uncommunicated returns the values of which no completed call holds.
+// uncommunicated returns the values that no completed call communicates.
 func (x *decider) uncommunicated(said []Parameter) []Parameter {
 	return slices.DeleteFunc(slices.Clone(said), func(p Parameter) bool { return x.communicated(&p) })
 }
 
-// Shown is what a waiting report lists and what a call of it states: what is critical now, and what was critical and is
-// not certainly over; what opened the wait when nothing is left, because no one has judged the report since.
+// Shown returns the values that a waiting report lists and that a call of it states: what is critical now, and the
+// values of the wait that may still be critical. When neither is left, the report was not judged since, and these are
+// all values of the wait.
 func (f *Finding) Shown(wait *Episode) []Parameter {
 	shown := slices.Clone(f.Critical)
 	if wait == nil {

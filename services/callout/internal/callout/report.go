@@ -10,11 +10,11 @@ import (
 // ErrNoBill is a bill that the laboratory does not have.
 var ErrNoBill = apperr.New(apperr.NotFound, "BILL_NOT_FOUND", "There is no such bill in this laboratory")
 
-// Bill is what a callout takes from it. Ids that it does not have are 0.
+// Bill holds the ids of a bill that callouts store; 0 where the bill has none.
 type Bill struct {
 	ID        int64
 	OrgID     int64
-	DoctorID  int64 // the referring one
+	DoctorID  int64 // the referring doctor
 	PatientID int64
 }
 
@@ -58,7 +58,7 @@ type Test struct {
 	IsProfile      int
 }
 
-// Chart is what a report is judged by.
+// Chart holds the inputs of the judgement of a report.
 type Chart struct {
 	Patient  clinical.Patient
 	Tests    []int64 // the report's own test first, then those of its profile
@@ -83,13 +83,13 @@ type Format struct {
 	Printed      []Printed
 }
 
-// Printed is a band as people read it.
+// Printed is a band as it is printed for people.
 type Printed struct{ Reference, Critical string }
 
 // Formats are the enabled parameters by test.
 type Formats map[int64][]Format
 
-// Parameter is a critical value as it is shown and as it was communicated.
+// Parameter is a critical value as it is shown and stated.
 type Parameter struct {
 	Value          *float64 `json:"value"`
 	Name           string   `json:"parameter_name"`
@@ -131,7 +131,8 @@ func (r *Report) collected() time.Time {
 	return at
 }
 
-// Identify completes stored parameters that do not name their test: by the id of their format, else it is the report's.
+// Identify completes stored parameters that do not name their test: by the id of their format, else by the test of the
+// report.
 func (r *Report) Identify(stored []Parameter, formats Formats) {
 	for i := range stored {
 		p := &stored[i]

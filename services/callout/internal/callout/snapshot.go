@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Snapshot is what was communicated of a report: it never changes, whatever becomes of the report's values.
+// Snapshot is what a call communicated of a report. It does not change with the values of the report.
 type Snapshot struct {
 	TestID     int64       `json:"test_id"`
 	TestName   string      `json:"test_name"`
 	Parameters []Parameter `json:"critical_parameters"`
-	// Corrected means that it was told that these values were wrong.
+	// Corrected is set when the call stated that these values were wrong.
 	Corrected bool `json:"corrected,omitempty"`
 }
 
@@ -66,7 +66,7 @@ func (m Meta) Heard() bool {
 	return m.Outcome == Confirmed
 }
 
-// Outcome is how a try ended.
+// Outcome is how an attempt ended.
 type Outcome string
 
 // The outcomes.
@@ -83,7 +83,7 @@ func (o Outcome) Known() bool {
 	return slices.Contains([]Outcome{Confirmed, NoReadBack, UnableToReach, NotStated}, o)
 }
 
-// Draft is the attempt of a bill as it is stored. The metas are JSON that others may have written.
+// Draft is the attempt of a bill as it is stored. The metas are JSON that another program may have written.
 type Draft struct {
 	Recipients  []string
 	Comment     string
@@ -92,7 +92,7 @@ type Draft struct {
 	At          time.Time
 }
 
-// For returns the part of the draft that someone may see who sees these reports; ok is false when that is nothing.
+// For returns the part of the draft that is visible with these reports; ok is false when no part is.
 func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	if v.Rule == Everything {
 		return d, true
@@ -138,7 +138,7 @@ func Only(values []byte, reports []Report) []byte {
 	return keep(values, named)
 }
 
-// keep drops everything of an object that is not named.
+// keep removes the fields of an object that are not named.
 func keep(object []byte, named map[string]bool) []byte {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(object, &all) != nil {

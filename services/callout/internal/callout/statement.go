@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Kind is what a statement is.
+// Kind is the kind of a statement.
 type Kind string
 
-// The kinds. The first group says a value; the others refer to what was said or to a state.
+// The kinds. Statements of the first group state a value; the others refer to statements or to a state.
 const (
 	Notice     Kind = "notice"     // the organization, the doctor and the laboratory were notified of a critical value
 	Call       Kind = "call"       // a person was informed, and read it back where that is needed
@@ -20,19 +20,19 @@ const (
 
 	Escalation       Kind = "escalation"
 	Reminder         Kind = "reminder"
-	LimitsChanged    Kind = "limits"          // the same value stopped being critical: nobody was wrong
+	LimitsChanged    Kind = "limits"          // the same value is not critical by changed limits: no one was wrong
 	Suppression      Kind = "suppression"     // the repeat policy makes a call unnecessary
 	Unclear          Kind = "unclear"         // a value cannot be compared with its limits; it holds until a Clear
 	UnclearNotice    Kind = "unclear_notice"  // the laboratory was notified of it
-	Clear            Kind = "clear"           // the unclear value can be compared, or is gone
+	Clear            Kind = "clear"           // an unclear value or a suppression ended
 	Unconfirmed      Kind = "unconfirmed"     // the laboratory was notified of a critical rerun value
 	CorrectionCalled Kind = "correction_call" // a person was informed that a value was wrong
 )
 
-// aboutValue reports whether a statement of this kind says that a value is critical.
+// aboutValue reports whether a statement of this kind states a critical value.
 func (k Kind) aboutValue() bool { return k == Notice || k == Call || k == Attempt }
 
-// Audience is who a statement was addressed to. Ids are 0 where there is no one.
+// Audience holds the receivers of a statement. An id is 0 without an organization or a doctor.
 type Audience struct {
 	OrgID, DoctorID int64
 	Persons         []string
@@ -65,7 +65,8 @@ func (a Audience) without(others ...Audience) (rest Audience, ok bool) {
 	return rest, len(others) == 0 || rest.OrgID != 0 || rest.DoctorID != 0
 }
 
-// Key identifies a parameter of a report: the ids of formats change when a test is configured anew.
+// Key identifies a parameter of a report. The ids of formats are no identity: they change when a test is configured
+// again.
 type Key struct {
 	TestID int64
 	Index  int
@@ -85,7 +86,7 @@ func (p *Parameter) Same(o *Parameter) bool {
 // plain reports whether a value has no comparator: ">8" is not 8.
 func plain(raw string) bool { return !strings.ContainsAny(raw, "<>≤≥") }
 
-// Worse reports whether p is worse than o, which was said before: further outside on the same side, critical on another
+// Worse reports whether p is worse than the earlier value o: further outside on the same side, critical on another
 // side, or another text.
 func (p *Parameter) Worse(o *Parameter) bool {
 	if p.Flag != o.Flag {
@@ -102,8 +103,8 @@ func (p *Parameter) Worse(o *Parameter) bool {
 	return *p.Value > *o.Value
 }
 
-// Statement is one fact: something that was said about values of a report. Statements are only ever added; one holds
-// until another one takes it back.
+// Statement is one fact: something was said about values of a report. Statements are only added. A statement holds
+// until a later one takes it back.
 type Statement struct {
 	ID int64 // 0: not stored yet
 	// Key is unique for the report.
@@ -113,13 +114,13 @@ type Statement struct {
 	PatientID  int64 // as it was then
 	Parameters []Parameter
 	Audience   Audience
-	// Heard is set when a person knows the values from it: a completed call, or an attempt that was not read back. Of a
-	// correction it says that such a statement was taken back.
+	// Heard is set when a person heard the values: in a completed call, or in an attempt that was not read back. In a
+	// correction or withdrawal it is set when such a statement is taken back.
 	Heard    bool
 	ReadBack bool
-	SaidAt   time.Time // when it was recorded; by it statements are compared with values
+	SaidAt   time.Time // when it was recorded; compared with the times of values
 	ToldAt   time.Time // when a person was informed; zero for what was sent
-	// TakesBack is the key of the statement that this one takes back, for its own Parameters.
+	// TakesBack is the key of the statement that this one takes back, for its own Parameters; empty for most kinds.
 	TakesBack string
 	Reason    string
 	// CalloutID is the row of CriticalCallout that another program wrote; 0 for what this service said.
@@ -162,7 +163,7 @@ func (s *Statement) says(p *Parameter) bool {
 	return false
 }
 
-// Ledger is what was said of a report, the earliest first.
+// Ledger holds the statements about a report, the earliest first.
 type Ledger []Statement
 
 // takenBack reports whether a parameter of the statement with this key was taken back.
@@ -175,7 +176,7 @@ func (l Ledger) takenBack(key string, k Key) bool {
 	return false
 }
 
-// last returns the newest statement that says a value of the parameter, taken back or not; nil without one.
+// last returns the newest statement that states a value of the parameter, taken back or not; nil without one.
 func (l Ledger) last(k Key) *Statement {
 	for i := len(l) - 1; i >= 0; i-- {
 		if l[i].Kind.aboutValue() && l[i].about(k) != nil {
@@ -185,7 +186,7 @@ func (l Ledger) last(k Key) *Statement {
 	return nil
 }
 
-// count returns the number of statements of a kind, from which the next key follows.
+// count returns the number of statements of a kind. The next key of the kind follows from it.
 func (l Ledger) count(kind Kind) int {
 	n := 0
 	for i := range l {
@@ -253,8 +254,8 @@ func (l Ledger) NewestAttempt() *Statement {
 	return nil
 }
 
-// Suppressed returns the values for which the repeat policy makes a call unnecessary at present, and the statement that
-// says so; nil without any.
+// Suppressed returns the values whose call the repeat policy suppresses at present, and the suppression; nil without
+// any.
 func (l Ledger) Suppressed(critical []Parameter) ([]Parameter, *Statement) {
 	s := l.open(Suppression)
 	if s == nil {

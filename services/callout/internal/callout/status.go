@@ -6,10 +6,10 @@ type Status int
 // The states, as the database stores them.
 const (
 	Normal    Status = 0
-	Pending   Status = 1 // a critical value that no one was told yet
-	Done      Status = 2 // someone was told
+	Pending   Status = 1 // a critical value has to be called
+	Done      Status = 2 // everything critical was communicated
 	Abnormal  Status = 3
-	Attempted Status = 4 // someone tried, and saved a draft
+	Attempted Status = 4 // as pending, after an attempt
 )
 
 var names = map[Status]string{
@@ -20,7 +20,7 @@ var names = map[Status]string{
 	Attempted: "CALLOUT_ATTEMPTED",
 }
 
-// String is the name on the wire. A number that is none of ours counts as normal, as a new report does.
+// String returns the name on the wire. An unknown number counts as normal.
 func (s Status) String() string {
 	if name, ok := names[s]; ok {
 		return name
@@ -28,5 +28,5 @@ func (s Status) String() string {
 	return names[Normal]
 }
 
-// Open reports whether someone has still to be told.
+// Open reports whether a critical value has to be called.
 func (s Status) Open() bool { return s == Pending || s == Attempted }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// suppress divides critical values into those that have to be called and those for which the laboratory's repeat policy
-// makes a call unnecessary: the patient's last result of the parameter was critical too, and the call of it reached the
-// organization and the doctor of this bill, was read back, holds, and stated a value that was no milder. All values of a
-// report are suppressed, or none.
+// suppress divides critical values into values that have to be called and values whose call the repeat policy
+// suppresses: nothing was said about the parameter yet, the patient's last result of it was critical too, and the call
+// of that result holds, was read back, reached the organization and doctor of this bill and stated a value that was not
+// milder. All values of a report are suppressed, or none.
 func (x *decider) suppress(news []Parameter) (call, suppressed []Parameter) {
 	if len(news) == 0 || x.f.Settings.RepeatWithin <= 0 || x.f.Report.Status.Open() {
 		return news, nil
@@ -21,9 +21,10 @@ func (x *decider) suppress(news []Parameter) (call, suppressed []Parameter) {
 	return nil, news
 }
 
-// justifies returns the report and key of the call that makes a call of p unnecessary; empty without one.
+// justifies returns the report and key of the call that makes a call of p unnecessary, and when it was made; an empty
+// key without one.
 func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
-	if last := x.ledger.last(p.Key()); last != nil { // something was said about it already
+	if last := x.ledger.last(p.Key()); last != nil { // the policy is for new results
 		return "", at
 	}
 	for i := range x.f.Earlier {
@@ -33,7 +34,7 @@ func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
 			continue
 		}
 		if state != IsCritical {
-			return "", at // the last result was not critical: this is a new event
+			return "", at // the last result was not critical: p is a new event
 		}
 		if call := e.called(&value.Parameter, x.suppressedAt(p).Add(-x.f.Settings.RepeatWithin)); call != nil {
 			said := call.about(p.Key())
@@ -49,7 +50,8 @@ func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
 	return "", at
 }
 
-// suppressedAt is when a call of the value was suppressed, or now: later, the time of the policy is no reason to call it.
+// suppressedAt returns when the call of the value was suppressed, or now. A suppressed call does not become due when
+// the time of the policy passes.
 func (x *decider) suppressedAt(p *Parameter) time.Time {
 	if s := x.f.Ledger.open(Suppression); s != nil && s.about(p.Key()) != nil && s.about(p.Key()).Same(p) {
 		return s.SaidAt
@@ -57,7 +59,8 @@ func (x *decider) suppressedAt(p *Parameter) time.Time {
 	return x.now
 }
 
-// called returns the call that states the value of an earlier result, holds, was read back and is recent enough.
+// called returns the call of the value of an earlier result, when it holds, was read back and is not older than since;
+// else nil.
 func (e *Earlier) called(value *Parameter, since time.Time) *Statement {
 	last := e.Ledger.last(value.Key())
 	if last == nil || last.Kind != Call || !last.ReadBack || !last.about(value.Key()).Same(value) ||
@@ -67,13 +70,13 @@ func (e *Earlier) called(value *Parameter, since time.Time) *Statement {
 	return last
 }
 
-// suppressed reports whether the value of an earlier result was suppressed itself: then the result before it decides.
+// suppressed reports whether the call of an earlier result was suppressed. Then the result before it decides.
 func (e *Earlier) suppressed(value *Parameter) bool {
 	values, _ := e.Ledger.Suppressed([]Parameter{*value})
 	return len(values) > 0
 }
 
-// noteSuppression records that the policy makes a call unnecessary, and takes it back when it does not any more.
+// noteSuppression records that the policy suppresses the calls, and ends a suppression that no longer holds.
 func (x *decider) noteSuppression(suppressed []Parameter) {
 	x.d.Suppressing = len(suppressed) > 0
 	current := x.ledger.open(Suppression)

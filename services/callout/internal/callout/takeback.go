@@ -2,7 +2,7 @@ package callout
 
 import "slices"
 
-// takeBack finds what was said and is not so any more, and tells those who know it, once.
+// takeBack takes back statements that are no longer true and informs their receivers, once.
 func (x *decider) takeBack() {
 	var told []Audience // in this decision
 	var notices []Statement
@@ -20,7 +20,8 @@ func (x *decider) takeBack() {
 	}
 }
 
-// correct takes back what a person heard.
+// correct takes back a statement that a person heard. told are the audiences that this decision has informed already;
+// the result includes the new ones.
 func (x *decider) correct(s Statement, told []Audience) []Audience {
 	wrong, kind, reason := x.wrong(&s)
 	if len(wrong) == 0 {
@@ -47,8 +48,8 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 	return told
 }
 
-// withdraw takes back a notice. Those who read it are told; told were told already. Notices that are taken back at once
-// have one key, because a reader of several of them is told once.
+// withdraw takes back a notice. Receivers who read it are informed, except the audiences in told. Notices that are taken
+// back at once have one key, because a receiver of several of them is informed once.
 func (x *decider) withdraw(s *Statement, told []Audience) {
 	wrong, kind, reason := x.wrong(s)
 	if len(wrong) == 0 {
@@ -81,7 +82,7 @@ func (x *decider) withdraw(s *Statement, told []Audience) {
 	x.send(m)
 }
 
-// The reasons for which something is taken back.
+// The reasons for which a statement is taken back.
 const (
 	reasonValue      = "not_critical"
 	reasonBlank      = "blank"
@@ -92,8 +93,8 @@ const (
 	reasonElsewhere  = "state"
 )
 
-// wrong returns the parameters of a statement that are not so any more and were not taken back yet. The reason is that
-// of the first.
+// wrong returns the parameters of a statement that are no longer true and were not taken back yet. kind and reason are
+// those of the first.
 func (x *decider) wrong(s *Statement) (wrong []Parameter, kind Kind, reason string) {
 	for i := range s.Parameters {
 		p := &s.Parameters[i]
@@ -119,8 +120,8 @@ func (x *decider) wrong(s *Statement) (wrong []Parameter, kind Kind, reason stri
 	return wrong, kind, reason
 }
 
-// why says why a value that was said is not so any more; empty when it is, or when another critical value took its place
-// and is announced.
+// why returns the reason for which a stated value is no longer true. It is empty when the value is true, and when
+// another critical value replaced it, which is announced.
 func (x *decider) why(s *Statement, p *Parameter) string {
 	switch {
 	case x.moved(s):
@@ -150,7 +151,8 @@ func (x *decider) why(s *Statement, p *Parameter) string {
 	return x.whenSettled(s, p, now, reasonBlank)
 }
 
-// whenSettled returns the reason when the value says nothing for long enough. What was said of it since is about that.
+// whenSettled returns the reason once the value has been blank or unreadable for the settle time. A statement that is
+// newer than the value is about the blank value and stays.
 func (x *decider) whenSettled(s *Statement, p *Parameter, now *Judged, reason string) string {
 	if !x.changedSaid(s, p, now) || x.calledAfter(s, p, now) {
 		return ""
@@ -170,8 +172,7 @@ func (x *decider) changedSaid(s *Statement, p *Parameter, now *Judged) bool {
 	return !now.At.Before(s.SaidAt)
 }
 
-// calledAfter reports whether a person of the statement's audience heard about the parameter after the value changed to
-// now.
+// calledAfter reports whether a person of the audience of s heard about the parameter after the value changed to now.
 func (x *decider) calledAfter(s *Statement, p *Parameter, now *Judged) bool {
 	for i := range x.ledger {
 		o := &x.ledger[i]
@@ -183,7 +184,7 @@ func (x *decider) calledAfter(s *Statement, p *Parameter, now *Judged) bool {
 	return false
 }
 
-// heardSince reports whether a person of the statement's audience heard the present value later.
+// heardSince reports whether a person of the audience of s heard the present value after s.
 func (x *decider) heardSince(s *Statement, now *Parameter) bool {
 	for i := len(x.ledger) - 1; i >= 0 && x.ledger[i].Key != s.Key; i-- {
 		o := &x.ledger[i]
@@ -194,8 +195,8 @@ func (x *decider) heardSince(s *Statement, now *Parameter) bool {
 	return false
 }
 
-// noteLimits writes into the history that a value which was said is not critical by today's limits. No one is told: the
-// value was right.
+// noteLimits records once that the value of a call is not critical by the limits of today. The value was right, so no
+// one is informed.
 func (x *decider) noteLimits(s *Statement, p *Parameter) {
 	if s.Kind != Call {
 		return
@@ -211,7 +212,7 @@ func (x *decider) noteLimits(s *Statement, p *Parameter) {
 		LogMeta{Reason: reasonLimits})
 }
 
-// endReason says why a wait ends of which nothing was taken back.
+// endReason returns why a wait ends of which no statement was taken back.
 func (x *decider) endReason() string {
 	switch {
 	case x.gone():
@@ -228,7 +229,7 @@ func (x *decider) endReason() string {
 	return reasonValue
 }
 
-// logTakenBack writes one entry about what was taken back.
+// logTakenBack writes one history entry for all statements that this decision takes back.
 func (x *decider) logTakenBack() {
 	if !x.tookBack.any {
 		return
@@ -253,7 +254,7 @@ var because = map[string]string{
 	reasonElsewhere:  "its values are not critical any more",
 }
 
-// persons are the names of those who heard what is taken back now.
+// persons returns the names of the persons who heard a value that this decision takes back.
 func (x *decider) persons() (names []string) {
 	for i := range x.d.Statements {
 		s := &x.d.Statements[i]

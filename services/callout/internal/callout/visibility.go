@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// Rule says which reports of its laboratory a session sees.
+// Rule selects the reports of its laboratory that a session sees.
 type Rule int
 
 // The rules. The zero Rule shows nothing.
@@ -27,8 +27,8 @@ type Visibility struct {
 	PersonID    int64   // the doctor or the lab user
 }
 
-// OwnBills returns the doctor of whom the figures and the history are, too: what a referring doctor does not see is not
-// counted or told either. To others of the laboratory they are not limited: the number is 0.
+// OwnBills returns the doctor to whose bills history and figures are limited as well; ok is false for sessions whose
+// history and figures cover the laboratory.
 func (v Visibility) OwnBills() (doctorID int64, ok bool) {
 	if v.Rule != DoctorBills {
 		return 0, false
@@ -39,12 +39,12 @@ func (v Visibility) OwnBills() (doctorID int64, ok bool) {
 // byRelation is the departmentDataType of users whose departments are rows.
 const byRelation = 1
 
-// ErrNoAccess is a kind of login that has no business with critical results.
+// ErrNoAccess is returned for a kind of login without access to critical results.
 var ErrNoAccess = apperr.New(apperr.Forbidden, "SESSION_TYPE_WITHOUT_ACCESS",
 	"Critical results are for lab users, doctors and support of the laboratory; log in as one of them")
 
-// VisibilityOf is the table of the sessions. What it does not list sees least: another docType is a doctor with own
-// bills alone, another departmentDataType has the session's list, another kind of login has no access.
+// VisibilityOf returns the visibility of a session. Unknown values see least: another docType is a doctor with own
+// bills alone, another departmentDataType has the list of the session, another kind of login has no access.
 func VisibilityOf(p authn.Principal) (Visibility, error) {
 	if doctorID, ok := p.ReferringDoctor(); ok {
 		return Visibility{Rule: DoctorBills, PersonID: doctorID}, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
-// others stand for the services that are called, and for the store of one clock.
+// others is a fake of the called services, and of the store.
 type others struct {
 	err       error
 	deadline  callout.Deadline
@@ -26,7 +26,7 @@ type others struct {
 	reasons   []string // of notices
 	withdrawn []*notificationsv1.WithdrawNoticeRequest
 	wasRead   bool
-	over      bool // what is to be sent stopped being true
+	over      bool // messages are outdated
 	scheduled []*taskqueuev1.ScheduleRequest
 	cancelled []string
 	notified  []*notificationsv1.NotifyRequest
@@ -98,7 +98,7 @@ func deliver(t *testing.T, d delivery.Dispatcher, e outbox.Event, err error) err
 	return d.Receivers()[e.Kind](t.Context(), outbox.Row{ID: 5, Kind: e.Kind, Payload: e.Payload, CreatedAt: time.UnixMilli(9)})
 }
 
-func TestTheJobFollowsTheDeadline(t *testing.T) {
+func TestTheJobIsAlignedWithTheDeadline(t *testing.T) {
 	t.Parallel()
 	o := &others{deadline: callout.Deadline{LabID: 12, BillID: 400, DueAt: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}}
 	wake, err := delivery.Messages{}.Wake(12, 400)
@@ -111,7 +111,7 @@ func TestTheJobFollowsTheDeadline(t *testing.T) {
 	if in.GetLabId() != 12 || task.GetSchTime() != "2026-11-21T09:30:00" || task.GetWindowDelay() != "callout_400" || task.GetTask() != 4 ||
 		task.GetTaskType() != 2 || task.GetOverrideWindow() != 1 || string(task.GetData().GetJson()) != data ||
 		in.GetIdempotencyKey() != "outbox_callout-5-9-1795253400000" || o.deadline.JobID != "job-1" {
-		t.Fatalf("%v, job %q", in, o.deadline.JobID)
+		t.Fatalf("scheduled %v as job %q, want one task at the deadline", in, o.deadline.JobID)
 	}
 	o.deadline.DueAt = time.Time{}
 	for range 2 { // a repetition finds nothing to do
@@ -120,11 +120,11 @@ func TestTheJobFollowsTheDeadline(t *testing.T) {
 		}
 	}
 	if len(o.cancelled) != 1 || o.cancelled[0] != `["job-1"]` || o.deadline.JobID != "" {
-		t.Fatalf("cancelled %q, job %q", o.cancelled, o.deadline.JobID)
+		t.Fatalf("cancelled %q, job %q, want one cancelled job and none left", o.cancelled, o.deadline.JobID)
 	}
 }
 
-func TestANoticeNamesIdsAlone(t *testing.T) {
+func TestANoticeHasNoPatientData(t *testing.T) {
 	t.Parallel()
 	o := &others{}
 	for _, m := range []callout.Message{
@@ -179,8 +179,8 @@ func TestANoticeThatReachesNoOneIsNoted(t *testing.T) {
 	}
 }
 
-// TestADelayedNoticeIsCheckedWhenItGoesOut: it is not sent about a value that was called or corrected meanwhile.
-func TestADelayedNoticeIsCheckedWhenItGoesOut(t *testing.T) {
+// TestAnOutdatedNoticeIsNotSent: its value was called or corrected while it waited.
+func TestAnOutdatedNoticeIsNotSent(t *testing.T) {
 	t.Parallel()
 	o := &others{over: true}
 	notice, err := delivery.Messages{}.Encode(12, callout.Message{Kind: callout.Announce, ReportID: 7001, BillID: 400, Key: "notice:1"})
@@ -189,8 +189,8 @@ func TestADelayedNoticeIsCheckedWhenItGoesOut(t *testing.T) {
 	}
 }
 
-// TestAWithdrawalTellsThoseWhoReadTheNotice and no one else.
-func TestAWithdrawalTellsThoseWhoReadTheNotice(t *testing.T) {
+// TestAWithdrawalInformsTheReadersOfTheNotice and no one else.
+func TestAWithdrawalInformsTheReadersOfTheNotice(t *testing.T) {
 	t.Parallel()
 	north, south := callout.Audience{OrgID: 45, DoctorID: 391}, callout.Audience{OrgID: 46, DoctorID: 392}
 	m := callout.Message{
@@ -233,8 +233,8 @@ func TestAWithdrawalTellsThoseWhoReadTheNotice(t *testing.T) {
 	}
 }
 
-// TestADeadlineMovedBetweenTwoTriesOfARow: the key of the first try must not come with another time.
-func TestADeadlineMovedBetweenTwoTriesOfARow(t *testing.T) {
+// TestADeadlineThatMovesBetweenAttemptsHasAnotherKey: the key of the first attempt must not be sent with another time.
+func TestADeadlineThatMovesBetweenAttemptsHasAnotherKey(t *testing.T) {
 	t.Parallel()
 	o := &others{deadline: callout.Deadline{LabID: 12, BillID: 400, DueAt: time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)}}
 	wake, err := delivery.Messages{}.Wake(12, 400)
@@ -245,28 +245,28 @@ func TestADeadlineMovedBetweenTwoTriesOfARow(t *testing.T) {
 		o.deadline.DueAt = o.deadline.DueAt.Add(30 * time.Minute)
 	}
 	if first, second := o.scheduled[0].GetIdempotencyKey(), o.scheduled[1].GetIdempotencyKey(); first == second {
-		t.Fatalf("one key %q for two times", first)
+		t.Fatalf("both attempts have the key %q, want two keys", first)
 	}
 }
 
-func TestReceiversThatAreAway(t *testing.T) {
+func TestUnavailableReceiversAreRetried(t *testing.T) {
 	t.Parallel()
 	o := &others{err: apperr.New(apperr.Unavailable, "DOWN", "down"), deadline: callout.Deadline{JobID: "j"}}
 	notice, err := delivery.Messages{}.Encode(12, callout.Message{ReportID: 7001, Key: "notice:1"})
 	if err := deliver(t, o.dispatcher(), notice, err); !outbox.IsReceiverUnavailable(err) {
-		t.Errorf("notifications are down: %v", err)
+		t.Errorf("notifications are unavailable: %v, want the message to wait", err)
 	}
 	wake, err := delivery.Messages{}.Wake(12, 400)
 	if err := deliver(t, o.dispatcher(), wake, err); !outbox.IsReceiverUnavailable(err) {
-		t.Errorf("the task queue is down: %v", err)
+		t.Errorf("the task queue is unavailable: %v, want the message to wait", err)
 	}
 	absent := o.dispatcher()
 	absent.Notifications = nil
 	if err := deliver(t, absent, notice, nil); !outbox.IsReceiverUnavailable(err) || !strings.Contains(err.Error(), "CALLOUT_NOTIFICATIONS_ADDR") {
-		t.Errorf("no notifications: %v", err)
+		t.Errorf("no address of notifications: %v, want the message to wait", err)
 	}
 	notice.Payload = []byte("\xff")
 	if err := deliver(t, o.dispatcher(), notice, nil); !outbox.IsUndeliverable(err) {
-		t.Errorf("a broken payload: %v", err)
+		t.Errorf("a broken payload: %v, want it to be parked", err)
 	}
 }

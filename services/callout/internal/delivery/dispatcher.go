@@ -32,14 +32,14 @@ type Notifications interface {
 	) (*notificationsv1.GetReachResponse, error)
 }
 
-// Notices knows what is still to be sent, and notes what became of it.
+// Notices decides whether a message is still to be sent, and stores the outcome.
 type Notices interface {
 	ToSend(ctx context.Context, scope authn.LabScope, m callout.Message) (bool, error)
 	Delivered(ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time) error
 }
 
-// Dispatcher hands outbox rows to their receivers. Table is the outbox's name, a part of every row's key. Notifications
-// may be nil: then its messages wait for a deployment that has it.
+// Dispatcher delivers outbox rows. Table is the name of the outbox, a part of each row's key. Notifications may be nil:
+// then its messages wait for a deployment that has it.
 type Dispatcher struct {
 	Table         string
 	Notifications Notifications
@@ -47,7 +47,7 @@ type Dispatcher struct {
 	Notices       Notices
 }
 
-// Receivers returns who takes the rows of each kind.
+// Receivers returns the receiver of each kind of row.
 func (d Dispatcher) Receivers() map[string]outbox.Deliver {
 	return map[string]outbox.Deliver{kindNotice: d.notify, kindWithdraw: d.withdraw, kindWake: d.wake}
 }
@@ -57,7 +57,7 @@ var (
 	errNoNotifications = outbox.ReceiverUnavailable(errors.New("CALLOUT_NOTIFICATIONS_ADDR is not set"))
 )
 
-// notify sends a notice, unless it stopped being true while it waited.
+// notify sends a notice, unless it became outdated while it waited.
 func (d Dispatcher) notify(ctx context.Context, row outbox.Row) error {
 	var in notificationsv1.NotifyRequest
 	if err := proto.Unmarshal(row.Payload, &in); err != nil {
@@ -93,7 +93,7 @@ func (d Dispatcher) send(
 		err = fmt.Errorf("notify: %w", err)
 		switch apperr.KindOf(err) {
 		case apperr.Invalid, apperr.NotFound, apperr.Conflict, apperr.TooLarge:
-			return outbox.Classify(err) // the service is there and refuses this one
+			return outbox.Classify(err) // the service is available and refuses this notice
 		}
 		return d.unavailable(ctx, scope, m, sentAt, outbox.Classify(err))
 	}
@@ -104,7 +104,7 @@ func (d Dispatcher) send(
 	return outbox.Classify(d.Notices.Delivered(ctx, scope, m, reason, sentAt))
 }
 
-// unavailable shows on the board that notices do not go out, and returns why.
+// unavailable stores that notices cannot be sent, which the board shows, and returns the cause.
 func (d Dispatcher) unavailable(
 	ctx context.Context, scope authn.LabScope, m callout.Message, sentAt time.Time, cause error,
 ) error {
@@ -118,7 +118,7 @@ const (
 	reasonPartly = "partly_wrong"
 )
 
-// withdraw takes back a notice, and tells those who read it.
+// withdraw takes back a notice, and sends a correction to its readers.
 func (d Dispatcher) withdraw(ctx context.Context, row outbox.Row) error {
 	var w withdrawal
 	if err := json.Unmarshal(row.Payload, &w); err != nil {
@@ -175,7 +175,7 @@ func (d Dispatcher) wake(ctx context.Context, row outbox.Row) error {
 	return outbox.Classify(d.Jobs.Align(ctx, scope, in.GetBillId(), row.Key(d.Table)))
 }
 
-// Reach asks notifications whether notices reach a laboratory.
+// Reach requests from notifications whether notices reach a laboratory.
 type Reach struct{ Notifications Notifications }
 
 var _ reach.Client = Reach{}
@@ -188,7 +188,7 @@ func (r Reach) Reach(ctx context.Context, scope authn.LabScope) (string, error) 
 		LabId: scope.LabID(), NotificationTypeId: criticalReport,
 	})
 	if err != nil {
-		return "", fmt.Errorf("ask reach: %w", err)
+		return "", fmt.Errorf("get reach: %w", err)
 	}
 	return out.GetUnreachable(), nil
 }

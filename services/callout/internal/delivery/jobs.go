@@ -47,7 +47,7 @@ const (
 	high           = 2
 )
 
-// Jobs keeps one job of the task queue for each bill with a deadline: then it posts to this service's own evaluation
+// Jobs keeps one job of the task queue for each bill with a deadline. The job posts to this service's own evaluation
 // through the gateway's internal listener. BaseURL is WEBHOOK_URL.
 type Jobs struct {
 	BaseURL   string
@@ -55,9 +55,9 @@ type Jobs struct {
 	Deadlines Deadlines
 }
 
-// Align brings the job of a bill in line with its earliest deadline. It may be repeated: the window key makes it one
-// job a bill. The deadline may have moved since an attempt whose answer was lost, and a key must not come with another
-// request, so the deadline is a part of it.
+// Align schedules the job of a bill for its earliest deadline. It may be repeated: the window key makes it one job for
+// each bill. The deadline is a part of the idempotency key, because it may have moved since an attempt whose response
+// was lost.
 func (j Jobs) Align(ctx context.Context, scope authn.LabScope, billID int64, key string) error {
 	d, err := j.Deadlines.Deadline(ctx, scope, billID)
 	if err != nil {
@@ -77,13 +77,13 @@ func (j Jobs) Align(ctx context.Context, scope authn.LabScope, billID int64, key
 	if _, err := j.Queue.CancelJob(ctx, &taskqueuev1.CancelJobRequest{JobId: &typev1.RawJSON{Json: ids}}); err != nil {
 		return fmt.Errorf("cancel job: %w", err)
 	}
-	return j.Deadlines.NoteJob(ctx, scope, billID, "") // a job that the queue does not know has run or was lost
+	return j.Deadlines.NoteJob(ctx, scope, billID, "") // an unknown job has run or was lost
 }
 
-// atOnce is how many tasks the queue takes in one request.
+// atOnce is the maximum number of tasks of a request to the queue.
 const atOnce = 500
 
-// Ensure makes the jobs that the queue has lost: a waiting one is joined and stays as it is.
+// Ensure creates jobs that the queue has lost. Waiting jobs stay unchanged.
 func (j Jobs) Ensure(ctx context.Context, scope authn.LabScope, deadlines []callout.Deadline) error {
 	for part := range slices.Chunk(deadlines, atOnce) {
 		if err := j.schedule(ctx, scope, part, "", false); err != nil {

@@ -1,5 +1,4 @@
-// Package delivery hands the messages of this service to others: it defines what an outbox row holds and how the relay
-// delivers it, and translates to the contracts of the services that are called.
+// Package delivery defines the rows of the outbox, and delivers them by the contracts of the called services.
 package delivery
 
 import (
@@ -17,8 +16,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// The kinds of rows. The payload of a notice is a notificationsv1.NotifyRequest, that of a withdrawal is JSON, and that of
-// a wake is a calloutv1.EvaluateBillRequest: the bill whose job has to be brought in line with its deadline.
+// The kinds of rows. The payload of a notice is a notificationsv1.NotifyRequest, of a withdrawal JSON, and of a wake-up
+// a calloutv1.EvaluateBillRequest: the bill whose job has to be aligned with its deadline.
 const (
 	kindNotice   = "notifications.notify"
 	kindWithdraw = "notifications.withdraw"
@@ -34,8 +33,7 @@ const (
 // Messages encodes messages.
 type Messages struct{}
 
-// noticeContext is the context of a notification: ids, and nothing about the patient. The wording is that of
-// notifications.
+// noticeContext is the context of a notification: ids alone, no patient data. Notifications writes the text.
 type noticeContext struct {
 	LabID       int64 `json:"lab_id"`
 	OrgID       int64 `json:"org_id,omitempty"`
@@ -77,7 +75,7 @@ func (Messages) Encode(labID int64, m callout.Message) (outbox.Event, error) {
 	return e, nil
 }
 
-// dedupeKey names a row by its kind of message first.
+// dedupeKey returns the deduplication key of a row. It begins with the kind of the message.
 func dedupeKey(m callout.Message) string {
 	kind := map[callout.MessageKind]string{
 		callout.Announce: "pending", callout.Escalate: "escalation", callout.Correct: "corrected", callout.Withdraw: "withdrawn",
@@ -114,12 +112,12 @@ func notifyRequest(labID int64, m callout.Message) (*notificationsv1.NotifyReque
 	}, nil
 }
 
-// noticeKey is the idempotency key of what a statement says.
+// noticeKey returns the idempotency key of the notice of a statement.
 func noticeKey(reportID int64, statement string) string {
 	return "callout:" + strconv.FormatInt(reportID, 10) + ":" + statement
 }
 
-// messageOf reads back which message a request is. Rows of version 1.0.0 have no key: they are sent as they are.
+// messageOf returns the message of a request. Rows of version 1.0.0 have no key and are sent unchecked.
 func messageOf(in *notificationsv1.NotifyRequest) (m callout.Message, labID int64, err error) {
 	var c noticeContext
 	if err := json.Unmarshal(in.GetContext().GetJson(), &c); err != nil {
@@ -144,7 +142,8 @@ func messageOf(in *notificationsv1.NotifyRequest) (m callout.Message, labID int6
 	return m, c.LabID, nil
 }
 
-// Wake has no dedupe key: a second change of the deadline while the first row is being delivered must be looked at again.
+// Wake has no deduplication key: a change of the deadline while an earlier row is being delivered needs a row of its
+// own.
 func (Messages) Wake(labID, billID int64) (outbox.Event, error) {
 	payload, err := proto.Marshal(&calloutv1.EvaluateBillRequest{LabId: labID, BillId: billID})
 	if err != nil {

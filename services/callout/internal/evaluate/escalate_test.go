@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// timeline prints what the laboratory sees of its two reports.
+// timeline returns the deadlines and states of the two reports.
 func timeline(b *storetest.Fixture, what string) {
 	b.T.Helper()
 	b.T.Logf("%s  %-44s potassium: %-24s haemoglobin: %-24s notices %v", b.Clock.Now().Format("15:04"), what,
@@ -41,8 +41,8 @@ func TestALaterResultOfABillIsEscalated(t *testing.T) {
 	b.Want("what waits", *b.Count.Figures, "{1 1 1 24h30m0s}")
 }
 
-// TestResultsOfOneBillThatAreDueTogetherAreOneNotice and two entries.
-func TestResultsOfOneBillThatAreDueTogetherAreOneNotice(t *testing.T) {
+// TestReportsOfABillThatAreDueTogetherMakeOneNotice, and a history entry each.
+func TestReportsOfABillThatAreDueTogetherMakeOneNotice(t *testing.T) {
 	b := fixture(t)
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
 	b.SetValue(storetest.Count, storetest.CountIndex, "5")
@@ -67,8 +67,8 @@ func TestASplitMovesNoDeadline(t *testing.T) {
 	b.Want("and back again", b.Due(storetest.Potassium), "level 2, last")
 }
 
-// TestAnAbsenceIsNotMadeUpForAtOnce: an escalation loop that was down for hours raises once and continues, and omits no escalation.
-func TestAnAbsenceIsNotMadeUpForAtOnce(t *testing.T) {
+// TestAnOutageMakesOneEscalation: after an outage of hours the loop escalates once, then at each deadline.
+func TestAnOutageMakesOneEscalation(t *testing.T) {
 	b := fixture(t)
 	b.Pending()
 	b.Clock.Move(3*time.Hour + 10*time.Minute)
@@ -78,17 +78,17 @@ func TestAnAbsenceIsNotMadeUpForAtOnce(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending escalation escalation]")
 }
 
-// TestAReportOfAnEarlierReleaseGetsItsDeadline: it waits without one, as its wait began before deadlines were kept.
-func TestAReportOfAnEarlierReleaseGetsItsDeadline(t *testing.T) {
+// TestAWaitWithoutDeadlineGetsOne: it began before deadlines were stored.
+func TestAWaitWithoutDeadlineGetsOne(t *testing.T) {
 	b := fixture(t)
 	b.SetStatus(storetest.Potassium, callout.Pending)
 	b.Pass(time.Minute)
 	b.Want("adopted", b.Due(storetest.Potassium), "level 0, due 09:31:00")
 }
 
-// TestAnotherParameterOfAReportThatWasEscalatedToTheEnd: no one called the potassium of a profile. Hours later its sodium
-// turns critical, which is announced and has a full run, too; the minutes still count from the potassium.
-func TestAnotherParameterOfAReportThatWasEscalatedToTheEnd(t *testing.T) {
+// TestANewParameterAfterTheLastEscalationBeginsARun: no one called the potassium of a profile. Hours later its sodium turns
+// critical, which is announced and has a full run, too. The minutes still count from the potassium.
+func TestANewParameterAfterTheLastEscalationBeginsARun(t *testing.T) {
 	b := fixture(t)
 	b.AddSodium()
 	b.Pending()

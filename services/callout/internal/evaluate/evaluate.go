@@ -1,4 +1,4 @@
-// Package evaluate judges reports after something changed: a value, a setting, a deadline that passed. It may be
+// Package evaluate judges reports after a change: of a value, of a setting, or because a deadline passed. It may be
 // repeated: the same facts change nothing.
 package evaluate
 
@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// Store locks reports, and applies what is decided about them.
+// Store locks reports and applies decisions.
 type Store interface {
 	// Change loads the facts of reports under lock, has each decided, and writes the decisions, all in one transaction.
 	// Ids of other laboratories are left out. decide runs again when the transaction is repeated.
@@ -22,13 +22,13 @@ type Store interface {
 	) ([]callout.Decision, error)
 	// OfBill returns the ids of the bill's reports; callout.ErrNoBill when the laboratory has no such bill.
 	OfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
-	// DueOfBill returns the waiting reports of the bill whose deadline or reminder is due, or was never set.
+	// DueOfBill returns the waiting reports of the bill with a deadline or reminder that is due, or with none.
 	DueOfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
-	// SetUnconfirmed replaces the rerun values of a report that wait for a confirmation, unless newer ones are stored.
+	// SetUnconfirmed replaces the rerun values of a report without confirmation, unless newer ones are stored.
 	SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Unconfirmed) error
 }
 
-// Unconfirmed are the rerun values of a report that no one has confirmed.
+// Unconfirmed are the rerun values of a report without confirmation.
 type Unconfirmed struct {
 	ReportID   int64
 	AsOf       int64 // epoch microseconds; an older message changes nothing
@@ -36,7 +36,7 @@ type Unconfirmed struct {
 	Readings   []callout.Reading
 }
 
-// Counters counts what was decided.
+// Counters counts decisions.
 type Counters interface {
 	Evaluated(reports int, c callout.Counts)
 	// Escalated counts a notice about overdue reports of a bill.
@@ -93,7 +93,7 @@ func (u *UseCase) Due(ctx context.Context, scope authn.LabScope, billID int64) (
 	return level, err
 }
 
-// SetUnconfirmed stores rerun values that wait for a confirmation.
+// SetUnconfirmed stores rerun values without confirmation.
 func (u *UseCase) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Unconfirmed) error {
 	if err := u.d.Store.SetUnconfirmed(ctx, scope, v); err != nil {
 		return err
@@ -102,11 +102,11 @@ func (u *UseCase) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Un
 	return nil
 }
 
-// maxBatch is how many reports one transaction holds.
+// maxBatch is the maximum number of reports of a transaction.
 const maxBatch = 50
 
-// Reports evaluates reports; unknown ones are left out of the result. A report that cannot be evaluated does not keep
-// the others from it.
+// Reports evaluates reports. The result has no unknown and no dismissed reports. A report that cannot be evaluated does
+// not delay the others; the error is returned after them.
 func (u *UseCase) Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]Result, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
@@ -153,7 +153,7 @@ func (u *UseCase) batch(ctx context.Context, scope authn.LabScope, ids []int64, 
 	return decisions, nil
 }
 
-// report counts what was committed, and wakes those who wait for it.
+// report counts committed decisions, and wakes the relay and the open boards.
 func (u *UseCase) report(ctx context.Context, scope authn.LabScope, decisions []callout.Decision) {
 	var counts callout.Counts
 	sent, changed, escalated := false, false, false

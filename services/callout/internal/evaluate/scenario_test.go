@@ -26,9 +26,9 @@ func call(b *storetest.Fixture) {
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}}))
 }
 
-// TestABlankNeighbourDoesNotHoldACorrectedReport: sodium has critical limits too and no result yet. The potassium was
+// TestABlankParameterDoesNotKeepACorrectedReportWaiting: sodium has critical limits too and no result yet. The potassium was
 // critical, and is corrected.
-func TestABlankNeighbourDoesNotHoldACorrectedReport(t *testing.T) {
+func TestABlankParameterDoesNotKeepACorrectedReportWaiting(t *testing.T) {
 	b := fixture(t)
 	b.AddSodium()
 	b.SetValue(potassium, 4, "")
@@ -57,8 +57,9 @@ func TestAValueThatBecameUnreadableCanBeCalled(t *testing.T) {
 	b.Want("what was said", told.Parameters[0].RawValue, "7.9")
 }
 
-// TestAllThatOpenedTheWaitMustBeOver: potassium and sodium are critical; one is corrected, the other becomes unreadable.
-func TestAllThatOpenedTheWaitMustBeOver(t *testing.T) {
+// TestAnUnreadableParameterKeepsTheReportWaiting: potassium and sodium are critical; one is corrected, the other becomes
+// unreadable.
+func TestAnUnreadableParameterKeepsTheReportWaiting(t *testing.T) {
 	b := fixture(t)
 	b.AddSodium()
 	b.SetValue(potassium, 4, "9")
@@ -69,9 +70,8 @@ func TestAllThatOpenedTheWaitMustBeOver(t *testing.T) {
 	b.Want("the other is over", b.Enter(potassium, 4, "4"), "NORMAL")
 }
 
-// TestWhatCannotBeReadIsNotSilent: numbers with signs around them are read; what still cannot be read is shown and
-// counted, once.
-func TestWhatCannotBeReadIsNotSilent(t *testing.T) {
+// TestAnUnreadableValueIsOnTheBoard: numbers with signs around them are read; other texts are shown and counted, once.
+func TestAnUnreadableValueIsOnTheBoard(t *testing.T) {
 	b := fixture(t)
 	b.Exec("UPDATE ReportFormat SET unit = 'mmol/L' WHERE id = 6602")
 	for _, value := range []string{"7.9 mmol/L", "7.9*", "7.9 H", "↑7.9", "> 7"} {
@@ -100,9 +100,9 @@ func TestWhatCannotBeReadIsNotSilent(t *testing.T) {
 	}
 }
 
-// TestACalledValueThatTurnsOutWrongIsToldAgain: everybody who was told is told of the correction, once; the call about it
-// can be recorded; and if the value was right after all, that is news.
-func TestACalledValueThatTurnsOutWrongIsToldAgain(t *testing.T) {
+// TestACalledValueThatWasWrongIsCorrected: everyone who heard it is informed, once; the call about it can be recorded; and
+// when the value returns, it is announced again.
+func TestACalledValueThatWasWrongIsCorrected(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
 	call(b)
@@ -123,9 +123,9 @@ func TestACalledValueThatTurnsOutWrongIsToldAgain(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending corrected pending]")
 }
 
-// TestAValueThatWasToldWithoutReadBackIsTakenBack: someone on the ward heard 7.5, may have acted on it, and hears that it
-// was wrong. Of a try that reached no one there is nothing to take back.
-func TestAValueThatWasToldWithoutReadBackIsTakenBack(t *testing.T) {
+// TestAnAttemptThatWasHeardIsTakenBack: a person on the ward heard 7.5, may have acted on it, and is informed that it was
+// wrong. An attempt that reached no one is not taken back.
+func TestAnAttemptThatWasHeardIsTakenBack(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Draft: true, Outcome: callout.UnableToReach}))
@@ -146,8 +146,8 @@ func TestAValueThatWasToldWithoutReadBackIsTakenBack(t *testing.T) {
 		"A called critical result was corrected: its value is not critical any more Critical callout of a correction]")
 }
 
-// TestAWorseValueWasCalledAndWithdrawnUnseen: 7.5 was called, 8.1 was never, and both were wrong.
-func TestAWorseValueWasCalledAndWithdrawnUnseen(t *testing.T) {
+// TestACorrectionAfterAWorseValueThatWasNotCalled: 7.5 was called, 8.1 was not, and both were wrong.
+func TestACorrectionAfterAWorseValueThatWasNotCalled(t *testing.T) {
 	b := fixture(t)
 	b.Enter(potassium, index, "7.5")
 	call(b)
@@ -158,8 +158,8 @@ func TestAWorseValueWasCalledAndWithdrawnUnseen(t *testing.T) {
 	b.Want("state", b.Judged(12, potassium), "7001 NORMAL")
 }
 
-// TestAWholeRowSaveAnnouncesNothingTwice: the core writes a row that it read before the report waited, or was called.
-func TestAWholeRowSaveAnnouncesNothingTwice(t *testing.T) {
+// TestARowWrittenBackAnnouncesNothingTwice: the core writes a row that it read before the report waited, or was called.
+func TestARowWrittenBackAnnouncesNothingTwice(t *testing.T) {
 	b := fixture(t)
 	b.Pending()
 	b.Pass(10 * time.Minute)
@@ -178,8 +178,8 @@ func TestAWholeRowSaveAnnouncesNothingTwice(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending]")
 }
 
-// TestAReportThatWasDoneBeforeWeCame is judged when someone names it, and left alone in passing.
-func TestAReportThatWasDoneBeforeWeCame(t *testing.T) {
+// TestAReportOfUnknownDoneStateIsJudgedWhenNamed: another program set it to done without a call. The loops skip it.
+func TestAReportOfUnknownDoneStateIsJudgedWhenNamed(t *testing.T) {
 	b := fixture(t)
 	b.SetStatus(potassium, callout.Done)
 	b.SetValue(potassium, index, "8.1")
@@ -190,8 +190,8 @@ func TestAReportThatWasDoneBeforeWeCame(t *testing.T) {
 	b.Want("notices", b.Notices(), "[pending]")
 }
 
-// TestARepeatedValueIsSparedOnlyWhenItIsNotWorse and its call was read back.
-func TestARepeatedValueIsSparedOnlyWhenItIsNotWorse(t *testing.T) {
+// TestARepeatedValueIsSuppressedUnlessItIsWorse: the call of the earlier value was read back.
+func TestARepeatedValueIsSuppressedUnlessItIsWorse(t *testing.T) {
 	b := fixture(t)
 	b.Setting(12, callout.Settings{Pace: storetest.Defaults.Pace, RepeatWithin: 48 * time.Hour})
 	b.Enter(potassium, index, "6.6")

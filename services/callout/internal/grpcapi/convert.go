@@ -212,13 +212,13 @@ func summaryOf(s worklist.Summary) *calloutv1.GetCalloutSummaryResponse {
 	}
 }
 
-// rawJSON passes on what the domain has checked to be JSON.
+// rawJSON returns text that the domain has checked to be JSON.
 func rawJSON(text []byte) *typev1.RawJSON { return &typev1.RawJSON{Json: text} }
 
-// iso writes a time as the area documents it; a fraction appears only where there is one.
+// iso formats a time as the area documents it, with a fraction when it has one.
 func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 
-// isoOrNil is nil for the zero time.
+// isoOrNil returns nil for the zero time.
 func isoOrNil(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -227,5 +227,5 @@ func isoOrNil(t time.Time) *string {
 	return &text
 }
 
-// clamp fits what the columns hold, which is 32 bits wide.
+// clamp limits n to 32 bits, the width of the columns.
 func clamp(n int) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, n))) }

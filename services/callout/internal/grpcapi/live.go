@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// WatchCallouts streams what waits and may be seen. A stream lives for minutes, so it is not measured as an operation.
+// WatchCallouts streams the visible waiting reports. A stream lives for minutes, so it is not measured as an operation.
 func (s *Server) WatchCallouts(
 	_ *calloutv1.WatchCalloutsRequest,
 	stream grpc.ServerStreamingServer[typev1.Event],
@@ -25,12 +25,12 @@ func (s *Server) WatchCallouts(
 	return s.u.Live.Watch(stream.Context(), scope, sees, board{stream.Send})
 }
 
-// board implements live.Reader. Its events have no ids: every connection starts with the whole list.
+// board sends the events of a stream. They have no ids: every connection starts with the whole list.
 type board struct{ send func(*typev1.Event) error }
 
 var _ live.Reader = (*board)(nil)
 
-// Admitted implements live.Reader: the edge turns an event without fields into a line that says no more.
+// Admitted sends an event without fields, which the gateway turns into a comment line.
 func (b board) Admitted() error { return b.send(&typev1.Event{}) }
 
 func (b board) Open(o worklist.Open) error { return b.event("worklist", openOf(o)) }

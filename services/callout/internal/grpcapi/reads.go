@@ -26,7 +26,7 @@ func (s *Server) ListCriticalRecords(
 	return recordsOf(list), nil
 }
 
-// ListCalloutLogs lists what was done about reports.
+// ListCalloutLogs lists the history of reports.
 func (s *Server) ListCalloutLogs(
 	ctx context.Context, in *calloutv1.ListCalloutLogsRequest,
 ) (*calloutv1.ListCalloutLogsResponse, error) {
@@ -62,7 +62,7 @@ func (s *Server) ListCallouts(
 	return calloutsOf(latest), nil
 }
 
-// ListOpenCallouts lists what waits in the laboratory.
+// ListOpenCallouts lists the waiting reports of the laboratory.
 func (s *Server) ListOpenCallouts(
 	ctx context.Context, _ *calloutv1.ListOpenCalloutsRequest,
 ) (*calloutv1.ListOpenCalloutsResponse, error) {
@@ -78,7 +78,7 @@ func (s *Server) ListOpenCallouts(
 	return openOf(open), nil
 }
 
-// GetCalloutSummary tells how quickly callouts come.
+// GetCalloutSummary returns how quickly callouts are made.
 func (s *Server) GetCalloutSummary(
 	ctx context.Context, in *calloutv1.GetCalloutSummaryRequest,
 ) (*calloutv1.GetCalloutSummaryResponse, error) {

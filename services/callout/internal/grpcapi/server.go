@@ -1,4 +1,4 @@
-// Package grpcapi is the transport of the callout service: decode, decide who may, call, encode.
+// Package grpcapi is the transport of the callout service: decode, authorize, call, encode.
 package grpcapi
 
 import (
@@ -29,7 +29,7 @@ type UseCases struct {
 	Durations Durations
 }
 
-// Server implements calloutv1.CalloutServiceServer.
+// Server serves the RPCs of the callout service.
 type Server struct {
 	calloutv1.UnimplementedCalloutServiceServer
 
@@ -39,12 +39,12 @@ type Server struct {
 // New returns the server.
 func New(u UseCases) *Server { return &Server{u: u} }
 
-// Durations measures use cases: the returned function is called at the end of one.
+// Durations measures use cases. The returned function ends a measurement.
 type Durations interface {
 	Measure(ctx context.Context, operation string) (done func())
 }
 
-// The operations, as the histogram calls them.
+// The operations, as labels of the histogram.
 const (
 	opRecords     = "records"
 	opLogs        = "logs"
@@ -57,12 +57,12 @@ const (
 	opUnconfirmed = "unconfirmed"
 )
 
-// Operations lists them.
+// Operations returns the labels.
 func Operations() []string {
 	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opEvaluate, opSettings, opUnconfirmed}
 }
 
-// person returns what a logged-in person works on and sees. Services have no departments: what they may do is Evaluate.
+// person returns the scope and the visibility of a logged-in person. Services are refused: they have no departments.
 func person(ctx context.Context) (authn.Principal, authn.LabScope, callout.Visibility, error) {
 	p := authn.FromContext(ctx)
 	v, err := callout.VisibilityOf(p)

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/settings"
 )
 
-// GetCalloutSettings tells what holds for the laboratory.
+// GetCalloutSettings returns the settings of the laboratory.
 func (s *Server) GetCalloutSettings(
 	ctx context.Context, _ *calloutv1.GetCalloutSettingsRequest,
 ) (*calloutv1.CalloutSettings, error) {
@@ -25,7 +25,7 @@ func (s *Server) GetCalloutSettings(
 	return settingsOf(held), nil
 }
 
-// PutCalloutSettings replaces what the laboratory decided.
+// PutCalloutSettings replaces the settings of the laboratory.
 func (s *Server) PutCalloutSettings(
 	ctx context.Context, in *calloutv1.PutCalloutSettingsRequest,
 ) (*calloutv1.CalloutSettings, error) {

@@ -69,7 +69,7 @@ func savedMessage(draft bool, status callout.Status) string {
 // ownName is the service's name in the tokens of its jobs.
 const ownName = "callout"
 
-// EvaluateBill judges a bill, and raises what is overdue: it is also what the escalation's job calls.
+// EvaluateBill evaluates a bill. The job of an escalation calls it, too.
 func (s *Server) EvaluateBill(
 	ctx context.Context, in *calloutv1.EvaluateBillRequest,
 ) (*calloutv1.EvaluateBillResponse, error) {
@@ -82,7 +82,7 @@ func (s *Server) EvaluateBill(
 	if err := checkBill(in.GetBillId()); err != nil {
 		return nil, err
 	}
-	// A job of this service wakes it at a deadline; everyone else names the bill.
+	// The job of this service is a deadline; for other callers the evaluation is named.
 	results, err := s.u.Evaluate.Bill(ctx, scope, in.GetBillId(), callout.Event{Named: caller.Caller != ownName})
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (s *Server) EvaluateBill(
 	return &calloutv1.EvaluateBillResponse{Reports: statusesOf(results)}, nil
 }
 
-// EvaluateReports judges reports.
+// EvaluateReports evaluates reports.
 func (s *Server) EvaluateReports(
 	ctx context.Context, in *calloutv1.EvaluateReportsRequest,
 ) (*calloutv1.EvaluateReportsResponse, error) {
@@ -109,7 +109,7 @@ func (s *Server) EvaluateReports(
 	return &calloutv1.EvaluateReportsResponse{Reports: statusesOf(results)}, nil
 }
 
-// SetUnconfirmedValues stores the rerun values of a report that no one has confirmed.
+// SetUnconfirmedValues stores the rerun values of a report without confirmation.
 func (s *Server) SetUnconfirmedValues(
 	ctx context.Context, in *calloutv1.SetUnconfirmedValuesRequest,
 ) (*calloutv1.SetUnconfirmedValuesResponse, error) {

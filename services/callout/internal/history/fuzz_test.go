@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 )
 
-// A list of ids that is accepted holds each of its numbers once, and nothing else.
+// FuzzAListOfIDsIsReadExactly: an accepted list has each of its numbers once, and no other.
 func FuzzAListOfIDsIsReadExactly(f *testing.F) {
 	for _, text := range []string{"7001,7002", "7001,7001", "", ",", "0", "-1", "1,", "99999999999999999999", "٣"} {
 		f.Add(text)
@@ -26,12 +26,12 @@ func FuzzAListOfIDsIsReadExactly(f *testing.F) {
 		for part := range strings.SplitSeq(text, ",") {
 			id, err := strconv.ParseInt(part, 10, 64)
 			if err != nil || !read[id] {
-				t.Errorf("%q became %v", text, ids)
+				t.Errorf("%q is parsed as %v, want each of its numbers once", text, ids)
 			}
 			written[id] = true
 		}
 		if len(ids) != len(written) || len(ids) > history.MaxIDs {
-			t.Errorf("%q became %v", text, ids)
+			t.Errorf("%q is parsed as %v, want each of its numbers once", text, ids)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-// Package history owns what was done about critical results: the log of callouts, and the latest callout of a report.
+// Package history reads the log of callouts, and the latest callout of each report.
 package history
 
 import (
@@ -26,7 +26,7 @@ type Entry struct {
 	At       time.Time
 }
 
-// Record is a completed callout with the names of whom it concerns. Names that are not known are empty.
+// Record is a completed callout with the names at the time of the call. Unknown names are empty.
 type Record struct {
 	ID, ReportID    int64
 	BillID          *int64
@@ -58,7 +58,7 @@ type UseCase struct{ store Store }
 // New returns the use case.
 func New(s Store) *UseCase { return &UseCase{s} }
 
-// Logs lists what was done about the reports.
+// Logs lists the history of the reports.
 func (u *UseCase) Logs(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, reportIDs []int64,
 ) ([]Entry, error) {
@@ -90,7 +90,7 @@ func (u *UseCase) Latest(
 	return records, nil
 }
 
-// CheckIDs refuses no ids, too many, and what cannot be an id.
+// CheckIDs refuses an empty list, more than MaxIDs, and numbers that are no ids.
 func CheckIDs(name string, ids []int64) error {
 	if len(ids) == 0 {
 		return apperr.InvalidField(name, name+" is empty: give 1 to 500 report ids")
@@ -106,7 +106,7 @@ func CheckIDs(name string, ids []int64) error {
 	return nil
 }
 
-// ParseIDs reads "7001,7002": digits and commas and nothing else, checked before anything is read.
+// ParseIDs parses "7001,7002": digits and commas alone.
 func ParseIDs(name, text string) ([]int64, error) {
 	if text == "" {
 		return nil, CheckIDs(name, nil)

@@ -28,7 +28,7 @@ func TestIDsAreDigitsAndCommas(t *testing.T) {
 	}
 }
 
-func TestTooManyIDsAreRefusedForTheirNumberBeforeTheyAreCompared(t *testing.T) {
+func TestTooManyIDsAreRefusedBeforeTheyAreParsed(t *testing.T) {
 	t.Parallel()
 	_, err := history.ParseIDs("report_ids", strings.Repeat("7,", 100_000)+"x")
 	if !apperr.Is(err, apperr.Invalid) || !strings.Contains(err.Error(), "more than 500") {

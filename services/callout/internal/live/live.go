@@ -1,5 +1,5 @@
-// Package live owns how an open board follows the worklist: it gets the whole list and the figures at first and
-// whenever they changed, so that it never has to put them together from differences.
+// Package live sends the worklist to open boards: the whole list and the figures at first and after each change, so
+// that a board never combines differences.
 package live
 
 import (
@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	// lookEvery finds changes without a signal: a lost signal, a deadline that passed, a rerun of another service.
+	// lookEvery is the interval of checks without a signal, which may have been lost: deadlines pass, and other services
+	// change reports.
 	lookEvery = 15 * time.Second
-	// rest is the shortest time between two looks: a run of results is one change of the board.
+	// rest is the minimum time between two checks, so that a run of results is one change of the board.
 	rest = 250 * time.Millisecond
 )
 
@@ -26,20 +27,21 @@ type Signals interface {
 	Listen(ctx context.Context, lab authn.LabScope) (signal <-chan struct{}, stop func(), err error)
 }
 
-// Worklist is what waits.
+// Worklist reads what boards show.
 type Worklist interface {
 	Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Open, error)
-	// Recent is the summary of the last 30 days; it may be some seconds old.
+	// Recent returns the summary of the last 30 days; it may be some seconds old.
 	Recent(ctx context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Summary, error)
 }
 
 // Reader is an open board. An error of its methods ends the stream.
 type Reader interface {
-	// Admitted is called first and once: the board is connected.
+	// Admitted is called once, before the other methods: the board is connected.
 	Admitted() error
 	Open(o worklist.Open) error
 	Summary(s worklist.Summary) error
-	// Alive reports that nothing changed: a board that receives nothing for longer shows that it is cut off.
+	// Alive is called when nothing changed for 15 seconds. A board that receives nothing for longer shows that it is
+	// disconnected.
 	Alive() error
 }
 
@@ -48,17 +50,17 @@ type Deps struct {
 	Worklist Worklist
 	Signals  Signals
 	Gauge    livefeed.Gauge
-	// MaxAge ends a stream, so that a login is looked at again when its reader comes back.
+	// MaxAge ends a stream, so that the login is checked again when the reader reconnects.
 	MaxAge time.Duration
 }
 
-// UseCase follows worklists. Its methods may be called from several goroutines.
+// UseCase sends worklists. Its methods may be called from several goroutines.
 type UseCase struct{ d Deps }
 
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// Watch sends the worklist that the person may see until the stream is old enough; then it returns nil.
+// Watch sends the visible worklist until the stream is MaxAge old; then it returns nil.
 func (u *UseCase) Watch(ctx context.Context, scope authn.LabScope, v callout.Visibility, out Reader) error {
 	listen := func(ctx context.Context) (<-chan struct{}, func(), error) { return u.d.Signals.Listen(ctx, scope) }
 	feed := livefeed.Feed{Gauge: u.d.Gauge, Every: lookEvery, Rest: rest, MaxAge: u.d.MaxAge}
@@ -80,8 +82,8 @@ var _ livefeed.Stream = (*stream)(nil)
 
 func (s *stream) Begin(context.Context) error { return s.out.Admitted() }
 
-// Look sends changes, and a sign of life when the interval found none. It asks for another look after a change: the
-// figures that come with a change may be older than it.
+// Look sends changes, or Alive after an interval without any. After a change it returns the time of another check,
+// because the figures sent with a change may be older than it.
 func (s *stream) Look(ctx context.Context, idle bool) (again time.Duration, err error) {
 	changed, err := s.send(ctx)
 	switch {
@@ -95,8 +97,8 @@ func (s *stream) Look(ctx context.Context, idle bool) (again time.Duration, err 
 	return 0, nil
 }
 
-// send sends what differs from the previous look. The list comes first: figures without it would count results that the
-// board does not show yet.
+// send sends what differs from the last state sent. The list is first: the figures would otherwise count results that
+// the board does not show yet.
 func (s *stream) send(ctx context.Context) (changed bool, err error) {
 	open, err := s.worklist.Open(ctx, s.scope, s.sees)
 	if err != nil {
@@ -116,7 +118,7 @@ func (s *stream) send(ctx context.Context) (changed bool, err error) {
 	return true, s.out.Summary(summary)
 }
 
-// same compares two lists; the moment of a list is no difference.
+// same reports whether two lists are equal apart from their time.
 func same(a, b worklist.Open) bool {
 	return a.LimitReached == b.LimitReached && a.Elsewhere == b.Elsewhere && a.Off == b.Off && equal(a.Items, b.Items) &&
 		equal(a.Unclear, b.Unclear) && equal(a.Corrected, b.Corrected) && equal(a.Unconfirmed, b.Unconfirmed)

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// fixture is one reader of one board, in virtual time.
+// fixture is the reader of a board, in virtual time.
 type fixture struct {
 	t      *testing.T
 	signal chan struct{}
@@ -35,7 +35,7 @@ func newFixture(t *testing.T) *fixture {
 	return &fixture{t: t, signal: make(chan struct{}, 1), sees: callout.Visibility{Rule: callout.SessionDepartments, Departments: []int64{4}}}
 }
 
-// Open implements live.Worklist with the rule of departments alone.
+// Open filters by departments alone.
 func (b *fixture) Open(_ context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Open, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +68,7 @@ func (b *fixture) Watching(change int) {
 	b.open += change
 }
 
-// count returns how many looks were made and how many boards are open.
+// count returns the numbers of checks and of open boards.
 func (b *fixture) count() (looks, open int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,19 +92,19 @@ func (b *fixture) say(format string, args ...any) error {
 	return nil
 }
 
-// want checks what was said since the last time.
+// want compares the events since its last call.
 func (b *fixture) want(said ...string) {
 	b.t.Helper()
 	synctest.Wait()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !slices.Equal(b.said, said) {
-		b.t.Fatalf("said %q, want %q", b.said, said)
+		b.t.Fatalf("events %q, want %q", b.said, said)
 	}
 	b.said = nil
 }
 
-// add lets a result of a department wait.
+// add adds a waiting result of a department.
 func (b *fixture) add(id, department int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +122,7 @@ func (b *fixture) watch() (ended <-chan error) {
 	return done
 }
 
-func TestABoardHearsOfChangesOfItsDepartmentsOnly(t *testing.T) {
+func TestABoardGetsChangesOfItsDepartmentsOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
@@ -151,12 +151,12 @@ func TestABoardHearsOfChangesOfItsDepartmentsOnly(t *testing.T) {
 		}
 		b.want()
 		if _, open := b.count(); open != 0 {
-			t.Errorf("%d boards are open", open)
+			t.Errorf("%d boards are open, want none", open)
 		}
 	})
 }
 
-func TestARunOfSignalsIsFewLooks(t *testing.T) {
+func TestManySignalsMakeFewChecks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)
@@ -170,7 +170,7 @@ func TestARunOfSignalsIsFewLooks(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		if looks, _ := b.count(); looks > 6 {
-			t.Errorf("%d looks", looks)
+			t.Errorf("%d checks, want at most four a second", looks)
 		}
 		time.Sleep(2 * time.Hour)
 		if err := <-ended; err != nil {
@@ -179,7 +179,7 @@ func TestARunOfSignalsIsFewLooks(t *testing.T) {
 	})
 }
 
-func TestAStoreThatIsAwayEndsTheStream(t *testing.T) {
+func TestAnUnavailableStoreEndsTheStream(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newFixture(t)

@@ -1,4 +1,4 @@
-// Package reach follows whether notices of a laboratory can be sent, and sends again what reached no one once they can.
+// Package reach keeps whether notices arrive at a laboratory, and announces results again whose notices did not.
 package reach
 
 import (
@@ -15,36 +15,36 @@ import (
 
 // The reasons for which notices cannot be sent.
 const (
-	Unavailable = "unavailable" // the notification service does not take them
+	Unavailable = "unavailable" // the notification service does not accept them
 	TypeOff     = "type_off"    // the laboratory has the type switched off
 )
 
-// Lab is a laboratory whose notices cannot be sent.
+// Lab is a laboratory that notices do not reach.
 type Lab struct {
 	ID     int64
 	Reason string
 }
 
-// Missed is a notice that reached no device. Log is set when it was not even stored.
+// Missed is a notice that reached no device. Log is set when notifications did not store it either.
 type Missed struct {
 	ReportID int64
 	Key      string
 	Log      *activitylog.Entry
 }
 
-// Store keeps what is known of the reach of laboratories.
+// Store keeps the reach of laboratories.
 type Store interface {
 	Unreached(ctx context.Context) ([]Lab, error)
-	// SetReach notes why notices cannot be sent since a time; an empty reason: they can.
+	// SetReach stores why notices cannot be sent, and since when; an empty reason: they can.
 	SetReach(ctx context.Context, scope authn.LabScope, reason string, since time.Time) error
-	// Silenced returns waiting reports of which a notice reached no one.
+	// Silenced returns waiting reports with a notice that reached no device.
 	Silenced(ctx context.Context, scope authn.LabScope) ([]int64, error)
 	MarkSilenced(ctx context.Context, scope authn.LabScope, m Missed) error
 }
 
-// Ledgers reads what was said.
+// Ledgers reads ledgers.
 type Ledgers interface {
-	// Said returns what was said of a report, and its open wait; nil without one.
+	// Said returns the ledger of a report, and its open wait; nil without one.
 	Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error)
 	// EscalatedOfBill returns the waiting reports of a bill that were escalated.
 	EscalatedOfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
@@ -66,7 +66,7 @@ type Signals interface {
 	Changed(ctx context.Context, lab authn.LabScope)
 }
 
-// Counters counts notices that no one got.
+// Counters counts notices that were not sent.
 type Counters interface{ NoticeOff() }
 
 // Deps is what the use case works with.
@@ -80,14 +80,14 @@ type Deps struct {
 	Clock     clock.Clock
 }
 
-// UseCase follows the reach of laboratories.
+// UseCase keeps the reach of laboratories.
 type UseCase struct{ d Deps }
 
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// RunOnce asks about each laboratory whose notices could not be sent. Once they can, or at least reach the inboxes, its
-// silenced results are announced.
+// RunOnce requests the reach of each laboratory that notices did not reach. Once they arrive, or at least reach the
+// inboxes, its silenced results are announced again. A failed request changes nothing.
 func (u *UseCase) RunOnce(ctx context.Context) error {
 	labs, err := u.d.Store.Unreached(ctx)
 	for _, lab := range labs {
@@ -103,7 +103,7 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 	}
 	reason, err := u.d.Client.Reach(ctx, scope)
 	if err != nil || reason != "" && reason == lab.Reason {
-		return nil // the board says so already
+		return nil // the board shows this reason already
 	}
 	defer u.d.Signals.Changed(ctx, scope)
 	if reason != "" && lab.Reason != TypeOff {
@@ -119,7 +119,7 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 	return u.d.Store.SetReach(ctx, scope, reason, u.d.Clock.Now())
 }
 
-// Delivered notes the outcome of a notice: reason says why it reached no device.
+// Delivered stores the outcome of a notice. reason is why it reached no device; empty when it did.
 func (u *UseCase) Delivered(ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time) error {
 	if err := u.d.Store.SetReach(ctx, scope, reason, sentAt); err != nil || reason == "" {
 		return err
@@ -140,7 +140,7 @@ func (u *UseCase) Delivered(ctx context.Context, scope authn.LabScope, m callout
 	return u.d.Store.MarkSilenced(ctx, scope, missed)
 }
 
-// ToSend reports whether a message is still to be sent: what it says may have stopped being true while it waited.
+// ToSend reports whether a message is still to be sent: it may have become outdated while it waited.
 func (u *UseCase) ToSend(ctx context.Context, scope authn.LabScope, m callout.Message) (bool, error) {
 	ledger, wait, err := u.d.Ledgers.Said(ctx, scope, m.ReportID)
 	if err != nil {

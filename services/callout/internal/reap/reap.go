@@ -1,5 +1,5 @@
-// Package reap owns the loop that loses no critical result: it finds reports that wait without a deadline, deadlines
-// that passed while no one looked, and jobs that the task queue lost; and it counts what waits.
+// Package reap owns the loop that makes escalations certain: it finds waiting reports without a deadline, deadlines
+// that passed, and jobs that the task queue lost, and it counts waiting reports.
 package reap
 
 import (
@@ -15,10 +15,11 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// Config holds the pace of the loop.
+// Config holds the settings of the loop.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"20s"`
-	// AdoptWithin is how fresh a report must be whose state was set by someone else: what waits for years is history.
+	// AdoptWithin is the maximum time since the last change of a report that another program set to wait. Older reports
+	// are not adopted.
 	AdoptWithin time.Duration `env:"ADOPT_WITHIN" envDefault:"720h"`
 }
 
@@ -42,58 +43,58 @@ type Item struct {
 	ID    int64
 }
 
-// Figures are what waits in all laboratories.
+// Figures count the waiting reports of all laboratories.
 type Figures struct {
 	Open, Overdue int64
-	Exhausted     int64 // were escalated as often as they ever are
+	Exhausted     int64 // with exhausted escalations
 	Oldest        time.Duration
 }
 
-// Store finds what is out of line.
+// Store finds inconsistencies.
 type Store interface {
 	// Lead runs work while this process leads.
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Find returns at most limit reports, or bills for Overdue, of a kind. Reports that another program set to wait are
-	// adopted when they changed after changedAfter.
+	// Find returns at most limit reports, or bills for Overdue, of a kind. Of reports that another program set to wait, it
+	// returns reports that changed after changedAfter.
 	Find(ctx context.Context, kind string, changedAfter time.Time, limit int) ([]Item, error)
-	// Upcoming are the earliest deadlines to come of the bills above after, by bill.
+	// Upcoming returns the earliest coming deadline of each bill above after, by bill.
 	Upcoming(ctx context.Context, after int64, limit int) ([]callout.Deadline, error)
-	// Figures counts what waits. Reports are overdue when a deadline of theirs has passed.
+	// Figures counts waiting reports. A report is overdue when one of its deadlines has passed.
 	Figures(ctx context.Context, now time.Time) (Figures, error)
 }
 
 // Evaluator evaluates reports.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
-	// Due evaluates what is overdue on a bill, and returns the highest escalation that was reached.
+	// Due evaluates the overdue reports of a bill, and returns the highest escalation that was reached.
 	Due(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error)
 }
 
-// Reach follows whether notices can be sent.
+// Reach checks whether notices can be sent.
 type Reach interface {
 	RunOnce(ctx context.Context) error
 }
 
-// Jobs makes lost jobs again.
+// Jobs creates lost jobs again.
 type Jobs interface {
 	Ensure(ctx context.Context, scope authn.LabScope, deadlines []callout.Deadline) error
 }
 
-// Counters counts repairs, and shows what waits.
+// Counters counts repairs and shows figures.
 type Counters interface {
 	Reaped(what string, n int)
-	// Waiting shows the figures of the process that leads; nil: another one does.
+	// Waiting shows the figures of the leader; nil in other processes.
 	Waiting(f *Figures)
 }
 
-// The kinds of what is found, as the counter calls them.
+// The kinds of inconsistencies, as labels of the counter.
 const (
 	Unadopted   = "unadopted"   // reports that wait and have no episode, and reports that have one and do not wait
 	Gone        = "gone"        // reports with an open episode that were dismissed or deleted
 	Overdue     = "overdue"     // bills with a report whose deadline or reminder has passed
 	Unclear     = "unclear"     // reports with a value that has been unclear for longer than the escalation time
 	Unconfirmed = "unconfirmed" // reports with a rerun value that has been unconfirmed for as long
-	Slow        = "slow"        // reports that the laboratory's present settings want to be escalated earlier
+	Slow        = "slow"        // reports that are due earlier by the present settings of the laboratory
 )
 
 // Kinds lists them.
@@ -119,10 +120,10 @@ func New(d Deps) *Reaper { return &Reaper{d} }
 
 const batch = 500
 
-// JobTime is what the job of a deadline gets to come by itself.
+// JobTime is the time after a deadline in which the job of the task queue may still arrive.
 const JobTime = 5 * time.Second
 
-// RunOnce makes one pass if this process leads. A step that fails does not keep the others from running.
+// RunOnce makes one pass if this process is the leader. Every step runs, whatever the others return.
 func (r *Reaper) RunOnce(ctx context.Context) error {
 	led := false
 	err := r.d.Store.Lead(ctx, func(ctx context.Context) error {
@@ -139,7 +140,7 @@ func (r *Reaper) RunOnce(ctx context.Context) error {
 	return err
 }
 
-// reports has the reports of a kind evaluated.
+// reports evaluates the reports of a kind.
 func (r *Reaper) reports(ctx context.Context, kind string) error {
 	items, err := r.d.Store.Find(ctx, kind, r.d.Clock.Now().Add(-r.d.Config.AdoptWithin), batch)
 	if err != nil {
@@ -152,7 +153,7 @@ func (r *Reaper) reports(ctx context.Context, kind string) error {
 	})
 }
 
-// overdue is what makes the deadline certain: the job of the task queue makes it punctual.
+// overdue escalates overdue bills whose job did not arrive.
 func (r *Reaper) overdue(ctx context.Context) error {
 	items, err := r.d.Store.Find(ctx, Overdue, time.Time{}, batch)
 	if err != nil {
@@ -164,7 +165,7 @@ func (r *Reaper) overdue(ctx context.Context) error {
 			level, err := r.d.Evaluator.Due(ctx, scope, bill)
 			if level > 0 {
 				r.d.Counters.Reaped(Overdue, 1)
-				r.d.Log.WarnContext(ctx, "escalation was due and its job had not come", "bill_id", bill, "level", level)
+				r.d.Log.WarnContext(ctx, "escalation was due, its job did not arrive", "bill_id", bill, "level", level)
 			}
 			all = errors.Join(all, err)
 		}
@@ -203,7 +204,7 @@ func (r *Reaper) figures(ctx context.Context) error {
 	return err
 }
 
-// byLab calls work for each laboratory, whatever becomes of the others.
+// byLab calls work for each laboratory, also after an error.
 func byLab(items []Item, work func(authn.LabScope, []int64) error) error {
 	labs := map[int64][]int64{}
 	var order []int64

@@ -21,7 +21,7 @@ var errBroken = errors.New("broken")
 type broken struct {
 	*evaluate.UseCase
 
-	asked []int64 // laboratories
+	asked []int64 // laboratories of the calls
 }
 
 func (e *broken) Reports(
@@ -48,9 +48,9 @@ func reaper(b *storetest.Fixture, s reap.Store, e reap.Evaluator, j reap.Jobs) *
 	})
 }
 
-// TestWhatFailsHoldsUpNobody: laboratory 12 has a report that cannot be adopted, and the task queue takes no job. The
+// TestAFailureDelaysNoOtherLaboratory: laboratory 12 has a report that cannot be adopted, and the task queue takes no job. The
 // report of laboratory 13 is adopted, the overdue potassium of laboratory 12 is escalated, and the figures are shown.
-func TestWhatFailsHoldsUpNobody(t *testing.T) {
+func TestAFailureDelaysNoOtherLaboratory(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
 	b.Pending()
@@ -69,8 +69,8 @@ func TestWhatFailsHoldsUpNobody(t *testing.T) {
 	b.Want("adopted in the end", b.Due(storetest.Count), "level 0, due 10:01:00")
 }
 
-// TestOneProcessShowsWhatWaits: the figures of one that led before would be counted twice.
-func TestOneProcessShowsWhatWaits(t *testing.T) {
+// TestOnlyTheLeaderShowsFigures: the figures of a previous leader would be counted twice.
+func TestOnlyTheLeaderShowsFigures(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
 	b.Pending()

@@ -1,5 +1,5 @@
-// Package records shows the critical reports of a bill with their critical values, the attempts, and what the repeat
-// policy suppresses.
+// Package records lists the critical reports of a bill with their critical values, the attempts, and the suppressed
+// calls.
 package records
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// View is everything of a bill that someone may see.
+// View is the visible part of a bill.
 type View struct {
-	// Reports are not dismissed, their sample is collected, and their state is pending, attempted or done, or a call of them
-	// was suppressed; by id.
+	// Reports are sorted by id. They are not dismissed, their sample is collected, and they are pending, attempted, done,
+	// or have a suppressed call.
 	Reports []callout.Report
 	Formats callout.Formats
 	Waits   map[int64]callout.Episode // open ones, by report
@@ -28,7 +28,7 @@ type Store interface {
 	View(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (View, error)
 }
 
-// Record is a report with what is critical about it.
+// Record is a report with its critical values.
 type Record struct {
 	Report   callout.Report
 	Critical []callout.Parameter
@@ -62,7 +62,7 @@ type UseCase struct{ store Store }
 // New returns the use case.
 func New(s Store) *UseCase { return &UseCase{s} }
 
-// List judges all reports of the bill at once and leaves out those without a critical value, except those that wait.
+// List judges all reports of the bill. Reports without a critical value are left out, except waiting ones.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (List, error) {
 	view, err := u.store.View(ctx, scope, billID, v)
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *List) add(r *callout.Report, view *View) {
 	}
 }
 
-// draft is the newest attempt: one that moved with its report from another bill, or the bill's stored draft.
+// draft returns the newest attempt: one that moved with its report from another bill, or the stored draft of the bill.
 func (l *List) draft(view *View) *callout.Draft {
 	var newest *Attempt
 	for i := range l.Attempts {

@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 )
 
-// Performer is who calls.
+// Performer is the person who calls.
 type Performer struct {
 	UserID   int64 // a lab user's or supporter's; 0 for a doctor
 	DoctorID int64
@@ -24,7 +24,7 @@ type Performer struct {
 	Sees     callout.Visibility
 }
 
-// Callout is what the caller says.
+// Callout is a callout or an attempt as the caller states it.
 type Callout struct {
 	BillID     int64
 	Draft      bool
@@ -34,28 +34,29 @@ type Callout struct {
 	Comment    string
 	ReadBack   *bool
 	Person     string
-	NotifiedAt string // ISO 8601; empty: not said
+	NotifiedAt string // ISO 8601; empty: not stated
 	Outcome    callout.Outcome
 	Force      bool
-	// Told is what was said, of every report; empty: the values as they are.
+	// Told are the stated values of all reports; empty: the present values.
 	Told []ToldValue
 
 	toldAt time.Time // NotifiedAt, read
 }
 
-// ToldValue is a critical value as someone was told it.
+// ToldValue is a critical value as it was stated.
 type ToldValue struct {
 	ReportID, FormatID int64
 	RawValue           string
 }
 
-// writtenWords are what a method is called in which no one hears the result; spokenWords are stronger: "WhatsApp call".
+// writtenWords are words of methods in which no one hears the result. spokenWords are stronger: "WhatsApp call" is
+// spoken.
 var (
 	writtenWords = []string{"sms", "email", "mail", "fax", "letter", "app", "portal", "message"}
 	spokenWords  = []string{"call", "calls", "called", "phone", "telephone", "voice", "video", "person", "verbal", "spoken", "oral"}
 )
 
-// spoken reports whether someone heard the result: what is not known to be written is spoken.
+// spoken reports whether a method is spoken. A method that is not known to be written is spoken.
 func (c *Callout) spoken() bool {
 	return slices.ContainsFunc(c.Methods, func(method string) bool {
 		words := strings.FieldsFunc(strings.ToLower(method), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
@@ -77,7 +78,7 @@ func isName(text string) bool {
 	return letters >= 2
 }
 
-// heard reports whether that person repeated it.
+// heard reports whether the person read the result back.
 func (c *Callout) heard() bool { return callout.Meta{ReadBack: c.ReadBack, Outcome: c.Outcome}.Heard() }
 
 // Limits of what is stored, in characters.
@@ -85,11 +86,11 @@ const (
 	maxNames     = 20
 	longestName  = 255
 	longestText  = 5000
-	clockLeeway  = time.Minute // a caller's clock may be ahead of ours
-	completeNeed = " is empty: say at least one, or save a draft with is_draft"
+	clockLeeway  = time.Minute // a caller's clock may be ahead
+	completeNeed = " is empty: give at least one, or save a draft with is_draft"
 )
 
-// checked returns the callout with its defaults, or what is wrong with it.
+// checked returns the callout with its defaults, or the first field that is wrong.
 func (c Callout) checked(now time.Time) (Callout, error) {
 	if err := history.CheckIDs("lab_report_ids", c.ReportIDs); err != nil {
 		return c, err
@@ -119,7 +120,7 @@ func (c Callout) checked(now time.Time) (Callout, error) {
 	if err == nil && !c.Draft && (c.spoken() || c.Person != "") && !isName(c.Person) {
 		err = apperr.InvalidField(
 			"notified_person",
-			"notified_person is not a name: give the name of the person who was told, or save a draft with is_draft",
+			"notified_person is not a name: give the name of the person who was informed, or save a draft with is_draft",
 		)
 	}
 	return c, err
@@ -154,7 +155,7 @@ func (c *Callout) checkOutcome() error {
 		)
 	}
 	if c.Outcome == callout.Confirmed && c.ReadBack != nil && !*c.ReadBack {
-		return apperr.InvalidField("outcome", "outcome confirmed contradicts read_back false: say reached_no_readback")
+		return apperr.InvalidField("outcome", "outcome confirmed contradicts read_back false: send reached_no_readback")
 	}
 	if c.Outcome == "" && c.ReadBack != nil {
 		c.Outcome = callout.NoReadBack
@@ -165,7 +166,7 @@ func (c *Callout) checkOutcome() error {
 	return nil
 }
 
-// withTime reads notified_at; a completed callout that does not say it happened now.
+// withTime reads notified_at. A completed callout without it happened now.
 func (c Callout) withTime(now time.Time) (Callout, error) {
 	at := now
 	if c.NotifiedAt == "" {
@@ -185,7 +186,7 @@ func (c Callout) withTime(now time.Time) (Callout, error) {
 		}
 	}
 	c.NotifiedAt, c.toldAt = at.UTC().Format(time.RFC3339), at
-	if at.After(now) { // by a clock that is ahead of ours
+	if at.After(now) { // the clock of the caller is ahead
 		c.toldAt = now
 	}
 	return c, nil
@@ -203,7 +204,7 @@ func (c Callout) meta(by Performer, tests []int64) callout.Meta {
 	}
 }
 
-// entry is what the history says of the callout. The method and the recipients are documented for all entries.
+// entry returns the history entry of the callout. The method and the recipients are documented for all entries.
 func (c *Callout) entry(d *callout.Decision, by Performer) callout.Log {
 	return callout.Log{By: by.Actor, Text: c.says(d), Meta: logMeta{
 		IsDraft: d.Recorded.Kind == callout.Attempt, Method: strings.Join(c.Methods, ", "),
@@ -258,7 +259,7 @@ func errNotCritical(ids []int64) error {
 
 func errChanged(ids []int64) error {
 	return apperr.Newf(apperr.Conflict, "VALUES_CHANGED",
-		"The critical values of reports %s are others than were told: look at them, tell the new ones, and save again",
+		"The critical values of reports %s differ from the communicated ones: load the bill's critical records, communicate the new values, and save again",
 		text(ids))
 }
 

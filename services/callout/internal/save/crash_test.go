@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// world is a bill with a report that waits and has a draft, and one with a critical value that no one judged.
+// world has a bill with a waiting report and a draft, and a report with a critical value that was not judged.
 func world(t *testing.T, db *sql.DB) *storetest.Fixture {
 	t.Helper()
 	b := storetest.Over(t, db, storetest.NewClock())
@@ -29,8 +29,8 @@ func record(b *storetest.Fixture, c save.Callout) error {
 	return b.Record(c)
 }
 
-// TestADeathBeforeAnyStatementChangesNothing kills every operation before each of its statements, and with the answer to
-// the commit lost. Repeating it then ends in the state of an operation that was not killed.
+// TestADeathBeforeAnyStatementChangesNothing kills every operation before each of its statements, and with the answer
+// to the commit lost. Repeating it then ends in the state of an operation that was not killed.
 func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 	t.Parallel()
 	operations := map[string]func(*storetest.Fixture) error{
@@ -62,11 +62,11 @@ func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 			crashes := crashdb.Each(t, open, run, func(c crashdb.Crash, _ error) {
 				got := state(t, b.DB)
 				if got != before && (!c.AnswerLost || got != after) {
-					t.Fatalf("%v: the state is\n%s\nwant that of before\n%s", c, got, before)
+					t.Fatalf("%v: the state is\n%s\nwant the state before\n%s", c, got, before)
 				}
 				err := operation(b)
 				if got == after && apperr.Is(err, apperr.Conflict) {
-					return // it was saved, and says so
+					return // it was saved, and the response states it
 				}
 				if err != nil {
 					t.Fatalf("%v: repeating it returns %v, want success", c, err)
@@ -79,7 +79,7 @@ func TestADeathBeforeAnyStatementChangesNothing(t *testing.T) {
 	}
 }
 
-// state prints what the tables say, without the numbers and times of rows.
+// state returns the content of the tables, without ids and times.
 func state(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	text := ""
@@ -110,7 +110,7 @@ func state(t *testing.T, db *sql.DB) string {
 	return text
 }
 
-func TestWhatIsWrongWithACallout(t *testing.T) {
+func TestInvalidCalloutsAreRefused(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
 	b.Pending()

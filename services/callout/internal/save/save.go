@@ -1,4 +1,4 @@
-// Package save records a callout: that someone was informed of a critical result, or that someone tried.
+// Package save records calls about critical results, and attempts.
 package save
 
 import (
@@ -19,8 +19,8 @@ import (
 
 // Store locks bills.
 type Store interface {
-	// ChangeBill loads the facts of those of the reports that are on the bill and may be seen, under lock, has them decided,
-	// and writes the decisions, all in one transaction. A bill that the laboratory does not have is callout.ErrNoBill.
+	// ChangeBill locks the reports that are on the bill and visible, loads their facts, calls decide and writes the
+	// decisions, all in one transaction. A bill that the laboratory does not have is callout.ErrNoBill.
 	ChangeBill(
 		ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 		decide func([]callout.Facts) ([]callout.Decision, error),
@@ -47,8 +47,8 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// Save records the callout or the attempt. It returns the state that the reports have then: a spoken callout that was not
-// read back is an attempt, unless the laboratory allows it.
+// Save records the callout or the attempt and returns the state of the reports afterwards. A spoken callout that was
+// not read back is an attempt, unless the laboratory allows it.
 func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, c Callout) (callout.Status, error) {
 	c, err := c.checked(u.d.Clock.Now())
 	if err != nil {
@@ -69,7 +69,7 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	return callout.Done, nil
 }
 
-// decide decides about all reports of the callout, or refuses it for all.
+// decide decides about all reports of the callout. One refusal refuses the callout for all.
 func (c *Callout) decide(facts []callout.Facts, by Performer, now time.Time) ([]callout.Decision, error) {
 	for _, id := range c.ReportIDs {
 		if !slices.ContainsFunc(facts, func(f callout.Facts) bool { return f.Report.ID == id }) {
@@ -90,7 +90,7 @@ func (c *Callout) decide(facts []callout.Facts, by Performer, now time.Time) ([]
 	return decisions, c.complete(decisions, by)
 }
 
-// call is the event that the callout is for a report.
+// call returns the event of the callout for a report.
 func (c *Callout) call(f *callout.Facts) *callout.NewCall {
 	n := &callout.NewCall{
 		Draft: c.Draft, Force: c.Force, ReadBack: c.heard(), Reached: c.Outcome == callout.NoReadBack || !c.Draft && c.heard(), SaidAt: c.toldAt,
@@ -126,8 +126,8 @@ func (c *Callout) refusal(refused map[callout.Refusal][]int64, facts []callout.F
 	return nil
 }
 
-// complete adds the documented records and the entries of the history. A call has a record of its own for each report;
-// an attempt states all its reports, as the draft of their bill.
+// complete adds the documented records and the history entries. A call has a record for each report; an attempt has one
+// record of all its reports, the draft of the bill.
 func (c *Callout) complete(decisions []callout.Decision, by Performer) error {
 	drafted, tests := callout.Snapshots{}, []int64{}
 	for i := range decisions {
@@ -185,7 +185,7 @@ func (c *Callout) record(d *callout.Decision, by Performer, s callout.Snapshots,
 	return nil
 }
 
-// logMeta is the documented meta of an entry of category 648, and what accreditation asks for.
+// logMeta is the documented meta of an entry of category 648, with the fields that accreditation requires.
 type logMeta struct {
 	IsDraft        bool            `json:"is_draft"`
 	Method         string          `json:"method"`

@@ -25,8 +25,8 @@ func reason(err error) string {
 	return ""
 }
 
-// TestACallThatNobodyReadBackStaysAnAttempt: it is recorded, it is escalated on, and the next call ends it.
-func TestACallThatNobodyReadBackStaysAnAttempt(t *testing.T) {
+// TestACallWithoutReadBackIsAnAttempt: it is recorded, escalations continue, and the next call ends the wait.
+func TestACallWithoutReadBackIsAnAttempt(t *testing.T) {
 	b := pending(t)
 	no := false
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}, ReadBack: &no}))
@@ -39,7 +39,6 @@ func TestACallThatNobodyReadBackStaysAnAttempt(t *testing.T) {
 		" Critical callout is overdue: escalation 1 Critical callout completed]")
 }
 
-// TestALaboratoryMayAllowCallsWithoutReadBack.
 func TestALaboratoryMayAllowCallsWithoutReadBack(t *testing.T) {
 	b := pending(t)
 	b.Setting(12, callout.Settings{Pace: storetest.Defaults.Pace})
@@ -48,7 +47,7 @@ func TestALaboratoryMayAllowCallsWithoutReadBack(t *testing.T) {
 	b.Want("state", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
 }
 
-// TestAMessageNeedsNoReadBack: no one hears an e-mail, so no one can repeat it.
+// TestAMessageNeedsNoReadBack: an e-mail cannot be read back.
 func TestAMessageNeedsNoReadBack(t *testing.T) {
 	b := pending(t)
 	status, err := b.Save.Save(t.Context(), storetest.Lab(t, 12), storetest.Asha, save.Callout{
@@ -58,7 +57,7 @@ func TestAMessageNeedsNoReadBack(t *testing.T) {
 	b.Want("state", status, callout.Done)
 }
 
-// TestTheMinutesAreMeasuredToTheCall: told after five minutes, written down after forty-five.
+// TestTheMinutesAreMeasuredToTheCall: the call was after five minutes, its record after forty-five.
 func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 	b := pending(t)
 	b.Clock.Move(45 * time.Minute)
@@ -69,9 +68,9 @@ func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 	b.Want("minutes", *sum.Median, 5)
 }
 
-// TestWhatNobodyWasToldIsNotCalled: the page shows a potassium of 7.1; while someone telephones, the sodium of the same
-// report turns critical. The call says what it was about, so it is refused until the sodium is told, too.
-func TestWhatNobodyWasToldIsNotCalled(t *testing.T) {
+// TestACallOfOtherValuesIsRefused: the page shows a potassium of 7.1; during the call the sodium of the same report turns
+// critical. The callout states the told values, so it is refused until the sodium is told, too.
+func TestACallOfOtherValuesIsRefused(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
 	b.AddSodium()
@@ -93,8 +92,8 @@ func TestWhatNobodyWasToldIsNotCalled(t *testing.T) {
 	b.Want("called", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
 }
 
-// TestACallAboutAWithdrawnResultCanBeRecorded: someone was told of 7.1 and did not read it back, then it was corrected.
-// Nothing waits any more; the call that takes it back is recorded with force.
+// TestACallAboutAWithdrawnResultCanBeRecorded: a person heard 7.1 without read-back, then it was corrected. No report waits;
+// the call about the correction is recorded with force.
 func TestACallAboutAWithdrawnResultCanBeRecorded(t *testing.T) {
 	b := pending(t)
 	no := false

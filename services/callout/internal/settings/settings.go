@@ -1,5 +1,5 @@
-// Package settings owns what a laboratory decides about its callouts: how soon and how often they are escalated,
-// whether a spoken one must be read back, and when a repeated value needs none.
+// Package settings owns the settings of a laboratory for callouts: deadlines, escalations, reminders, read-back, and
+// the repeat policy.
 package settings
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// Own is what a laboratory decided for itself; nil is the default of the deployment.
+// Own are the settings that a laboratory has changed; nil is the default of the deployment.
 type Own struct {
 	EscalateMinutes   *int  `json:"escalate_minutes"`
 	EscalateMost      *int  `json:"escalate_most"`
@@ -22,14 +22,14 @@ type Own struct {
 	RemindHours       *int  `json:"remind_hours"`
 }
 
-// Limits of what may be decided.
+// Limits of the settings.
 const (
 	maxMinutes     = 24 * 60
 	maxEscalations = 20
 	maxHours       = 7 * 24
 )
 
-// check refuses what would silence the escalation or flood the laboratory.
+// check refuses values that would silence escalations or flood the laboratory.
 func (o Own) check() error {
 	for _, n := range []struct {
 		name        string
@@ -58,7 +58,7 @@ type Locked interface {
 
 // Store keeps the settings.
 type Store interface {
-	// Settings returns what holds for the laboratory, with the defaults filled in.
+	// Settings returns the settings of the laboratory, completed by the defaults.
 	Settings(ctx context.Context, scope authn.LabScope) (callout.Settings, error)
 	// LockSettings runs work in a transaction that holds the laboratory's row.
 	LockSettings(ctx context.Context, scope authn.LabScope, work func(Locked) error) error
@@ -73,7 +73,7 @@ type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }
 
-// UseCase reads and writes settings. Permission admits users who are no administrators.
+// UseCase reads and writes settings. Users who are not administrators need permission.
 type UseCase struct {
 	store      Store
 	evaluator  Evaluator
@@ -86,7 +86,7 @@ func New(s Store, e Evaluator, c clock.Clock, permission string) *UseCase {
 	return &UseCase{s, e, c, permission}
 }
 
-// Get returns what holds for the laboratory.
+// Get returns the settings of the laboratory, completed by the defaults.
 func (u *UseCase) Get(ctx context.Context, scope authn.LabScope) (callout.Settings, error) {
 	return u.store.Settings(ctx, scope)
 }
@@ -94,11 +94,11 @@ func (u *UseCase) Get(ctx context.Context, scope authn.LabScope) (callout.Settin
 var errNotAllowed = apperr.New(
 	apperr.Forbidden,
 	"NOT_ALLOWED",
-	"The settings of callouts are changed by administrators of the laboratory and users whom they permit it; ask one of them",
+	"Only administrators of the laboratory, and users with their permission, change the settings of callouts; ask one of them",
 )
 
-// Put replaces what the laboratory decided, and writes both into the activity log. Reports that wait are due earlier when
-// the new settings say so; the reaper repeats what fails here.
+// Put replaces the settings of the laboratory, and writes the previous and the new ones into the activity log. Waiting
+// reports become due earlier when the new settings demand it; the reaper repeats evaluations that fail here.
 func (u *UseCase) Put(
 	ctx context.Context, p authn.Principal, scope authn.LabScope, o Own,
 ) (callout.Settings, error) {

@@ -17,7 +17,7 @@ import (
 
 var config = sweep.Config{Interval: time.Minute, Settled: 3 * time.Minute, Lookback: time.Hour}
 
-// evaluator evaluates, but for one report.
+// evaluator fails for one report.
 type evaluator struct {
 	sweep.Evaluator
 	broken int64
@@ -49,8 +49,8 @@ func sweeper(t *testing.T) (*storetest.Fixture, *evaluator, func() *sweep.Sweepe
 	return b, e, func() *sweep.Sweeper { return sweep.New(config, found, found, e, b.Clock, b.Count) }
 }
 
-// TestAWeekendAwayLosesNothing: the core saved a critical value on Friday, just after the service stopped.
-func TestAWeekendAwayLosesNothing(t *testing.T) {
+// TestChangesDuringAnOutageAreFound: the core saved a critical value on Friday, just after the service stopped.
+func TestChangesDuringAnOutageAreFound(t *testing.T) {
 	b, _, process := sweeper(t)
 	b.Clock.Move(5 * time.Minute)
 	b.Must(process().RunOnce(t.Context()))
@@ -60,8 +60,8 @@ func TestAWeekendAwayLosesNothing(t *testing.T) {
 	b.Want("listed", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
 }
 
-// TestAReportThatFailsHoldsUpNobody, is tried again in every pass, and is forgotten after a week.
-func TestAReportThatFailsHoldsUpNobody(t *testing.T) {
+// TestAReportThatFailsDelaysNoOther: it is retried in every pass, for a week.
+func TestAReportThatFailsDelaysNoOther(t *testing.T) {
 	b, e, process := sweeper(t)
 	e.broken = storetest.Potassium
 	entered := b.Clock.Now()

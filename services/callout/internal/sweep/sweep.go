@@ -1,5 +1,5 @@
-// Package sweep owns the loop that evaluates reports which changed and which no one asked to evaluate, so that a
-// forgotten call delays a critical result by minutes, never for ever.
+// Package sweep owns the loop that evaluates reports whose inputs changed without a request to evaluate them. A missing
+// request delays a critical result by minutes.
 package sweep
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// Config holds the pace of the loop.
+// Config holds the settings of the loop.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"1m"`
-	// Settled is how long a report must rest: until then its own call may still come.
+	// Settled is the minimum age of a change: until then the request to evaluate the report may still arrive.
 	Settled time.Duration `env:"SETTLED" envDefault:"3m"`
-	// Lookback is how far a pass looks back behind the last one: a change is dated when it is made, and seen when its
-	// transaction ends.
+	// Lookback is the overlap with the previous pass: a change has the time at which it is made, and becomes visible when
+	// its transaction ends.
 	Lookback time.Duration `env:"LOOKBACK" envDefault:"1h"`
 }
 
-// Validate refuses a loop that could not find anything.
+// Validate refuses settings with which the loop would miss changes.
 func (c *Config) Validate() error {
 	if c.Interval <= 0 || c.Settled <= 0 || c.Lookback <= c.Settled+c.Interval {
 		return errors.New("SWEEP_INTERVAL and SWEEP_SETTLED must be above zero, and SWEEP_LOOKBACK longer than both together")
@@ -31,14 +31,13 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Report is one that no one judged as it is now.
+// Report is a report that was not judged by its present inputs.
 type Report struct {
 	LabID, ID int64
 	ChangedAt time.Time
 }
 
-// Input is something that judgements depend on and that no row's date tells: the zone of a laboratory, the ranges of a
-// test.
+// Input is an input of judgements whose changes have no time: the time zone of a laboratory, or the ranges of a test.
 type Input struct {
 	Kind   string
 	ID     int64
@@ -51,10 +50,10 @@ const (
 	Test = "test"
 )
 
-// Inputs compares inputs with those of the last judgements.
+// Inputs compares inputs with the inputs of the last judgements.
 type Inputs interface {
 	ChangedInputs(ctx context.Context) ([]Input, error)
-	// OfInput returns the reports that depend on an input and changed since a time or wait, above an id, by id.
+	// OfInput returns the reports above an id that depend on an input, and that changed since a time or wait, by id.
 	OfInput(ctx context.Context, i Input, since time.Time, after int64, limit int) ([]Report, error)
 	SaveInput(ctx context.Context, i Input) error
 }
@@ -62,13 +61,14 @@ type Inputs interface {
 // Store finds reports.
 type Store interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Unjudged returns reports that changed in the window after their last evaluation, by change and id, those after the
-	// given one.
+	// Unjudged returns the reports whose row changed before until and was not evaluated since, by time of change and id,
+	// beginning after the given report.
 	Unjudged(ctx context.Context, after Report, until time.Time, limit int) ([]Report, error)
-	// Changed returns reports above an id whose values, patient or bill changed in the window and were judged by another
-	// state of them, by id; a patient's reports since recent.
+	// Changed returns the reports above an id that were judged by other values, or by another state of their patient or
+	// bill, and whose values, patient or bill changed in the window, by id. For a patient, it returns reports changed
+	// since recent.
 	Changed(ctx context.Context, from, until, recent time.Time, after int64, limit int) ([]Report, error)
-	// SweptUntil returns up to when every change was seen; zero before the first pass.
+	// SweptUntil returns the time up to which every change was seen; zero before the first pass.
 	SweptUntil(ctx context.Context) (time.Time, error)
 	SaveSweptUntil(ctx context.Context, until time.Time) error
 }
@@ -78,7 +78,7 @@ type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }
 
-// Counters counts what was forgotten.
+// Counters counts evaluations without a request.
 type Counters interface {
 	Swept(reports int)
 }
@@ -100,16 +100,16 @@ func New(c Config, s Store, i Inputs, e Evaluator, k clock.Clock, n Counters) *S
 
 const (
 	batch = 500
-	// firstLookback is what the first pass of a new deployment looks at: what is older is history.
+	// firstLookback is the window of the first pass of a new deployment.
 	firstLookback = 24 * time.Hour
-	// recently is how old a report may be whose patient's birth date or sex was corrected.
+	// recently is the maximum age of a report that is judged again when the birth date or sex of its patient changes.
 	recently = 30 * 24 * time.Hour
-	// maxLookback is how long a report that cannot be evaluated holds the mark.
+	// maxLookback is the time after which a report that cannot be evaluated no longer holds the mark.
 	maxLookback = 7 * 24 * time.Hour
 )
 
-// RunOnce makes one pass if this process leads. The mark of what was seen is kept, so that an absence of any length is
-// made up for; it stays before the first report that could not be evaluated.
+// RunOnce makes one pass if this process is the leader. The mark of seen changes is stored, so that changes made while
+// no process ran are found. It stays before the first report that could not be evaluated.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.store.Lead(ctx, func(ctx context.Context) error {
 		swept, err := s.store.SweptUntil(ctx)
@@ -139,7 +139,8 @@ func (s *Sweeper) RunOnce(ctx context.Context) error {
 	})
 }
 
-// pass evaluates what changed in the window. It returns when the first report changed that could not be evaluated.
+// pass evaluates the reports whose row changed in the window. It returns the time of change of the first report that
+// could not be evaluated; zero without one.
 func (s *Sweeper) pass(ctx context.Context, from, until time.Time) (firstFailed time.Time, failed error) {
 	for after := (Report{ChangedAt: from}); ; {
 		reports, err := s.store.Unjudged(ctx, after, until, batch)
@@ -163,12 +164,12 @@ func (s *Sweeper) pass(ctx context.Context, from, until time.Time) (firstFailed 
 	}
 }
 
-// changed evaluates reports that were judged by another state of their values, patient or bill.
+// changed evaluates reports that were judged by other values, or by another state of their patient or bill.
 func (s *Sweeper) changed(ctx context.Context, from, until, recent time.Time) error {
 	return s.pages(ctx, func(after int64) ([]Report, error) { return s.store.Changed(ctx, from, until, recent, after, batch) })
 }
 
-// configured evaluates the reports of laboratories whose zone changed, and of tests whose ranges changed.
+// configured evaluates the reports of laboratories whose time zone changed, and of tests whose ranges changed.
 func (s *Sweeper) configured(ctx context.Context, since time.Time) error {
 	inputs, failed := s.inputs.ChangedInputs(ctx)
 	for _, i := range inputs {

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// RecentFor is how old the figures of a board may be.
+	// RecentFor is the maximum age of the figures of a board.
 	RecentFor = 2 * time.Second
-	// maxRecent is how many summaries are remembered before all are forgotten.
+	// maxRecent is the maximum number of kept summaries; then all are dropped.
 	maxRecent = 10_000
 )
 
-// recentKey is whose figures they are: a laboratory's, or those of a doctor's own bills.
+// recentKey identifies readers who see the same figures.
 type recentKey struct {
 	labID int64
 	sees  string
@@ -23,7 +23,7 @@ type recentSummary struct {
 	at time.Time
 }
 
-// recentSummaries remembers the figures of boards.
+// recentSummaries keeps the figures of boards.
 type recentSummaries struct {
 	mu  sync.Mutex
 	all map[recentKey]recentSummary // guarded by mu

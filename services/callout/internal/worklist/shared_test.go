@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// counting is a store of one list that takes its time.
+// counting is a store with one list and slow reads.
 type counting struct {
 	worklist.Store
 	lists atomic.Int64
@@ -42,9 +42,9 @@ func (*counting) State(context.Context, authn.LabScope, callout.Visibility) (wor
 	return worklist.State{Zone: time.UTC}, nil
 }
 
-// TestFiftyBoardsThatWakeAtOnceAreTwoReads: no board gets a list from before its request, and boards of different
-// visibility do not share.
-func TestFiftyBoardsThatWakeAtOnceAreTwoReads(t *testing.T) {
+// TestFiftyBoardsShareTwoReads: no board gets a list that is older than its request, and boards of different visibility do
+// not share.
+func TestFiftyBoardsShareTwoReads(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &counting{}

@@ -1,5 +1,5 @@
-// Package worklist owns what a laboratory hangs on the wall: the critical results about which someone has still to be
-// told, and how quickly its callouts come.
+// Package worklist owns the board of a laboratory: critical results that have to be called, and how quickly callouts
+// are made.
 package worklist
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// Most is how many open callouts are listed.
+// Most is the maximum number of listed open callouts.
 const Most = 500
 
 // Item is a report that waits for a callout. Names that are not known are empty.
@@ -36,7 +36,7 @@ type Item struct {
 	Wait         *callout.Episode
 }
 
-// Unclear is a value with critical limits that cannot be judged.
+// Unclear is a report with values that cannot be compared with their critical limits.
 type Unclear struct {
 	Report    callout.Report
 	LabBillID int64
@@ -44,7 +44,7 @@ type Unclear struct {
 	Values    []callout.Parameter
 }
 
-// Corrected is a report of which a called value turned out wrong.
+// Corrected is a report with a communicated value that was wrong.
 type Corrected struct {
 	ReportID, BillID, LabBillID int64
 	Test                        callout.Test
@@ -52,26 +52,26 @@ type Corrected struct {
 	PatientID                   string // the laboratory's own number
 	Organization                string
 	Referral                    string
-	Was                         []callout.Parameter // as it was called
-	ToldAt                      time.Time           // when everybody was notified of it
-	CalledAt                    time.Time           // the last callout since then; zero: none was recorded
-	Persons                     []string            // who was told by name
-	Sent                        bool                // the notice was not held back
+	Was                         []callout.Parameter // as they were communicated
+	ToldAt                      time.Time           // when its audience was notified
+	CalledAt                    time.Time           // the last callout since ToldAt; zero without one
+	Persons                     []string            // the persons who heard the value
+	Sent                        bool                // false while the notice could not be sent
 }
 
-// CorrectedWithin is how long corrections are listed; MaxCorrected how many.
+// CorrectedWithin is how long corrections are listed; MaxCorrected is their maximum number.
 const (
 	CorrectedWithin = 72 * time.Hour
 	MaxCorrected    = 100
 )
 
-// UnclearWithin is how long values that cannot be judged are listed; MaxUnclear how many reports.
+// UnclearWithin is how long unclear values are listed; MaxUnclear is the maximum number of reports.
 const (
 	UnclearWithin = 72 * time.Hour
 	MaxUnclear    = 100
 )
 
-// Unconfirmed is a report with critical rerun values that no one has confirmed.
+// Unconfirmed is a report with critical rerun values without confirmation.
 type Unconfirmed struct {
 	Report     callout.Report
 	LabBillID  int64
@@ -80,10 +80,10 @@ type Unconfirmed struct {
 	Values     []callout.Parameter
 }
 
-// MaxUnconfirmed is how many are listed.
+// MaxUnconfirmed is the maximum number of listed reports.
 const MaxUnconfirmed = 100
 
-// Off says why notices cannot be sent, and since when.
+// Off is why notices cannot be sent, and since when.
 type Off struct {
 	Reason string // empty: they can
 	Since  time.Time
@@ -97,12 +97,11 @@ type Open struct {
 	Unconfirmed  []Unconfirmed
 	Now          time.Time
 	LimitReached bool
-	// UnclearLimit and CorrectedLimit mean that there are more than the lists show.
+	// UnclearLimit and CorrectedLimit are set when there are more than the lists show.
 	UnclearLimit, CorrectedLimit bool
-	Elsewhere                    int64 // what waits in departments that the reader does not see
+	Elsewhere                    int64 // waiting reports in departments that the reader does not see
 	Off                          Off
-	// QuietSince is when the last result was called, or was no longer critical; zero while something waits, or when
-	// nothing ever did.
+	// QuietSince is when the last wait ended; zero while a report waits, and when none ever did.
 	QuietSince time.Time
 	Zone       *time.Location // the laboratory's
 }
@@ -115,7 +114,7 @@ type Figures struct {
 	Limit         time.Duration
 }
 
-// Summary is how a laboratory does.
+// Summary holds the figures of a laboratory.
 type Summary struct {
 	Open, Overdue, Called, InTime, Elsewhere int64
 	Median, P90                              *float64 // minutes; nil without a callout
@@ -124,30 +123,28 @@ type Summary struct {
 
 // Store reads the worklist.
 type Store interface {
-	// Waiting returns what waits, the earliest deadline first, and the formats of its tests.
+	// Waiting returns the waiting reports, the earliest deadline first, and the formats of their tests.
 	Waiting(ctx context.Context, scope authn.LabScope, v callout.Visibility, most int) ([]Item, callout.Formats, error)
-	// Unclear returns the reports that were found to have a value that cannot be judged, the newest first, and the formats
-	// of their tests.
+	// Unclear returns the reports with an unclear value, the newest first, and the formats of their tests.
 	Unclear(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Unclear, callout.Formats, error)
-	// Corrected returns the reports of which a called value turned out wrong, the latest first, without those that wait.
+	// Corrected returns the reports with a communicated value that was wrong, the latest first, without waiting reports.
 	Corrected(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Corrected, error)
-	// State returns the rest of the worklist: unconfirmed rerun values with the formats of their tests, when the last wait
-	// ended, what waits elsewhere, the zone, and whether notices can be sent.
+	// State returns the rest of the worklist.
 	State(ctx context.Context, scope authn.LabScope, v callout.Visibility) (State, error)
-	// Figures counts the results that were detected in [from, to), for a referring doctor those of own bills.
+	// Figures counts the results that were detected in [from, to); for a referring doctor, the results of own bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
 	// Zone is the laboratory's time zone, for the window of a summary.
 	Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error)
 }
 
-// State is what a worklist shows beside its reports.
+// State is the part of a worklist beside its waiting reports.
 type State struct {
 	Unconfirmed []Unconfirmed // judged
-	LastClosed  time.Time     // of those that were detected recently; zero without any
+	LastClosed  time.Time     // of the waits that began last; zero without any
 	Elsewhere   int64
 	Off         Off
 	Zone        *time.Location
@@ -158,18 +155,19 @@ type UseCase struct {
 	store  Store
 	clock  clock.Clock
 	recent recentSummaries
-	// A change wakes all boards of a laboratory at once, and a list is hundreds of reports with their values.
+	// A change wakes all boards of a laboratory at once. Boards of equal visibility share one read of the list, which has
+	// hundreds of reports with their values.
 	lists     coalesce.Reads[sameList, struct{}, Open]
 	summaries coalesce.Reads[sameSummary, struct{}, Summary]
 }
 
-// sameList is who sees the same.
+// sameList identifies readers who see the same list.
 type sameList struct {
 	labID int64
 	sees  string
 }
 
-// sameSummary is whose figures of which time someone asks for.
+// sameSummary identifies readers who see the same figures.
 type sameSummary struct {
 	sameList
 	from, to string
@@ -178,8 +176,8 @@ type sameSummary struct {
 // New returns the use case.
 func New(s Store, c clock.Clock) *UseCase { return &UseCase{store: s, clock: c} }
 
-// Open lists what waits and may be seen. A report stays listed when its values are not critical any more and no one
-// judged them yet. Several callers get the same list: no one may change it.
+// Open lists the visible waiting reports. A report whose values are no longer critical stays listed until it is judged.
+// Callers share the result and must not change it.
 func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Open, error) {
 	same := sameList{scope.LabID(), fmt.Sprint(v)}
 	return u.lists.Do(ctx, same, struct{}{}, func(ctx context.Context, _ []struct{}) (Open, error) {
@@ -228,10 +226,10 @@ func (u *UseCase) unclear(ctx context.Context, scope authn.LabScope, v callout.V
 	return nil
 }
 
-// defaultWindow is what a summary without from covers.
+// defaultWindow is the window of a summary without from.
 const defaultWindow = 30 * 24 * time.Hour
 
-// Summary counts what was detected from from to to, both ISO 8601 or empty. A date as to means the whole day.
+// Summary counts the results detected between from and to, both ISO 8601 or empty. A date as to means the whole day.
 func (u *UseCase) Summary(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to string,
 ) (Summary, error) {
@@ -260,8 +258,7 @@ func (u *UseCase) summary(
 	return summarize(f), nil
 }
 
-// Recent is the summary of the last 30 days, at most RecentFor old: all open boards of a laboratory share one look at
-// its callouts.
+// Recent returns the summary of the last 30 days, at most RecentFor old. Open boards of equal visibility share it.
 func (u *UseCase) Recent(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Summary, error) {
 	key, now := recentKey{scope.LabID(), fmt.Sprint(v)}, u.clock.Now()
 	if s, ok := u.recent.find(key, now); ok {
@@ -286,7 +283,8 @@ func summarize(f Figures) Summary {
 	return s
 }
 
-// quantile is the smallest value that at least percent of the sorted values do not exceed, in minutes to one decimal.
+// quantile returns the smallest value that at least percent of the sorted values do not exceed, in minutes to one
+// decimal.
 func quantile(sorted []time.Duration, percent int) *float64 {
 	if len(sorted) == 0 {
 		return nil
@@ -296,7 +294,7 @@ func quantile(sorted []time.Duration, percent int) *float64 {
 	return &minutes
 }
 
-// window reads both ends, of which the second is excluded; a date is the whole day.
+// window parses both ends; end is excluded. A date is the whole day.
 func window(from, to string, zone *time.Location, now time.Time) (begin, end time.Time, err error) {
 	end = now.Add(time.Second)
 	if to != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// apply writes decisions. It decides nothing.
+// apply writes decisions.
 func (l *locked) apply(ctx context.Context, decisions []callout.Decision) error {
 	for i := range decisions {
 		if err := l.applyOne(ctx, &decisions[i]); err != nil {
@@ -76,7 +76,7 @@ func (l *locked) changeWait(ctx context.Context, d *callout.Decision) error {
 	return nil
 }
 
-// addCallout adds the documented row of a call, and keeps the bill's one draft that of the newest attempt.
+// addCallout adds the documented row of a call. The one draft of a bill is replaced by the newest attempt.
 func (l *locked) addCallout(ctx context.Context, d *callout.Decision) (err error) {
 	s := d.Recorded
 	if s == nil {
@@ -102,7 +102,7 @@ func (l *locked) addCallout(ctx context.Context, d *callout.Decision) (err error
 	return l.dropDraft(ctx, d.Report.BillID)
 }
 
-// send makes the messages durable. Overdue reports of one bill make one notice, of the highest level.
+// send writes the messages to the outbox. Overdue reports of one bill make one notice, of the highest level.
 func (l *locked) send(ctx context.Context, decisions []callout.Decision) error {
 	wake := []int64{}
 	for _, m := range callout.Grouped(decisions) {
@@ -132,8 +132,8 @@ func (l *locked) send(ctx context.Context, decisions []callout.Decision) error {
 	return nil
 }
 
-// noteEvaluated keeps the inputs of the judgement, the report's row as this transaction leaves it. Reports whose values
-// changed a moment ago are looked at again.
+// noteEvaluated stores the inputs of the judgements, with the report's row as this transaction leaves it. For reports
+// whose values have not settled it stores none, so that the sweeper evaluates them again.
 func (l *locked) noteEvaluated(ctx context.Context, decisions []callout.Decision) error {
 	var rows []string
 	var args []any
@@ -160,8 +160,8 @@ func (l *locked) noteEvaluated(ctx context.Context, decisions []callout.Decision
 	return wrap("note evaluation", err)
 }
 
-// judgeSuppressedAgain has the sweeper look again at reports of the same patients that the repeat policy suppresses: what
-// justified it may have changed.
+// judgeSuppressedAgain marks reports of the same patients with suppressed calls for the sweeper: the justification of
+// the suppression may have changed.
 func (l *locked) judgeSuppressedAgain(ctx context.Context, decisions []callout.Decision) error {
 	var patients []int64
 	except := []int64{}

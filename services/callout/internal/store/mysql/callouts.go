@@ -13,7 +13,7 @@ func (l *locked) deleteDraft(ctx context.Context, billID int64) error {
 	return wrap("delete draft", err)
 }
 
-// dropDraft deletes the bill's draft when no report of the bill is attempted any more.
+// dropDraft deletes the draft of the bill when no report of the bill is attempted.
 func (l *locked) dropDraft(ctx context.Context, billID int64) error {
 	_, err := l.tx.ExecContext(ctx, "DELETE FROM CriticalCallout WHERE lab_id = ? AND draft_bill_id = ? AND NOT EXISTS (SELECT 1"+
 		" FROM labReportRelation r WHERE r.labId_id = ? AND r.billId_id = ? AND r.dismissed = 0 AND r.criticalValues = ?)",
@@ -21,7 +21,7 @@ func (l *locked) dropDraft(ctx context.Context, billID int64) error {
 	return wrap("drop draft", err)
 }
 
-// insertCallout adds a row with the names of the time of the call. reportID 0 is the draft of the bill.
+// insertCallout adds a row with the names at the time of the call. reportID 0 is the draft of the bill.
 func (l *locked) insertCallout(ctx context.Context, d *callout.Decision, reportID int64) (int64, error) {
 	r := d.Recorded.Record
 	recipients, err := json.Marshal(r.Recipients)

@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// correctedReports lists what a person heard and was taken back, the newest of each report, with the last callout since.
-// Reports that wait again are on the list of those that wait.
+// correctedReports selects the newest statement of each report that takes back a heard one, with the last callout
+// since. Reports that wait again are in the list of waiting reports instead.
 const correctedReports = "SELECT r.id, r.billId_id, IFNULL(b.labBillId, 0), r.reportID_id, IFNULL(t.testName, '')," +
 	" t.departmentId_id, IFNULL(p.departmentName, ''), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
 	" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), c.said_at, c.parameters, c.persons, c.not_sent, c.statement_key," +

@@ -45,7 +45,7 @@ func atOrZero(ms sql.NullInt64) time.Time {
 	return at(ms.Int64)
 }
 
-// readParameters reads what this service wrote; NULL when another program set the report to wait.
+// readParameters parses stored parameters; nil for NULL, the parameters of an adopted wait.
 func readParameters(stored []byte) (list []callout.Parameter) {
 	if len(stored) == 0 || json.Unmarshal(stored, &list) != nil {
 		return nil
@@ -64,8 +64,8 @@ func parametersColumn(list []callout.Parameter) (sql.NullString, error) {
 	return sql.NullString{String: string(text), Valid: true}, nil
 }
 
-// openWait begins the wait of a report. The report's row is locked, so no one else opens one in between; the unique key
-// would refuse it.
+// openWait adds the wait of a report. The lock on the report's row makes it the only one; the unique key would refuse
+// another.
 func (l *locked) openWait(ctx context.Context, e *callout.Episode) error {
 	parameters, err := parametersColumn(e.Parameters)
 	if err != nil {

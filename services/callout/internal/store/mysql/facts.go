@@ -9,14 +9,14 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// inputs are the dates of the rows that a judgement depends on.
+// inputs are the times of the rows that a judgement depends on.
 type inputs struct {
 	patient, bill sql.NullTime
 	values        int64 // the sum of the times of all values, in microseconds
 }
 
-// facts loads everything that the rules need to know about the locked reports, by id, in a number of statements that does
-// not depend on theirs.
+// facts loads the facts of the locked reports, by id, in a number of statements that does not depend on the number of
+// reports.
 func (l *locked) facts(ctx context.Context, ids []int64) ([]callout.Facts, error) {
 	if err := l.readReports(ctx, ids); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (l *locked) loadWaits(ctx context.Context, ids []int64, at map[int64]*callo
 	})
 }
 
-// loadForeign reads callouts of other programs that are not in the ledger yet.
+// loadForeign reads callouts that are not in the ledger yet: other programs wrote them.
 func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*callout.Facts) error {
 	in, args := list(ids)
 	const columns = "SELECT c.id, c.lab_report_id, IFNULL(c.user_details_id, IFNULL(b.userDetailsId_id, 0)), IFNULL(c.org_id, 0), IFNULL(c.referral_doc_id, 0)," +
@@ -147,23 +147,23 @@ func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*cal
 	})
 }
 
-// loadMerged finds former patients whose records were merged into the present ones: the record is gone; or it is deleted,
-// or has no bill left and the same name, and sex and birth date do not contradict.
+// loadMerged finds previous patients whose records were merged into the present ones: the record does not exist or is
+// deleted, or it has no bill and the same name, and neither its sex nor its birth date differs.
 func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
-	var former []int64
+	var previous []int64
 	for i := range facts {
-		former = append(former, facts[i].FormerPatients()...)
+		previous = append(previous, facts[i].FormerPatients()...)
 	}
-	if len(former) == 0 {
+	if len(previous) == 0 {
 		return nil
 	}
-	in, args := list(former)
-	known := map[int64]formerPatient{}
-	err := each(ctx, l.tx, "read former patients", "SELECT u.id, u.fullName, u.gender, u.dateOfBirth, u.isDeleted, EXISTS (SELECT 1"+
+	in, args := list(previous)
+	known := map[int64]previousPatient{}
+	err := each(ctx, l.tx, "read previous patients", "SELECT u.id, u.fullName, u.gender, u.dateOfBirth, u.isDeleted, EXISTS (SELECT 1"+
 		" FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id) FROM userDetails u WHERE u.labId_id = ? AND u.id IN ("+in+")",
 		append([]any{l.scope.LabID()}, args...), func(r *sql.Rows) error {
 			var id int64
-			var p formerPatient
+			var p previousPatient
 			err := r.Scan(&id, &p.name, &p.gender, &p.born, &p.deleted, &p.billed)
 			known[id] = p
 			return err
@@ -182,14 +182,14 @@ func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	return nil
 }
 
-type formerPatient struct {
+type previousPatient struct {
 	name, gender    string
 	born            sql.NullTime
 	deleted, billed bool
 }
 
 // isNow reports whether the report's patient is this person.
-func (p *formerPatient) isNow(r *callout.Report) bool {
+func (p *previousPatient) isNow(r *callout.Report) bool {
 	now := r.Chart.Patient
 	if p.gender != "" && now.Gender != "" && !strings.EqualFold(p.gender, now.Gender) {
 		return false
@@ -200,7 +200,7 @@ func (p *formerPatient) isNow(r *callout.Report) bool {
 	return p.deleted || !p.billed && p.name == r.PatientName
 }
 
-// loadEarlier reads the other results of the patients within the time of the repeat policy, the newest first.
+// loadEarlier reads the earlier results of the patients within the time of the repeat policy, the newest first.
 func (l *locked) loadEarlier(ctx context.Context, facts []callout.Facts) error {
 	patients, ids := make([]int64, len(facts)), map[int64]bool{}
 	for i := range facts {

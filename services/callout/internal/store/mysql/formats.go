@@ -17,9 +17,10 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// formats are the platform's and no laboratory's data: the tests come from reports of the laboratory. They are read
-// again for every decision, since nothing tells when one changes; only the parsed form of equal ranges is shared, see
-// recentFormats for lists. They are sorted here: the server would sort wide rows, JSON columns included.
+// formats reads the formats of tests. They belong to the platform, so no laboratory is named: the tests come from
+// reports of the laboratory. Formats have no time of change, so every decision reads them again; only the parsed form
+// of equal ranges is shared. recentFormats is for lists. The rows are sorted here: the server would sort wide rows,
+// with JSON columns.
 func (s *Store) formats(ctx context.Context, q querier, tests []int64, condition string) (callout.Formats, error) {
 	in, args := list(tests)
 	var row formatRow
@@ -76,7 +77,7 @@ type readRange struct {
 	band *parsedBand
 }
 
-// sorted puts formats and their ranges into the order of their ids: of ranges that fit alike the first counts.
+// sorted returns formats and their ranges by id: of ranges that fit alike the first counts.
 func (s *Store) sorted(read map[int64]*readFormat) callout.Formats {
 	formats := callout.Formats{}
 	for _, id := range slices.Sorted(maps.Keys(read)) {
@@ -89,8 +90,8 @@ func (s *Store) sorted(read map[int64]*readFormat) callout.Formats {
 	return formats
 }
 
-// criticalFormats is all that is needed to know what is critical, and nothing else: formats with a critical limit, with
-// all their ranges. Ranges of one format compete, so those without a critical limit stay.
+// criticalFormats selects the formats with a critical limit, with all their ranges: ranges of one format compete, also
+// ranges without a critical limit.
 const criticalFormats = " AND EXISTS (SELECT 1 FROM ReportFormatRange c WHERE c.reportFormatId_id = f.id AND" +
 	" (c.criticalLower IS NOT NULL OR c.criticalUpper IS NOT NULL OR c.criticalTexts IS NOT NULL))"
 
@@ -127,7 +128,7 @@ func integer(column sql.RawBytes) (int64, error) {
 	return n, nil
 }
 
-// bands shares the parsed form of ranges by their content, so it can never be out of date.
+// bands shares the parsed form of ranges by their content, so that it is never out of date.
 type bands struct {
 	mu     sync.RWMutex
 	parsed map[string]*parsedBand // guarded by mu
@@ -142,13 +143,13 @@ type parsedBand struct {
 	ok      bool
 }
 
-// bandSet are the ranges of a format. No one changes it.
+// bandSet holds the ranges of a format. It is shared and not changed.
 type bandSet struct {
 	bands   []clinical.Band
 	printed []callout.Printed
 }
 
-// maxBands is how many different ranges, and sets of them, are remembered, about 1 KiB each, before all are forgotten.
+// maxBands is the maximum number of kept ranges, and of sets of ranges, about 1 KiB each; then all are dropped.
 const maxBands = 20_000
 
 func (b *bands) read(row *formatRow) *parsedBand {
@@ -169,7 +170,7 @@ func (b *bands) read(row *formatRow) *parsedBand {
 	if b.parsed == nil || len(b.parsed) >= maxBands {
 		b.parsed = map[string]*parsedBand{}
 	}
-	b.last++ // a number is never given twice, so a set that is remembered longer than its ranges stays right
+	b.last++ // numbers are not reused, so a set that is kept longer than its ranges stays right
 	p.number = b.last
 	b.parsed[string(key)] = p
 	return p

@@ -38,8 +38,8 @@ func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int6
 // ofDoctor is the condition of reports r on a doctor's bills.
 const ofDoctor = " AND EXISTS (SELECT 1 FROM billing b WHERE b.id = r.billId_id AND b.labId_id = r.labId_id AND b.docId_id = ?)"
 
-// latest joins the newest callout of each report to c. As a condition with IN, MySQL would ask for it for every callout
-// there is. Arguments: the laboratory and the reports.
+// latest joins the newest callout of each report to c. As a condition with IN, MySQL would evaluate it for every
+// callout. Arguments: the laboratory and the reports.
 func latest(in string, doctorID int64) string {
 	own := ""
 	if doctorID != 0 {
@@ -89,7 +89,7 @@ func (s *Store) Latest(ctx context.Context, scope authn.LabScope, reportIDs []in
 	return found, err
 }
 
-// keepNames puts the names of the time of the call in place of today's. Rows of other programs have none.
+// keepNames replaces the names of today by the names at the time of the call. Rows of other programs have none.
 func keepNames(c *history.Record, stored []byte) {
 	var n struct{ Org, Patient, Referral, User, Doctor string }
 	if len(stored) == 0 || json.Unmarshal(stored, &n) != nil {
@@ -98,7 +98,8 @@ func keepNames(c *history.Record, stored []byte) {
 	c.Organization, c.Patient, c.Referral, c.PerformedByUser, c.PerformedByDoc = n.Org, n.Patient, n.Referral, n.User, n.Doctor
 }
 
-// EraseNames removes the names of a patient from callouts, as the law may demand. It returns how many had one.
+// EraseNames removes the name of a patient from callouts, as the law may demand. It returns the number of changed rows
+// and can be repeated.
 func (s *Store) EraseNames(ctx context.Context, scope authn.LabScope, patientID int64) (int64, error) {
 	result, err := s.db.ExecContext(ctx, "UPDATE CriticalCallout SET names = JSON_SET(names, '$.patient', '')"+
 		" WHERE lab_id = ? AND user_details_id = ? AND names IS NOT NULL", scope.LabID(), patientID)

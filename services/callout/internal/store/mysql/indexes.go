@@ -2,11 +2,11 @@ package mysql
 
 import "github.com/labplatform/labplatform/pkg/mysqldb"
 
-// LegacyIndexes are the indexes of the platform's tables by which the service searches.
+// LegacyIndexes returns the indexes on the platform's tables that the service needs.
 func LegacyIndexes() []mysqldb.Index {
 	return []mysqldb.Index{
 		{Table: "labReportRelation", Columns: []string{"criticalValues", "labId_id"}, For: "the board"},
-		{Table: "labReportRelation", Columns: []string{"updatedOn"}, For: "the search for what no one judged"},
+		{Table: "labReportRelation", Columns: []string{"updatedOn"}, For: "the search for reports that were not judged"},
 		{Table: "labReportRelation", Columns: []string{"labId_id", "billId_id"}, For: "the reports of a bill"},
 		{Table: "reportValues", Columns: []string{"labReportId_id"}, For: "a judgement"},
 		{Table: "reportValues", Columns: []string{"updated_at"}, For: "the search for changed values"},

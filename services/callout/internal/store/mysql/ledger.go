@@ -27,7 +27,7 @@ func (l *locked) loadLedgers(ctx context.Context, ids []int64, at map[int64]*cal
 	return err
 }
 
-// ledgers reads what was said of reports, the earliest first.
+// ledgers reads the statements of reports, the earliest first.
 func (s *Store) ledgers(ctx context.Context, q querier, scope authn.LabScope, ids []int64) (map[int64]callout.Ledger, error) {
 	in, args := list(ids)
 	found := map[int64]callout.Ledger{}
@@ -72,7 +72,7 @@ func scanStatement(r *sql.Rows) (report int64, s callout.Statement, err error) {
 // statementValues are the placeholders of one row of addStatements.
 const statementValues = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-// addStatements adds what was said in one statement of SQL.
+// addStatements adds the statements of all decisions by one INSERT.
 func (l *locked) addStatements(ctx context.Context, decisions []callout.Decision) error {
 	var rows []string
 	var args []any

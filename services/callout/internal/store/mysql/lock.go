@@ -14,8 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 )
 
-// Rows are always locked in this order: the bill, reports by id, rows that belong to them. So no two transactions wait
-// for each other in a circle.
+// Rows are locked in this order: the bill, reports by id, rows that belong to them. The order prevents deadlocks.
 
 // locked is a transaction.
 type locked struct {
@@ -40,7 +39,6 @@ func (s *Store) inTx(ctx context.Context, operation string, scope authn.LabScope
 	)
 }
 
-// Change implements evaluate.Store.
 func (s *Store) Change(
 	ctx context.Context, scope authn.LabScope, reportIDs []int64, decide func(*callout.Facts) callout.Decision,
 ) (decisions []callout.Decision, err error) {
@@ -61,7 +59,6 @@ func (s *Store) Change(
 	return decisions, err
 }
 
-// ChangeBill implements save.Store.
 func (s *Store) ChangeBill(
 	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 	decide func([]callout.Facts) ([]callout.Decision, error),
@@ -96,7 +93,7 @@ func (s *Store) ChangeBill(
 	return decisions, err
 }
 
-// seen returns those of the reports that are on the bill and that someone sees.
+// seen returns the given reports that are on the bill and visible.
 func (s *Store) seen(
 	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 ) (ids []int64, err error) {
@@ -126,7 +123,7 @@ func scanIDs(into *[]int64) func(*sql.Rows) error {
 	}
 }
 
-// move changes the state and nothing else of the row, which other services write too.
+// move changes the state of a report, and no other column: other services write the row too.
 func (l *locked) move(ctx context.Context, reportID int64, from, to callout.Status) error {
 	result, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET criticalValues = ? WHERE id = ? AND labId_id = ?"+
 		" AND criticalValues = ?", to, reportID, l.scope.LabID(), from)

@@ -14,14 +14,14 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
-// Loops see all laboratories: they find, and what they find is changed through a scope.
+// Loops search all laboratories; each change is made in the scope of one.
 
 var (
 	reapLock  = mysqldb.Lock{Service: "callout", Purpose: "reap"}
 	sweepLock = mysqldb.Lock{Service: "callout", Purpose: "sweep"}
 )
 
-// Locks are those of the service's loops.
+// Locks returns the leader locks of the service's loops.
 func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("callout"), reapLock, sweepLock} }
 
 // Reaps is the store as reap.Store.
@@ -36,7 +36,10 @@ func (s Reaps) Lead(ctx context.Context, work func(context.Context) error) error
 // Sweeps is the store as sweep.Store.
 type Sweeps struct{ *Store }
 
-var _ sweep.Store = (*Sweeps)(nil)
+var (
+	_ sweep.Store  = (*Sweeps)(nil)
+	_ sweep.Inputs = (*Sweeps)(nil)
+)
 
 func (s Sweeps) Lead(ctx context.Context, work func(context.Context) error) error {
 	return s.lead(ctx, sweepLock, work)
@@ -47,7 +50,7 @@ func (s *Store) lead(ctx context.Context, lock mysqldb.Lock, work func(context.C
 	return wrap("lead", err)
 }
 
-// Unjudged implements sweep.Store. Dismissed reports are of interest when something was said of them.
+// Unjudged includes dismissed reports with statements, which have to be taken back.
 func (s Sweeps) Unjudged(
 	ctx context.Context, after sweep.Report, until time.Time, limit int,
 ) ([]sweep.Report, error) {
@@ -66,8 +69,8 @@ func (s Sweeps) Unjudged(
 	return reports, err
 }
 
-// changedInputs finds reports that were judged by another state of their values, patient or bill: candidates by the dates
-// of these rows, then compared with what was noted.
+// changedInputs selects reports that were judged by other values, or by another state of their patient or bill:
+// candidates by the times of these rows, then compared with the stored inputs.
 const changedInputs = "SELECT r.labId_id, r.id FROM (SELECT v.labReportId_id AS id FROM reportValues v WHERE v.updated_at >= ? AND v.updated_at < ?" +
 	" UNION SELECT p.id FROM userDetails u JOIN labReportRelation p ON p.userDetailsId_id = u.id WHERE u.updatedOn >= ? AND u.updatedOn < ?" +
 	" AND p.updatedOn >= ? UNION SELECT p.id FROM billing b JOIN labReportRelation p ON p.labId_id = b.labId_id AND p.billId_id = b.id" +
@@ -78,7 +81,6 @@ const changedInputs = "SELECT r.labId_id, r.id FROM (SELECT v.labReportId_id AS 
 	" OR NOT (e.values_sum <=> (SELECT IFNULL(SUM(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', v.updated_at)), 0) FROM reportValues v" +
 	" WHERE v.labReportId_id = r.id))) ORDER BY r.id LIMIT ?"
 
-// Changed implements sweep.Store.
 func (s Sweeps) Changed(ctx context.Context, from, until, recent time.Time, after int64, limit int) ([]sweep.Report, error) {
 	var reports []sweep.Report
 	from, until = from.UTC(), until.UTC()
@@ -96,7 +98,7 @@ func scanReports(into *[]sweep.Report) func(*sql.Rows) error {
 	}
 }
 
-// inputDigests are what judgements depend on and no row's date tells. CONCAT_WS leaves out NULL, so that each has a sign.
+// inputDigests selects digests of the inputs whose changes have no time. CONCAT_WS omits NULL, so each NULL is a dash.
 const inputDigests = "SELECT 'zone' AS kind, l.id AS id, CAST(CRC32(l.timezone) AS SIGNED) AS digest FROM labs l UNION ALL" +
 	" SELECT 'test', f.testId_id, CAST(SUM(CRC32(CONCAT_WS('|', f.id, f.`index`, f.`order`, f.unit, f.valueType, f.isDisabled," +
 	" IFNULL(g.id, '-'), IFNULL(g.gender, '-'), IFNULL(g.ageFrom, '-'), IFNULL(g.ageFromUnit, '-'), IFNULL(g.ageTo, '-')," +
@@ -104,7 +106,7 @@ const inputDigests = "SELECT 'zone' AS kind, l.id AS id, CAST(CRC32(l.timezone) 
 	" IFNULL(g.criticalUpper, '-'), IFNULL(g.normalTexts, '-'), IFNULL(g.criticalTexts, '-')))) AS SIGNED)" +
 	" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id GROUP BY f.testId_id"
 
-// ChangedInputs implements sweep.Inputs. An input that is seen for the first time is noted, and changes nothing.
+// ChangedInputs returns the inputs whose digest changed. A new input is stored and not returned.
 func (s Sweeps) ChangedInputs(ctx context.Context) (changed []sweep.Input, err error) {
 	_, err = s.db.ExecContext(ctx, "INSERT IGNORE INTO callout_input (kind, input_id, digest) "+inputDigests)
 	if err != nil {
@@ -120,7 +122,6 @@ func (s Sweeps) ChangedInputs(ctx context.Context) (changed []sweep.Input, err e
 	return changed, err
 }
 
-// OfInput implements sweep.Inputs.
 func (s Sweeps) OfInput(ctx context.Context, i sweep.Input, since time.Time, after int64, limit int) ([]sweep.Report, error) {
 	condition, args := "r.labId_id = ?", []any{i.ID}
 	if i.Kind == sweep.Test {
@@ -134,7 +135,7 @@ func (s Sweeps) OfInput(ctx context.Context, i sweep.Input, since time.Time, aft
 	return reports, err
 }
 
-// SaveInput implements sweep.Inputs.
+// SaveInput stores the digest of an input whose reports were evaluated.
 func (s Sweeps) SaveInput(ctx context.Context, i sweep.Input) error {
 	_, err := s.db.ExecContext(ctx, "UPDATE callout_input SET digest = ? WHERE kind = ? AND input_id = ?", i.Digest, i.Kind, i.ID)
 	return wrap("save input", err)
@@ -161,7 +162,6 @@ const (
 	openEpisodes = " FROM callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id WHERE e.open_report_id IS NOT NULL AND "
 )
 
-// Find implements reap.Store.
 func (s Reaps) Find(ctx context.Context, kind string, changedAfter time.Time, limit int) ([]reap.Item, error) {
 	now := s.clock.Now()
 	after := s.defaults.After

@@ -25,7 +25,7 @@ func statements(t *testing.T, db *sql.DB, work func()) int {
 	}
 	before := read()
 	work()
-	return read() - before - 1 // the second look counts itself
+	return read() - before - 1 // the second read counts itself
 }
 
 func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
@@ -50,11 +50,11 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 				" VALUES (?, 12, 400, ?, 501, 66, 1, 1)", 8000+i, 8000+i)
 			exec("REPLACE INTO reportValues (id, labReportId_id, `index`, `order`, value) VALUES (?, ?, 2, 2, '7.1')", 8000+i, 8000+i)
 		}
-		clock.Move(time.Minute) // the formats are forgotten
+		clock.Move(time.Minute) // the kept formats expire
 		return statements(t, db, func() {
 			found, err := list.List(t.Context(), storetest.Lab(t, 12), storetest.Bill, callout.Visibility{Rule: callout.UserDepartments, PersonID: 78})
 			if err != nil || len(found.Records) != 0 {
-				t.Errorf("%d records of another department, %v", len(found.Records), err)
+				t.Errorf("%d records of another department, %v, want none", len(found.Records), err)
 			}
 			found, err = list.List(t.Context(), storetest.Lab(t, 12), storetest.Bill, callout.Visibility{Rule: callout.Everything})
 			if err != nil || len(found.Records) != reports {
@@ -64,11 +64,11 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 	}
 	one, many := measure(1), measure(40)
 	if one != many || one != 5+8 {
-		t.Fatalf("%d statements for one report, %d for forty", one, many)
+		t.Fatalf("%d statements for one report, %d for forty, want equal numbers", one, many)
 	}
 }
 
-// TestAnEvaluationIsAtMostTwelveStatements: for one report as for thirty with twenty parameters each.
+// TestAnEvaluationIsAtMostTwelveStatements, for one report and for thirty with twenty parameters each.
 func TestAnEvaluationIsAtMostTwelveStatements(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
@@ -92,7 +92,7 @@ func TestAnEvaluationIsAtMostTwelveStatements(t *testing.T) {
 	}
 }
 
-// TestADuplicateDraftIsImpossible: the unique key holds even for a program that does not know our locks.
+// TestADuplicateDraftIsImpossible: the unique key refuses it for programs that do not take the locks, too.
 func TestADuplicateDraftIsImpossible(t *testing.T) {
 	t.Parallel()
 	db := storetest.NewDatabase(t)

@@ -16,7 +16,6 @@ var (
 	_ reach.Ledgers = (*Store)(nil)
 )
 
-// Unreached implements reach.Store.
 func (s *Store) Unreached(ctx context.Context) (labs []reach.Lab, err error) {
 	err = each(ctx, s.db, "read laboratories without notices", "SELECT lab_id, reason FROM callout_reach UNION SELECT e.lab_id, '' FROM"+
 		" callout_episode e WHERE e.notices_off = 1 AND e.open_report_id IS NOT NULL AND e.lab_id NOT IN (SELECT lab_id FROM callout_reach)", nil,
@@ -29,7 +28,7 @@ func (s *Store) Unreached(ctx context.Context) (labs []reach.Lab, err error) {
 	return labs, err
 }
 
-// SetReach implements reach.Store. The time of the first notice that did not go out stays.
+// SetReach keeps the time of the first notice that was not sent.
 func (s *Store) SetReach(ctx context.Context, scope authn.LabScope, reason string, since time.Time) error {
 	if reason == "" {
 		_, err := s.db.ExecContext(ctx, "DELETE FROM callout_reach WHERE lab_id = ?", scope.LabID())
@@ -40,7 +39,6 @@ func (s *Store) SetReach(ctx context.Context, scope authn.LabScope, reason strin
 	return wrap("set reach", err)
 }
 
-// Silenced implements reach.Store.
 func (s *Store) Silenced(ctx context.Context, scope authn.LabScope) (ids []int64, err error) {
 	err = each(ctx, s.db, "read silenced waits", "SELECT open_report_id FROM callout_episode WHERE lab_id = ? AND notices_off = 1"+
 		" AND open_report_id IS NOT NULL ORDER BY open_report_id", []any{scope.LabID()}, scanIDs(&ids))
@@ -57,7 +55,7 @@ func (s *Store) NoticesOff(ctx context.Context, scope authn.LabScope) (reason st
 	return reason, time.UnixMicro(at).UTC(), wrap("read reach", err)
 }
 
-// Said implements reach.Ledgers: what was said of a report, and its open wait.
+// Said returns the ledger of a report and its open wait.
 func (s *Store) Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error) {
 	ledgers, err := s.ledgers(ctx, s.db, scope, []int64{reportID})
 	if err != nil {
@@ -73,7 +71,7 @@ func (s *Store) Said(ctx context.Context, scope authn.LabScope, reportID int64) 
 	return ledgers[reportID], wait, err
 }
 
-// MarkSilenced implements reach.Store: a notice about the report reached no device.
+// MarkSilenced marks the wait of a notice that reached no device; with a log entry, also the statement of the notice.
 func (s *Store) MarkSilenced(ctx context.Context, scope authn.LabScope, m reach.Missed) error {
 	return s.inTx(ctx, "mark notice", scope, func(l *locked) error {
 		_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode SET notices_off = 1 WHERE open_report_id = ? AND lab_id = ?",

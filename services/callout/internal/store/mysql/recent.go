@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// recentFor is how long a list or a board may show limits that were changed meanwhile. Nothing is decided by them: who
-	// evaluates, or records a callout, reads the formats in its transaction.
+	// recentFor is how long a list or a board may show previous limits. Decisions do not use them: evaluations and
+	// callouts read the formats in their transaction.
 	recentFor = 5 * time.Second
-	// maxRecent is how many tests are remembered, some KiB each, before all are forgotten.
+	// maxRecent is the maximum number of kept tests, some KiB each; then all are dropped.
 	maxRecent = 5_000
 )
 
-// recent remembers the formats that may call something critical, by test.
+// recent keeps the formats with critical limits, by test.
 type recent struct {
 	mu     sync.RWMutex
 	byTest map[int64]recentTest // guarded by mu
 }
 
-// recentTest is shared: no one changes its formats.
+// recentTest is shared and not changed.
 type recentTest struct {
 	read    time.Time
 	formats []callout.Format
 }
 
-// recentFormats returns the formats of tests that may call something critical, as they were at most recentFor ago.
+// recentFormats returns the formats of tests with critical limits, read at most recentFor ago.
 func (s *Store) recentFormats(ctx context.Context, q querier, tests []int64) (callout.Formats, error) {
 	now := s.clock.Now()
 	found, missing := s.recent.find(tests, now)

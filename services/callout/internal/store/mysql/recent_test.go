@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/storetest"
 )
 
-// TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce: a list may show old limits for five seconds, an evaluation uses
-// the new ones.
+// TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce: a list may show previous limits for five seconds, an evaluation
+// uses the new ones.
 func TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce(t *testing.T) {
 	t.Parallel()
 	fixture := storetest.New(t)
@@ -40,7 +40,7 @@ func TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce(t *testing.T) {
 	exec("UPDATE ReportFormatRange SET criticalUpper = 5.5")
 	clock.Move(4 * time.Second)
 	if n := listed(); n != 0 {
-		t.Fatalf("%d records by formats that were just read", n)
+		t.Fatalf("%d records by kept formats", n)
 	}
 	clock.Move(time.Second)
 	if n := listed(); n != 1 {

@@ -22,12 +22,12 @@ const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id,
 	" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
 	" LEFT JOIN callout_unconfirmed n ON n.lab_report_id = r.id WHERE r.labId_id = ?"
 
-// open is the condition of reports about which someone has still to be told.
+// open is the condition of reports that wait for a call.
 const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
 
-// reading says what is read beside the reports.
+// reading selects what is read beside the reports.
 type reading struct {
-	// criticalOnly is for lists, which show only what is critical: the formats are those that may call something critical.
+	// criticalOnly limits the formats to formats with critical limits, for lists, which show critical values alone.
 	criticalOnly bool
 	inputs       map[int64]inputs         // nil: not needed
 	unconfirmed  map[int64]unconfirmedRow // nil: not needed
@@ -40,8 +40,8 @@ func (s *Store) reports(
 	return s.readReports(ctx, q, scope, reading{criticalOnly: true}, " AND r.dismissed = 0"+condition, args...)
 }
 
-// readReports reads the reports of a laboratory that a further condition selects, with their charts and formats, in four
-// statements whatever their number.
+// readReports reads the reports of a laboratory that a further condition selects, with their charts and formats, in
+// four statements whatever their number.
 func (s *Store) readReports(
 	ctx context.Context, q querier, scope authn.LabScope, how reading, condition string, args ...any,
 ) ([]callout.Report, callout.Formats, error) {
@@ -161,7 +161,7 @@ func (r *reportRow) read(s *Store) callout.Report {
 	return report
 }
 
-// readUnconfirmed adds the report's rerun values that wait for a confirmation, if there are any.
+// readUnconfirmed adds the rerun values of the report without confirmation, if there are any.
 func (r *reportRow) readUnconfirmed(into map[int64]unconfirmedRow) error {
 	if len(r.unconfirmed) == 0 {
 		return nil
@@ -172,7 +172,7 @@ func (r *reportRow) readUnconfirmed(into map[int64]unconfirmedRow) error {
 	return err
 }
 
-// visible is the condition of the reports that someone sees. All lab users see tests of no department.
+// visible returns the condition of the reports that a session sees. All lab users see tests without department.
 func visible(v callout.Visibility) (condition string, args []any) {
 	switch v.Rule {
 	case callout.Everything:

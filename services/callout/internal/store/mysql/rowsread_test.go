@@ -15,9 +15,9 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
-// A laboratory has millions of reports, of which a few wait: anyone who looks for these, or for those that changed recently,
-// must not read the others. README.md names the indexes that the platform's table needs for it.
-func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
+// TestSearchesDoNotReadOtherReports: of millions of reports a few wait or changed recently. Searches for them use indexes,
+// which LegacyIndexes lists.
+func TestSearchesDoNotReadOtherReports(t *testing.T) {
 	t.Parallel()
 	const others = 3000
 	db, clock := storetest.NewDatabase(t), storetest.NewClock()
@@ -75,13 +75,13 @@ func TestWhatIsLookedForIsFoundAmongManyReports(t *testing.T) {
 			}
 		})
 		if read > others/10 {
-			t.Errorf("%s reads %d rows beside %d of others", name, read, others)
+			t.Errorf("%s reads %d rows beside %d other reports, want few", name, read, others)
 		}
 	}
 }
 
-// What waits is sorted, so all of it is looked at; but names, charts and limits are read of what the list shows alone.
-func TestAListReadsLittleOfWhatItDoesNotShow(t *testing.T) {
+// TestAListReadsLittleOfOtherReports: all waiting reports are sorted; names, charts and limits are read for listed ones alone.
+func TestAListReadsLittleOfOtherReports(t *testing.T) {
 	t.Parallel()
 	const more = 2000
 	db, clock := storetest.NewDatabase(t), storetest.NewClock()
@@ -133,7 +133,7 @@ func TestAListReadsLittleOfWhatItDoesNotShow(t *testing.T) {
 		each := float64(many[i]-few[i]) / more
 		t.Logf("%s: %d rows read, %.1f of each report that is not shown", name, many[i], each)
 		if each > 3.5 {
-			t.Errorf("%s reads %.1f rows of each report that it does not show", name, each)
+			t.Errorf("%s reads %.1f rows of each report that it does not show, want few", name, each)
 		}
 	}
 }

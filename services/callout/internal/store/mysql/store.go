@@ -1,5 +1,6 @@
-// Package mysql owns the SQL of the callout service: callouts and drafts, episodes, escalations, evaluations, settings
-// and the outbox. Of the platform's tables it writes labReportRelation.criticalValues and appends to ActivityLog.
+// Package mysql owns the SQL of the callout service: the ledger of statements, callouts and drafts, waits, evaluations,
+// settings, reach and the outbox. Of the platform's tables it writes labReportRelation.criticalValues and appends to
+// ActivityLog.
 package mysql
 
 import (
@@ -53,11 +54,11 @@ var (
 // Messages encodes messages to other services.
 type Messages interface {
 	Encode(labID int64, m callout.Message) (outbox.Event, error)
-	// Wake asks to bring the job of the task queue in line with the bill's earliest deadline.
+	// Wake encodes the request to align the job of the task queue with the earliest deadline of the bill.
 	Wake(labID, billID int64) (outbox.Event, error)
 }
 
-// New returns a store over db, which the caller closes. pace is that of laboratories without their own.
+// New returns a store over db, which the caller closes. pace holds the settings of laboratories without their own.
 func New(db *sql.DB, c clock.Clock, m Messages, pace callout.Settings) (*Store, error) {
 	table, err := outbox.NewTable(OutboxTable)
 	if err != nil {
@@ -101,7 +102,7 @@ func LegacyColumns() map[string][]string {
 	return columns
 }
 
-// list writes ids as the inside of IN (…). No id at all matches nothing.
+// list returns the inside of IN (…) for ids. An empty list matches nothing.
 func list(ids []int64) (placeholders string, args []any) {
 	if len(ids) == 0 {
 		return "NULL", nil
@@ -112,14 +113,14 @@ func list(ids []int64) (placeholders string, args []any) {
 	return "?" + strings.Repeat(", ?", len(ids)-1), args
 }
 
-// errUnknown is what callers see when the answer to a commit was lost: the change was made, or it was not.
+// errUnknown is returned when the response to a commit was lost: the change was made, or it was not.
 var errUnknown = apperr.New(
 	apperr.Unavailable,
 	"OUTCOME_UNKNOWN",
-	"The database did not answer whether the change was made; load the bill's critical records, and try again if it was not",
+	"The response of the database was lost, so the change may have been made; load the bill's critical records, and try again if it was not",
 )
 
-// wrap is mysqldb.Wrap, but for an answer of its own to a commit whose outcome is unknown.
+// wrap is mysqldb.Wrap, except that a commit with an unknown outcome is errUnknown.
 func wrap(operation string, err error) error {
 	if errors.Is(err, mysqldb.ErrCommitUnknown) {
 		return errUnknown.WithCause(fmt.Errorf("%s: %w", operation, err))

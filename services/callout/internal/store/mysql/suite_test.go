@@ -21,25 +21,25 @@ import (
 func TestUseCases(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]func(*storetest.Fixture){
-		"a critical value waits and is announced once":               announced,
-		"other laboratories and unknown bills":                       scoped,
-		"a callout ends the wait":                                    called,
-		"a called value turned out wrong":                            turnedOutWrong,
-		"a draft and a callout never exist together":                 drafts,
-		"only another critical value opens a callout again":          reopened,
-		"a corrected value ends the wait":                            corrected,
-		"an unclear value changes nothing":                           unclear,
-		"each deadline is raised once":                               raised,
-		"every report has a deadline of its own":                     deadlines,
-		"reports that others set to wait are adopted":                adopted,
-		"dismissed and moved reports":                                moved,
-		"forgotten reports are found":                                forgotten,
-		"a repeated value needs no call when the laboratory says so": repeated,
-		"settings are replaced by who may":                           decided,
-		"who sees what":                                              visibility,
-		"the worklist and the figures":                               figures,
-		"writers at once":                                            race,
-		"an error changes nothing":                                   refused,
+		"a critical value waits and is announced once":        announced,
+		"other laboratories and unknown bills":                scoped,
+		"a callout ends the wait":                             called,
+		"a called value turned out wrong":                     turnedOutWrong,
+		"a draft and a callout never exist together":          drafts,
+		"only another critical value opens a callout again":   reopened,
+		"a corrected value ends the wait":                     corrected,
+		"an unclear value changes nothing":                    unclear,
+		"each deadline is raised once":                        raised,
+		"every report has a deadline of its own":              deadlines,
+		"reports that other programs set to wait are adopted": adopted,
+		"dismissed and moved reports":                         moved,
+		"reports without an evaluation are found":             forgotten,
+		"a repeated value needs no call by the repeat policy": repeated,
+		"settings are changed by authorized users":            decided,
+		"visibility by department":                            visibility,
+		"the worklist and the figures":                        figures,
+		"writers at once":                                     race,
+		"an error changes nothing":                            refused,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,8 +78,7 @@ func scoped(b *storetest.Fixture) {
 	b.Want("their own", b.Judged(13, storetest.Foreign), "7100 CALLOUT_PENDING")
 }
 
-// turnedOutWrong: the board shows what was called, when everybody was told that it was wrong, and whether someone
-// called.
+// turnedOutWrong: the board shows the communicated values, when their audience was informed, and the call about it.
 func turnedOutWrong(b *storetest.Fixture) {
 	shown := func(v callout.Visibility) string {
 		b.T.Helper()
@@ -276,7 +275,7 @@ func adopted(b *storetest.Fixture) {
 	b.Must(err)
 	b.Want("worklist", len(open.Items), 2)
 	b.Want("figures", *b.Count.Figures, "{2 0 0 0s}")
-	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Count}})) // what waits may be called, whatever its values are
+	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Count}})) // a waiting report may be called, whatever its values are
 }
 
 func moved(b *storetest.Fixture) {
@@ -325,7 +324,7 @@ func repeated(b *storetest.Fixture) {
 	b.Want("another after the time", b.Enter(storetest.Second, storetest.PotassiumIndex, "6.8"), "CALLOUT_PENDING")
 }
 
-// decided: administrators and users with the permission change the settings of their laboratory, within bounds.
+// decided: administrators, and users with the permission, change the settings of their laboratory within bounds.
 func decided(b *storetest.Fixture) {
 	u := b.Decide
 	ctx, lab := b.T.Context(), storetest.Lab(b.T, 12)
@@ -429,7 +428,7 @@ func figures(b *storetest.Fixture) {
 	}
 }
 
-// race has everybody complete, draft, evaluate and escalate the same bill at once.
+// race completes, drafts, evaluates and escalates the same bill concurrently.
 func race(b *storetest.Fixture) {
 	b.Pending()
 	b.Clock.Move(31 * time.Minute)
@@ -468,7 +467,8 @@ func race(b *storetest.Fixture) {
 	view, err := b.View(b.T.Context(), storetest.Lab(b.T, 12), storetest.Bill, storetest.Everything)
 	b.Must(err)
 	if won != 1 || escalations > 1 || view.Draft != nil || b.Due(storetest.Potassium) != "closed" {
-		b.T.Fatalf("%d callouts, %d escalations, draft %v, deadline %s", won, escalations, view.Draft, b.Due(storetest.Potassium))
+		b.T.Fatalf("%d callouts, %d escalations, draft %v, deadline %s, want one callout, at most one escalation, no draft, a closed deadline",
+			won, escalations, view.Draft, b.Due(storetest.Potassium))
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// SetUnconfirmed implements evaluate.Store.
 func (s *Store) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v evaluate.Unconfirmed) error {
 	readings := sql.NullString{}
 	if len(v.Readings) > 0 {
@@ -49,7 +48,7 @@ func scanUnconfirmed(r *sql.Rows) (row unconfirmedRow, err error) {
 	return row, row.parse(stored)
 }
 
-// parse reads the stored readings.
+// parse sets the readings from their stored form.
 func (u *unconfirmedRow) parse(stored []byte) error {
 	if err := json.Unmarshal(stored, &u.readings); err != nil {
 		return fmt.Errorf("read unconfirmed values of report %d: %T", u.report, err)

@@ -13,12 +13,13 @@ import (
 )
 
 const (
-	// waitingReports finds the reports of a list by as few tables as its order needs. The list itself is some of them.
+	// waitingReports selects waiting reports with the columns that the order of the list needs.
 	waitingReports = "SELECT r.id, e.id AS episode FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id" +
 		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND " + open
-	// waitingOrder has the most pressing first: who is escalated soon, or was escalated as often as it happens.
+	// waitingOrder sorts by deadline, after reports with exhausted escalations.
 	waitingOrder = " ORDER BY e.due_at IS NULL AND IFNULL(e.escalations, 0) = 0, IFNULL(e.due_at, 0), e.detected_at, r.id"
-	// waitingNames reads what a list shows of the reports that were found. Its parts are the search above and its order.
+	// waitingNames selects what a list shows of the found reports. Its parameters are the query above and the order,
+	// twice.
 	waitingNames = "SELECT r.id, IFNULL(b.labBillId, 0), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
 		" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), IFNULL(e.detected_at, 0), e.due_at," +
 		" IFNULL(e.escalations, 0), IFNULL(e.notices_off, 0), e.remind_at, e.parameters, e.id FROM (%s%s LIMIT ?) found" +
@@ -48,7 +49,7 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 	reports, formats, err := s.byID(ctx, scope, ids)
 	seen := make([]worklist.Item, 0, len(items))
 	for i, item := range items {
-		if report, ok := reports[ids[i]]; ok { // else it was dismissed in between
+		if report, ok := reports[ids[i]]; ok { // else it was dismissed meanwhile
 			item.Report = report
 			if item.Wait != nil {
 				report.Identify(item.Wait.Parameters, formats)
@@ -68,7 +69,7 @@ func (s *Store) scanItem(r *sql.Rows) (i worklist.Item, id int64, err error) {
 	if err != nil {
 		return i, id, err
 	}
-	i.DetectedAt = s.clock.Now() // found before the reaper looked
+	i.DetectedAt = s.clock.Now() // not adopted by the reaper yet
 	if detected > 0 {
 		i.DetectedAt = at(detected)
 	}
@@ -120,12 +121,11 @@ func (s *Store) Unclear(
 	return list, formats, err
 }
 
-// lastClosed looks at the waits that began last alone: a laboratory has years of them.
+// lastClosed reads the 200 newest waits only: a laboratory has years of them.
 const lastClosed = "SELECT MAX(e.closed_at) FROM (SELECT lab_report_id, closed_at FROM callout_episode WHERE lab_id = ?" +
 	" ORDER BY detected_at DESC LIMIT 200) e JOIN labReportRelation r ON r.id = e.lab_report_id" +
 	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ?"
 
-// State implements worklist.Store.
 func (s *Store) State(ctx context.Context, scope authn.LabScope, v callout.Visibility) (state worklist.State, err error) {
 	condition, args := visible(v)
 	var last sql.NullInt64
@@ -147,8 +147,8 @@ func (s *Store) State(ctx context.Context, scope authn.LabScope, v callout.Visib
 	return state, err
 }
 
-// elsewhere counts what waits in departments that someone does not see. Referring doctors see own bills alone and are told
-// of no others.
+// elsewhere counts the waiting reports in departments that a session does not see. It is 0 for referring doctors, who
+// see own bills alone.
 func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.Visibility) (n int64, err error) {
 	if v.Rule == callout.Everything || v.Rule == callout.DoctorBills {
 		return 0, nil
@@ -190,7 +190,7 @@ func (s *Store) unconfirmed(ctx context.Context, scope authn.LabScope, v callout
 	return found, err
 }
 
-// maxFigures bounds how many callouts a summary reads.
+// maxFigures is the maximum number of callouts that a summary reads.
 const maxFigures = 200_000
 
 func (s *Store) Figures(

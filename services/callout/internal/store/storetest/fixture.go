@@ -12,7 +12,7 @@ import (
 // Everything is the visibility of support.
 var Everything = callout.Visibility{Rule: callout.Everything}
 
-// Judged has someone ask for an evaluation, and returns the states.
+// Judged requests an evaluation, and returns the states.
 func (b *Fixture) Judged(lab int64, reports ...int64) string {
 	b.T.Helper()
 	results, err := b.Evaluate.Reports(b.T.Context(), Lab(b.T, lab), reports, callout.Event{Named: true})
@@ -24,7 +24,7 @@ func (b *Fixture) Judged(lab int64, reports ...int64) string {
 	return strings.Join(text, ", ")
 }
 
-// Enter has the core save a value, and returns the state of the report afterwards.
+// Enter saves a value as the core does, and returns the state of the report afterwards.
 func (b *Fixture) Enter(report int64, index int, value string) string {
 	b.T.Helper()
 	b.SetValue(report, index, value)
@@ -47,7 +47,7 @@ func (b *Fixture) Record(c save.Callout) error {
 	return err
 }
 
-// Pass lets time go by, as the reaper sees it: it looks every minute.
+// Pass moves the clock and runs the reaper every minute.
 func (b *Fixture) Pass(d time.Duration) {
 	b.T.Helper()
 	for ; d > 0; d -= time.Minute {
@@ -64,7 +64,7 @@ func (b *Fixture) Must(err error) {
 	}
 }
 
-// Want compares what is printed.
+// Want compares printed forms.
 func (b *Fixture) Want(what string, got, want any) {
 	b.T.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -72,7 +72,7 @@ func (b *Fixture) Want(what string, got, want any) {
 	}
 }
 
-// Notices are the keys of the notifications that were sent.
+// Notices returns the keys of the notifications that were sent.
 func (b *Fixture) Notices() (keys []string) {
 	for _, e := range b.Sent() {
 		if e.Kind == "notifications.notify" {
@@ -82,7 +82,7 @@ func (b *Fixture) Notices() (keys []string) {
 	return keys
 }
 
-// Due says how far the escalation of a report is.
+// Due returns the state of the escalation of a report.
 func (b *Fixture) Due(report int64) string {
 	b.T.Helper()
 	open, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 12), Everything)
@@ -106,7 +106,7 @@ func (b *Fixture) Pending() {
 	b.Want("evaluated", b.Judged(12, Potassium), "7001 CALLOUT_PENDING")
 }
 
-// Listed are the critical records of the bill, with their first value.
+// Listed returns the critical records of the bill, with their first value.
 func (b *Fixture) Listed(v callout.Visibility) (text []string) {
 	b.T.Helper()
 	list, err := b.List.List(b.T.Context(), Lab(b.T, 12), Bill, v)
@@ -117,7 +117,7 @@ func (b *Fixture) Listed(v callout.Visibility) (text []string) {
 	return text
 }
 
-// Lines are the texts of the history of a report.
+// Lines returns the texts of the history of a report.
 func (b *Fixture) Lines(report int64) (texts []string) {
 	b.T.Helper()
 	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), Everything, []int64{report})

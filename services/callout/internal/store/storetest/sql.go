@@ -1,6 +1,6 @@
 package storetest
 
-// World returns the statements that put into the platform's tables what the suite expects of every store.
+// World returns the INSERT statements of the platform's rows that tests expect.
 func World() []string {
 	return []string{
 		"INSERT INTO labs (id, labName, timezone) VALUES (12, 'A', 'UTC'), (13, 'B', 'UTC')",

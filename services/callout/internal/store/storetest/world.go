@@ -26,7 +26,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/migrations"
 )
 
-// What the database holds. Laboratory 12 has bill 400 of organisation 45 and doctor 301, with report
+// The rows of the database. Laboratory 12 has bill 400 of organisation 45 and doctor 301, with report
 // Potassium of test 66 (department 5) and report Count of test 55 (department 4); and bill 401 of the same patient with
 // report Second of test 66. Laboratory 13 has bill 500 with report Foreign of test 66. All states are 0, all samples
 // collected, no values. Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to 6.5; index 1 of test
@@ -53,7 +53,7 @@ var Defaults = callout.Settings{
 	Pace: callout.Pace{After: 30 * time.Minute, Most: 2}, ReadBackNeeded: true, RemindAfter: 8 * time.Hour,
 }
 
-// Clock is one that tests move.
+// Clock is moved by tests.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time // guarded by mu
@@ -68,7 +68,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Move lets time pass.
+// Move adds to the time.
 func (c *Clock) Move(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -115,7 +115,7 @@ func NewDatabase(t testing.TB) *sql.DB {
 	return db
 }
 
-// OpenDatabase is NewDatabase, with the address of the database.
+// OpenDatabase returns a database as NewDatabase does, and its address.
 func OpenDatabase(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	db, dsn := template.Open(t)
@@ -184,13 +184,13 @@ func (b *Fixture) Dismiss(report int64) {
 	b.Exec("UPDATE labReportRelation SET dismissed = 1 WHERE id = ?", report)
 }
 
-// MoveToBill does what a bill split does.
+// MoveToBill moves a report to another bill, as a bill split does.
 func (b *Fixture) MoveToBill(report, bill int64) {
 	b.T.Helper()
 	b.Exec("UPDATE labReportRelation SET billId_id = ? WHERE id = ?", bill, report)
 }
 
-// Setting sets what a laboratory decides.
+// Setting changes the settings of a laboratory.
 func (b *Fixture) Setting(lab int64, own callout.Settings) {
 	b.T.Helper()
 	b.Exec("REPLACE INTO callout_setting (lab_id, escalate_after_minutes, escalate_most, read_back_needed, repeat_within_hours, remind_hours)"+
@@ -198,7 +198,7 @@ func (b *Fixture) Setting(lab int64, own callout.Settings) {
 		int(own.RemindAfter.Hours()))
 }
 
-// Sent returns the messages that were made durable.
+// Sent returns the messages of the outbox.
 func (b *Fixture) Sent() (events []outbox.Event) {
 	b.T.Helper()
 	rows, err := b.DB.QueryContext(b.T.Context(), "SELECT aggregate, kind, payload, IFNULL(dedupe_key, '') FROM outbox_callout ORDER BY id")
@@ -217,7 +217,7 @@ func (b *Fixture) Sent() (events []outbox.Event) {
 	return events
 }
 
-// SodiumIndex is of the sodium beside the potassium, see AddSodium.
+// SodiumIndex is the index of the parameter that AddSodium adds.
 const SodiumIndex = 4
 
 // AddSodium gives the test of the potassium a second parameter with the same limits.
@@ -228,12 +228,12 @@ func (b *Fixture) AddSodium() {
 		" VALUES (6604, 'A', 0, 3.5, 5.1, 2.5, 6.5)")
 }
 
-// FakeReach answers for the notification service.
+// FakeReach is a fake of the notification service.
 type FakeReach struct{ Reason string }
 
 func (f *FakeReach) Reach(context.Context, authn.LabScope) (string, error) { return f.Reason, nil }
 
-// Asha is a lab user of everything.
+// Asha is a lab user who sees everything.
 var Asha = save.Performer{
 	UserID: 77,
 	Actor:  authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"},

@@ -141,7 +141,7 @@ func (x *decider) announced(p *Parameter) bool {
 		s := &x.ledger[i]
 		switch {
 		case s.about(k) == nil:
-		case s.Kind == Call:
+		case s.Kind == Call, s.Kind == LimitsChanged:
 			return false
 		case s.Kind == Notice || s.Kind == Attempt && s.Heard:
 			if s.Audience.same(x.f.Audience) && !x.moved(s) && !x.ledger.takenBack(s.Key, k) {

@@ -100,12 +100,15 @@ func (w *world) clone() *world {
 	return &c
 }
 
+// removed stands for a value whose row another program removed.
+const removed = "removed"
+
 // criticality judges a value independently: 1 high, -1 low, 0 not critical, 2 unreadable, 3 blank.
 func (w *world) criticality(key int) int {
 	v := w.values[key]
 	n, err := strconv.ParseFloat(v, 64)
 	switch {
-	case v == "":
+	case v == "", v == removed:
 		return 3
 	case err != nil:
 		return 2
@@ -167,9 +170,9 @@ func findingOf(values [2]string, limits int) Finding {
 	if ok {
 		return f
 	}
-	f = Judge(Chart{Tests: []int64{66}, Readings: []Reading{
-		{Index: potassium, Order: 1, Value: values[0]}, {Index: sodium, Order: 2, Value: values[1]},
-	}}, bandOfLimits[limits])
+	readings := []Reading{{Index: potassium, Order: 1, Value: values[0]}, {Index: sodium, Order: 2, Value: values[1]}}
+	readings = slices.DeleteFunc(readings, func(r Reading) bool { return r.Value == removed })
+	f = Judge(Chart{Tests: []int64{66}, Readings: readings}, bandOfLimits[limits])
 	findings.Lock()
 	defer findings.Unlock()
 	findings.byKey[findingKey{values, limits}] = f
@@ -187,6 +190,9 @@ func (w *world) facts() *Facts {
 	f.Finding.Values = slices.Clone(f.Finding.Values)
 	for i := range f.Finding.Values {
 		f.Finding.Values[i].At = origin.Add(w.changedAt[f.Finding.Values[i].Index])
+	}
+	if w.values[potassium] == removed { // when it was removed is not known
+		f.ValuesAt = origin.Add(w.changedAt[sodium])
 	}
 	if w.wait != nil {
 		e := *w.wait
@@ -251,10 +257,10 @@ func (w *world) set(key int, value string) bool {
 func alphabet() []step {
 	return []step{
 		enter(potassium, "5"), enter(potassium, "7.1"), enter(potassium, "7.10"), enter(potassium, "7.9"),
-		enter(potassium, "2.1"), enter(potassium, "Haemolysed"), enter(potassium, ""),
+		enter(potassium, "2.1"), enter(potassium, "Haemolysed"), enter(potassium, removed),
 		enter(sodium, "140"), enter(sodium, "118"),
 		{"potassium is blank, and a loop checks at once", func(w *world) (Event, bool) {
-			ok := w.values[potassium] != "" && w.criticality(potassium) != 2 && !w.delayed
+			ok := w.criticality(potassium) < 2 && !w.delayed
 			w.values[potassium], w.changedAt[potassium], w.unjudged = "", w.now, true
 			return Event{}, ok
 		}},
@@ -300,12 +306,16 @@ func alphabet() []step {
 			w.called = [2]string{}
 			return true
 		})},
-		{"moved to another patient", named(func(w *world) bool {
-			if w.patient == 2 {
+		{"moved to another patient, or back", named(func(w *world) bool {
+			if w.merged {
 				return false
 			}
-			w.patient, w.audience = 2, 1
+			w.patient, w.audience = 3-w.patient, int(2-w.patient)
 			w.called, w.said = [2]string{}, [2]bool{}
+			return true
+		})},
+		{"another program sets the state to normal, or to waiting", named(func(w *world) bool {
+			w.status = map[bool]Status{true: Normal, false: Pending}[w.status.Open()]
 			return true
 		})},
 		{"the patient's records are merged", named(func(w *world) bool {
@@ -672,16 +682,26 @@ func (w *world) onBoard(key int) bool {
 
 // silentNotice returns the violation of a critical value without a notice, or with a withdrawn one.
 func (w *world) silentNotice(open []int) string {
-	for _, key := range open {
-		if last := w.ledger.last(Key{66, key}); last == nil || last.Kind == Call || w.ledger.takenBack(last.Key, Key{66, key}) {
+	for _, index := range open {
+		if last := w.ledger.last(Key{66, index}); last == nil || last.Kind == Call || w.ledger.takenBack(last.Key, Key{66, index}) {
 			return "1: a critical value is not communicated, and no notice was made"
 		}
-		key := w.ledger.last(Key{66, key}).Key
+		key := w.ledger.last(Key{66, index}).Key
 		if slices.ContainsFunc(w.notices, func(n sentNotice) bool { return n.key == key && n.over }) {
 			return "1: the notice of a critical value is withdrawn"
 		}
+		if !w.delayed && !w.wait.NoticesOff && !w.wait.Adopted && !w.informed(index) {
+			return "1: nothing about a critical value reached the clinic of the bill"
+		}
 	}
 	return ""
+}
+
+// informed reports whether the clinic of the bill has a notice of the parameter, or heard about it.
+func (w *world) informed(key int) bool {
+	return slices.ContainsFunc(w.notices, func(n sentNotice) bool {
+		return n.audience == w.audience && n.patient == w.person() && n.values[key] != "" && !n.over
+	}) || slices.ContainsFunc(w.knowledge, func(k told) bool { return k.audience == w.audience && k.patient == w.person() && k.key == key })
 }
 
 func worse(a, b string) bool {
@@ -826,7 +846,8 @@ func (w *world) ledgerOf(b []byte, key int) []byte {
 		}
 		since := w.wait != nil && !s.SaidAt.Before(w.wait.DetectedAt)
 		part = append(append(part, s.Kind...), 0, byte(s.PatientID), byte(s.Audience.OrgID), byte(len(s.Parameters)))
-		part = appendFlags(part, s.Heard, w.ledger.takenBack(s.Key, k), s.SaidAt.Before(origin.Add(w.changedAt[key])), read, over, since, s.NotSent)
+		absent := s.about(k).Absent && !w.ledger.takenBack(returned(s), k)
+		part = appendFlags(part, absent, s.Heard, w.ledger.takenBack(s.Key, k), s.SaidAt.Before(origin.Add(w.changedAt[key])), read, over, since, s.NotSent)
 		return append(part, canonical(s.about(k).RawValue)...)
 	}
 	if last := w.ledger.last(k); last != nil {
@@ -1018,5 +1039,41 @@ func TestEveryShortHistoryKeepsThePromises(t *testing.T) {
 	t.Logf("%d histories, %d distinct states, %v", x.histories, x.states, time.Since(began).Round(time.Millisecond))
 	if x.wrong != "" {
 		t.Fatalf("%s\n%s", x.wrong, strings.Join(x.story, "\n"))
+	}
+}
+
+// TestHistoriesThatFailedOnce repeats histories that violated an invariant and are longer than those of make test.
+func TestHistoriesThatFailedOnce(t *testing.T) {
+	plain, policy := startWorlds()[0], startWorlds()[1]
+	type history struct {
+		start  *world
+		events []string
+	}
+	for name, h := range map[string]history{
+		"removed, called, and removed again": {plain, []string{
+			`potassium is "7.9"`, `potassium is "removed"`, "called", `potassium is "7.1"`, `potassium is "removed"`,
+		}},
+		"the same value returns and is removed again": {plain, []string{
+			`potassium is "7.9"`, `potassium is "removed"`, "called", `potassium is "7.9"`, `potassium is "removed"`,
+		}},
+		"critical again after the limits changed, and the first notice was not sent": {policy, []string{
+			`potassium is "7.1"`, "another program sets the state to normal, or to waiting", "the limits change", `sodium is "118"`,
+			`potassium is "7.9"`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := h.start
+			for _, event := range h.events {
+				i := slices.IndexFunc(alphabet(), func(s step) bool { return s.name == event })
+				if i < 0 {
+					t.Fatalf("the alphabet has no event %q", event)
+				}
+				next, wrong, ok := w.run(alphabet()[i], Decide)
+				if !ok || wrong != "" {
+					t.Fatalf("%s: applies %v, %s", event, ok, wrong)
+				}
+				w = next
+			}
+		})
 	}
 }

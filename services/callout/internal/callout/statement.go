@@ -24,7 +24,7 @@ const (
 	Suppression      Kind = "suppression"     // the repeat policy makes a call unnecessary
 	Unclear          Kind = "unclear"         // a value cannot be compared with its limits; it holds until a Clear
 	UnclearNotice    Kind = "unclear_notice"  // the laboratory was notified of it
-	Clear            Kind = "clear"           // an unclear value or a suppression ended
+	Clear            Kind = "clear"           // an unclear value, a suppression or the absence of a value ended
 	Unconfirmed      Kind = "unconfirmed"     // the laboratory was notified of a critical rerun value
 	CorrectionCalled Kind = "correction_call" // a person was informed that a value was wrong
 )

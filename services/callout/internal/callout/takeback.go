@@ -1,12 +1,16 @@
 package callout
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // takeBack takes back statements that are no longer true and informs their receivers, once.
 func (x *decider) takeBack() {
 	var told []Audience // in this decision
 	var notices []Statement
 	for i := range x.ledger {
+		x.noteReturned(x.ledger[i])
 		s := &x.ledger[i]
 		switch {
 		case s.Heard && (s.Kind == Call || s.Kind == Attempt):
@@ -167,17 +171,39 @@ func (x *decider) whenSettled(s *Statement, p *Parameter, now *Judged, reason st
 // changedSaid reports whether the value became what it is now after the statement was made.
 func (x *decider) changedSaid(s *Statement, p *Parameter, now *Judged) bool {
 	if now == nil {
-		return !p.Absent
+		return !x.absent(s, p)
 	}
 	return !now.At.Before(s.SaidAt)
 }
+
+// absent reports whether the value was removed before the statement was made, and did not return since.
+func (x *decider) absent(s *Statement, p *Parameter) bool {
+	return p.Absent && !x.ledger.takenBack(returned(s), p.Key())
+}
+
+// noteReturned records that a value returned which was removed before s was made: when it is removed again, s is older.
+func (x *decider) noteReturned(s Statement) {
+	var values []Parameter
+	for i := range s.Parameters {
+		p := &s.Parameters[i]
+		if state, _ := x.f.Finding.at(p.Key()); state != IsMissing && x.absent(&s, p) {
+			values = append(values, *p)
+		}
+	}
+	if len(values) > 0 && s.Kind.aboutValue() && !x.moved(&s) {
+		x.say(Statement{Kind: Clear, Parameters: values, TakesBack: returned(&s)})
+	}
+}
+
+// returned is what a Clear takes back when the values of s returned that were removed before.
+func returned(s *Statement) string { return "absent:" + s.Key }
 
 // calledAfter reports whether a person of the audience of s heard about the parameter after the value changed to now.
 func (x *decider) calledAfter(s *Statement, p *Parameter, now *Judged) bool {
 	for i := range x.ledger {
 		o := &x.ledger[i]
 		said := o.about(p.Key())
-		if said != nil && o.Heard && o.Kind.aboutValue() && o.Audience.same(s.Audience) && (now != nil && !o.SaidAt.Before(now.At) || now == nil && said.Absent) {
+		if said != nil && o.Heard && o.Kind.aboutValue() && o.Audience.same(s.Audience) && (now != nil && !o.SaidAt.Before(now.At) || now == nil && x.absent(o, said)) {
 			return true
 		}
 	}
@@ -195,19 +221,19 @@ func (x *decider) heardSince(s *Statement, now *Parameter) bool {
 	return false
 }
 
-// noteLimits records once that the value of a call is not critical by the limits of today. The value was right, so no
-// one is informed.
+// noteLimits records once that a stated value is not critical by the limits of today. The value was right, so no one is
+// informed; when the parameter is critical again, that is news.
 func (x *decider) noteLimits(s *Statement, p *Parameter) {
-	if s.Kind != Call {
-		return
-	}
-	key := "limits:" + s.Key
+	key := fmt.Sprintf("limits:%s:%d.%d", s.Key, p.TestID, p.Index)
 	for i := range x.ledger {
 		if x.ledger[i].Key == key {
 			return
 		}
 	}
 	x.say(Statement{Key: key, Kind: LimitsChanged, Parameters: []Parameter{*p}, Reason: reasonLimits})
+	if s.Kind != Call {
+		return
+	}
 	x.log("The limits of a called critical result changed: its value is not critical by them and stays called",
 		LogMeta{Reason: reasonLimits})
 }

@@ -19,9 +19,9 @@ const (
 	perSecond  = 100
 )
 
-// Run measures decide_per_second and explore_states_per_second, then on a stack records_p99_ms, records_p50_ms, the CPU time
-// of a request, sql_statements, and the cost of boards in a laboratory with thousands of waiting reports: open_p99_ms and
-// boards_50_cpu_percent.
+// Run measures decide_per_second and explore_states_per_second, then on a stack records_p99_ms, records_p50_ms, the CPU
+// time of a request, sql_statements, and the cost of boards in a laboratory with thousands of waiting reports:
+// open_p99_ms and boards_50_cpu_percent.
 func Run(ctx context.Context, r *report.Report) error {
 	rounds, requests := 5, 1000
 	if r.Quick {

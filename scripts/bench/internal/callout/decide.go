@@ -11,11 +11,12 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 
-// decisions measures the pure rules on one core, by the service's own benchmarks: a check of a report of 20 parameters with
-// ten statements, a decision about a call of it, and the explorer. The benchmarks check each decision.
+// decisions measures the pure rules on one core, by the service's own benchmarks: a check of a report of 20 parameters
+// with ten statements, a decision about a call of it, and the explorer. The benchmarks check each decision.
 func decisions(ctx context.Context, r *report.Report, rounds int) error {
-	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^Benchmark(Decide|DecideCall|Explore)$", "-cpu", "1",
-		"-benchtime", "500ms", "-count", strconv.Itoa(rounds), "./services/callout/internal/callout").CombinedOutput()
+	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^Benchmark(Decide|DecideCall|Explore)$",
+		"-cpu", "1", "-benchtime", "500ms", "-count", strconv.Itoa(rounds),
+		"./services/callout/internal/callout").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("benchmarks of decisions: %w\n%s", err, out)
 	}

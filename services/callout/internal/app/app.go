@@ -28,7 +28,8 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		return err
 	}
 	store, err := mysql.New(db, s.Clock, delivery.Messages{}, callout.Settings{
-		Pace: callout.Pace{After: cfg.EscalateAfter, Most: cfg.EscalateMost}, ReadBackNeeded: true, RemindAfter: cfg.RemindAfter,
+		Pace:           callout.Pace{After: cfg.EscalateAfter, Most: cfg.EscalateMost},
+		ReadBackNeeded: true, RemindAfter: cfg.RemindAfter,
 	})
 	if err != nil {
 		return err
@@ -49,8 +50,8 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		Store: store, Clock: s.Clock, WakeRelay: wake, Counters: metrics, Signals: signals, Log: s.Log,
 	})
 	notices := reach.New(reach.Deps{
-		Store: store, Ledgers: store, Client: delivery.Reach{Notifications: notifications}, Evaluator: evaluator, Signals: signals, Counters: metrics,
-		Clock: s.Clock,
+		Store: store, Ledgers: store, Client: delivery.Reach{Notifications: notifications}, Evaluator: evaluator,
+		Signals: signals, Counters: metrics, Clock: s.Clock,
 	})
 	if relay, err = newRelay(s, cfg, db, jobs, notifications, notices); err != nil {
 		return err

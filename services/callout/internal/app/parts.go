@@ -34,7 +34,8 @@ func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs,
 
 // newRelay returns the relay from the outbox to notifications and the task queue.
 func newRelay(
-	s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs, notifications delivery.Notifications, notices delivery.Notices,
+	s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs,
+	notifications delivery.Notifications, notices delivery.Notices,
 ) (*outbox.Relay, error) {
 	return s.Outbox(cfg.Outbox, db, mysql.OutboxTable, func(t outbox.Table) map[string]outbox.Deliver {
 		return delivery.Dispatcher{
@@ -56,7 +57,8 @@ func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, e
 type useCases struct{ grpcapi.UseCases }
 
 func newUseCases(
-	s *service.Service, store *mysql.Store, evaluator *evaluate.UseCase, wake func(), signals *livefeed.Signals, cfg Config, m *metrics,
+	s *service.Service, store *mysql.Store, evaluator *evaluate.UseCase, wake func(), signals *livefeed.Signals,
+	cfg Config, m *metrics,
 ) useCases {
 	list := worklist.New(store, s.Clock)
 	return useCases{grpcapi.UseCases{

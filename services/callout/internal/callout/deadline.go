@@ -81,7 +81,8 @@ func (x *decider) escalate(w *Episode) {
 	x.say(Statement{Kind: Escalation, Parameters: w.Parameters})
 	key := x.ledger[len(x.ledger)-1].Key
 	x.send(Message{Kind: Escalate, Key: key, Level: w.Level})
-	x.log(fmt.Sprintf("Critical callout is overdue: escalation %d", w.Level), LogMeta{Method: "notification", Escalation: w.Level})
+	x.log(fmt.Sprintf("Critical callout is overdue: escalation %d", w.Level),
+		LogMeta{Method: "notification", Escalation: w.Level})
 }
 
 // reminds reports whether a reminder is due.

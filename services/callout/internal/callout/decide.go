@@ -186,7 +186,7 @@ func (x *decider) mayBeCritical(p *Parameter, state State, now *Judged) bool {
 	case IsUnclear, IsBlank, IsMissing:
 		return true
 	case IsUnjudged:
-		return now.Parameter.Same(p)
+		return now.Same(p)
 	}
 	return false
 }
@@ -239,7 +239,8 @@ func (x *decider) adopts() bool {
 
 // keepsUnknown reports whether another program began the wait and its values still cannot be judged.
 func (x *decider) keepsUnknown() bool {
-	return len(x.f.Wait.Parameters) == 0 && x.f.Finding.Undecided && x.f.Report.Status.Open() && !x.gone() && (x.d.Recorded == nil || x.d.Recorded.Kind != Call)
+	return len(x.f.Wait.Parameters) == 0 && x.f.Finding.Undecided && x.f.Report.Status.Open() && !x.gone() &&
+		(x.d.Recorded == nil || x.d.Recorded.Kind != Call)
 }
 
 // adopt opens a wait without parameters for a report that another program set to wait. It makes no notice.
@@ -252,7 +253,9 @@ func (x *decider) adopt() {
 // begin opens the wait of a report. When another program set the report to wait, the notice is recorded and not sent.
 func (x *decider) begin(waits []Parameter) {
 	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Parameters: waits}
-	w.Adopted = x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool { return x.f.Ledger.last(p.Key()) != nil })
+	w.Adopted = x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool {
+		return x.f.Ledger.last(p.Key()) != nil
+	})
 	w = w.Start(x.f.Settings.Pace)
 	x.d.Wait, x.d.WaitChange, x.d.Wake = &w, WaitOpened, true
 	if x.f.Wait != nil {
@@ -274,7 +277,7 @@ func (x *decider) waitMoved() bool {
 // announce makes the notices of critical values: to the audience of today, and to each audience that heard another
 // value of the parameters. silent records the notice without sending it.
 func (x *decider) announce(values []Parameter, silent bool) {
-	formers := x.toldOf(values)
+	told := x.toldOf(values)
 	key := x.say(Statement{Kind: Notice, Parameters: values, Audience: x.f.Audience}).Key
 	if silent {
 		return
@@ -282,10 +285,10 @@ func (x *decider) announce(values []Parameter, silent bool) {
 	x.d.Counts.Critical++
 	x.log("Critical result detected", LogMeta{Detected: true})
 	x.send(Message{Kind: Announce, Key: key, Audience: x.f.Audience})
-	for _, former := range formers {
-		if former, ok := former.without(x.f.Audience); ok {
-			key := x.say(Statement{Kind: Notice, Parameters: values, Audience: former}).Key
-			x.send(Message{Kind: Announce, Key: key, Audience: former, Quiet: true})
+	for _, earlier := range told {
+		if other, ok := earlier.without(x.f.Audience); ok {
+			key := x.say(Statement{Kind: Notice, Parameters: values, Audience: other}).Key
+			x.send(Message{Kind: Announce, Key: key, Audience: other, Quiet: true})
 		}
 	}
 }
@@ -327,7 +330,9 @@ func (x *decider) goOn(waits []Parameter) {
 		}
 	}
 	if x.e.NoticesBack && len(fresh) == 0 {
-		fresh = slices.DeleteFunc(slices.Clone(waits), func(p Parameter) bool { return !x.f.Finding.has(&p) || !x.unsent(&p) })
+		fresh = slices.DeleteFunc(slices.Clone(waits), func(p Parameter) bool {
+			return !x.f.Finding.has(&p) || !x.unsent(&p)
+		})
 	}
 	changed := !sameValues(w.Parameters, waits)
 	w.Parameters = waits
@@ -351,7 +356,7 @@ func (x *decider) newerThanWait(p Parameter) bool {
 	return now == nil || now.At.After(x.f.Wait.DetectedAt)
 }
 
-// unsent reports whether the notification of what was said last of a waiting value was not stored.
+// unsent reports whether notifications did not store the last notice, escalation or reminder about a waiting value.
 func (x *decider) unsent(p *Parameter) bool {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		s := &x.ledger[i]
@@ -362,7 +367,7 @@ func (x *decider) unsent(p *Parameter) bool {
 	return false
 }
 
-// worse reports whether a value is worse than the one that was said last, escalations included.
+// worse reports whether a value is worse than in the last notice, attempt, escalation or reminder about it.
 func (x *decider) worse(p *Parameter) bool {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		s := &x.ledger[i]
@@ -448,7 +453,8 @@ func (x *decider) status(suppressed []Parameter) Status {
 		return Done
 	case now == Done && !x.knows():
 		return Done // set by another program
-	case (now == Done || x.d.Recorded != nil && x.d.Recorded.Kind == Call || x.d.ClosedBy == "elsewhere") && x.calledPatient():
+	case (now == Done || x.d.Recorded != nil && x.d.Recorded.Kind == Call || x.d.ClosedBy == "elsewhere") &&
+		x.calledPatient():
 		return Done
 	case x.f.Finding.Undecided && !x.f.Finding.Abnormal && !now.Open() && now != Done:
 		return now

@@ -4,8 +4,8 @@ import "slices"
 
 // A message may be delivered long after its decision. It is not sent when it is no longer true.
 
-// Still reports whether a notice, an escalation or a reminder is to be sent: the report waits, no value that it is about
-// was called or taken back since, and no newer one replaces it. key is the key of its statement.
+// Still reports whether a notice, an escalation or a reminder is to be sent: the report waits, no value that it is
+// about was called or taken back since, and no newer one replaces it. key is the key of its statement.
 func Still(l Ledger, wait *Episode, key string) bool {
 	if wait == nil {
 		return false
@@ -18,7 +18,7 @@ func Still(l Ledger, wait *Episode, key string) bool {
 	return false
 }
 
-// still reports whether the statement is still news, by what was said since. all is the whole ledger.
+// still reports whether the statement is still news after the statements in since. all is the whole ledger.
 func (s *Statement) still(since, all Ledger) bool {
 	if s.Kind != Notice {
 		for i := range since {
@@ -48,7 +48,7 @@ func (l Ledger) replaces(s *Statement, k Key) bool {
 	return false
 }
 
-// StillUnclear reports whether the announcement of an unclear value is to be sent. Key is that of the announcement.
+// StillUnclear reports whether the announcement of an unclear value is to be sent. key is the key of the announcement.
 func StillUnclear(l Ledger, key string) bool {
 	for i := range l {
 		if l[i].Key != key {
@@ -81,7 +81,9 @@ func StillWrong(l Ledger, key string, a Audience) bool {
 // critical.
 func saidSince(l Ledger, k Key, a Audience, patient int64) bool {
 	for i := range l {
-		if (l[i].Kind == Notice || l[i].Heard && l[i].Kind.aboutValue()) && l[i].about(k) != nil && l[i].PatientID == patient && l[i].Audience.reached(a) && !l.takenBack(l[i].Key, k) {
+		s := &l[i]
+		informs := s.Kind == Notice || s.Heard && s.Kind.aboutValue()
+		if informs && s.about(k) != nil && s.PatientID == patient && s.Audience.reached(a) && !l.takenBack(s.Key, k) {
 			return true
 		}
 	}

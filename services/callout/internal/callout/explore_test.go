@@ -643,7 +643,7 @@ func (w *world) violated() string {
 		return "1: the report waits, and no value is critical, blank or unreadable: " + w.status.String()
 	case w.wait == nil && w.status.Open():
 		return "1: the report waits without a deadline"
-	case critical > 0 && communicated == critical && w.status != Done && !(w.wait != nil && w.waitsUnread()):
+	case critical > 0 && communicated == critical && w.status != Done && (w.wait == nil || !w.waitsUnread()):
 		return "5: everything critical is communicated, and the report is " + w.status.String()
 	case w.status == Done && critical > communicated:
 		return "5: the report is done with a critical value that is not communicated"

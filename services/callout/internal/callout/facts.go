@@ -198,7 +198,7 @@ type Message struct {
 	Quiet bool
 }
 
-// Told is who is told in a message of its own. Quiet is that of the message.
+// Told is an audience that gets a message of its own. Quiet is the Quiet of that message.
 type Told struct {
 	Audience
 

@@ -67,7 +67,8 @@ func Judge(c Chart, formats Formats) Finding {
 	for _, r := range c.Readings {
 		fitting := formats.of(c, r)
 		if len(fitting) == 0 && len(formats) > 0 {
-			f.Values = append(f.Values, Judged{Parameter{RawValue: r.Value, Name: r.Name, Index: r.Index, TestID: c.test(r)}, IsUnjudged, r.At})
+			p := Parameter{RawValue: r.Value, Name: r.Name, Index: r.Index, TestID: c.test(r)}
+			f.Values = append(f.Values, Judged{p, IsUnjudged, r.At})
 		}
 		for _, format := range fitting {
 			value := clinical.ParseValueIn(r.Value, format.Unit)

@@ -114,7 +114,7 @@ func (x *decider) record() {
 	switch {
 	case corrected:
 		s.Kind, s.Heard = CorrectionCalled, false
-	case c.Draft, c.Unheard && !(repeat && len(x.uncommunicated(said)) == 0):
+	case c.Draft, c.Unheard && (!repeat || len(x.uncommunicated(said)) > 0):
 		s.Kind, s.Heard, s.Parameters = Attempt, c.Reached, x.uncommunicated(said)
 	}
 	x.d.Said, x.d.Corrected, x.d.Repeated, x.d.Before = said, corrected, repeat, x.f.newestWait()
@@ -139,7 +139,7 @@ func (f *Finding) Shown(wait *Episode) []Parameter {
 	for i := range wait.Parameters {
 		p := &wait.Parameters[i]
 		state, now := f.at(p.Key())
-		if state == IsUnclear || state == IsBlank || state == IsMissing || state == IsUnjudged && now.Parameter.Same(p) {
+		if state == IsUnclear || state == IsBlank || state == IsMissing || state == IsUnjudged && now.Same(p) {
 			q := *p
 			q.Absent = state == IsMissing
 			shown = append(shown, q)

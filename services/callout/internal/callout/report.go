@@ -101,7 +101,7 @@ type Parameter struct {
 	Index          int      `json:"index"`
 	FormatID       int64    `json:"report_format_id"`
 	TestID         int64    `json:"test_id,omitempty"`
-	// Absent means that the report had no such value any more when this was said.
+	// Absent is set when the report no longer had the value when it was stated.
 	Absent bool `json:"absent,omitempty"`
 }
 
@@ -120,7 +120,7 @@ func (r *Report) Before(o *Report) bool {
 	return r.ID < o.ID
 }
 
-// collected is when the sample was collected; without that, when the newest value was stored.
+// collected returns when the sample was collected; without that, when the newest value was stored.
 func (r *Report) collected() time.Time {
 	at := r.CollectedAt
 	for i := range r.Chart.Readings {

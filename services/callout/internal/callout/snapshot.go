@@ -120,7 +120,7 @@ func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	return d, true
 }
 
-// Concerns reports whether the draft states one of these reports, or which it states cannot be read.
+// Concerns reports whether the draft is about one of these reports, or its reports cannot be read.
 func (d Draft) Concerns(reports []Report) bool {
 	var stated map[string]json.RawMessage
 	if json.Unmarshal(d.ValuesMeta, &stated) != nil || len(stated) == 0 {
@@ -129,7 +129,7 @@ func (d Draft) Concerns(reports []Report) bool {
 	return slices.ContainsFunc(reports, func(r Report) bool { _, ok := stated[ReportKey(r.ID)]; return ok })
 }
 
-// Only returns what values say of these reports.
+// Only returns the part of values about these reports.
 func Only(values []byte, reports []Report) []byte {
 	named := map[string]bool{}
 	for i := range reports {

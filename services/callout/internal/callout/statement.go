@@ -43,10 +43,11 @@ func (a Audience) same(b Audience) bool { return a.OrgID == b.OrgID && a.DoctorI
 
 // reached reports whether a covers the organization and the doctor of b. Where b has neither there is no one to reach.
 func (a Audience) reached(b Audience) bool {
-	return (b.OrgID != 0 || b.DoctorID != 0) && (b.OrgID == 0 || a.OrgID == b.OrgID) && (b.DoctorID == 0 || a.DoctorID == b.DoctorID)
+	return (b.OrgID != 0 || b.DoctorID != 0) && (b.OrgID == 0 || a.OrgID == b.OrgID) &&
+		(b.DoctorID == 0 || a.DoctorID == b.DoctorID)
 }
 
-// without returns a without the organization and the doctor of others; ok is false when no one is left.
+// without returns a without the organizations and doctors of others; ok is false when none is left.
 func (a Audience) without(others ...Audience) (rest Audience, ok bool) {
 	for _, o := range others {
 		if a.same(o) {
@@ -223,7 +224,7 @@ func (l Ledger) openAll(kind Kind) (open []Statement) {
 	return open
 }
 
-// StillCorrected returns the parameters of a correction about which nothing else was said to a person or announced since.
+// StillCorrected returns the parameters of a correction that no person was told about and no notice announced since.
 func (l Ledger) StillCorrected(key string) (values []Parameter) {
 	for i := range l {
 		if l[i].Key != key {

@@ -32,7 +32,8 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 		return told
 	}
 	x.say(Statement{
-		Kind: kind, Parameters: wrong, Audience: s.Audience, Heard: true, TakesBack: s.Key, Reason: reason, PatientID: s.PatientID,
+		Kind: kind, Parameters: wrong, Audience: s.Audience, PatientID: s.PatientID, Heard: true,
+		TakesBack: s.Key, Reason: reason,
 	})
 	key := x.ledger[len(x.ledger)-1].Key
 	x.d.Counts.Corrected++
@@ -52,14 +53,16 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 	return told
 }
 
-// withdraw takes back a notice. Receivers who read it are informed, except the audiences in told. Notices that are taken
-// back at once have one key, because a receiver of several of them is informed once.
+// withdraw takes back a notice. Receivers who read it are informed, except the audiences in told. Notices that are
+// taken back at once have one key, because a receiver of several of them is informed once.
 func (x *decider) withdraw(s *Statement, told []Audience) {
 	wrong, kind, reason := x.wrong(s)
 	if len(wrong) == 0 {
 		return
 	}
-	x.say(Statement{Kind: kind, Parameters: wrong, Audience: s.Audience, TakesBack: s.Key, Reason: reason, PatientID: s.PatientID})
+	x.say(Statement{
+		Kind: kind, Parameters: wrong, Audience: s.Audience, PatientID: s.PatientID, TakesBack: s.Key, Reason: reason,
+	})
 	if !x.tookBack.any {
 		x.tookBack.any, x.tookBack.reason = true, reason
 	}
@@ -138,16 +141,16 @@ func (x *decider) why(s *Statement, p *Parameter) string {
 	case IsCritical:
 		return ""
 	case IsClear:
-		if now.Parameter.Same(p) || x.heardSince(s, &now.Parameter) {
+		if now.Same(p) || x.heardSince(s, &now.Parameter) {
 			return reasonLimits
 		}
 		return reasonValue
 	case IsUnjudged:
-		if now.Parameter.Same(p) {
+		if now.Same(p) {
 			return reasonLimits
 		}
 	case IsUnclear:
-		if now.Parameter.Same(p) {
+		if now.Same(p) {
 			return ""
 		}
 		return x.whenSettled(s, p, now, reasonUnreadable)
@@ -203,7 +206,10 @@ func (x *decider) calledAfter(s *Statement, p *Parameter, now *Judged) bool {
 	for i := range x.ledger {
 		o := &x.ledger[i]
 		said := o.about(p.Key())
-		if said != nil && o.Heard && o.Kind.aboutValue() && o.Audience.same(s.Audience) && (now != nil && !o.SaidAt.Before(now.At) || now == nil && x.absent(o, said)) {
+		if said == nil || !o.Heard || !o.Kind.aboutValue() || !o.Audience.same(s.Audience) {
+			continue
+		}
+		if now != nil && !o.SaidAt.Before(now.At) || now == nil && x.absent(o, said) {
 			return true
 		}
 	}
@@ -248,7 +254,7 @@ func (x *decider) endReason() string {
 	}
 	for i := range x.f.Wait.Parameters {
 		p := &x.f.Wait.Parameters[i]
-		if state, now := x.f.Finding.at(p.Key()); state == IsClear && now.Parameter.Same(p) {
+		if state, now := x.f.Finding.at(p.Key()); state == IsClear && now.Same(p) {
 			return reasonLimits
 		}
 	}

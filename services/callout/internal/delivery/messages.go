@@ -78,8 +78,8 @@ func (Messages) Encode(labID int64, m callout.Message) (outbox.Event, error) {
 // dedupeKey returns the deduplication key of a row. It begins with the kind of the message.
 func dedupeKey(m callout.Message) string {
 	kind := map[callout.MessageKind]string{
-		callout.Announce: "pending", callout.Escalate: "escalation", callout.Correct: "corrected", callout.Withdraw: "withdrawn",
-		callout.TellUnclear: "unclear", callout.TellUnconfirmed: "unconfirmed",
+		callout.Announce: "pending", callout.Escalate: "escalation", callout.Correct: "corrected",
+		callout.Withdraw: "withdrawn", callout.TellUnclear: "unclear", callout.TellUnconfirmed: "unconfirmed",
 	}[m.Kind]
 	if m.Called {
 		kind = "called"
@@ -124,8 +124,9 @@ func messageOf(in *notificationsv1.NotifyRequest) (m callout.Message, labID int6
 		return m, 0, errPayload
 	}
 	m = callout.Message{
-		ReportID: c.ReportID, BillID: c.BillID, Level: c.Escalation, Audience: callout.Audience{OrgID: c.OrgID, DoctorID: c.DoctorID},
-		Quiet: c.Laboratory != nil && !*c.Laboratory,
+		ReportID: c.ReportID, BillID: c.BillID, Level: c.Escalation,
+		Audience: callout.Audience{OrgID: c.OrgID, DoctorID: c.DoctorID},
+		Quiet:    c.Laboratory != nil && !*c.Laboratory,
 	}
 	switch {
 	case c.Corrected:

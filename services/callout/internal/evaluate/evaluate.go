@@ -142,7 +142,9 @@ func (u *UseCase) oneByOne(
 }
 
 // batch evaluates reports in one transaction.
-func (u *UseCase) batch(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]callout.Decision, error) {
+func (u *UseCase) batch(
+	ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event,
+) ([]callout.Decision, error) {
 	decisions, err := u.d.Store.Change(ctx, scope, ids, func(f *callout.Facts) callout.Decision {
 		return callout.Decide(f, e, u.d.Clock.Now())
 	})

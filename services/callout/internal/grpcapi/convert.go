@@ -23,13 +23,14 @@ func recordsOf(l records.List) *calloutv1.ListCriticalRecordsResponse {
 	if d := l.Draft; d != nil {
 		out.AttemptedCallout = &calloutv1.AttemptedCallout{
 			Recipients: d.Recipients, CriticalCalloutComment: d.Comment,
-			CriticalValuesMeta: rawJSON(d.ValuesMeta), CriticalCalloutMeta: rawJSON(d.CalloutMeta), Attempts: attemptsOf(l.Attempts),
+			CriticalValuesMeta: rawJSON(d.ValuesMeta), CriticalCalloutMeta: rawJSON(d.CalloutMeta),
+			Attempts: attemptsOf(l.Attempts),
 		}
 	}
 	for _, s := range l.Suppressed {
 		out.Suppressed = append(out.Suppressed, &calloutv1.SuppressedReport{
-			CriticalParameters: parametersOf(s.Critical), LabReportId: s.Report.ID, ReportID: testOf(s.Report.Test), Reason: s.Reason,
-			CalledAt: iso(s.CalledAt),
+			CriticalParameters: parametersOf(s.Critical), LabReportId: s.Report.ID, ReportID: testOf(s.Report.Test),
+			Reason: s.Reason, CalledAt: iso(s.CalledAt),
 		})
 	}
 	return out
@@ -187,8 +188,8 @@ func correctedOf(c worklist.Corrected) *calloutv1.CorrectedCallout {
 		LabReportId: c.ReportID, BillId: c.BillID, LabBillId: c.LabBillID, TestName: c.Test.Name,
 		DepartmentId: c.Test.DepartmentID, DepartmentName: c.Test.DepartmentName, PatientName: c.Patient,
 		LabPatientId: c.PatientID, OrgName: c.Organization, ReferralName: c.Referral,
-		CalledParameters: parametersOf(c.Was), ToldAt: iso(c.ToldAt), CalledAt: isoOrNil(c.CalledAt), NotifiedPersons: c.Persons,
-		NoticeSent: c.Sent,
+		CalledParameters: parametersOf(c.Was), ToldAt: iso(c.ToldAt), CalledAt: isoOrNil(c.CalledAt),
+		NotifiedPersons: c.Persons, NoticeSent: c.Sent,
 	}
 }
 

@@ -44,11 +44,11 @@ type Record struct {
 
 // Store reads the history.
 type Store interface {
-	// Logs returns the newest entries of category 648 of the reports, at most most, oldest first.
-	// Only those on bills of the doctor, as the bills were then, unless doctorID is 0.
+	// Logs returns the newest entries of category 648 of the reports, oldest first, and not more than most. Unless
+	// doctorID is 0, it returns entries on bills of the doctor, as the bills were then.
 	Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64, most int) ([]Entry, error)
-	// Latest returns the last callout of each report that has one, by report; only those about bills of the doctor, as they
-	// were then, unless doctorID is 0.
+	// Latest returns the last callout of each report that has one, by report. Unless doctorID is 0, it returns callouts on
+	// bills of the doctor, as the bills were then.
 	Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64) (map[int64]Record, error)
 }
 

@@ -120,7 +120,9 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 }
 
 // Delivered stores the outcome of a notice. reason is why it reached no device; empty when it did.
-func (u *UseCase) Delivered(ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time) error {
+func (u *UseCase) Delivered(
+	ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time,
+) error {
 	if err := u.d.Store.SetReach(ctx, scope, reason, sentAt); err != nil || reason == "" {
 		return err
 	}
@@ -132,7 +134,8 @@ func (u *UseCase) Delivered(ctx context.Context, scope authn.LabScope, m callout
 	if reason == TypeOff {
 		u.d.Counters.NoticeOff()
 		missed.Log = &activitylog.Entry{
-			Category: activitylog.CriticalCallout, ReportID: m.ReportID, BillID: m.BillID, Actor: authn.Platform, At: u.d.Clock.Now(),
+			Category: activitylog.CriticalCallout, ReportID: m.ReportID, BillID: m.BillID, Actor: authn.Platform,
+			At:   u.d.Clock.Now(),
 			Text: "The notification was not sent: the laboratory has notifications of critical reports switched off",
 			Meta: callout.LogMeta{Method: "notification", Escalation: m.Level, NotSent: true},
 		}
@@ -159,8 +162,8 @@ func (u *UseCase) ToSend(ctx context.Context, scope authn.LabScope, m callout.Me
 	return true, nil
 }
 
-// escalates reports whether an escalation is to be sent. It is about all reports of the bill that were overdue together, so
-// another one that still waits is enough.
+// escalates reports whether an escalation is to be sent. It is about all reports of the bill that were overdue
+// together, so one that still waits is enough.
 func (u *UseCase) escalates(ctx context.Context, scope authn.LabScope, m callout.Message, itself bool) (bool, error) {
 	if itself {
 		return true, nil

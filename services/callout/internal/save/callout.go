@@ -53,13 +53,17 @@ type ToldValue struct {
 // spoken.
 var (
 	writtenWords = []string{"sms", "email", "mail", "fax", "letter", "app", "portal", "message"}
-	spokenWords  = []string{"call", "calls", "called", "phone", "telephone", "voice", "video", "person", "verbal", "spoken", "oral"}
+	spokenWords  = []string{
+		"call", "calls", "called", "phone", "telephone", "voice", "video", "person", "verbal", "spoken", "oral",
+	}
 )
 
 // spoken reports whether a method is spoken. A method that is not known to be written is spoken.
 func (c *Callout) spoken() bool {
 	return slices.ContainsFunc(c.Methods, func(method string) bool {
-		words := strings.FieldsFunc(strings.ToLower(method), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+		words := strings.FieldsFunc(strings.ToLower(method), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsMark(r)
+		})
 		has := func(list []string) bool {
 			return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(list, word) })
 		}

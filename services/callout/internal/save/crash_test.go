@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/crashdb"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/save"
@@ -91,18 +92,13 @@ func state(t *testing.T, db *sql.DB) string {
 		"SELECT CONCAT_WS(' ', kind, dedupe_key) FROM outbox_callout ORDER BY id",
 		"SELECT CONCAT_WS(' ', labReportId, activityText) FROM ActivityLog ORDER BY id",
 	} {
-		rows, err := db.QueryContext(t.Context(), query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
+		err := mysqldb.Each(t.Context(), db, query, nil, func(r *sql.Rows) error {
 			var line string
-			if err := rows.Scan(&line); err != nil {
-				t.Fatal(err)
-			}
+			err := r.Scan(&line)
 			text += line + "\n"
-		}
-		if err := rows.Close(); err != nil {
+			return err
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		text += "--\n"

@@ -61,7 +61,9 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	}
 	u.d.WakeRelay()
 	u.d.Signals.Changed(ctx, scope)
-	attempted := slices.ContainsFunc(decisions, func(d callout.Decision) bool { return d.Recorded.Kind == callout.Attempt })
+	attempted := slices.ContainsFunc(decisions, func(d callout.Decision) bool {
+		return d.Recorded.Kind == callout.Attempt
+	})
 	u.d.Counters.Saved(attempted, len(c.ReportIDs))
 	if attempted {
 		return callout.Attempted, nil
@@ -93,7 +95,8 @@ func (c *Callout) decide(facts []callout.Facts, by Performer, now time.Time) ([]
 // call returns the event of the callout for a report.
 func (c *Callout) call(f *callout.Facts) *callout.NewCall {
 	n := &callout.NewCall{
-		Draft: c.Draft, Force: c.Force, ReadBack: c.heard(), Reached: c.Outcome == callout.NoReadBack || !c.Draft && c.heard(), SaidAt: c.toldAt,
+		Draft: c.Draft, Force: c.Force, ReadBack: c.heard(), SaidAt: c.toldAt,
+		Reached: c.Outcome == callout.NoReadBack || !c.Draft && c.heard(),
 		Unheard: f.Settings.ReadBackNeeded && c.spoken() && !c.heard(),
 	}
 	n.Reached = n.Reached || n.Unheard && !c.Draft

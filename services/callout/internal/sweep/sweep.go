@@ -166,7 +166,9 @@ func (s *Sweeper) pass(ctx context.Context, from, until time.Time) (firstFailed 
 
 // changed evaluates reports that were judged by other values, or by another state of their patient or bill.
 func (s *Sweeper) changed(ctx context.Context, from, until, recent time.Time) error {
-	return s.pages(ctx, func(after int64) ([]Report, error) { return s.store.Changed(ctx, from, until, recent, after, batch) })
+	return s.pages(ctx, func(after int64) ([]Report, error) {
+		return s.store.Changed(ctx, from, until, recent, after, batch)
+	})
 }
 
 // configured evaluates the reports of laboratories whose time zone changed, and of tests whose ranges changed.

@@ -176,7 +176,8 @@ func (l *locked) judgeSuppressedAgain(ctx context.Context, decisions []callout.D
 	in, args := list(patients)
 	not, more := list(except)
 	_, err := l.tx.ExecContext(ctx, "UPDATE callout_evaluation v JOIN labReportRelation r ON r.id = v.lab_report_id SET v.values_sum = -1"+
-		" WHERE r.labId_id = ? AND r.userDetailsId_id IN ("+in+") AND r.id NOT IN ("+not+") AND EXISTS (SELECT 1 FROM callout_statement s"+
+		" WHERE r.labId_id = ? AND r.userDetailsId_id IN ("+in+") AND r.id NOT IN ("+not+")"+
+		" AND EXISTS (SELECT 1 FROM callout_statement s"+
 		" WHERE s.lab_report_id = r.id AND s.kind = 'suppression')", append(append([]any{l.scope.LabID()}, args...), more...)...)
 	return wrap("judge suppressed reports again", err)
 }

@@ -41,8 +41,8 @@ func (l *locked) insertCallout(ctx context.Context, d *callout.Decision, reportI
 		" 'patient', IFNULL((SELECT fullName FROM userDetails WHERE id = ? AND labId_id = ?), ''),"+
 		" 'referral', IFNULL((SELECT docFullName FROM doctorDetails WHERE id = ? AND labId_id = ?), ''), 'user', ?, 'doctor', ?))",
 		lab, b.ID, idOrNull(reportID), idOrNull(b.OrgID), idOrNull(b.PatientID), idOrNull(b.DoctorID), idOrNull(r.UserID),
-		idOrNull(r.DoctorID), string(recipients), r.Comment, string(r.ValuesMeta), string(r.CalloutMeta), l.store.clock.Now().UTC(),
-		b.OrgID, lab, b.PatientID, lab, b.DoctorID, lab, user, doctor)
+		idOrNull(r.DoctorID), string(recipients), r.Comment, string(r.ValuesMeta), string(r.CalloutMeta),
+		l.store.clock.Now().UTC(), b.OrgID, lab, b.PatientID, lab, b.DoctorID, lab, user, doctor)
 	if err != nil {
 		return 0, wrap("add callout", err)
 	}

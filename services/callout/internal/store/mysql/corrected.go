@@ -47,8 +47,8 @@ func (s *Store) Corrected(
 		var key string
 		var called sql.NullTime
 		err := r.Scan(&one.ReportID, &one.BillID, &one.LabBillID, &one.Test.ID, &one.Test.Name, &department,
-			&one.Test.DepartmentName, &one.Patient, &one.PatientID, &one.Organization, &one.Referral, &told, &parameters, &persons, &notSent, &key,
-			&called)
+			&one.Test.DepartmentName, &one.Patient, &one.PatientID, &one.Organization, &one.Referral, &told, &parameters,
+			&persons, &notSent, &key, &called)
 		if department.Valid {
 			one.Test.DepartmentID = &department.Int64
 		}
@@ -66,11 +66,11 @@ func (s *Store) Corrected(
 	return s.current(ctx, scope, list, keys, most)
 }
 
-// maxCorrectedRead bounds the corrections that are looked at.
+// maxCorrectedRead is the maximum number of corrections that a list reads.
 const maxCorrectedRead = 1000
 
-// current returns the corrections that are the last word about a parameter of theirs. Those of one moment of a report are
-// one entry.
+// current returns the corrections with a parameter about which no statement followed. Corrections of a report at one
+// time are one entry.
 func (s *Store) current(
 	ctx context.Context, scope authn.LabScope, list []worklist.Corrected, keys []string, most int,
 ) (shown []worklist.Corrected, err error) {

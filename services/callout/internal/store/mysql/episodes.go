@@ -77,7 +77,7 @@ func (l *locked) openWait(ctx context.Context, e *callout.Episode) error {
 	return wrap("open wait", err)
 }
 
-// saveWait leaves the mark of unsent notices alone, which their delivery sets, unless noticesBack takes it off.
+// saveWait does not change the mark of unsent notices, which their delivery sets, except that noticesBack removes it.
 func (l *locked) saveWait(ctx context.Context, e *callout.Episode, noticesBack bool) error {
 	parameters, err := parametersColumn(e.Parameters)
 	if err != nil {

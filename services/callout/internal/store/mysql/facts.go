@@ -60,7 +60,8 @@ func (l *locked) facts(ctx context.Context, ids []int64) ([]callout.Facts, error
 func (l *locked) readReports(ctx context.Context, ids []int64) (err error) {
 	in, args := list(ids)
 	l.inputs, l.unconfirmed = map[int64]inputs{}, map[int64]unconfirmedRow{}
-	l.reports, l.formats, err = l.store.readReports(ctx, l.tx, l.scope, reading{inputs: l.inputs, unconfirmed: l.unconfirmed},
+	beside := reading{inputs: l.inputs, unconfirmed: l.unconfirmed}
+	l.reports, l.formats, err = l.store.readReports(ctx, l.tx, l.scope, beside,
 		" AND r.id IN ("+in+") ORDER BY r.id", args...)
 	return err
 }
@@ -214,14 +215,14 @@ func (l *locked) loadEarlier(ctx context.Context, facts []callout.Facts) error {
 		}
 	}
 	since = since.Add(-facts[0].Settings.RepeatWithin)
-	// Whoever changes one of these results holds its row until the change is visible.
+	// A transaction that changes one of these results holds its row until the change is visible.
 	err := each(ctx, l.tx, "lock earlier results", "SELECT r.id FROM labReportRelation r WHERE r.labId_id = ? AND r.userDetailsId_id IN ("+in+
 		") AND r.updatedOn >= ? ORDER BY r.id LIMIT 1000 LOCK IN SHARE MODE", append(append([]any{l.scope.LabID()}, args...), since.UTC()), scanIDs(new([]int64)))
 	if err != nil {
 		return err
 	}
-	others, formats, err := l.store.readReports(ctx, l.tx, l.scope, reading{}, " AND r.dismissed = 0 AND r.userDetailsId_id IN ("+in+
-		") AND r.updatedOn >= ? ORDER BY r.sampleCollectionTime DESC, r.id DESC LIMIT 1000", append(args, since.UTC())...)
+	others, formats, err := l.store.readReports(ctx, l.tx, l.scope, reading{},
+		" AND r.dismissed = 0 AND r.userDetailsId_id IN ("+in+") AND r.updatedOn >= ? ORDER BY r.sampleCollectionTime DESC, r.id DESC LIMIT 1000", append(args, since.UTC())...)
 	if err != nil || len(others) == 0 {
 		return err
 	}

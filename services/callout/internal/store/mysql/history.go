@@ -12,7 +12,9 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 )
 
-func (s *Store) Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64, most int) ([]history.Entry, error) {
+func (s *Store) Logs(
+	ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64, most int,
+) ([]history.Entry, error) {
 	in, args := list(reportIDs)
 	own := ""
 	if doctorID != 0 {
@@ -69,7 +71,9 @@ const (
 		" LEFT JOIN doctorDetails p ON p.id = c.performed_by_doctor_id AND p.labId_id = c.lab_id"
 )
 
-func (s *Store) Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64) (map[int64]history.Record, error) {
+func (s *Store) Latest(
+	ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64,
+) (map[int64]history.Record, error) {
 	in, args := list(reportIDs)
 	found := map[int64]history.Record{}
 	err := each(ctx, s.db, "read callouts", recordColumns+latest(in, doctorID)+recordNames,
@@ -95,7 +99,8 @@ func keepNames(c *history.Record, stored []byte) {
 	if len(stored) == 0 || json.Unmarshal(stored, &n) != nil {
 		return
 	}
-	c.Organization, c.Patient, c.Referral, c.PerformedByUser, c.PerformedByDoc = n.Org, n.Patient, n.Referral, n.User, n.Doctor
+	c.Organization, c.Patient, c.Referral = n.Org, n.Patient, n.Referral
+	c.PerformedByUser, c.PerformedByDoc = n.User, n.Doctor
 }
 
 // EraseNames removes the name of a patient from callouts, as the law may demand. It returns the number of changed rows

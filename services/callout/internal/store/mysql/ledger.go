@@ -28,10 +28,13 @@ func (l *locked) loadLedgers(ctx context.Context, ids []int64, at map[int64]*cal
 }
 
 // ledgers reads the statements of reports, the earliest first.
-func (s *Store) ledgers(ctx context.Context, q querier, scope authn.LabScope, ids []int64) (map[int64]callout.Ledger, error) {
+func (s *Store) ledgers(
+	ctx context.Context, q querier, scope authn.LabScope, ids []int64,
+) (map[int64]callout.Ledger, error) {
 	in, args := list(ids)
 	found := map[int64]callout.Ledger{}
-	err := each(ctx, q, "read statements", statementColumns+" WHERE s.lab_id = ? AND s.lab_report_id IN ("+in+") ORDER BY s.id",
+	query := statementColumns + " WHERE s.lab_id = ? AND s.lab_report_id IN (" + in + ") ORDER BY s.id"
+	err := each(ctx, q, "read statements", query,
 		append([]any{scope.LabID()}, args...), func(r *sql.Rows) error {
 			report, statement, err := scanStatement(r)
 			found[report] = append(found[report], statement)
@@ -48,7 +51,8 @@ func scanStatement(r *sql.Rows) (report int64, s callout.Statement, err error) {
 	var said int64
 	var told sql.NullInt64
 	var parameters, persons, record []byte
-	err = r.Scan(&s.ID, &report, &s.Key, &s.Kind, &s.BillID, &s.PatientID, &parameters, &s.Audience.OrgID, &s.Audience.DoctorID, &persons,
+	err = r.Scan(&s.ID, &report, &s.Key, &s.Kind, &s.BillID, &s.PatientID, &parameters, &s.Audience.OrgID,
+		&s.Audience.DoctorID, &persons,
 		&s.Heard, &s.ReadBack, &said, &told, &s.TakesBack, &s.Reason, &s.Because, &s.CalloutID, &s.NotSent, &record)
 	if err != nil {
 		return report, s, err

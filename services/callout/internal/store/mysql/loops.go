@@ -81,7 +81,9 @@ const changedInputs = "SELECT r.labId_id, r.id FROM (SELECT v.labReportId_id AS 
 	" OR NOT (e.values_sum <=> (SELECT IFNULL(SUM(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', v.updated_at)), 0) FROM reportValues v" +
 	" WHERE v.labReportId_id = r.id))) ORDER BY r.id LIMIT ?"
 
-func (s Sweeps) Changed(ctx context.Context, from, until, recent time.Time, after int64, limit int) ([]sweep.Report, error) {
+func (s Sweeps) Changed(
+	ctx context.Context, from, until, recent time.Time, after int64, limit int,
+) ([]sweep.Report, error) {
 	var reports []sweep.Report
 	from, until = from.UTC(), until.UTC()
 	err := each(ctx, s.db, "find changed inputs", changedInputs,
@@ -112,7 +114,8 @@ func (s Sweeps) ChangedInputs(ctx context.Context) (changed []sweep.Input, err e
 	if err != nil {
 		return nil, wrap("note inputs", err)
 	}
-	err = each(ctx, s.db, "find changed configuration", "SELECT n.kind, n.id, n.digest FROM ("+inputDigests+") n JOIN callout_input i"+
+	err = each(ctx, s.db, "find changed configuration", "SELECT n.kind, n.id, n.digest"+
+		" FROM ("+inputDigests+") n JOIN callout_input i"+
 		" ON i.kind = n.kind AND i.input_id = n.id WHERE i.digest <> n.digest", nil, func(r *sql.Rows) error {
 		var i sweep.Input
 		err := r.Scan(&i.Kind, &i.ID, &i.Digest)
@@ -122,7 +125,9 @@ func (s Sweeps) ChangedInputs(ctx context.Context) (changed []sweep.Input, err e
 	return changed, err
 }
 
-func (s Sweeps) OfInput(ctx context.Context, i sweep.Input, since time.Time, after int64, limit int) ([]sweep.Report, error) {
+func (s Sweeps) OfInput(
+	ctx context.Context, i sweep.Input, since time.Time, after int64, limit int,
+) ([]sweep.Report, error) {
 	condition, args := "r.labId_id = ?", []any{i.ID}
 	if i.Kind == sweep.Test {
 		condition = "(r.reportID_id = ? OR EXISTS (SELECT 1 FROM billingInfo c WHERE c.profileParentId = r.billingInfoId_id AND c.testId_id = ?))"
@@ -175,7 +180,8 @@ func (s Reaps) Find(ctx context.Context, kind string, changedAfter time.Time, li
 		return s.items(ctx, "find ended episodes", "SELECT e.lab_id, e.lab_report_id"+openEpisodes+gone+" LIMIT ?", limit)
 	case reap.Overdue:
 		at := now.Add(-reap.JobTime).UnixMilli()
-		return s.items(ctx, "find overdue bills", "SELECT DISTINCT r.labId_id, r.billId_id"+openEpisodes+open+" AND "+due+" LIMIT ?", at, at, limit)
+		return s.items(ctx, "find overdue bills", "SELECT DISTINCT r.labId_id, r.billId_id"+openEpisodes+open+
+			" AND "+due+" LIMIT ?", at, at, limit)
 	case reap.Unclear:
 		return s.items(ctx, "find values that stay unclear", "SELECT s.lab_id, s.lab_report_id FROM callout_statement s"+
 			" JOIN labReportRelation r ON r.id = s.lab_report_id AND r.labId_id = s.lab_id LEFT JOIN callout_setting c ON c.lab_id = s.lab_id WHERE s.kind = 'unclear' AND s.said_at <= ? - IFNULL(c.escalate_after_minutes, ?) * 60000000"+

@@ -56,7 +56,9 @@ func (s *Store) NoticesOff(ctx context.Context, scope authn.LabScope) (reason st
 }
 
 // Said returns the ledger of a report and its open wait.
-func (s *Store) Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error) {
+func (s *Store) Said(
+	ctx context.Context, scope authn.LabScope, reportID int64,
+) (callout.Ledger, *callout.Episode, error) {
 	ledgers, err := s.ledgers(ctx, s.db, scope, []int64{reportID})
 	if err != nil {
 		return nil, nil, err
@@ -91,9 +93,9 @@ func (s *Store) MarkSilenced(ctx context.Context, scope authn.LabScope, m reach.
 	})
 }
 
-// EscalatedOfBill implements reach.Ledgers.
 func (s *Store) EscalatedOfBill(ctx context.Context, scope authn.LabScope, billID int64) (ids []int64, err error) {
 	err = each(ctx, s.db, "read escalated reports", "SELECT r.id FROM callout_episode e JOIN labReportRelation r ON r.id = e.open_report_id"+
-		" WHERE r.labId_id = ? AND r.billId_id = ? AND "+open+" AND e.escalations > 0 ORDER BY r.id", []any{scope.LabID(), billID}, scanIDs(&ids))
+		" WHERE r.labId_id = ? AND r.billId_id = ? AND "+open+" AND e.escalations > 0 ORDER BY r.id",
+		[]any{scope.LabID(), billID}, scanIDs(&ids))
 	return ids, err
 }

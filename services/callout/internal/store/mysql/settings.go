@@ -94,7 +94,6 @@ func (s *Store) Administers(ctx context.Context, scope authn.LabScope, labUserID
 // suppressedFor is how long a suppressed call depends on the settings.
 const suppressedFor = 14 * 24 * time.Hour
 
-// WaitingReports implements settings.Store.
 func (s *Store) WaitingReports(ctx context.Context, scope authn.LabScope) (ids []int64, err error) {
 	err = each(ctx, s.db, "read waiting reports", "SELECT open_report_id FROM callout_episode WHERE lab_id = ? AND open_report_id"+
 		" IS NOT NULL UNION SELECT s.lab_report_id FROM callout_statement s WHERE s.lab_id = ? AND s.kind = 'suppression' AND s.said_at >= ?",

@@ -77,10 +77,12 @@ func LegacyColumns() map[string][]string {
 		"labUser":                   {"id", "labId_id", "fullName", "isAdmin"},
 		"DoctorDepartmentRelation":  {"docId_id", "departmentId_id"},
 		"LabUserDepartmentRelation": {"labUserId_id", "departmentId_id"},
-		"userDetails":               {"id", "labId_id", "fullName", "labPatientId", "gender", "dateOfBirth", "age", "isDeleted", "updatedOn"},
-		"billing":                   {"id", "labId_id", "labBillId", "userDetailsId_id", "orgId_id", "docId_id", "updatedOn"},
-		"billingInfo":               {"id", "labId_id", "testId_id", "profileParentId"},
-		"AllTests":                  {"id", "testName", "departmentId_id", "isProfile"},
+		"userDetails": {
+			"id", "labId_id", "fullName", "labPatientId", "gender", "dateOfBirth", "age", "isDeleted", "updatedOn",
+		},
+		"billing":     {"id", "labId_id", "labBillId", "userDetailsId_id", "orgId_id", "docId_id", "updatedOn"},
+		"billingInfo": {"id", "labId_id", "testId_id", "profileParentId"},
+		"AllTests":    {"id", "testName", "departmentId_id", "isProfile"},
 		"ReportFormat": {
 			"id",
 			"testId_id",

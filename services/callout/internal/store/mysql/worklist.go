@@ -126,10 +126,13 @@ const lastClosed = "SELECT MAX(e.closed_at) FROM (SELECT lab_report_id, closed_a
 	" ORDER BY detected_at DESC LIMIT 200) e JOIN labReportRelation r ON r.id = e.lab_report_id" +
 	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ?"
 
-func (s *Store) State(ctx context.Context, scope authn.LabScope, v callout.Visibility) (state worklist.State, err error) {
+func (s *Store) State(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility,
+) (state worklist.State, err error) {
 	condition, args := visible(v)
 	var last sql.NullInt64
-	err = s.db.QueryRowContext(ctx, lastClosed+condition, append([]any{scope.LabID(), scope.LabID()}, args...)...).Scan(&last)
+	err = s.db.QueryRowContext(ctx, lastClosed+condition, append([]any{scope.LabID(), scope.LabID()}, args...)...).
+		Scan(&last)
 	if err != nil {
 		return state, wrap("read last callout", err)
 	}
@@ -162,7 +165,9 @@ func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.V
 // maxUnconfirmedRead bounds the rows that are judged: most rerun values are not critical.
 const maxUnconfirmedRead = 5000
 
-func (s *Store) unconfirmed(ctx context.Context, scope authn.LabScope, v callout.Visibility) ([]worklist.Unconfirmed, error) {
+func (s *Store) unconfirmed(
+	ctx context.Context, scope authn.LabScope, v callout.Visibility,
+) ([]worklist.Unconfirmed, error) {
 	condition, args := visible(v)
 	rows := map[int64]unconfirmedRow{}
 	var ids []int64

@@ -144,15 +144,21 @@ func Over(t *testing.T, db *sql.DB, c *Clock) *Fixture {
 	x := &Fixture{Store: store, T: t, DB: db, Clock: c, Count: n, Jobs: &Jobs{}, Reach: &FakeReach{}}
 	x.List, x.History, x.Worklist = records.New(store), history.New(store), worklist.New(store, c)
 	x.Save = save.New(save.Deps{Store: store, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
-	x.Evaluate = evaluate.New(evaluate.Deps{Store: store, Clock: c, WakeRelay: wake, Counters: n, Signals: n, Log: silent()})
+	x.Evaluate = evaluate.New(evaluate.Deps{
+		Store: store, Clock: c, WakeRelay: wake, Counters: n, Signals: n, Log: silent(),
+	})
 	x.Decide = settings.New(store, x.Evaluate, c, "callout_configure")
-	x.Reaching = reach.New(reach.Deps{Store: store, Ledgers: store, Client: x.Reach, Evaluator: x.Evaluate, Signals: n, Counters: n, Clock: c})
+	x.Reaching = reach.New(reach.Deps{
+		Store: store, Ledgers: store, Client: x.Reach, Evaluator: x.Evaluate, Signals: n, Counters: n, Clock: c,
+	})
 	x.Reaper = reap.New(reap.Deps{
-		Config: reap.Config{AdoptWithin: 100_000 * time.Hour}, Store: mysql.Reaps{Store: store}, Evaluator: x.Evaluate, Reach: x.Reaching,
+		Config: reap.Config{AdoptWithin: 100_000 * time.Hour}, Store: mysql.Reaps{Store: store},
+		Evaluator: x.Evaluate, Reach: x.Reaching,
 		Jobs: x.Jobs, Clock: c, Log: silent(), Counters: n,
 	})
 	found := mysql.Sweeps{Store: store}
-	x.Sweeper = sweep.New(sweep.Config{Lookback: 1000 * 24 * time.Hour, Settled: -1000 * 24 * time.Hour}, found, found, x.Evaluate, c, n)
+	always := sweep.Config{Lookback: 1000 * 24 * time.Hour, Settled: -1000 * 24 * time.Hour}
+	x.Sweeper = sweep.New(always, found, found, x.Evaluate, c, n)
 	return x
 }
 

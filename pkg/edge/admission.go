@@ -32,7 +32,8 @@ func (m *Mux) refused(c *call, r *http.Request) bool {
 	}
 	ctx, err := runtime.AnnotateContext(r.Context(), m.ServeMux, r, route.RPC, runtime.WithHTTPPathPattern(route.Path))
 	if err == nil {
-		ask, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(ctx, grpcserver.AdmissionHeader, "1"), admissionDeadline)
+		asking := metadata.AppendToOutgoingContext(ctx, grpcserver.AdmissionHeader, "1")
+		ask, cancel := context.WithTimeout(asking, admissionDeadline)
 		defer cancel()
 		err = m.connection.Invoke(ask, route.RPC, &emptypb.Empty{}, &emptypb.Empty{}, grpc.WaitForReady(false))
 	}

@@ -94,7 +94,10 @@ func (t routeTable) methods(path string) []string {
 func (t routeTable) find(method, path string) (Route, bool) {
 	found, ok := Route{}, false
 	for _, r := range t {
-		if r.Method == method && matches(r.Path, path) && (!ok || strings.Count(r.Path, "{") < strings.Count(found.Path, "{")) {
+		if r.Method != method || !matches(r.Path, path) {
+			continue
+		}
+		if !ok || strings.Count(r.Path, "{") < strings.Count(found.Path, "{") {
 			found, ok = r, true
 		}
 	}

@@ -270,8 +270,8 @@ func (i *interceptors) authenticateUnary(
 	return next(ctx, req)
 }
 
-// AdmissionHeader is the metadata of a call that only asks whether the caller would be admitted: it is authenticated like
-// any call of its method, and its handler does not run. An edge asks before it reads a large body.
+// AdmissionHeader is the metadata of a call that only asks whether the caller would be admitted: it is authenticated
+// like any call of its method, and its handler does not run. An edge asks before it reads a large body.
 const AdmissionHeader = "x-lab-admission"
 
 func asksAdmission(ctx context.Context) bool {

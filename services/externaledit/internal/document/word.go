@@ -64,8 +64,8 @@ func checkWord(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// maxDirectory limits the bytes that are read for the list of parts, before any part is counted: each entry costs several
-// times its size in memory.
+// maxDirectory limits the bytes that are read for the list of parts, before any part is counted: each entry costs
+// several times its size in memory.
 const maxDirectory = 4 << 20
 
 // limitedDirectory fails once too much was read for the list of parts. left is then negative.

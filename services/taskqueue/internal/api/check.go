@@ -77,7 +77,8 @@ func (v *Checks) plan(caller task.Caller, tasks []*taskqueuev1.ScheduledTask, no
 	planned := make([]Planned, len(tasks))
 	var wrong Wrong
 	for i, t := range tasks {
-		if row, found, _ := task.Find(int(t.GetTask()), int(t.GetTaskType())); caller.Instrument && found && reachesPeople(row.Channel) {
+		row, found, _ := task.Find(int(t.GetTask()), int(t.GetTaskType()))
+		if caller.Instrument && found && reachesPeople(row.Channel) {
 			return nil, errInstrument
 		}
 		p, fields := v.Check(i, t, now, caller)

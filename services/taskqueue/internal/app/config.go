@@ -144,8 +144,8 @@ func (c *Config) Validate() error {
 			"must survive; use durable, with appendfsync always or TASKQUEUE_WAIT_AOF=true"),
 		refuse(production && c.AdminPage.Open && !c.AdminPage.Token.IsSet(), "TASKQUEUE_ADMIN_OPEN is true: in production "+
 			"the queue's page needs TASKQUEUE_ADMIN_TOKEN"),
-		refuse(production && c.Delivery.private() != "", "TASKQUEUE_ALLOWED_HOSTS names "+c.Delivery.private()+", which lifts the checks"+
-			" of addresses for every port of this network's own host: name the port as well, for example "+c.Delivery.private()+":8443"),
+		refuse(production && c.Delivery.private() != "", "TASKQUEUE_ALLOWED_HOSTS names "+c.Delivery.private()+
+			", which lifts the checks of addresses for every port of this network's own host: name the port as well, for example "+c.Delivery.private()+":8443"),
 	)
 }
 
@@ -157,11 +157,12 @@ func (c *DeliveryConfig) private() string {
 			continue
 		}
 		address, err := netip.ParseAddr(host)
-		if err == nil && (address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()) {
+		if err == nil && (address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() ||
+			address.IsUnspecified()) {
 			return host
 		}
-		if err != nil && (!strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") ||
-			strings.HasSuffix(host, ".svc")) {
+		if err != nil && (!strings.Contains(host, ".") || strings.HasSuffix(host, ".local") ||
+			strings.HasSuffix(host, ".internal") || strings.HasSuffix(host, ".svc")) {
 			return host
 		}
 	}

@@ -70,8 +70,8 @@ func (s *Senders) use(rows []Rule) error {
 // Known reports whether rules were read, perhaps none.
 func (s *Senders) Known() bool { return s.rules.Load() != nil }
 
-// Allows reports whether a laboratory's task may name a sender. With one laboratory in the installation and no rule for it
-// any sender may be named, and any display name. While no rules are known every name is allowed; it is checked again
+// Allows reports whether a laboratory's task may name a sender. With one laboratory in the installation and no rule for
+// it any sender may be named, and any display name. While no rules are known every name is allowed; it is checked again
 // before the message is sent.
 func (s *Senders) Allows(c job.Channel, lab int64, named task.Sender) bool {
 	known := s.rules.Load()

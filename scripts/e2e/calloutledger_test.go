@@ -468,7 +468,7 @@ func ledgerA2(t *testing.T) {
 }
 
 func ledgerA3(t *testing.T) {
-	for _, text := range []string{"Positive for Gram-negative bacilli", "Growth of E. coli", "Postive", "+ve", "seven"} {
+	for _, text := range []string{"Positive for Gram-negative bacilli", "Growth of E. coli", "Postive", "+ve", "seven"} { //nolint:misspell // as people type
 		s := unseeded(t)
 		s.test = ledgerCulture
 		s.seed(text)

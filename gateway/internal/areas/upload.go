@@ -67,13 +67,13 @@ func upload(
 	if err == nil {
 		err = sendForm(stream, r, body)
 	}
-	switch err { //nolint:errorlint // a truncated form wraps io.EOF
-	case errResponded: // refused: the rest of the body is not read
-	case io.EOF, errNoForm:
+	switch {
+	case errors.Is(err, errResponded): // refused: the rest of the body is not read
+	case err == io.EOF, errors.Is(err, errNoForm): //nolint:errorlint // a truncated form wraps io.EOF
 		if err := body.drain(); err != nil {
 			return nil, invalid(edge.BodyError(err))
 		}
-	case errHeader:
+	case errors.Is(err, errHeader):
 		return nil, invalid(errHeader)
 	default:
 		return nil, invalid(edge.BodyError(err))

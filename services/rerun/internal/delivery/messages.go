@@ -36,7 +36,7 @@ func (Messages) Unconfirmed(scope authn.LabScope, reportID int64, a rerun.Announ
 	for _, v := range a.Values {
 		in.Values = append(in.Values, &calloutv1.UnconfirmedRerunValue{
 			ProfileTestId: v.TestID, ParameterName: v.ParameterName, Value: v.Value, ReceivedAt: v.CreatedAt.UnixMicro(),
-			Index: int32(v.Index), Order: int32(v.Order), //nolint:gosec // both are read as 32 bits
+			Index: int32(v.Index), Order: int32(v.Order), // both are read as 32 bits
 		})
 	}
 	return event(strconv.FormatInt(reportID, 10), kindUnconfirmed, in)

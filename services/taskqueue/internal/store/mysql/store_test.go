@@ -190,7 +190,7 @@ func TestSendersInForceAreRead(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	for _, statement := range []string{"CREATE TABLE labs (id INT PRIMARY KEY)", "INSERT INTO labs VALUES (12), (13)"} {
+	for _, statement := range []string{"CREATE TABLE labs (id INT PRIMARY KEY)", "INSERT INTO labs (id) VALUES (12), (13)"} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}

@@ -404,6 +404,11 @@ func TestCalloutLedger(t *testing.T) {
 	} {
 		t.Run(finding.name, finding.play)
 	}
+	execSQL(t, "UPDATE labReportRelation SET dismissed = 1 WHERE labId_id = 41") // no deadline comes during another test
+	await.True(t, "no report waits and no message is left", func() bool {
+		return count(t, "SELECT COUNT(*) FROM callout_episode WHERE lab_id = 41 AND open_report_id IS NOT NULL")+
+			count(t, "SELECT COUNT(*) FROM outbox_callout") == 0
+	})
 }
 
 func ledgerA1(t *testing.T) {

@@ -239,22 +239,25 @@ func TestCalloutOfASecondResult(t *testing.T) {
 	note("haemoglobin became unreadable, and its call is recorded")
 }
 
-// TestCalloutLoopSurvivesKills kills one of the four services at a random moment of the loop, and starts it again. Each
+// TestCalloutLoopSurvivesKills kills one of the four services or the database at a random moment of the loop, and starts it again. Each
 // critical result ends announced once and, as no one calls it, escalated twice.
 func TestCalloutLoopSurvivesKills(t *testing.T) {
-	runs := 4
+	runs := 5
 	if os.Getenv("LAB_LONG_TESTS") != "" {
 		runs = 50
 	}
 	change := hurry(t, "2")
-	victims := []string{"rerun", "callout", "notifications", "taskqueue"}
+	victims := []string{"rerun", "callout", "notifications", "taskqueue", "mysql"}
 	random := rand.New(rand.NewPCG(13, 6))
 	for run := range runs {
 		bill := 978000 + 10*run
 		victim, moment := victims[run%len(victims)], time.Duration(random.IntN(5000))*time.Millisecond
 		var env map[string]string
-		if victim == "callout" {
+		switch victim {
+		case "callout":
 			env = change
+		case "mysql":
+			moment += time.Second // the fixture is stored then
 		}
 		restarted := make(chan error, 1)
 		time.AfterFunc(moment, func() {
@@ -268,6 +271,7 @@ func TestCalloutLoopSurvivesKills(t *testing.T) {
 		if err := <-restarted; err != nil {
 			t.Fatal(err)
 		}
+		await.Nil(t, "the database", func() error { return openMySQL(t).PingContext(t.Context()) })
 		calledAfterTwoEscalations(t, bill, fmt.Sprintf("run %2d: %s killed after %v", run, victim, moment))
 	}
 }

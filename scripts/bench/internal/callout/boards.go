@@ -94,8 +94,7 @@ func (l *laboratory) boards(ctx context.Context, round int) error {
 			return event == "worklist" && strings.Count(data, `"CALLOUT_ATTEMPTED"`) == want
 		}
 	}
-	session := func(int) string { return "bench-callout" }
-	return l.FollowAll(ctx, openBoards, "/operation/critical-callout/live", session, hear, func() error {
+	return l.FollowAll(ctx, openBoards, "/operation/critical-callout/live", boardOf, hear, func() error {
 		_, err := load.Paced(changes, float64(time.Second)/float64(changeEvery), func(i int) error {
 			// The most pressing are listed: those with the latest numbers were found first.
 			id := firstWaiting + waiting - 1 - (round*changes + i)

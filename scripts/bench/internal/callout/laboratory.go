@@ -34,8 +34,10 @@ type row = map[string]any
 func fixture() row {
 	tests, formats, ranges := menu()
 	rows, values := results()
-	user := testlab.User("bench-callout", labID)
-	user["department_ids"] = []int{910}
+	sessions := []row{user("bench-callout", 1)}
+	for i := range openBoards {
+		sessions = append(sessions, user(boardOf(i), 2+i))
+	}
 	return row{
 		"mysql": row{
 			"labs":        []row{{"id": labID, "labName": "Bench"}},
@@ -49,8 +51,17 @@ func fixture() row {
 			"labReportRelation": rows,
 			"reportValues":      values,
 		},
-		"sessions": []row{user},
+		"sessions": sessions,
 	}
+}
+
+// boardOf is the session of an open board: every board is another user's, because a user may have twenty streams.
+func boardOf(i int) string { return "bench-callout-" + strconv.Itoa(i) }
+
+func user(session string, id int) row {
+	u := testlab.User(session, labID)
+	u["lab_user_id"], u["department_ids"] = id, []int{910}
+	return u
 }
 
 // menu is the tests, their parameters, and the ranges of those for women and men.

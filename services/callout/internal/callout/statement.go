@@ -35,7 +35,7 @@ func (k Kind) aboutValue() bool { return k == Notice || k == Call || k == Attemp
 // Audience holds the receivers of a statement. An id is 0 without an organization or a doctor.
 type Audience struct {
 	OrgID, DoctorID int64
-	Persons         []string
+	Persons         []string `json:"-"` // the ledger has the names, and messages do not
 }
 
 // same reports whether both name the same organization and doctor.

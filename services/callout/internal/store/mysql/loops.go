@@ -101,7 +101,7 @@ func scanReports(into *[]sweep.Report) func(*sql.Rows) error {
 }
 
 // inputDigests selects digests of the inputs whose changes have no time. CONCAT_WS omits NULL, so each NULL is a dash.
-const inputDigests = "SELECT 'zone' AS kind, l.id AS id, CAST(CRC32(l.timezone) AS SIGNED) AS digest FROM labs l UNION ALL" +
+const inputDigests = "SELECT 'zone' AS kind, l.id AS id, CAST(CRC32(IFNULL(l.timezone, '')) AS SIGNED) AS digest FROM labs l UNION ALL" +
 	" SELECT 'test', f.testId_id, CAST(SUM(CRC32(CONCAT_WS('|', f.id, f.`index`, f.`order`, f.unit, f.valueType, f.isDisabled," +
 	" IFNULL(g.id, '-'), IFNULL(g.gender, '-'), IFNULL(g.ageFrom, '-'), IFNULL(g.ageFromUnit, '-'), IFNULL(g.ageTo, '-')," +
 	" IFNULL(g.ageToUnit, '-'), IFNULL(g.lowerBound, '-'), IFNULL(g.upperBound, '-'), IFNULL(g.criticalLower, '-')," +

@@ -29,6 +29,7 @@ const (
 	notes    = "/api-v3/notifications/"
 
 	sms      = `"task":1,"task_type":1,"data":{"contact":9812345678,"countryCode":91,"message":"m"},"log_tag":"{word}"`
+	webhook  = `"task":4,"task_type":2,"data":{"url":"https://receiver.example/in"},"log_tag":"{word}"`
 	oneCell  = `"mappings":[{"key":"q","cell_id":1,"report_format_index":{index},"report_format_order":{index}}]}`
 	noJob    = `{"job_id":"00000000000000000000000000000","resc_at":"{soon}"}`
 	switches = `{"notification_types":[{"id":1,"is_disabled":false}]}`
@@ -61,14 +62,16 @@ var requests = map[string]request{
 	"POST " + rerun + "{lab_report_id}/abort":   {"", fresh},
 	"POST " + rerun + "{lab_report_id}/auto":    {`{"device_data":[{"index":{index},"value":"5.0"}]}`, 0},
 
-	"POST /queue":          {"[{" + sms + "}]", 0},
-	"POST /schedule":       {"[{" + sms + `,"sch_time":"{soon}"}]`, 0},
-	"POST /jobInfo":        {`{"id":"{job}"}`, words},
-	"POST /cancelJob":      {noJob, 0},
-	"POST /rescheduleJob":  {noJob, 0},
-	"POST /retryTask":      {"[" + noJob + "]", 0},
-	"POST /mapping":        {`[{"keyword":"k","data":{"a":1}}]`, 0},
-	"POST /update_consent": {`{"type":"opt_in","cache_key":"authorization","details_obj":{}}`, 0},
+	"POST /queue":            {"[{" + sms + "}]", 0},
+	"POST /schedule":         {"[{" + sms + `,"sch_time":"{soon}"}]`, 0},
+	"POST /queue#webhook":    {"[{" + webhook + "}]", 0},
+	"POST /schedule#webhook": {"[{" + webhook + `,"sch_time":"{soon}"}]`, 0},
+	"POST /jobInfo":          {`{"id":"{job}"}`, words},
+	"POST /cancelJob":        {noJob, 0},
+	"POST /rescheduleJob":    {noJob, 0},
+	"POST /retryTask":        {"[" + noJob + "]", 0},
+	"POST /mapping":          {`[{"keyword":"k","data":{"a":1}}]`, 0},
+	"POST /update_consent":   {`{"type":"opt_in","cache_key":"authorization","details_obj":{}}`, 0},
 
 	"POST " + counter + "{test_id}":                       {`{"lab_id":{lab},` + oneCell, 0},
 	"POST " + counter + "{test_id}#defaults":              {"{" + oneCell, 0},

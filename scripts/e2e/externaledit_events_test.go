@@ -65,7 +65,9 @@ func openStream(t *testing.T, session, path, last string) *eventStream {
 	s := &eventStream{t: t, events: make(chan event, 100), stop: cancel}
 	go func() {
 		defer response.Body.Close()
-		s.read(bufio.NewScanner(response.Body))
+		lines := bufio.NewScanner(response.Body)
+		lines.Buffer(nil, 16<<20) // a board is one line
+		s.read(lines)
 	}()
 	return s
 }
@@ -94,7 +96,10 @@ func (s *eventStream) read(lines *bufio.Scanner) {
 func (s *eventStream) next() event {
 	s.t.Helper()
 	select {
-	case e := <-s.events:
+	case e, ok := <-s.events:
+		if !ok {
+			s.t.Fatal("the stream ended")
+		}
 		return e
 	case <-time.After(10 * time.Second):
 		s.t.Fatal("no event within 10 s")

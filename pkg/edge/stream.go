@@ -59,7 +59,7 @@ func newOpenStreams() *openStreams {
 	return &openStreams{seed: maphash.MakeSeed(), open: map[uint64]int{}}
 }
 
-// enter counts a stream until leave is called; ok is false for one too many.
+// enter counts a stream until leave is called; ok is false if the login already has maxStreams open streams.
 func (s *openStreams) enter(r *http.Request) (leave func(), ok bool) {
 	login := maphash.String(s.seed, r.Header.Get("Authorization")+"\x00"+r.Header.Get("Cookie"))
 	s.mu.Lock()
@@ -221,7 +221,7 @@ func format(e *typev1.Event) []byte {
 	if e.GetEvent() != "" {
 		fmt.Fprintf(&b, "event: %s\n", noLineEnds.Replace(e.GetEvent()))
 	}
-	if e.GetEvent() != "" || e.GetData() != "" { // an id only tells the reader its position; no listener is called
+	if e.GetEvent() != "" || e.GetData() != "" { // an id alone has no data line, which would call the page's listeners
 		for line := range strings.SplitSeq(lineEnds.Replace(e.GetData()), "\n") {
 			fmt.Fprintf(&b, "data: %s\n", line)
 		}

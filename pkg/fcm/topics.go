@@ -30,8 +30,8 @@ type Topics struct {
 	add, remove *url.URL
 }
 
-// NewTopics returns the management of topics at base. client must accept responses of 64 KiB, which contain a result
-// per token.
+// NewTopics returns a client of the topics API at base, which is DefaultTopicsBase in production. client must accept
+// response bodies of 64 KiB: they contain a result per token.
 func NewTopics(base string, client Client, access *Access, c clock.Clock) (*Topics, error) {
 	u, err := parseAddress(base)
 	if err != nil {

@@ -91,8 +91,8 @@ func Paced(w http.ResponseWriter, r *http.Request) {
 // unreadTimeout limits how long the unread rest of a body may delay a response.
 const unreadTimeout = 2 * time.Second
 
-// SkipBody must be called before responding to a request whose body was not read to its end, because net/http reads a
-// part of the rest before it sends the response.
+// SkipBody limits to unreadTimeout the time for which net/http reads the unread rest of a request body before it sends
+// the response. Call it before responding to a request whose body was not read to its end.
 func SkipBody(w http.ResponseWriter) {
 	setRead(http.NewResponseController(w), time.Now().Add(unreadTimeout))
 }

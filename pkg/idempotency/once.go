@@ -78,9 +78,9 @@ func (t Table) Once(ctx context.Context, tx *sql.Tx, scope authn.LabScope, now t
 	return response, false, row.store(ctx, tx, response)
 }
 
-// hash includes the length of the operation, so that no two requests hash the same text.
+// hash includes the length of the operation, the name of an RPC, so that no two requests hash the same text.
 func (r Request) hash() [sha256.Size]byte {
-	text := binary.BigEndian.AppendUint32(nil, uint32(len(r.Operation))) // the name of an RPC
+	text := binary.BigEndian.AppendUint32(nil, uint32(len(r.Operation)))
 	text = append(text, r.Operation...)
 	return sha256.Sum256(append(text, r.Body...))
 }

@@ -106,7 +106,7 @@ type SchemaError struct {
 	Newer bool
 }
 
-// Error returns the text.
+// Error returns the text, which states what to do.
 func (e *SchemaError) Error() string { return e.words }
 
 // Reason returns the text, which is safe to show on /health.

@@ -112,5 +112,5 @@ func number(err error) uint16 {
 // IsDuplicate reports whether err is a violation of a unique index.
 func IsDuplicate(err error) bool { return number(err) == errDuplicateEntry }
 
-// IsNoTable reports whether err means that a table does not exist because migrations have not run.
+// IsNoTable reports whether err means that a table does not exist, usually because migrations have not run.
 func IsNoTable(err error) bool { return number(err) == errNoSuchTable }

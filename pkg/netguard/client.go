@@ -74,8 +74,9 @@ func New(cfg Config) *Client {
 	return build(cfg.withDefaults(), nil)
 }
 
-// NewTrusted returns a client that reaches only the given origins (scheme://host:port). The caller decides whose URLs
-// may use it.
+// NewTrusted returns a client for URLs of trusted services. It reaches only the given origins (scheme://host:port), and
+// does not check their addresses unless cfg.Networks is set. Do not pass it URLs from external callers that must not
+// reach these origins.
 func NewTrusted(origins []string, cfg Config) (*Client, error) {
 	list := make([]string, 0, len(origins))
 	for _, text := range origins {

@@ -1,8 +1,9 @@
 // Package rpcerr converts between apperr errors and gRPC statuses: kind and code, reason as ErrorInfo, wrong fields as
 // BadRequest, waiting time as RetryInfo.
 //
-// An error without an apperr becomes Internal with a fixed message: the text of drivers and libraries never reaches a
-// caller.
+// An error without an apperr becomes Internal with a fixed message, so that the text of drivers does not reach a
+// caller. Exceptions: errors of a context become Canceled or DeadlineExceeded, and a gRPC status passes unchanged, with
+// its text.
 package rpcerr
 
 import (

@@ -27,9 +27,9 @@ func init() {
 	grpclog.SetLoggerV2(grpcLogger{})
 }
 
-// adoptLibraries directs the messages of gRPC, grpc-gateway, net/http, of drivers that use package log and of packages
-// that use slog's default logger to logger. If w is not a file, the caller is a test, one of several in its process,
-// and nothing is changed.
+// adoptLibraries sends the log messages of libraries to logger: gRPC, grpc-gateway, net/http, and all users of package
+// log or of slog's default logger. It does nothing if w is not a file, because w is then a test's, and other tests
+// share the process.
 func adoptLibraries(logger *slog.Logger, w io.Writer) {
 	if _, own := w.(*os.File); !own {
 		return

@@ -15,8 +15,8 @@ var serviceWorker = edge.Route{
 	RPC: "/lab.notifications.v1.NotificationsService/GetServiceWorker",
 }
 
-// handleServiceWorker serves the script with the headers that browsers need. Without Service-Worker-Allowed a worker
-// controls only pages below its own path, and cannot open pages for pushes.
+// handleServiceWorker serves the script of the service worker. Service-Worker-Allowed lets a page register it for the
+// whole origin; without the header, browsers accept only a scope below the script's own path.
 func handleServiceWorker(mux *edge.Mux, client notificationsv1.NotificationsServiceClient) error {
 	header := map[string]string{
 		"Service-Worker-Allowed": "/",

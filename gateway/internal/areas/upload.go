@@ -197,7 +197,8 @@ func sendFile(stream uploadStream, part *multipart.Part) error {
 	}
 }
 
-// responded tells a response that came early from the end of a form; both are io.EOF.
+// responded maps the io.EOF that Send returns, which means that the service has already responded, to errResponded. The
+// form's reader also returns io.EOF, at the end of the form.
 func responded(err error) error {
 	if err == io.EOF { //nolint:errorlint // as Send documents it
 		return errResponded

@@ -18,7 +18,7 @@ type Band struct {
 
 // Patient describes the person whose sample was taken. The zero value stands for an unknown person.
 type Patient struct {
-	Gender      string    // as recorded; the first letter is used, and words for a third gender
+	Gender      string    // as recorded: the first letter decides M and F, a whole word a third gender
 	BirthDate   time.Time // zero if unknown; only year, month and day are used
 	RecordedAge string    // such as "36 Y"; used if the birth date is unknown
 	// SampledOn is the day of collection in the laboratory's time zone. It is zero if the time or the zone is unknown; the

@@ -7,7 +7,7 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Undecided Outcome = iota // unknown: no result, no limits, a text on no list, or the value may be on either side
+	Undecided Outcome = iota // unknown: no result, no limits, or a text or "<5" that cannot be compared
 	Inside                   // within the limits, or one of the listed normal texts
 	Low                      // below the lower limit
 	High                     // above the upper limit

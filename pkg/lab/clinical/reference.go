@@ -25,9 +25,9 @@ type Assessment struct {
 	Critical Outcome
 }
 
-// Assess evaluates v. A value is critical only if it is outside both the normal range and the critical limits, so a
-// critical limit inside the normal range has no effect. Without a normal range and normal texts, only the critical
-// limits are used.
+// Assess evaluates v. Listed texts are compared first: a normal text is inside, a critical text is critical whatever
+// the ranges are. A number is critical only if it is outside the critical limits and, if there is a normal range, also
+// outside it; a critical limit inside the normal range therefore has no effect.
 func (r *Reference) Assess(v Value) Assessment {
 	if a, ok := r.listed(v); ok {
 		return a

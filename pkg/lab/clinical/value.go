@@ -179,7 +179,7 @@ var (
 )
 
 // Absent reports whether the value is missing or states that there is no result: an empty text, dashes, "TNP", "NA",
-// "Pending". A service may be silent about such a value; about all others that it cannot evaluate it may not.
+// "Pending". A service may skip such a value, but must report every other value that it cannot evaluate.
 func (v Value) Absent() bool {
 	return strings.TrimFunc(v.text, dashOrSpace) == "" || equalsOne(notDone[:], v.text)
 }

@@ -20,7 +20,8 @@ const (
 const RangeColumns = "g.id, g.gender, g.ageFrom, g.ageFromUnit, g.ageTo, g.ageToUnit," +
 	" g.lowerBound, g.upperBound, g.criticalLower, g.criticalUpper, g.normalTexts, g.criticalTexts, g.displayRange"
 
-// Columns returns the columns that RangeColumns reads, for a service's check of the platform's tables.
+// Columns returns, by table, the columns that a query with RangeColumns needs, with reportFormatId_id for the join. A
+// service passes them to its check of the platform's tables.
 func Columns() map[string][]string {
 	return map[string][]string{
 		"ReportFormatRange": {

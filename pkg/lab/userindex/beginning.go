@@ -7,8 +7,8 @@ import "strconv"
 // with the text, and an identifier has a quarter as many prefixes as letters.
 const step = 4
 
-// BeginningForms returns the forms under which an identifier is found by a prefix: its first 4, 8, and so on letters,
-// and at last all of them, of its first MaxForm letters.
+// BeginningForms returns the stored prefixes of an identifier: its first 4, 8 and so on letters, and the whole
+// identifier. Letters after MaxForm are ignored.
 func BeginningForms(field, id string) []string {
 	letters := firstLetters(id)
 	var forms []string

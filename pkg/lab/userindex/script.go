@@ -11,7 +11,7 @@ const (
 	telugu     = 0x0c00
 )
 
-// consonants from offset 0x15, after ISO 15919 without diacritics.
+// consonants are the Latin transliterations of the consonants from offset 0x15, as in ISO 15919 without diacritics.
 var consonants = strings.Fields(
 	"k kh g gh n ch chh j jh n t th d dh n t th d dh n n p ph b bh m y r r l l zh v sh sh s h",
 )

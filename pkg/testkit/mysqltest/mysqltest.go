@@ -24,7 +24,7 @@ const Env = "LAB_TEST_MYSQL_DSN"
 
 const (
 	setupTimeout = 30 * time.Second
-	idleTimeout  = 20 * time.Second // as in the services: before the server closes the session
+	idleTimeout  = 20 * time.Second // idle connections are closed before the server does, as in pkg/mysqldb
 )
 
 // New returns a pool on a new, empty database. The pool is closed and the database dropped when t ends.

@@ -129,8 +129,7 @@ func begunAlike(text string, _, other *Patient) bool {
 	return true
 }
 
-// namedAndBegun reports whether the other has the same given name in any spelling, and a name with the last word as
-// prefix.
+// namedAndBegun reports whether other has the given name of p in any spelling, and a name that starts with the last word of text.
 func namedAndBegun(text string, p, other *Patient) bool {
 	words := strings.Fields(strings.ToLower(text))
 	return begunAlike(words[len(words)-1], nil, other) && slices.ContainsFunc(other.names, func(o name) bool { return o.spellings[0] == p.names[0].spellings[0] })

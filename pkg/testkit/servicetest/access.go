@@ -36,7 +36,7 @@ func Access(t testing.TB, callers map[string]context.Context, operations map[str
 	}
 }
 
-// codes returns the code of each caller.
+// codes returns the expected code of each caller. It fails the test unless Callers names each of callers exactly once.
 func (o Operation) codes(t testing.TB, name string, callers map[string]context.Context) map[string]codes.Code {
 	t.Helper()
 	found := map[string]codes.Code{}

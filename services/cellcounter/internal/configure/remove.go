@@ -51,7 +51,7 @@ func (c *Configurer) Remove(
 	return d.Rows, nil
 }
 
-// DecideRemove deletes the mapping of a key.
+// DecideRemove returns the decision that deletes the mapping of a key, or errNotMapped (NotFound) if there is none.
 func DecideRemove(f Facts, key mapping.Key) (Decision, error) {
 	i := slices.IndexFunc(f.Rows, func(r mapping.Row) bool { return r.Key.Is(key) })
 	if i < 0 {

@@ -21,9 +21,9 @@ type Plan struct {
 }
 
 // NewPlan returns the effect of a write on the current rows of a scope. Each element updates the row with its key or
-// its parameter, or adds a row. Errors: Invalid, with one field for each element, for elements that contradict each
-// other or are incomplete; Conflict for an element whose key belongs to one row and whose parameter belongs to another,
-// unless the elements together update all of these rows. Otherwise a mapping that no element names would be lost.
+// its parameter, or adds a row. Errors: Invalid, with a field per element, if elements repeat a key or parameter or are
+// incomplete; Conflict if the key of an element belongs to one row and its parameter to another, and no other element
+// updates the second row, which would be lost; Conflict if two rows of the result have the same key or parameter.
 func NewPlan(present []Row, changes []Change) (Plan, error) {
 	if fields := duplicates(changes); len(fields) > 0 {
 		return Plan{}, apperr.InvalidFields(fields...)
@@ -74,8 +74,8 @@ func (p Parameter) compare(q Parameter) int {
 	return p.Index - q.Index
 }
 
-// unique returns an error when a key or a parameter occurs twice in the result. An element that names only one of them
-// keeps the other one of its row, which another element may also have.
+// unique returns a Conflict if a key or a parameter occurs twice in the result. This happens if an element gives only a
+// key and keeps the stored parameter of its row, and another element moves to that parameter; or the other way round.
 func unique(rows []Row) error {
 	keys, parameters := map[string]Row{}, map[Parameter]Row{}
 	for _, row := range rows {

@@ -93,7 +93,8 @@ func (c *Counter) Save(ctx context.Context, a Access, key Key, count Count) (Com
 	return compare(d.Counts), nil
 }
 
-// Decide returns the effect of saving a count. A repeated count by the same person changes nothing.
+// Decide returns the decision for saving a count. The same tallies by the same person change nothing; another count
+// replaces the previous one of the observer and is logged.
 func Decide(f Facts, testID int64, count Count, now time.Time) (Decision, error) {
 	if err := f.Report.admits(testID); err != nil {
 		return Decision{}, err

@@ -76,10 +76,17 @@ var ledgerStories int
 // fresh seeds a report with a value of a patient of its own and has it evaluated.
 func fresh(t *testing.T, value string) story {
 	t.Helper()
+	s := judged(t, value)
+	s.delivered() // a call that comes first would stop the notice
+	return s
+}
+
+// judged returns a report whose notice may still be in the outbox.
+func judged(t *testing.T, value string) story {
+	t.Helper()
 	s := unseeded(t)
 	s.seed(value)
 	s.judge()
-	s.delivered() // a call that comes first would stop the notice
 	return s
 }
 
@@ -1012,7 +1019,7 @@ func stopNotifications(t *testing.T) (back func()) {
 func ledgerB14(t *testing.T) {
 	back := stopNotifications(t)
 	defer back()
-	called, corrected, waits := fresh(t, "7.9"), fresh(t, "7.9"), fresh(t, "7.9")
+	called, corrected, waits := judged(t, "7.9"), judged(t, "7.9"), judged(t, "7.9")
 	for _, s := range []story{called, corrected} {
 		s.older(31)
 		await.True(t, "an escalation", func() bool { return s.opened().Escalations == 1 })
@@ -1032,7 +1039,7 @@ func ledgerB15(t *testing.T) {
 	back := stopNotifications(t)
 	defer back()
 	begin := time.Now().Add(-time.Second).UTC().Format(time.RFC3339)
-	s := fresh(t, "7.9")
+	s := judged(t, "7.9")
 	await.Nil(t, "the reason on the board", func() error {
 		if off := boardOf(t, ledgerUser).Off; off == nil || off.Reason != "unavailable" || off.Since < begin {
 			return fmt.Errorf("%+v", off)

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
 // pagePolicy lets a page load its own files only; the sources of its styles differ by page.
@@ -38,18 +40,12 @@ func LocalHost(next http.Handler) http.Handler {
 	})
 }
 
+// isLocal reports whether a Host header names an address or a name of a private network.
 func isLocal(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
-	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {
-		return true
-	}
-	for _, zone := range []string{".localhost", ".local", ".internal", ".svc", ".cluster.local"} {
-		if strings.HasSuffix(host, zone) {
-			return true
-		}
-	}
-	return false
+	host = strings.Trim(host, "[]")
+	_, err := netip.ParseAddr(host)
+	return err == nil || netguard.LocalName(host)
 }

@@ -156,13 +156,11 @@ func (c *DeliveryConfig) private() string {
 		if _, _, err := net.SplitHostPort(host); err == nil {
 			continue
 		}
-		address, err := netip.ParseAddr(host)
-		if err == nil && (address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() ||
-			address.IsUnspecified()) {
+		address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+		if err != nil && netguard.LocalName(host) {
 			return host
 		}
-		if err != nil && (!strings.Contains(host, ".") || strings.HasSuffix(host, ".local") ||
-			strings.HasSuffix(host, ".internal") || strings.HasSuffix(host, ".svc")) {
+		if address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified() {
 			return host
 		}
 	}

@@ -66,6 +66,19 @@ func TestSendersAreAskedAtTheMomentOfSending(t *testing.T) {
 			t.Errorf("%v of laboratory %d, %s: %s, want %s", c.channel, c.lab, c.data, got, c.want)
 		}
 	}
+	rows.rows = append(rows.rows, sender.Rule{Several: true}, sender.Rule{LabID: 12, Channel: "email", Sender: "Reports"})
+	if err := senders.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for data, want := range map[string]string{
+		`{"sender_email":"Reports <reports@lab.example>"}`:                      "sent",
+		`{"sender_email":"Other Hospital <reports@lab.example>"}`:               "sender_refused",
+		`{"sender_email":"reports@lab.example","sender_name":"Other Hospital"}`: "sender_refused",
+	} {
+		if got := deliver(job.Email, 12, data); got != want {
+			t.Errorf("with several laboratories, %s: %s, want %s", data, got, want)
+		}
+	}
 	rows.rows = []sender.Rule{{LabID: 12, Channel: "sms", Sender: "NEWNAME"}}
 	if err := senders.RunOnce(t.Context()); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,10 @@ func Senders(c job.Channel, data []byte) (list []Sender, err error) {
 		var d Email
 		err = json.Unmarshal(data, &d)
 		if address, wrong := mail.ParseAddress(d.SenderEmail); wrong == nil {
-			list = []Sender{{Field: "data.sender_email", Name: address.Address}}
+			list = []Sender{
+				{Field: "data.sender_email", Name: address.Address},
+				{Field: "data.sender_email", Name: address.Name, Display: true}, // it is shown in Reply-To
+			}
 		}
 		list = append(list, Sender{Field: "data.sender_name", Name: d.SenderName, Display: true})
 	}

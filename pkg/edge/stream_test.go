@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	"github.com/labplatform/labplatform/pkg/telemetry"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
@@ -239,18 +240,11 @@ func TestOneLoginHasAtMostTwentyStreams(t *testing.T) {
 		}
 	}
 	all[0].Body.Close()
-	deadline := time.Now().Add(10 * time.Second)
-	for {
+	await.True(t, "a stream after one was closed", func() bool {
 		response := open("asha")
 		response.Body.Close()
-		if response.StatusCode == 200 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after one was closed: %d, want 200", response.StatusCode)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return response.StatusCode == http.StatusOK
+	})
 	for _, response := range all[1:] {
 		response.Body.Close()
 	}

@@ -66,7 +66,9 @@ func titleCase(name string) string {
 }
 
 // Default returns the location of DefaultZone. India has had one offset since 1945.
-func Default() *time.Location { return time.FixedZone(DefaultZone, int((5*time.Hour + 30*time.Minute).Seconds())) }
+func Default() *time.Location {
+	return time.FixedZone(DefaultZone, int((5*time.Hour + 30*time.Minute).Seconds()))
+}
 
 // warned holds the ids of the laboratories whose zone was logged as unknown.
 var warned sync.Map

@@ -71,7 +71,7 @@ func TestASplitMovesNoDeadline(t *testing.T) {
 func TestAnOutageMakesOneEscalation(t *testing.T) {
 	b := fixture(t)
 	b.Pending()
-	b.Clock.Move(3*time.Hour + 10*time.Minute)
+	b.Clock.Advance(3*time.Hour + 10*time.Minute)
 	b.Pass(2 * time.Minute)
 	b.Want("back", b.Due(storetest.Potassium), "level 1, due 12:30:00")
 	b.Pass(time.Hour)

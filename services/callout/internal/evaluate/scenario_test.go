@@ -134,7 +134,7 @@ func TestAnAttemptThatWasHeardIsTakenBack(t *testing.T) {
 	b.Enter(potassium, index, "7.5")
 	no := false
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, ReadBack: &no}))
-	b.Clock.Move(time.Minute)
+	b.Clock.Advance(time.Minute)
 	b.Want("wrong", b.Enter(potassium, index, "4.0"), "NORMAL")
 	b.Want("notices", b.Notices(), "[pending pending corrected]")
 	open, err := b.Worklist.Open(t.Context(), storetest.Lab(t, 12), storetest.Everything)
@@ -197,7 +197,7 @@ func TestARepeatedValueIsSuppressedUnlessItIsWorse(t *testing.T) {
 	b.Enter(potassium, index, "6.6")
 	no := false
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, ReadBack: &no}))
-	b.Clock.Move(time.Hour)
+	b.Clock.Advance(time.Hour)
 	b.Want("the call was not read back", b.Enter(second, index, "6.6"), "CALLOUT_PENDING")
 	b.Enter(second, index, "4")
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{potassium}, Force: true}))

@@ -54,7 +54,7 @@ func TestAFailureDelaysNoOtherLaboratory(t *testing.T) {
 	t.Parallel()
 	b := storetest.New(t)
 	b.Pending()
-	b.Clock.Move(31 * time.Minute)
+	b.Clock.Advance(31 * time.Minute)
 	b.SetStatus(storetest.Count, callout.Pending)
 	b.SetStatus(storetest.Foreign, callout.Pending)
 	e := &broken{UseCase: b.Evaluate}

@@ -21,7 +21,7 @@ func world(t *testing.T, db *sql.DB) *storetest.Fixture {
 	b.Pending()
 	b.Must(record(b, save.Callout{Draft: true}))
 	b.SetValue(storetest.Count, storetest.CountIndex, "5")
-	b.Clock.Move(31 * time.Minute)
+	b.Clock.Advance(31 * time.Minute)
 	return b
 }
 

@@ -60,7 +60,7 @@ func TestAMessageNeedsNoReadBack(t *testing.T) {
 // TestTheMinutesAreMeasuredToTheCall: the call was after five minutes, its record after forty-five.
 func TestTheMinutesAreMeasuredToTheCall(t *testing.T) {
 	b := pending(t)
-	b.Clock.Move(45 * time.Minute)
+	b.Clock.Advance(45 * time.Minute)
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}, NotifiedAt: "2026-11-21T09:05:00Z"}))
 	sum, err := b.Worklist.Summary(t.Context(), storetest.Lab(t, 12), storetest.Everything, "", "")
 	b.Must(err)

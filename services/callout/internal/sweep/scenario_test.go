@@ -52,10 +52,10 @@ func sweeper(t *testing.T) (*storetest.Fixture, *evaluator, func() *sweep.Sweepe
 // TestChangesDuringAnOutageAreFound: the core saved a critical value on Friday, just after the service stopped.
 func TestChangesDuringAnOutageAreFound(t *testing.T) {
 	b, _, process := sweeper(t)
-	b.Clock.Move(5 * time.Minute)
+	b.Clock.Advance(5 * time.Minute)
 	b.Must(process().RunOnce(t.Context()))
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
-	b.Clock.Move(64 * time.Hour)
+	b.Clock.Advance(64 * time.Hour)
 	b.Must(process().RunOnce(t.Context()))
 	b.Want("listed", b.Listed(storetest.Everything), "[7001 CALLOUT_PENDING 7.1]")
 }
@@ -66,15 +66,15 @@ func TestAReportThatFailsDelaysNoOther(t *testing.T) {
 	e.broken = storetest.Potassium
 	entered := b.Clock.Now()
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")
-	b.Clock.Move(time.Minute)
+	b.Clock.Advance(time.Minute)
 	b.SetValue(storetest.Count, storetest.CountIndex, "5")
-	b.Clock.Move(5 * time.Minute)
+	b.Clock.Advance(5 * time.Minute)
 	p := process()
 	for range 3 {
 		if err := p.RunOnce(t.Context()); !errors.Is(err, errBroken) {
 			t.Fatal(err)
 		}
-		b.Clock.Move(24 * time.Hour)
+		b.Clock.Advance(24 * time.Hour)
 	}
 	b.Want("listed", b.Listed(storetest.Everything), "[7002 CALLOUT_PENDING 5]")
 	until, err := mysql.Sweeps{Store: b.Store}.SweptUntil(t.Context())

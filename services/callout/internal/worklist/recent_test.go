@@ -25,7 +25,7 @@ func TestOpenBoardsShareTheirFigures(t *testing.T) {
 	b.Want("the doctor's own", open(12, callout.Visibility{Rule: callout.DoctorBills, PersonID: 301}), 1)
 	b.Want("another doctor's", open(12, callout.Visibility{Rule: callout.DoctorBills, PersonID: 302}), 0)
 	b.Want("another laboratory's", open(13, storetest.Everything), 0)
-	c.Move(2 * time.Second)
+	c.Advance(2 * time.Second)
 	b.Want("two seconds later", open(12, storetest.Everything), 1)
 	b.Want("a doctor's", open(12, callout.Visibility{Rule: callout.DoctorBills, PersonID: 302}), 0)
 	b.Want("a user's of the same number, who sees no department", open(12, callout.Visibility{Rule: callout.UserDepartments, PersonID: 302}), 0)

@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
@@ -53,14 +54,14 @@ type fixture struct {
 	*editing.UseCase
 	t        *testing.T
 	store    *memory.Store
-	clock    *memory.Clock
+	clock    *clocktest.Clock
 	scope    authn.LabScope
 	counters *counters
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	b := &fixture{t: t, store: memory.New(), clock: memory.NewClock(storetest.Now), scope: storetest.Scope(t, 12),
+	b := &fixture{t: t, store: memory.New(), clock: clocktest.New(storetest.Now), scope: storetest.Scope(t, 12),
 		counters: &counters{}}
 	b.store.AddReport(12, session.Report{ID: 7001})
 	b.store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)

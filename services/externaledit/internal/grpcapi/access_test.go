@@ -12,6 +12,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
@@ -61,13 +62,13 @@ type desk struct {
 	t       *testing.T
 	store   *memory.Store
 	editing *editing.UseCase
-	clock   *memory.Clock
+	clock   *clocktest.Clock
 	session session.Session
 }
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	store, files, clock := memory.New(), memory.NewFiles(), memory.NewClock(storetest.Now)
+	store, files, clock := memory.New(), memory.NewFiles(), clocktest.New(storetest.Now)
 	store.AddReport(12, session.Report{ID: 7001, BillID: 9001, DoctorID: 301})
 	store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)
 	files.Add("templates/t.docx", []byte("PK"))

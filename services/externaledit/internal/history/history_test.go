@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
@@ -53,7 +54,7 @@ func saved(t *testing.T) (*memory.Store, session.Session, []session.Revision) {
 func TestAnEarlierSaveIsRestoredOnce(t *testing.T) {
 	t.Parallel()
 	store, s, revisions := saved(t)
-	clock, counted := memory.NewClock(storetest.Now), &counters{}
+	clock, counted := clocktest.New(storetest.Now), &counters{}
 	u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, WakeRelay: func() {}, Counters: counted})
 	in := history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: revisions[0].ID,
 		By: session.Author{ID: 79, Name: "Chief"}}
@@ -99,7 +100,7 @@ func TestWhatCannotBeRestored(t *testing.T) {
 	} {
 		store, _, revisions := saved(t)
 		store.AddReport(12, c.report)
-		clock := memory.NewClock(storetest.Now.Add(2 * time.Hour))
+		clock := clocktest.New(storetest.Now.Add(2 * time.Hour))
 		u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, WakeRelay: func() {},
 			Counters: &counters{}})
 		in := history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: revisions[0].ID}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
@@ -50,7 +51,7 @@ func (f failing) CloseExpired(ctx context.Context, scope authn.LabScope, reportI
 func TestExpiredSessionsAreClosedWhateverBecameOfTheirReports(t *testing.T) {
 	t.Parallel()
 	const kept, deleted, broken = 7001, 7002, 7003
-	store, clock, scope := memory.New(), memory.NewClock(storetest.Now), storetest.Scope(t, 12)
+	store, clock, scope := memory.New(), clocktest.New(storetest.Now), storetest.Scope(t, 12)
 	for _, id := range []int64{kept, deleted, broken} {
 		store.AddReport(12, session.Report{ID: id})
 		opened := storetest.Opened()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
@@ -33,7 +34,7 @@ type fixture struct {
 	t       *testing.T
 	store   *memory.Store
 	files   *memory.Files
-	clock   *memory.Clock
+	clock   *clocktest.Clock
 	scope   authn.LabScope
 	session session.Session
 	ids     atomic.Int64
@@ -41,7 +42,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	b := &fixture{t: t, store: memory.New(), files: memory.NewFiles(), clock: memory.NewClock(storetest.Now),
+	b := &fixture{t: t, store: memory.New(), files: memory.NewFiles(), clock: clocktest.New(storetest.Now),
 		scope: storetest.Scope(t, 12)}
 	b.store.AddReport(12, session.Report{ID: reportID, BillID: 9001})
 	b.session = storetest.Opened()

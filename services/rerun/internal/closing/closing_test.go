@@ -49,7 +49,7 @@ func (f *fixture) open() {
 			f.T.Fatal(err)
 		}
 	}
-	f.Clock.Move(time.Minute)
+	f.Clock.Advance(time.Minute)
 }
 
 func (f *fixture) confirm(rows ...rerun.Result) error {
@@ -178,7 +178,7 @@ func TestAConfirmFromAnOldPageIsRefused(t *testing.T) {
 		}
 	}
 	seen := page()
-	f.Clock.Move(time.Hour)
+	f.Clock.Advance(time.Hour)
 	say("1=3.1")
 	refused := func(what string, err error) {
 		t.Helper()

@@ -227,7 +227,7 @@ func TestAMessageOfAnInstrumentIsRememberedForThirtyDays(t *testing.T) {
 	}
 	f.expect(rerun.Fulfilled, "1:1=9.1") // of the other one, once
 	end()
-	f.Clock.Move(rerun.RememberFor - time.Second)
+	f.Clock.Advance(rerun.RememberFor - time.Second)
 	sent := f.expect(rerun.Normal).Sent
 	if r := f.say(-1, "1=9.1"); !r.Duplicate || r.Flag != rerun.Normal {
 		t.Errorf("the message again within 30 days: %+v, want a duplicate at flag 0", r)
@@ -235,7 +235,7 @@ func TestAMessageOfAnInstrumentIsRememberedForThirtyDays(t *testing.T) {
 	if s := f.expect(rerun.Normal); s.Sent != sent {
 		t.Errorf("%d messages to the callout service, want %d", s.Sent, sent)
 	}
-	f.Clock.Move(2 * time.Second)
+	f.Clock.Advance(2 * time.Second)
 	if r := f.say(-1, "1=9.1"); r.Duplicate || r.Flag != rerun.Fulfilled {
 		t.Errorf("the message after 30 days: %+v, want flag 4", r)
 	}

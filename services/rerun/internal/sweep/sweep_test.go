@@ -66,14 +66,14 @@ func TestYoungDocumentsAreKept(t *testing.T) {
 	record := storetest.Record("12-young", 7001, rerun.Manual, 1, true)
 	record.CreatedAt = storetest.Now
 	f.Insert(record)
-	f.Clock.Move(5 * time.Minute)
+	f.Clock.Advance(5 * time.Minute)
 	if err := f.Sweeper().RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if s := f.State(7001); len(s.Records) != 1 {
 		t.Fatal("a request that may be under way was deleted")
 	}
-	f.Clock.Move(time.Millisecond)
+	f.Clock.Advance(time.Millisecond)
 	if err := f.Sweeper().RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestLaboratoriesWithoutAnythingOpenAreCheckedOnceAnHour(t *testing.T) {
 	if got := pass(); len(got) != 1 || got[0] != 12 {
 		t.Fatalf("laboratory 12 has an open rerun, and %v are checked, want 12", got)
 	}
-	f.Clock.Move(time.Hour)
+	f.Clock.Advance(time.Hour)
 	if got := pass(); len(got) != len(all) {
 		t.Fatalf("after an hour %v are checked, want %v", got, all)
 	}
@@ -232,6 +232,6 @@ func TestWhatWasAnnouncedIsForgottenAfterThirtyDays(t *testing.T) {
 		if err := f.DB.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM rerun_unconfirmed").Scan(&n); err != nil || n != want {
 			t.Errorf("%d rows, %v; want %d", n, err, want)
 		}
-		f.Clock.Move(31 * 24 * time.Hour)
+		f.Clock.Advance(31 * 24 * time.Hour)
 	}
 }

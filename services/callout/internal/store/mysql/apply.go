@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
@@ -104,16 +105,13 @@ func (l *locked) addCallout(ctx context.Context, d *callout.Decision) (err error
 
 // send writes the messages to the outbox. Overdue reports of one bill make one notice, of the highest level.
 func (l *locked) send(ctx context.Context, decisions []callout.Decision) error {
-	wake := []int64{}
 	for _, m := range callout.Grouped(decisions) {
 		event, err := l.store.messages.Encode(l.scope.LabID(), m)
-		if err != nil {
+		if err := l.insert(ctx, event, err); err != nil {
 			return err
 		}
-		if _, err := l.store.outbox.Insert(ctx, l.tx, l.store.clock.Now(), event); err != nil {
-			return wrap("send", err)
-		}
 	}
+	var wake []int64
 	for i := range decisions {
 		if decisions[i].Wake {
 			wake = append(wake, decisions[i].Report.BillID)
@@ -122,14 +120,19 @@ func (l *locked) send(ctx context.Context, decisions []callout.Decision) error {
 	slices.Sort(wake)
 	for _, bill := range slices.Compact(wake) {
 		event, err := l.store.messages.Wake(l.scope.LabID(), bill)
-		if err != nil {
+		if err := l.insert(ctx, event, err); err != nil {
 			return err
-		}
-		if _, err := l.store.outbox.Insert(ctx, l.tx, l.store.clock.Now(), event); err != nil {
-			return wrap("send", err)
 		}
 	}
 	return nil
+}
+
+// insert adds an encoded event to the outbox; err is the error of its encoding.
+func (l *locked) insert(ctx context.Context, event outbox.Event, err error) error {
+	if err == nil {
+		_, err = l.store.outbox.Insert(ctx, l.tx, l.store.clock.Now(), event)
+	}
+	return wrap("send", err)
 }
 
 // noteEvaluated stores the inputs of the judgements, with the report's row as this transaction leaves it. For reports

@@ -50,7 +50,7 @@ func TestTheNumberOfStatementsDoesNotDependOnTheBill(t *testing.T) {
 				" VALUES (?, 12, 400, ?, 501, 66, 1, 1)", 8000+i, 8000+i)
 			exec("REPLACE INTO reportValues (id, labReportId_id, `index`, `order`, value) VALUES (?, ?, 2, 2, '7.1')", 8000+i, 8000+i)
 		}
-		clock.Move(time.Minute) // the kept formats expire
+		clock.Advance(time.Minute) // the kept formats expire
 		return statements(t, db, func() {
 			found, err := list.List(t.Context(), storetest.Lab(t, 12), storetest.Bill, callout.Visibility{Rule: callout.UserDepartments, PersonID: 78})
 			if err != nil || len(found.Records) != 0 {

@@ -38,11 +38,11 @@ func TestChangedLimitsReachListsInSecondsAndDecisionsAtOnce(t *testing.T) {
 		t.Fatalf("%d records", n)
 	}
 	exec("UPDATE ReportFormatRange SET criticalUpper = 5.5")
-	clock.Move(4 * time.Second)
+	clock.Advance(4 * time.Second)
 	if n := listed(); n != 0 {
 		t.Fatalf("%d records by kept formats", n)
 	}
-	clock.Move(time.Second)
+	clock.Advance(time.Second)
 	if n := listed(); n != 1 {
 		t.Fatalf("%d records after five seconds", n)
 	}

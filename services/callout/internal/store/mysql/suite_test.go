@@ -96,11 +96,11 @@ func turnedOutWrong(b *storetest.Fixture) {
 	}
 	b.Pending()
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
-	b.Clock.Move(10 * time.Minute)
+	b.Clock.Advance(10 * time.Minute)
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "4.0")
 	b.Want("no one judged it", shown(storetest.Everything), "")
 	b.Want("corrected", b.Judged(12, storetest.Potassium), "7001 CALLOUT_DONE")
-	b.Clock.Move(time.Minute)
+	b.Clock.Advance(time.Minute)
 	b.Want("on the board", shown(storetest.Everything), "7001 7.1, 1m0s ago, not called")
 	b.Want("its doctor's board", shown(callout.Visibility{Rule: callout.DoctorBills, PersonID: 301}), shown(storetest.Everything))
 	b.Want("another doctor's", shown(callout.Visibility{Rule: callout.DoctorBills, PersonID: 302}), "")
@@ -113,13 +113,13 @@ func turnedOutWrong(b *storetest.Fixture) {
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "4.1")
 	b.Want("wrong again", b.Judged(12, storetest.Potassium), "7001 CALLOUT_DONE")
 	b.Want("the later correction", shown(storetest.Everything)[:14], "7001 7.9, 0s ago, not called"[:14])
-	b.Clock.Move(73 * time.Hour)
+	b.Clock.Advance(73 * time.Hour)
 	b.Want("three days later", shown(storetest.Everything), "")
 }
 
 func called(b *storetest.Fixture) {
 	b.Pending()
-	b.Clock.Move(10 * time.Minute)
+	b.Clock.Advance(10 * time.Minute)
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
 	b.Want("listed", b.Listed(storetest.Everything), "[7001 CALLOUT_DONE 7.1]")
 	b.Want("deadline", b.Due(storetest.Potassium), "closed")
@@ -221,17 +221,17 @@ func raised(b *storetest.Fixture) {
 		b.Must(err)
 		return level
 	}
-	b.Clock.Move(30*time.Minute - time.Millisecond)
+	b.Clock.Advance(30*time.Minute - time.Millisecond)
 	b.Want("before the deadline", raise(), 0)
-	b.Clock.Move(time.Millisecond)
+	b.Clock.Advance(time.Millisecond)
 	b.Want("at the deadline", raise(), 1)
 	b.Want("again", raise(), 0)
 	b.Must(b.Reaper.RunOnce(b.T.Context()))
 	b.Want("deadline", b.Due(storetest.Potassium), "level 1, due 10:00:00")
-	b.Clock.Move(time.Hour)
+	b.Clock.Advance(time.Hour)
 	b.Must(b.Reaper.RunOnce(b.T.Context()))
 	b.Want("the reaper raises what no job did", b.Due(storetest.Potassium), "level 2, last")
-	b.Clock.Move(time.Hour)
+	b.Clock.Advance(time.Hour)
 	b.Must(b.Reaper.RunOnce(b.T.Context()))
 	b.Want("notices", b.Notices(), "[pending escalation escalation]")
 	logs, err := b.History.Logs(b.T.Context(), storetest.Lab(b.T, 12), storetest.Everything, []int64{storetest.Potassium})
@@ -245,7 +245,7 @@ func deadlines(b *storetest.Fixture) {
 	b.Setting(12, callout.Settings{Pace: callout.Pace{After: 5 * time.Minute, Most: 2}, ReadBackNeeded: true})
 	b.Pending()
 	b.Want("the laboratory's own pace", b.Due(storetest.Potassium), "level 0, due 09:05:00")
-	b.Clock.Move(time.Minute)
+	b.Clock.Advance(time.Minute)
 	b.Want("evaluated", b.Enter(storetest.Count, storetest.CountIndex, "5"), "CALLOUT_PENDING")
 	b.Want("the deadlines", b.Due(storetest.Potassium)+"; "+b.Due(storetest.Count), "level 0, due 09:05:00; level 0, due 09:06:00")
 	d, err := b.Deadline(b.T.Context(), storetest.Lab(b.T, 12), storetest.Bill)
@@ -280,7 +280,7 @@ func adopted(b *storetest.Fixture) {
 
 func moved(b *storetest.Fixture) {
 	b.Pending()
-	b.Clock.Move(29 * time.Minute)
+	b.Clock.Advance(29 * time.Minute)
 	b.MoveToBill(storetest.Potassium, storetest.SecondBill)
 	b.Must(b.Reaper.RunOnce(b.T.Context()))
 	b.Want("a split moves no deadline", b.Due(storetest.Potassium), "level 0, due 09:30:00")
@@ -311,7 +311,7 @@ func repeated(b *storetest.Fixture) {
 	b.Setting(12, callout.Settings{Pace: storetest.Defaults.Pace, ReadBackNeeded: true, RepeatWithin: 48 * time.Hour})
 	b.Pending()
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
-	b.Clock.Move(47 * time.Hour)
+	b.Clock.Advance(47 * time.Hour)
 	b.Exec("UPDATE billing SET orgId_id = 45, docId_id = 301 WHERE id = ?", storetest.SecondBill)
 	b.Want("a value that is not worse", b.Enter(storetest.Second, storetest.PotassiumIndex, "6.9"), "ABNORMAL")
 	for range 2 {
@@ -319,7 +319,7 @@ func repeated(b *storetest.Fixture) {
 	}
 	b.Want("suppressed", b.Count.Suppressed, 1)
 	b.Want("history", len(b.Lines(storetest.Second)), 1)
-	b.Clock.Move(2 * time.Hour)
+	b.Clock.Advance(2 * time.Hour)
 	b.Want("the same value after the time", b.Enter(storetest.Second, storetest.PotassiumIndex, "6.9"), "ABNORMAL")
 	b.Want("another after the time", b.Enter(storetest.Second, storetest.PotassiumIndex, "6.8"), "CALLOUT_PENDING")
 }
@@ -394,11 +394,11 @@ func visibility(b *storetest.Fixture) {
 
 func figures(b *storetest.Fixture) {
 	b.Pending()
-	b.Clock.Move(12 * time.Minute)
+	b.Clock.Advance(12 * time.Minute)
 	b.Must(b.Record(save.Callout{ReportIDs: []int64{storetest.Potassium}}))
 	b.SetValue(storetest.Count, storetest.CountIndex, "5")
 	b.Judged(12, storetest.Count)
-	b.Clock.Move(31 * time.Minute)
+	b.Clock.Advance(31 * time.Minute)
 	sum, err := b.Worklist.Summary(b.T.Context(), storetest.Lab(b.T, 12), storetest.Everything, "", "")
 	b.Must(err)
 	b.Want(
@@ -431,7 +431,7 @@ func figures(b *storetest.Fixture) {
 // race completes, drafts, evaluates and escalates the same bill concurrently.
 func race(b *storetest.Fixture) {
 	b.Pending()
-	b.Clock.Move(31 * time.Minute)
+	b.Clock.Advance(31 * time.Minute)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	won := 0

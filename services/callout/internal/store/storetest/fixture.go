@@ -51,7 +51,7 @@ func (b *Fixture) Record(c save.Callout) error {
 func (b *Fixture) Pass(d time.Duration) {
 	b.T.Helper()
 	for ; d > 0; d -= time.Minute {
-		b.Clock.Move(min(d, time.Minute))
+		b.Clock.Advance(min(d, time.Minute))
 		b.Must(b.Reaper.RunOnce(b.T.Context()))
 	}
 }

@@ -4,12 +4,12 @@ package storetest
 import (
 	"context"
 	"database/sql"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 	"github.com/labplatform/labplatform/services/callout/internal/delivery"
@@ -53,27 +53,8 @@ var Defaults = callout.Settings{
 	Pace: callout.Pace{After: 30 * time.Minute, Most: 2}, ReadBackNeeded: true, RemindAfter: 8 * time.Hour,
 }
 
-// Clock is moved by tests.
-type Clock struct {
-	mu  sync.Mutex
-	now time.Time // guarded by mu
-}
-
-// NewClock starts at a full second.
-func NewClock() *Clock { return &Clock{now: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)} }
-
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-// Move adds to the time.
-func (c *Clock) Move(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
+// NewClock returns a clock that starts at a full second.
+func NewClock() *clocktest.Clock { return clocktest.New(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)) }
 
 // Lab returns the scope of a laboratory.
 func Lab(t testing.TB, id int64) authn.LabScope {
@@ -90,7 +71,7 @@ type Fixture struct {
 	*mysql.Store
 	T     *testing.T
 	DB    *sql.DB
-	Clock *Clock
+	Clock *clocktest.Clock
 	Count *Counters
 
 	List     *records.UseCase
@@ -134,7 +115,7 @@ func New(t *testing.T) *Fixture {
 }
 
 // Over returns the use cases over a database.
-func Over(t *testing.T, db *sql.DB, c *Clock) *Fixture {
+func Over(t *testing.T, db *sql.DB, c *clocktest.Clock) *Fixture {
 	t.Helper()
 	store, err := mysql.New(db, c, delivery.Messages{}, Defaults)
 	if err != nil {

@@ -5,13 +5,13 @@ package storetest
 import (
 	"database/sql"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
@@ -24,33 +24,13 @@ var Start = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 
-// Clock stands still until a test moves it. It may be read from several goroutines.
-type Clock struct {
-	mu  sync.Mutex
-	now time.Time // guarded by mu
-}
-
-// Now returns the time of the test.
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-// Advance moves the clock.
-func (c *Clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 // Database is a database of its own with a store over it. The store reads the time from Clock.
 type Database struct {
 	*mysql.Store
 
 	DB    *sql.DB
 	DSN   string
-	Clock *Clock
+	Clock *clocktest.Clock
 
 	t testing.TB
 }
@@ -58,7 +38,7 @@ type Database struct {
 // Open returns a database whose clock stands at Start.
 func Open(t testing.TB) *Database {
 	t.Helper()
-	d := &Database{Clock: &Clock{now: Start}, t: t}
+	d := &Database{Clock: clocktest.New(Start), t: t}
 	d.DB, d.DSN = template.Open(t)
 	d.Exec("INSERT INTO labUser (id, labId_id, username, isAdmin) VALUES (77, 12, 'asha', 0), (79, 12, 'admin', 1)," +
 		" (87, 13, 'liya', 0)")

@@ -138,11 +138,11 @@ func TestTheLedgerSpansThirtyDays(t *testing.T) {
 		note(activitylog.RerunValuesReceived, map[string]any{"rerun_id": id, "rerun_number": number, "fingerprint": fingerprint})
 	}
 	received("old", 1, "ancient")
-	f.Clock.Move(rerun.RememberFor)
+	f.Clock.Advance(rerun.RememberFor)
 	received("b", 2, "f")
 	note(activitylog.RerunCancelled, rerun.Archive([]rerun.Record{{ID: "old"}}, []rerun.Value{{ID: "value"}}))
 	received("a", 1, "g")
-	f.Clock.Move(time.Second)
+	f.Clock.Advance(time.Second)
 	facts, err := f.Reports.Read(t.Context(), storetest.Scope(t, 12), storetest.Report, everything)
 	want := rerun.Ledger{Repetitions: []rerun.Mark{{RerunID: "a", Number: 1, Fingerprint: "g"}},
 		Received: map[string]bool{"f": true, "g": true}}

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/pkg/testkit/mongotest"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
@@ -50,7 +50,7 @@ type Fixture struct {
 	Reports   *mysql.Store
 	Documents *mongo.Store
 	OpenSet   *openset.OpenSet
-	Clock     *Clock
+	Clock     *clocktest.Clock
 	Counts    *Counts
 
 	documents *driver.Database
@@ -70,17 +70,6 @@ type Documents interface {
 	ValuesOfReports(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]rerun.Value, error)
 	Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error
 }
-
-// Clock is a clock that a test moves.
-type Clock struct{ past atomic.Int64 }
-
-var _ clock.Clock = (*Clock)(nil)
-
-// Now returns Now and what Move added.
-func (c *Clock) Now() time.Time { return Now.Add(time.Duration(c.past.Load())) }
-
-// Move lets time pass.
-func (c *Clock) Move(d time.Duration) { c.past.Add(int64(d)) }
 
 // Counts holds what the use cases counted, by name.
 type Counts struct {
@@ -122,7 +111,7 @@ func (c *Counts) Swept(outcome string, n int) { c.add(outcome, n) }
 // New returns a fixture with the rows of this package.
 func New(t testing.TB) *Fixture {
 	t.Helper()
-	f := &Fixture{T: t, Clock: &Clock{}, Counts: &Counts{n: map[string]int{}}, documents: mongotest.Database(t)}
+	f := &Fixture{T: t, Clock: clocktest.New(Now), Counts: &Counts{n: map[string]int{}}, documents: mongotest.Database(t)}
 	f.DB, f.DSN = database(t)
 	f.Documents, f.OpenSet = mongo.New(f.documents), openset.New(redistest.Start(t).Client())
 	f.Reports = f.store(f.DB)
@@ -181,7 +170,7 @@ func (f *Fixture) Sweeper() *sweep.Sweeper {
 // Sweep lets a fresh sweeper work once, ten minutes later.
 func (f *Fixture) Sweep() {
 	f.T.Helper()
-	f.Clock.Move(10 * time.Minute)
+	f.Clock.Advance(10 * time.Minute)
 	if err := f.Sweeper().RunOnce(f.T.Context()); err != nil {
 		f.T.Fatal(err)
 	}

@@ -43,6 +43,8 @@ func newAuthenticator() *authn.Authenticator {
 		"broken":  `{`,
 		"doctor":  fmt.Sprintf(`{"session_type":"doctor","lab_id":12,"created_at":%d}`, now.Unix()),
 		"user":    fmt.Sprintf(`{"session_type":"lab_user","lab_id":12,"created_at":%d}`, now.Unix()),
+		"org":     fmt.Sprintf(`{"session_type":"organization","lab_id":12,"lab_user_id":77,"created_at":%d}`, now.Unix()),
+		"centre":  fmt.Sprintf(`{"session_type":"collection_center","lab_id":12,"org_id":45,"created_at":%d}`, now.Unix()),
 	}
 	cfg := authn.Config{
 		SessionCookieAgeSeconds: 28800, JWTSecret: mobileSecret, EphemeralJWTSecret: ephemeral,
@@ -97,6 +99,8 @@ func TestAuthenticate(t *testing.T) {
 		{"session that does not parse", authn.Credentials{Cookie: "sessionid=broken"}, 0, apperr.Unauthenticated},
 		{"doctor without a number", authn.Credentials{Cookie: "sessionid=doctor"}, 0, apperr.Unauthenticated},
 		{"lab user without a number", authn.Credentials{Cookie: "sessionid=user"}, 0, apperr.Unauthenticated},
+		{"organization without a number", authn.Credentials{Cookie: "sessionid=org"}, 0, apperr.Unauthenticated},
+		{"collection centre without a number", authn.Credentials{Cookie: "sessionid=centre"}, 0, apperr.Unauthenticated},
 		{"token of a doctor without a number", authn.Credentials{Authorization: sign(t, jwt.SigningMethodHS256, []byte(mobileSecret), jwt.MapClaims{"session_type": "doctor", "lab_id": 12, "exp": hour})}, 0, apperr.Unauthenticated},
 		{"critical header", authn.Credentials{Authorization: critical(t, user)}, 0, apperr.Unauthenticated},
 		{"session store down", authn.Credentials{Cookie: "sessionid=store-down"}, 0, apperr.Unavailable},

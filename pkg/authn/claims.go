@@ -55,6 +55,10 @@ func (i identity) numbered() bool {
 		return value(i.DoctorID) > 0
 	case LabUser:
 		return value(i.LabUserID) > 0
+	case Organization:
+		return value(i.OrgID) > 0
+	case CollectionCenter:
+		return value(i.CCID) > 0
 	}
 	return true
 }

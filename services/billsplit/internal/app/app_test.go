@@ -67,7 +67,7 @@ func start(t *testing.T, settings ...string) *fixture {
 // session is a context with the session of a kind of log-in.
 func (b *fixture) session(kind string, lab int) context.Context {
 	return b.Session(fmt.Sprint(kind, lab),
-		fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":77,"doctor_id":302,"full_name":%q}`, kind, lab, "Asha "+canary))
+		fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":77,"doctor_id":302,"org_id":45,"cc_id":9,"full_name":%q}`, kind, lab, "Asha "+canary))
 }
 
 func in(mode string, tests string) *billsplitv1.SplitBillRequest {

@@ -141,7 +141,7 @@ func (f *fixture) fingerprint() string {
 }
 
 func (f *fixture) sessionOf(id, kind string, labID int) context.Context {
-	return f.Session(id, fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78,"doctor_id":302}`, kind, labID))
+	return f.Session(id, fmt.Sprintf(`{"session_type":%q,"lab_id":%d,"lab_user_id":78,"doctor_id":302,"org_id":45,"cc_id":9}`, kind, labID))
 }
 
 // TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn confirms while no callout is deployed.

@@ -5,9 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
-
-	"github.com/labplatform/labplatform/pkg/netguard"
 )
 
 // pagePolicy lets a page load its own files only; the sources of its styles differ by page.
@@ -47,5 +46,16 @@ func isLocal(host string) bool {
 	}
 	host = strings.Trim(host, "[]")
 	_, err := netip.ParseAddr(host)
-	return err == nil || netguard.LocalName(host)
+	return err == nil || LocalName(host)
 }
+
+// LocalName reports whether a name belongs to a private network: it has no dot, or it is in a zone that no public name
+// server answers for.
+func LocalName(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return !strings.Contains(host, ".") || slices.ContainsFunc(localZones, func(zone string) bool {
+		return strings.HasSuffix(host, zone)
+	})
+}
+
+var localZones = []string{".localhost", ".local", ".internal", ".svc"}

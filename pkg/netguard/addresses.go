@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
-	"strings"
 
 	"code.dny.dev/ssrf"
 )
@@ -55,14 +53,3 @@ func OwnAddresses() ([]netip.Addr, error) {
 	}
 	return own, nil
 }
-
-// LocalName reports whether a name belongs to a private network: it has no dot, or it is in a zone that no public name
-// server answers for.
-func LocalName(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return !strings.Contains(host, ".") || slices.ContainsFunc(localZones, func(zone string) bool {
-		return strings.HasSuffix(host, zone)
-	})
-}
-
-var localZones = []string{".localhost", ".local", ".internal", ".svc"}

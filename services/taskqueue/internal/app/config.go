@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/redisdb"
@@ -157,7 +158,7 @@ func (c *DeliveryConfig) private() string {
 			continue
 		}
 		address, err := netip.ParseAddr(strings.Trim(host, "[]"))
-		if err != nil && netguard.LocalName(host) {
+		if err != nil && httpserver.LocalName(host) {
 			return host
 		}
 		if address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified() {

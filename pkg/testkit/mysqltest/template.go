@@ -36,6 +36,7 @@ func (p *Template) New(t testing.TB) *sql.DB {
 // Open returns the pool of New and the DSN of its database.
 func (p *Template) Open(t testing.TB) (*sql.DB, string) {
 	t.Helper()
+	serverConfig(t) // skips each test without a server, not only the first, which builds the script
 	p.once.Do(func() { p.script = p.build(t) })
 	if p.script == "" {
 		t.Fatal("the template of this test's database could not be created; see the first failed test")

@@ -151,6 +151,8 @@ GRANT SELECT ON lab.labReportRelation TO 'search'@'%';
 GRANT SELECT ON lab.user_meta TO 'search'@'%';
 GRANT SELECT ON lab.cdc_freshness TO 'search'@'%';
 GRANT SELECT ON lab.labs TO 'search'@'%';
+GRANT SELECT ON lab.organization TO 'search'@'%';
+GRANT SELECT ON lab.AllTests TO 'search'@'%';
 
 CREATE USER IF NOT EXISTS 'taskqueue'@'%' IDENTIFIED BY '<password>';
 GRANT SELECT ON lab.goose_taskqueue TO 'taskqueue'@'%';

@@ -128,7 +128,7 @@ func UserSearch() *Area {
 	return &Area{
 		Name:     "search",
 		Title:    "User search",
-		Prefixes: []string{"/api/v1/users"},
+		Prefixes: []string{"/api/v1/users", "/api/v1/lookup", "/api/v1/login"},
 		Shape:    httpserver.Envelope,
 		Deadline: searchDeadline,
 		Register: func(ctx context.Context, mux *Mux, c grpc.ClientConnInterface) error {

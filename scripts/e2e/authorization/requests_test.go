@@ -45,6 +45,8 @@ const (
 var requests = map[string]request{
 	"POST /api/v1/users/search":   {`{"query":"Zzcanary"}`, list | words | pipeline},
 	"GET /api/v1/users/{user_id}": {"", words | pipeline},
+	"GET /api/v1/lookup":          {"", words | pipeline},
+	"GET /api/v1/login":           {"", pipeline},
 
 	"GET " + edit + "{id}":                                             {"", words},
 	"POST " + edit + "{id}":                                            {`{"template_id":{template},"word_s3_filepath":"templates/report.docx"}`, fresh | unopened},
@@ -104,6 +106,7 @@ var requests = map[string]request{
 
 // queries are added to paths.
 var queries = map[string]string{
+	"GET /api/v1/lookup":                                   "?bill_id={n}",
 	"GET " + counter + "{test_id}#lab_id":                  "?lab_id={lab}",
 	"DELETE " + counter + "{test_id}":                      "?lab_id={lab}",
 	"DELETE " + counter + "{test_id}/{key}":                "?lab_id={lab}",

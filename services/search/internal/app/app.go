@@ -18,6 +18,8 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/search/internal/health"
 	"github.com/labplatform/labplatform/services/search/internal/limit"
+	"github.com/labplatform/labplatform/services/search/internal/login"
+	"github.com/labplatform/labplatform/services/search/internal/lookup"
 	elasticstore "github.com/labplatform/labplatform/services/search/internal/store/elastic"
 	"github.com/labplatform/labplatform/services/search/internal/store/mysql"
 )
@@ -78,14 +80,17 @@ func (b *builder) openAPI() error {
 	if err != nil {
 		return err
 	}
-	searchv1.RegisterSearchServiceServer(server, grpcapi.New(
-		find.New(find.Deps{
+	patients := detail.New(detail.Deps{Limiter: b.limit, Reader: b.tables, Audit: b.Audit})
+	searchv1.RegisterSearchServiceServer(server, grpcapi.New(grpcapi.Deps{
+		Finder: find.New(find.Deps{
 			Limiter: b.limit, Index: b.index, DefaultSize: b.cfg.DefaultSize, Clock: b.Clock,
 			Metrics: find.NewMetrics(b.Registry),
 		}),
-		detail.New(detail.Deps{Limiter: b.limit, Reader: b.tables, Audit: b.Audit}),
-		b.Clock,
-	))
+		Reader:  patients,
+		Numbers: lookup.New(lookup.Deps{Limiter: b.limit, Reader: b.tables, Patients: patients, Index: b.index}),
+		Logins:  login.New(b.tables),
+		Clock:   b.Clock,
+	}))
 	return nil
 }
 

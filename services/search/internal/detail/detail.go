@@ -61,6 +61,13 @@ func (u *UseCase) Read(ctx context.Context, p authn.Principal, userID int64) (se
 	if err := u.d.Limiter.AdmitRead(ctx, p, scope.Lab); err != nil {
 		return search.Person{}, err
 	}
+	return u.Show(ctx, p, scope, userID)
+}
+
+// Show is Read for a caller who was admitted, within scope, which is that of p.
+func (u *UseCase) Show(
+	ctx context.Context, p authn.Principal, scope search.Scope, userID int64,
+) (search.Person, error) {
 	if doctorID, ok := p.ReferringDoctor(); ok {
 		own, err := u.d.Reader.IsReferredBy(ctx, scope.Lab, userID, doctorID)
 		if err != nil {

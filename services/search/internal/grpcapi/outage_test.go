@@ -67,7 +67,7 @@ func serve(t *testing.T, cache *redistest.Server) (searchv1.SearchServiceClient,
 	server, err := grpcserver.New(grpcserver.Config{MaxInFlight: 10, DefaultDeadlineSeconds: 30, MaxMessageBytes: 1 << 20},
 		grpcserver.Deps{Telemetry: tel, Authenticator: auth})
 	must(t, err)
-	searchv1.RegisterSearchServiceServer(server, grpcapi.New(finder, reader{}, clock.Fixed(today)))
+	searchv1.RegisterSearchServiceServer(server, grpcapi.New(grpcapi.Deps{Finder: finder, Reader: reader{}, Clock: clock.Fixed(today)}))
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
 	ctx, stop := context.WithCancel(context.Background())

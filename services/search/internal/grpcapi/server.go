@@ -23,17 +23,24 @@ type Reader interface {
 	Read(ctx context.Context, p authn.Principal, userID int64) (search.Person, error)
 }
 
+// Deps is what the server calls.
+type Deps struct {
+	Finder  Finder
+	Reader  Reader
+	Numbers NumberFinder
+	Logins  LoginReader
+	Clock   clock.Clock // ages are of today
+}
+
 // Server implements searchv1.SearchServiceServer.
 type Server struct {
 	searchv1.UnimplementedSearchServiceServer
 
-	finder Finder
-	reader Reader
-	clock  clock.Clock // ages are of today
+	d Deps
 }
 
 // New returns the server.
-func New(f Finder, r Reader, c clock.Clock) *Server { return &Server{finder: f, reader: r, clock: c} }
+func New(d Deps) *Server { return &Server{d: d} }
 
 // SearchUsers finds patients.
 func (s *Server) SearchUsers(
@@ -43,11 +50,11 @@ func (s *Server) SearchUsers(
 	if err != nil {
 		return nil, err
 	}
-	answer, err := s.finder.Search(ctx, authn.FromContext(ctx), command)
+	answer, err := s.d.Finder.Search(ctx, authn.FromContext(ctx), command)
 	if err != nil {
 		return nil, err
 	}
-	return found(answer, s.clock.Now()), nil
+	return found(answer, s.d.Clock.Now()), nil
 }
 
 var errUserID = apperr.InvalidField("user_id", "user_id must be a positive integer")
@@ -57,9 +64,9 @@ func (s *Server) GetUser(ctx context.Context, in *searchv1.GetUserRequest) (*sea
 	if in.GetUserId() <= 0 {
 		return nil, errUserID
 	}
-	person, err := s.reader.Read(ctx, authn.FromContext(ctx), in.GetUserId())
+	person, err := s.d.Reader.Read(ctx, authn.FromContext(ctx), in.GetUserId())
 	if err != nil {
 		return nil, err
 	}
-	return &searchv1.GetUserResponse{User: user(person, s.clock.Now())}, nil
+	return &searchv1.GetUserResponse{User: user(person, s.d.Clock.Now())}, nil
 }

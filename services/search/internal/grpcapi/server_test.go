@@ -86,7 +86,7 @@ func TestEverySpellingOfARequestIsUnderstood(t *testing.T) {
 			t.Parallel()
 			f := &finder{}
 			ctx := authn.NewContext(t.Context(), authn.Principal{Kind: authn.Session, LabID: 12})
-			if _, err := grpcapi.New(f, reader{}, clock.Fixed(today)).SearchUsers(ctx, request(t, c.body)); err != nil {
+			if _, err := grpcapi.New(grpcapi.Deps{Finder: f, Reader: reader{}, Clock: clock.Fixed(today)}).SearchUsers(ctx, request(t, c.body)); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, f.command); diff != "" {
@@ -108,7 +108,7 @@ func TestSpellingsThatContradictEachOtherAreRefused(t *testing.T) {
 		`{"query":"a","search_text":"b","limit":100}`: "search_text",
 	} {
 		f := &finder{}
-		_, err := grpcapi.New(f, reader{}, clock.Fixed(today)).SearchUsers(t.Context(), request(t, body))
+		_, err := grpcapi.New(grpcapi.Deps{Finder: f, Reader: reader{}, Clock: clock.Fixed(today)}).SearchUsers(t.Context(), request(t, body))
 		e, ok := apperr.From(err)
 		if !ok || e.Kind != apperr.Invalid || len(e.Fields) != 1 || e.Fields[0].Name != field || f.asked != 0 {
 			t.Errorf("%s: %v", body, err)
@@ -141,7 +141,7 @@ func TestTheAnswersAreTheDocumentedOnes(t *testing.T) {
 			},
 		},
 	}
-	s := grpcapi.New(&finder{answer: answer}, reader{person: rahul()}, clock.Fixed(today))
+	s := grpcapi.New(grpcapi.Deps{Finder: &finder{answer: answer}, Reader: reader{person: rahul()}, Clock: clock.Fixed(today)})
 	found, err := s.SearchUsers(t.Context(), &searchv1.SearchUsersRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestAnAnswerSaysWhatItIsWorth(t *testing.T) {
 		{find.Answer{Effort: search.Least}, "eq", true},
 	}
 	for _, c := range cases {
-		out, err := grpcapi.New(&finder{answer: c.answer}, reader{}, clock.Fixed(today)).SearchUsers(t.Context(), &searchv1.SearchUsersRequest{})
+		out, err := grpcapi.New(grpcapi.Deps{Finder: &finder{answer: c.answer}, Reader: reader{}, Clock: clock.Fixed(today)}).SearchUsers(t.Context(), &searchv1.SearchUsersRequest{})
 		if err != nil || out.GetTotalRelation() != c.relation || out.GetDegraded() != c.degraded || out.GetBuckets() == nil {
 			t.Errorf("%+v: %v, %v", c.answer, out, err)
 		}
@@ -199,7 +199,7 @@ func TestAHitShowsTheNewestTwentyAndTheDetailAll(t *testing.T) {
 	for id := range int64(25) {
 		person.BillIDs = append(person.BillIDs, id+1)
 	}
-	s := grpcapi.New(&finder{answer: find.Answer{Result: search.Result{Hits: []search.Hit{{Person: person}}}}}, reader{person: person}, clock.Fixed(today))
+	s := grpcapi.New(grpcapi.Deps{Finder: &finder{answer: find.Answer{Result: search.Result{Hits: []search.Hit{{Person: person}}}}}, Reader: reader{person: person}, Clock: clock.Fixed(today)})
 	found, err := s.SearchUsers(t.Context(), &searchv1.SearchUsersRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestAHitShowsTheNewestTwentyAndTheDetailAll(t *testing.T) {
 func TestErrorsPassUnchanged(t *testing.T) {
 	t.Parallel()
 	limited := apperr.New(apperr.TooManyRequests, "TOO_MANY_SEARCHES", "wait").WithRetryAfter(time.Second)
-	s := grpcapi.New(&finder{err: limited}, reader{err: detail.ErrNoUser}, clock.Fixed(today))
+	s := grpcapi.New(grpcapi.Deps{Finder: &finder{err: limited}, Reader: reader{err: detail.ErrNoUser}, Clock: clock.Fixed(today)})
 	if _, err := s.SearchUsers(t.Context(), &searchv1.SearchUsersRequest{}); !errors.Is(err, limited) {
 		t.Errorf("search: %v", err)
 	}

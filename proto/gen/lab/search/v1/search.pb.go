@@ -923,6 +923,616 @@ func (x *User) GetUpdatedAt() int64 {
 	return 0
 }
 
+// Needs exactly one of its fields.
+type LookUpRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As printed, typed or scanned: the number of a patient, bill, order, sample or report.
+	Number string `protobuf:"bytes,1,opt,name=number,proto3" json:"number,omitempty"`
+	// The id of a bill, as other responses give it.
+	BillId int64 `protobuf:"varint,2,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
+	// The id of a report.
+	LabReportId   int64 `protobuf:"varint,3,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LookUpRequest) Reset() {
+	*x = LookUpRequest{}
+	mi := &file_lab_search_v1_search_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LookUpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LookUpRequest) ProtoMessage() {}
+
+func (x *LookUpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_search_v1_search_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LookUpRequest.ProtoReflect.Descriptor instead.
+func (*LookUpRequest) Descriptor() ([]byte, []int) {
+	return file_lab_search_v1_search_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *LookUpRequest) GetNumber() string {
+	if x != nil {
+		return x.Number
+	}
+	return ""
+}
+
+func (x *LookUpRequest) GetBillId() int64 {
+	if x != nil {
+		return x.BillId
+	}
+	return 0
+}
+
+func (x *LookUpRequest) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+type LookUpResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Matches []*LookUpMatch         `protobuf:"bytes,1,rep,name=matches,proto3" json:"matches,omitempty"`
+	// True when the number names more than the matches.
+	LimitReached  bool `protobuf:"varint,2,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LookUpResponse) Reset() {
+	*x = LookUpResponse{}
+	mi := &file_lab_search_v1_search_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LookUpResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LookUpResponse) ProtoMessage() {}
+
+func (x *LookUpResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_search_v1_search_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LookUpResponse.ProtoReflect.Descriptor instead.
+func (*LookUpResponse) Descriptor() ([]byte, []int) {
+	return file_lab_search_v1_search_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *LookUpResponse) GetMatches() []*LookUpMatch {
+	if x != nil {
+		return x.Matches
+	}
+	return nil
+}
+
+func (x *LookUpResponse) GetLimitReached() bool {
+	if x != nil {
+		return x.LimitReached
+	}
+	return false
+}
+
+type LookUpMatch struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The number as it is printed.
+	Number  string         `protobuf:"bytes,2,opt,name=number,proto3" json:"number,omitempty"`
+	Patient *LookUpPatient `protobuf:"bytes,3,opt,name=patient,proto3" json:"patient,omitempty"`
+	// null for a patient.
+	Bill *LookUpBill `protobuf:"bytes,4,opt,name=bill,proto3" json:"bill,omitempty"`
+	// The reports that the number names; all reports of the bill for a bill and an order. At most 200.
+	Reports       []*LookUpReport `protobuf:"bytes,5,rep,name=reports,proto3" json:"reports,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LookUpMatch) Reset() {
+	*x = LookUpMatch{}
+	mi := &file_lab_search_v1_search_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LookUpMatch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LookUpMatch) ProtoMessage() {}
+
+func (x *LookUpMatch) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_search_v1_search_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LookUpMatch.ProtoReflect.Descriptor instead.
+func (*LookUpMatch) Descriptor() ([]byte, []int) {
+	return file_lab_search_v1_search_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *LookUpMatch) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *LookUpMatch) GetNumber() string {
+	if x != nil {
+		return x.Number
+	}
+	return ""
+}
+
+func (x *LookUpMatch) GetPatient() *LookUpPatient {
+	if x != nil {
+		return x.Patient
+	}
+	return nil
+}
+
+func (x *LookUpMatch) GetBill() *LookUpBill {
+	if x != nil {
+		return x.Bill
+	}
+	return nil
+}
+
+func (x *LookUpMatch) GetReports() []*LookUpReport {
+	if x != nil {
+		return x.Reports
+	}
+	return nil
+}
+
+type LookUpPatient struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	UserId        int64                  `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	LabPatientId  string                 `protobuf:"bytes,2,opt,name=lab_patient_id,json=labPatientId,proto3" json:"lab_patient_id,omitempty"`
+	FullName      string                 `protobuf:"bytes,3,opt,name=full_name,json=fullName,proto3" json:"full_name,omitempty"`
+	Gender        string                 `protobuf:"bytes,4,opt,name=gender,proto3" json:"gender,omitempty"`
+	Age           string                 `protobuf:"bytes,5,opt,name=age,proto3" json:"age,omitempty"`
+	DateOfBirth   *string                `protobuf:"bytes,6,opt,name=date_of_birth,json=dateOfBirth,proto3,oneof" json:"date_of_birth,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LookUpPatient) Reset() {
+	*x = LookUpPatient{}
+	mi := &file_lab_search_v1_search_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LookUpPatient) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LookUpPatient) ProtoMessage() {}
+
+func (x *LookUpPatient) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_search_v1_search_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LookUpPatient.ProtoReflect.Descriptor instead.
+func (*LookUpPatient) Descriptor() ([]byte, []int) {
+	return file_lab_search_v1_search_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *LookUpPatient) GetUserId() int64 {
+	if x != nil {
+		return x.UserId
+	}
+	return 0
+}
+
+func (x *LookUpPatient) GetLabPatientId() string {
+	if x != nil {
+		return x.LabPatientId
+	}
+	return ""
+}
+
+func (x *LookUpPatient) GetFullName() string {
+	if x != nil {
+		return x.FullName
+	}
+	return ""
+}
+
+func (x *LookUpPatient) GetGender() string {
+	if x != nil {
+		return x.Gender
+	}
+	return ""
+}
+
+func (x *LookUpPatient) GetAge() string {
+	if x != nil {
+		return x.Age
+	}
+	return ""
+}
+
+func (x *LookUpPatient) GetDateOfBirth() string {
+	if x != nil && x.DateOfBirth != nil {
+		return *x.DateOfBirth
+	}
+	return ""
+}
+
+type LookUpBill struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	BillId int64                  `protobuf:"varint,1,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
+	// The printed number of the bill.
+	LabBillId   int64  `protobuf:"varint,2,opt,name=lab_bill_id,json=labBillId,proto3" json:"lab_bill_id,omitempty"`
+	OrderNumber string `protobuf:"bytes,3,opt,name=order_number,json=orderNumber,proto3" json:"order_number,omitempty"`
+	Source      string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
+	// Empty for a bill of no organization.
+	Organization  string `protobuf:"bytes,5,opt,name=organization,proto3" json:"organization,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LookUpBill) Reset() {
+	*x = LookUpBill{}
+	mi := &file_lab_search_v1_search_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LookUpBill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LookUpBill) ProtoMessage() {}
+
+func (x *LookUpBill) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_search_v1_search_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LookUpBill.ProtoReflect.Descriptor instead.
+func (*LookUpBill) Descriptor() ([]byte, []int) {
+	return file_lab_search_v1_search_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *LookUpBill) GetBillId() int64 {
+	if x != nil {
+		return x.BillId
+	}
+	return 0
+}
+
+func (x *LookUpBill) GetLabBillId() int64 {
+	if x != nil {
+		return x.LabBillId
+	}
+	return 0
+}
+
+func (x *LookUpBill) GetOrderNumber() string {
+	if x != nil {
+		return x.OrderNumber
+	}
+	return ""
+}
+
+func (x *LookUpBill) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *LookUpBill) GetOrganization() string {
+	if x != nil {
+		return x.Organization
+	}
+	return ""
+}
+
+type LookUpReport struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	TestId      int64                  `protobuf:"varint,2,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
+	TestName    string                 `protobuf:"bytes,3,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	SampleId    string                 `protobuf:"bytes,4,opt,name=sample_id,json=sampleId,proto3" json:"sample_id,omitempty"`
+	// Whether the cells of this test are counted.
+	CellCounter   bool `protobuf:"varint,5,opt,name=cell_counter,json=cellCounter,proto3" json:"cell_counter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LookUpReport) Reset() {
+	*x = LookUpReport{}
+	mi := &file_lab_search_v1_search_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LookUpReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LookUpReport) ProtoMessage() {}
+
+func (x *LookUpReport) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_search_v1_search_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LookUpReport.ProtoReflect.Descriptor instead.
+func (*LookUpReport) Descriptor() ([]byte, []int) {
+	return file_lab_search_v1_search_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *LookUpReport) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *LookUpReport) GetTestId() int64 {
+	if x != nil {
+		return x.TestId
+	}
+	return 0
+}
+
+func (x *LookUpReport) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *LookUpReport) GetSampleId() string {
+	if x != nil {
+		return x.SampleId
+	}
+	return ""
+}
+
+func (x *LookUpReport) GetCellCounter() bool {
+	if x != nil {
+		return x.CellCounter
+	}
+	return false
+}
+
+type GetLoginRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLoginRequest) Reset() {
+	*x = GetLoginRequest{}
+	mi := &file_lab_search_v1_search_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLoginRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLoginRequest) ProtoMessage() {}
+
+func (x *GetLoginRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_search_v1_search_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLoginRequest.ProtoReflect.Descriptor instead.
+func (*GetLoginRequest) Descriptor() ([]byte, []int) {
+	return file_lab_search_v1_search_proto_rawDescGZIP(), []int{13}
+}
+
+type GetLoginResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// lab_user, doctor, support, organization or collection_center; empty for the token of an instrument.
+	SessionType string `protobuf:"bytes,2,opt,name=session_type,json=sessionType,proto3" json:"session_type,omitempty"`
+	// Whether the login sees the patients of its own bills only, as referring doctors do.
+	Referring     bool        `protobuf:"varint,3,opt,name=referring,proto3" json:"referring,omitempty"`
+	Permissions   []string    `protobuf:"bytes,4,rep,name=permissions,proto3" json:"permissions,omitempty"`
+	Laboratory    *Laboratory `protobuf:"bytes,5,opt,name=laboratory,proto3" json:"laboratory,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetLoginResponse) Reset() {
+	*x = GetLoginResponse{}
+	mi := &file_lab_search_v1_search_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetLoginResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetLoginResponse) ProtoMessage() {}
+
+func (x *GetLoginResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_search_v1_search_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetLoginResponse.ProtoReflect.Descriptor instead.
+func (*GetLoginResponse) Descriptor() ([]byte, []int) {
+	return file_lab_search_v1_search_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *GetLoginResponse) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GetLoginResponse) GetSessionType() string {
+	if x != nil {
+		return x.SessionType
+	}
+	return ""
+}
+
+func (x *GetLoginResponse) GetReferring() bool {
+	if x != nil {
+		return x.Referring
+	}
+	return false
+}
+
+func (x *GetLoginResponse) GetPermissions() []string {
+	if x != nil {
+		return x.Permissions
+	}
+	return nil
+}
+
+func (x *GetLoginResponse) GetLaboratory() *Laboratory {
+	if x != nil {
+		return x.Laboratory
+	}
+	return nil
+}
+
+type Laboratory struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	LabId int64                  `protobuf:"varint,1,opt,name=lab_id,json=labId,proto3" json:"lab_id,omitempty"`
+	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// IANA name, such as Asia/Kolkata.
+	Timezone      string `protobuf:"bytes,3,opt,name=timezone,proto3" json:"timezone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Laboratory) Reset() {
+	*x = Laboratory{}
+	mi := &file_lab_search_v1_search_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Laboratory) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Laboratory) ProtoMessage() {}
+
+func (x *Laboratory) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_search_v1_search_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Laboratory.ProtoReflect.Descriptor instead.
+func (*Laboratory) Descriptor() ([]byte, []int) {
+	return file_lab_search_v1_search_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Laboratory) GetLabId() int64 {
+	if x != nil {
+		return x.LabId
+	}
+	return 0
+}
+
+func (x *Laboratory) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Laboratory) GetTimezone() string {
+	if x != nil {
+		return x.Timezone
+	}
+	return ""
+}
+
 var File_lab_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_lab_search_v1_search_proto_rawDesc = "" +
@@ -1054,10 +1664,60 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"_branch_idB\t\n" +
 	"\a_org_idB\b\n" +
 	"\x06_cc_idB\x11\n" +
-	"\x0f_last_bill_time2\xfd\x01\n" +
+	"\x0f_last_bill_time\"k\n" +
+	"\rLookUpRequest\x12\x1d\n" +
+	"\x06number\x18\x01 \x01(\tB\x05\x92A\x02x@R\x06number\x12\x17\n" +
+	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\"\n" +
+	"\rlab_report_id\x18\x03 \x01(\x03R\vlabReportId\"k\n" +
+	"\x0eLookUpResponse\x124\n" +
+	"\amatches\x18\x01 \x03(\v2\x1a.lab.search.v1.LookUpMatchR\amatches\x12#\n" +
+	"\rlimit_reached\x18\x02 \x01(\bR\flimitReached\"\x87\x02\n" +
+	"\vLookUpMatch\x12B\n" +
+	"\x04kind\x18\x01 \x01(\tB.\x92A+\xf2\x02\apatient\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06sample\xf2\x02\x06reportR\x04kind\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\tR\x06number\x126\n" +
+	"\apatient\x18\x03 \x01(\v2\x1c.lab.search.v1.LookUpPatientR\apatient\x12-\n" +
+	"\x04bill\x18\x04 \x01(\v2\x19.lab.search.v1.LookUpBillR\x04bill\x125\n" +
+	"\areports\x18\x05 \x03(\v2\x1b.lab.search.v1.LookUpReportR\areports\"\xd0\x01\n" +
+	"\rLookUpPatient\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\x03R\x06userId\x12$\n" +
+	"\x0elab_patient_id\x18\x02 \x01(\tR\flabPatientId\x12\x1b\n" +
+	"\tfull_name\x18\x03 \x01(\tR\bfullName\x12\x16\n" +
+	"\x06gender\x18\x04 \x01(\tR\x06gender\x12\x10\n" +
+	"\x03age\x18\x05 \x01(\tR\x03age\x12'\n" +
+	"\rdate_of_birth\x18\x06 \x01(\tH\x00R\vdateOfBirth\x88\x01\x01B\x10\n" +
+	"\x0e_date_of_birth\"\xa4\x01\n" +
+	"\n" +
+	"LookUpBill\x12\x17\n" +
+	"\abill_id\x18\x01 \x01(\x03R\x06billId\x12\x1e\n" +
+	"\vlab_bill_id\x18\x02 \x01(\x03R\tlabBillId\x12!\n" +
+	"\forder_number\x18\x03 \x01(\tR\vorderNumber\x12\x16\n" +
+	"\x06source\x18\x04 \x01(\tR\x06source\x12\"\n" +
+	"\forganization\x18\x05 \x01(\tR\forganization\"\xa8\x01\n" +
+	"\fLookUpReport\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
+	"\atest_id\x18\x02 \x01(\x03R\x06testId\x12\x1b\n" +
+	"\ttest_name\x18\x03 \x01(\tR\btestName\x12\x1b\n" +
+	"\tsample_id\x18\x04 \x01(\tR\bsampleId\x12!\n" +
+	"\fcell_counter\x18\x05 \x01(\bR\vcellCounter\"\x11\n" +
+	"\x0fGetLoginRequest\"\xc4\x01\n" +
+	"\x10GetLoginResponse\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
+	"\fsession_type\x18\x02 \x01(\tR\vsessionType\x12\x1c\n" +
+	"\treferring\x18\x03 \x01(\bR\treferring\x12 \n" +
+	"\vpermissions\x18\x04 \x03(\tR\vpermissions\x129\n" +
+	"\n" +
+	"laboratory\x18\x05 \x01(\v2\x19.lab.search.v1.LaboratoryR\n" +
+	"laboratory\"S\n" +
+	"\n" +
+	"Laboratory\x12\x15\n" +
+	"\x06lab_id\x18\x01 \x01(\x03R\x05labId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
+	"\btimezone\x18\x03 \x01(\tR\btimezone2\xcc\x03\n" +
 	"\rSearchService\x12{\n" +
 	"\vSearchUsers\x12!.lab.search.v1.SearchUsersRequest\x1a\".lab.search.v1.SearchUsersResponse\"%\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/v1/users/search\x12o\n" +
-	"\aGetUser\x12\x1d.lab.search.v1.GetUserRequest\x1a\x1e.lab.search.v1.GetUserResponse\"%\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/api/v1/users/{user_id}BEZCgithub.com/labplatform/labplatform/proto/gen/lab/search/v1;searchv1b\x06proto3"
+	"\aGetUser\x12\x1d.lab.search.v1.GetUserRequest\x1a\x1e.lab.search.v1.GetUserResponse\"%\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/api/v1/users/{user_id}\x12c\n" +
+	"\x06LookUp\x12\x1c.lab.search.v1.LookUpRequest\x1a\x1d.lab.search.v1.LookUpResponse\"\x1c\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x10\x12\x0e/api/v1/lookup\x12h\n" +
+	"\bGetLogin\x12\x1e.lab.search.v1.GetLoginRequest\x1a\x1f.lab.search.v1.GetLoginResponse\"\x1b\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x0f\x12\r/api/v1/loginBEZCgithub.com/labplatform/labplatform/proto/gen/lab/search/v1;searchv1b\x06proto3"
 
 var (
 	file_lab_search_v1_search_proto_rawDescOnce sync.Once
@@ -1071,7 +1731,7 @@ func file_lab_search_v1_search_proto_rawDescGZIP() []byte {
 	return file_lab_search_v1_search_proto_rawDescData
 }
 
-var file_lab_search_v1_search_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_lab_search_v1_search_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_lab_search_v1_search_proto_goTypes = []any{
 	(*SearchUsersRequest)(nil),  // 0: lab.search.v1.SearchUsersRequest
 	(*SearchUsersResponse)(nil), // 1: lab.search.v1.SearchUsersResponse
@@ -1080,20 +1740,38 @@ var file_lab_search_v1_search_proto_goTypes = []any{
 	(*GetUserRequest)(nil),      // 4: lab.search.v1.GetUserRequest
 	(*GetUserResponse)(nil),     // 5: lab.search.v1.GetUserResponse
 	(*User)(nil),                // 6: lab.search.v1.User
+	(*LookUpRequest)(nil),       // 7: lab.search.v1.LookUpRequest
+	(*LookUpResponse)(nil),      // 8: lab.search.v1.LookUpResponse
+	(*LookUpMatch)(nil),         // 9: lab.search.v1.LookUpMatch
+	(*LookUpPatient)(nil),       // 10: lab.search.v1.LookUpPatient
+	(*LookUpBill)(nil),          // 11: lab.search.v1.LookUpBill
+	(*LookUpReport)(nil),        // 12: lab.search.v1.LookUpReport
+	(*GetLoginRequest)(nil),     // 13: lab.search.v1.GetLoginRequest
+	(*GetLoginResponse)(nil),    // 14: lab.search.v1.GetLoginResponse
+	(*Laboratory)(nil),          // 15: lab.search.v1.Laboratory
 }
 var file_lab_search_v1_search_proto_depIdxs = []int32{
-	2, // 0: lab.search.v1.SearchUsersResponse.buckets:type_name -> lab.search.v1.SearchBuckets
-	3, // 1: lab.search.v1.SearchUsersResponse.results:type_name -> lab.search.v1.SearchHit
-	6, // 2: lab.search.v1.GetUserResponse.user:type_name -> lab.search.v1.User
-	0, // 3: lab.search.v1.SearchService.SearchUsers:input_type -> lab.search.v1.SearchUsersRequest
-	4, // 4: lab.search.v1.SearchService.GetUser:input_type -> lab.search.v1.GetUserRequest
-	1, // 5: lab.search.v1.SearchService.SearchUsers:output_type -> lab.search.v1.SearchUsersResponse
-	5, // 6: lab.search.v1.SearchService.GetUser:output_type -> lab.search.v1.GetUserResponse
-	5, // [5:7] is the sub-list for method output_type
-	3, // [3:5] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	2,  // 0: lab.search.v1.SearchUsersResponse.buckets:type_name -> lab.search.v1.SearchBuckets
+	3,  // 1: lab.search.v1.SearchUsersResponse.results:type_name -> lab.search.v1.SearchHit
+	6,  // 2: lab.search.v1.GetUserResponse.user:type_name -> lab.search.v1.User
+	9,  // 3: lab.search.v1.LookUpResponse.matches:type_name -> lab.search.v1.LookUpMatch
+	10, // 4: lab.search.v1.LookUpMatch.patient:type_name -> lab.search.v1.LookUpPatient
+	11, // 5: lab.search.v1.LookUpMatch.bill:type_name -> lab.search.v1.LookUpBill
+	12, // 6: lab.search.v1.LookUpMatch.reports:type_name -> lab.search.v1.LookUpReport
+	15, // 7: lab.search.v1.GetLoginResponse.laboratory:type_name -> lab.search.v1.Laboratory
+	0,  // 8: lab.search.v1.SearchService.SearchUsers:input_type -> lab.search.v1.SearchUsersRequest
+	4,  // 9: lab.search.v1.SearchService.GetUser:input_type -> lab.search.v1.GetUserRequest
+	7,  // 10: lab.search.v1.SearchService.LookUp:input_type -> lab.search.v1.LookUpRequest
+	13, // 11: lab.search.v1.SearchService.GetLogin:input_type -> lab.search.v1.GetLoginRequest
+	1,  // 12: lab.search.v1.SearchService.SearchUsers:output_type -> lab.search.v1.SearchUsersResponse
+	5,  // 13: lab.search.v1.SearchService.GetUser:output_type -> lab.search.v1.GetUserResponse
+	8,  // 14: lab.search.v1.SearchService.LookUp:output_type -> lab.search.v1.LookUpResponse
+	14, // 15: lab.search.v1.SearchService.GetLogin:output_type -> lab.search.v1.GetLoginResponse
+	12, // [12:16] is the sub-list for method output_type
+	8,  // [8:12] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_lab_search_v1_search_proto_init() }
@@ -1105,13 +1783,14 @@ func file_lab_search_v1_search_proto_init() {
 	file_lab_search_v1_search_proto_msgTypes[1].OneofWrappers = []any{}
 	file_lab_search_v1_search_proto_msgTypes[3].OneofWrappers = []any{}
 	file_lab_search_v1_search_proto_msgTypes[6].OneofWrappers = []any{}
+	file_lab_search_v1_search_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_search_v1_search_proto_rawDesc), len(file_lab_search_v1_search_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

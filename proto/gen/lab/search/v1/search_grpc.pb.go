@@ -23,6 +23,8 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	SearchService_SearchUsers_FullMethodName = "/lab.search.v1.SearchService/SearchUsers"
 	SearchService_GetUser_FullMethodName     = "/lab.search.v1.SearchService/GetUser"
+	SearchService_LookUp_FullMethodName      = "/lab.search.v1.SearchService/LookUp"
+	SearchService_GetLogin_FullMethodName    = "/lab.search.v1.SearchService/GetLogin"
 )
 
 // SearchServiceClient is the client API for SearchService service.
@@ -35,6 +37,11 @@ type SearchServiceClient interface {
 	SearchUsers(ctx context.Context, in *SearchUsersRequest, opts ...grpc.CallOption) (*SearchUsersResponse, error)
 	// Reads one patient from the relational database. Out of scope is 404.
 	GetUser(ctx context.Context, in *GetUserRequest, opts ...grpc.CallOption) (*GetUserResponse, error)
+	// Finds what a number on paper or a barcode names: a patient, bill, order, sample or report, each with its patient. A
+	// number may name several things. A number that names nothing in the session's scope has no matches.
+	LookUp(ctx context.Context, in *LookUpRequest, opts ...grpc.CallOption) (*LookUpResponse, error)
+	// Describes the caller's own login and its laboratory.
+	GetLogin(ctx context.Context, in *GetLoginRequest, opts ...grpc.CallOption) (*GetLoginResponse, error)
 }
 
 type searchServiceClient struct {
@@ -65,6 +72,26 @@ func (c *searchServiceClient) GetUser(ctx context.Context, in *GetUserRequest, o
 	return out, nil
 }
 
+func (c *searchServiceClient) LookUp(ctx context.Context, in *LookUpRequest, opts ...grpc.CallOption) (*LookUpResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(LookUpResponse)
+	err := c.cc.Invoke(ctx, SearchService_LookUp_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *searchServiceClient) GetLogin(ctx context.Context, in *GetLoginRequest, opts ...grpc.CallOption) (*GetLoginResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetLoginResponse)
+	err := c.cc.Invoke(ctx, SearchService_GetLogin_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SearchServiceServer is the server API for SearchService service.
 // All implementations must embed UnimplementedSearchServiceServer
 // for forward compatibility.
@@ -75,6 +102,11 @@ type SearchServiceServer interface {
 	SearchUsers(context.Context, *SearchUsersRequest) (*SearchUsersResponse, error)
 	// Reads one patient from the relational database. Out of scope is 404.
 	GetUser(context.Context, *GetUserRequest) (*GetUserResponse, error)
+	// Finds what a number on paper or a barcode names: a patient, bill, order, sample or report, each with its patient. A
+	// number may name several things. A number that names nothing in the session's scope has no matches.
+	LookUp(context.Context, *LookUpRequest) (*LookUpResponse, error)
+	// Describes the caller's own login and its laboratory.
+	GetLogin(context.Context, *GetLoginRequest) (*GetLoginResponse, error)
 	mustEmbedUnimplementedSearchServiceServer()
 }
 
@@ -90,6 +122,12 @@ func (UnimplementedSearchServiceServer) SearchUsers(context.Context, *SearchUser
 }
 func (UnimplementedSearchServiceServer) GetUser(context.Context, *GetUserRequest) (*GetUserResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetUser not implemented")
+}
+func (UnimplementedSearchServiceServer) LookUp(context.Context, *LookUpRequest) (*LookUpResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method LookUp not implemented")
+}
+func (UnimplementedSearchServiceServer) GetLogin(context.Context, *GetLoginRequest) (*GetLoginResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetLogin not implemented")
 }
 func (UnimplementedSearchServiceServer) mustEmbedUnimplementedSearchServiceServer() {}
 func (UnimplementedSearchServiceServer) testEmbeddedByValue()                       {}
@@ -148,6 +186,42 @@ func _SearchService_GetUser_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SearchService_LookUp_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(LookUpRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SearchServiceServer).LookUp(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SearchService_LookUp_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SearchServiceServer).LookUp(ctx, req.(*LookUpRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SearchService_GetLogin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetLoginRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SearchServiceServer).GetLogin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SearchService_GetLogin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SearchServiceServer).GetLogin(ctx, req.(*GetLoginRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SearchService_ServiceDesc is the grpc.ServiceDesc for SearchService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -162,6 +236,14 @@ var SearchService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetUser",
 			Handler:    _SearchService_GetUser_Handler,
+		},
+		{
+			MethodName: "LookUp",
+			Handler:    _SearchService_LookUp_Handler,
+		},
+		{
+			MethodName: "GetLogin",
+			Handler:    _SearchService_GetLogin_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

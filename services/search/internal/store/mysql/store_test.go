@@ -17,12 +17,14 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/cdc/migrations"
 	"github.com/labplatform/labplatform/services/search/internal/detail"
+	"github.com/labplatform/labplatform/services/search/internal/login"
+	"github.com/labplatform/labplatform/services/search/internal/lookup"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 	"github.com/labplatform/labplatform/services/search/internal/store/mysql"
 )
 
 var (
-	platform   = map[string][]string{"userDetails": {"id"}, "billing": {"id"}}
+	platform   = map[string][]string{"userDetails": {"id"}, "billing": {"id"}, "labs": {"id"}}
 	uncaptured = mysqltest.Template{Platform: platform}
 	complete   = mysqltest.Template{Platform: platform, Schemas: migrations.Schemas()}
 )
@@ -235,6 +237,21 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	}
 }
 
+func TestTheLaboratoryOfALogin(t *testing.T) {
+	t.Parallel()
+	store, db := setup(t, false)
+	run(t, db, "INSERT INTO labs (id, labName, timezone) VALUES (12, 'Asha Diagnostics', 'Asia/Dubai'), (13, 'Care', 'Mars/Olympus')")
+	for id, want := range map[int64]login.Laboratory{
+		12: {ID: 12, Name: "Asha Diagnostics", Timezone: "Asia/Dubai"},
+		13: {ID: 13, Name: "Care", Timezone: "Asia/Kolkata"},
+		14: {ID: 14, Timezone: "Asia/Kolkata"},
+	} {
+		if got, err := store.Laboratory(t.Context(), lab(t, id)); err != nil || got != want {
+			t.Errorf("laboratory %d: %+v, %v, want %+v", id, got, err, want)
+		}
+	}
+}
+
 func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	t.Parallel()
 	db, err := mysqldb.Open(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "nobody", Database: "none", PoolSize: 1, PoolRecycleSeconds: 60}, nil)
@@ -246,6 +263,12 @@ func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	for name, read := range map[string]func(context.Context) error{
 		"record":   func(ctx context.Context) error { _, err := store.Record(ctx, lab(t, 12), 501); return err },
 		"complete": func(ctx context.Context) error { _, err := store.CompleteTo(ctx); return err },
+		"number": func(ctx context.Context) error {
+			_, err := store.Named(ctx, lab(t, 12), lookup.Number{Texts: []string{"1"}})
+			return err
+		},
+		"bills":      func(ctx context.Context) error { _, _, err := store.Bills(ctx, lab(t, 12), []int64{1}); return err },
+		"laboratory": func(ctx context.Context) error { _, err := store.Laboratory(ctx, lab(t, 12)); return err },
 	} {
 		if err := read(t.Context()); !apperr.Is(err, apperr.Unavailable) {
 			t.Errorf("%s: %v", name, err)

@@ -1,0 +1,76 @@
+package grpcapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
+	"github.com/labplatform/labplatform/services/search/internal/login"
+	"github.com/labplatform/labplatform/services/search/internal/lookup"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// NumberFinder finds what a number names.
+type NumberFinder interface {
+	Find(ctx context.Context, p authn.Principal, c lookup.Command) ([]lookup.Match, bool, error)
+}
+
+// LoginReader reads the laboratory of a login.
+type LoginReader interface {
+	Laboratory(ctx context.Context, p authn.Principal) (login.Laboratory, error)
+}
+
+// LookUp finds what a number names.
+func (s *Server) LookUp(ctx context.Context, in *searchv1.LookUpRequest) (*searchv1.LookUpResponse, error) {
+	matches, more, err := s.d.Numbers.Find(ctx, authn.FromContext(ctx), lookup.Command{
+		Number: in.GetNumber(), BillID: in.GetBillId(), ReportID: in.GetLabReportId(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &searchv1.LookUpResponse{LimitReached: more}
+	for _, m := range matches {
+		out.Matches = append(out.Matches, match(m, s.d.Clock.Now()))
+	}
+	return out, nil
+}
+
+func match(m lookup.Match, today time.Time) *searchv1.LookUpMatch {
+	out := &searchv1.LookUpMatch{
+		Kind: string(m.Kind), Number: m.Number,
+		Patient: &searchv1.LookUpPatient{
+			UserId: m.Patient.UserID, LabPatientId: m.Patient.LabPatientID, FullName: m.Patient.FullName,
+			Gender: m.Patient.Gender, Age: search.AgeOn(today, &m.Patient), DateOfBirth: date(m.Patient.DateOfBirth),
+		},
+	}
+	if b := m.Bill; b != nil {
+		out.Bill = &searchv1.LookUpBill{
+			BillId: b.ID, LabBillId: b.LabBillID, OrderNumber: b.OrderNumber, Source: b.Source, Organization: b.Organization,
+		}
+	}
+	for _, r := range m.Reports {
+		out.Reports = append(out.Reports, &searchv1.LookUpReport{
+			LabReportId: r.ID, TestId: r.TestID, TestName: r.TestName, SampleId: r.SampleID, CellCounter: r.CellCounter,
+		})
+	}
+	return out
+}
+
+// GetLogin describes the caller's login.
+func (s *Server) GetLogin(ctx context.Context, _ *searchv1.GetLoginRequest) (*searchv1.GetLoginResponse, error) {
+	p := authn.FromContext(ctx)
+	lab, err := s.d.Logins.Laboratory(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	_, referring := p.ReferringDoctor()
+	name := p.FullName
+	if name == "" {
+		name = p.Username
+	}
+	return &searchv1.GetLoginResponse{
+		Name: name, SessionType: string(p.SessionType), Referring: referring, Permissions: p.Permissions,
+		Laboratory: &searchv1.Laboratory{LabId: lab.ID, Name: lab.Name, Timezone: lab.Timezone},
+	}, nil
+}

@@ -1,0 +1,70 @@
+package lookup
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+// maxRunes is the length of the longest number that the tables hold.
+const maxRunes = 64
+
+// Number is a number as it was typed or scanned, in the forms in which the tables may hold it.
+type Number struct {
+	Texts  []string // as read and in capital letters; at least one
+	Digits int64    // its value; 0 if it has other characters than digits, or is too large for an id
+}
+
+var (
+	errNoNumber = apperr.InvalidField("number", "Type or scan one number of a patient, bill, order, sample or report.")
+	errTooLong  = apperr.InvalidField("number", "A number has at most 64 characters. Type or scan one number at a time.")
+)
+
+// ParseNumber reads a number. Digits and dashes of any script are read as those of ASCII; control and format
+// characters, which scanners add, are ignored.
+func ParseNumber(text string) (Number, error) {
+	text = strings.TrimSpace(strings.Map(plain, norm.NFKC.String(strings.ToValidUTF8(text, ""))))
+	switch {
+	case text == "":
+		return Number{}, errNoNumber
+	case utf8.RuneCountInString(text) > maxRunes:
+		return Number{}, errTooLong
+	}
+	n := Number{Texts: slices.Compact([]string{text, strings.ToUpper(text)})}
+	if strings.Trim(text, "0123456789") == "" {
+		if value, err := strconv.ParseInt(text, 10, 64); err == nil {
+			n.Digits = value
+		}
+	}
+	return n, nil
+}
+
+// plain maps a character to ASCII; -1 removes it.
+func plain(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r):
+		return -1
+	case unicode.Is(unicode.Pd, r):
+		return '-'
+	case r > unicode.MaxASCII && unicode.IsDigit(r):
+		return '0' + digit(r)
+	}
+	return r
+}
+
+// digit returns the value of a decimal digit. Unicode has the digits of a script in a row, from zero to nine.
+func digit(r rune) rune {
+	zero := r
+	for unicode.IsDigit(zero-1) && r-zero < 9 {
+		zero--
+	}
+	return r - zero
+}

@@ -1,7 +1,5 @@
-// Functions that all pages of the public listener share: requests to the REST API, times in the laboratory's zone, and the
-// page header with the navigation and the current user.
-const pages = [["/search/", "Patients"], ["/callout/", "Callouts"], ["/notifications/", "Notifications"],
-  ["/cell-counter/", "Cell counter"], ["/external-edit/", "Documents"], ["/bill/", "Bills"]];
+// Functions that all pages of the public listener share: requests to the REST API, DOM elements, and times in the laboratory's
+// zone.
 
 // element creates a DOM element with a class ("" for none) and children. Data of the laboratory is always passed as a string,
 // which the browser inserts as text and never as markup.
@@ -12,14 +10,21 @@ export function element(name, className, ...content) {
   return e;
 }
 
-// currentUser fetches the user of the session once per page: {demo, anonymous, name, role, id}. demo is true in a
-// demonstration, where a visitor may choose the user. It is {} when the request fails.
-let userRequest;
-const currentUser = () => userRequest ??= fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
+// link creates an anchor.
+export function link(href, text, className = "") {
+  const a = element("a", className, text);
+  a.href = href;
+  return a;
+}
+
+// currentVisitor fetches once per page what the gateway knows of the visitor: {demo, anonymous, has_search, name, role, id}. demo
+// is true in a demonstration, where a visitor may choose the user. It is {} when the request fails.
+let visitorRequest;
+export const currentVisitor = () => visitorRequest ??= fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
 
 // toUserChoice navigates to the home page of the demonstration. That page redirects back to this one after the visitor chose a
 // user. The returned promise never settles, so that the caller does not continue on a page that is being left.
-function toUserChoice() {
+export function toUserChoice() {
   location.replace(`/?to=${encodeURIComponent(location.pathname + location.search)}`);
   return new Promise(() => {});
 }
@@ -40,7 +45,7 @@ export async function request(path, body, options = {}) {
   }
   const result = await response.json().catch(() => ({}));
   if (response.ok) return result;
-  if (response.status === 401 && location.pathname !== "/" && (await currentUser()).demo) return toUserChoice();
+  if (response.status === 401 && location.pathname !== "/" && (await currentVisitor()).demo) return toUserChoice();
   const text = response.status === 401 ? "You are not logged in. Log in to the platform in this browser."
     : result.message || `The request failed with status ${response.status}. Try again.`;
   throw Object.assign(new Error(text), { status: response.status, response: result });
@@ -54,30 +59,3 @@ export const inZone = (name) => { timeZone = name || undefined; };
 export const clock = (date) => date.toLocaleTimeString(undefined, { timeStyle: "medium", hour12: false, timeZone });
 export const moment = (when) => new Date(when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hour12: false, timeZone });
 export const minute = (date) => date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", timeZone });
-
-function link(href, text) {
-  const a = element("a", "", text);
-  a.href = href;
-  return a;
-}
-
-// header adds the navigation and the current user to the page, and returns that user. In a demonstration it redirects a visitor
-// who has not chosen a user to the home page.
-export async function header() {
-  const nav = element("nav", "pages", ...pages.map(([path, name]) => {
-    const a = link(path, name);
-    if (location.pathname === path) a.setAttribute("aria-current", "page");
-    return a;
-  }));
-  nav.setAttribute("aria-label", "Pages");
-  document.querySelector("header").before(nav);
-  const person = await currentUser();
-  if (person.anonymous && location.pathname !== "/") return toUserChoice();
-  if (person.demo) {
-    nav.prepend(link("/", "Home"));
-    const here = encodeURIComponent(location.pathname + location.search);
-    nav.append(element("span", "person", person.name ? `${person.name}, ${person.role} · ` : "",
-      link(`/?to=${here}`, person.name ? "switch user" : "Sign in")));
-  }
-  return person;
-}

@@ -1,4 +1,4 @@
-// Package pageassets contains the files that pages share: the stylesheet and the icon of all pages, and the script of
+// Package pageassets contains the files that pages share: the stylesheet and the icon of all pages, and the scripts of
 // the gateway's pages.
 package pageassets
 
@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed lab.css lab.js icon.svg
+//go:embed lab.css *.js icon.svg
 var files embed.FS
 
 // Files returns the embedded files.

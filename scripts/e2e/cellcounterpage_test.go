@@ -79,6 +79,7 @@ func (p page) want(what string, cell int, want string) {
 type keyStroke struct {
 	Type       string `json:"type"`
 	Key        string `json:"key"`
+	Code       string `json:"code,omitempty"`
 	Text       string `json:"text,omitempty"`
 	AutoRepeat bool   `json:"autoRepeat,omitempty"`
 }
@@ -209,7 +210,39 @@ func TestCellCounterPageKeepsACount(t *testing.T) {
 	p.Do(chromedp.Click(chromedp.CSS("#yes")))
 	p.says("New count started")
 	p.Do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
-	p.says("Enter a test")
+	p.says("Enter a sample or a test")
+}
+
+// Once a count has begun, mapped keys count wherever the focus was left; the field of the white cell count takes digits when it
+// is chosen again. A key that counts nothing is reported, and on a layout that is not Latin the position of a key counts.
+func TestCellCounterPageCountsWhereverTheFocusIs(t *testing.T) {
+	p, _ := counterPage(t, 77013)
+	white := func() string { return p.Eval(`document.getElementById("wbc").value`) }
+	p.Do(chromedp.Click(chromedp.CSS("#wbc")))
+	p.Press("1", "2") // 2 is mapped, but no count has begun
+	if got := white() + " " + p.total(); got != "12 0" {
+		t.Errorf("digits before the count: white cells and total %s, want 12 0", got)
+	}
+	p.Press("n", "2")
+	if got := white() + " " + p.total(); got != "12 2" {
+		t.Errorf("mapped keys with the focus in the field: %s, want 12 2", got)
+	}
+	p.Do(chromedp.Click(chromedp.CSS("#wbc")))
+	p.Press("2")
+	if got := white() + " " + p.total(); got != "122 2" {
+		t.Errorf("a digit after the field is chosen again: %s, want 122 2", got)
+	}
+	p.Press("l", "x")
+	p.says("The key x is mapped to no cell")
+	p.Do(browser.Command(dispatchKeyEvent, keyStroke{Type: "keyDown", Key: "т", Code: "KeyN"}))
+	if got := p.Eval(`document.getElementById("total").textContent + "," + document.body.dataset.misses`); got != "4,1" {
+		t.Errorf("total and keys that counted nothing: %s, want 4,1", got)
+	}
+	p.Fill("wbc", "input", "7,5")
+	p.want("a decimal comma", 1, "n or 2|Neutrophil|3|75 %|5.63")
+	p.Fill("wbc", "input", "7 5")
+	p.says("is no number")
+	p.want("no white cell count", 1, "n or 2|Neutrophil|3|75 %|")
 }
 
 // holdTheNextRead keeps the page waiting for what it reads next, until go is called.

@@ -52,7 +52,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	listeners, err := edge.New(ctx, edge.Deps{
 		Telemetry:      s.Telemetry(),
 		Areas:          areas.List(),
-		Pages:          append(pages.List(), areas.Docs(), landing.Page(demo)),
+		Pages:          append(pages.List(), areas.Docs(), landing.Page(demo, cfg.SearchAddr != "")),
 		Connections:    connections,
 		TrustedOrigins: cfg.TrustedOrigins,
 		Tokens:         s.Tokens(),

@@ -42,15 +42,19 @@ func Static() edge.Page {
 }
 
 // Page serves "/": the landing page of a demo, or a redirect to the API reference when d is nil. Other pages read from it
-// which person is signed in.
-func Page(d *Demo) edge.Page {
+// which person is signed in, and whether the platform has the search, which finds numbers and describes logins.
+func Page(d *Demo, hasSearch bool) edge.Page {
 	mux := http.NewServeMux()
 	if d == nil {
 		mux.Handle("GET /{$}", http.RedirectHandler("/docs", http.StatusFound))
-		mux.HandleFunc("GET "+visitorPath, func(w http.ResponseWriter, _ *http.Request) { httpserver.WriteJSON(w, http.StatusOK, visitor{}) })
+		mux.HandleFunc("GET "+visitorPath, func(w http.ResponseWriter, _ *http.Request) {
+			httpserver.WriteJSON(w, http.StatusOK, visitor{HasSearch: hasSearch})
+		})
 	} else {
 		mux.HandleFunc("GET /{$}", d.show)
-		mux.HandleFunc("GET "+visitorPath, d.describeVisitor)
+		mux.HandleFunc("GET "+visitorPath, func(w http.ResponseWriter, r *http.Request) {
+			httpserver.WriteJSON(w, http.StatusOK, d.describe(r, hasSearch))
+		})
 		mux.HandleFunc("GET "+countersPath, d.count)
 		mux.Handle("POST "+signIn, sameOrigin(d.enter))
 		mux.Handle("POST "+signOut, sameOrigin(leave))
@@ -68,18 +72,19 @@ func Page(d *Demo) edge.Page {
 type visitor struct {
 	Demo      bool   `json:"demo"`      // "/" offers persons to sign in as
 	Anonymous bool   `json:"anonymous"` // the request has no session cookie
+	HasSearch bool   `json:"has_search"`
 	ID        int64  `json:"id"`
 	Name      string `json:"name"`
 	Role      string `json:"role"`
 }
 
-func (d *Demo) describeVisitor(w http.ResponseWriter, r *http.Request) {
+func (d *Demo) describe(r *http.Request, hasSearch bool) visitor {
 	_, err := r.Cookie(cookie)
-	v := visitor{Demo: true, Anonymous: err != nil}
+	v := visitor{Demo: true, Anonymous: err != nil, HasSearch: hasSearch}
 	if p := d.visitor(r); p != nil {
 		v.ID, v.Name, v.Role = p.ID, p.Name, p.Role
 	}
-	httpserver.WriteJSON(w, http.StatusOK, v)
+	return v
 }
 
 // visitor returns the signed-in demo person, or nil.

@@ -1,5 +1,6 @@
 // For each link of the home page, a number that the linked page would show the current user.
-import { request, header } from "/assets/lab.js";
+import { request } from "/assets/lab.js";
+import { header } from "/assets/shell.js";
 
 const everyMs = 10000;
 const rateMs = 60000; // the time over which a rate is counted

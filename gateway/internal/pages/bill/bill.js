@@ -1,6 +1,8 @@
 // Page of one bill and all bills that were split from it. While the user chooses tests for another split, the page shows the
 // amounts that the server calculates for it.
-import { request, element, header } from "../assets/lab.js";
+import { request, element } from "../assets/lab.js";
+import { header } from "../assets/shell.js";
+import { chooseOne, patientBar } from "../assets/find.js";
 
 const base = "/api-v3/finance/bill/split/";
 const amountNames = { billTotalAmount: "Total", billConcession: "Concession", billAdditionalAmount: "Additional", vat: "VAT", TDSAmount: "TDS",
@@ -8,7 +10,7 @@ const amountNames = { billTotalAmount: "Total", billConcession: "Concession", bi
 
 const $ = (id) => document.getElementById(id);
 const money = new Intl.NumberFormat("en-IN", { style: "currency", currency: "INR" });
-let shownBill = 0; // id of the bill that the user entered
+let shownBill = 0; // id of the bill that the user chose
 let bills = [];
 let chosen = new Set(); // ids of the tests that go to the new bill
 let calculation = 0; // number of the latest calculation; responses to earlier ones are ignored
@@ -80,13 +82,28 @@ async function load() {
   show();
 }
 
-async function choose(number) {
-  const response = await request(`${base}${number}/family`);
-  [shownBill, bills, chosen] = [number, response.bills, new Set()];
-  $("bill").value = number;
-  history.replaceState(null, "", `?bill=${number}`);
+async function choose(id, match = { bill_id: id }) {
+  const response = await request(`${base}${id}/family`);
+  [shownBill, bills, chosen] = [id, response.bills, new Set()];
+  history.replaceState(null, "", `?bill=${id}`);
   say(bills.length === 1 ? "This bill has not been split." : `${bills.length} bills of one order.`);
   show();
+  await patientBar(match);
+}
+
+// billsOf lists the bills of what a number names.
+const billsOf = ({ bill }) => (bill ? [{ key: bill.bill_id, text: `Bill ${bill.lab_bill_id}, order ${bill.order_number}` }] : []);
+
+async function find(typed) {
+  const { key, match } = await chooseOne(typed, $("choices"), "bill", billsOf);
+  await choose(key, match ?? undefined);
+}
+
+function failed(wrong) {
+  $("family").replaceChildren();
+  $("split").hidden = true;
+  patientBar(null);
+  say(wrong.message, true);
 }
 
 const order = (extra) => ({ test_ids: [...chosen], new_source: $("source").value, ...extra });
@@ -147,12 +164,9 @@ $("source").addEventListener("change", calculate);
 $("do").addEventListener("click", split);
 $("choose").addEventListener("submit", (event) => {
   event.preventDefault();
-  choose($("bill").valueAsNumber).catch((wrong) => {
-    $("family").replaceChildren();
-    $("split").hidden = true;
-    say(wrong.message, true);
-  });
+  find($("bill").value.trim()).catch(failed);
 });
 await header();
-const wanted = Number(new URLSearchParams(location.search).get("bill"));
-if (wanted > 0) choose(wanted).catch((wrong) => say(wrong.message, true));
+const parameters = new URLSearchParams(location.search);
+if (Number(parameters.get("bill")) > 0) choose(Number(parameters.get("bill"))).catch(failed);
+else if (parameters.get("number")) find(parameters.get("number")).catch(failed);

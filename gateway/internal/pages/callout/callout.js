@@ -1,6 +1,7 @@
 // Board of the critical results that still need a callout, updated by an event stream, with the waiting time of each result. A
 // dialog records callouts and attempts. Data of the laboratory is always inserted as text, never as markup.
-import { request, clock, element, header, inZone, minute, moment } from "../assets/lab.js";
+import { request, clock, element, inZone, minute, moment } from "../assets/lab.js";
+import { header } from "../assets/shell.js";
 
 const reconnectMs = 5000; // between two connection attempts
 const silentMs = 40000; // the connection counts as lost after this time without an event; the server sends one every 15 s
@@ -15,6 +16,7 @@ let clockSkew = 0; // clock of the server minus clock of this device, in millise
 let chosen = null; // the result that the dialog shows
 let saving = false;
 let quietSince = null; // time since when no result needs a callout, or null
+let wantedBill = Number(new URLSearchParams(location.search).get("bill")); // its card gets the focus once; 0: none
 let known = null; // keys of the reports and critical parameters of the previous list, to detect new ones; null before the first
 
 const now = () => Date.now() + clockSkew;
@@ -92,6 +94,15 @@ function show() {
     : only && items.length > 0 ? `All departments: ${items.length} waiting.` : "";
   showSections(only);
   if (focused) focusCard(focused);
+  if (wantedBill && known) focusBill();
+}
+
+// focusBill moves the focus to the first card of the bill that the address names.
+function focusBill() {
+  const item = items.find((one) => one.bill_id === wantedBill);
+  wantedBill = 0;
+  if (item) focusCard(item.lab_report_id);
+  else $("since").textContent = "No critical result of this bill waits for a call.";
 }
 
 const departmentOf = (one) => one.department_name || "Other";

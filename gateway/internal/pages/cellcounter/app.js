@@ -1,5 +1,7 @@
 import { Counter, differential } from "./count.js";
-import { request as send, header, moment } from "../assets/lab.js";
+import { request as send, moment } from "../assets/lab.js";
+import { header } from "../assets/shell.js";
+import { chooseOne, patientBar } from "../assets/find.js";
 import { find, forget, keep } from "./keep.js";
 
 const $ = (id) => document.getElementById(id);
@@ -8,6 +10,7 @@ const base = "/api-v3/cell-counter-mappings/";
 // Page of the cell counter: it counts key presses per cell type, shows the differential, and saves the count of each observer.
 let counter = null;
 let subject = null; // {test, report, observer} of the count; report is 0 until the user enters one
+let resolved = { typed: "", report: 0 }; // the report that the number in the field means
 let cells = new Map(); // cell types by id
 let finished = false;
 let busy = false; // a dialog is open or a count is being saved: key presses are ignored
@@ -43,6 +46,24 @@ function confirmed(question, yes) {
   });
 }
 
+// countable lists the reports of what a number names whose cells are counted, of a test if the user chose one.
+const countable = (test) => ({ reports }) => reports.filter((r) => r.cell_counter && (!test || r.test_id === test))
+  .map((r) => ({ key: r.lab_report_id, test: r.test_id, text: [r.test_name, r.sample_id && `sample ${r.sample_id}`].filter(Boolean).join(", ") }));
+
+// reportOf returns the id of the report that the field names, 0 if it is empty. It fills in the test of the report.
+async function reportOf(test) {
+  const typed = $("report").value.trim();
+  if (typed !== resolved.typed) {
+    const { key, test: own } = typed ? await chooseOne(typed, $("choices"), "report with counted cells", countable(test)) : { key: 0 };
+    resolved = { typed, report: key };
+    if (own) $("test").value = own;
+  }
+  return resolved.report;
+}
+
+// showPatient shows whose report is counted. It does not keep the user waiting.
+const showPatient = () => patientBar(subject.report ? { lab_report_id: subject.report } : null);
+
 async function load(event) {
   event.preventDefault();
   if (busy || !(await confirmed(counted() + " cells are counted and not saved. Load the keys and discard the count?", "Load and discard"))) {
@@ -50,13 +71,19 @@ async function load(event) {
   }
   say("Loading the keys …");
   try {
-    const requested = { test: Number($("test").value), report: Number($("report").value), observer: Number($("observer").value) };
+    const report = await reportOf(Number($("test").value));
+    const requested = { test: Number($("test").value), report, observer: Number($("observer").value) };
+    if (!requested.test) {
+      say("Enter a sample or a test.", "warn");
+      return;
+    }
     const [view, list] = await Promise.all([request(String(requested.test)), request("cells/")]);
     if (view.mappings.length === 0) {
       say("No keys are mapped for this test. Map them first, then load them again.", "warn");
       return;
     }
     begin(requested, view, list.cells);
+    showPatient();
     await compare().catch(() => {}); // counting works without the comparison
   } catch (error) {
     say(error.message, "bad");
@@ -96,9 +123,19 @@ function restore(kept) {
     lost ? "warn" : "good");
 }
 
+// wbc returns the white cell count, null if it is empty or no number. The decimal separator is a point or a comma.
 function wbc() {
   const text = $("wbc").value.trim();
-  return text === "" || Number.isNaN(Number(text)) ? null : Number(text);
+  return /^\d+([.,]\d+)?$/.test(text) ? Number(text.replace(",", ".")) : null;
+}
+
+const maxPlausible = 500; // 10⁹/L; more is a count in another unit
+
+function checkWbc() {
+  const wrong = $("wbc").value.trim() !== "" && wbc() === null;
+  $("wbc").setAttribute("aria-invalid", String(wrong));
+  if (wrong) say("The white cell count is no number. Write digits, with a decimal point or comma.", "warn");
+  else if (wbc() > maxPlausible) say("The white cell count is very high. Its unit is 10⁹ cells per litre, which equals thousands per microlitre.", "warn");
 }
 
 function row(share) {
@@ -153,7 +190,7 @@ function draw(hit = null) {
 
 // moved returns whether the fields contain another test or report than the one whose keys are loaded.
 function moved() {
-  return Number($("test").value) !== subject.test || subject.report > 0 && Number($("report").value) !== subject.report;
+  return Number($("test").value) !== subject.test || subject.report > 0 && $("report").value.trim() !== resolved.typed;
 }
 
 // lock disables the fields for test and report while cells are counted, so that the count stays with the loaded keys.
@@ -164,8 +201,9 @@ function lock() {
 
 let audio = null;
 
-// beep signals that the target is reached to a user who looks into the microscope.
-function beep() {
+// beep plays a tone for a user who looks into the microscope: a high one when the target is reached, a low one for a key that
+// counted nothing. what names the number of tones in the document, for tests.
+function beep(frequency, what) {
   if (!$("sound").checked) {
     return;
   }
@@ -173,20 +211,42 @@ function beep() {
   const tone = audio.createOscillator();
   const volume = audio.createGain();
   volume.gain.value = 0.2;
-  tone.frequency.value = 880;
+  tone.frequency.value = frequency;
   tone.connect(volume).connect(audio.destination);
   tone.start();
   tone.stop(audio.currentTime + 0.3);
-  document.body.dataset.beeps = Number(document.body.dataset.beeps || 0) + 1;
+  document.body.dataset[what] = Number(document.body.dataset[what] || 0) + 1;
 }
 
-// press handles a key. Enter finishes the count wherever the focus is. Any other key is left to the focused field or button if
-// that one uses it. Repeats of a key that is held down are not counted.
+// keyOf returns the name of the pressed key in a mapping. On a keyboard layout that is not Latin it is the Latin key in this
+// position, unless the letter itself is mapped.
+function keyOf(event) {
+  if (event.key === " ") {
+    return "Space";
+  }
+  const [, letter, digit] = /^(?:Key([A-Z])|Digit([0-9]))$/.exec(event.code) || [];
+  const foreign = event.key.length === 1 && event.key.charCodeAt(0) > 127 && !counter.cellOf(event.key);
+  return foreign && (letter || digit) ? letter?.toLowerCase() || digit : event.key;
+}
+
+let chosenField = null; // the field that the user chose since the last counted cell
+
+// isForField reports whether a key belongs to the focused field. Cells are counted wherever the focus was left when the count
+// began: a field takes keys again only after the user chooses it again.
+function isForField(field, key) {
+  const counts = counter.cellOf(key);
+  if (!field || counts && (field.tagName === "SELECT" || field.id === "wbc" && !/^[\d.,]$/.test(key))) {
+    return false;
+  }
+  return counted() === 0 || field === chosenField || !counts && key !== "Backspace";
+}
+
+// press handles a key. Enter finishes the count wherever the focus is. Repeats of a key that is held down are not counted.
 function press(event) {
-  if (!counter || busy || event.ctrlKey || event.metaKey || event.altKey) {
+  if (!counter || busy || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("dialog[open]")) {
     return;
   }
-  const key = event.key === " " ? "Space" : event.key;
+  const key = keyOf(event);
   if (key === "Enter" && counted() > 0) {
     event.preventDefault();
     if (!event.repeat) {
@@ -194,27 +254,34 @@ function press(event) {
     }
     return;
   }
-  const typing = event.target.closest("input:not([type=checkbox]), select, textarea");
+  const field = event.target.closest("input:not([type=checkbox]), select, textarea");
   const pushing = event.target.closest("button, [type=checkbox]") && (key === "Space" || key === "Enter");
-  if (typing && counter.cellOf(key) && !/^[0-9eE]$/.test(key)) {
-    say("The focused field receives the keys. Leave it with Tab or a click to count.", "warn");
-  }
-  if (finished || typing || pushing) {
+  if (finished || pushing || isForField(field, key)) {
     return;
   }
-  const counts = counter.cellOf(key);
-  if (key !== "Backspace" && !counts) {
+  if (key !== "Backspace" && !counter.cellOf(key)) {
+    miss(event, key);
     return;
   }
   event.preventDefault();
   if (event.repeat) {
     return;
   }
+  field?.blur();
   if (key === "Backspace") {
     undo();
     return;
   }
   count(key);
+}
+
+// miss reports that a key counted nothing. "/" opens the command box.
+function miss(event, key) {
+  if (counted() === 0 || event.repeat || key.length > 1 || key === "/" || event.target.closest("input, select")) {
+    return;
+  }
+  beep(220, "misses");
+  say("The key " + key + " is mapped to no cell, so nothing was counted.", "warn");
 }
 
 function count(key) {
@@ -228,9 +295,10 @@ function count(key) {
     say(counter.target + " cells are counted, so this one was not added. Finish the count, or continue counting.", "warn");
     return;
   }
+  chosenField = null;
   draw(hit);
   if (counter.reached()) {
-    beep();
+    beep(880, "beeps");
     say(counter.target + " cells are counted. Finish the count, or continue counting.", "good");
   }
 }
@@ -255,12 +323,24 @@ async function finish() {
     say("Nothing is counted yet.", "warn");
     return;
   }
-  const report = subject.report || Number($("report").value);
+  let report = subject.report;
+  if (!report) {
+    busy = true;
+    try {
+      report = subject.report = await reportOf(subject.test);
+      showPatient();
+    } catch (error) {
+      say(error.message, "bad");
+      return;
+    } finally {
+      busy = false;
+    }
+  }
   const { test, observer } = subject;
   finished = true;
   draw();
   if (!report) {
-    say("The count is finished. To save it, enter a report and finish again; or continue counting.", "good");
+    say("The count is finished. To save it, enter a sample or a report and finish again; or continue counting.", "good");
     return;
   }
   say("Saving …");
@@ -353,9 +433,10 @@ $("undo").addEventListener("click", undo);
 $("finish").addEventListener("click", finish);
 $("more").addEventListener("click", countOn);
 $("clear").addEventListener("click", startAgain);
-$("wbc").addEventListener("input", () => counter && draw());
+$("wbc").addEventListener("input", () => { checkWbc(); if (counter) draw(); });
 $("corrected-already").addEventListener("change", () => counter && draw());
 document.addEventListener("keydown", press);
+for (const event of ["focusin", "pointerdown"]) document.addEventListener(event, (e) => { chosenField = e.target.closest("input, select"); });
 header();
 // A clicked button or checkbox loses the focus, so that the next key press is counted.
 document.addEventListener("click", (event) => event.target.closest("#counter button, [type=checkbox]")?.blur());
@@ -366,11 +447,13 @@ for (const name of ["test", "report", "observer"]) {
     $(name).value = parameters.get(name);
   }
 }
-const left = parameters.has("test") ? null : find(0, 0);
+const left = parameters.has("test") || parameters.has("report") ? null : find(0, 0);
 if (left) {
   $("test").value = left.subject.test;
   $("report").value = left.subject.report || "";
 }
+// Addresses and stored counts have the report's id, which is also its printed number.
+resolved = { typed: $("report").value.trim(), report: Number($("report").value) || 0 };
 if (parameters.has("test") || left) {
   $("setup").requestSubmit();
 }

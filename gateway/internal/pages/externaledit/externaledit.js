@@ -1,6 +1,8 @@
 // Page of one report that is edited as a Word document: the user who has it open, and all saved versions. The page reloads on
 // every event of the report's event stream.
-import { request, element, header, moment } from "../assets/lab.js";
+import { request, element, moment } from "../assets/lab.js";
+import { header } from "../assets/shell.js";
+import { chooseOne, patientBar } from "../assets/find.js";
 
 const base = "/api-v3/report/external-edit/";
 // Template for a report that has no document yet.
@@ -135,14 +137,28 @@ async function end() {
   await load();
 }
 
-async function choose(number) {
-  report = number;
+async function choose(id, match = { lab_report_id: id }) {
+  report = id;
   versions = [];
-  $("report").value = number;
   $("opened").hidden = true;
-  history.replaceState(null, "", `?report=${number}`);
+  history.replaceState(null, "", `?report=${id}`);
   await load();
   follow();
+  await patientBar(match);
+}
+
+// reportsOf lists the reports of what a number names.
+const reportsOf = ({ reports }) => reports.map((r) => ({ key: r.lab_report_id, text: [r.test_name || `Report ${r.lab_report_id}`, r.sample_id && `sample ${r.sample_id}`].filter(Boolean).join(", ") }));
+
+async function find(typed) {
+  const { key } = await chooseOne(typed, $("choices"), "report", reportsOf);
+  await choose(key);
+}
+
+function failed(problem) {
+  $("holder").hidden = $("versions").hidden = true;
+  patientBar(null);
+  say(problem.message, true);
 }
 
 function onClick(id, action) {
@@ -155,11 +171,8 @@ onClick("end", end);
 onClick("older", older);
 $("choose").addEventListener("submit", (event) => {
   event.preventDefault();
-  choose($("report").valueAsNumber).catch((problem) => {
-    $("holder").hidden = $("versions").hidden = true;
-    say(problem.message, true);
-  });
+  find($("report").value.trim()).catch(failed);
 });
 await header();
 const wanted = Number(new URLSearchParams(location.search).get("report"));
-if (wanted > 0) choose(wanted).catch((problem) => say(problem.message, true));
+if (wanted > 0) choose(wanted).catch(failed);

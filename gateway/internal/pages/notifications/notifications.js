@@ -1,11 +1,14 @@
 // Page of the user's notifications: the list, updated by an event stream, and the preferences for each notification type.
-import { request, element, header, moment } from "../assets/lab.js";
+import { request, element, link, moment } from "../assets/lab.js";
+import { currentLogin, header, mayUse } from "../assets/shell.js";
 
 const base = "/api-v3/notifications/";
 const maxItems = 200; // maximum number of notifications on the page
 const $ = (id) => document.getElementById(id);
 let items = []; // the newest first
 let person = {};
+let login = {};
+const critical = "2"; // notification type of critical results
 
 function say(text, bad) {
   $("state").textContent = text;
@@ -24,9 +27,16 @@ function line(item) {
   const button = element("button", "", unread ? "Mark read" : "Mark unread");
   button.type = "button";
   button.addEventListener("click", () => mark(item, unread ? "read" : "unread"));
-  const li = element("li", unread ? "unread" : "", element("strong", "", item.message.title), time, element("p", "", item.message.body), button);
+  const li = element("li", unread ? "unread" : "", element("strong", "", item.message.title), time, element("p", "", item.message.body, ...target(item.message.data)), button);
   li.dataset.notification = item.id;
   return li;
+}
+
+// target links what a notification is about, if the login may open it.
+function target({ bill_id: bill, notification_type_id: type } = {}) {
+  if (!bill) return [];
+  const [path, text] = String(type) === critical ? ["/callout/", "Critical results of this bill"] : ["/bill/", "Open the bill"];
+  return mayUse(login, path) ? [" ", link(`${path}?bill=${encodeURIComponent(bill)}`, text)] : [];
 }
 
 function show() {
@@ -134,6 +144,7 @@ $("only").addEventListener("change", show);
 $("allow").addEventListener("click", () => allow().catch((problem) => tell(problem.message, "bad")));
 $("all").addEventListener("click", () => request(`${base}notification/read-all`, {}).then(load).catch((problem) => tell(problem.message, "bad")));
 person = await header();
+login = await currentLogin();
 try {
   await load();
   follow();

@@ -1,6 +1,7 @@
 // Patient search with a single input. The page searches shortly after the last keystroke and aborts the previous request. Data
 // of the laboratory is always inserted as text, never as markup.
-import { request, element, header } from "../assets/lab.js";
+import { request, element, link } from "../assets/lab.js";
+import { header } from "../assets/shell.js";
 
 const pauseMs = 150; // between the last keystroke and the request
 const pageSize = 10;
@@ -137,18 +138,22 @@ async function search() {
 }
 
 async function open() {
-  const hit = hits[chosen];
-  if (!hit) return;
+  if (hits[chosen]) await openPatient(hits[chosen].user_id);
+}
+
+async function openPatient(id) {
   const mine = pending = new AbortController();
   try {
-    const { user } = await request(`/api/v1/users/${hit.user_id}`, undefined, { signal: mine.signal });
+    const { user } = await request(`/api/v1/users/${id}`, undefined, { signal: mine.signal });
     if (mine !== pending) return;
+    const numbers = (list) => list.slice(-20).flatMap((n, i) => [i ? ", " : "", link(`/bill/?number=${encodeURIComponent(n)}`, String(n))]);
     const rows = [["Name", user.full_name], ["Patient no.", user.lab_patient_id], ["Telephone", user.contact], ["Other telephone", user.alternate_contact],
-      ["Email", user.email], ["Sex", user.gender], ["Born", user.date_of_birth], ["Age", user.age], ["Bills", user.lab_bill_ids], ["Orders", user.order_numbers],
-      ["Samples", user.sample_ids]].filter(([, v]) => v && v.length !== 0);
-    const list = element("dl", "", ...rows.flatMap(([name, v]) => [element("dt", "", name), element("dd", "", [v].flat().slice(-20).join(", "))]));
+      ["Email", user.email], ["Sex", user.gender], ["Born", user.date_of_birth], ["Age", user.age], ["Bills", numbers(user.lab_bill_ids)], ["Orders", numbers(user.order_numbers)],
+      ["Samples", numbers(user.sample_ids)]].filter(([, v]) => v && v.length !== 0);
+    const list = element("dl", "", ...rows.flatMap(([name, v]) => [element("dt", "", name), element("dd", "", ...[v].flat())]));
     $("detail").replaceChildren(list);
     $("detail").hidden = false;
+    history.replaceState(null, "", `?user=${id}`);
   } catch (problem) {
     if (mine === pending) failed(problem);
   }
@@ -190,4 +195,6 @@ $("box").addEventListener("keydown", (event) => {
 });
 
 window.addEventListener("online", search);
-header();
+await header();
+const wanted = Number(new URLSearchParams(location.search).get("user"));
+if (wanted > 0) openPatient(wanted);

@@ -1400,9 +1400,11 @@ type GetLoginResponse struct {
 	// lab_user, doctor, support, organization or collection_center; empty for the token of an instrument.
 	SessionType string `protobuf:"bytes,2,opt,name=session_type,json=sessionType,proto3" json:"session_type,omitempty"`
 	// Whether the login sees the patients of its own bills only, as referring doctors do.
-	Referring     bool        `protobuf:"varint,3,opt,name=referring,proto3" json:"referring,omitempty"`
-	Permissions   []string    `protobuf:"bytes,4,rep,name=permissions,proto3" json:"permissions,omitempty"`
-	Laboratory    *Laboratory `protobuf:"bytes,5,opt,name=laboratory,proto3" json:"laboratory,omitempty"`
+	Referring   bool        `protobuf:"varint,3,opt,name=referring,proto3" json:"referring,omitempty"`
+	Permissions []string    `protobuf:"bytes,4,rep,name=permissions,proto3" json:"permissions,omitempty"`
+	Laboratory  *Laboratory `protobuf:"bytes,5,opt,name=laboratory,proto3" json:"laboratory,omitempty"`
+	// 0 for a login that is not a lab user's.
+	LabUserId     int64 `protobuf:"varint,6,opt,name=lab_user_id,json=labUserId,proto3" json:"lab_user_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1470,6 +1472,13 @@ func (x *GetLoginResponse) GetLaboratory() *Laboratory {
 		return x.Laboratory
 	}
 	return nil
+}
+
+func (x *GetLoginResponse) GetLabUserId() int64 {
+	if x != nil {
+		return x.LabUserId
+	}
+	return 0
 }
 
 type Laboratory struct {
@@ -1699,7 +1708,7 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\ttest_name\x18\x03 \x01(\tR\btestName\x12\x1b\n" +
 	"\tsample_id\x18\x04 \x01(\tR\bsampleId\x12!\n" +
 	"\fcell_counter\x18\x05 \x01(\bR\vcellCounter\"\x11\n" +
-	"\x0fGetLoginRequest\"\xc4\x01\n" +
+	"\x0fGetLoginRequest\"\xe4\x01\n" +
 	"\x10GetLoginResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsession_type\x18\x02 \x01(\tR\vsessionType\x12\x1c\n" +
@@ -1707,7 +1716,8 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\vpermissions\x18\x04 \x03(\tR\vpermissions\x129\n" +
 	"\n" +
 	"laboratory\x18\x05 \x01(\v2\x19.lab.search.v1.LaboratoryR\n" +
-	"laboratory\"S\n" +
+	"laboratory\x12\x1e\n" +
+	"\vlab_user_id\x18\x06 \x01(\x03R\tlabUserId\"S\n" +
 	"\n" +
 	"Laboratory\x12\x15\n" +
 	"\x06lab_id\x18\x01 \x01(\x03R\x05labId\x12\x12\n" +

@@ -1,0 +1,28 @@
+package pages
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+// A wheel or an arrow key changes a field of type number unseen: of an identifier to the next patient's, of a measured value to
+// a wrong one.
+func TestNoFieldOfAPageIsANumberField(t *testing.T) {
+	t.Parallel()
+	read := 0
+	err := fs.WalkDir(files, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".html") && !strings.HasSuffix(path, ".js") {
+			return err
+		}
+		text, err := fs.ReadFile(files, path)
+		if strings.Contains(string(text), `type="number"`) || strings.Contains(string(text), `type = "number"`) {
+			t.Errorf("%s has a field of type number: make it a text field with inputmode", path)
+		}
+		read++
+		return err
+	})
+	if err != nil || read < 10 {
+		t.Errorf("%d files read, %v", read, err)
+	}
+}

@@ -1,0 +1,216 @@
+// Finding by number: the command box of all pages, the field of a page that takes a printed number, and the bar that shows whose
+// bill or report a page works on.
+import { currentVisitor, element, link, request } from "./lab.js";
+
+const pauseMs = 150; // between the last keystroke and the request
+const maxPatients = 5; // patients in the command box
+
+const kinds = { patient: "Patient", bill: "Bill", order: "Order", sample: "Sample", report: "Report" };
+
+// describe returns one line about a patient.
+export const describe = (p) => [p.full_name || "Without a name", [p.age, p.gender].filter(Boolean).join(" "), p.lab_patient_id].filter(Boolean).join(", ");
+
+// lookUp returns what a printed number names, as GET /api/v1/lookup answers.
+export const lookUp = async (number, signal) => (await request(`/api/v1/lookup?number=${encodeURIComponent(number)}`, undefined, { signal })).matches;
+
+// chooseOne returns the entry that a printed number means: entries(match) lists those of a match, each with a key that is equal
+// for the same thing. If there are several, it shows them in place, each with its patient, and waits for the user. It throws an
+// Error with a message for the user if there is none. Where the platform has no search, the number is read as an id.
+let asked = 0; // a later question ends the earlier one
+export async function chooseOne(typed, place, what, entries) {
+  const mine = ++asked;
+  place.replaceChildren();
+  if (!(await currentVisitor()).has_search) {
+    if (!/^\d+$/.test(typed)) throw new Error("This platform has no search, so only ids are found: type digits.");
+    return { key: Number(typed), match: null };
+  }
+  const matches = await lookUp(typed);
+  const found = new Map();
+  for (const match of matches) for (const entry of entries(match)) found.has(entry.key) || found.set(entry.key, { ...entry, match });
+  if (found.size === 0) throw new Error(none(typed, what, matches));
+  if (found.size === 1) return found.values().next().value;
+  return new Promise((resolve) => {
+    const buttons = [...found.values()].map((entry) => {
+      const button = element("button", "", element("strong", "", entry.text), element("span", "dim", describe(entry.match.patient)));
+      button.type = "button";
+      button.addEventListener("click", () => {
+        place.replaceChildren();
+        if (mine === asked) resolve(entry);
+      });
+      return button;
+    });
+    place.replaceChildren(element("p", "", `${typed} may be one of these:`), ...buttons);
+    buttons[0].focus();
+  });
+}
+
+function none(typed, what, matches) {
+  if (matches.length === 0) return `Nothing has the number ${typed}, or you may not see it. Check the number.`;
+  const { kind, number, patient } = matches[0];
+  return `${kinds[kind]} ${number} is of ${describe(patient)}, and there is no ${what} with this number.`;
+}
+
+// patientBar shows whose bill or report the page works on, and links each number. where is the match that is known already, or
+// {bill_id} or {lab_report_id}. It returns the match, null if there is none.
+export async function patientBar(where) {
+  document.getElementById("patient")?.remove();
+  if (!where || !(await currentVisitor()).has_search) return null;
+  const bar = element("section", "patient");
+  bar.id = "patient";
+  bar.setAttribute("aria-label", "Patient");
+  document.querySelector("main").prepend(bar);
+  let match = where.patient ? where : null;
+  try {
+    match ??= (await request(`/api/v1/lookup?${new URLSearchParams(where)}`)).matches[0] ?? null;
+  } catch (problem) {
+    bar.append(element("p", "bad", `The patient cannot be shown. ${problem.message}`));
+    return null;
+  }
+  if (match) bar.replaceChildren(...facts(match));
+  else bar.remove();
+  return match;
+}
+
+function facts({ patient, bill, reports }) {
+  const samples = [...new Set(reports.map((r) => r.sample_id).filter(Boolean))];
+  const shown = [link(`/search/?user=${patient.user_id}`, patient.full_name || "Without a name", "name"),
+    element("span", "", [patient.age, patient.gender].filter(Boolean).join(" ")),
+    patient.lab_patient_id && fact("Patient", patient.lab_patient_id)];
+  if (bill) {
+    const number = element("span", "", element("span", "dim", "Bill "), link(`/bill/?bill=${bill.bill_id}`, String(bill.lab_bill_id)));
+    shown.push(number, bill.order_number && fact("Order", bill.order_number));
+  }
+  shown.push(samples.length > 0 && fact(samples.length > 1 ? "Samples" : "Sample", samples.slice(0, 5).join(", ")), bill?.organization && element("span", "", bill.organization));
+  return shown.filter(Boolean);
+}
+
+const fact = (name, value) => element("span", "", element("span", "dim", `${name} `), value);
+
+// tasks lists what can be done with a match: [text, address].
+function tasks({ kind, patient, bill, reports }, may) {
+  const list = [];
+  if (bill && may("/bill/")) list.push([`Open bill ${bill.lab_bill_id}`, `/bill/?bill=${bill.bill_id}`]);
+  if (bill && may("/callout/")) list.push([`Critical results of bill ${bill.lab_bill_id}`, `/callout/?bill=${bill.bill_id}`]);
+  for (const report of reports) {
+    const name = [report.test_name || `Test ${report.test_id}`, report.sample_id && `sample ${report.sample_id}`].filter(Boolean).join(", ");
+    if (report.cell_counter && may("/cell-counter/")) list.push([`Count cells: ${name}`, `/cell-counter/?test=${report.test_id}&report=${report.lab_report_id}`]);
+    if (kind !== "bill" && kind !== "order" && may("/external-edit/")) list.push([`Edit as a document: ${name}`, `/external-edit/?report=${report.lab_report_id}`]);
+  }
+  if (may("/search/")) list.push(["Open the patient", `/search/?user=${patient.user_id}`]);
+  return list;
+}
+
+// commandBox returns the button of the command box, which also opens with "/" and Ctrl+K: a number or a name is typed or scanned,
+// and the box lists what can be done with what it names. may reports whether the login may use a page.
+export function commandBox(may) {
+  const input = element("input");
+  Object.assign(input, { type: "search", id: "command-text", autocomplete: "off", spellcheck: false, maxLength: 128, placeholder: "Number or name" });
+  for (const [name, value] of Object.entries({ role: "combobox", "aria-label": "Number on paper, barcode or name", "aria-expanded": "false", "aria-controls": "command-list", autocapitalize: "off" })) input.setAttribute(name, value);
+  const list = element("div");
+  list.id = "command-list";
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "What can be done");
+  const state = element("p", "dim", "Type or scan the number of a patient, bill, order, sample or report, or type a name.");
+  state.setAttribute("role", "status");
+  const dialog = element("dialog", "command", input, state, list);
+  dialog.setAttribute("aria-label", "Find");
+  document.body.append(dialog);
+
+  const button = element("button", "find", "Find ", element("kbd", "", "/"));
+  button.type = "button";
+  button.addEventListener("click", open);
+  function open() {
+    dialog.showModal();
+    input.select();
+  }
+  document.addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, select, textarea, [contenteditable]");
+    const wanted = event.key === "/" && !typing || event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey);
+    if (!wanted || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+    event.preventDefault();
+    open();
+  });
+
+  let timer = 0;
+  let pending = null; // AbortController of the request in progress
+  let chosen = -1;
+  const options = () => [...list.querySelectorAll("[role=option]")];
+  function choose(n) {
+    chosen = n;
+    options().forEach((option, i) => option.setAttribute("aria-selected", String(i === n)));
+    input.setAttribute("aria-activedescendant", options()[n]?.id ?? "");
+    options()[n]?.scrollIntoView({ block: "nearest" });
+  }
+  function show(groups) {
+    list.replaceChildren(...groups);
+    options().forEach((option, i) => { option.id = `command-${i}`; });
+    input.setAttribute("aria-expanded", String(groups.length > 0));
+    choose(groups.length ? 0 : -1);
+  }
+  async function find() {
+    clearTimeout(timer);
+    pending?.abort();
+    const typed = input.value.trim();
+    const mine = pending = new AbortController();
+    if (typed === "") return show([]);
+    state.textContent = "Searching…";
+    try {
+      const groups = await found(typed, may, mine.signal);
+      if (mine !== pending) return;
+      pending = null;
+      show(groups);
+      state.textContent = groups.length ? "Choose with the arrow keys, open with Enter." : `Nothing has the number or name ${typed}, or you may not see it.`;
+    } catch (problem) {
+      if (problem.name === "AbortError" || mine !== pending) return;
+      pending = null;
+      show([]);
+      state.textContent = problem.message;
+    }
+  }
+  input.addEventListener("input", () => {
+    if (input.value.startsWith("/")) input.value = input.value.slice(1); // the key that opened the box
+    clearTimeout(timer);
+    pending?.abort();
+    pending = new AbortController(); // Enter searches until the results of what was typed are here
+    timer = setTimeout(find, pauseMs);
+  });
+  input.addEventListener("keydown", (event) => {
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const count = options().length;
+    if (move && count) {
+      event.preventDefault();
+      choose((chosen + move + count) % count);
+    } else if (event.key === "Enter" && !event.isComposing) {
+      event.preventDefault();
+      if (pending) find(); // a scanner sends Enter before the results are here
+      else if (chosen >= 0) options()[chosen].click();
+    }
+  });
+  return button;
+}
+
+// found returns the groups of the list: one for each thing with the number, and the patients whose names match.
+async function found(typed, may, signal) {
+  const numbers = /\d/.test(typed) ? lookUp(typed, signal) : [];
+  const names = may("/search/") ? request("/api/v1/users/search", { query: typed, size: maxPatients }, { signal }).then((a) => a.results) : [];
+  const [matches, hits] = await Promise.all([numbers, names]);
+  const known = new Set(matches.map((m) => m.patient.user_id));
+  const groups = matches.map((m) => group(`${kinds[m.kind]} ${m.number} · ${describe(m.patient)}`, tasks(m, may)));
+  const others = hits.filter((hit) => !known.has(hit.user_id)).map((hit) => [describe(hit), `/search/?user=${hit.user_id}`]);
+  return others.length ? [...groups, group("Patients", others)] : groups;
+}
+
+let groups = 0;
+function group(name, list) {
+  const title = element("p", "title", name);
+  title.id = `command-group-${++groups}`;
+  const all = element("div", "", title, ...list.map(([text, address]) => {
+    const option = link(address, text);
+    option.setAttribute("role", "option");
+    option.tabIndex = -1;
+    return option;
+  }));
+  all.setAttribute("role", "group");
+  all.setAttribute("aria-labelledby", title.id);
+  return all;
+}

@@ -1,0 +1,57 @@
+// The frame of every page: the navigation that the login may use, the command box, the laboratory and the user.
+import { currentVisitor, element, inZone, link, request, toUserChoice } from "./lab.js";
+import { commandBox } from "./find.js";
+
+const isStaff = (login) => ["lab_user", "support"].includes(login.session_type);
+const isClinical = (login) => isStaff(login) || login.session_type === "doctor";
+// A page, its name, and which logins may use it: the callers of the requests that the page needs.
+const pages = [
+  ["/search/", "Patients", (login) => !login.referring],
+  ["/callout/", "Callouts", isClinical],
+  ["/notifications/", "Notifications", () => true],
+  ["/cell-counter/", "Cell counter", isClinical],
+  ["/external-edit/", "Documents", isClinical],
+  ["/bill/", "Bills", isStaff],
+];
+
+// currentLogin fetches the login of the session once per page: {name, session_type, lab_user_id, referring, permissions,
+// laboratory}. It is {} where the platform has no search, and while the request fails.
+let loginRequest;
+export const currentLogin = () => loginRequest ??= currentVisitor().then((visitor) =>
+  visitor.has_search ? request("/api/v1/login").catch(() => ({})) : {});
+
+// mayUse reports whether a login may use a page. An unknown login may use all: the server decides.
+export const mayUse = (login, path) => !login.session_type || pages.some(([page, , may]) => page === path && may(login));
+
+// header adds the frame to the page, sets the time zone of the laboratory, and returns the visitor. In a demonstration it
+// redirects a visitor who has not chosen a user to the home page.
+export async function header() {
+  const nav = element("nav", "pages");
+  nav.setAttribute("aria-label", "Pages");
+  document.querySelector("header").before(nav);
+  const visitor = await currentVisitor();
+  if (visitor.anonymous && location.pathname !== "/") return toUserChoice();
+  const login = await currentLogin();
+  inZone(login.laboratory?.timezone);
+  if (visitor.demo) nav.append(link("/", "Home"));
+  for (const [path, name] of pages.filter(([path]) => mayUse(login, path))) {
+    const a = link(path, name);
+    if (location.pathname === path) a.setAttribute("aria-current", "page");
+    nav.append(a);
+  }
+  if (login.session_type) nav.append(commandBox((path) => mayUse(login, path)));
+  nav.append(who(visitor, login));
+  return { ...visitor, id: visitor.id || login.lab_user_id };
+}
+
+// who describes the user and the laboratory.
+function who(visitor, login) {
+  const name = visitor.name ? `${visitor.name}, ${visitor.role}` : login.name;
+  const laboratory = login.laboratory ? `${login.laboratory.name} (${login.laboratory.timezone})` : "";
+  const text = element("span", "person", [name, laboratory].filter(Boolean).join(" · "));
+  if (visitor.demo) {
+    const here = encodeURIComponent(location.pathname + location.search);
+    text.append(text.textContent && " · ", link(`/?to=${here}`, visitor.name ? "Switch user" : "Sign in"));
+  }
+  return text;
+}

@@ -32,7 +32,7 @@ export async function header() {
   const visitor = await currentVisitor();
   if (visitor.anonymous && location.pathname !== "/") return toUserChoice();
   const login = await currentLogin();
-  inZone(login.laboratory?.timezone);
+  if (login.laboratory) inZone(login.laboratory.timezone);
   if (visitor.demo) nav.append(link("/", "Home"));
   for (const [path, name] of pages.filter(([path]) => mayUse(login, path))) {
     const a = link(path, name);

@@ -133,6 +133,29 @@ func (p page) allAtOnce(waits, late, unclear, wrong int) {
 	p.Await("the call about it", line+`?.textContent.includes("call recorded at") === true`)
 }
 
+// keepsWhatWasTyped types a comment into the open dialog: it stays over Escape and a reload, for this login alone.
+func (p page) keepsWhatWasTyped(card string) {
+	p.T.Helper()
+	const comment = `document.getElementById("comment").value`
+	reopen := func(session string) {
+		p.board(session)
+		p.Await("the result", card+" !== null")
+		p.Eval(card + ".click()")
+		p.Await("the dialog", `document.getElementById("dialog").open`)
+	}
+	p.Fill("comment", "input", "ward 7, ask again")
+	p.Do(chromedp.KeyEvent(kb.Escape))
+	p.Await("the board", `!document.getElementById("dialog").open`)
+	p.Eval(card + ".click()")
+	p.Await("what was typed, after Escape", comment+` === "ward 7, ask again"`)
+	reopen("demo-admin")
+	if got := p.Eval(comment + `+ "."`); got != "." {
+		p.T.Errorf("another login sees %q", got)
+	}
+	reopen(labSession)
+	p.Await("what was typed, after a reload", comment+` === "ward 7, ask again"`)
+}
+
 // TestCalloutPageInABrowser is a person at the board: a result appears, an attempt is noted, it is called out with the
 // keyboard alone, and disappears.
 func TestCalloutPageInABrowser(t *testing.T) {
@@ -179,6 +202,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	p.Eval(`document.getElementById("complete").focus()`)
 	p.Do(chromedp.KeyEvent(kb.Enter))
 	p.Await("what is missing", `document.getElementById("problem").textContent === "Say who was told."`)
+	p.keepsWhatWasTyped(card)
 	p.Fill("person", "input", "Dr Rao <b>")
 	p.Eval(`document.getElementById("readback").focus()`)
 	p.Do(chromedp.KeyEvent(" "))

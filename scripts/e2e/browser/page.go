@@ -110,7 +110,7 @@ func (p *Page) Press(keys ...string) {
 // Fill types into a field the way a user does: its events fire.
 func (p *Page) Fill(id, event, value string) {
 	p.T.Helper()
-	p.Eval(fmt.Sprintf(`(() => { const e = document.getElementById(%q); e.value = %q; e.dispatchEvent(new Event(%q)); })()`,
+	p.Eval(fmt.Sprintf(`(() => { const e = document.getElementById(%q); e.value = %q; e.dispatchEvent(new Event(%q, {bubbles: true})); })()`,
 		id, value, event))
 }
 

@@ -1,7 +1,8 @@
 // Board of the critical results that still need a callout, updated by an event stream, with the waiting time of each result. A
 // dialog records callouts and attempts. Data of the laboratory is always inserted as text, never as markup.
 import { request, clock, element, inZone, minute, moment } from "../assets/lab.js";
-import { header } from "../assets/shell.js";
+import { currentLogin, header } from "../assets/shell.js";
+import * as draft from "./draft.js";
 
 const reconnectMs = 5000; // between two connection attempts
 const silentMs = 40000; // the connection counts as lost after this time without an event; the server sends one every 15 s
@@ -332,6 +333,7 @@ async function open(item) {
   $("person").value = item.notified_persons?.[0] ?? item.referral_name;
   $("told-at").value = $("told-at").defaultValue = minute(new Date(now()));
   delete $("form").dataset.warned;
+  if (draft.restore(item.lab_report_id, $("form"))) $("problem").textContent = "This is what you typed before. It is not saved yet.";
   $("history").replaceChildren(element("li", "soft", "Loading…"));
   $("bill").hidden = true;
   $("dialog").showModal();
@@ -422,6 +424,7 @@ async function save(isDraft) {
   }
   busy(false);
   if (!response) return;
+  draft.forget(item.lab_report_id);
   const done = response.status === "CALLOUT_DONE";
   if (done && !item.wrong) items = items.filter((i) => i.lab_report_id !== item.lab_report_id);
   $("dialog").close();
@@ -453,6 +456,7 @@ $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   save(false);
 });
+$("form").addEventListener("input", () => draft.keep(chosen.lab_report_id, $("form")));
 $("attempt").addEventListener("click", () => save(true));
 $("close").addEventListener("click", () => $("dialog").close());
 $("dialog").addEventListener("cancel", (event) => { if (saving) event.preventDefault(); });
@@ -470,4 +474,4 @@ $("dialog").addEventListener("close", () => focusCard(chosen.lab_report_id));
 setInterval(() => { if (!$("dialog").open && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // updates the waiting times
 setInterval(checkConnection, 1000);
 connect();
-header();
+header().then(async (visitor) => draft.ofLogin(visitor, await currentLogin()));

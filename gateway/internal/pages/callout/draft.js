@@ -1,0 +1,39 @@
+// What the user typed into the dialog and did not save. It stays in this tab over Escape, a reload and an expired session, and only
+// the same login gets it back. The read-back is not kept: it belongs to one conversation.
+const fields = ["person", "recipient", "method", "comment"];
+const memory = new Map(); // of a login that is not known
+let owner = ""; // "" for a login that is not known
+
+// ofLogin sets whose drafts the following calls are about.
+export function ofLogin(visitor, login) {
+  const who = [login.laboratory?.lab_id, login.session_type, login.lab_user_id, login.name, visitor.id, visitor.name];
+  owner = who.some(Boolean) ? JSON.stringify(who) : "";
+}
+
+const keyOf = (report) => `callout-draft:${owner}:${report}`;
+
+// keep stores the fields of the form for a report.
+export function keep(report, form) {
+  const text = JSON.stringify(Object.fromEntries(fields.map((name) => [name, form.elements[name].value])));
+  if (!owner) memory.set(report, text);
+  else {
+    try {
+      sessionStorage.setItem(keyOf(report), text);
+    } catch {
+      memory.set(report, text); // storage is disabled or full
+    }
+  }
+}
+
+// restore fills the form with what was kept, and returns whether there was anything.
+export function restore(report, form) {
+  const text = (owner && sessionStorage.getItem(keyOf(report))) || memory.get(report);
+  if (!text) return false;
+  for (const [name, value] of Object.entries(JSON.parse(text))) form.elements[name].value = value;
+  return true;
+}
+
+export function forget(report) {
+  memory.delete(report);
+  if (owner) sessionStorage.removeItem(keyOf(report));
+}

@@ -19,14 +19,24 @@ func (a Amounts) Base() Paise { return a.Total - a.Additional + a.TDS - a.VAT }
 
 // Plus adds the amounts; the rate stays.
 func (a Amounts) Plus(b Amounts) Amounts {
-	a.VAT += b.VAT
-	a.TDS += b.TDS
-	a.Advance += b.Advance
-	a.CoPay += b.CoPay
-	a.Concession += b.Concession
-	a.Total += b.Total
-	a.Deductible += b.Deductible
-	a.Additional += b.Additional
-	a.PatientPayable += b.PatientPayable
+	other := b.all()
+	for i, amount := range a.all() {
+		*amount += *other[i]
+	}
 	return a
+}
+
+// Minus subtracts the amounts; the rate stays.
+func (a Amounts) Minus(b Amounts) Amounts {
+	other := b.all()
+	for i, amount := range a.all() {
+		*amount -= *other[i]
+	}
+	return a
+}
+
+// all returns every amount of money.
+func (a *Amounts) all() [9]*Paise {
+	return [...]*Paise{&a.VAT, &a.TDS, &a.Advance, &a.CoPay, &a.Concession, &a.Total, &a.Deductible, &a.Additional,
+		&a.PatientPayable}
 }

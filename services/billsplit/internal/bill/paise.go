@@ -75,6 +75,15 @@ func formatFixed(n int64, places int) string {
 // ratio is part of whole, from 0 to 1. The zero ratio is 0.
 type ratio struct{ part, whole uint64 }
 
+// ratioOf returns the ratio of two amounts: 0 for a part below nothing and for a whole that is not above it, and 1 for a
+// part above the whole.
+func ratioOf(part, whole Paise) ratio {
+	if whole <= 0 {
+		return ratio{}
+	}
+	return ratio{magnitude(clamp(part, 0, whole)), magnitude(whole)}
+}
+
 // of returns the ratio's share of p, halves away from zero.
 func (r ratio) of(p Paise) Paise {
 	quotient, rest := r.divide(p)

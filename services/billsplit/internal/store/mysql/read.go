@@ -13,10 +13,10 @@ const (
 	amountColumns = "vat, vat_percent, TDSAmount, billAdvance, co_pay_amount, billConcession, billTotalAmount," +
 		" deductible_amount, " +
 		"billAdditionalAmount, patientPayableAmount"
-	headColumns = "labId_id, labBillId, orderNumber, source, userDetailsId_id, version, " + amountColumns +
+	headColumns = "labId_id, labBillId, orderNumber, source, userDetailsId_id, orgId_id, billTime, version, " + amountColumns +
 		", billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced"
-	rowColumns = "id, labId_id, profileParentId, testAmount, testConsc, co_pay_amount, deductible_amount, dismissed," +
-		" refunded"
+	rowColumns = "id, labId_id, profileParentId, testAmount, testConsc, co_pay_amount, deductible_amount," +
+		" patientPayableAmount, dismissed, refunded"
 )
 
 // money scans a decimal exactly.
@@ -68,11 +68,14 @@ func amountArgs(a bill.Amounts) []any {
 // scanBill reads id and headColumns.
 func scanBill(row mysqldb.Row, b *bill.Bill) error {
 	var lab int64
-	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &b.Version},
+	var org sql.NullInt64
+	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &org, &b.BilledAt, &b.Version},
 		amountTargets(&b.Amounts)...)
 	st := &b.State
-	return row.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,
+	err := row.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,
 		&st.Invoiced)...)
+	b.OrgID, b.BilledAt = org.Int64, b.BilledAt.UTC()
+	return err
 }
 
 // bill returns the laboratory's bill, nil when there is none.
@@ -99,11 +102,20 @@ func (t *transaction) rows(ctx context.Context, billID int64) ([]bill.Row, error
 	return list, mysqldb.Wrap("read tests", err)
 }
 
+// reports returns the reports of a bill that are not dismissed, by id.
+func (t *transaction) reports(ctx context.Context, billID int64) ([]bill.Report, error) {
+	const query = "SELECT id, COALESCE(billingInfoId_id, 0), isSigned FROM labReportRelation" +
+		" WHERE labId_id = ? AND billId_id = ? AND dismissed = 0 ORDER BY id"
+	list, err := mysqldb.Collect(ctx, t.tx, query, []any{t.lab.LabID(), billID},
+		func(row mysqldb.Row, r *bill.Report) error { return row.Scan(&r.ID, &r.TestID, &r.Signed) })
+	return list, mysqldb.Wrap("read reports", err)
+}
+
 // scanRow reads what stands before rowColumns, and a row.
 func scanRow(row mysqldb.Row, r *bill.Row, before ...any) error {
 	var profile sql.NullInt64
 	err := row.Scan(append(before, &r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay},
-		money{&r.Deductible}, &r.Dismissed, &r.Refunded)...)
+		money{&r.Deductible}, money{&r.PatientPayable}, &r.Dismissed, &r.Refunded)...)
 	r.ProfileID = profile.Int64
 	return err
 }

@@ -18,6 +18,9 @@ type before struct {
 	split.AmountsDocument
 
 	SmartReports []int64 `json:"smart_report_attachments,omitempty"`
+	// Since version 1.1. BilledAt is when the original bill was made (epoch milliseconds), Payer who pays for the new one.
+	BilledAt int64       `json:"bill_time,omitempty"`
+	Payer    *bill.Payer `json:"new_payer,omitempty"`
 }
 
 // rowDocument is a bill.Row of moved_rows, amounts in paise.
@@ -29,19 +32,35 @@ type rowDocument struct {
 	Concession bill.Paise `json:"concession"`
 	CoPay      bill.Paise `json:"co_pay"`
 	Deductible bill.Paise `json:"deductible"`
-	Dismissed  bool       `json:"dismissed,omitempty"`
-	Refunded   bool       `json:"refunded,omitempty"`
+	// PatientPayable is missing in records of version 1.0.
+	PatientPayable *bill.Paise `json:"patient_payable,omitempty"`
+	Dismissed      bool        `json:"dismissed,omitempty"`
+	Refunded       bool        `json:"refunded,omitempty"`
+}
+
+func documentOf(r bill.Row) rowDocument {
+	return rowDocument{r.ID, r.LabID, r.ProfileID, r.Amount, r.Concession, r.CoPay, r.Deductible, &r.PatientPayable,
+		r.Dismissed, r.Refunded}
+}
+
+func (d rowDocument) row() bill.Row {
+	r := bill.Row{ID: d.ID, LabID: d.LabID, ProfileID: d.ProfileID, Amount: d.Amount, Concession: d.Concession,
+		CoPay: d.CoPay, Deductible: d.Deductible, Dismissed: d.Dismissed, Refunded: d.Refunded}
+	if d.PatientPayable != nil {
+		r.PatientPayable = *d.PatientPayable
+	}
+	return r
 }
 
 // record stores what was split from what.
 func (t *transaction) record(ctx context.Context, r split.Record) error {
 	moved := make([]rowDocument, len(r.Rows))
 	for i, row := range r.Rows {
-		moved[i] = rowDocument(row)
+		moved[i] = documentOf(row)
 	}
 	var texts [5]string
 	for i, document := range []any{
-		r.Moved, moved, before{split.DocumentOf(r.Before), r.SmartReports},
+		r.Moved, moved, before{split.DocumentOf(r.Before), r.SmartReports, r.BilledAt, &r.NewPayer},
 		split.DocumentOf(r.AfterParent), split.DocumentOf(r.AfterNew),
 	} {
 		text, err := json.Marshal(document)
@@ -106,7 +125,10 @@ func scanRecord(row mysqldb.Row, r *family.Record) error {
 	if r.Rows, err = rowsOf(rows); err != nil {
 		return err
 	}
-	r.SmartReports = original.SmartReports
+	r.SmartReports, r.BilledAt, r.Old = original.SmartReports, original.BilledAt, original.Payer == nil
+	if original.Payer != nil {
+		r.NewPayer = *original.Payer
+	}
 	for _, a := range []struct {
 		document split.AmountsDocument
 		into     *bill.Amounts
@@ -130,7 +152,7 @@ func rowsOf(text []byte) ([]bill.Row, error) {
 	}
 	rows := make([]bill.Row, len(documents))
 	for i, d := range documents {
-		rows[i] = bill.Row(d)
+		rows[i] = d.row()
 	}
 	return rows, nil
 }

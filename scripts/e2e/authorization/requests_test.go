@@ -105,7 +105,7 @@ var requests = map[string]request{
 // queries are added to paths.
 var queries = map[string]string{
 	"GET " + counter + "{test_id}#lab_id":                  "?lab_id={lab}",
-	"DELETE " + counter + "{test_id}":                      "?lab_id={lab}",
+	"DELETE " + counter + "{test_id}":                      "?lab_id={lab}&confirm=reset",
 	"DELETE " + counter + "{test_id}/{key}":                "?lab_id={lab}",
 	"GET (/api-v3)/report/bulk/critical-notification/logs": "?report_ids={all}",
 }

@@ -63,7 +63,7 @@ func TestCellCounterAMistakeIsTakenBack(t *testing.T) {
 		{"a key that an address cannot end with", labSession, "POST", path, `{"lab_id":12,"mappings":[{"key":".","cell_id":1,"report_format_index":3,"report_format_order":3}]}`, 400, "key . cannot be mapped"},
 		{"the address of the key .", labSession, "DELETE", path + "/%2E?lab_id=12", "", 404, `{"message":"This key is not mapped`},
 		{"as a client shortens it", labSession, "DELETE", path + "/?lab_id=12", "", 400, `add ?confirm=reset to do so`},
-		{"nothing is gone", labSession, "GET", path, "", 200, `"mappings":[{"key":"o"`},
+		{"everything is still mapped", labSession, "GET", path, "", 200, `"mappings":[{"key":"o"`},
 		{"the key /", labSession, "POST", path, `{"lab_id":12,"mappings":[{"key":"/","cell_id":3,"report_format_index":2,"report_format_order":2}]}`, 200, `"inserted":1`},
 		{"taken back by the query", labSession, "DELETE", path + "?lab_id=12&key=/", "", 200, `"deleted":1,"mappings":[{"key":"o"`},
 		{"all", labSession, "DELETE", path + "?lab_id=12&confirm=reset", "", 200, `"deleted":1,"mappings":[],"target_count":100`},
@@ -77,7 +77,7 @@ func seen(body string, version int) string {
 	return fmt.Sprintf(`%s,"if_version":%d}`, strings.TrimSuffix(body, "}"), version)
 }
 
-// Nucleated red cells that are mapped and counted with the documented fields alone are no white cells. Cell 13 is theirs.
+// Nucleated red cells that are mapped and counted with the documented fields alone are no white cells. Cell 13 is the nucleated red one.
 func TestCellCounterNucleatedRedCellsAreApart(t *testing.T) {
 	t.Parallel()
 	seedTest(t, 77006)

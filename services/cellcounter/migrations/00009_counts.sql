@@ -10,7 +10,7 @@ PREPARE add_columns FROM @statement;
 EXECUTE add_columns;
 DEALLOCATE PREPARE add_columns;
 
--- Nucleated red cells are no white cells and are counted separately unless a laboratory says otherwise. Version 1.0.0 stored the
--- opposite for every mapping that did not say, so the stored value tells no one's choice. A laboratory that does want them in the
--- total says so once more.
+-- Nucleated red cells are no white cells and are counted separately unless a laboratory chooses otherwise. Version 1.0.0 stored the
+-- opposite for every mapping without the field, so a choice cannot be recognized. A laboratory that wants them in the total saves
+-- that once more.
 UPDATE cell_counter_mappings m JOIN cells c ON c.id = m.cell_id SET m.include_in_total = 0 WHERE c.is_nucleated_red <> 0;

@@ -78,7 +78,7 @@ type Row struct {
 	Concession Paise
 	CoPay      Paise
 	Deductible Paise
-	// PatientPayable is what the patient pays of the test, where the core says so for tests.
+	// PatientPayable is what the patient pays of the test; 0 where the core states it for the bill alone.
 	PatientPayable Paise
 	Dismissed      bool
 	Refunded       bool

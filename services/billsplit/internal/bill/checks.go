@@ -132,7 +132,7 @@ func CheckExecution(b Bill, s Selection, around Surroundings) []Failure {
 	return f
 }
 
-// Notes tells what a person should know about the tests and reports that move, and those that stay.
+// Notes returns what a person should know about the tests and reports of a split, moved ones and others.
 func Notes(rows []Row, s Selection, reports []Report) []Failure {
 	moved := make(map[int64]bool, len(s.Moved))
 	var credits, stay, signed []int64

@@ -130,7 +130,7 @@ func (d drawn) comparePatientParts(t *testing.T, n int, got bill.Division) {
 	}
 	moved := got.New.CoPay != 0 || got.New.Deductible != 0 || got.New.PatientPayable != 0
 	if said := slices.ContainsFunc(got.Notes, func(f bill.Failure) bool { return f.Type == bill.PatientPartMoved }); said != moved {
-		t.Errorf("bill %d: a patient's part moved: %v, and a warning says so: %v", n, moved, said)
+		t.Errorf("bill %d: a patient's part moved: %v, and a warning reports it: %v", n, moved, said)
 	}
 }
 
@@ -169,7 +169,7 @@ func randomBill(random *rand.Rand) drawn {
 	return d
 }
 
-// headOf is the sum of the tests; after a refund, of those that were not refunded.
+// headOf is the sum of the tests; after a refund, without the refunded ones.
 func headOf(rows []bill.Row, refunded bool) bill.Amounts {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r bill.Row) bool { return refunded && r.Refunded })
 	return bill.Amounts{

@@ -400,7 +400,7 @@ func TestStoredCountsProveSomething(t *testing.T) {
 	if err := save(user, 55, 1, tally(1, 100)); err != nil || len(activityLog(t, db)) != 0 {
 		t.Errorf("the same request again: %v, log %q; want no entry", err, activityLog(t, db))
 	}
-	refused("nobody looked at it", save(reader, 55, 1, tally(1, 80)), "COUNT_STORED")
+	refused("the stored count was not seen", save(reader, 55, 1, tally(1, 80)), "COUNT_STORED")
 	if err := replace(1, 80); err != nil {
 		t.Fatal(err)
 	}

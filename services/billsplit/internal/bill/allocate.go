@@ -18,9 +18,9 @@ type Division struct {
 	Notes []Failure
 }
 
-// Divide gives the new bill the price of the moved tests, and their share of what stands on the bill alone. The original
-// keeps the difference of every amount to what it was, so nothing is computed twice. The head of the bill decides: when
-// its price is not that of its tests, the difference stays on the original.
+// Divide gives the new bill the price of the moved tests, and their share of what stands on the bill alone. The
+// original keeps the difference of every amount to what it was, so nothing is computed twice. The head of the bill
+// decides: when its price is not that of its tests, the difference stays on the original.
 func Divide(head Amounts, rows, moved []Row, rule PercentRule) Division {
 	d := divider{head: head, rows: rows, part: priceOf(moved)}
 	base := d.price()

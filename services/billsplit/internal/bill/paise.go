@@ -75,8 +75,8 @@ func formatFixed(n int64, places int) string {
 // ratio is part of whole, from 0 to 1. The zero ratio is 0.
 type ratio struct{ part, whole uint64 }
 
-// ratioOf returns the ratio of two amounts: 0 for a part below nothing and for a whole that is not above it, and 1 for a
-// part above the whole.
+// ratioOf returns the ratio of two amounts: 0 for a part below nothing and for a whole that is not above it, and 1 for
+// a part above the whole.
 func ratioOf(part, whole Paise) ratio {
 	if whole <= 0 {
 		return ratio{}

@@ -94,8 +94,8 @@ func pairOf(f Facts) (pair, error) {
 	return pair{record: f.Record.completed(f), parent: *f.Parent, new: *f.New, rows: f.Rows, later: later}, nil
 }
 
-// completed returns the record with what one of version 1.0 lacks: the split copied the organization of the original, and
-// left what patients pay of tests as it was.
+// completed returns the record with what one of version 1.0 lacks: the split copied the organization of the original,
+// and left what patients pay of tests as it was.
 func (r Record) completed(f Facts) Record {
 	if !r.Old {
 		return r

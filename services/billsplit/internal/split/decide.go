@@ -34,7 +34,8 @@ func (rules Rules) Decide(f Facts, r Request, now time.Time) (Decision, error) {
 		return Decision{}, err
 	}
 	return Decision{
-		Draft: Draft{LabBillID: f.NextNumber, OrderNumber: order, Source: r.Source, BilledAt: now.UTC(), Amounts: a.division.New},
+		Draft: Draft{LabBillID: f.NextNumber, OrderNumber: order, Source: r.Source, BilledAt: now.UTC(),
+			Amounts: a.division.New},
 		Record: Record{
 			ParentID:      a.bill.ID,
 			Moved:         bill.IDs(a.selection.Moved),

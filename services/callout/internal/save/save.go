@@ -78,7 +78,9 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 }
 
 // explained names the new bill of a report that a split moved while someone called about it.
-func (u *UseCase) explained(ctx context.Context, scope authn.LabScope, by Performer, billID int64, refusal error) error {
+func (u *UseCase) explained(
+	ctx context.Context, scope authn.LabScope, by Performer, billID int64, refusal error,
+) error {
 	missing := (*notOnBill)(nil)
 	if !errors.As(refusal, &missing) {
 		return refusal

@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// resolve replaces each report_format_id by its parameter, sets whether its cell is counted in the total, and returns an
-// error for parameters that the test lacks.
+// resolve replaces each report_format_id by its parameter, sets whether its cell is counted in the total, and returns
+// an error for parameters that the test lacks.
 func (w Write) resolve(
 	formats map[int64]mapping.Parameter, cells map[int64]mapping.Cell,
 ) ([]mapping.Change, error) {

@@ -71,7 +71,8 @@ const confirmReset = "reset"
 var errUnconfirmed = apperr.InvalidField("confirm", "Without a key this deletes all mappings of the laboratory for this test;"+
 	" add ?confirm=reset to do so, or name the key as ?key=")
 
-// ResetMappings deletes a laboratory's own mappings, so that the defaults apply, or the mapping of the key in the query.
+// ResetMappings deletes a laboratory's own mappings, so that the defaults apply, or the mapping of the key in the
+// query.
 func (s *Server) ResetMappings(
 	ctx context.Context, in *cellcounterv1.ResetMappingsRequest,
 ) (*cellcounterv1.ResetMappingsResponse, error) {

@@ -92,7 +92,8 @@ func (c *Counter) Save(ctx context.Context, a Access, s Saving) (Comparison, err
 		return Comparison{}, err
 	}
 	now := c.clock.Now()
-	d, err := c.store.ChangeCounts(ctx, a, s.ReportID, s.TestID, func(f Facts) (Decision, error) { return Decide(f, s, now) })
+	d, err := c.store.ChangeCounts(ctx, a, s.ReportID, s.TestID,
+		func(f Facts) (Decision, error) { return Decide(f, s, now) })
 	if err != nil {
 		return Comparison{}, err
 	}

@@ -79,13 +79,16 @@ type Given struct {
 	InTotal *bool // nil: as the cell is counted by default
 }
 
-// Tallies returns the tallies that the caller means, and a note for each nucleated red cell that is counted in the total.
+// Tallies returns the tallies that the caller means, and a note for each nucleated red cell that is counted in the
+// total.
 func Tallies(given []Given, cells map[int64]mapping.Cell) ([]counting.Tally, []apperr.Field) {
 	tallies := make([]counting.Tally, len(given))
 	var notes []apperr.Field
 	for i, g := range given {
 		cell := cells[g.CellID]
-		tallies[i] = counting.Tally{CellID: g.CellID, Count: g.Count, InTotal: cell.InTotal(), NucleatedRed: cell.NucleatedRed}
+		tallies[i] = counting.Tally{
+			CellID: g.CellID, Count: g.Count, InTotal: cell.InTotal(), NucleatedRed: cell.NucleatedRed,
+		}
 		if g.InTotal != nil {
 			tallies[i].InTotal = *g.InTotal
 		}
@@ -98,7 +101,8 @@ func Tallies(given []Given, cells map[int64]mapping.Cell) ([]counting.Tally, []a
 
 // sameAs reports whether c, which may be nil, has the tallies of other and may be by the same person.
 func (c *Count) sameAs(other Count) bool {
-	return c != nil && slices.Equal(DocumentsOf(c.Tallies), DocumentsOf(other.Tallies)) && isSame(c.CountedBy, other.CountedBy)
+	return c != nil && isSame(c.CountedBy, other.CountedBy) &&
+		slices.Equal(DocumentsOf(c.Tallies), DocumentsOf(other.Tallies))
 }
 
 // previous returns the stored count that c replaces, or nil. It returns ErrSameObserver if the other count of the

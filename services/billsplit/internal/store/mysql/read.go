@@ -69,8 +69,8 @@ func amountArgs(a bill.Amounts) []any {
 func scanBill(row mysqldb.Row, b *bill.Bill) error {
 	var lab int64
 	var org sql.NullInt64
-	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &org, &b.BilledAt, &b.Version},
-		amountTargets(&b.Amounts)...)
+	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &org, &b.BilledAt,
+		&b.Version}, amountTargets(&b.Amounts)...)
 	st := &b.State
 	err := row.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,
 		&st.Invoiced)...)

@@ -12,8 +12,8 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// dump reads what a database holds. Guarded tables are not read: nothing writes them. Nor are the times of bills, because
-// the clock of the tests is the system's.
+// dump reads what a database holds. Guarded tables are not read: nothing writes them. Nor are the times of bills,
+// because the clock of the tests is the system's.
 func dump(t testing.TB, db *sql.DB) State {
 	t.Helper()
 	s := NewState()

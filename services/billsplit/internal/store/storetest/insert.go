@@ -29,7 +29,8 @@ func Insert(t testing.TB, db *sql.DB, s State) {
 			" co_pay_amount, billConcession, billTotalAmount, deductible_amount, billAdditionalAmount, patientPayableAmount,"+
 			" billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced) VALUES (?"+
 			strings.Repeat(",?", 24)+")",
-			id, b.LabID, b.LabBillID, b.OrderNumber, b.PatientID, sql.NullInt64{Int64: b.OrgID, Valid: b.OrgID != 0}, BilledAt, b.Source, b.Version,
+			id, b.LabID, b.LabBillID, b.OrderNumber, b.PatientID,
+			sql.NullInt64{Int64: b.OrgID, Valid: b.OrgID != 0}, BilledAt, b.Source, b.Version,
 			a.VAT.String(), a.VATPercent.String(), a.TDS.String(), a.Advance.String(), a.CoPay.String(),
 			a.Concession.String(), a.Total.String(), a.Deductible.String(), a.Additional.String(), a.PatientPayable.String(),
 			st.Locked, st.Cancelled, st.Refunded, st.WrittenOff, st.Complete, st.Invoiced)
@@ -42,7 +43,8 @@ func Insert(t testing.TB, db *sql.DB, s State) {
 			" co_pay_amount, deductible_amount, patientPayableAmount,"+
 			" dismissed, refunded) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", id, r.BillID, r.LabID, id,
 			sql.NullInt64{Int64: r.ProfileID, Valid: r.ProfileID != 0},
-			r.Amount.String(), r.Concession.String(), r.CoPay.String(), r.Deductible.String(), r.PatientPayable.String(), r.Dismissed, r.Refunded)
+			r.Amount.String(), r.Concession.String(), r.CoPay.String(), r.Deductible.String(), r.PatientPayable.String(),
+			r.Dismissed, r.Refunded)
 	}
 	for id, r := range s.Reports {
 		exec("INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id)"+

@@ -13,8 +13,8 @@ func (l *locked) deleteDraft(ctx context.Context, billID int64) error {
 	return wrap("delete draft", err)
 }
 
-// dropDrafts deletes the drafts that are about the report, each when no report of its bill is attempted: that of its bill,
-// and of bills on which it was attempted before it moved.
+// dropDrafts deletes the drafts that are about the report, each when no report of its bill is attempted: that of its
+// bill, and of bills on which it was attempted before it moved.
 func (l *locked) dropDrafts(ctx context.Context, r *callout.Report) error {
 	bills := []int64{r.BillID}
 	const attempts = "SELECT DISTINCT bill_id FROM callout_statement WHERE lab_report_id = ? AND lab_id = ? AND kind = 'attempt'"

@@ -107,8 +107,8 @@ func (s *Store) seen(
 	return ids, err
 }
 
-// movedTo finds the bill of a report that a split moved. Bills of one split have the order number of the first of them, with
-// a suffix; without order numbers, a wait or a statement tells where the report was.
+// movedTo finds the bill of a report that a split moved. Bills of one split have the order number of the first of them,
+// with a suffix; without order numbers, a wait or a statement tells where the report was.
 const movedTo = "SELECT n.id FROM labReportRelation r" +
 	" JOIN billing o ON o.id = ? AND o.labId_id = r.labId_id" +
 	" JOIN billing n ON n.id = r.billId_id AND n.labId_id = r.labId_id" +
@@ -122,7 +122,8 @@ func (s *Store) MovedTo(
 	ctx context.Context, scope authn.LabScope, billID, reportID int64, v callout.Visibility,
 ) (newBillID int64, err error) {
 	condition, more := visible(v)
-	err = s.db.QueryRowContext(ctx, movedTo+condition, append([]any{billID, scope.LabID(), reportID}, more...)...).Scan(&newBillID)
+	args := append([]any{billID, scope.LabID(), reportID}, more...)
+	err = s.db.QueryRowContext(ctx, movedTo+condition, args...).Scan(&newBillID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}

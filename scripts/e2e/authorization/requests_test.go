@@ -79,7 +79,7 @@ var requests = map[string]request{
 	"PATCH " + counter + "{test_id}#defaults":             {"{" + oneCell, 0},
 	"POST " + counter + "{test_id}/differential":          {`{"counts":[{"cell_id":1,"count":100}]}`, 0},
 	"GET " + counter + "{test_id}/counts/{lab_report_id}": {"", words},
-	"PUT " + counter + "{test_id}/counts/{lab_report_id}": {`{"observer":2,"counts":[{"cell_id":1,"count":100}]}`, 0},
+	"PUT " + counter + "{test_id}/counts/{lab_report_id}": {`{"observer":2,"counts":[{"cell_id":1,"count":100}]}`, fresh},
 
 	"GET (/api-v3)/report/{bill_id}/critical/records":      {"", words},
 	"GET (/api-v3)/report/bulk/critical-notification/logs": {"", list | words},

@@ -23,6 +23,12 @@ func ParsePaise(text string) (Paise, error) {
 	return Paise(n), err
 }
 
+// Set reads a decimal as ParsePaise does.
+func (p *Paise) Set(text string) (err error) {
+	*p, err = ParsePaise(text)
+	return err
+}
+
 // String writes the decimal that ParsePaise reads.
 func (p Paise) String() string { return formatFixed(int64(p), 2) }
 
@@ -41,6 +47,12 @@ const (
 func ParsePercent(text string) (Percent, error) {
 	n, err := parseFixed(text, 4)
 	return Percent(n), err
+}
+
+// Set reads a decimal as ParsePercent does.
+func (p *Percent) Set(text string) (err error) {
+	*p, err = ParsePercent(text)
+	return err
 }
 
 // String writes the decimal that ParsePercent reads.

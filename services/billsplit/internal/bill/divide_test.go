@@ -206,7 +206,8 @@ func disturb(head *bill.Amounts, random *rand.Rand, some func() bill.Paise) {
 		case 1:
 			head.Concession = some() - some()/2
 		case 2:
-			head.Total += some() - some()
+			more, less := some(), some()
+			head.Total += more - less
 		case 3:
 			head.CoPay = some()
 		case 4:
@@ -214,7 +215,8 @@ func disturb(head *bill.Amounts, random *rand.Rand, some func() bill.Paise) {
 		case 5:
 			head.PatientPayable = min(some(), max(head.Total, 0))
 		case 6:
-			head.PatientPayable = some() - some()
+			more, less := some(), some()
+			head.PatientPayable = more - less
 		}
 	}
 }

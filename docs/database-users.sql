@@ -124,6 +124,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON lab.outbox_notifications TO 'notificatio
 GRANT INSERT ON lab.ActivityLog TO 'notifications'@'%';
 GRANT SELECT ON lab.NotificationTypesMaster TO 'notifications'@'%';
 GRANT SELECT ON lab.labUser TO 'notifications'@'%';
+GRANT SELECT ON lab.labReportRelation TO 'notifications'@'%';
 GRANT SELECT ON lab.labs TO 'notifications'@'%';
 GRANT SELECT ON lab.doctorDetails TO 'notifications'@'%';
 

@@ -1,6 +1,7 @@
 package apperr
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -37,10 +38,12 @@ type Field struct {
 // Error is the error that is passed between layers. Message is shown to callers: it states what to do next and
 // never contains patient data. The cause is for logs only.
 type Error struct {
-	Kind       Kind
-	Reason     string // stable UPPER_SNAKE_CASE, documented in the service's README
-	Message    string
-	Details    string // more text for users, where the area's error body has a field for it
+	Kind    Kind
+	Reason  string // stable UPPER_SNAKE_CASE, documented in the service's README
+	Message string
+	Details string // more text for users, where the area's error body has a field for it
+	// Data is a JSON object with values for programs, where the area's error body has a field for it; nil: none.
+	Data       json.RawMessage
 	Fields     []Field
 	RetryAfter time.Duration // zero if unknown
 	cause      error
@@ -83,6 +86,15 @@ func (e *Error) WithCause(err error) *Error {
 func (e *Error) WithDetails(details string) *Error {
 	c := *e
 	c.Details = details
+	return &c
+}
+
+// WithData returns a copy of e with values for programs: data encodes to a JSON object without patient data.
+func (e *Error) WithData(data any) *Error {
+	c := *e
+	if text, err := json.Marshal(data); err == nil {
+		c.Data = text
+	}
 	return &c
 }
 

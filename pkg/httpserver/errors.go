@@ -34,13 +34,15 @@ func Status(kind apperr.Kind) int { return statuses[kind] }
 // Shape returns the documented error body of an area for an error.
 type Shape func(status int, e *apperr.Error) any
 
-// Envelope returns the error body of areas without a Shape of their own: code (the HTTP status), message, details.
+// Envelope returns the error body of areas without a Shape of their own: code (the HTTP status), message, details, and
+// data when there is some.
 func Envelope(status int, e *apperr.Error) any {
 	return struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-		Details string `json:"details"`
-	}{status, e.Message, details(e)}
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Details string          `json:"details"`
+		Data    json.RawMessage `json:"data,omitempty"`
+	}{status, e.Message, details(e), e.Data}
 }
 
 func details(e *apperr.Error) string {

@@ -86,9 +86,9 @@ func appendBare(b []byte, v reflect.Value) ([]byte, error) {
 	case reflect.String:
 		return appendText(b, v.String())
 	case reflect.Int64, reflect.Int32:
-		return appendInt64(b, v.Int())
+		return appendInt64(b, v.Int()), nil
 	case reflect.Uint64, reflect.Uint32:
-		return appendUint64(b, v.Uint())
+		return appendUint64(b, v.Uint()), nil
 	case reflect.Float64, reflect.Float32:
 		return appendFloat(b, v.Float(), v.Type().Bits())
 	case reflect.Map:

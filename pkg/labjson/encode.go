@@ -12,8 +12,9 @@ import (
 
 const firstBuffer = 512 // bytes; enough for most bodies
 
-// Marshal returns the documented JSON of m, without whitespace and with the fields in the order of declaration. It
-// fails on integers beyond ±2^53, NaN, infinities, text that is not UTF-8, and invalid RawJSON.
+// Marshal returns the documented JSON of m, without whitespace and with the fields in the order of declaration. An
+// integer beyond ±2^53 is null, and stands as text beside it. Marshal fails on NaN, infinities, text that is not UTF-8,
+// and invalid RawJSON.
 func Marshal(m proto.Message) ([]byte, error) {
 	return Append(make([]byte, 0, firstBuffer), m)
 }
@@ -49,6 +50,9 @@ func appendMessage(b []byte, t *table, m protoreflect.Message) ([]byte, error) {
 		var err error
 		if b, err = appendField(b, f, m.Get(f.fd)); err != nil {
 			return b, inField(err, f.name)
+		}
+		if f.inexact(m.Get(f.fd)) {
+			b = appendDigits(b, f, m.Get(f.fd))
 		}
 	}
 	return append(b, '}'), nil
@@ -113,11 +117,11 @@ func appendValue(b []byte, f *field, v protoreflect.Value) ([]byte, error) {
 	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
 		return strconv.AppendInt(b, v.Int(), 10), nil
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
-		return appendInt64(b, v.Int())
+		return appendInt64(b, v.Int()), nil
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		return strconv.AppendUint(b, v.Uint(), 10), nil
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		return appendUint64(b, v.Uint())
+		return appendUint64(b, v.Uint()), nil
 	case protoreflect.DoubleKind:
 		return appendFloat(b, v.Float(), 64)
 	case protoreflect.FloatKind:

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // maxExact is 2^53, the largest integer that every JSON parser represents exactly.
@@ -12,18 +14,59 @@ const maxExact = 1 << 53
 
 const hexDigits = "0123456789abcdef"
 
-func appendInt64(b []byte, n int64) ([]byte, error) {
+func appendInt64(b []byte, n int64) []byte {
 	if n > maxExact || n < -maxExact {
-		return b, mismatch("does not fit into a JSON number")
+		return append(b, "null"...)
 	}
-	return strconv.AppendInt(b, n, 10), nil
+	return strconv.AppendInt(b, n, 10)
 }
 
-func appendUint64(b []byte, n uint64) ([]byte, error) {
+func appendUint64(b []byte, n uint64) []byte {
 	if n > maxExact {
-		return b, mismatch("does not fit into a JSON number")
+		return append(b, "null"...)
 	}
-	return strconv.AppendUint(b, n, 10), nil
+	return strconv.AppendUint(b, n, 10)
+}
+
+// inexact reports whether a 64-bit integer field, or an element of its list, is null because it is beyond ±2^53.
+func (f *field) inexact(v protoreflect.Value) bool {
+	if !f.wide || f.isMap {
+		return false
+	}
+	if !f.list {
+		return beyond(v)
+	}
+	for i := range v.List().Len() {
+		if beyond(v.List().Get(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+func beyond(v protoreflect.Value) bool {
+	if n, ok := v.Interface().(int64); ok {
+		return n > maxExact || n < -maxExact
+	}
+	return v.Uint() > maxExact
+}
+
+// appendDigits appends the member <name>_text: the integer as text, for a list all of its elements.
+func appendDigits(b []byte, f *field, v protoreflect.Value) []byte {
+	b = append(b, ',', '"')
+	b = append(b, f.name...)
+	b = append(b, `_text":`...)
+	if !f.list {
+		return append(append(append(b, '"'), v.String()...), '"')
+	}
+	b = append(b, '[')
+	for i := range v.List().Len() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), v.List().Get(i).String()...), '"')
+	}
+	return append(b, ']')
 }
 
 // appendFloat appends the shortest digits that parse to the same number. Like ECMAScript it uses an exponent only for

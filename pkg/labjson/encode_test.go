@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/labplatform/labplatform/pkg/labjson"
+	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
+	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -37,6 +39,10 @@ func TestEncodingWritesTheDocumentedBody(t *testing.T) {
 		{&taskqueuev1.DictionaryMapping{Keyword: "k", Data: &typev1.RawJSON{Json: []byte(`{"b": 1.50}`)}}, `{"keyword":"k","data":{"b": 1.50}}`},
 		{&taskqueuev1.DictionaryMapping{Keyword: "\"\\\b\f\n\r\t\x01<é😀"}, `{"keyword":"\"\\\b\f\n\r\t\u0001<é😀","data":null}`},
 		{tree, `{"a":[true,null,"x"],"z":1}`},
+		{&calloutv1.SaveCalloutResponse{Reports: []int64{7, 1<<53 + 1}}, `{"message":"","status":"","reports":[7,null],"reports_text":["7","9007199254740993"]}`},
+		{&billsplitv1.SplitBillSummary{Id: 1<<53 + 1, LabBillId: 1 << 53}, `{"id":null,"id_text":"9007199254740993","labBillId":9007199254740992,"total_amount":0}`},
+		{&billsplitv1.BilledTest{ProfileId: proto.Int64(-1<<53 - 1)}, `{"id":0,"name":"","amount":0,"profile_id":null,"profile_id_text":"-9007199254740993","is_gone":false}`},
+		{wrapperspb.UInt64(1<<53 + 1), `null`},
 		{&timestamppb.Timestamp{Seconds: 1}, `"1970-01-01T00:00:01Z"`},
 		{&emptypb.Empty{}, `{}`},
 		{wrapperspb.Int64(5), `5`},
@@ -58,8 +64,6 @@ func TestEncodingRefusesValuesThatJSONCannotRepresent(t *testing.T) {
 		in   proto.Message
 		want string
 	}{
-		{&rerunv1.RerunValue{LabId: 1<<53 + 1}, "lab_id does not fit into a JSON number"},
-		{wrapperspb.UInt64(1<<53 + 1), "the body does not fit into a JSON number"},
 		{wrapperspb.Double(math.NaN()), "the body is not a number"},
 		{wrapperspb.Double(math.Inf(-1)), "the body is not a number"},
 		{&rerunv1.RerunValue{Value: "\xff"}, "value is not UTF-8 text"},

@@ -47,6 +47,7 @@ type field struct {
 	tag     []byte // in wire format; only for plain fields
 	plain   bool   // a single scalar outside a oneof
 	list    bool
+	wide    bool // a 64-bit integer
 	isMap   bool
 	flag    bool                         // int32 with the value 1 or 0
 	omit    bool                         // left out if unset or empty
@@ -113,6 +114,11 @@ func newField(fd protoreflect.FieldDescriptor, number int) *field {
 	message := f.kind == protoreflect.MessageKind || f.kind == protoreflect.GroupKind
 	if f.plain = !f.list && !f.isMap && !message && f.oneof == nil; f.plain {
 		f.tag = protowire.AppendTag(nil, fd.Number(), wireType(f.kind))
+	}
+	switch f.kind {
+	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind, protoreflect.Uint64Kind,
+		protoreflect.Fixed64Kind:
+		f.wide = true
 	}
 	f.flag = f.kind == protoreflect.Int32Kind && boolOption(fd.Options(), flagOption)
 	return f

@@ -8,6 +8,7 @@ package rpcerr
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ const StatusMetadata = "x-http-code"
 const (
 	internalMessage = "Something went wrong on our side. Try again; if it stays, give support the X-Request-Id of the answer."
 	detailsKey      = "details"
+	dataKey         = "data"
 )
 
 var codeOf = map[apperr.Kind]codes.Code{
@@ -70,8 +72,12 @@ func ToStatus(err error) *status.Status {
 		return status.New(codes.Internal, internalMessage)
 	}
 	info := &errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain}
+	info.Metadata = map[string]string{}
 	if e.Details != "" {
-		info.Metadata = map[string]string{detailsKey: e.Details}
+		info.Metadata[detailsKey] = e.Details
+	}
+	if len(e.Data) > 0 {
+		info.Metadata[dataKey] = string(e.Data)
 	}
 	details := []protoadapt.MessageV1{info}
 	if len(e.Fields) > 0 {
@@ -122,6 +128,9 @@ func FromStatus(st *status.Status) *apperr.Error {
 		switch d := detail.(type) {
 		case *errdetails.ErrorInfo:
 			e.Reason, e.Details = d.GetReason(), d.GetMetadata()[detailsKey]
+			if data := d.GetMetadata()[dataKey]; json.Valid([]byte(data)) {
+				e.Data = json.RawMessage(data)
+			}
 		case *errdetails.BadRequest:
 			e.Fields = fields(d)
 		case *errdetails.RetryInfo:

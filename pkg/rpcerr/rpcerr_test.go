@@ -32,13 +32,13 @@ func TestFieldsAndRetryAfterSurviveConversion(t *testing.T) {
 	in := apperr.InvalidFields(
 		apperr.Field{Index: 3, Name: "task_type", Message: "task_type 9 is unknown"},
 		apperr.Field{Index: -1, Name: "lab_id", Message: "lab_id must be a number"},
-	).WithRetryAfter(30 * time.Second).WithDetails("since 10:00")
+	).WithRetryAfter(30 * time.Second).WithDetails("since 10:00").WithData(map[string]int{"version": 3})
 	got := rpcerr.FromStatus(rpcerr.ToStatus(fmt.Errorf("enqueue: %w", in)))
 	if diff := cmp.Diff(in.Fields, got.Fields); diff != "" {
 		t.Fatalf("fields (-want +got):\n%s", diff)
 	}
-	if got.RetryAfter != 30*time.Second || got.Details != "since 10:00" {
-		t.Fatalf("error = %+v, want retry after 30s and the details", got)
+	if got.RetryAfter != 30*time.Second || got.Details != "since 10:00" || string(got.Data) != `{"version":3}` {
+		t.Fatalf("error = %+v, want retry after 30s, the details and the data", got)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestBillSplitDocumentedAnswers(t *testing.T) {
 		{"a source that is no text", labSession, path, `{"test_ids":[910013],"new_source":5}`, 400, `"failed_validation":[]`},
 		{"a name twice", labSession, path, `{"test_ids":[910013],"test_ids":[910012]}`, 400, `"failed_validation":[]`},
 		{"no JSON", labSession, path, `{`, 400, `"failed_validation":[]`},
-		{"valid", labSession, path, `{"test_ids":[910013],"is_validate":true}`, 200, `{"status":"success","failed_validation":[],"message":"Validation results only","warnings":[]}`},
+		{"valid", labSession, path, `{"test_ids":[910013],"is_validate":true}`, 200, `{"status":"success","failed_validation":[],"message":"Validation results only","warnings":[{"type":"PATIENT_PART_MOVED","message":"The patient's part of the chosen tests becomes payable on the new bill, which no insurance pays: patientPayableAmount 33.33, co_pay_amount 33.33, deductible_amount 0.00","blocking":false}]}`},
 		{"both flags", labSession, path, `{"test_ids":[910013],"is_validate":true,"is_calculate":true}`, 200, `"message":"Validation results only"`},
 		{"a negative test", labSession, path, `{"test_ids":[-5],"is_validate":true}`, 200, `{"status":"failed","failed_validation":[{"type":"TO_SPLIT_TESTS_NOT_FOUND","message":"These tests are not on the bill: -5"}],"message":"Bill split validation failed"`},
 		{"10,000 tests", labSession, path, `{"is_validate":true,"test_ids":[` + numbers(10_000) + `]}`, 200, `and 9980 more"}]`},
@@ -96,12 +96,12 @@ func TestBillSplitDocumentedAnswers(t *testing.T) {
 		{"calculate another laboratory's", otherSession, path, `{"test_ids":[910013],"is_calculate":true}`, 200, `"status":"failed","failed_validation":[{"type":"BILL_NOT_FOUND"`},
 		{"another laboratory's", otherSession, path, `{"test_ids":[910013]}`, 400, `{"status":"failed","failed_validation":[{"type":"BILL_NOT_FOUND"`},
 		{"a bill without tests", labSession, splitPath + "91002", `{"test_ids":[910013]}`, 400, `"failed_validation":[{"type":"TO_SPLIT_TESTS_NOT_FOUND"`},
-		{"calculate", labSession, path + "/", `{"test_ids":[910013],"is_calculate":true}`, 200, `{"status":"success","failed_validation":[],"message":"Billing calculations","warnings":[],` +
+		{"calculate", labSession, path + "/", `{"test_ids":[910013],"is_calculate":true}`, 200, `{"status":"success","failed_validation":[],"message":"Billing calculations","warnings":[{"type":"PATIENT_PART_MOVED","message":"The patient's part of the chosen tests becomes payable on the new bill, which no insurance pays: patientPayableAmount 33.33, co_pay_amount 33.33, deductible_amount 0.00","blocking":false}],` +
 			`"bill":{"vat":35,"vat_percent":5,"TDSAmount":6.77,"billAdvance":0,"co_pay_amount":70,"billConcession":50,"billTotalAmount":762.1,"deductible_amount":0,"billAdditionalAmount":33.87,"patientPayableAmount":70},` +
-			`"split_bill":{"vat":16.67,"vat_percent":5,"TDSAmount":3.23,"billAdvance":0,"co_pay_amount":0,"billConcession":0,"billTotalAmount":362.9,"deductible_amount":0,"billAdditionalAmount":16.13,"patientPayableAmount":0}}`},
-		{"calculate what fails", labSession, path, `{"test_ids":[910013,7],"is_calculate":true}`, 200, `"status":"failed","failed_validation":[{"type":"TO_SPLIT_TESTS_NOT_FOUND","message":"These tests are not on the bill: 7"}],"message":"Bill split validation failed","warnings":[],"bill":{"vat":35`},
+			`"split_bill":{"vat":16.67,"vat_percent":5,"TDSAmount":3.23,"billAdvance":0,"co_pay_amount":33.33,"billConcession":0,"billTotalAmount":362.9,"deductible_amount":0,"billAdditionalAmount":16.13,"patientPayableAmount":33.33}}`},
+		{"calculate what fails", labSession, path, `{"test_ids":[910013,7],"is_calculate":true}`, 200, `"status":"failed","failed_validation":[{"type":"TO_SPLIT_TESTS_NOT_FOUND","message":"These tests are not on the bill: 7"}],"message":"Bill split validation failed","warnings":[{"type":"PATIENT_PART_MOVED"`},
 		{"a child alone", labSession, path, `{"test_ids":[910014]}`, 400, `{"type":"INVALID_TO_SPLIT_TEST"`},
-		{"everything, calculated", labSession, path, `{"test_ids":[910011,910012,910013],"is_calculate":true}`, 200, `"status":"success","failed_validation":[],"message":"Billing calculations","warnings":[{"type":"ZERO_TEST_COUNT_AFTER_SPLIT"`},
+		{"everything, calculated", labSession, path, `{"test_ids":[910011,910012,910013],"is_calculate":true}`, 200, `"status":"success","failed_validation":[],"message":"Billing calculations","warnings":[{"type":"ZERO_TEST_COUNT_AFTER_SPLIT","message":"At least one test must stay on the bill; choose fewer tests","blocking":true},{"type":"PATIENT_PART_MOVED"`},
 		{"everything", labSession, path, `{"test_ids":[910011,910012,910013]}`, 400, `{"status":"failed","failed_validation":[{"type":"ZERO_TEST_COUNT_AFTER_SPLIT","message":"At least one test must stay on the bill; choose fewer tests"}],"message":"Bill split validation failed","warnings":[]}`},
 		{"merge what no split made", labSession, path + "/merge", `{}`, 409, `"message":"This bill was not made by a split`},
 		{"merge no bill", labSession, splitPath + "91999/merge", ``, 404, `{"status":"failed","failed_validation":[],"message":"There is no such bill in this laboratory"}`},
@@ -138,7 +138,7 @@ func TestBillSplitAndBack(t *testing.T) {
 	seedBill(t, 91101, `,"bill_attachment":[{"id":91101,"lab_id":12,"bill_id":91101,"category":"smart_report","file_path":"x"}]`)
 	path, before := splitPath+"91101", bills(t, 91101)
 	first := call(t, labSession, "POST", path, `{"test_ids":[911013]}`)
-	if first.status != http.StatusOK || !strings.Contains(first.body, `"message":"Bill split successfully","warnings":[],"data":{"original_bill":{"id":91101,"labBillId":91101,"total_amount":762.1},"new_bill":{"id":`) {
+	if first.status != http.StatusOK || !strings.Contains(first.body, `"message":"Bill split successfully","warnings":[{"type":"PATIENT_PART_MOVED"`) || !strings.Contains(first.body, `"data":{"original_bill":{"id":91101,"labBillId":91101,"total_amount":762.1},"new_bill":{"id":`) {
 		t.Fatalf("%d %s", first.status, first.body)
 	}
 	second := call(t, labSession, "POST", path, `{"test_ids":[911012],"new_source":"Self Pay"}`)
@@ -146,8 +146,8 @@ func TestBillSplitAndBack(t *testing.T) {
 	got := bills(t, 91101, one, two)
 	for _, want := range []string{
 		"bill 91101 Insurance 435.48 20.00 5.0000 3.87 19.35 0.00 40.00 0.00 40.00 0.00 0",
-		fmt.Sprintf("bill %d Org Pay 362.90 16.67 5.0000 3.23 16.13 0.00 0.00 0.00 0.00 0.00 0", one),
-		fmt.Sprintf("bill %d Self Pay 326.62 15.00 5.0000 2.90 14.52 50.00 0.00 0.00 0.00 0.00 0", two),
+		fmt.Sprintf("bill %d Org Pay 362.90 16.67 5.0000 3.23 16.13 0.00 33.33 0.00 33.33 0.00 0", one),
+		fmt.Sprintf("bill %d Self Pay 326.62 15.00 5.0000 2.90 14.52 50.00 30.00 0.00 30.00 0.00 0", two),
 		fmt.Sprintf("test 911014 %d", one), fmt.Sprintf("report 911014 %d", one), fmt.Sprintf("report 911012 %d", two), "log 990 91101", fmt.Sprintf("log 990 %d", one),
 	} {
 		if !strings.Contains(got, want) {
@@ -221,7 +221,7 @@ func TestBillSplitRefusals(t *testing.T) {
 		}
 	}
 	got := call(t, labSession, "POST", splitPath+"91207", `{"test_ids":[912071],"is_validate":true}`)
-	if got.status != http.StatusOK || !strings.Contains(got.body, `{"status":"success","failed_validation":[],"message":"Validation results only","warnings":[{"type":"RELATION_BLOCKED","message":"crm_kit"`) {
+	if got.status != http.StatusOK || !strings.Contains(got.body, `{"status":"success","failed_validation":[],"message":"Validation results only","warnings":[{"type":"RELATION_BLOCKED","message":"crm_kit","label":"Sample kit: unlink the kit first","blocking":true}`) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 }

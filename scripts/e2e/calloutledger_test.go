@@ -19,7 +19,7 @@ func TestCalloutLedger(t *testing.T) {
 		{"a corrected value returns", ledgerCorrectedValueReturns}, {"a suppressed call", ledgerSuppressedCall}, {"a text on no list", ledgerTextOnNoList},
 		{"another patient's result", ledgerResultOfAnotherPatient}, {"inputs beside the report", ledgerInputsBesideTheReport}, {"limits and formats change", ledgerLimitsAndFormatsChange},
 		{"another value than was said", ledgerValueChangedSinceTheCall},
-		{"attempts of one bill", ledgerAttemptsOfOneBill}, {"another audience", ledgerAnotherAudience}, {"an age that is not known", ledgerUnknownAge},
+		{"attempts of one bill", ledgerAttemptsOfOneBill}, {"a split while someone calls", ledgerASplitWhileSomeoneCalls}, {"another audience", ledgerAnotherAudience}, {"an age that is not known", ledgerUnknownAge},
 		{"a notice that was read", ledgerNoticeThatWasRead}, {"a value that becomes unreadable", ledgerValueBecomesUnreadable}, {"methods and names", ledgerMethodsAndNames},
 		{"worse after the last escalation", ledgerWorseAfterTheLastEscalation}, {"an unconfirmed rerun value", ledgerUnconfirmedRerunValue}, {"a shorter deadline", ledgerShorterDeadline},
 		{"names of the call", ledgerNamesOfTheCall}, {"delayed notices", ledgerDelayedNotices}, {"notifications are unavailable", ledgerNotificationsUnavailable},

@@ -60,9 +60,36 @@ func TestCellCounterAMistakeIsTakenBack(t *testing.T) {
 		{"a key that is gone", labSession, "DELETE", path + "/%C3%B6?lab_id=12", "", 404, `{"message":"This key is not mapped for the test"}`},
 		{"another laboratory's", labSession, "DELETE", path + "?lab_id=13", "", 403, `"message"`},
 		{"the defaults", labSession, "DELETE", path, "", 403, "needs a global administrator"},
-		{"all", labSession, "DELETE", path + "?lab_id=12", "", 200, `"deleted":1,"mappings":[],"target_count":100`},
-		{"all again", labSession, "DELETE", path + "?lab_id=12", "", 200, `"deleted":0`},
+		{"a key that an address cannot end with", labSession, "POST", path, `{"lab_id":12,"mappings":[{"key":".","cell_id":1,"report_format_index":3,"report_format_order":3}]}`, 400, "key . cannot be mapped"},
+		{"the address of the key .", labSession, "DELETE", path + "/%2E?lab_id=12", "", 404, `{"message":"This key is not mapped`},
+		{"as a client shortens it", labSession, "DELETE", path + "/?lab_id=12", "", 400, `add ?confirm=reset to do so`},
+		{"everything is still mapped", labSession, "GET", path, "", 200, `"mappings":[{"key":"o"`},
+		{"the key /", labSession, "POST", path, `{"lab_id":12,"mappings":[{"key":"/","cell_id":3,"report_format_index":2,"report_format_order":2}]}`, 200, `"inserted":1`},
+		{"taken back by the query", labSession, "DELETE", path + "?lab_id=12&key=/", "", 200, `"deleted":1,"mappings":[{"key":"o"`},
+		{"all", labSession, "DELETE", path + "?lab_id=12&confirm=reset", "", 200, `"deleted":1,"mappings":[],"target_count":100`},
+		{"all again", labSession, "DELETE", path + "?lab_id=12&confirm=reset", "", 200, `"deleted":0`},
 		{"as before", labSession, "GET", path, "", 200, `{"mappings":[],"scope":"default","target_count":100}`},
+	})
+}
+
+// seen is the body of someone who saw a version of the stored count.
+func seen(body string, version int) string {
+	return fmt.Sprintf(`%s,"if_version":%d}`, strings.TrimSuffix(body, "}"), version)
+}
+
+// Nucleated red cells that are mapped and counted with the documented fields alone are no white cells. Cell 13 is the nucleated red one.
+func TestCellCounterNucleatedRedCellsAreApart(t *testing.T) {
+	t.Parallel()
+	seedTest(t, 77006)
+	path := mappingsPath + "77006"
+	answersAre(t, []step{
+		{"mapped", labSession, "POST", path, `{"lab_id":12,"mappings":[{"key":"n","cell_id":1,"report_format_index":1,"report_format_order":1},{"key":"r","cell_id":13,"report_format_index":2,"report_format_order":2}]}`, 200,
+			`{"key":"r","cell_id":13,"report_format_index":2,"report_format_order":2,"include_in_total":false}],"warnings":[]}`},
+		{"counted", labSession, "POST", path + "/differential", `{"counts":[{"cell_id":1,"count":60},{"cell_id":3,"count":30},{"cell_id":13,"count":10}],"wbc":12.0,"decimals":1}`, 200,
+			`{"total":90,"differential":[{"cell_id":1,"count":60,"include_in_total":true,"percent":66.7,"absolute":7.2}`},
+		{"corrected", labSession, "POST", path + "/differential", `{"counts":[{"cell_id":1,"count":60},{"cell_id":3,"count":30},{"cell_id":13,"count":10}],"wbc":12.0}`, 200, `"corrected_wbc":10.8,"warnings":[]}`},
+		{"mapped into the total", labSession, "PATCH", path, `{"lab_id":12,"mappings":[{"key":"r","include_in_total":true}]}`, 200, `"warnings":[{"index":0,"field":"include_in_total","message":"nucleated red cells are in the total`},
+		{"counted in the total", labSession, "POST", path + "/differential", `{"counts":[{"cell_id":1,"count":60},{"cell_id":13,"count":40,"include_in_total":true}],"wbc":12.0}`, 200, `"corrected_wbc":12,"warnings":[{"index":1,`},
 	})
 }
 
@@ -81,7 +108,13 @@ func TestCellCounterStoredCountsProveSomething(t *testing.T) {
 		{"the first observer", labSession, "PUT", path, count(1, 60), 200, `"observer":1`},
 		{"the same person as the second", labSession, "PUT", path, count(2, 61), 409, "another person"},
 		{"a doctor as the second", "demo-doctor", "PUT", path, count(2, 61), 200, `"within_chance":true`},
-		{"the first again, with another count", labSession, "PUT", path, count(1, 62), 200, `"count":62`},
+		{"the first again, with one cell", labSession, "PUT", path, `{"observer":1,"counts":[{"cell_id":4,"count":1}]}`, 409, `"data":{"counted_at":`},
+		{"with zeros", labSession, "PUT", path, count(1, 0), 409, `"total":100,"version":1}`},
+		{"a colleague who saw nothing", "demo-lab-user-department", "PUT", path, count(1, 62), 409, `"counted_by_name":"Asha Ranade","observer":1`},
+		{"of another version", labSession, "PUT", path, seen(count(1, 62), 2), 409, `"version":1}`},
+		{"of the version that was seen", labSession, "PUT", path, seen(count(1, 62), 1), 200, `"count":62`},
+		{"the same request again", labSession, "PUT", path, seen(count(1, 62), 1), 200, `"version":2`},
+		{"the versions", labSession, "GET", path, "", 200, `"version":2`},
 		{"a cell that is not there", labSession, "PUT", path, `{"observer":1,"counts":[{"cell_id":999,"count":1}]}`, 400, "there is no cell 999"},
 		{"another test", labSession, "PUT", mappingsPath + "55/counts/770040", count(1, 62), 400, "not of this test"},
 		{"a signed report", labSession, "PUT", signed, count(1, 60), 409, "signed"},

@@ -245,6 +245,32 @@ func TestCellCounterPageCountsWhereverTheFocusIs(t *testing.T) {
 	p.want("no white cell count", 1, "n or 2|Neutrophil|3|75 %|")
 }
 
+// A stray key and Enter after a save do not replace the saved count: the page asks, and says whose it is.
+func TestCellCounterPageAsksBeforeItReplacesACount(t *testing.T) {
+	p, report := counterPage(t, 77013)
+	stored := func(version int) {
+		t.Helper()
+		path := fmt.Sprintf("%s77013/counts/%d", mappingsPath, report)
+		if got := call(t, labSession, "GET", path, ""); !strings.Contains(got.body, fmt.Sprintf(`"version":%d`, version)) {
+			t.Errorf("stored: %s, want version %d", got.body, version)
+		}
+	}
+	p.Press("n", "n", "n", "l", kb.Enter)
+	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
+	p.Press("l", kb.Enter)
+	p.Await("a question", `document.getElementById("ask").open && document.getElementById("question").textContent.startsWith("4 cells of observer 1 by Asha Ranade")`)
+	p.Press(kb.Enter) // keeps it
+	p.says("4 cells of observer 1 are stored")
+	p.Clean() // the refusal is an error of the console
+	stored(1)
+	p.Press(kb.Enter)
+	p.Await("a question", `document.getElementById("ask").open`)
+	p.Do(chromedp.Click(chromedp.CSS("#yes")))
+	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
+	p.Clean()
+	stored(2)
+}
+
 // holdTheNextRead keeps the page waiting for what it reads next, until go is called.
 const holdTheNextRead = `(() => {
 	const real = window.fetch;

@@ -1,6 +1,7 @@
 package areas
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -17,12 +18,14 @@ func taskQueueShape(status int, e *apperr.Error) any {
 	}{status, e.Message, fieldErrors(e)}
 }
 
-// cellCounterShape returns the error body of the cell counter: message, and with status 400 the wrong elements.
+// cellCounterShape returns the error body of the cell counter: message, with status 400 the wrong elements, and data
+// when there is some.
 func cellCounterShape(status int, e *apperr.Error) any {
 	body := struct {
-		Message string        `json:"message"`
-		Errors  *[]fieldError `json:"errors,omitempty"`
-	}{Message: e.Message}
+		Message string          `json:"message"`
+		Errors  *[]fieldError   `json:"errors,omitempty"`
+		Data    json.RawMessage `json:"data,omitempty"`
+	}{Message: e.Message, Data: e.Data}
 	if status == http.StatusBadRequest {
 		errors := fieldErrors(e)
 		body.Errors = &errors

@@ -81,7 +81,7 @@ var requests = map[string]request{
 	"PATCH " + counter + "{test_id}#defaults":             {"{" + oneCell, 0},
 	"POST " + counter + "{test_id}/differential":          {`{"counts":[{"cell_id":1,"count":100}]}`, 0},
 	"GET " + counter + "{test_id}/counts/{lab_report_id}": {"", words},
-	"PUT " + counter + "{test_id}/counts/{lab_report_id}": {`{"observer":2,"counts":[{"cell_id":1,"count":100}]}`, 0},
+	"PUT " + counter + "{test_id}/counts/{lab_report_id}": {`{"observer":2,"counts":[{"cell_id":1,"count":100}]}`, fresh},
 
 	"GET (/api-v3)/report/{bill_id}/critical/records":      {"", words},
 	"GET (/api-v3)/report/bulk/critical-notification/logs": {"", list | words},
@@ -108,7 +108,7 @@ var requests = map[string]request{
 var queries = map[string]string{
 	"GET /api/v1/lookup":                                   "?bill_id={n}",
 	"GET " + counter + "{test_id}#lab_id":                  "?lab_id={lab}",
-	"DELETE " + counter + "{test_id}":                      "?lab_id={lab}",
+	"DELETE " + counter + "{test_id}":                      "?lab_id={lab}&confirm=reset",
 	"DELETE " + counter + "{test_id}/{key}":                "?lab_id={lab}",
 	"GET (/api-v3)/report/bulk/critical-notification/logs": "?report_ids={all}",
 }

@@ -117,7 +117,7 @@ async function calculate() {
     const response = await request(base + shownBill, order({ is_calculate: true }));
     if (own !== calculation) return;
     problem(...[...response.failed_validation, ...response.warnings].map((one) => one.label || one.message));
-    $("do").disabled = response.failed_validation.length > 0 || response.warnings.length > 0;
+    $("do").disabled = response.failed_validation.length > 0 || response.warnings.some((one) => one.blocking);
     $("sums").hidden = !response.bill;
     if (response.bill) sums(response.bill, response.split_bill);
   } catch (wrong) {

@@ -347,7 +347,7 @@ async function finish() {
   busy = true;
   const counts = counter.tallies().map(({ cell_id, count, include_in_total }) => ({ cell_id, count, include_in_total }));
   try {
-    await request(test + "/counts/" + report, { observer, counts }, { method: "PUT" });
+    await save(test + "/counts/" + report, { observer, counts });
   } catch (error) {
     busy = finished = false;
     draw();
@@ -361,6 +361,21 @@ async function finish() {
   subject.report = report;
   say(saved, "good");
   await compare().catch((error) => say(saved + " The comparison could not be loaded: " + error.message, "warn"));
+}
+
+// save stores the count. A stored count is replaced only after the user has seen whose it is and agreed.
+async function save(path, count) {
+  try {
+    await request(path, count, { method: "PUT" });
+  } catch (error) {
+    const stored = error.response?.data;
+    if (!stored?.version || !(await confirmed(`${stored.total} cells of observer ${stored.observer} by ${stored.counted_by_name || "someone"}, ` +
+      `${moment(stored.counted_at * 1000)}, are stored for this report. Replace them with your ${counted()}?`, "Replace"))) {
+      throw error;
+    }
+    busy = true;
+    await request(path, { ...count, if_version: stored.version }, { method: "PUT" });
+  }
 }
 
 // empty starts a new count with the same keys.

@@ -1,5 +1,7 @@
 package bill
 
+import "fmt"
+
 // PercentRule says which rate of VAT the two bills show.
 type PercentRule string
 
@@ -9,42 +11,107 @@ const (
 	Derive PercentRule = "derive" // vat / (total - vat) x 100 of each bill
 )
 
-// Division is a bill's amounts after a split.
+// Division is a bill's amounts after a split. Parent and New add up to the bill in every amount.
 type Division struct {
 	Parent, New Amounts
-	// Limited reports that the moved tests cost more than the bill has, or less than nothing: the new bill got at most
-	// what there is.
-	Limited bool
+	// Notes are what a person should know about the amounts. None of them stops the split.
+	Notes []Failure
 }
 
-// Divide gives the new bill the price of the moved tests and their share of tax, deduction and charges. The original
-// keeps the rest. The head of the bill decides: when it disagrees with its tests, the difference stays on the original.
-//
-// What an insured patient pays belongs to the insurance: the new bill, which no insurance pays, has none of it, and the
-// original no longer has the moved tests'.
-func Divide(head Amounts, moved []Row, rule PercentRule) Division {
-	price, all := priceOf(moved), head.Base()
-	base := clamp(price.net, 0, max(all, 0))
-	concession := within(price.concession, head.Concession)
-	coPay, deductible := within(price.coPay, head.CoPay), within(price.deductible, head.Deductible)
-
-	s := share(head, base, all)
-	d := Division{Parent: head, Limited: base != price.net || concession != price.concession}
-	d.New = Amounts{VAT: s.vat, TDS: s.tds, Additional: s.additional, Concession: concession, Total: s.total()}
-	d.Parent.VAT -= s.vat
-	d.Parent.TDS -= s.tds
-	d.Parent.Additional -= s.additional
-	d.Parent.Concession -= concession
-	d.Parent.Total -= d.New.Total
-	d.Parent.CoPay -= coPay
-	d.Parent.Deductible -= deductible
-	d.Parent.PatientPayable = d.Parent.CoPay + d.Parent.Deductible
-	d.Parent.VATPercent, d.New.VATPercent = rule.of(head, d.Parent), rule.of(head, d.New)
-	return d
+// Divide gives the new bill the price of the moved tests, and their share of what stands on the bill alone. The
+// original keeps the difference of every amount to what it was, so nothing is computed twice. The head of the bill
+// decides: when its price is not that of its tests, the difference stays on the original.
+func Divide(head Amounts, rows, moved []Row, rule PercentRule) Division {
+	d := divider{head: head, rows: rows, part: priceOf(moved)}
+	base := d.price()
+	s := share(head, base, head.Base())
+	d.made.VAT, d.made.TDS, d.made.Additional, d.made.Total = s.vat, s.tds, s.additional, s.total()
+	d.patientPart(ratioOf(base, head.Base()))
+	parent := head.Minus(d.made)
+	parent.VATPercent, d.made.VATPercent = rule.of(head, parent), rule.of(head, d.made)
+	return Division{parent, d.made, d.notes}
 }
 
-// Disagrees reports whether the bill's amounts are not those of its tests, as in old data.
-func Disagrees(head Amounts, rows []Row) bool { return priceOf(rows).net != head.Base() }
+// divider divides one bill.
+type divider struct {
+	head  Amounts
+	rows  []Row
+	part  price // of the moved tests
+	made  Amounts
+	notes []Failure
+}
+
+// price divides the price and the discount, and returns the price of the moved tests. A discount that stands on no test
+// is shared by the tests' prices, as far as it lowered the price of the bill.
+func (d *divider) price() Paise {
+	whole, all := whole(d.head, d.rows), d.head.Base()
+	gap, unplaced := whole.net-all, d.head.Concession-whole.concession
+	lowered := within(unplaced, gap)
+	byPrice := ratioOf(d.part.net, whole.net)
+	if unplaced != 0 {
+		d.note(AmountsDisagree, "billConcession: %s of the bill's discount stands on no test; it is shared by the tests'"+
+			" prices, and %s of it moves", unplaced, byPrice.of(unplaced))
+	}
+	if gap != lowered {
+		d.note(AmountsDisagree, "billTotalAmount: the sum of the tests is %s more than the price of the bill; the difference"+
+			" stays on this bill", gap-lowered)
+	}
+	low, high := min(0, d.head.Concession), max(0, d.head.Concession)
+	d.made.Concession = d.limit("billConcession", d.part.concession+byPrice.of(unplaced), low, high, 0)
+	return d.limit("billTotalAmount", d.part.net-byPrice.of(lowered), 0, max(all, 0), 0)
+}
+
+// patientPart divides what the patient pays of an insured bill, each amount by itself: the tests take their own amounts
+// with them when these add up to the bill's, else they take a share by price. Neither bill gets more than its total,
+// unless the bill had more before.
+func (d *divider) patientPart(byPrice ratio) {
+	all, billed := priceOf(d.rows), priceOf(unrefunded(d.rows))
+	for _, p := range []struct {
+		name                   string
+		head, all, billed, own Paise
+		into                   *Paise
+	}{
+		{"co_pay_amount", d.head.CoPay, all.coPay, billed.coPay, d.part.coPay, &d.made.CoPay},
+		{"deductible_amount", d.head.Deductible, all.deductible, billed.deductible, d.part.deductible, &d.made.Deductible},
+		{"patientPayableAmount", d.head.PatientPayable, all.patient, billed.patient, d.part.patient, &d.made.PatientPayable},
+	} {
+		want, slack := p.own, Paise(0)
+		if p.head != p.all && p.head != p.billed {
+			want, slack = byPrice.of(p.head), roundings
+			if p.all != 0 {
+				d.note(AmountsDisagree, "%s: the tests' own amounts add up to %s and the bill has %s, which is shared by price",
+					p.name, p.all, p.head)
+			}
+		}
+		low, high := min(0, p.head), max(0, p.head)
+		if total := d.head.Total; 0 <= p.head && p.head <= total {
+			low, high = max(low, p.head-(total-d.made.Total)), min(high, d.made.Total)
+		}
+		*p.into = d.limit(p.name, want, low, high, slack)
+	}
+	if d.made.CoPay != 0 || d.made.Deductible != 0 || d.made.PatientPayable != 0 {
+		d.note(PatientPartMoved, "The patient's part of the chosen tests becomes payable on the new bill, which no insurance"+
+			" pays: patientPayableAmount %s, co_pay_amount %s, deductible_amount %s", d.made.PatientPayable, d.made.CoPay,
+			d.made.Deductible)
+	}
+}
+
+// roundings is by how many paise two amounts may differ that were shared and rounded each on its own.
+const roundings = 3
+
+// limit returns what can move of an amount, and notes the difference, unless it is a matter of rounding.
+func (d *divider) limit(name string, want, low, high, slack Paise) Paise {
+	can := clamp(want, low, high)
+	if off := can - want; off < -slack || off > slack {
+		d.note(AmountLimited, "%s: the chosen tests have %s, but %s moves; the difference goes to the other bill, because"+
+			" neither bill can have more than there is", name, want, can)
+	}
+	return can
+}
+
+func (d *divider) note(kind, format string, args ...any) {
+	d.notes = append(d.notes, Failure{Type: kind, Message: fmt.Sprintf(format, args...)})
+}
 
 // shares is what the new bill gets.
 type shares struct{ base, vat, tds, additional Paise }
@@ -56,7 +123,7 @@ func share(head Amounts, base, all Paise) shares {
 	if all <= 0 {
 		return s // a free bill: its charges stay
 	}
-	r := ratio{magnitude(base), magnitude(all)}
+	r := ratioOf(base, all)
 	s.vat, s.tds, s.additional = r.of(head.VAT), r.of(head.TDS), r.of(head.Additional)
 	if head.Total >= 0 {
 		s.settle(head, r)

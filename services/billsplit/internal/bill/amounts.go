@@ -1,5 +1,7 @@
 package bill
 
+import "encoding/json"
+
 // Amounts are the financial fields of a bill.
 type Amounts struct {
 	VAT            Paise
@@ -17,16 +19,63 @@ type Amounts struct {
 // Base is what the tests of the bill cost: its total without charges, deduction and tax.
 func (a Amounts) Base() Paise { return a.Total - a.Additional + a.TDS - a.VAT }
 
+// Number is a value of a field: exact, as decimal text.
+type Number interface {
+	String() string
+	Set(text string) error
+}
+
+// Field is a financial field by its documented name.
+type Field struct {
+	Name  string
+	Value Number // *Paise or *Percent
+}
+
+// Fields returns the fields in the documented order. Setting their values changes the amounts.
+func (a *Amounts) Fields() []Field {
+	return []Field{
+		{"vat", &a.VAT}, {"vat_percent", &a.VATPercent}, {"TDSAmount", &a.TDS}, {"billAdvance", &a.Advance},
+		{"co_pay_amount", &a.CoPay}, {"billConcession", &a.Concession}, {"billTotalAmount", &a.Total},
+		{"deductible_amount", &a.Deductible}, {"billAdditionalAmount", &a.Additional},
+		{"patientPayableAmount", &a.PatientPayable},
+	}
+}
+
 // Plus adds the amounts; the rate stays.
-func (a Amounts) Plus(b Amounts) Amounts {
-	a.VAT += b.VAT
-	a.TDS += b.TDS
-	a.Advance += b.Advance
-	a.CoPay += b.CoPay
-	a.Concession += b.Concession
-	a.Total += b.Total
-	a.Deductible += b.Deductible
-	a.Additional += b.Additional
-	a.PatientPayable += b.PatientPayable
+func (a Amounts) Plus(b Amounts) Amounts { return a.with(b, 1) }
+
+// Minus subtracts the amounts; the rate stays.
+func (a Amounts) Minus(b Amounts) Amounts { return a.with(b, -1) }
+
+func (a Amounts) with(b Amounts, sign Paise) Amounts {
+	other := b.Fields()
+	for i, f := range a.Fields() {
+		if amount, ok := f.Value.(*Paise); ok {
+			*amount += sign * *other[i].Value.(*Paise)
+		}
+	}
 	return a
+}
+
+// MarshalJSON writes the fields as exact decimals.
+func (a Amounts) MarshalJSON() ([]byte, error) {
+	members := map[string]json.Number{}
+	for _, f := range a.Fields() {
+		members[f.Name] = json.Number(f.Value.String())
+	}
+	return json.Marshal(members)
+}
+
+// UnmarshalJSON reads the fields, all of which must be there, and ignores others.
+func (a *Amounts) UnmarshalJSON(text []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return err
+	}
+	for _, f := range a.Fields() {
+		if err := f.Value.Set(string(members[f.Name])); err != nil {
+			return err
+		}
+	}
+	return nil
 }

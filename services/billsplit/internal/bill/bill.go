@@ -1,6 +1,9 @@
 package bill
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // Bill is the head of a bill.
 type Bill struct {
@@ -9,6 +12,8 @@ type Bill struct {
 	OrderNumber string
 	Source      string
 	PatientID   int64
+	OrgID       int64     // 0: none
+	BilledAt    time.Time // UTC
 	Amounts     Amounts
 	State       State
 	Version     int64 // how often the amounts were written
@@ -43,6 +48,15 @@ func (s State) Blocks() []string {
 // insurance is the source of the bills that can be split, in any case of letters.
 const insurance = "Insurance"
 
+// Payer is who pays for a bill.
+type Payer struct {
+	Source string `json:"source"`
+	OrgID  int64  `json:"org_id"` // 0: none
+}
+
+// Payer returns who pays for the bill.
+func (b Bill) Payer() Payer { return Payer{b.Source, b.OrgID} }
+
 // Insured reports whether an insurance pays for the bill.
 func (b Bill) Insured() bool { return strings.EqualFold(strings.TrimSpace(b.Source), insurance) }
 
@@ -64,8 +78,10 @@ type Row struct {
 	Concession Paise
 	CoPay      Paise
 	Deductible Paise
-	Dismissed  bool
-	Refunded   bool
+	// PatientPayable is what the patient pays of the test; 0 where the core states it for the bill alone.
+	PatientPayable Paise
+	Dismissed      bool
+	Refunded       bool
 }
 
 // IsChild reports whether the row belongs to a profile.
@@ -73,3 +89,6 @@ func (r Row) IsChild() bool { return r.ProfileID != 0 }
 
 // Counts reports whether the row is a test that someone pays for.
 func (r Row) Counts() bool { return !r.IsChild() && !r.Dismissed }
+
+// net is the test's price less its own discount.
+func (r Row) net() Paise { return r.Amount - r.Concession }

@@ -18,21 +18,28 @@ var workedRows = []bill.Row{
 	{ID: 101, Amount: 40000, CoPay: 4000}, {ID: 102, Amount: 35000, Concession: 5000, CoPay: 3000}, {ID: 103, Amount: 33333, CoPay: 3333},
 }
 
-func rows(ids ...int64) []bill.Row { return bill.Select(workedRows, ids).Moved }
+// split moves tests of rows off a bill. It returns the division and the rows that stay.
+func split(head bill.Amounts, rows []bill.Row, ids ...int64) (bill.Division, []bill.Row) {
+	moved := bill.Select(rows, ids).Moved
+	stay := slices.DeleteFunc(slices.Clone(rows), func(r bill.Row) bool { return slices.Contains(moved, r) })
+	return bill.Divide(head, rows, moved, bill.Carry), stay
+}
 
-// TestTheWorkedExample is the documented table: test 103 leaves first, then test 102.
+// TestTheWorkedExample is the documented table: test 103 leaves first, then test 102. The patient's part moves.
 func TestTheWorkedExample(t *testing.T) {
 	t.Parallel()
-	first := bill.Divide(workedHead, rows(103), bill.Carry)
-	second := bill.Divide(first.Parent, rows(102), bill.Carry)
+	first, stay := split(workedHead, workedRows, 103)
+	second, _ := split(first.Parent, stay, 102)
 	for _, c := range []struct {
 		name      string
 		got, want bill.Amounts
 	}{
-		{"split 103", first.New, bill.Amounts{Total: 36290, VAT: 1667, TDS: 323, Additional: 1613, VATPercent: 50_000}},
+		{"split 103", first.New, bill.Amounts{Total: 36290, VAT: 1667, TDS: 323, Additional: 1613, CoPay: 3333, PatientPayable: 3333,
+			VATPercent: 50_000}},
 		{"parent after", first.Parent, bill.Amounts{Total: 76210, VAT: 3500, TDS: 677, Additional: 3387, Concession: 5000, CoPay: 7000,
 			PatientPayable: 7000, VATPercent: 50_000}},
-		{"split 102", second.New, bill.Amounts{Total: 32662, VAT: 1500, TDS: 290, Additional: 1452, Concession: 5000, VATPercent: 50_000}},
+		{"split 102", second.New, bill.Amounts{Total: 32662, VAT: 1500, TDS: 290, Additional: 1452, Concession: 5000, CoPay: 3000,
+			PatientPayable: 3000, VATPercent: 50_000}},
 		{"parent after that", second.Parent, bill.Amounts{Total: 43548, VAT: 2000, TDS: 387, Additional: 1935, CoPay: 4000,
 			PatientPayable: 4000, VATPercent: 50_000}},
 	} {
@@ -40,8 +47,76 @@ func TestTheWorkedExample(t *testing.T) {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-	if first.Limited || second.Limited {
-		t.Error("nothing was limited")
+	if got := types(append(first.Notes, second.Notes...)); got != "PATIENT_PART_MOVED PATIENT_PART_MOVED" {
+		t.Errorf("warnings %q, want that the patient's part moved, twice", got)
+	}
+}
+
+func types(notes []bill.Failure) string {
+	list := make([]string, len(notes))
+	for i, n := range notes {
+		list[i] = n.Type
+	}
+	return strings.Join(list, " ")
+}
+
+// TestWhatThePatientPaysMovesByDifference has insured bills, of which test 1 moves.
+func TestWhatThePatientPaysMovesByDifference(t *testing.T) {
+	t.Parallel()
+	large := []bill.Row{{ID: 1, Amount: 90000}, {ID: 2, Amount: 10000}}
+	const moved, disagrees, limited = "PATIENT_PART_MOVED", "BILL_AMOUNTS_DISAGREE", "MOVED_AMOUNT_LIMITED"
+	for name, c := range map[string]struct {
+		head     bill.Amounts
+		rows     []bill.Row
+		want     bill.Amounts // of the new bill, without total
+		warnings string
+	}{
+		"a deductible of the policy": {bill.Amounts{Total: 100_000, Deductible: 50_000, PatientPayable: 50_000}, large,
+			bill.Amounts{Deductible: 45_000, PatientPayable: 45_000}, moved},
+		"a co-pay of the bill": {bill.Amounts{Total: 100_000, CoPay: 20_000, PatientPayable: 20_000}, large,
+			bill.Amounts{CoPay: 18_000, PatientPayable: 18_000}, moved},
+		"a test that is not covered and stays": {bill.Amounts{Total: 100_000, PatientPayable: 10_000},
+			[]bill.Row{large[0], {ID: 2, Amount: 10_000, PatientPayable: 10_000}}, bill.Amounts{}, ""},
+		"a test that is not covered and moves": {bill.Amounts{Total: 100_000, PatientPayable: 90_000},
+			[]bill.Row{{ID: 1, Amount: 90_000, PatientPayable: 90_000}, large[1]}, bill.Amounts{PatientPayable: 90_000}, moved},
+		"tests and bill disagree": {bill.Amounts{Total: 20_000, CoPay: 3_000, PatientPayable: 3_000},
+			[]bill.Row{{ID: 1, Amount: 10_000, CoPay: 5_000}, {ID: 2, Amount: 10_000, CoPay: 1_000}},
+			bill.Amounts{CoPay: 1_500, PatientPayable: 1_500}, disagrees + " " + moved},
+		"more than the new bill costs": {bill.Amounts{Total: 100_000, CoPay: 30_000},
+			[]bill.Row{{ID: 1, Amount: 10_000, CoPay: 30_000}, {ID: 2, Amount: 90_000}}, bill.Amounts{CoPay: 10_000}, limited + " " + moved},
+		"more than stays": {bill.Amounts{Total: 100_000, CoPay: 30_000},
+			[]bill.Row{{ID: 1, Amount: 90_000}, {ID: 2, Amount: 10_000, CoPay: 30_000}}, bill.Amounts{CoPay: 20_000}, limited + " " + moved},
+		"more than the bill before": {bill.Amounts{Total: 10_000, CoPay: 30_000},
+			[]bill.Row{{ID: 1, Amount: 5_000, CoPay: 30_000}, {ID: 2, Amount: 5_000}}, bill.Amounts{CoPay: 30_000}, moved},
+		"a refunded test's own": {bill.Amounts{Total: 90_000, CoPay: 900},
+			[]bill.Row{{ID: 1, Amount: 90_000, CoPay: 900}, {ID: 2, Amount: 10_000, CoPay: 100, Refunded: true}}, bill.Amounts{CoPay: 900}, moved},
+	} {
+		d, _ := split(c.head, c.rows, 1)
+		c.want.Total = d.New.Total
+		if diff := cmp.Diff(c.want, d.New); diff != "" || types(d.Notes) != c.warnings {
+			t.Errorf("%s: warnings %+v, want %q; the new bill (-want +got): %s", name, d.Notes, c.warnings, diff)
+		}
+		if d.Parent.Plus(d.New) != c.head {
+			t.Errorf("%s: %+v and %+v, want a sum of %+v", name, d.Parent, d.New, c.head)
+		}
+	}
+}
+
+// TestADiscountOfTheBillIsSharedByPrice moves three of four tests off, one after the other.
+func TestADiscountOfTheBillIsSharedByPrice(t *testing.T) {
+	t.Parallel()
+	head, rows := bill.Amounts{Total: 90_000, Concession: 10_000}, []bill.Row{
+		{ID: 1, Amount: 25_000}, {ID: 2, Amount: 25_000}, {ID: 3, Amount: 25_000}, {ID: 4, Amount: 25_000}}
+	want := bill.Amounts{Total: 22_500, Concession: 2_500}
+	for id := int64(1); id <= 3; id++ {
+		var d bill.Division
+		if d, rows = split(head, rows, id); d.New != want || types(d.Notes) != bill.AmountsDisagree {
+			t.Errorf("test %d: %+v with %+v, want %+v and a warning", id, d.New, d.Notes, want)
+		}
+		head = d.Parent
+	}
+	if head != want {
+		t.Errorf("the rest is %+v, want %+v", head, want)
 	}
 }
 
@@ -64,7 +139,9 @@ func TestTheRateOfVAT(t *testing.T) {
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := bill.Divide(c.head, []bill.Row{{ID: 1, Amount: c.moved}}, c.rule)
+			moved := []bill.Row{{ID: 1, Amount: c.moved}}
+			rest := bill.Row{ID: 2, Amount: c.head.Base() - c.moved}
+			d := bill.Divide(c.head, append(moved, rest), moved, c.rule)
 			if d.Parent.VATPercent != c.parent || d.New.VATPercent != c.made {
 				t.Errorf("%v and %v, want %v and %v", d.Parent.VATPercent, d.New.VATPercent, c.parent, c.made)
 			}
@@ -94,11 +171,35 @@ func TestOldBillsAreDividedByTheirHead(t *testing.T) {
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := bill.Divide(c.head, c.moved, bill.Carry)
-			if d.New.Total != c.total || d.Limited != c.limited {
-				t.Errorf("total %v, limited %v", d.New.Total, d.Limited)
+			rest := bill.Row{ID: 9, Amount: c.head.Base()}
+			for _, row := range c.moved {
+				rest.Amount -= row.Amount - row.Concession
+			}
+			d := bill.Divide(c.head, append(slices.Clone(c.moved), rest), c.moved, bill.Carry)
+			if d.New.Total != c.total || strings.Contains(types(d.Notes), bill.AmountLimited) != c.limited {
+				t.Errorf("total %v, warnings %+v; want %v, limited %v", d.New.Total, d.Notes, c.total, c.limited)
 			}
 		})
+	}
+}
+
+func TestNotesOnTestsAndReports(t *testing.T) {
+	t.Parallel()
+	rows := []bill.Row{{ID: 1, Amount: 900}, {ID: 2, Amount: -100}, {ID: 3, Amount: 50, Refunded: true}, {ID: 4, ProfileID: 1}}
+	for name, c := range map[string]struct {
+		ids     []int64
+		reports []bill.Report
+		want    string
+	}{
+		"nothing to say":             {[]int64{1}, []bill.Report{{ID: 7, TestID: 1}, {ID: 8, TestID: 2, Signed: true}}, ""},
+		"a credit":                   {[]int64{2}, nil, bill.CreditMoved},
+		"only a refunded test stays": {[]int64{1, 2}, nil, bill.OnlyRefundedLeft + " " + bill.CreditMoved},
+		"a report without a test":    {[]int64{1}, []bill.Report{{ID: 7}}, bill.ReportsStay},
+		"a signed report of a child": {[]int64{1}, []bill.Report{{ID: 7, TestID: 4, Signed: true}}, bill.SignedReportsMove},
+	} {
+		if got := types(bill.Notes(rows, bill.Select(rows, c.ids), c.reports)); got != c.want {
+			t.Errorf("%s: warnings %q, want %q", name, got, c.want)
+		}
 	}
 }
 

@@ -23,10 +23,15 @@ const (
 	RelationBlocked        = "RELATION_BLOCKED"
 )
 
-// The types of warnings beyond those of failures.
+// The types of warnings beyond those of failures. None of them stops a split.
 const (
-	AmountsDisagree = "BILL_AMOUNTS_DISAGREE"
-	AmountLimited   = "MOVED_AMOUNT_LIMITED"
+	AmountsDisagree   = "BILL_AMOUNTS_DISAGREE"
+	AmountLimited     = "MOVED_AMOUNT_LIMITED"
+	PatientPartMoved  = "PATIENT_PART_MOVED"
+	CreditMoved       = "CREDIT_LINE_MOVED"
+	OnlyRefundedLeft  = "ONLY_REFUNDED_TESTS_LEFT"
+	ReportsStay       = "REPORTS_WITHOUT_TEST_STAY"
+	SignedReportsMove = "SIGNED_REPORTS_MOVE"
 )
 
 // FailureTypes lists the types of failures in their order.
@@ -41,6 +46,8 @@ type Failure struct {
 	Type    string
 	Message string
 	Label   string // of a guarded table
+	// Blocking is set in a warning of what an execution would refuse.
+	Blocking bool
 }
 
 // BillNotFound is the one failure of a bill that the laboratory does not have.
@@ -50,6 +57,13 @@ var BillNotFound = Failure{Type: NotFound, Message: "There is no such bill in th
 type Surroundings struct {
 	Guarded     []string // guarded tables that hold rows of the bill or of the moved tests
 	Attachments []string // categories of active attachments
+	Reports     []Report // reports of the bill that are not dismissed
+}
+
+// Report is a report of a bill.
+type Report struct {
+	ID, TestID int64 // TestID is the billed test; 0: none
+	Signed     bool
 }
 
 // CheckBill makes the checks of the bill itself.
@@ -87,21 +101,12 @@ func CheckTests(s Selection, labID int64) []Failure {
 			gone = append(gone, row.ID)
 		}
 	}
-	var f []Failure
-	for _, c := range []struct {
-		kind, message string
-		ids           []int64
-	}{
+	return failuresOf([]listed{
 		{TestsNotFound, "These tests are not on the bill: %s", s.Missing},
 		{TestsNotFromSameLab, "These tests belong to another laboratory: %s", foreign},
 		{TestsDismissed, "These tests are dismissed or refunded: %s", gone},
 		{InvalidTest, "These tests belong to a profile and move only with it; choose the profile instead: %s", s.Alone},
-	} {
-		if len(c.ids) > 0 {
-			f = append(f, Failure{Type: c.kind, Message: fmt.Sprintf(c.message, List(c.ids))})
-		}
-	}
-	return f
+	})
 }
 
 // CheckExecution makes the checks that stop an execution only: what may split, then the guarded tables.
@@ -127,18 +132,49 @@ func CheckExecution(b Bill, s Selection, around Surroundings) []Failure {
 	return f
 }
 
-// Warnings tells what the amounts of a bill have that a split cannot fix.
-func Warnings(b Bill, rows []Row, d Division) []Failure {
-	var w []Failure
-	if Disagrees(b.Amounts, rows) {
-		w = append(w, Failure{Type: AmountsDisagree, Message: "The bill's amounts are not the sum of its tests; the" +
-			" difference stays on this bill"})
+// Notes returns what a person should know about the tests and reports of a split, moved ones and others.
+func Notes(rows []Row, s Selection, reports []Report) []Failure {
+	moved := make(map[int64]bool, len(s.Moved))
+	var credits, stay, signed []int64
+	for _, row := range s.Moved {
+		moved[row.ID] = true
+		if row.Counts() && row.net() < 0 {
+			credits = append(credits, row.ID)
+		}
 	}
-	if d.Limited {
-		w = append(w, Failure{Type: AmountLimited, Message: "The chosen tests cost more than the bill has; the new bill" +
-			" gets what there is"})
+	for _, r := range reports {
+		switch {
+		case r.TestID == 0:
+			stay = append(stay, r.ID)
+		case r.Signed && moved[r.TestID]:
+			signed = append(signed, r.ID)
+		}
 	}
-	return w
+	var f []Failure
+	if s.Stays > 0 && !slices.ContainsFunc(rows, func(r Row) bool { return r.Counts() && !r.Refunded && !moved[r.ID] }) {
+		f = append(f, Failure{Type: OnlyRefundedLeft, Message: "Only refunded tests stay on this bill"})
+	}
+	return append(f, failuresOf([]listed{
+		{CreditMoved, "These tests are credits, and a bill of less than nothing is not made: %s", credits},
+		{ReportsStay, "These reports name no billed test, so they stay on this bill: %s", stay},
+		{SignedReportsMove, "These reports are signed, and their printed form names the number of this bill: %s", signed},
+	})...)
+}
+
+// listed is a failure that lists ids; without any there is none.
+type listed struct {
+	kind, message string
+	ids           []int64
+}
+
+func failuresOf(list []listed) []Failure {
+	var f []Failure
+	for _, c := range list {
+		if len(c.ids) > 0 {
+			f = append(f, Failure{Type: c.kind, Message: fmt.Sprintf(c.message, List(c.ids))})
+		}
+	}
+	return f
 }
 
 // maxListed bounds a message: a request may name thousands of tests.

@@ -23,6 +23,12 @@ func ParsePaise(text string) (Paise, error) {
 	return Paise(n), err
 }
 
+// Set reads a decimal as ParsePaise does.
+func (p *Paise) Set(text string) (err error) {
+	*p, err = ParsePaise(text)
+	return err
+}
+
 // String writes the decimal that ParsePaise reads.
 func (p Paise) String() string { return formatFixed(int64(p), 2) }
 
@@ -41,6 +47,12 @@ const (
 func ParsePercent(text string) (Percent, error) {
 	n, err := parseFixed(text, 4)
 	return Percent(n), err
+}
+
+// Set reads a decimal as ParsePercent does.
+func (p *Percent) Set(text string) (err error) {
+	*p, err = ParsePercent(text)
+	return err
 }
 
 // String writes the decimal that ParsePercent reads.
@@ -74,6 +86,15 @@ func formatFixed(n int64, places int) string {
 
 // ratio is part of whole, from 0 to 1. The zero ratio is 0.
 type ratio struct{ part, whole uint64 }
+
+// ratioOf returns the ratio of two amounts: 0 for a part below nothing and for a whole that is not above it, and 1 for
+// a part above the whole.
+func ratioOf(part, whole Paise) ratio {
+	if whole <= 0 {
+		return ratio{}
+	}
+	return ratio{magnitude(clamp(part, 0, whole)), magnitude(whole)}
+}
 
 // of returns the ratio's share of p, halves away from zero.
 func (r ratio) of(p Paise) Paise {

@@ -75,7 +75,7 @@ func IDs(rows []Row) []int64 {
 }
 
 // price is what rows cost together.
-type price struct{ net, concession, coPay, deductible Paise }
+type price struct{ net, concession, coPay, deductible, patient Paise }
 
 func priceOf(rows []Row) price {
 	var p price
@@ -83,10 +83,31 @@ func priceOf(rows []Row) price {
 		if !row.Counts() {
 			continue
 		}
-		p.net += row.Amount - row.Concession
+		p.net += row.net()
 		p.concession += row.Concession
 		p.coPay += row.CoPay
 		p.deductible += row.Deductible
+		p.patient += row.PatientPayable
 	}
 	return p
+}
+
+// whole is what the tests of a bill cost together: without the refunded ones, when the bill's price was lowered by the
+// refund.
+func whole(head Amounts, rows []Row) price {
+	all, billed := priceOf(rows), priceOf(unrefunded(rows))
+	if all.explains(head) || !billed.explains(head) {
+		return all
+	}
+	return billed
+}
+
+// explains reports whether the bill's price is that of the tests, less a discount that stands on none of them.
+func (p price) explains(head Amounts) bool {
+	gap := p.net - head.Base()
+	return within(head.Concession-p.concession, gap) == gap
+}
+
+func unrefunded(rows []Row) []Row {
+	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Refunded })
 }

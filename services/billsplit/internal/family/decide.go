@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -21,6 +22,9 @@ var (
 	errMerged  = apperr.New(apperr.Conflict, "BILL_ALREADY_MERGED", "This bill was merged back already")
 	errChanged = apperr.New(apperr.Conflict, "BILL_CHANGED",
 		"One of the two bills changed since the split, so it cannot be undone; correct the bills by hand")
+	errPayerChanged = apperr.New(apperr.Conflict, errChanged.Reason,
+		"The source, the organization or the patient of the new bill changed since the split, so it cannot be undone;"+
+			" change it back first, or correct the bills by hand")
 )
 
 // Decision is a split that can be undone.
@@ -29,6 +33,8 @@ type Decision struct {
 	By      authn.Actor
 	At      int64               // epoch milliseconds
 	Entries []activitylog.Entry // one for each bill
+	// Reports made from the results of either bill since the split, which an undoing makes out of date.
+	RetiredOfParent, RetiredOfNew []int64
 
 	parent, new bill.Bill
 }
@@ -42,7 +48,8 @@ func Decide(f Facts, by authn.Actor, now time.Time) (Decision, error) {
 	if err := p.check(f); err != nil {
 		return Decision{}, err
 	}
-	d := Decision{Record: p.record, By: by, At: now.UnixMilli(), parent: p.parent, new: p.new}
+	d := Decision{Record: p.record, By: by, At: now.UnixMilli(), parent: p.parent, new: p.new,
+		RetiredOfParent: f.ParentReports, RetiredOfNew: f.NewReports}
 	d.Entries = []activitylog.Entry{
 		d.entry(p.parent.ID, p.parent.Amounts, p.record.Before, now), d.entry(p.new.ID, p.new.Amounts, bill.Amounts{}, now),
 	}
@@ -84,7 +91,25 @@ func pairOf(f Facts) (pair, error) {
 	}
 	earlier := func(r Record) bool { return r.NewID <= f.New.ID }
 	later := slices.Concat(slices.DeleteFunc(slices.Clone(f.OfParent), earlier), f.OfNew)
-	return pair{record: *f.Record, parent: *f.Parent, new: *f.New, rows: f.Rows, later: later}, nil
+	return pair{record: f.Record.completed(f), parent: *f.Parent, new: *f.New, rows: f.Rows, later: later}, nil
+}
+
+// completed returns the record with what one of version 1.0 lacks: the split copied the organization of the original,
+// and left what patients pay of tests as it was.
+func (r Record) completed(f Facts) Record {
+	if !r.Old {
+		return r
+	}
+	r.NewPayer = bill.Payer{Source: f.New.Source, OrgID: f.Parent.OrgID}
+	r.Rows = slices.Clone(r.Rows)
+	for i := range r.Rows {
+		for _, now := range f.Rows {
+			if now.ID == r.Rows[i].ID {
+				r.Rows[i].PatientPayable = now.PatientPayable
+			}
+		}
+	}
+	return r
 }
 
 // check refuses bills of which something changed since the split.
@@ -96,6 +121,9 @@ func (p pair) check(f Facts) error {
 		return apperr.Newf(apperr.Conflict, errChanged.Reason, "The split cannot be undone because these tests: %s, changed"+
 			" since; correct the bills by hand", bill.List(changed))
 	}
+	if p.new.Payer() != p.record.NewPayer || p.new.PatientID != p.parent.PatientID {
+		return errPayerChanged
+	}
 	if p.headsChanged() || !p.parent.Insured() {
 		return errChanged
 	}
@@ -105,7 +133,9 @@ func (p pair) check(f Facts) error {
 	if err := checkFree(p.new, f.AroundNew); err != nil {
 		return err
 	}
-	if len(f.AroundNew.Attachments) > 0 {
+	if slices.ContainsFunc(f.AroundNew.Attachments, func(category string) bool {
+		return !strings.EqualFold(category, bill.SmartReport)
+	}) {
 		return errChanged
 	}
 	return nil

@@ -16,10 +16,11 @@ const newBill = int64(9100)
 // halves are the facts of bill 9100, to which test 101 moved, as the split left them.
 func halves() family.Facts {
 	row := bill.Row{ID: 101, LabID: 12, Amount: 40000}
-	parent := bill.Bill{ID: original, LabBillID: 301, Source: "Insurance", Version: 1, Amounts: bill.Amounts{Total: 60000}}
-	made := bill.Bill{ID: newBill, LabBillID: 302, Amounts: bill.Amounts{Total: 40000}}
+	parent := bill.Bill{ID: original, LabBillID: 301, Source: "Insurance", OrgID: 45, Version: 1, Amounts: bill.Amounts{Total: 60000}}
+	made := bill.Bill{ID: newBill, LabBillID: 302, Source: "Org Pay", OrgID: 45, Amounts: bill.Amounts{Total: 40000}}
 	record := family.Record{Record: split.Record{ParentID: original, NewID: newBill, Moved: []int64{101}, Rows: []bill.Row{row},
-		ParentVersion: 1, Before: bill.Amounts{Total: 100000}, AfterParent: parent.Amounts, AfterNew: made.Amounts}}
+		ParentVersion: 1, Before: bill.Amounts{Total: 100000}, AfterParent: parent.Amounts, AfterNew: made.Amounts,
+		NewPayer: bill.Payer{Source: "Org Pay", OrgID: 45}}}
 	return family.Facts{Record: &record, Parent: &parent, New: &made, Rows: []bill.Row{row}, OfParent: []family.Record{record}}
 }
 
@@ -45,16 +46,30 @@ func TestAMergeIsDecidedOnTheFacts(t *testing.T) {
 			f.OfParent = append(f.OfParent, later(original, 9200, 7))
 			f.Parent.Version += 2
 		}, ""},
-		"an earlier split":         {func(f *family.Facts) { f.OfParent = append(f.OfParent, later(original, 9050, 0)) }, ""},
-		"a test changed":           {func(f *family.Facts) { f.Rows[0].Amount-- }, "BILL_CHANGED"},
-		"a test was added":         {func(f *family.Facts) { f.Rows = append(f.Rows, bill.Row{ID: 999}) }, "BILL_CHANGED"},
-		"written and written back": {func(f *family.Facts) { f.New.Version = 2 }, "BILL_CHANGED"},
-		"another source":           {func(f *family.Facts) { f.Parent.Source = "Self Pay" }, "BILL_CHANGED"},
-		"the original is locked":   {func(f *family.Facts) { f.Parent.State.Locked = true }, bill.InvalidState},
-		"the new bill is guarded":  {func(f *family.Facts) { f.AroundNew.Guarded = []string{"crm_kit"} }, bill.RelationBlocked},
-		"the original is guarded":  {func(f *family.Facts) { f.AroundParent.Guarded = []string{"crm_kit"} }, bill.RelationBlocked},
-		"an attachment of the new": {func(f *family.Facts) { f.AroundNew.Attachments = []string{"image"} }, "BILL_CHANGED"},
-		"one of the original's":    {func(f *family.Facts) { f.AroundParent.Attachments = []string{"image"} }, ""},
+		"an earlier split":            {func(f *family.Facts) { f.OfParent = append(f.OfParent, later(original, 9050, 0)) }, ""},
+		"a test changed":              {func(f *family.Facts) { f.Rows[0].Amount-- }, "BILL_CHANGED"},
+		"a test was added":            {func(f *family.Facts) { f.Rows = append(f.Rows, bill.Row{ID: 999}) }, "BILL_CHANGED"},
+		"written and written back":    {func(f *family.Facts) { f.New.Version = 2 }, "BILL_CHANGED"},
+		"another source":              {func(f *family.Facts) { f.Parent.Source = "Self Pay" }, "BILL_CHANGED"},
+		"the original is locked":      {func(f *family.Facts) { f.Parent.State.Locked = true }, bill.InvalidState},
+		"the new bill is guarded":     {func(f *family.Facts) { f.AroundNew.Guarded = []string{"crm_kit"} }, bill.RelationBlocked},
+		"the original is guarded":     {func(f *family.Facts) { f.AroundParent.Guarded = []string{"crm_kit"} }, bill.RelationBlocked},
+		"the new bill's source":       {func(f *family.Facts) { f.New.Source = "Self Pay" }, "BILL_CHANGED"},
+		"its organization":            {func(f *family.Facts) { f.New.OrgID = 46 }, "BILL_CHANGED"},
+		"it has none any more":        {func(f *family.Facts) { f.New.OrgID = 0 }, "BILL_CHANGED"},
+		"its patient":                 {func(f *family.Facts) { f.New.PatientID = 503 }, "BILL_CHANGED"},
+		"both patients, as one":       {func(f *family.Facts) { f.New.PatientID, f.Parent.PatientID = 503, 503 }, ""},
+		"the original's organization": {func(f *family.Facts) { f.Parent.OrgID = 46 }, ""},
+		"its time":                    {func(f *family.Facts) { f.New.BilledAt = time.UnixMilli(7) }, ""},
+		"a record of version 1.0": {func(f *family.Facts) {
+			f.Record.Old, f.Record.NewPayer = true, bill.Payer{}
+			f.Rows = []bill.Row{f.Rows[0]}
+			f.Rows[0].PatientPayable = 100
+		}, ""},
+		"one whose organization changed": {func(f *family.Facts) { f.Record.Old, f.New.OrgID = true, 46 }, "BILL_CHANGED"},
+		"a smart report of the new":      {func(f *family.Facts) { f.AroundNew.Attachments = []string{"smart_report"} }, ""},
+		"an attachment of the new":       {func(f *family.Facts) { f.AroundNew.Attachments = []string{"image"} }, "BILL_CHANGED"},
+		"one of the original's":          {func(f *family.Facts) { f.AroundParent.Attachments = []string{"image"} }, ""},
 	} {
 		facts := halves()
 		c.change(&facts)

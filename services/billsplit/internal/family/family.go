@@ -15,6 +15,8 @@ type Record struct {
 	split.Record
 
 	MergedAt int64 // epoch milliseconds; 0: it was not undone
+	// Old is set in a record of version 1.0, which lacks the payer of the new bill and what patients pay of its tests.
+	Old bool
 }
 
 // Member is one bill of a family.

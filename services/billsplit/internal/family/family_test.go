@@ -40,7 +40,6 @@ func TestAFamilyAddsUp(t *testing.T) {
 		t.Fatalf("%+v %v", f, err)
 	}
 	want := worked().Bills[original].Amounts
-	want.CoPay, want.PatientPayable = 4000, 4000 // the moved tests' co-pay is no one's any more
 	if diff := cmp.Diff(want, f.Sum); diff != "" {
 		t.Error(diff)
 	}
@@ -111,6 +110,8 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 		"the new bill's amounts":                    {"BILL_CHANGED", "UPDATE billing SET billAdvance = 0.01 WHERE id = NEW"},
 		"the original's amounts":                    {"BILL_CHANGED", "UPDATE billing SET vat = vat + 0.01 WHERE id = OLD"},
 		"the original's source":                     {"BILL_CHANGED", "UPDATE billing SET source = 'Self Pay' WHERE id = OLD"},
+		"the new bill's source":                     {"BILL_CHANGED", "UPDATE billing SET source = 'Self Pay' WHERE id = NEW"},
+		"the new bill's organization":               {"BILL_CHANGED", "UPDATE billing SET orgId_id = 46 WHERE id = NEW"},
 		"a test was added":                          {"BILL_CHANGED", "INSERT INTO billingInfo (id, billId_id, labId_id, testId_id) VALUES (999, NEW, 12, 1)"},
 		"a moved test was refunded":                 {"BILL_CHANGED", "UPDATE billingInfo SET refunded = 1 WHERE id = 103"},
 		"a moved test costs less":                   {"BILL_CHANGED", "UPDATE billingInfo SET testAmount = testAmount - 100 WHERE id = 103"},
@@ -149,6 +150,52 @@ func TestChangedBillsAreNotMerged(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReportsMadeSinceTheSplitAreRetired has reports of all results made of both parts, and other programs that touch the
+// bills without changing who pays.
+func TestReportsMadeSinceTheSplitAreRetired(t *testing.T) {
+	t.Parallel()
+	b := storetest.Open(t, worked())
+	cases := storetest.NewCases(t, b.Store)
+	r, err := cases.Split(t.Context(), "", 103)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Exec("INSERT INTO bill_attachment (id, lab_id, bill_id, category, file_path, is_active) VALUES"+
+		" (2, 12, ?, 'smart_report', 'x', 1), (3, 12, ?, 'smart_report', 'x', 1), (4, 12, ?, 'image', 'x', 1)", original, r.New.ID, original)
+	b.Exec("UPDATE billing SET docId_id = 301, billTime = NOW() WHERE id IN (?, ?)", original, r.New.ID)
+	if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+		t.Fatal(err)
+	}
+	want := worked().Attachments
+	want[2] = storetest.Attachment{BillID: original, Category: "smart_report"}
+	want[3] = storetest.Attachment{BillID: r.New.ID, Category: "smart_report"}
+	want[4] = storetest.Attachment{BillID: original, Category: "image", Active: true}
+	if diff := cmp.Diff(want, b.Dump().Attachments); diff != "" {
+		t.Errorf("attachments (-want +got): %s", diff)
+	}
+}
+
+// TestASplitOfVersion10IsUndone has a record as that version wrote it, of a test that the patient pays.
+func TestASplitOfVersion10IsUndone(t *testing.T) {
+	t.Parallel()
+	start := worked()
+	paid := start.Tests[103]
+	paid.PatientPayable = 3333
+	start.Tests[103] = paid
+	b := storetest.Open(t, start)
+	cases := storetest.NewCases(t, b.Store)
+	r, err := cases.Split(t.Context(), "", 103)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Exec("UPDATE bill_split_audit SET before_values = JSON_REMOVE(before_values, '$.bill_time', '$.new_payer')," +
+		" moved_rows = JSON_REMOVE(moved_rows, '$[0].patient_payable', '$[1].patient_payable', '$[2].patient_payable')")
+	if _, err := cases.Back(t.Context(), "", r.New.ID); err != nil {
+		t.Fatal(err)
+	}
+	expectBack(t, start, b.Dump(), r.New.ID)
 }
 
 // TestARefusedMergeNamesWhatChanged has a moved test that was refunded at a lower price since the split, while the bill's own

@@ -58,7 +58,8 @@ func randomState(rt *rapid.T) storetest.State {
 	head := s.Bills[original]
 	head.Amounts = bill.Amounts{VATPercent: 180_000, VAT: some(rt, "vat"), TDS: some(rt, "tds"), Additional: some(rt, "additional")}
 	for i := range rapid.Int64Range(2, 6).Draw(rt, "tests") {
-		row := bill.Row{ID: 100 + i, LabID: 12, Amount: some(rt, "amount"), CoPay: some(rt, "co-pay")}
+		row := bill.Row{ID: 100 + i, LabID: 12, Amount: some(rt, "amount"), CoPay: some(rt, "co-pay"),
+			PatientPayable: some(rt, "patient's part")}
 		row.Concession = row.Amount / 4
 		s.Tests[row.ID] = storetest.Test{Row: row, BillID: original}
 		s.Reports[row.ID] = storetest.Report{LabID: 12, BillID: original, TestID: row.ID}
@@ -67,7 +68,10 @@ func randomState(rt *rapid.T) storetest.State {
 		head.Amounts.CoPay += row.CoPay
 	}
 	head.Amounts.Total += head.Amounts.Additional - head.Amounts.TDS + head.Amounts.VAT
-	head.Amounts.PatientPayable = head.Amounts.CoPay
+	head.Amounts.PatientPayable = some(rt, "the bill's patient's part")
+	discount := min(some(rt, "the bill's discount"), max(head.Amounts.Total, 0))
+	head.Amounts.Concession += discount
+	head.Amounts.Total -= discount
 	s.Bills[original] = head
 	return s
 }
@@ -109,7 +113,6 @@ func expectSums(rt *rapid.T, start, now storetest.State) {
 				all = all.Plus(b.Amounts)
 			}
 		}
-		all.CoPay, all.PatientPayable = 0, 0
 		return all
 	}
 	if diff := cmp.Diff(sum(start), sum(now)); diff != "" {

@@ -21,6 +21,8 @@ type Facts struct {
 	New    *bill.Bill // the named bill; nil: the laboratory has none with this id
 	Parent *bill.Bill // nil without a Record, or when it is not the laboratory's any more
 	Rows   []bill.Row // of the named bill
+	// Active reports that are made from results: attachments of either bill.
+	ParentReports, NewReports []int64
 	// Splits of either bill, first to last; those that were undone too.
 	OfParent, OfNew []Record
 	// What there is about either bill, and about the tests of the named one.

@@ -12,6 +12,9 @@ func answer(message string, failures, warnings []bill.Failure) *billsplitv1.Spli
 	out := &billsplitv1.SplitBillResponse{
 		Status: success, Message: message, FailedValidation: failuresOf(failures), Warnings: failuresOf(warnings),
 	}
+	for i, w := range warnings {
+		out.Warnings[i].Blocking = &w.Blocking
+	}
 	if len(failures) > 0 {
 		out.Status, out.Message = failed, saidFailed
 	}
@@ -58,7 +61,7 @@ func testOf(t family.Test) *billsplitv1.BilledTest {
 func memberOf(m family.Member) *billsplitv1.FamilyBill {
 	out := &billsplitv1.FamilyBill{
 		Id: m.Bill.ID, LabBillId: m.Bill.LabBillID, OrderNumber: m.Bill.OrderNumber, Source: m.Bill.Source,
-		Amounts: amountsOf(m.Bill.Amounts),
+		Amounts: amountsOf(m.Bill.Amounts), BillTime: m.Bill.BilledAt.UnixMilli(),
 	}
 	for _, t := range m.Tests {
 		out.TestIds = append(out.TestIds, t.ID)
@@ -66,6 +69,9 @@ func memberOf(m family.Member) *billsplitv1.FamilyBill {
 	}
 	if r := m.Origin; r != nil {
 		out.ParentBillId, out.MovedTestIds, out.SplitAt = &r.ParentID, r.Moved, &r.At
+		if r.BilledAt != 0 {
+			out.OriginalBillTime = &r.BilledAt
+		}
 		if r.MergedAt != 0 {
 			out.MergedAt = &r.MergedAt
 		}

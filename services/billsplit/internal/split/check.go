@@ -1,6 +1,10 @@
 package split
 
-import "github.com/labplatform/labplatform/services/billsplit/internal/bill"
+import (
+	"slices"
+
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+)
 
 // Rules are the settings of a deployment.
 type Rules struct {
@@ -16,7 +20,7 @@ type assessment struct {
 	division  bill.Division
 	failures  []bill.Failure // of every mode
 	execution []bill.Failure // only of an execution
-	warnings  []bill.Failure
+	notes     []bill.Failure
 }
 
 // assess makes every check. The error is ErrSwitchedOff.
@@ -31,13 +35,17 @@ func (rules Rules) assess(f Facts, r Request) (assessment, error) {
 	a.failures = append(bill.CheckBill(*f.Bill, f.Around), bill.CheckTests(a.selection, r.Lab.LabID())...)
 	a.execution = bill.CheckExecution(*f.Bill, a.selection, f.Around)
 	if len(a.selection.Moved) > 0 {
-		a.division = bill.Divide(f.Bill.Amounts, a.selection.Moved, rules.VATPercent)
-		a.warnings = bill.Warnings(*f.Bill, f.Rows, a.division)
+		a.division = bill.Divide(f.Bill.Amounts, f.Rows, a.selection.Moved, rules.VATPercent)
+		a.notes = append(a.division.Notes, bill.Notes(f.Rows, a.selection, f.Around.Reports)...)
 	}
 	return a, nil
 }
 
-// allWarnings are those of a mode that writes nothing: what an execution would refuse comes first.
-func (a assessment) allWarnings() []bill.Failure {
-	return append(append([]bill.Failure{}, a.execution...), a.warnings...)
+// warnings are those of a mode that writes nothing: what an execution would refuse comes first.
+func (a assessment) warnings() []bill.Failure {
+	blocking := slices.Clone(a.execution)
+	for i := range blocking {
+		blocking[i].Blocking = true
+	}
+	return append(blocking, a.notes...)
 }

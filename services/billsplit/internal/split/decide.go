@@ -34,7 +34,8 @@ func (rules Rules) Decide(f Facts, r Request, now time.Time) (Decision, error) {
 		return Decision{}, err
 	}
 	return Decision{
-		Draft: Draft{LabBillID: f.NextNumber, OrderNumber: order, Source: r.Source, Amounts: a.division.New},
+		Draft: Draft{LabBillID: f.NextNumber, OrderNumber: order, Source: r.Source, BilledAt: now.UTC(),
+			Amounts: a.division.New},
 		Record: Record{
 			ParentID:      a.bill.ID,
 			Moved:         bill.IDs(a.selection.Moved),
@@ -44,10 +45,12 @@ func (rules Rules) Decide(f Facts, r Request, now time.Time) (Decision, error) {
 			AfterParent:   a.division.Parent,
 			AfterNew:      a.division.New,
 			SmartReports:  f.SmartReports,
+			BilledAt:      a.bill.BilledAt.UnixMilli(),
+			NewPayer:      bill.Payer{Source: string(r.Source), OrgID: a.bill.OrgID},
 			By:            authn.Actor{Kind: r.Actor.Kind, ID: r.Actor.ID},
 			At:            now.UnixMilli(),
 		},
-		Warnings: a.warnings, parent: *a.bill, by: r.Actor, at: now,
+		Warnings: a.notes, parent: *a.bill, by: r.Actor, at: now,
 	}, nil
 }
 

@@ -20,6 +20,7 @@ var now = time.UnixMilli(1_790_000_000_000)
 // worked are the facts of the worked example: the original bill, whose next split gets number 302.
 func worked() split.Facts {
 	head := storetest.Worked().Bills[original].Bill
+	head.BilledAt = storetest.BilledAt
 	f := split.Facts{Enabled: true, Bill: &head, NextNumber: 302, OrderNumbers: []string{"ORD-1~1"}, SmartReports: []int64{7}}
 	for id := int64(101); id <= 105; id++ {
 		f.Rows = append(f.Rows, storetest.Worked().Tests[id].Row)
@@ -85,13 +86,14 @@ func TestWhatADecisionStores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := split.Draft{LabBillID: 302, OrderNumber: "ORD-1~2", Source: bill.SelfPay, Amounts: d.Record.AfterNew}
+	want := split.Draft{LabBillID: 302, OrderNumber: "ORD-1~2", Source: bill.SelfPay, BilledAt: now.UTC(), Amounts: d.Record.AfterNew}
 	if diff := cmp.Diff(want, d.Draft); diff != "" {
 		t.Errorf("the draft (-want +got): %s", diff)
 	}
 	record := d.RecordOf(9100)
 	if record.ParentID != original || record.NewID != 9100 || record.ParentVersion != 1 || record.SmartReports[0] != 7 ||
-		len(record.Rows) != 1 || record.Rows[0] != worked().Rows[1] || record.At != now.UnixMilli() || record.By.Name != "" {
+		len(record.Rows) != 1 || record.Rows[0] != worked().Rows[1] || record.At != now.UnixMilli() || record.By.Name != "" ||
+		record.BilledAt != storetest.BilledAt.UnixMilli() || record.NewPayer != (bill.Payer{Source: "Self Pay", OrgID: 45}) {
 		t.Errorf("the record is %+v", record)
 	}
 	entries := d.Entries(9100)

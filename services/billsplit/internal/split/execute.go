@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
 // Execute splits the bill in one transaction. The error is *Refused when a check fails.
@@ -47,7 +49,9 @@ func (s *Splitter) refused(err error) error {
 func (s *Splitter) finish(ctx context.Context, r Request, d Decision) {
 	s.d.Observer.Executed(len(d.Record.Moved))
 	for _, w := range d.Warnings {
-		s.d.Log.WarnContext(ctx, "amounts of a split bill", "bill_id", r.BillID, "type", w.Type)
+		if w.Type == bill.AmountsDisagree || w.Type == bill.AmountLimited {
+			s.d.Log.WarnContext(ctx, "amounts of a split bill disagree", "bill_id", r.BillID, "type", w.Type)
+		}
 	}
 	s.d.After.Changed(ctx, r.Lab, d.parent.PatientID)
 }

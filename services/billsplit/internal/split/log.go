@@ -12,7 +12,7 @@ const LogContext = "BILL_SPLIT"
 
 // Meta is what an entry of the activity log holds: amounts and ids, nothing about the patient.
 type Meta struct {
-	activitylog.Change[AmountsDocument]
+	activitylog.Change[bill.Amounts]
 	ParentID int64   `json:"parent_bill_id"`
 	NewID    int64   `json:"new_bill_id"`
 	Moved    []int64 `json:"moved_test_ids"`
@@ -20,7 +20,7 @@ type Meta struct {
 
 // NewMeta returns the meta of one of the two bills of a split.
 func NewMeta(r Record, before, after bill.Amounts) Meta {
-	change := activitylog.Change[AmountsDocument]{Old: DocumentOf(before), New: DocumentOf(after)}
+	change := activitylog.Change[bill.Amounts]{Old: before, New: after}
 	return Meta{change, r.ParentID, r.NewID, r.Moved}
 }
 

@@ -66,7 +66,7 @@ func (s *Splitter) Validate(ctx context.Context, r Request) (failures, warnings 
 		return nil, nil, err
 	}
 	s.d.Observer.Validated(len(a.failures) > 0)
-	return a.failures, a.allWarnings(), nil
+	return a.failures, a.warnings(), nil
 }
 
 // Calculate tells the amounts that an execution would write.
@@ -77,7 +77,7 @@ func (s *Splitter) Calculate(ctx context.Context, r Request) (Projection, error)
 		return Projection{}, err
 	}
 	s.d.Observer.Calculated(len(a.failures) > 0)
-	p := Projection{Failures: a.failures, Warnings: a.allWarnings()}
+	p := Projection{Failures: a.failures, Warnings: a.warnings()}
 	if a.bill != nil && len(a.selection.Moved) > 0 {
 		p.Division = &a.division
 	}

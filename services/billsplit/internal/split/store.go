@@ -2,6 +2,7 @@ package split
 
 import (
 	"context"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
@@ -38,6 +39,7 @@ type Draft struct {
 	LabBillID   int64
 	OrderNumber string
 	Source      bill.Destination
+	BilledAt    time.Time
 	Amounts     bill.Amounts
 }
 
@@ -51,6 +53,8 @@ type Record struct {
 	AfterParent     bill.Amounts
 	AfterNew        bill.Amounts
 	SmartReports    []int64     // attachments that were deactivated
+	BilledAt        int64       // when the old bill was made, epoch milliseconds; 0 in records of version 1.0
+	NewPayer        bill.Payer  // of the new bill
 	By              authn.Actor // without the name
 	At              int64       // epoch milliseconds
 }

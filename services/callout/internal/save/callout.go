@@ -232,6 +232,22 @@ func (c *Callout) says(d *callout.Decision) string {
 	return "Critical callout attempted: no one read it back"
 }
 
+// notOnBill reports a report of the callout that is not on its bill.
+type notOnBill struct{ reportID int64 }
+
+var _ error = (*notOnBill)(nil)
+
+func (n *notOnBill) Error() string { return "a report is not on the bill" }
+
+// errBillChanged is for a page that was open while the bill was split, or a split was undone.
+func errBillChanged(reportID, billID int64) error {
+	return apperr.Newf(apperr.Conflict, billChanged,
+		"Report %d moved to bill %d (its id) by a split; nothing was saved, save the callout for that bill", reportID, billID).
+		WithDetails(billChanged).WithData(map[string]int64{"lab_report_id": reportID, "bill_id": billID})
+}
+
+const billChanged = "BILL_CHANGED"
+
 func errNotOnBill(id int64) error {
 	return apperr.InvalidField(
 		"lab_report_ids",

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,6 +26,11 @@ type Store interface {
 		ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 		decide func([]callout.Facts) ([]callout.Decision, error),
 	) ([]callout.Decision, error)
+	// MovedTo returns the bill of a visible report that was on the given bill and is on another one of the same patient
+	// and order now; 0 when there is none.
+	MovedTo(
+		ctx context.Context, scope authn.LabScope, billID, reportID int64, v callout.Visibility,
+	) (newBillID int64, err error)
 }
 
 // Counters counts callouts.
@@ -57,7 +63,7 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	decisions, err := u.d.Store.ChangeBill(ctx, scope, c.BillID, c.ReportIDs, by.Sees,
 		func(facts []callout.Facts) ([]callout.Decision, error) { return c.decide(facts, by, u.d.Clock.Now()) })
 	if err != nil {
-		return 0, err
+		return 0, u.explained(ctx, scope, by, c.BillID, err)
 	}
 	u.d.WakeRelay()
 	u.d.Signals.Changed(ctx, scope)
@@ -71,11 +77,29 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	return callout.Done, nil
 }
 
+// explained names the new bill of a report that a split moved while someone called about it.
+func (u *UseCase) explained(
+	ctx context.Context, scope authn.LabScope, by Performer, billID int64, refusal error,
+) error {
+	missing := (*notOnBill)(nil)
+	if !errors.As(refusal, &missing) {
+		return refusal
+	}
+	moved, err := u.d.Store.MovedTo(ctx, scope, billID, missing.reportID, by.Sees)
+	switch {
+	case err != nil:
+		return err
+	case moved == 0:
+		return errNotOnBill(missing.reportID)
+	}
+	return errBillChanged(missing.reportID, moved)
+}
+
 // decide decides about all reports of the callout. One refusal refuses the callout for all.
 func (c *Callout) decide(facts []callout.Facts, by Performer, now time.Time) ([]callout.Decision, error) {
 	for _, id := range c.ReportIDs {
 		if !slices.ContainsFunc(facts, func(f callout.Facts) bool { return f.Report.ID == id }) {
-			return nil, errNotOnBill(id)
+			return nil, &notOnBill{id}
 		}
 	}
 	decisions := make([]callout.Decision, len(facts))

@@ -50,8 +50,14 @@ var operations = map[string]func(context.Context, cellcounterv1.CellCounterServi
 		return err
 	},
 	"count": func(ctx context.Context, c cellcounterv1.CellCounterServiceClient) error {
-		_, err := c.SaveCount(ctx, &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: 1,
-			Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: counted}}})
+		in := &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: 1,
+			Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: counted}}}
+		if seen, err := c.GetCounts(ctx, &cellcounterv1.GetCountsRequest{TestId: 55, LabReportId: 7001}); err != nil {
+			return err
+		} else if len(seen.GetObservers()) > 0 {
+			in.IfVersion = proto.Int64(seen.GetObservers()[0].GetVersion())
+		}
+		_, err := c.SaveCount(ctx, in)
 		return err
 	},
 	"counts": func(ctx context.Context, c cellcounterv1.CellCounterServiceClient) error {

@@ -3,6 +3,7 @@ package configure
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
@@ -47,6 +48,7 @@ type Decision struct {
 
 	Rows              []mapping.Row // all rows of the scope after the change
 	Inserted, Updated int
+	Warnings          []apperr.Field // about elements that were accepted
 }
 
 // Observer counts changed mappings.

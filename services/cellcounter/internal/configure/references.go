@@ -7,8 +7,11 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// resolve replaces each report_format_id by its parameter and returns an error for parameters that the test lacks.
-func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, error) {
+// resolve replaces each report_format_id by its parameter, sets whether its cell is counted in the total, and returns
+// an error for parameters that the test lacks.
+func (w Write) resolve(
+	formats map[int64]mapping.Parameter, cells map[int64]mapping.Cell,
+) ([]mapping.Change, error) {
 	known := map[mapping.Parameter]bool{}
 	for _, p := range formats {
 		known[p] = true
@@ -16,7 +19,7 @@ func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, e
 	changes := make([]mapping.Change, len(w.Elements))
 	var fields []apperr.Field
 	for i, e := range w.Elements {
-		changes[i] = e.Change
+		changes[i] = w.inTotal(e.Change, cells)
 		if e.FormatID != nil {
 			p, ok := formats[*e.FormatID]
 			switch {
@@ -43,6 +46,29 @@ func (w Write) resolve(formats map[int64]mapping.Parameter) ([]mapping.Change, e
 		return nil, apperr.InvalidFields(fields...)
 	}
 	return changes, nil
+}
+
+// inTotal returns the change of an element with the default of its cell. A whole mapping of a nucleated red cell that
+// does not say otherwise counts it separately, whatever was stored.
+func (w Write) inTotal(c mapping.Change, cells map[int64]mapping.Cell) mapping.Change {
+	if c.CellID == nil {
+		return c
+	}
+	if c.Default = cells[*c.CellID].InTotal(); w.Complete && !c.Default && c.IncludeInTotal == nil {
+		c.IncludeInTotal = &c.Default
+	}
+	return c
+}
+
+// warnings returns a note for each element that counts nucleated red cells in the total.
+func (w Write) warnings(cells map[int64]mapping.Cell, written []mapping.Row) []apperr.Field {
+	var notes []apperr.Field
+	for i, row := range written {
+		if row.IncludeInTotal && !cells[row.CellID].InTotal() {
+			notes = append(notes, apperr.Field{Index: i, Name: "include_in_total", Message: mapping.InTotalNote})
+		}
+	}
+	return notes
 }
 
 // checkCells returns an error for unknown cells, and for disabled cells that the mapping did not already have. previous

@@ -98,7 +98,7 @@ func (w Write) Decide(f Facts, now time.Time) (Decision, error) {
 	if len(rows) == 0 && w.CopyDefaults && !w.Owner.AreDefaults() {
 		rows, copied = withoutIDs(f.Defaults), true
 	}
-	changes, err := w.resolve(f.Formats)
+	changes, err := w.resolve(f.Formats, f.Cells)
 	if err != nil {
 		return Decision{}, err
 	}
@@ -110,7 +110,7 @@ func (w Write) Decide(f Facts, now time.Time) (Decision, error) {
 		return Decision{}, err
 	}
 	d := Decision{Write: plan.Write, Rows: plan.Result, Inserted: plan.Inserted, Updated: plan.Updated,
-		Target: w.Target, By: w.Actor, At: now.Unix()}
+		Target: w.Target, By: w.Actor, At: now.Unix(), Warnings: w.warnings(f.Cells, plan.Write)}
 	if copied {
 		d.Write, d.Inserted, d.Updated = plan.Result, len(plan.Result), 0
 	}

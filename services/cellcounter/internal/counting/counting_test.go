@@ -73,8 +73,8 @@ func TestNucleatedRedCellsAreCountedApart(t *testing.T) {
 	if d := counting.Of(counts, counting.WBC{Value: 12.5, Corrected: true}, 0); d.CorrectedWBC != 12.5 || d.Shares[0].Absolute != 8.75 {
 		t.Errorf("differential of a corrected count = %+v, want 12.5, and 8.75 absolute", d)
 	}
-	if got := counting.CorrectedWBC(20, 100); got != 10 {
-		t.Fatalf("CorrectedWBC(20, 100) = %v, want 10", got)
+	if got := counting.CorrectedWBC(20, 50, 50); got != 10 {
+		t.Fatalf("CorrectedWBC(20, 50, 50) = %v, want 10", got)
 	}
 }
 

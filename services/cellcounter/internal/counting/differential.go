@@ -66,7 +66,7 @@ func Of(tallies []Tally, wbc WBC, decimals int) Differential {
 	whole := 100 * pow10(decimals)
 	percents := apportion(tallies, d.Total, whole)
 	if d.Total > 0 && !wbc.Corrected {
-		d.CorrectedWBC = CorrectedWBC(wbc.Value, 100*float64(red)/float64(d.Total))
+		d.CorrectedWBC = CorrectedWBC(wbc.Value, red, d.Total)
 	}
 	for i, t := range tallies {
 		share := Share{CellID: t.CellID, Count: t.Count, InTotal: t.InTotal, Percent: percents[i], Absolute: math.NaN()}
@@ -82,8 +82,11 @@ func Of(tallies []Tally, wbc WBC, decimals int) Differential {
 }
 
 // CorrectedWBC returns a white cell count without nucleated red cells: WBC × 100 ÷ (100 + NRBC per 100 white cells),
-// the formula of Dacie and Lewis, Practical Haematology, chapter 3. nrbcPer100 is per 100 white cells.
-func CorrectedWBC(wbc, nrbcPer100 float64) float64 { return wbc * 100 / (100 + nrbcPer100) }
+// the formula of Dacie and Lewis, Practical Haematology, chapter 3. red nucleated red cells were counted beside white
+// ones, of which there is at least one; with whole numbers nothing is rounded twice.
+func CorrectedWBC(wbc float64, red, white int) float64 {
+	return wbc * float64(white) / float64(white+red)
+}
 
 // apportion distributes whole units over the tallies in the total by largest remainder (Hamilton's method), so that the
 // rounded parts add up to the whole. Of equal remainders the larger count wins, then the smaller cell id, so that equal

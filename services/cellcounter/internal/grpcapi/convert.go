@@ -87,5 +87,13 @@ func cellsOf(cells []mapping.Cell) []*cellcounterv1.Cell {
 	return list
 }
 
+func warningsOf(notes []apperr.Field) []*cellcounterv1.Warning {
+	list := make([]*cellcounterv1.Warning, len(notes))
+	for i, n := range notes {
+		list[i] = &cellcounterv1.Warning{Index: clamp(n.Index), Field: n.Name, Message: n.Message}
+	}
+	return list
+}
+
 // clamp limits a number to 32 bits, the width of the columns.
 func clamp(n int) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, n))) }

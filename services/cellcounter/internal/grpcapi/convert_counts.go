@@ -8,15 +8,12 @@ import (
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
-func talliesOf(in []*cellcounterv1.CellTally) []counting.Tally {
-	tallies := make([]counting.Tally, len(in))
+func givenOf(in []*cellcounterv1.CellTally) []observe.Given {
+	given := make([]observe.Given, len(in))
 	for i, t := range in {
-		tallies[i] = counting.Tally{CellID: t.GetCellId(), Count: int(t.GetCount()), InTotal: true}
-		if t.IncludeInTotal != nil {
-			tallies[i].InTotal = t.GetIncludeInTotal()
-		}
+		given[i] = observe.Given{CellID: t.GetCellId(), Count: int(t.GetCount()), InTotal: t.IncludeInTotal}
 	}
-	return tallies
+	return given
 }
 
 func differentialOf(d counting.Differential, decimals int) *cellcounterv1.ComputeDifferentialResponse {
@@ -39,10 +36,11 @@ func known(x float64) *float64 {
 }
 
 func compared(c observe.Comparison) *cellcounterv1.GetCountsResponse {
-	out := &cellcounterv1.GetCountsResponse{}
+	out := &cellcounterv1.GetCountsResponse{Warnings: warningsOf(c.Warnings)}
 	for _, count := range c.Counts {
 		o := &cellcounterv1.ObserverCount{
 			Observer: clamp(count.Observer), CountedByName: count.CountedBy.Name, CountedAt: count.CountedAt,
+			Version: count.Version,
 		}
 		for _, t := range count.Tallies {
 			inTotal := t.InTotal

@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
@@ -31,30 +32,18 @@ func (s *Server) ComputeDifferential(
 			return nil, apperr.InvalidField("wbc", "wbc must not be negative")
 		}
 	}
-	tallies := talliesOf(in.GetCounts())
-	if err := observe.Check(tallies); err != nil {
+	given := givenOf(in.GetCounts())
+	if err := observe.Check(given); err != nil {
 		return nil, err
 	}
-	if err := s.markNucleatedRed(ctx, tallies); err != nil {
-		return nil, err
-	}
-	return differentialOf(counting.Of(tallies, wbc, int(in.GetDecimals())), int(in.GetDecimals())), nil
-}
-
-// markNucleatedRed sets NucleatedRed in the tallies of nucleated red cells.
-func (s *Server) markNucleatedRed(ctx context.Context, tallies []counting.Tally) error {
 	cells, err := s.d.Configurer.Cells(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	red := map[int64]bool{}
-	for _, c := range cells {
-		red[c.ID] = c.NucleatedRed
-	}
-	for i := range tallies {
-		tallies[i].NucleatedRed = red[tallies[i].CellID]
-	}
-	return nil
+	tallies, notes := observe.Tallies(given, mapping.ByID(cells))
+	out := differentialOf(counting.Of(tallies, wbc, int(in.GetDecimals())), int(in.GetDecimals()))
+	out.Warnings = warningsOf(notes)
+	return out, nil
 }
 
 // GetCounts returns the counts of a report.
@@ -88,9 +77,9 @@ func (s *Server) SaveCount(
 	if in.GetTestId() <= 0 {
 		return nil, errNoTest
 	}
-	key := observe.Key{ReportID: in.GetLabReportId(), TestID: in.GetTestId(), Observer: int(in.GetObserver())}
-	c, err := s.d.Counter.Save(ctx, access, key, observe.Count{
-		Tallies: talliesOf(in.GetCounts()), CountedBy: p.Actor(),
+	c, err := s.d.Counter.Save(ctx, access, observe.Saving{
+		ReportID: in.GetLabReportId(), TestID: in.GetTestId(), Observer: int(in.GetObserver()),
+		Given: givenOf(in.GetCounts()), By: p.Actor(), IfVersion: in.GetIfVersion(),
 	})
 	if err != nil {
 		return nil, err

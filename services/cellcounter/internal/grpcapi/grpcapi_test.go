@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -371,6 +372,11 @@ func TestStoredCountsProveSomething(t *testing.T) {
 		_, err := s.SaveCount(as(t, who), &cellcounterv1.SaveCountRequest{TestId: test, LabReportId: 7001, Observer: observer, Counts: counts})
 		return err
 	}
+	replace := func(version int64, n int32) error {
+		_, err := s.SaveCount(as(t, reader), &cellcounterv1.SaveCountRequest{TestId: 55, LabReportId: 7001, Observer: 1,
+			Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: n}}, IfVersion: &version})
+		return err
+	}
 	refused := func(what string, err error, reason string) {
 		t.Helper()
 		if e, ok := apperr.From(err); !ok || e.Reason != reason {
@@ -394,8 +400,14 @@ func TestStoredCountsProveSomething(t *testing.T) {
 	if err := save(user, 55, 1, tally(1, 100)); err != nil || len(activityLog(t, db)) != 0 {
 		t.Errorf("the same request again: %v, log %q; want no entry", err, activityLog(t, db))
 	}
-	if err := save(reader, 55, 1, tally(1, 80)); err != nil {
+	refused("the stored count was not seen", save(reader, 55, 1, tally(1, 80)), "COUNT_STORED")
+	if err := replace(1, 80); err != nil {
 		t.Fatal(err)
+	}
+	refused("an older one was seen", replace(1, 70), "COUNT_STORED")
+	out, err := s.GetCounts(as(t, reader), &cellcounterv1.GetCountsRequest{TestId: 55, LabReportId: 7001})
+	if err != nil || out.GetObservers()[0].GetVersion() != 2 || out.GetObservers()[0].GetCounts()[0].GetCount() != 80 {
+		t.Errorf("GetCounts = %v, %v, want version 2 with 80 cells", out, err)
 	}
 	want := []string{`994 CELL_COUNTER report 7001 bill 1 user 80: Cell count of observer 1 replaced, from 77: {1 100} to 80: {1 80}`}
 	if diff := cmp.Diff(want, activityLog(t, db)); diff != "" {
@@ -439,6 +451,69 @@ func TestTheCorrectionIsByNucleatedRedCellsAndCanBeSwitchedOff(t *testing.T) {
 	}
 }
 
+// TestNucleatedRedCellsStayOutOfTheTotal maps and counts them with the documented fields alone, then with a word about the
+// total. Cell 13 is the nucleated red one.
+func TestNucleatedRedCellsStayOutOfTheTotal(t *testing.T) {
+	t.Parallel()
+	s := server(t, "global")
+	body := func(in ...*cellcounterv1.MappingInput) *cellcounterv1.MappingsBody {
+		return &cellcounterv1.MappingsBody{LabId: ptr(int64(12)), Mappings: in}
+	}
+	save := func(in ...*cellcounterv1.MappingInput) string {
+		out, err := s.SaveMappings(as(t, user), &cellcounterv1.SaveMappingsRequest{TestId: 55, Body: body(in...)})
+		return inTotal(out.GetMappings(), out.GetWarnings(), err)
+	}
+	patch := func(in ...*cellcounterv1.MappingInput) string {
+		out, err := s.PatchMappings(as(t, user), &cellcounterv1.PatchMappingsRequest{TestId: 55, Body: body(in...)})
+		return inTotal(out.GetMappings(), out.GetWarnings(), err)
+	}
+	chosen := whole("r", 3, 13)
+	chosen.IncludeInTotal = ptr(true)
+	smudge := whole("n", 1, 1)
+	smudge.IncludeInTotal = ptr(false)
+	for _, step := range []struct{ name, got, want string }{
+		{"the documented fields", save(whole("n", 1, 1), whole("r", 3, 13)), "n:true r:false"},
+		{"with a word", save(chosen), "n:true r:true, warned about 0"},
+		{"a patch of something else keeps it", patch(&cellcounterv1.MappingInput{Key: ptr("r"), ReportFormatId: ptr(int64(5502))}), "n:true r:true, warned about 0"},
+		{"the documented fields again", save(whole("r", 3, 13)), "n:true r:false"},
+		{"a white cell outside the total", save(smudge), "n:false r:false"},
+		{"it stays there", save(whole("n", 1, 1)), "n:false r:false"},
+		{"the key counts another cell", patch(&cellcounterv1.MappingInput{Key: ptr("r"), CellId: ptr(int64(2))}), "n:false r:true"},
+		{"and the first one again", patch(&cellcounterv1.MappingInput{Key: ptr("r"), CellId: ptr(int64(13))}), "n:false r:false"},
+	} {
+		if step.got != step.want {
+			t.Errorf("%s: %s, want %s", step.name, step.got, step.want)
+		}
+	}
+	tally := &cellcounterv1.CellTally{CellId: 13, Count: 10}
+	in := &cellcounterv1.ComputeDifferentialRequest{TestId: 55, Wbc: ptr(12.0),
+		Counts: []*cellcounterv1.CellTally{{CellId: 1, Count: 60}, {CellId: 3, Count: 30}, tally}, Decimals: 1}
+	out, err := s.ComputeDifferential(as(t, reader), in)
+	if err != nil || out.GetTotal() != 90 || out.GetDifferential()[0].GetPercent() != 66.7 || out.GetCorrectedWbc() != 10.8 || len(out.GetWarnings()) != 0 {
+		t.Errorf("ComputeDifferential = %v, %v; want 66.7 %% of 90 and a corrected count of 10.8", out, err)
+	}
+	tally.IncludeInTotal = ptr(true)
+	if out, err = s.ComputeDifferential(as(t, reader), in); err != nil || out.GetTotal() != 100 || out.GetCorrectedWbc() != 12 || len(out.GetWarnings()) != 1 {
+		t.Errorf("ComputeDifferential in the total = %v, %v; want 100 cells, 12, and a warning", out, err)
+	}
+}
+
+func inTotal(mappings []*cellcounterv1.Mapping, warnings []*cellcounterv1.Warning, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	var texts []string
+	for _, m := range mappings {
+		texts = append(texts, fmt.Sprint(m.GetKey(), ":", m.GetIncludeInTotal()))
+	}
+	slices.Sort(texts)
+	text := strings.Join(texts, " ")
+	for _, w := range warnings {
+		text += fmt.Sprint(", warned about ", w.GetIndex())
+	}
+	return text
+}
+
 func TestAMistakeIsTakenBack(t *testing.T) {
 	t.Parallel()
 	s := server(t, "global")
@@ -470,8 +545,21 @@ func TestAMistakeIsTakenBack(t *testing.T) {
 	if _, err := s.ResetMappings(as(t, admin), &cellcounterv1.ResetMappingsRequest{TestId: 55}); !apperr.Is(err, apperr.Invalid) {
 		t.Errorf("the defaults themselves: %v", err)
 	}
+	for _, confirm := range []*string{nil, ptr(""), ptr("yes")} { // as the address with the key . arrives
+		if _, err := s.ResetMappings(as(t, user), &cellcounterv1.ResetMappingsRequest{TestId: 55, LabId: lab, Confirm: confirm}); !apperr.Is(err, apperr.Invalid) {
+			t.Errorf("ResetMappings with confirm %v = %v, want Invalid", confirm, err)
+		}
+	}
+	save(user, lab, whole("/", 3, 1))
+	named, err := s.ResetMappings(as(t, user), &cellcounterv1.ResetMappingsRequest{TestId: 55, LabId: lab, Key: ptr("/")})
+	if err != nil || named.GetDeleted() != 1 || len(named.GetMappings()) != 1 || named.GetMappings()[0].GetKey() != "ö" {
+		t.Errorf("ResetMappings of the key / = %v, %v, want only ö left", named, err)
+	}
+	if _, err := s.ResetMappings(as(t, user), &cellcounterv1.ResetMappingsRequest{TestId: 55, LabId: lab, Key: ptr("/")}); !apperr.Is(err, apperr.NotFound) {
+		t.Errorf("ResetMappings of an unmapped key = %v, want NotFound", err)
+	}
 	for _, deleted := range []int32{1, 0} {
-		out, err := s.ResetMappings(as(t, user), &cellcounterv1.ResetMappingsRequest{TestId: 55, LabId: lab})
+		out, err := s.ResetMappings(as(t, user), &cellcounterv1.ResetMappingsRequest{TestId: 55, LabId: lab, Confirm: ptr("reset")})
 		if err != nil || out.GetDeleted() != deleted || len(out.GetMappings()) != 1 || out.GetMappings()[0].GetKey() != "a" || out.GetTargetCount() != 100 {
 			t.Errorf("ResetMappings = %v, %v, want %d deleted and the default key a", out, err, deleted)
 		}

@@ -3,6 +3,7 @@ package grpcapi
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	cellcounterv1 "github.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
@@ -44,7 +45,7 @@ func (s *Server) SaveMappings(
 	}
 	return &cellcounterv1.SaveMappingsResponse{
 		Message: "Cell counter mappings saved successfully", Inserted: int32(out.Inserted), Updated: int32(out.Updated),
-		Mappings: mappingsOf(out.Rows),
+		Mappings: mappingsOf(out.Rows), Warnings: warningsOf(out.Warnings),
 	}, nil
 }
 
@@ -59,11 +60,19 @@ func (s *Server) PatchMappings(
 	}
 	return &cellcounterv1.PatchMappingsResponse{
 		Message: "Cell counter mappings updated successfully", Inserted: int32(out.Inserted), Updated: int32(out.Updated),
-		Mappings: mappingsOf(out.Rows),
+		Mappings: mappingsOf(out.Rows), Warnings: warningsOf(out.Warnings),
 	}, nil
 }
 
-// ResetMappings deletes a laboratory's own mappings, so that the defaults apply.
+// confirmReset is the value of confirm that deletes all mappings of a laboratory.
+const confirmReset = "reset"
+
+// errUnconfirmed is for a path that ends after the test: an address with the key . or .. is shortened to it on its way.
+var errUnconfirmed = apperr.InvalidField("confirm", "Without a key this deletes all mappings of the laboratory for this test;"+
+	" add ?confirm=reset to do so, or name the key as ?key=")
+
+// ResetMappings deletes a laboratory's own mappings, so that the defaults apply, or the mapping of the key in the
+// query.
 func (s *Server) ResetMappings(
 	ctx context.Context, in *cellcounterv1.ResetMappingsRequest,
 ) (*cellcounterv1.ResetMappingsResponse, error) {
@@ -71,6 +80,12 @@ func (s *Server) ResetMappings(
 	owner, err := s.changes(ctx, in.GetTestId(), in.LabId, nil)
 	if err != nil {
 		return nil, err
+	}
+	if in.Key != nil {
+		return s.removeNamed(ctx, in.GetTestId(), owner, in.GetKey())
+	}
+	if in.GetConfirm() != confirmReset {
+		return nil, errUnconfirmed
 	}
 	deleted, view, err := s.d.Configurer.Reset(ctx, in.GetTestId(), owner)
 	if err != nil {
@@ -81,6 +96,24 @@ func (s *Server) ResetMappings(
 		Mappings: mappingsOf(view.Rows), TargetCount: int32(view.Target),
 	}, nil
 }
+
+func (s *Server) removeNamed(
+	ctx context.Context, testID int64, owner mapping.Owner, key string,
+) (*cellcounterv1.ResetMappingsResponse, error) {
+	left, err := s.d.Configurer.Remove(ctx, testID, owner, mapping.StoredKey(key))
+	if err != nil {
+		return nil, err
+	}
+	view, err := s.d.Configurer.Read(ctx, testID, owner)
+	if err != nil {
+		return nil, err
+	}
+	return &cellcounterv1.ResetMappingsResponse{
+		Message: deletedMapping, Deleted: 1, Mappings: mappingsOf(left), TargetCount: int32(view.Target),
+	}, nil
+}
+
+const deletedMapping = "Cell counter mapping deleted successfully"
 
 // DeleteMapping removes the mapping of one key.
 func (s *Server) DeleteMapping(
@@ -96,7 +129,7 @@ func (s *Server) DeleteMapping(
 		return nil, err
 	}
 	return &cellcounterv1.DeleteMappingResponse{
-		Message: "Cell counter mapping deleted successfully", Mappings: mappingsOf(left),
+		Message: deletedMapping, Mappings: mappingsOf(left),
 	}, nil
 }
 

@@ -6,17 +6,19 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
-// Change is an element of a write. A nil field keeps its value, or gets its default in a new mapping.
+// Change is an element of a write. A nil field keeps its value, or is required in a new mapping.
 type Change struct {
 	Key            *Key
 	Parameter      *Parameter
 	CellID         *int64
 	IncludeInTotal *bool
+	// Default is the IncludeInTotal of a mapping that is new or gets another cell, when the change does not say.
+	Default bool
 }
 
 // apply returns row with the change; a nil row is a new mapping. The error names a required field that is missing.
 func (c Change) apply(row *Row) (Row, error) {
-	result := Row{Mapping: Mapping{IncludeInTotal: true}}
+	var result Row
 	if row != nil {
 		result = *row
 	}
@@ -29,8 +31,11 @@ func (c Change) apply(row *Row) (Row, error) {
 	if c.CellID != nil {
 		result.CellID = *c.CellID
 	}
-	if c.IncludeInTotal != nil {
+	switch {
+	case c.IncludeInTotal != nil:
 		result.IncludeInTotal = *c.IncludeInTotal
+	case row == nil || row.CellID != result.CellID:
+		result.IncludeInTotal = c.Default
 	}
 	if row != nil {
 		return result, nil

@@ -28,6 +28,8 @@ func NewKey(name string) (Key, error) {
 		return Key{}, fmt.Errorf("key must be one printable key name, like a, 1, F2 or Space")
 	case utf8.RuneCountInString(trimmed) > maxKeyLength:
 		return Key{}, fmt.Errorf("key must have at most %d characters", maxKeyLength)
+	case trimmed == "." || trimmed == "..":
+		return Key{}, fmt.Errorf("key %s cannot be mapped: in a path it means another address; choose another one", trimmed)
 	case reserved[strings.ToLower(trimmed)]:
 		return Key{}, fmt.Errorf("key %s is reserved: the counter itself uses it; choose another one", trimmed)
 	}

@@ -41,6 +41,23 @@ type Cell struct {
 	UpdatedAt    int64 // epoch seconds
 }
 
+// ByID returns the cells by their ids.
+func ByID(cells []Cell) map[int64]Cell {
+	found := make(map[int64]Cell, len(cells))
+	for _, c := range cells {
+		found[c.ID] = c
+	}
+	return found
+}
+
+// InTotal reports whether the cell is counted in the total unless someone says otherwise. Nucleated red cells are no
+// white cells, and are reported per 100 of these (CLSI H20-A2, 2007, 8.4).
+func (c Cell) InTotal() bool { return !c.NucleatedRed }
+
+// InTotalNote is shown when someone counts nucleated red cells in the total.
+const InTotalNote = "nucleated red cells are in the total: percentages then include them, and the white cell count is not" +
+	" corrected for them; leave include_in_total out to count them separately"
+
 // DefaultTarget is the number of cells at which a count ends, unless the scope sets another.
 const DefaultTarget = 100
 

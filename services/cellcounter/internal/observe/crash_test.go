@@ -17,15 +17,16 @@ import (
 func TestADeathKeepsACountWithItsLog(t *testing.T) {
 	t.Parallel()
 	lab := observe.Access{Lab: storetest.Scope(t, 12)}
-	save := func(db *sql.DB, by authn.Actor, n int) error {
-		key := observe.Key{ReportID: storetest.Report, TestID: storetest.OwnTest, Observer: 1}
-		_, err := observe.New(mysql.New(db), clock.System{}).Save(t.Context(), lab, key, count(1, by, 1, n))
+	save := func(db *sql.DB, by authn.Actor, n int, seen int64) error {
+		s := saving(1, by, 1, n)
+		s.ReportID, s.IfVersion = storetest.Report, seen
+		_, err := observe.New(mysql.New(db), clock.System{}).Save(t.Context(), lab, s)
 		return err
 	}
 	var db *sql.DB
 	open := func() (dsn string) {
 		db, dsn = storetest.OpenDSN(t)
-		if err := save(db, asha, 100); err != nil {
+		if err := save(db, asha, 100, 0); err != nil {
 			t.Fatal(err)
 		}
 		return dsn
@@ -43,16 +44,16 @@ func TestADeathKeepsACountWithItsLog(t *testing.T) {
 			t.Errorf("the process %s, %s: counts %q and %d entries, want %q and %d", c, when, counts(stored), entries, want, wantEntries)
 		}
 	}
-	crashes := crashdb.Each(t, open, func(db *sql.DB) error { return save(db, ravi, 80) }, func(c crashdb.Crash, _ error) {
+	crashes := crashdb.Each(t, open, func(db *sql.DB) error { return save(db, ravi, 80, 1) }, func(c crashdb.Crash, _ error) {
 		if c.AnswerLost {
-			expect(c, "then", "1:80", 1)
+			expect(c, "then", "1.2:80", 1)
 		} else {
-			expect(c, "then", "1:100", 0)
+			expect(c, "then", "1.1:100", 0)
 		}
-		if err := save(db, ravi, 80); err != nil {
+		if err := save(db, ravi, 80, 1); err != nil {
 			t.Errorf("the process %s; the request again: %v", c, err)
 		}
-		expect(c, "after the request again", "1:80", 1)
+		expect(c, "after the request again", "1.2:80", 1)
 	})
 	if len(crashes) < 7 {
 		t.Errorf("%d crashes, want one for each statement: %v", len(crashes), crashes)

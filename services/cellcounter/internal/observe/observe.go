@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -11,12 +10,16 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
-// Key identifies one observer's count.
-type Key struct {
+// Saving is a request to store an observer's count.
+type Saving struct {
 	ReportID, TestID int64
 	Observer         int // from 1
+	Given            []Given
+	By               authn.Actor
+	IfVersion        int64 // the version of the stored count that the caller saw; 0: none
 }
 
 // Count is the count of one observer.
@@ -25,6 +28,7 @@ type Count struct {
 	Tallies   []counting.Tally
 	CountedBy authn.Actor
 	CountedAt int64 // epoch seconds
+	Version   int64 // from 1, grows with each replacement
 }
 
 // Access limits the reports that a caller may count for: all reports of a laboratory, or those on one doctor's bills.
@@ -47,8 +51,8 @@ type Store interface {
 // Facts holds everything that saving a count depends on.
 type Facts struct {
 	Report Report
-	Counts []Count        // for the report's test, ordered by observer
-	Cells  map[int64]bool // ids of all cells
+	Counts []Count                // for the report's test, ordered by observer
+	Cells  map[int64]mapping.Cell // all cells, by id
 }
 
 // Decision is the result of saving a count.
@@ -56,6 +60,8 @@ type Decision struct {
 	Put    *Count             // the count to store, replacing the observer's earlier one; nil: nothing changes
 	Log    *activitylog.Entry // the entry about a replaced count; nil: none
 	Counts []Count            // all counts of the report after the change, ordered by observer
+	// Warnings are about tallies that are accepted.
+	Warnings []apperr.Field
 }
 
 // Counter is the use case. It is safe for concurrent use.
@@ -71,53 +77,69 @@ func New(store Store, c clock.Clock) *Counter { return &Counter{store, c} }
 type Comparison struct {
 	Counts     []Count
 	Agreements []counting.Agreement // empty with one observer
+	Warnings   []apperr.Field       // about the count that was saved
 }
 
-// Save stores an observer's count and returns all counts of the report. An earlier count of the observer is replaced
-// and recorded in the activity log. Errors: NotFound; Invalid for a count that does not fit the report's test; Conflict
-// for a signed or dismissed report, or when the other count is by the same person.
-func (c *Counter) Save(ctx context.Context, a Access, key Key, count Count) (Comparison, error) {
-	if key.Observer < 1 || key.Observer > Observers {
+// Save stores an observer's count and returns all counts of the report. An earlier count of the observer is replaced if
+// the caller saw its version, and recorded in the activity log. Errors: NotFound; Invalid for a count that does not fit
+// the report's test; Conflict for a signed or dismissed report, when the other count is by the same person, or when the
+// stored count has another version.
+func (c *Counter) Save(ctx context.Context, a Access, s Saving) (Comparison, error) {
+	if s.Observer < 1 || s.Observer > Observers {
 		return Comparison{}, apperr.InvalidField("observer", fmt.Sprintf("observer must be from 1 to %d", Observers))
 	}
-	if err := Check(count.Tallies); err != nil {
+	if err := Check(s.Given); err != nil {
 		return Comparison{}, err
 	}
 	now := c.clock.Now()
-	count.Observer, count.CountedAt = key.Observer, now.Unix()
-	d, err := c.store.ChangeCounts(ctx, a, key.ReportID, key.TestID,
-		func(f Facts) (Decision, error) { return Decide(f, key.TestID, count, now) })
+	d, err := c.store.ChangeCounts(ctx, a, s.ReportID, s.TestID,
+		func(f Facts) (Decision, error) { return Decide(f, s, now) })
 	if err != nil {
 		return Comparison{}, err
 	}
-	return compare(d.Counts), nil
+	result := compare(d.Counts)
+	result.Warnings = d.Warnings
+	return result, nil
 }
 
-// Decide returns the decision for saving a count. The same tallies by the same person change nothing; another count
-// replaces the previous one of the observer and is logged.
-func Decide(f Facts, testID int64, count Count, now time.Time) (Decision, error) {
-	if err := f.Report.admits(testID); err != nil {
+// Decide returns the decision for saving a count. The same tallies by the same person change nothing, so that a request
+// may be repeated; another count replaces the previous one of the observer, if the caller saw that one, and is logged.
+func Decide(f Facts, s Saving, now time.Time) (Decision, error) {
+	if err := f.Report.admits(s.TestID); err != nil {
 		return Decision{}, err
 	}
-	if err := checkCells(count.Tallies, f.Cells); err != nil {
+	if err := checkCells(s.Given, f.Cells); err != nil {
 		return Decision{}, err
 	}
+	count := Count{Observer: s.Observer, CountedBy: s.By, CountedAt: now.Unix(), Version: 1}
+	var d Decision
+	count.Tallies, d.Warnings = Tallies(s.Given, f.Cells)
 	previous, err := count.previous(f.Counts)
-	if err != nil {
-		return Decision{}, err
-	}
 	switch {
-	case previous == nil:
-		return Decision{Put: &count, Counts: count.among(f.Counts)}, nil
-	case slices.Equal(previous.Tallies, count.Tallies) && isSame(previous.CountedBy, count.CountedBy):
-		return Decision{Counts: f.Counts}, nil
+	case err != nil:
+		return Decision{}, err
+	case previous.sameAs(count):
+		d.Counts = f.Counts
+		return d, nil
+	case previous == nil && s.IfVersion != 0:
+		return Decision{}, errNoCount
+	case previous != nil && previous.Version != s.IfVersion:
+		return Decision{}, previous.errOther()
+	case previous != nil:
+		count.Version = previous.Version + 1
+		d.Log = count.replaces(*previous, f.Report, s.TestID, now)
 	}
-	return Decision{Put: &count, Counts: count.among(f.Counts), Log: &activitylog.Entry{
-		Category: activitylog.CellCountReplaced, Context: logContext, ReportID: f.Report.ID, BillID: f.Report.BillID,
-		Actor: count.CountedBy, At: now,
-		Text: fmt.Sprintf("Cell count of observer %d replaced", count.Observer),
-		Meta: replaced{testID, count.Observer, activitylog.Change[stored]{Old: storedOf(*previous), New: storedOf(count)}},
-	}}, nil
+	d.Put, d.Counts = &count, count.among(f.Counts)
+	return d, nil
+}
+
+func (c Count) replaces(previous Count, r Report, testID int64, now time.Time) *activitylog.Entry {
+	return &activitylog.Entry{
+		Category: activitylog.CellCountReplaced, Context: logContext, ReportID: r.ID, BillID: r.BillID,
+		Actor: c.CountedBy, At: now,
+		Text: fmt.Sprintf("Cell count of observer %d replaced", c.Observer),
+		Meta: replaced{testID, c.Observer, activitylog.Change[stored]{Old: storedOf(previous), New: storedOf(c)}},
+	}
 }
 
 // logContext groups the entries of this service in the activity log.

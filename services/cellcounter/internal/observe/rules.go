@@ -3,10 +3,12 @@ package observe
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 )
 
 // Bounds of a count.
@@ -31,6 +33,26 @@ var (
 	errOtherTest = apperr.InvalidField("test_id", "The report is not of this test; load the keys of the report's own test")
 )
 
+// errNoCount refuses a replacement of nothing.
+var errNoCount = apperr.New(apperr.Conflict, "NO_STORED_COUNT",
+	"No count of this observer is stored, so there is none of that version; load the report's counts, and save without if_version")
+
+// errOther refuses to replace a count that the caller did not see, and describes it. The person who counted is in the
+// data alone, because messages name no one.
+func (c Count) errOther() error {
+	total := 0
+	for _, t := range c.Tallies {
+		total += t.Count
+	}
+	at := time.Unix(c.CountedAt, 0).UTC().Format(time.RFC3339)
+	return apperr.Newf(apperr.Conflict, "COUNT_STORED",
+		"%d cells of observer %d are stored, counted at %s (version %d); to replace them, look at them and save with if_version %d",
+		total, c.Observer, at, c.Version, c.Version).WithData(map[string]any{
+		"observer": c.Observer, "counted_by_name": c.CountedBy.Name, "counted_at": c.CountedAt, "total": total,
+		"version": c.Version,
+	})
+}
+
 // Report holds the fields of a report that determine whether its counts may change.
 type Report struct {
 	ID, BillID, TestID int64
@@ -48,6 +70,39 @@ func (r Report) admits(testID int64) error {
 		return ErrDismissed
 	}
 	return nil
+}
+
+// Given is a tally as a caller gives it.
+type Given struct {
+	CellID  int64
+	Count   int
+	InTotal *bool // nil: as the cell is counted by default
+}
+
+// Tallies returns the tallies that the caller means, and a note for each nucleated red cell that is counted in the
+// total.
+func Tallies(given []Given, cells map[int64]mapping.Cell) ([]counting.Tally, []apperr.Field) {
+	tallies := make([]counting.Tally, len(given))
+	var notes []apperr.Field
+	for i, g := range given {
+		cell := cells[g.CellID]
+		tallies[i] = counting.Tally{
+			CellID: g.CellID, Count: g.Count, InTotal: cell.InTotal(), NucleatedRed: cell.NucleatedRed,
+		}
+		if g.InTotal != nil {
+			tallies[i].InTotal = *g.InTotal
+		}
+		if tallies[i].InTotal && cell.NucleatedRed {
+			notes = append(notes, apperr.Field{Index: i, Name: "include_in_total", Message: mapping.InTotalNote})
+		}
+	}
+	return tallies, notes
+}
+
+// sameAs reports whether c, which may be nil, has the tallies of other and may be by the same person.
+func (c *Count) sameAs(other Count) bool {
+	return c != nil && isSame(c.CountedBy, other.CountedBy) &&
+		slices.Equal(DocumentsOf(c.Tallies), DocumentsOf(other.Tallies))
 }
 
 // previous returns the stored count that c replaces, or nil. It returns ErrSameObserver if the other count of the
@@ -80,7 +135,7 @@ func isSame(stored, now authn.Actor) bool {
 }
 
 // Check returns an error for tallies that cannot be a count: none or too many, repeated cells, numbers out of range.
-func Check(tallies []counting.Tally) error {
+func Check(tallies []Given) error {
 	if len(tallies) == 0 || len(tallies) > MaxCells {
 		return apperr.InvalidField("counts", fmt.Sprintf("counts must have from 1 to %d elements", MaxCells))
 	}
@@ -111,10 +166,10 @@ func Check(tallies []counting.Tally) error {
 }
 
 // checkCells returns an error for cells that do not exist.
-func checkCells(tallies []counting.Tally, known map[int64]bool) error {
+func checkCells(tallies []Given, known map[int64]mapping.Cell) error {
 	var fields []apperr.Field
 	for i, t := range tallies {
-		if !known[t.CellID] {
+		if _, ok := known[t.CellID]; !ok {
 			fields = append(fields, apperr.Field{Index: i, Name: "cell_id",
 				Message: fmt.Sprintf("there is no cell %d; GET cells/ lists them", t.CellID)})
 		}

@@ -119,7 +119,7 @@ type SplitBillResponse struct {
 	// The problems, in the documented order; empty without any.
 	FailedValidation []*FailedValidation `protobuf:"bytes,2,rep,name=failed_validation,json=failedValidation,proto3" json:"failed_validation,omitempty"`
 	Message          string              `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Problems that do not stop this mode: checks that only an execution enforces, and amounts that disagree.
+	// What does not stop this mode: checks that only an execution enforces (blocking), and notes.
 	Warnings []*FailedValidation `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	// The parent after the split, when calculating.
 	Bill *BillAmounts `protobuf:"bytes,5,opt,name=bill,proto3" json:"bill,omitempty"`
@@ -216,7 +216,9 @@ type FailedValidation struct {
 	// A sentence; for RELATION_BLOCKED the name of the table with rows of the bill.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// For RELATION_BLOCKED: the meaning of the table, and what to do.
-	Label         string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	Label string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	// In warnings: whether an execution would be refused for it.
+	Blocking      *bool `protobuf:"varint,4,opt,name=blocking,proto3,oneof" json:"blocking,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -270,6 +272,13 @@ func (x *FailedValidation) GetLabel() string {
 		return x.Label
 	}
 	return ""
+}
+
+func (x *FailedValidation) GetBlocking() bool {
+	if x != nil && x.Blocking != nil {
+		return *x.Blocking
+	}
+	return false
 }
 
 // Amounts in rupees with at most two decimals.
@@ -634,9 +643,13 @@ type FamilyBill struct {
 	// Epoch milliseconds of the merge back; null when there was none.
 	MergedAt *int64 `protobuf:"varint,10,opt,name=merged_at,json=mergedAt,proto3,oneof" json:"merged_at,omitempty"`
 	// The same tests as test_ids, with their names.
-	Tests         []*BilledTest `protobuf:"bytes,11,rep,name=tests,proto3" json:"tests,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Tests []*BilledTest `protobuf:"bytes,11,rep,name=tests,proto3" json:"tests,omitempty"`
+	// When the bill was made: for a split bill the time of the split. Epoch milliseconds.
+	BillTime int64 `protobuf:"varint,12,opt,name=bill_time,json=billTime,proto3" json:"bill_time,omitempty"`
+	// The bill_time that the bill it was split from had at the split; null for the root, and for splits of version 1.0.
+	OriginalBillTime *int64 `protobuf:"varint,13,opt,name=original_bill_time,json=originalBillTime,proto3,oneof" json:"original_bill_time,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *FamilyBill) Reset() {
@@ -744,6 +757,20 @@ func (x *FamilyBill) GetTests() []*BilledTest {
 		return x.Tests
 	}
 	return nil
+}
+
+func (x *FamilyBill) GetBillTime() int64 {
+	if x != nil {
+		return x.BillTime
+	}
+	return 0
+}
+
+func (x *FamilyBill) GetOriginalBillTime() int64 {
+	if x != nil && x.OriginalBillTime != nil {
+		return *x.OriginalBillTime
+	}
+	return 0
 }
 
 type BilledTest struct {
@@ -1019,11 +1046,13 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\x04bill\x18\x05 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsB\x04\x90\xe7\x18\x01R\x04bill\x12B\n" +
 	"\n" +
 	"split_bill\x18\x06 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsB\x04\x90\xe7\x18\x01R\tsplitBill\x129\n" +
-	"\x04data\x18\a \x01(\v2\x1f.lab.billsplit.v1.SplitBillDataB\x04\x90\xe7\x18\x01R\x04data\"\\\n" +
+	"\x04data\x18\a \x01(\v2\x1f.lab.billsplit.v1.SplitBillDataB\x04\x90\xe7\x18\x01R\x04data\"\x90\x01\n" +
 	"\x10FailedValidation\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1a\n" +
-	"\x05label\x18\x03 \x01(\tB\x04\x90\xe7\x18\x01R\x05label\"\x8b\x03\n" +
+	"\x05label\x18\x03 \x01(\tB\x04\x90\xe7\x18\x01R\x05label\x12%\n" +
+	"\bblocking\x18\x04 \x01(\bB\x04\x90\xe7\x18\x01H\x00R\bblocking\x88\x01\x01B\v\n" +
+	"\t_blocking\"\x8b\x03\n" +
 	"\vBillAmounts\x12\x10\n" +
 	"\x03vat\x18\x01 \x01(\x01R\x03vat\x12\x1f\n" +
 	"\vvat_percent\x18\x02 \x01(\x01R\n" +
@@ -1052,7 +1081,7 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\froot_bill_id\x18\x01 \x01(\x03R\n" +
 	"rootBillId\x122\n" +
 	"\x05bills\x18\x02 \x03(\v2\x1c.lab.billsplit.v1.FamilyBillR\x05bills\x12/\n" +
-	"\x03sum\x18\x03 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsR\x03sum\"\xbd\x03\n" +
+	"\x03sum\x18\x03 \x01(\v2\x1d.lab.billsplit.v1.BillAmountsR\x03sum\"\xa4\x04\n" +
 	"\n" +
 	"FamilyBill\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1c\n" +
@@ -1066,11 +1095,14 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\bsplit_at\x18\t \x01(\x03H\x01R\asplitAt\x88\x01\x01\x12 \n" +
 	"\tmerged_at\x18\n" +
 	" \x01(\x03H\x02R\bmergedAt\x88\x01\x01\x122\n" +
-	"\x05tests\x18\v \x03(\v2\x1c.lab.billsplit.v1.BilledTestR\x05testsB\x11\n" +
+	"\x05tests\x18\v \x03(\v2\x1c.lab.billsplit.v1.BilledTestR\x05tests\x12\x1b\n" +
+	"\tbill_time\x18\f \x01(\x03R\bbillTime\x121\n" +
+	"\x12original_bill_time\x18\r \x01(\x03H\x03R\x10originalBillTime\x88\x01\x01B\x11\n" +
 	"\x0f_parent_bill_idB\v\n" +
 	"\t_split_atB\f\n" +
 	"\n" +
-	"_merged_at\"\x94\x01\n" +
+	"_merged_atB\x15\n" +
+	"\x13_original_bill_time\"\x94\x01\n" +
 	"\n" +
 	"BilledTest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x12\n" +
@@ -1162,6 +1194,7 @@ func file_lab_billsplit_v1_billsplit_proto_init() {
 		return
 	}
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[0].OneofWrappers = []any{}
+	file_lab_billsplit_v1_billsplit_proto_msgTypes[2].OneofWrappers = []any{}
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[6].OneofWrappers = []any{}
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[8].OneofWrappers = []any{}
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[9].OneofWrappers = []any{}

@@ -225,9 +225,10 @@ type MappingInput struct {
 	ReportFormatIndex *int32                 `protobuf:"varint,3,opt,name=report_format_index,json=reportFormatIndex,proto3,oneof" json:"report_format_index,omitempty"`
 	ReportFormatOrder *int32                 `protobuf:"varint,4,opt,name=report_format_order,json=reportFormatOrder,proto3,oneof" json:"report_format_order,omitempty"`
 	ReportFormatId    *int64                 `protobuf:"varint,5,opt,name=report_format_id,json=reportFormatId,proto3,oneof" json:"report_format_id,omitempty"`
-	IncludeInTotal    *bool                  `protobuf:"varint,6,opt,name=include_in_total,json=includeInTotal,proto3,oneof" json:"include_in_total,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Absent: true, except for nucleated red cells, which are counted separately.
+	IncludeInTotal *bool `protobuf:"varint,6,opt,name=include_in_total,json=includeInTotal,proto3,oneof" json:"include_in_total,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *MappingInput) Reset() {
@@ -302,6 +303,68 @@ func (x *MappingInput) GetIncludeInTotal() bool {
 	return false
 }
 
+// A note on an element that was accepted.
+type Warning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The element's position in the request.
+	Index         int32  `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Field         string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Warning) Reset() {
+	*x = Warning{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Warning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Warning) ProtoMessage() {}
+
+func (x *Warning) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Warning.ProtoReflect.Descriptor instead.
+func (*Warning) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Warning) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Warning) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *Warning) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type MappingsBody struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// May be empty with a target_count.
@@ -317,7 +380,7 @@ type MappingsBody struct {
 
 func (x *MappingsBody) Reset() {
 	*x = MappingsBody{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[4]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -329,7 +392,7 @@ func (x *MappingsBody) String() string {
 func (*MappingsBody) ProtoMessage() {}
 
 func (x *MappingsBody) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[4]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -342,7 +405,7 @@ func (x *MappingsBody) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MappingsBody.ProtoReflect.Descriptor instead.
 func (*MappingsBody) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{4}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *MappingsBody) GetMappings() []*MappingInput {
@@ -385,7 +448,7 @@ type SaveMappingsRequest struct {
 
 func (x *SaveMappingsRequest) Reset() {
 	*x = SaveMappingsRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[5]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -397,7 +460,7 @@ func (x *SaveMappingsRequest) String() string {
 func (*SaveMappingsRequest) ProtoMessage() {}
 
 func (x *SaveMappingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[5]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -410,7 +473,7 @@ func (x *SaveMappingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveMappingsRequest.ProtoReflect.Descriptor instead.
 func (*SaveMappingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{5}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SaveMappingsRequest) GetTestId() int64 {
@@ -441,13 +504,14 @@ type SaveMappingsResponse struct {
 	Updated  int32                  `protobuf:"varint,3,opt,name=updated,proto3" json:"updated,omitempty"`
 	// The whole scope after the write.
 	Mappings      []*Mapping `protobuf:"bytes,4,rep,name=mappings,proto3" json:"mappings,omitempty"`
+	Warnings      []*Warning `protobuf:"bytes,5,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SaveMappingsResponse) Reset() {
 	*x = SaveMappingsResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[6]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -459,7 +523,7 @@ func (x *SaveMappingsResponse) String() string {
 func (*SaveMappingsResponse) ProtoMessage() {}
 
 func (x *SaveMappingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[6]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -472,7 +536,7 @@ func (x *SaveMappingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveMappingsResponse.ProtoReflect.Descriptor instead.
 func (*SaveMappingsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{6}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SaveMappingsResponse) GetMessage() string {
@@ -503,6 +567,13 @@ func (x *SaveMappingsResponse) GetMappings() []*Mapping {
 	return nil
 }
 
+func (x *SaveMappingsResponse) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 type PatchMappingsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TestId        int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
@@ -514,7 +585,7 @@ type PatchMappingsRequest struct {
 
 func (x *PatchMappingsRequest) Reset() {
 	*x = PatchMappingsRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[7]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -526,7 +597,7 @@ func (x *PatchMappingsRequest) String() string {
 func (*PatchMappingsRequest) ProtoMessage() {}
 
 func (x *PatchMappingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[7]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -539,7 +610,7 @@ func (x *PatchMappingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchMappingsRequest.ProtoReflect.Descriptor instead.
 func (*PatchMappingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{7}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PatchMappingsRequest) GetTestId() int64 {
@@ -569,13 +640,14 @@ type PatchMappingsResponse struct {
 	Inserted      int32                  `protobuf:"varint,2,opt,name=inserted,proto3" json:"inserted,omitempty"`
 	Updated       int32                  `protobuf:"varint,3,opt,name=updated,proto3" json:"updated,omitempty"`
 	Mappings      []*Mapping             `protobuf:"bytes,4,rep,name=mappings,proto3" json:"mappings,omitempty"`
+	Warnings      []*Warning             `protobuf:"bytes,5,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PatchMappingsResponse) Reset() {
 	*x = PatchMappingsResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[8]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -587,7 +659,7 @@ func (x *PatchMappingsResponse) String() string {
 func (*PatchMappingsResponse) ProtoMessage() {}
 
 func (x *PatchMappingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[8]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -600,7 +672,7 @@ func (x *PatchMappingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PatchMappingsResponse.ProtoReflect.Descriptor instead.
 func (*PatchMappingsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{8}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PatchMappingsResponse) GetMessage() string {
@@ -631,18 +703,29 @@ func (x *PatchMappingsResponse) GetMappings() []*Mapping {
 	return nil
 }
 
+func (x *PatchMappingsResponse) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 type ResetMappingsRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	TestId int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
-	// The laboratory whose mappings are deleted. Required, because this operation cannot delete the defaults.
-	LabId         *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
+	// The laboratory whose mappings are deleted. Required without key, because this operation cannot delete the defaults.
+	LabId *int64 `protobuf:"varint,2,opt,name=lab_id,json=labId,proto3,oneof" json:"lab_id,omitempty"`
+	// reset: delete all mappings of the laboratory for this test.
+	Confirm *string `protobuf:"bytes,3,opt,name=confirm,proto3,oneof" json:"confirm,omitempty"`
+	// Remove the mapping of this key alone. For keys that a path cannot have: /, . and ..
+	Key           *string `protobuf:"bytes,4,opt,name=key,proto3,oneof" json:"key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ResetMappingsRequest) Reset() {
 	*x = ResetMappingsRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -654,7 +737,7 @@ func (x *ResetMappingsRequest) String() string {
 func (*ResetMappingsRequest) ProtoMessage() {}
 
 func (x *ResetMappingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -667,7 +750,7 @@ func (x *ResetMappingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetMappingsRequest.ProtoReflect.Descriptor instead.
 func (*ResetMappingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{9}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ResetMappingsRequest) GetTestId() int64 {
@@ -684,11 +767,25 @@ func (x *ResetMappingsRequest) GetLabId() int64 {
 	return 0
 }
 
+func (x *ResetMappingsRequest) GetConfirm() string {
+	if x != nil && x.Confirm != nil {
+		return *x.Confirm
+	}
+	return ""
+}
+
+func (x *ResetMappingsRequest) GetKey() string {
+	if x != nil && x.Key != nil {
+		return *x.Key
+	}
+	return ""
+}
+
 type ResetMappingsResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Message string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
 	Deleted int32                  `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	// The mappings that the laboratory uses from now on.
+	// The mappings that the laboratory uses from now on; with key, the whole scope afterwards.
 	Mappings      []*Mapping `protobuf:"bytes,3,rep,name=mappings,proto3" json:"mappings,omitempty"`
 	TargetCount   int32      `protobuf:"varint,4,opt,name=target_count,json=targetCount,proto3" json:"target_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -697,7 +794,7 @@ type ResetMappingsResponse struct {
 
 func (x *ResetMappingsResponse) Reset() {
 	*x = ResetMappingsResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -709,7 +806,7 @@ func (x *ResetMappingsResponse) String() string {
 func (*ResetMappingsResponse) ProtoMessage() {}
 
 func (x *ResetMappingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -722,7 +819,7 @@ func (x *ResetMappingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetMappingsResponse.ProtoReflect.Descriptor instead.
 func (*ResetMappingsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{10}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ResetMappingsResponse) GetMessage() string {
@@ -765,7 +862,7 @@ type DeleteMappingRequest struct {
 
 func (x *DeleteMappingRequest) Reset() {
 	*x = DeleteMappingRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +874,7 @@ func (x *DeleteMappingRequest) String() string {
 func (*DeleteMappingRequest) ProtoMessage() {}
 
 func (x *DeleteMappingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +887,7 @@ func (x *DeleteMappingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMappingRequest.ProtoReflect.Descriptor instead.
 func (*DeleteMappingRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{11}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DeleteMappingRequest) GetTestId() int64 {
@@ -825,7 +922,7 @@ type DeleteMappingResponse struct {
 
 func (x *DeleteMappingResponse) Reset() {
 	*x = DeleteMappingResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -837,7 +934,7 @@ func (x *DeleteMappingResponse) String() string {
 func (*DeleteMappingResponse) ProtoMessage() {}
 
 func (x *DeleteMappingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -850,7 +947,7 @@ func (x *DeleteMappingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteMappingResponse.ProtoReflect.Descriptor instead.
 func (*DeleteMappingResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{12}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DeleteMappingResponse) GetMessage() string {
@@ -875,7 +972,7 @@ type ListCellsRequest struct {
 
 func (x *ListCellsRequest) Reset() {
 	*x = ListCellsRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +984,7 @@ func (x *ListCellsRequest) String() string {
 func (*ListCellsRequest) ProtoMessage() {}
 
 func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[13]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +997,7 @@ func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsRequest.ProtoReflect.Descriptor instead.
 func (*ListCellsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{13}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{14}
 }
 
 type ListCellsResponse struct {
@@ -912,7 +1009,7 @@ type ListCellsResponse struct {
 
 func (x *ListCellsResponse) Reset() {
 	*x = ListCellsResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -924,7 +1021,7 @@ func (x *ListCellsResponse) String() string {
 func (*ListCellsResponse) ProtoMessage() {}
 
 func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -937,7 +1034,7 @@ func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsResponse.ProtoReflect.Descriptor instead.
 func (*ListCellsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{14}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListCellsResponse) GetCells() []*Cell {
@@ -967,7 +1064,7 @@ type Cell struct {
 
 func (x *Cell) Reset() {
 	*x = Cell{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -979,7 +1076,7 @@ func (x *Cell) String() string {
 func (*Cell) ProtoMessage() {}
 
 func (x *Cell) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -992,7 +1089,7 @@ func (x *Cell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cell.ProtoReflect.Descriptor instead.
 func (*Cell) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{15}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Cell) GetId() int64 {
@@ -1063,7 +1160,7 @@ type CellTally struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	CellId int64                  `protobuf:"varint,1,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
 	Count  int32                  `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// Absent: counted in the total.
+	// Absent: true, except for nucleated red cells, which are counted separately.
 	IncludeInTotal *bool `protobuf:"varint,3,opt,name=include_in_total,json=includeInTotal,proto3,oneof" json:"include_in_total,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1071,7 +1168,7 @@ type CellTally struct {
 
 func (x *CellTally) Reset() {
 	*x = CellTally{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1180,7 @@ func (x *CellTally) String() string {
 func (*CellTally) ProtoMessage() {}
 
 func (x *CellTally) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1193,7 @@ func (x *CellTally) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellTally.ProtoReflect.Descriptor instead.
 func (*CellTally) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{16}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CellTally) GetCellId() int64 {
@@ -1136,7 +1233,7 @@ type ComputeDifferentialRequest struct {
 
 func (x *ComputeDifferentialRequest) Reset() {
 	*x = ComputeDifferentialRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1245,7 @@ func (x *ComputeDifferentialRequest) String() string {
 func (*ComputeDifferentialRequest) ProtoMessage() {}
 
 func (x *ComputeDifferentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1258,7 @@ func (x *ComputeDifferentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComputeDifferentialRequest.ProtoReflect.Descriptor instead.
 func (*ComputeDifferentialRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{17}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ComputeDifferentialRequest) GetTestId() int64 {
@@ -1205,14 +1302,15 @@ type ComputeDifferentialResponse struct {
 	Total        int32        `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
 	Differential []*CellShare `protobuf:"bytes,2,rep,name=differential,proto3" json:"differential,omitempty"`
 	// The white cell count without nucleated red cells; null without one.
-	CorrectedWbc  *float64 `protobuf:"fixed64,3,opt,name=corrected_wbc,json=correctedWbc,proto3,oneof" json:"corrected_wbc,omitempty"`
+	CorrectedWbc  *float64   `protobuf:"fixed64,3,opt,name=corrected_wbc,json=correctedWbc,proto3,oneof" json:"corrected_wbc,omitempty"`
+	Warnings      []*Warning `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ComputeDifferentialResponse) Reset() {
 	*x = ComputeDifferentialResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1224,7 +1322,7 @@ func (x *ComputeDifferentialResponse) String() string {
 func (*ComputeDifferentialResponse) ProtoMessage() {}
 
 func (x *ComputeDifferentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1237,7 +1335,7 @@ func (x *ComputeDifferentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComputeDifferentialResponse.ProtoReflect.Descriptor instead.
 func (*ComputeDifferentialResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{18}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ComputeDifferentialResponse) GetTotal() int32 {
@@ -1261,6 +1359,13 @@ func (x *ComputeDifferentialResponse) GetCorrectedWbc() float64 {
 	return 0
 }
 
+func (x *ComputeDifferentialResponse) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 type CellShare struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CellId         int64                  `protobuf:"varint,1,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
@@ -1276,7 +1381,7 @@ type CellShare struct {
 
 func (x *CellShare) Reset() {
 	*x = CellShare{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1288,7 +1393,7 @@ func (x *CellShare) String() string {
 func (*CellShare) ProtoMessage() {}
 
 func (x *CellShare) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1301,7 +1406,7 @@ func (x *CellShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellShare.ProtoReflect.Descriptor instead.
 func (*CellShare) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{19}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CellShare) GetCellId() int64 {
@@ -1349,7 +1454,7 @@ type GetCountsRequest struct {
 
 func (x *GetCountsRequest) Reset() {
 	*x = GetCountsRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1466,7 @@ func (x *GetCountsRequest) String() string {
 func (*GetCountsRequest) ProtoMessage() {}
 
 func (x *GetCountsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1479,7 @@ func (x *GetCountsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCountsRequest.ProtoReflect.Descriptor instead.
 func (*GetCountsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{20}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetCountsRequest) GetTestId() int64 {
@@ -1396,15 +1501,17 @@ type SaveCountRequest struct {
 	TestId      int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
 	LabReportId int64                  `protobuf:"varint,2,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
 	// 1 or 2.
-	Observer      int32        `protobuf:"varint,3,opt,name=observer,proto3" json:"observer,omitempty"`
-	Counts        []*CellTally `protobuf:"bytes,4,rep,name=counts,proto3" json:"counts,omitempty"`
+	Observer int32        `protobuf:"varint,3,opt,name=observer,proto3" json:"observer,omitempty"`
+	Counts   []*CellTally `protobuf:"bytes,4,rep,name=counts,proto3" json:"counts,omitempty"`
+	// The version of the stored count that is replaced; 0 or absent for a first count.
+	IfVersion     *int64 `protobuf:"varint,5,opt,name=if_version,json=ifVersion,proto3,oneof" json:"if_version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SaveCountRequest) Reset() {
 	*x = SaveCountRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1416,7 +1523,7 @@ func (x *SaveCountRequest) String() string {
 func (*SaveCountRequest) ProtoMessage() {}
 
 func (x *SaveCountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1429,7 +1536,7 @@ func (x *SaveCountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveCountRequest.ProtoReflect.Descriptor instead.
 func (*SaveCountRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{21}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SaveCountRequest) GetTestId() int64 {
@@ -1460,18 +1567,27 @@ func (x *SaveCountRequest) GetCounts() []*CellTally {
 	return nil
 }
 
+func (x *SaveCountRequest) GetIfVersion() int64 {
+	if x != nil && x.IfVersion != nil {
+		return *x.IfVersion
+	}
+	return 0
+}
+
 type GetCountsResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Observers []*ObserverCount       `protobuf:"bytes,1,rep,name=observers,proto3" json:"observers,omitempty"`
 	// For each cell, once there are two observers.
-	Comparison    []*CellAgreement `protobuf:"bytes,2,rep,name=comparison,proto3" json:"comparison,omitempty"`
+	Comparison []*CellAgreement `protobuf:"bytes,2,rep,name=comparison,proto3" json:"comparison,omitempty"`
+	// About the counts of this request.
+	Warnings      []*Warning `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetCountsResponse) Reset() {
 	*x = GetCountsResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1483,7 +1599,7 @@ func (x *GetCountsResponse) String() string {
 func (*GetCountsResponse) ProtoMessage() {}
 
 func (x *GetCountsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1496,7 +1612,7 @@ func (x *GetCountsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCountsResponse.ProtoReflect.Descriptor instead.
 func (*GetCountsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{22}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetCountsResponse) GetObservers() []*ObserverCount {
@@ -1513,20 +1629,29 @@ func (x *GetCountsResponse) GetComparison() []*CellAgreement {
 	return nil
 }
 
+func (x *GetCountsResponse) GetWarnings() []*Warning {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 type ObserverCount struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Observer      int32                  `protobuf:"varint,1,opt,name=observer,proto3" json:"observer,omitempty"`
 	Counts        []*CellTally           `protobuf:"bytes,2,rep,name=counts,proto3" json:"counts,omitempty"`
 	CountedByName string                 `protobuf:"bytes,3,opt,name=counted_by_name,json=countedByName,proto3" json:"counted_by_name,omitempty"`
 	// Epoch seconds.
-	CountedAt     int64 `protobuf:"varint,4,opt,name=counted_at,json=countedAt,proto3" json:"counted_at,omitempty"`
+	CountedAt int64 `protobuf:"varint,4,opt,name=counted_at,json=countedAt,proto3" json:"counted_at,omitempty"`
+	// Grows with each replacement; if_version of the request that replaces this count.
+	Version       int64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ObserverCount) Reset() {
 	*x = ObserverCount{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1663,7 @@ func (x *ObserverCount) String() string {
 func (*ObserverCount) ProtoMessage() {}
 
 func (x *ObserverCount) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1676,7 @@ func (x *ObserverCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObserverCount.ProtoReflect.Descriptor instead.
 func (*ObserverCount) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{23}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ObserverCount) GetObserver() int32 {
@@ -1582,6 +1707,13 @@ func (x *ObserverCount) GetCountedAt() int64 {
 	return 0
 }
 
+func (x *ObserverCount) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
 type CellAgreement struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CellId        int64                  `protobuf:"varint,1,opt,name=cell_id,json=cellId,proto3" json:"cell_id,omitempty"`
@@ -1597,7 +1729,7 @@ type CellAgreement struct {
 
 func (x *CellAgreement) Reset() {
 	*x = CellAgreement{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1609,7 +1741,7 @@ func (x *CellAgreement) String() string {
 func (*CellAgreement) ProtoMessage() {}
 
 func (x *CellAgreement) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1622,7 +1754,7 @@ func (x *CellAgreement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellAgreement.ProtoReflect.Descriptor instead.
 func (*CellAgreement) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{24}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CellAgreement) GetCellId() int64 {
@@ -1699,7 +1831,11 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\x14_report_format_indexB\x16\n" +
 	"\x14_report_format_orderB\x13\n" +
 	"\x11_report_format_idB\x13\n" +
-	"\x11_include_in_total\"\xf1\x01\n" +
+	"\x11_include_in_total\"O\n" +
+	"\aWarning\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x14\n" +
+	"\x05field\x18\x02 \x01(\tR\x05field\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xf1\x01\n" +
 	"\fMappingsBody\x12E\n" +
 	"\bmappings\x18\x01 \x03(\v2 .lab.cellcounter.v1.MappingInputB\a\x92A\x04\xa0\x01\xf4\x03R\bmappings\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x12#\n" +
@@ -1711,26 +1847,33 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x124\n" +
 	"\x04body\x18\x03 \x01(\v2 .lab.cellcounter.v1.MappingsBodyR\x04bodyB\t\n" +
-	"\a_lab_id\"\x9f\x01\n" +
+	"\a_lab_id\"\xd8\x01\n" +
 	"\x14SaveMappingsResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x1a\n" +
 	"\binserted\x18\x02 \x01(\x05R\binserted\x12\x18\n" +
 	"\aupdated\x18\x03 \x01(\x05R\aupdated\x127\n" +
-	"\bmappings\x18\x04 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\"\x9a\x01\n" +
+	"\bmappings\x18\x04 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\x127\n" +
+	"\bwarnings\x18\x05 \x03(\v2\x1b.lab.cellcounter.v1.WarningR\bwarnings\"\x9a\x01\n" +
 	"\x14PatchMappingsRequest\x12%\n" +
 	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x124\n" +
 	"\x04body\x18\x03 \x01(\v2 .lab.cellcounter.v1.MappingsBodyR\x04bodyB\t\n" +
-	"\a_lab_id\"\xa0\x01\n" +
+	"\a_lab_id\"\xd9\x01\n" +
 	"\x15PatchMappingsResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x1a\n" +
 	"\binserted\x18\x02 \x01(\x05R\binserted\x12\x18\n" +
 	"\aupdated\x18\x03 \x01(\x05R\aupdated\x127\n" +
-	"\bmappings\x18\x04 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\"d\n" +
+	"\bmappings\x18\x04 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\x127\n" +
+	"\bwarnings\x18\x05 \x03(\v2\x1b.lab.cellcounter.v1.WarningR\bwarnings\"\xbb\x01\n" +
 	"\x14ResetMappingsRequest\x12%\n" +
 	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x12\x1a\n" +
-	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
-	"\a_lab_id\"\xa7\x01\n" +
+	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01\x12*\n" +
+	"\aconfirm\x18\x03 \x01(\tB\v\x92A\b\xf2\x02\x05resetH\x01R\aconfirm\x88\x01\x01\x12\x15\n" +
+	"\x03key\x18\x04 \x01(\tH\x02R\x03key\x88\x01\x01B\t\n" +
+	"\a_lab_idB\n" +
+	"\n" +
+	"\b_confirmB\x06\n" +
+	"\x04_key\"\xa7\x01\n" +
 	"\x15ResetMappingsResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x18\n" +
 	"\adeleted\x18\x02 \x01(\x05R\adeleted\x127\n" +
@@ -1774,11 +1917,12 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\x03wbc\x18\x03 \x01(\x01H\x00R\x03wbc\x88\x01\x01\x12'\n" +
 	"\bdecimals\x18\x04 \x01(\x05B\v\x92A\b\xf2\x02\x010\xf2\x02\x011R\bdecimals\x12(\n" +
 	"\x10wbc_is_corrected\x18\x05 \x01(\bR\x0ewbcIsCorrectedB\x06\n" +
-	"\x04_wbc\"\xb2\x01\n" +
+	"\x04_wbc\"\xeb\x01\n" +
 	"\x1bComputeDifferentialResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x05R\x05total\x12A\n" +
 	"\fdifferential\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellShareR\fdifferential\x12(\n" +
-	"\rcorrected_wbc\x18\x03 \x01(\x01H\x00R\fcorrectedWbc\x88\x01\x01B\x10\n" +
+	"\rcorrected_wbc\x18\x03 \x01(\x01H\x00R\fcorrectedWbc\x88\x01\x01\x127\n" +
+	"\bwarnings\x18\x04 \x03(\v2\x1b.lab.cellcounter.v1.WarningR\bwarningsB\x10\n" +
 	"\x0e_corrected_wbc\"\xac\x01\n" +
 	"\tCellShare\x12\x17\n" +
 	"\acell_id\x18\x01 \x01(\x03R\x06cellId\x12\x14\n" +
@@ -1789,23 +1933,28 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\t_absolute\"k\n" +
 	"\x10GetCountsRequest\x12%\n" +
 	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x120\n" +
-	"\rlab_report_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"\xd9\x01\n" +
+	"\rlab_report_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"\x8c\x02\n" +
 	"\x10SaveCountRequest\x12%\n" +
 	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\x120\n" +
 	"\rlab_report_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12*\n" +
 	"\bobserver\x18\x03 \x01(\x05B\x0e\x92A\b\xf2\x02\x011\xf2\x02\x012\xe0A\x02R\bobserver\x12@\n" +
-	"\x06counts\x18\x04 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyB\t\x92A\x03\xa8\x01\x01\xe0A\x02R\x06counts\"\x97\x01\n" +
+	"\x06counts\x18\x04 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyB\t\x92A\x03\xa8\x01\x01\xe0A\x02R\x06counts\x12\"\n" +
+	"\n" +
+	"if_version\x18\x05 \x01(\x03H\x00R\tifVersion\x88\x01\x01B\r\n" +
+	"\v_if_version\"\xd0\x01\n" +
 	"\x11GetCountsResponse\x12?\n" +
 	"\tobservers\x18\x01 \x03(\v2!.lab.cellcounter.v1.ObserverCountR\tobservers\x12A\n" +
 	"\n" +
 	"comparison\x18\x02 \x03(\v2!.lab.cellcounter.v1.CellAgreementR\n" +
-	"comparison\"\xa9\x01\n" +
+	"comparison\x127\n" +
+	"\bwarnings\x18\x03 \x03(\v2\x1b.lab.cellcounter.v1.WarningR\bwarnings\"\xc3\x01\n" +
 	"\rObserverCount\x12\x1a\n" +
 	"\bobserver\x18\x01 \x01(\x05R\bobserver\x125\n" +
 	"\x06counts\x18\x02 \x03(\v2\x1d.lab.cellcounter.v1.CellTallyR\x06counts\x12&\n" +
 	"\x0fcounted_by_name\x18\x03 \x01(\tR\rcountedByName\x12\x1d\n" +
 	"\n" +
-	"counted_at\x18\x04 \x01(\x03R\tcountedAt\"\xdb\x01\n" +
+	"counted_at\x18\x04 \x01(\x03R\tcountedAt\x12\x18\n" +
+	"\aversion\x18\x05 \x01(\x03R\aversion\"\xdb\x01\n" +
 	"\rCellAgreement\x12\x17\n" +
 	"\acell_id\x18\x01 \x01(\x03R\x06cellId\x12#\n" +
 	"\rfirst_percent\x18\x02 \x01(\x01R\ffirstPercent\x12%\n" +
@@ -1838,73 +1987,78 @@ func file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP() []byte {
 	return file_lab_cellcounter_v1_cellcounter_proto_rawDescData
 }
 
-var file_lab_cellcounter_v1_cellcounter_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_lab_cellcounter_v1_cellcounter_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_lab_cellcounter_v1_cellcounter_proto_goTypes = []any{
 	(*Mapping)(nil),                     // 0: lab.cellcounter.v1.Mapping
 	(*GetMappingsRequest)(nil),          // 1: lab.cellcounter.v1.GetMappingsRequest
 	(*GetMappingsResponse)(nil),         // 2: lab.cellcounter.v1.GetMappingsResponse
 	(*MappingInput)(nil),                // 3: lab.cellcounter.v1.MappingInput
-	(*MappingsBody)(nil),                // 4: lab.cellcounter.v1.MappingsBody
-	(*SaveMappingsRequest)(nil),         // 5: lab.cellcounter.v1.SaveMappingsRequest
-	(*SaveMappingsResponse)(nil),        // 6: lab.cellcounter.v1.SaveMappingsResponse
-	(*PatchMappingsRequest)(nil),        // 7: lab.cellcounter.v1.PatchMappingsRequest
-	(*PatchMappingsResponse)(nil),       // 8: lab.cellcounter.v1.PatchMappingsResponse
-	(*ResetMappingsRequest)(nil),        // 9: lab.cellcounter.v1.ResetMappingsRequest
-	(*ResetMappingsResponse)(nil),       // 10: lab.cellcounter.v1.ResetMappingsResponse
-	(*DeleteMappingRequest)(nil),        // 11: lab.cellcounter.v1.DeleteMappingRequest
-	(*DeleteMappingResponse)(nil),       // 12: lab.cellcounter.v1.DeleteMappingResponse
-	(*ListCellsRequest)(nil),            // 13: lab.cellcounter.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),           // 14: lab.cellcounter.v1.ListCellsResponse
-	(*Cell)(nil),                        // 15: lab.cellcounter.v1.Cell
-	(*CellTally)(nil),                   // 16: lab.cellcounter.v1.CellTally
-	(*ComputeDifferentialRequest)(nil),  // 17: lab.cellcounter.v1.ComputeDifferentialRequest
-	(*ComputeDifferentialResponse)(nil), // 18: lab.cellcounter.v1.ComputeDifferentialResponse
-	(*CellShare)(nil),                   // 19: lab.cellcounter.v1.CellShare
-	(*GetCountsRequest)(nil),            // 20: lab.cellcounter.v1.GetCountsRequest
-	(*SaveCountRequest)(nil),            // 21: lab.cellcounter.v1.SaveCountRequest
-	(*GetCountsResponse)(nil),           // 22: lab.cellcounter.v1.GetCountsResponse
-	(*ObserverCount)(nil),               // 23: lab.cellcounter.v1.ObserverCount
-	(*CellAgreement)(nil),               // 24: lab.cellcounter.v1.CellAgreement
+	(*Warning)(nil),                     // 4: lab.cellcounter.v1.Warning
+	(*MappingsBody)(nil),                // 5: lab.cellcounter.v1.MappingsBody
+	(*SaveMappingsRequest)(nil),         // 6: lab.cellcounter.v1.SaveMappingsRequest
+	(*SaveMappingsResponse)(nil),        // 7: lab.cellcounter.v1.SaveMappingsResponse
+	(*PatchMappingsRequest)(nil),        // 8: lab.cellcounter.v1.PatchMappingsRequest
+	(*PatchMappingsResponse)(nil),       // 9: lab.cellcounter.v1.PatchMappingsResponse
+	(*ResetMappingsRequest)(nil),        // 10: lab.cellcounter.v1.ResetMappingsRequest
+	(*ResetMappingsResponse)(nil),       // 11: lab.cellcounter.v1.ResetMappingsResponse
+	(*DeleteMappingRequest)(nil),        // 12: lab.cellcounter.v1.DeleteMappingRequest
+	(*DeleteMappingResponse)(nil),       // 13: lab.cellcounter.v1.DeleteMappingResponse
+	(*ListCellsRequest)(nil),            // 14: lab.cellcounter.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),           // 15: lab.cellcounter.v1.ListCellsResponse
+	(*Cell)(nil),                        // 16: lab.cellcounter.v1.Cell
+	(*CellTally)(nil),                   // 17: lab.cellcounter.v1.CellTally
+	(*ComputeDifferentialRequest)(nil),  // 18: lab.cellcounter.v1.ComputeDifferentialRequest
+	(*ComputeDifferentialResponse)(nil), // 19: lab.cellcounter.v1.ComputeDifferentialResponse
+	(*CellShare)(nil),                   // 20: lab.cellcounter.v1.CellShare
+	(*GetCountsRequest)(nil),            // 21: lab.cellcounter.v1.GetCountsRequest
+	(*SaveCountRequest)(nil),            // 22: lab.cellcounter.v1.SaveCountRequest
+	(*GetCountsResponse)(nil),           // 23: lab.cellcounter.v1.GetCountsResponse
+	(*ObserverCount)(nil),               // 24: lab.cellcounter.v1.ObserverCount
+	(*CellAgreement)(nil),               // 25: lab.cellcounter.v1.CellAgreement
 }
 var file_lab_cellcounter_v1_cellcounter_proto_depIdxs = []int32{
 	0,  // 0: lab.cellcounter.v1.GetMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
 	3,  // 1: lab.cellcounter.v1.MappingsBody.mappings:type_name -> lab.cellcounter.v1.MappingInput
-	4,  // 2: lab.cellcounter.v1.SaveMappingsRequest.body:type_name -> lab.cellcounter.v1.MappingsBody
+	5,  // 2: lab.cellcounter.v1.SaveMappingsRequest.body:type_name -> lab.cellcounter.v1.MappingsBody
 	0,  // 3: lab.cellcounter.v1.SaveMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
-	4,  // 4: lab.cellcounter.v1.PatchMappingsRequest.body:type_name -> lab.cellcounter.v1.MappingsBody
-	0,  // 5: lab.cellcounter.v1.PatchMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
-	0,  // 6: lab.cellcounter.v1.ResetMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
-	0,  // 7: lab.cellcounter.v1.DeleteMappingResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
-	15, // 8: lab.cellcounter.v1.ListCellsResponse.cells:type_name -> lab.cellcounter.v1.Cell
-	16, // 9: lab.cellcounter.v1.ComputeDifferentialRequest.counts:type_name -> lab.cellcounter.v1.CellTally
-	19, // 10: lab.cellcounter.v1.ComputeDifferentialResponse.differential:type_name -> lab.cellcounter.v1.CellShare
-	16, // 11: lab.cellcounter.v1.SaveCountRequest.counts:type_name -> lab.cellcounter.v1.CellTally
-	23, // 12: lab.cellcounter.v1.GetCountsResponse.observers:type_name -> lab.cellcounter.v1.ObserverCount
-	24, // 13: lab.cellcounter.v1.GetCountsResponse.comparison:type_name -> lab.cellcounter.v1.CellAgreement
-	16, // 14: lab.cellcounter.v1.ObserverCount.counts:type_name -> lab.cellcounter.v1.CellTally
-	1,  // 15: lab.cellcounter.v1.CellCounterService.GetMappings:input_type -> lab.cellcounter.v1.GetMappingsRequest
-	5,  // 16: lab.cellcounter.v1.CellCounterService.SaveMappings:input_type -> lab.cellcounter.v1.SaveMappingsRequest
-	7,  // 17: lab.cellcounter.v1.CellCounterService.PatchMappings:input_type -> lab.cellcounter.v1.PatchMappingsRequest
-	9,  // 18: lab.cellcounter.v1.CellCounterService.ResetMappings:input_type -> lab.cellcounter.v1.ResetMappingsRequest
-	11, // 19: lab.cellcounter.v1.CellCounterService.DeleteMapping:input_type -> lab.cellcounter.v1.DeleteMappingRequest
-	17, // 20: lab.cellcounter.v1.CellCounterService.ComputeDifferential:input_type -> lab.cellcounter.v1.ComputeDifferentialRequest
-	20, // 21: lab.cellcounter.v1.CellCounterService.GetCounts:input_type -> lab.cellcounter.v1.GetCountsRequest
-	21, // 22: lab.cellcounter.v1.CellCounterService.SaveCount:input_type -> lab.cellcounter.v1.SaveCountRequest
-	13, // 23: lab.cellcounter.v1.CellCounterService.ListCells:input_type -> lab.cellcounter.v1.ListCellsRequest
-	2,  // 24: lab.cellcounter.v1.CellCounterService.GetMappings:output_type -> lab.cellcounter.v1.GetMappingsResponse
-	6,  // 25: lab.cellcounter.v1.CellCounterService.SaveMappings:output_type -> lab.cellcounter.v1.SaveMappingsResponse
-	8,  // 26: lab.cellcounter.v1.CellCounterService.PatchMappings:output_type -> lab.cellcounter.v1.PatchMappingsResponse
-	10, // 27: lab.cellcounter.v1.CellCounterService.ResetMappings:output_type -> lab.cellcounter.v1.ResetMappingsResponse
-	12, // 28: lab.cellcounter.v1.CellCounterService.DeleteMapping:output_type -> lab.cellcounter.v1.DeleteMappingResponse
-	18, // 29: lab.cellcounter.v1.CellCounterService.ComputeDifferential:output_type -> lab.cellcounter.v1.ComputeDifferentialResponse
-	22, // 30: lab.cellcounter.v1.CellCounterService.GetCounts:output_type -> lab.cellcounter.v1.GetCountsResponse
-	22, // 31: lab.cellcounter.v1.CellCounterService.SaveCount:output_type -> lab.cellcounter.v1.GetCountsResponse
-	14, // 32: lab.cellcounter.v1.CellCounterService.ListCells:output_type -> lab.cellcounter.v1.ListCellsResponse
-	24, // [24:33] is the sub-list for method output_type
-	15, // [15:24] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	4,  // 4: lab.cellcounter.v1.SaveMappingsResponse.warnings:type_name -> lab.cellcounter.v1.Warning
+	5,  // 5: lab.cellcounter.v1.PatchMappingsRequest.body:type_name -> lab.cellcounter.v1.MappingsBody
+	0,  // 6: lab.cellcounter.v1.PatchMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
+	4,  // 7: lab.cellcounter.v1.PatchMappingsResponse.warnings:type_name -> lab.cellcounter.v1.Warning
+	0,  // 8: lab.cellcounter.v1.ResetMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
+	0,  // 9: lab.cellcounter.v1.DeleteMappingResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
+	16, // 10: lab.cellcounter.v1.ListCellsResponse.cells:type_name -> lab.cellcounter.v1.Cell
+	17, // 11: lab.cellcounter.v1.ComputeDifferentialRequest.counts:type_name -> lab.cellcounter.v1.CellTally
+	20, // 12: lab.cellcounter.v1.ComputeDifferentialResponse.differential:type_name -> lab.cellcounter.v1.CellShare
+	4,  // 13: lab.cellcounter.v1.ComputeDifferentialResponse.warnings:type_name -> lab.cellcounter.v1.Warning
+	17, // 14: lab.cellcounter.v1.SaveCountRequest.counts:type_name -> lab.cellcounter.v1.CellTally
+	24, // 15: lab.cellcounter.v1.GetCountsResponse.observers:type_name -> lab.cellcounter.v1.ObserverCount
+	25, // 16: lab.cellcounter.v1.GetCountsResponse.comparison:type_name -> lab.cellcounter.v1.CellAgreement
+	4,  // 17: lab.cellcounter.v1.GetCountsResponse.warnings:type_name -> lab.cellcounter.v1.Warning
+	17, // 18: lab.cellcounter.v1.ObserverCount.counts:type_name -> lab.cellcounter.v1.CellTally
+	1,  // 19: lab.cellcounter.v1.CellCounterService.GetMappings:input_type -> lab.cellcounter.v1.GetMappingsRequest
+	6,  // 20: lab.cellcounter.v1.CellCounterService.SaveMappings:input_type -> lab.cellcounter.v1.SaveMappingsRequest
+	8,  // 21: lab.cellcounter.v1.CellCounterService.PatchMappings:input_type -> lab.cellcounter.v1.PatchMappingsRequest
+	10, // 22: lab.cellcounter.v1.CellCounterService.ResetMappings:input_type -> lab.cellcounter.v1.ResetMappingsRequest
+	12, // 23: lab.cellcounter.v1.CellCounterService.DeleteMapping:input_type -> lab.cellcounter.v1.DeleteMappingRequest
+	18, // 24: lab.cellcounter.v1.CellCounterService.ComputeDifferential:input_type -> lab.cellcounter.v1.ComputeDifferentialRequest
+	21, // 25: lab.cellcounter.v1.CellCounterService.GetCounts:input_type -> lab.cellcounter.v1.GetCountsRequest
+	22, // 26: lab.cellcounter.v1.CellCounterService.SaveCount:input_type -> lab.cellcounter.v1.SaveCountRequest
+	14, // 27: lab.cellcounter.v1.CellCounterService.ListCells:input_type -> lab.cellcounter.v1.ListCellsRequest
+	2,  // 28: lab.cellcounter.v1.CellCounterService.GetMappings:output_type -> lab.cellcounter.v1.GetMappingsResponse
+	7,  // 29: lab.cellcounter.v1.CellCounterService.SaveMappings:output_type -> lab.cellcounter.v1.SaveMappingsResponse
+	9,  // 30: lab.cellcounter.v1.CellCounterService.PatchMappings:output_type -> lab.cellcounter.v1.PatchMappingsResponse
+	11, // 31: lab.cellcounter.v1.CellCounterService.ResetMappings:output_type -> lab.cellcounter.v1.ResetMappingsResponse
+	13, // 32: lab.cellcounter.v1.CellCounterService.DeleteMapping:output_type -> lab.cellcounter.v1.DeleteMappingResponse
+	19, // 33: lab.cellcounter.v1.CellCounterService.ComputeDifferential:output_type -> lab.cellcounter.v1.ComputeDifferentialResponse
+	23, // 34: lab.cellcounter.v1.CellCounterService.GetCounts:output_type -> lab.cellcounter.v1.GetCountsResponse
+	23, // 35: lab.cellcounter.v1.CellCounterService.SaveCount:output_type -> lab.cellcounter.v1.GetCountsResponse
+	15, // 36: lab.cellcounter.v1.CellCounterService.ListCells:output_type -> lab.cellcounter.v1.ListCellsResponse
+	28, // [28:37] is the sub-list for method output_type
+	19, // [19:28] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_lab_cellcounter_v1_cellcounter_proto_init() }
@@ -1914,22 +2068,23 @@ func file_lab_cellcounter_v1_cellcounter_proto_init() {
 	}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[1].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[3].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[4].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[5].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[7].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[9].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[11].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[6].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[8].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_cellcounter_v1_cellcounter_proto_rawDesc), len(file_lab_cellcounter_v1_cellcounter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -44,7 +44,8 @@ type CellCounterServiceClient interface {
 	SaveMappings(ctx context.Context, in *SaveMappingsRequest, opts ...grpc.CallOption) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(ctx context.Context, in *PatchMappingsRequest, opts ...grpc.CallOption) (*PatchMappingsResponse, error)
-	// Resets a laboratory to the defaults: deletes its own mappings and target of the test.
+	// Resets a laboratory to the defaults: deletes its own mappings and target of the test. With key, removes the mapping of that
+	// key alone; without it, confirm is required.
 	ResetMappings(ctx context.Context, in *ResetMappingsRequest, opts ...grpc.CallOption) (*ResetMappingsResponse, error)
 	// Removes the mapping of one key.
 	DeleteMapping(ctx context.Context, in *DeleteMappingRequest, opts ...grpc.CallOption) (*DeleteMappingResponse, error)
@@ -52,7 +53,8 @@ type CellCounterServiceClient interface {
 	ComputeDifferential(ctx context.Context, in *ComputeDifferentialRequest, opts ...grpc.CallOption) (*ComputeDifferentialResponse, error)
 	// Returns the raw counts of a report's observers and their agreement.
 	GetCounts(ctx context.Context, in *GetCountsRequest, opts ...grpc.CallOption) (*GetCountsResponse, error)
-	// Stores the raw count of one observer, replacing the observer's earlier count.
+	// Stores the raw count of one observer. Replacing a stored count needs its version; without it, the response is 409 with the
+	// stored count's author, time, total and version.
 	SaveCount(ctx context.Context, in *SaveCountRequest, opts ...grpc.CallOption) (*GetCountsResponse, error)
 	// Lists the cells.
 	ListCells(ctx context.Context, in *ListCellsRequest, opts ...grpc.CallOption) (*ListCellsResponse, error)
@@ -168,7 +170,8 @@ type CellCounterServiceServer interface {
 	SaveMappings(context.Context, *SaveMappingsRequest) (*SaveMappingsResponse, error)
 	// Inserts or updates parts of mappings, all or none.
 	PatchMappings(context.Context, *PatchMappingsRequest) (*PatchMappingsResponse, error)
-	// Resets a laboratory to the defaults: deletes its own mappings and target of the test.
+	// Resets a laboratory to the defaults: deletes its own mappings and target of the test. With key, removes the mapping of that
+	// key alone; without it, confirm is required.
 	ResetMappings(context.Context, *ResetMappingsRequest) (*ResetMappingsResponse, error)
 	// Removes the mapping of one key.
 	DeleteMapping(context.Context, *DeleteMappingRequest) (*DeleteMappingResponse, error)
@@ -176,7 +179,8 @@ type CellCounterServiceServer interface {
 	ComputeDifferential(context.Context, *ComputeDifferentialRequest) (*ComputeDifferentialResponse, error)
 	// Returns the raw counts of a report's observers and their agreement.
 	GetCounts(context.Context, *GetCountsRequest) (*GetCountsResponse, error)
-	// Stores the raw count of one observer, replacing the observer's earlier count.
+	// Stores the raw count of one observer. Replacing a stored count needs its version; without it, the response is 409 with the
+	// stored count's author, time, total and version.
 	SaveCount(context.Context, *SaveCountRequest) (*GetCountsResponse, error)
 	// Lists the cells.
 	ListCells(context.Context, *ListCellsRequest) (*ListCellsResponse, error)

@@ -48,10 +48,11 @@ func TestARecordComesBackAsItWas(t *testing.T) {
 	d.Record = split.Record{
 		ParentID: original, Moved: []int64{101, 102}, SmartReports: []int64{7}, ParentVersion: 3,
 		Rows: []bill.Row{
-			{ID: 101, LabID: 12, Amount: 1, Concession: -2, CoPay: 3, Deductible: 4, Refunded: true},
+			{ID: 101, LabID: 12, Amount: 1, Concession: -2, CoPay: 3, Deductible: 4, PatientPayable: 5, Refunded: true},
 			{ID: 102, LabID: 13, ProfileID: 101, Dismissed: true},
 		},
 		By: authn.Actor{Kind: authn.ActorSupport, ID: 77}, At: 1_790_000_000_123,
+		BilledAt: 1_780_000_000_123, NewPayer: bill.Payer{Source: "Self Pay", OrgID: 45},
 		Before:      bill.Amounts{VAT: 5167, VATPercent: 180_000, Total: 99_999_999_999_999, Additional: -33},
 		AfterParent: bill.Amounts{TDS: 5, Advance: 6, CoPay: 7}, AfterNew: bill.Amounts{Concession: 1, Deductible: 10, PatientPayable: 100},
 	}

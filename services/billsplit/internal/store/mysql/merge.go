@@ -61,7 +61,13 @@ func (t *transaction) aroundMerge(ctx context.Context, f *family.Facts) (err err
 	if f.AroundParent, err = t.around(ctx, f.Parent.ID, tests); err != nil {
 		return err
 	}
-	f.AroundNew, err = t.around(ctx, f.New.ID, tests)
+	if f.AroundNew, err = t.around(ctx, f.New.ID, tests); err != nil {
+		return err
+	}
+	if f.ParentReports, err = t.smartReports(ctx, f.Parent.ID); err != nil {
+		return err
+	}
+	f.NewReports, err = t.smartReports(ctx, f.New.ID)
 	return err
 }
 
@@ -80,8 +86,14 @@ func (t *transaction) applyMerge(ctx context.Context, d family.Decision) ([]byte
 	if err := t.cancel(ctx, r.NewID); err != nil {
 		return nil, err
 	}
-	if err := t.activate(ctx, r.ParentID, r.SmartReports, true); err != nil {
-		return nil, err
+	for _, attachments := range []struct {
+		bill   int64
+		ids    []int64
+		active bool
+	}{{r.ParentID, d.RetiredOfParent, false}, {r.NewID, d.RetiredOfNew, false}, {r.ParentID, r.SmartReports, true}} {
+		if err := t.activate(ctx, attachments.bill, attachments.ids, attachments.active); err != nil {
+			return nil, err
+		}
 	}
 	if err := t.undone(ctx, r.NewID, d.By, d.At); err != nil {
 		return nil, err

@@ -4,75 +4,72 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 )
 
-const (
-	amountColumns = "vat, vat_percent, TDSAmount, billAdvance, co_pay_amount, billConcession, billTotalAmount," +
-		" deductible_amount, " +
-		"billAdditionalAmount, patientPayableAmount"
-	headColumns = "labId_id, labBillId, orderNumber, source, userDetailsId_id, version, " + amountColumns +
-		", billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced"
-	rowColumns = "id, labId_id, profileParentId, testAmount, testConsc, co_pay_amount, deductible_amount, dismissed," +
-		" refunded"
+const rowColumns = "id, labId_id, profileParentId, testAmount, testConsc, co_pay_amount, deductible_amount," +
+	" patientPayableAmount, dismissed, refunded"
+
+var (
+	amountColumns = strings.Join(amountNames(), ", ")
+	headColumns   = "labId_id, labBillId, orderNumber, source, userDetailsId_id, orgId_id, billTime, version, " +
+		amountColumns + ", billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced"
 )
 
-// money scans a decimal exactly.
-type money struct{ into *bill.Paise }
-
-var _ sql.Scanner = (*money)(nil)
-
-func (m money) Scan(src any) error {
-	var err error
-	*m.into, err = bill.ParsePaise(text(src))
-	return err
+func amountNames() []string {
+	var names []string
+	for _, f := range (&bill.Amounts{}).Fields() {
+		names = append(names, f.Name)
+	}
+	return names
 }
 
-type percent struct{ into *bill.Percent }
+// number scans a decimal exactly.
+type number struct{ bill.Number }
 
-var _ sql.Scanner = (*percent)(nil)
+var _ sql.Scanner = number{}
 
-func (p percent) Scan(src any) error {
-	var err error
-	*p.into, err = bill.ParsePercent(text(src))
-	return err
-}
-
-func text(src any) string {
+func (n number) Scan(src any) error {
 	switch v := src.(type) {
 	case []byte:
-		return string(v)
+		return n.Set(string(v))
 	case string:
-		return v
+		return n.Set(v)
 	}
-	return ""
+	return n.Set("")
 }
 
 func amountTargets(a *bill.Amounts) []any {
-	return []any{
-		money{&a.VAT}, percent{&a.VATPercent}, money{&a.TDS}, money{&a.Advance}, money{&a.CoPay}, money{&a.Concession},
-		money{&a.Total}, money{&a.Deductible}, money{&a.Additional}, money{&a.PatientPayable},
+	var targets []any
+	for _, f := range a.Fields() {
+		targets = append(targets, number{f.Value})
 	}
+	return targets
 }
 
 // amountArgs are the values of amountColumns.
 func amountArgs(a bill.Amounts) []any {
-	return []any{
-		a.VAT.String(), a.VATPercent.String(), a.TDS.String(), a.Advance.String(), a.CoPay.String(), a.Concession.String(),
-		a.Total.String(), a.Deductible.String(), a.Additional.String(), a.PatientPayable.String(),
+	var args []any
+	for _, f := range a.Fields() {
+		args = append(args, f.Value.String())
 	}
+	return args
 }
 
 // scanBill reads id and headColumns.
 func scanBill(row mysqldb.Row, b *bill.Bill) error {
 	var lab int64
-	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &b.Version},
-		amountTargets(&b.Amounts)...)
+	var org sql.NullInt64
+	targets := append([]any{&b.ID, &lab, &b.LabBillID, &b.OrderNumber, &b.Source, &b.PatientID, &org, &b.BilledAt,
+		&b.Version}, amountTargets(&b.Amounts)...)
 	st := &b.State
-	return row.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,
+	err := row.Scan(append(targets, &st.Locked, &st.Cancelled, &st.Refunded, &st.WrittenOff, &st.Complete,
 		&st.Invoiced)...)
+	b.OrgID, b.BilledAt = org.Int64, b.BilledAt.UTC()
+	return err
 }
 
 // bill returns the laboratory's bill, nil when there is none.
@@ -99,11 +96,20 @@ func (t *transaction) rows(ctx context.Context, billID int64) ([]bill.Row, error
 	return list, mysqldb.Wrap("read tests", err)
 }
 
+// reports returns the reports of a bill that are not dismissed, by id.
+func (t *transaction) reports(ctx context.Context, billID int64) ([]bill.Report, error) {
+	const query = "SELECT id, COALESCE(billingInfoId_id, 0), isSigned FROM labReportRelation" +
+		" WHERE labId_id = ? AND billId_id = ? AND dismissed = 0 ORDER BY id"
+	list, err := mysqldb.Collect(ctx, t.tx, query, []any{t.lab.LabID(), billID},
+		func(row mysqldb.Row, r *bill.Report) error { return row.Scan(&r.ID, &r.TestID, &r.Signed) })
+	return list, mysqldb.Wrap("read reports", err)
+}
+
 // scanRow reads what stands before rowColumns, and a row.
 func scanRow(row mysqldb.Row, r *bill.Row, before ...any) error {
 	var profile sql.NullInt64
-	err := row.Scan(append(before, &r.ID, &r.LabID, &profile, money{&r.Amount}, money{&r.Concession}, money{&r.CoPay},
-		money{&r.Deductible}, &r.Dismissed, &r.Refunded)...)
+	err := row.Scan(append(before, &r.ID, &r.LabID, &profile, number{&r.Amount}, number{&r.Concession}, number{&r.CoPay},
+		number{&r.Deductible}, number{&r.PatientPayable}, &r.Dismissed, &r.Refunded)...)
 	r.ProfileID = profile.Int64
 	return err
 }

@@ -13,11 +13,24 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// before is the document of before_values: what an undoing brings back.
+// before is what before_values has beside the amounts: what an undoing brings back, and since version 1.1 when the
+// original bill was made (epoch milliseconds) and who pays for the new one.
 type before struct {
-	split.AmountsDocument
+	SmartReports []int64     `json:"smart_report_attachments,omitempty"`
+	BilledAt     int64       `json:"bill_time,omitempty"`
+	Payer        *bill.Payer `json:"new_payer,omitempty"`
+}
 
-	SmartReports []int64 `json:"smart_report_attachments,omitempty"`
+// beforeOf returns the document of before_values.
+func beforeOf(r split.Record) (map[string]json.RawMessage, error) {
+	document := map[string]json.RawMessage{}
+	for _, part := range []any{r.Before, before{r.SmartReports, r.BilledAt, &r.NewPayer}} {
+		text, err := json.Marshal(part)
+		if err = errors.Join(err, json.Unmarshal(text, &document)); err != nil {
+			return nil, err
+		}
+	}
+	return document, nil
 }
 
 // rowDocument is a bill.Row of moved_rows, amounts in paise.
@@ -29,28 +42,45 @@ type rowDocument struct {
 	Concession bill.Paise `json:"concession"`
 	CoPay      bill.Paise `json:"co_pay"`
 	Deductible bill.Paise `json:"deductible"`
-	Dismissed  bool       `json:"dismissed,omitempty"`
-	Refunded   bool       `json:"refunded,omitempty"`
+	// PatientPayable is missing in records of version 1.0.
+	PatientPayable *bill.Paise `json:"patient_payable,omitempty"`
+	Dismissed      bool        `json:"dismissed,omitempty"`
+	Refunded       bool        `json:"refunded,omitempty"`
+}
+
+func documentOf(r bill.Row) rowDocument {
+	return rowDocument{r.ID, r.LabID, r.ProfileID, r.Amount, r.Concession, r.CoPay, r.Deductible, &r.PatientPayable,
+		r.Dismissed, r.Refunded}
+}
+
+func (d rowDocument) row() bill.Row {
+	r := bill.Row{ID: d.ID, LabID: d.LabID, ProfileID: d.ProfileID, Amount: d.Amount, Concession: d.Concession,
+		CoPay: d.CoPay, Deductible: d.Deductible, Dismissed: d.Dismissed, Refunded: d.Refunded}
+	if d.PatientPayable != nil {
+		r.PatientPayable = *d.PatientPayable
+	}
+	return r
 }
 
 // record stores what was split from what.
 func (t *transaction) record(ctx context.Context, r split.Record) error {
 	moved := make([]rowDocument, len(r.Rows))
 	for i, row := range r.Rows {
-		moved[i] = rowDocument(row)
+		moved[i] = documentOf(row)
+	}
+	was, err := beforeOf(r)
+	if err != nil {
+		return mysqldb.Wrap("encode record", err)
 	}
 	var texts [5]string
-	for i, document := range []any{
-		r.Moved, moved, before{split.DocumentOf(r.Before), r.SmartReports},
-		split.DocumentOf(r.AfterParent), split.DocumentOf(r.AfterNew),
-	} {
+	for i, document := range []any{r.Moved, moved, was, r.AfterParent, r.AfterNew} {
 		text, err := json.Marshal(document)
 		if err != nil {
 			return mysqldb.Wrap("encode record", err)
 		}
 		texts[i] = string(text)
 	}
-	_, err := t.tx.ExecContext(ctx, "INSERT INTO bill_split_audit (lab_id, parent_bill_id, new_bill_id,"+
+	_, err = t.tx.ExecContext(ctx, "INSERT INTO bill_split_audit (lab_id, parent_bill_id, new_bill_id,"+
 		" moved_billing_info_ids, moved_rows, before_values, after_parent_values, after_new_values, parent_version,"+
 		" created_by, created_by_kind, created_at) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
 		t.lab.LabID(), r.ParentID, r.NewID, texts[0], texts[1], texts[2], texts[3], texts[4], r.ParentVersion,
@@ -97,23 +127,17 @@ func scanRecord(row mysqldb.Row, r *family.Record) error {
 		return err
 	}
 	var original before
-	var amounts [2]split.AmountsDocument
-	err := errors.Join(json.Unmarshal(moved, &r.Moved), json.Unmarshal(was, &original),
-		json.Unmarshal(parent, &amounts[0]), json.Unmarshal(made, &amounts[1]))
+	err := errors.Join(json.Unmarshal(moved, &r.Moved), json.Unmarshal(was, &original), json.Unmarshal(was, &r.Before),
+		json.Unmarshal(parent, &r.AfterParent), json.Unmarshal(made, &r.AfterNew))
 	if err != nil {
 		return err
 	}
 	if r.Rows, err = rowsOf(rows); err != nil {
 		return err
 	}
-	r.SmartReports = original.SmartReports
-	for _, a := range []struct {
-		document split.AmountsDocument
-		into     *bill.Amounts
-	}{{original.AmountsDocument, &r.Before}, {amounts[0], &r.AfterParent}, {amounts[1], &r.AfterNew}} {
-		if *a.into, err = a.document.Amounts(); err != nil {
-			return err
-		}
+	r.SmartReports, r.BilledAt, r.Old = original.SmartReports, original.BilledAt, original.Payer == nil
+	if original.Payer != nil {
+		r.NewPayer = *original.Payer
 	}
 	return nil
 }
@@ -130,7 +154,7 @@ func rowsOf(text []byte) ([]bill.Row, error) {
 	}
 	rows := make([]bill.Row, len(documents))
 	for i, d := range documents {
-		rows[i] = bill.Row(d)
+		rows[i] = d.row()
 	}
 	return rows, nil
 }

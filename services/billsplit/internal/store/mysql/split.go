@@ -49,6 +49,9 @@ func (t *transaction) splitFacts(ctx context.Context, r split.Request) (f split.
 	if f.Around, err = t.around(ctx, r.BillID, bill.IDs(bill.Select(f.Rows, r.Tests).Moved)); err != nil {
 		return f, err
 	}
+	if f.Around.Reports, err = t.reports(ctx, r.BillID); err != nil {
+		return f, err
+	}
 	if f.SmartReports, err = t.smartReports(ctx, r.BillID); err != nil || !t.locks {
 		return f, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,9 +48,11 @@ func (f fixture) split(decide func(split.Facts) (split.Decision, error), tests .
 	return err
 }
 
+var splitAt = time.Date(2026, 11, 26, 9, 0, 0, 0, time.UTC)
+
 // moving is a decision that moves tests of the original bill to a new one.
 func moving(number int64, tests ...int64) split.Decision {
-	return split.Decision{Draft: split.Draft{LabBillID: number},
+	return split.Decision{Draft: split.Draft{LabBillID: number, BilledAt: splitAt},
 		Record: split.Record{ParentID: original, Moved: append([]int64{}, tests...)}}
 }
 
@@ -71,7 +74,9 @@ func TestABillIsOnlyItsLaboratorys(t *testing.T) {
 		}
 	}
 	facts := f.facts(12, original)
-	if diff := cmp.Diff(state.Bills[original].Bill, *facts.Bill); diff != "" {
+	want := state.Bills[original].Bill
+	want.BilledAt = storetest.BilledAt
+	if diff := cmp.Diff(want, *facts.Bill); diff != "" {
 		t.Errorf("the bill (-want +got): %s", diff)
 	}
 	if ids := bill.IDs(facts.Rows); !slices.Equal(ids, []int64{101, 102, 103, 104, 105}) {
@@ -80,9 +85,9 @@ func TestABillIsOnlyItsLaboratorys(t *testing.T) {
 	if diff := cmp.Diff(state.Tests[102].Row, facts.Rows[1]); diff != "" {
 		t.Errorf("test 102 (-want +got): %s", diff)
 	}
-	for lab, want := range map[int64]bool{12: true, 13: false} {
-		if got := f.facts(lab, original).Enabled; got != want {
-			t.Errorf("laboratory %d splits bills: %v, want %v", lab, got, want)
+	for lab, enabled := range map[int64]bool{12: true, 13: false} {
+		if got := f.facts(lab, original).Enabled; got != enabled {
+			t.Errorf("laboratory %d splits bills: %v, want %v", lab, got, enabled)
 		}
 	}
 }
@@ -206,7 +211,7 @@ func TestANewBillIsLikeItsOriginal(t *testing.T) {
 	state.Bills[original] = head
 	f := open(t, state)
 	d := moving(400)
-	d.Draft = split.Draft{LabBillID: 400, OrderNumber: "ORD-1~1", Source: bill.SelfPay, Amounts: bill.Amounts{
+	d.Draft = split.Draft{LabBillID: 400, BilledAt: splitAt, OrderNumber: "ORD-1~1", Source: bill.SelfPay, Amounts: bill.Amounts{
 		VAT: 1, VATPercent: 2, TDS: 3, Advance: 4, CoPay: 5, Concession: 6, Total: -7, Deductible: 8, Additional: 9,
 		PatientPayable: 10}}
 	for _, want := range [][]string{nil, {"ORD-1~1"}} { // never another laboratory's ORD-1~7
@@ -224,9 +229,13 @@ func TestANewBillIsLikeItsOriginal(t *testing.T) {
 	after := f.Dump()
 	id := after.Splits[0].NewID
 	want := storetest.Bill{LabID: 12, Bill: bill.Bill{ID: id, LabBillID: 401, OrderNumber: "ORD-1~1", Source: "Self Pay",
-		PatientID: storetest.Patient, Amounts: d.Draft.Amounts}}
+		PatientID: storetest.Patient, OrgID: 45, Amounts: d.Draft.Amounts}}
 	if diff := cmp.Diff(want, after.Bills[id]); diff != "" {
 		t.Errorf("the new bill (-want +got): %s", diff)
+	}
+	members, err := f.Family(t.Context(), storetest.Lab(t, 12), id)
+	if err != nil || !members[0].Bill.BilledAt.Equal(storetest.BilledAt) || !members[1].Bill.BilledAt.Equal(splitAt) {
+		t.Errorf("bills of %+v, %v; want the original of %s and a new one of %s", members, err, storetest.BilledAt, splitAt)
 	}
 }
 

@@ -56,7 +56,7 @@ func LegacyColumns(g Guards) map[string][]string {
 		"billing":           append([]string{"id"}, strings.Split(headColumns, ", ")...),
 		"billingInfo":       strings.Split("billId_id, testId_id, "+rowColumns, ", "),
 		"AllTests":          {"id", "labId_id", "testName"},
-		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "isSigned", "dismissed"},
 		"bill_attachment":   {"id", "bill_id", "category", "is_active"},
 		"labs":              {"id", "enable_bill_split"},
 	}

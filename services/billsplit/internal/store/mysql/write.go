@@ -44,12 +44,12 @@ func (t *transaction) orderNumbers(ctx context.Context, prefix string) ([]string
 }
 
 // cloned are the columns that a new bill takes over.
-const cloned = "labId_id, userDetailsId_id, orgId_id, docId_id, branchId, ccId_id, billTime"
+const cloned = "labId_id, userDetailsId_id, orgId_id, docId_id, branchId, ccId_id"
 
 // create adds a bill like another, except for the draft, and returns its id. No state is taken over; its version is 0.
 func (t *transaction) create(ctx context.Context, like int64, d split.Draft) (int64, error) {
-	args := append([]any{d.LabBillID, d.OrderNumber, string(d.Source)}, amountArgs(d.Amounts)...)
-	result, err := t.tx.ExecContext(ctx, "INSERT INTO billing ("+cloned+", labBillId, orderNumber, source, "+
+	args := append([]any{d.LabBillID, d.OrderNumber, string(d.Source), d.BilledAt}, amountArgs(d.Amounts)...)
+	result, err := t.tx.ExecContext(ctx, "INSERT INTO billing ("+cloned+", labBillId, orderNumber, source, billTime, "+
 		amountColumns+")"+
 		" SELECT "+cloned+", ?"+strings.Repeat(", ?", len(args)-1)+" FROM billing WHERE id = ? AND labId_id = ?",
 		append(args, like, t.lab.LabID())...)

@@ -14,7 +14,7 @@ const (
 func Worked() State {
 	s := NewState()
 	s.Bills[Original] = Bill{LabID: 12, Bill: bill.Bill{
-		ID: Original, LabBillID: 301, OrderNumber: "ORD-1", Source: "Insurance", PatientID: Patient,
+		ID: Original, LabBillID: 301, OrderNumber: "ORD-1", Source: "Insurance", PatientID: Patient, OrgID: 45,
 		Amounts: bill.Amounts{
 			VAT: 5167, VATPercent: 50_000, TDS: 1000, CoPay: 10333, Concession: 5000, Total: 112500, Additional: 5000,
 			PatientPayable: 10333,

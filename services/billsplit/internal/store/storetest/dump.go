@@ -12,18 +12,19 @@ import (
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
-// dump reads what a database holds. Guarded tables are not read: nothing writes them.
+// dump reads what a database holds. Guarded tables are not read: nothing writes them. Nor are the times of bills,
+// because the clock of the tests is the system's.
 func dump(t testing.TB, db *sql.DB) State {
 	t.Helper()
 	s := NewState()
 	dumpBills(t, db, s)
 	each(t, db, "SELECT id, billId_id, labId_id, COALESCE(profileParentId, 0), CAST(testAmount*100 AS SIGNED),"+
 		" CAST(testConsc*100 AS SIGNED),"+
-		" CAST(co_pay_amount*100 AS SIGNED), CAST(deductible_amount*100 AS SIGNED), dismissed, refunded"+
-		" FROM billingInfo", func(rows *sql.Rows) error {
+		" CAST(co_pay_amount*100 AS SIGNED), CAST(deductible_amount*100 AS SIGNED),"+
+		" CAST(patientPayableAmount*100 AS SIGNED), dismissed, refunded FROM billingInfo", func(rows *sql.Rows) error {
 		var r Test
 		err := rows.Scan(&r.ID, &r.BillID, &r.LabID, &r.ProfileID, &r.Amount, &r.Concession, &r.CoPay, &r.Deductible,
-			&r.Dismissed, &r.Refunded)
+			&r.PatientPayable, &r.Dismissed, &r.Refunded)
 		s.Tests[r.ID] = r
 		return err
 	})
@@ -53,7 +54,7 @@ func dump(t testing.TB, db *sql.DB) State {
 
 func dumpBills(t testing.TB, db *sql.DB, s State) {
 	t.Helper()
-	each(t, db, "SELECT id, labId_id, labBillId, orderNumber, source, userDetailsId_id, version, CAST(vat*100 AS SIGNED),"+
+	each(t, db, "SELECT id, labId_id, labBillId, orderNumber, source, userDetailsId_id, COALESCE(orgId_id, 0), version, CAST(vat*100 AS SIGNED),"+
 		" CAST(vat_percent*10000 AS SIGNED),"+
 		" CAST(TDSAmount*100 AS SIGNED), CAST(billAdvance*100 AS SIGNED), CAST(co_pay_amount*100 AS SIGNED),"+
 		" CAST(billConcession*100 AS SIGNED),"+
@@ -70,6 +71,7 @@ func dumpBills(t testing.TB, db *sql.DB, s State) {
 			&b.OrderNumber,
 			&b.Source,
 			&b.PatientID,
+			&b.OrgID,
 			&b.Version,
 			&a.VAT,
 			&a.VATPercent,

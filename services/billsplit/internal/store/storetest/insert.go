@@ -4,7 +4,11 @@ import (
 	"database/sql"
 	"strings"
 	"testing"
+	"time"
 )
+
+// BilledAt is when every inserted bill was made.
+var BilledAt = time.Date(2026, 3, 30, 12, 30, 0, 0, time.UTC)
 
 // Insert writes a state into a database.
 func Insert(t testing.TB, db *sql.DB, s State) {
@@ -20,12 +24,13 @@ func Insert(t testing.TB, db *sql.DB, s State) {
 	}
 	for id, b := range s.Bills {
 		a, st := b.Amounts, b.State
-		exec("INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, source, version, vat, vat_percent,"+
+		exec("INSERT INTO billing (id, labId_id, labBillId, orderNumber, userDetailsId_id, orgId_id, billTime, source, version, vat, vat_percent,"+
 			" TDSAmount, billAdvance,"+
 			" co_pay_amount, billConcession, billTotalAmount, deductible_amount, billAdditionalAmount, patientPayableAmount,"+
 			" billLocked, billCancelled, billRefunded, billWrittenOff, isComplete, isInvoiced) VALUES (?"+
-			strings.Repeat(",?", 22)+")",
-			id, b.LabID, b.LabBillID, b.OrderNumber, b.PatientID, b.Source, b.Version,
+			strings.Repeat(",?", 24)+")",
+			id, b.LabID, b.LabBillID, b.OrderNumber, b.PatientID,
+			sql.NullInt64{Int64: b.OrgID, Valid: b.OrgID != 0}, BilledAt, b.Source, b.Version,
 			a.VAT.String(), a.VATPercent.String(), a.TDS.String(), a.Advance.String(), a.CoPay.String(),
 			a.Concession.String(), a.Total.String(), a.Deductible.String(), a.Additional.String(), a.PatientPayable.String(),
 			st.Locked, st.Cancelled, st.Refunded, st.WrittenOff, st.Complete, st.Invoiced)
@@ -35,10 +40,11 @@ func Insert(t testing.TB, db *sql.DB, s State) {
 			exec("INSERT INTO AllTests (id, labId_id, testName) VALUES (?,?,?)", id, r.LabID, r.Name)
 		}
 		exec("INSERT INTO billingInfo (id, billId_id, labId_id, testId_id, profileParentId, testAmount, testConsc,"+
-			" co_pay_amount, deductible_amount,"+
-			" dismissed, refunded) VALUES (?,?,?,?,?,?,?,?,?,?,?)", id, r.BillID, r.LabID, id,
+			" co_pay_amount, deductible_amount, patientPayableAmount,"+
+			" dismissed, refunded) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", id, r.BillID, r.LabID, id,
 			sql.NullInt64{Int64: r.ProfileID, Valid: r.ProfileID != 0},
-			r.Amount.String(), r.Concession.String(), r.CoPay.String(), r.Deductible.String(), r.Dismissed, r.Refunded)
+			r.Amount.String(), r.Concession.String(), r.CoPay.String(), r.Deductible.String(), r.PatientPayable.String(),
+			r.Dismissed, r.Refunded)
 	}
 	for id, r := range s.Reports {
 		exec("INSERT INTO labReportRelation (id, labId_id, billId_id, billingInfoId_id, userDetailsId_id, reportID_id)"+

@@ -82,7 +82,7 @@ func (l *locked) addCallout(ctx context.Context, d *callout.Decision) (err error
 	s := d.Recorded
 	if s == nil {
 		if d.WaitChange == callout.WaitClosed {
-			return l.dropDraft(ctx, d.Report.BillID)
+			return l.dropDrafts(ctx, &d.Report)
 		}
 		return nil
 	}
@@ -100,7 +100,7 @@ func (l *locked) addCallout(ctx context.Context, d *callout.Decision) (err error
 		s.CalloutID = 0 // the draft's row is replaced by the next attempt
 		return nil
 	}
-	return l.dropDraft(ctx, d.Report.BillID)
+	return l.dropDrafts(ctx, &d.Report)
 }
 
 // send writes the messages to the outbox. Overdue reports of one bill make one notice, of the highest level.

@@ -13,12 +13,20 @@ func (l *locked) deleteDraft(ctx context.Context, billID int64) error {
 	return wrap("delete draft", err)
 }
 
-// dropDraft deletes the draft of the bill when no report of the bill is attempted.
-func (l *locked) dropDraft(ctx context.Context, billID int64) error {
-	_, err := l.tx.ExecContext(ctx, "DELETE FROM CriticalCallout WHERE lab_id = ? AND draft_bill_id = ? AND NOT EXISTS (SELECT 1"+
-		" FROM labReportRelation r WHERE r.labId_id = ? AND r.billId_id = ? AND r.dismissed = 0 AND r.criticalValues = ?)",
-		l.scope.LabID(), billID, l.scope.LabID(), billID, callout.Attempted)
-	return wrap("drop draft", err)
+// dropDrafts deletes the drafts that are about the report, each when no report of its bill is attempted: that of its
+// bill, and of bills on which it was attempted before it moved.
+func (l *locked) dropDrafts(ctx context.Context, r *callout.Report) error {
+	bills := []int64{r.BillID}
+	const attempts = "SELECT DISTINCT bill_id FROM callout_statement WHERE lab_report_id = ? AND lab_id = ? AND kind = 'attempt'"
+	if err := each(ctx, l.tx, "find attempts", attempts, []any{r.ID, l.scope.LabID()}, scanIDs(&bills)); err != nil {
+		return err
+	}
+	in, args := list(bills)
+	_, err := l.tx.ExecContext(ctx, "DELETE FROM CriticalCallout WHERE lab_id = ? AND draft_bill_id IN ("+in+") AND NOT EXISTS"+
+		" (SELECT 1 FROM labReportRelation r WHERE r.labId_id = CriticalCallout.lab_id AND r.billId_id = CriticalCallout.draft_bill_id"+
+		" AND r.dismissed = 0 AND r.criticalValues = ?)",
+		append(append([]any{l.scope.LabID()}, args...), callout.Attempted)...)
+	return wrap("drop drafts", err)
 }
 
 // insertCallout adds a row with the names at the time of the call. reportID 0 is the draft of the bill.

@@ -3,6 +3,7 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -104,6 +105,29 @@ func (s *Store) seen(
 		" WHERE r.labId_id = ? AND r.billId_id = ? AND (r.dismissed = 0 OR EXISTS (SELECT 1 FROM callout_statement s WHERE"+
 		" s.lab_report_id = r.id AND s.kind = 'withdrawal')) AND r.id IN ("+in+")"+condition, args, scanIDs(&ids))
 	return ids, err
+}
+
+// movedTo finds the bill of a report that a split moved. Bills of one split have the order number of the first of them,
+// with a suffix; without order numbers, a wait or a statement tells where the report was.
+const movedTo = "SELECT n.id FROM labReportRelation r" +
+	" JOIN billing o ON o.id = ? AND o.labId_id = r.labId_id" +
+	" JOIN billing n ON n.id = r.billId_id AND n.labId_id = r.labId_id" +
+	" LEFT JOIN AllTests t ON t.id = r.reportID_id" +
+	" WHERE r.labId_id = ? AND r.id = ? AND r.dismissed = 0 AND n.id <> o.id AND n.userDetailsId_id = o.userDetailsId_id AND (" +
+	"o.orderNumber <> '' AND REGEXP_REPLACE(o.orderNumber, '~[1-9][0-9]*$', '') = REGEXP_REPLACE(n.orderNumber, '~[1-9][0-9]*$', '')" +
+	" OR EXISTS (SELECT 1 FROM callout_episode e WHERE e.lab_report_id = r.id AND e.lab_id = r.labId_id AND e.bill_id = o.id)" +
+	" OR EXISTS (SELECT 1 FROM callout_statement s WHERE s.lab_report_id = r.id AND s.lab_id = r.labId_id AND s.bill_id = o.id))"
+
+func (s *Store) MovedTo(
+	ctx context.Context, scope authn.LabScope, billID, reportID int64, v callout.Visibility,
+) (newBillID int64, err error) {
+	condition, more := visible(v)
+	args := append([]any{billID, scope.LabID(), reportID}, more...)
+	err = s.db.QueryRowContext(ctx, movedTo+condition, args...).Scan(&newBillID)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return newBillID, wrap("find moved report", err)
 }
 
 func (l *locked) lockReports(ctx context.Context, ids []int64) error {

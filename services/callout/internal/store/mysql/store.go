@@ -80,7 +80,9 @@ func LegacyColumns() map[string][]string {
 		"userDetails": {
 			"id", "labId_id", "fullName", "labPatientId", "gender", "dateOfBirth", "age", "isDeleted", "updatedOn",
 		},
-		"billing":     {"id", "labId_id", "labBillId", "userDetailsId_id", "orgId_id", "docId_id", "updatedOn"},
+		"billing": {
+			"id", "labId_id", "labBillId", "orderNumber", "userDetailsId_id", "orgId_id", "docId_id", "updatedOn",
+		},
 		"billingInfo": {"id", "labId_id", "testId_id", "profileParentId"},
 		"AllTests":    {"id", "testName", "departmentId_id", "isProfile"},
 		"ReportFormat": {

@@ -39,10 +39,7 @@ func (s scope) load(ctx context.Context, tx *sql.Tx) (f configure.Facts, err err
 		return f, err
 	}
 	cells, err := readCells(ctx, tx)
-	f.Cells = make(map[int64]mapping.Cell, len(cells))
-	for _, c := range cells {
-		f.Cells[c.ID] = c
-	}
+	f.Cells = mapping.ByID(cells)
 	return f, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
 
@@ -46,10 +47,7 @@ func (c counted) load(ctx context.Context, tx *sql.Tx) (f observe.Facts, err err
 		return f, err
 	}
 	cells, err := readCells(ctx, tx)
-	f.Cells = make(map[int64]bool, len(cells))
-	for _, cell := range cells {
-		f.Cells[cell.ID] = true
-	}
+	f.Cells = mapping.ByID(cells)
 	return f, err
 }
 
@@ -73,11 +71,11 @@ func (c counted) put(ctx context.Context, tx *sql.Tx, count observe.Count) error
 	}
 	by := count.CountedBy
 	_, err = tx.ExecContext(ctx, "INSERT INTO cell_count (lab_id, lab_report_id, test_id, observer, counts, counted_by,"+
-		" counted_by_kind, counted_by_name, counted_at) VALUES (?,?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE"+
-		" counts = VALUES(counts), counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind),"+
+		" counted_by_kind, counted_by_name, counted_at, version) VALUES (?,?,?,?,?,?,?,?,?,?) ON DUPLICATE KEY UPDATE"+
+		" version = VALUES(version), counts = VALUES(counts), counted_by = VALUES(counted_by), counted_by_kind = VALUES(counted_by_kind),"+
 		" counted_by_name = VALUES(counted_by_name), counted_at = VALUES(counted_at)",
 		c.access.Lab.LabID(), c.reportID, c.testID, count.Observer, string(document), by.ID, string(by.Kind), by.Name,
-		count.CountedAt)
+		count.CountedAt, count.Version)
 	return mysqldb.Wrap("store count", err)
 }
 
@@ -105,7 +103,7 @@ func readReport(
 }
 
 func readCounts(ctx context.Context, q querier, a observe.Access, reportID, testID int64) ([]observe.Count, error) {
-	const query = "SELECT observer, counts, counted_by, counted_by_kind, counted_by_name, counted_at" +
+	const query = "SELECT observer, counts, counted_by, counted_by_kind, counted_by_name, counted_at, version" +
 		" FROM cell_count WHERE lab_id = ? AND lab_report_id = ? AND test_id = ? ORDER BY observer"
 	list, err := mysqldb.Collect(ctx, q, query, []any{a.Lab.LabID(), reportID, testID}, scanCount)
 	return list, mysqldb.Wrap("read counts", err)
@@ -114,7 +112,7 @@ func readCounts(ctx context.Context, q querier, a observe.Access, reportID, test
 func scanCount(row mysqldb.Row, c *observe.Count) error {
 	var text []byte
 	by := &c.CountedBy
-	if err := row.Scan(&c.Observer, &text, &by.ID, &by.Kind, &by.Name, &c.CountedAt); err != nil {
+	if err := row.Scan(&c.Observer, &text, &by.ID, &by.Kind, &by.Name, &c.CountedAt, &c.Version); err != nil {
 		return err
 	}
 	var documents []observe.Document

@@ -24,7 +24,7 @@ func (f fixture) put(a observe.Access, c observe.Count) error {
 }
 
 func counted(observer int, tallies ...counting.Tally) observe.Count {
-	return observe.Count{Observer: observer, Tallies: tallies, CountedAt: 5,
+	return observe.Count{Observer: observer, Tallies: tallies, CountedAt: 5, Version: int64(len(tallies)),
 		CountedBy: authn.Actor{Kind: authn.ActorDoctor, ID: 77, Name: strings.Repeat("é", 255)}}
 }
 
@@ -41,7 +41,7 @@ func TestCountsAreReplaced(t *testing.T) {
 		if want := (observe.Report{ID: storetest.Report, BillID: 1, TestID: ownTest}); facts.Report != want {
 			t.Errorf("report %+v, want %+v", facts.Report, want)
 		}
-		if !facts.Cells[1] || facts.Cells[999] {
+		if _, unknown := facts.Cells[999]; facts.Cells[1].Name != "Neutrophil" || unknown {
 			t.Errorf("cells %v, want those of the table", facts.Cells)
 		}
 		if diff := cmp.Diff([]observe.Count{first}, facts.Counts); diff != "" {

@@ -57,17 +57,26 @@ func (s *Store) List(
 		" ORDER BY n.created_at DESC, n.id DESC LIMIT ? OFFSET ?) page JOIN Notifications n ON n.id = page.id" + readStateJoin +
 		" ORDER BY n.created_at DESC, n.id DESC"
 	args = append(append(args, w.From, w.To, p.Limit, p.Offset), readerArgs(v)...)
-	return s.notifications(ctx, query, args)
+	return s.notifications(ctx, v, query, args)
 }
 
-func (s *Store) notifications(ctx context.Context, query string, args []any) ([]notification.Notification, error) {
+func (s *Store) notifications(
+	ctx context.Context, v notification.Viewer, query string, args []any,
+) ([]notification.Notification, error) {
 	list, err := mysqldb.Collect(ctx, s.db, query, args, func(row mysqldb.Row, n *notification.Notification) error {
 		var document []byte
 		err := row.Scan(&n.ID, &n.TypeID, &document, &n.CreatedAt, &n.ReadOn)
 		n.Message = messageOf(document)
 		return err
 	})
-	return list, mysqldb.Wrap("list notifications", err)
+	if err != nil {
+		return nil, mysqldb.Wrap("list notifications", err)
+	}
+	messages := make([]*notification.Message, len(list))
+	for i := range list {
+		messages[i] = &list[i].Message
+	}
+	return list, s.withBills(ctx, v.Lab, messages)
 }
 
 const activityColumns = "SELECT a.id, a.notification_id, a.activity, a.user_id, a.user_name, a.username, a.activity_at FROM NotificationActivity a"

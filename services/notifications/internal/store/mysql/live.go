@@ -41,7 +41,7 @@ func (s *Store) After(
 	condition, args := visible(v)
 	args = append(readerArgs(v), args...)
 	return s.notifications(
-		ctx,
+		ctx, v,
 		"SELECT n.id, n.notification_type_id, n.message, n.created_at, r.read_on FROM Notifications n"+
 			readStateJoin+" WHERE "+condition+" AND n.created_at >= ? AND (n.created_at > ? OR n.id > ?)"+
 			" ORDER BY n.created_at, n.id LIMIT ?",

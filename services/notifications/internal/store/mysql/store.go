@@ -1,5 +1,5 @@
 // Package mysql owns the SQL of notifications: types and switches, the inbox, read states and activities, devices, and
-// the outbox. Of the platform's tables it reads labs and labUser.
+// the outbox. Of the platform's tables it reads labs, labUser and labReportRelation.
 package mysql
 
 import (
@@ -61,7 +61,10 @@ func New(db *sql.DB, c clock.Clock) (*Store, error) {
 
 // LegacyColumns are the columns of the platform's tables that the service reads.
 func LegacyColumns() map[string][]string {
-	return map[string][]string{"labs": {"id", "timezone"}, "labUser": {"id", "labId_id", "isAdmin"}}
+	return map[string][]string{
+		"labs": {"id", "timezone"}, "labUser": {"id", "labId_id", "isAdmin"},
+		"labReportRelation": {"id", "labId_id", "billId_id"},
+	}
 }
 
 // null returns NULL for the id 0, which is not set.

@@ -131,5 +131,12 @@ func (s *Store) Reworded(
 			r.Message = messageOf(document)
 			return err
 		})
-	return list, mysqldb.Wrap("list withdrawn notifications", err)
+	if err != nil {
+		return nil, mysqldb.Wrap("list withdrawn notifications", err)
+	}
+	messages := make([]*notification.Message, len(list))
+	for i := range list {
+		messages[i] = &list[i].Message
+	}
+	return list, s.withBills(ctx, v.Lab, messages)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+	"github.com/labplatform/labplatform/services/notifications/internal/rename"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
@@ -17,7 +18,7 @@ import (
 type metrics struct {
 	notified, marked, swept, stopped, withdrawn *prometheus.CounterVec
 
-	watching prometheus.Gauge
+	watching, behind prometheus.Gauge
 }
 
 var (
@@ -25,6 +26,7 @@ var (
 	_ inbox.Observer    = (*metrics)(nil)
 	_ livefeed.Gauge    = (*metrics)(nil)
 	_ notify.Observer   = (*metrics)(nil)
+	_ rename.Gauge      = (*metrics)(nil)
 	_ sweep.Counters    = (*metrics)(nil)
 	_ withdraw.Observer = (*metrics)(nil)
 )
@@ -44,6 +46,8 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		withdrawn: m.Counters("notifications_withdrawals_total", "Notices withdrawn by other services, by reason.",
 			telemetry.By("reason", notification.Called, notification.Wrong)),
 		watching: m.Gauge("notifications_event_streams", "Open streams of notifications."),
+		behind: m.Gauge("notifications_devices_with_older_topics",
+			"Devices that lack a topic's current name or have an older one, at the end of the last walk over all devices."),
 	}
 }
 
@@ -62,3 +66,5 @@ func (m *metrics) Withdrawn(reason notification.Reason) {
 func (m *metrics) Swept(outcome sweep.Outcome) { m.swept.WithLabelValues(string(outcome)).Inc() }
 
 func (m *metrics) Watching(change int) { m.watching.Add(float64(change)) }
+
+func (m *metrics) Behind(n int) { m.behind.Set(float64(n)) }

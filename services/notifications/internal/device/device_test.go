@@ -71,7 +71,7 @@ type store interface {
 }
 
 func over(s store, topics device.Topics, c clock.Clock) *device.Devices {
-	return device.New(device.Deps{Reader: s, Writer: s, Topics: topics, Zone: "IN", Clock: c})
+	return device.New(device.Deps{Reader: s, Writer: s, Topics: topics, Names: storetest.Names, Clock: c})
 }
 
 func asha(t *testing.T) notification.Viewer {
@@ -335,7 +335,7 @@ func TestASwitchBeforeTheFirstTopicIsNotLost(t *testing.T) {
 	p := newProvider()
 	store := storetest.Open(t)
 	s := &hookedReader{Database: store}
-	d := device.New(device.Deps{Reader: s, Writer: store, Topics: p, Zone: "IN", Clock: store.Clock})
+	d := device.New(device.Deps{Reader: s, Writer: store, Topics: p, Names: storetest.Names, Clock: store.Clock})
 	s.read = func() {
 		if err := switchOff(t, store); err != nil {
 			t.Error(err)

@@ -243,13 +243,32 @@ func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.De
 }
 
 // Subscribed reads confirmed topics only: the provider may not have a pending one.
-func (s *Store) Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (found bool, err error) {
-	args := []any{lab.LabID()}
+func (s *Store) Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (devices [][]string, err error) {
+	const has = "JSON_CONTAINS(topics, JSON_QUOTE(?))"
+	args := make([]any, 0, len(topics)+1)
 	for _, topic := range topics {
 		args = append(args, topic)
 	}
-	const has = "JSON_CONTAINS(topics, JSON_QUOTE(?))"
-	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM FcmDevices WHERE lab_id = ? AND ("+has+
-		strings.Repeat(" OR "+has, len(topics)-1)+"))", args...).Scan(&found)
-	return found, mysqldb.Wrap("find subscribed device", err)
+	query := "SELECT DISTINCT " + has + strings.Repeat(", "+has, len(topics)-1) + " FROM FcmDevices WHERE lab_id = ?"
+	combinations, err := mysqldb.Collect(ctx, s.db, query, append(args, lab.LabID()),
+		func(row mysqldb.Row, held *[]bool) error {
+			*held = make([]bool, len(topics))
+			columns := make([]any, len(topics))
+			for i := range columns {
+				columns[i] = &(*held)[i]
+			}
+			return row.Scan(columns...)
+		})
+	for _, held := range combinations {
+		var list []string
+		for i, has := range held {
+			if has {
+				list = append(list, topics[i])
+			}
+		}
+		if list != nil {
+			devices = append(devices, list)
+		}
+	}
+	return devices, mysqldb.Wrap("find subscribed devices", err)
 }

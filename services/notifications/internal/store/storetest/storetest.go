@@ -112,3 +112,6 @@ func User(t testing.TB, lab, id int64) notification.Viewer {
 		SessionType: authn.LabUser, LabID: lab, LabUserID: id, FullName: "Asha R", Username: "asha",
 	})
 }
+
+// Names are the names of topics in tests that do not look at their keyed part.
+var Names = notification.NewNames("IN", nil)

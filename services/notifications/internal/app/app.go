@@ -51,7 +51,9 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	devices := device.New(device.Deps{Reader: store, Writer: store, Topics: provider, Names: names, Clock: s.Clock})
+	devices := device.New(device.Deps{
+		Reader: store, Writer: store, Topics: provider, Names: names, Clock: s.Clock, Evictor: store, Observer: metrics,
+	})
 	queue, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/notifications/internal/delivery"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
@@ -16,13 +17,14 @@ import (
 
 // metrics counts what the use cases report.
 type metrics struct {
-	notified, marked, swept, stopped, withdrawn *prometheus.CounterVec
+	notified, marked, swept, stopped, withdrawn, evicted *prometheus.CounterVec
 
 	watching, behind prometheus.Gauge
 }
 
 var (
 	_ delivery.Observer = (*metrics)(nil)
+	_ device.Observer   = (*metrics)(nil)
 	_ inbox.Observer    = (*metrics)(nil)
 	_ livefeed.Gauge    = (*metrics)(nil)
 	_ notify.Observer   = (*metrics)(nil)
@@ -40,6 +42,8 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			telemetry.By("action", notification.Read, notification.Unread)),
 		swept: m.Counters("notifications_idle_devices_total", "Devices not seen for long, by outcome of their removal.",
 			telemetry.By("outcome", sweep.Outcomes()...)),
+		evicted: m.Counters("notifications_devices_evicted_total",
+			"Devices given up because their login has newer ones, by outcome.", telemetry.By("outcome", device.Evictions()...)),
 		stopped: m.Counters("notifications_pushes_stopped_total",
 			"Pushes that were not handed to the task queue, because the notice was withdrawn or its type switched off.",
 			telemetry.By("reason", notify.Stops()...)),
@@ -68,3 +72,7 @@ func (m *metrics) Swept(outcome sweep.Outcome) { m.swept.WithLabelValues(string(
 func (m *metrics) Watching(change int) { m.watching.Add(float64(change)) }
 
 func (m *metrics) Behind(n int) { m.behind.Set(float64(n)) }
+
+func (m *metrics) Evicted(outcome device.Eviction) {
+	m.evicted.WithLabelValues(string(outcome)).Inc()
+}

@@ -120,6 +120,9 @@ type Deps struct {
 	Topics Topics // nil: this installation subscribes no device
 	Names  notification.Names
 	Clock  clock.Clock
+
+	Evictor  Evictor
+	Observer Observer
 }
 
 // Devices is the use case. Its methods may be called from several goroutines.
@@ -150,7 +153,7 @@ type Outcome struct {
 }
 
 // Subscribe brings the token's topics in line with the viewer's preferences. A token that another login had loses that
-// login's topics.
+// login's topics. Of more than MaxDevices devices of a login, those that were seen longest ago are given up.
 func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device Device) (Outcome, error) {
 	if err := check(device); err != nil {
 		return Outcome{}, err
@@ -164,6 +167,9 @@ func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device D
 	}
 	for range attempts {
 		out, err := d.subscribe(ctx, v, device.Token, stored)
+		if err == nil {
+			d.evict(ctx, v, device.Token)
+		}
 		if !errors.Is(err, ErrMoved) {
 			return out, err
 		}

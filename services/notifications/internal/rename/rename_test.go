@@ -90,7 +90,10 @@ func (*fixture) process(keys string) notification.Names {
 
 func (f *fixture) subscribe(names notification.Names, v notification.Viewer, token string) {
 	f.t.Helper()
-	d := device.New(device.Deps{Reader: f.Database, Writer: f.Database, Topics: f.provider, Names: names, Clock: f.Clock})
+	d := device.New(device.Deps{
+		Reader: f.Database, Writer: f.Database, Topics: f.provider, Names: names, Clock: f.Clock, Evictor: f.Database,
+		Observer: storetest.Uncounted{},
+	})
 	token = strings.ReplaceAll(token, " ", "-")
 	if _, err := d.Subscribe(f.t.Context(), v, device.Device{Token: token}); err != nil {
 		f.t.Fatal(err)

@@ -31,6 +31,7 @@ func open(t *testing.T, s *fcmtest.Server) (*device.Devices, *storetest.Database
 	store := storetest.Open(t)
 	return device.New(device.Deps{
 		Reader: store, Writer: store, Topics: provider(t, s), Names: storetest.Names, Clock: store.Clock,
+		Evictor: store, Observer: storetest.Uncounted{},
 	}), store
 }
 

@@ -228,18 +228,41 @@ func (s *Store) Drop(ctx context.Context, v notification.Viewer, token string) e
 }
 
 func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.Device, error) {
+	condition, args := ofLogin(v)
+	list, err := mysqldb.Collect(ctx, s.db, "SELECT token, generation, topics, pending_topics FROM FcmDevices"+
+		condition+" ORDER BY id", args, func(row mysqldb.Row, d *device.Device) (err error) {
+		d.Lists, err = scanLists(row.Scan, &d.Token)
+		return err
+	})
+	return list, mysqldb.Wrap("read devices", err)
+}
+
+// ofLogin selects the devices of a login.
+func ofLogin(v notification.Viewer) (condition string, args []any) {
 	column := "lab_user_id"
-	if v.Audience == notification.OneOrganization {
+	switch v.Audience {
+	case notification.OneOrganization:
 		column = "org_id"
+	case notification.OneDoctor:
+		column = "doctor_id"
 	}
 	kind, id := v.Login()
-	list, err := mysqldb.Collect(ctx, s.db, "SELECT token, generation, topics, pending_topics FROM FcmDevices"+
-		" WHERE lab_id = ? AND "+column+" = ? AND user_type = ? ORDER BY id", []any{v.Lab.LabID(), id, kind},
-		func(row mysqldb.Row, d *device.Device) (err error) {
-			d.Lists, err = scanLists(row.Scan, &d.Token)
+	return " WHERE lab_id = ? AND " + column + " = ? AND user_type = ?", []any{v.Lab.LabID(), id, kind}
+}
+
+func (s *Store) Oldest(
+	ctx context.Context, v notification.Viewer, token string, keep, limit int,
+) ([]device.Seen, error) {
+	condition, args := ofLogin(v)
+	list, err := mysqldb.Collect(ctx, s.db, "SELECT token, last_activity FROM FcmDevices"+condition+
+		" AND token <> ? ORDER BY last_activity DESC, id DESC LIMIT ? OFFSET ?", append(args, token, limit, keep),
+		func(row mysqldb.Row, d *device.Seen) error {
+			var last int64
+			err := row.Scan(&d.Token, &last)
+			d.At = time.UnixMilli(last)
 			return err
 		})
-	return list, mysqldb.Wrap("read devices", err)
+	return list, mysqldb.Wrap("read the oldest devices", err)
 }
 
 // Subscribed reads confirmed topics only: the provider may not have a pending one.

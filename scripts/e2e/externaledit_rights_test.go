@@ -53,7 +53,7 @@ func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
 	saves(t, "logged out", report, id, token, http.StatusForbidden)
 	again := editor(t, 12, "report_edit")
 	if next, _ := openSession(t, again, report, creation); next == id { // the session has ended
-		t.Error("the session of a login that is gone still holds the report")
+		t.Error("the session of a login that has ended still holds the report")
 	}
 
 	report, listed := editReport(t), editor(t, 12, "report_edit")

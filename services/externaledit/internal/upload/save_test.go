@@ -214,7 +214,7 @@ type answers struct {
 func (a *answers) MayEdit(context.Context, *session.Session) (bool, error) { return a.may, a.err }
 
 // TestTheLoginOfAnAuthorWhoIsNotListedDecides: while it cannot be asked the save is refused and the session lives on; when
-// it is gone the session ends. The list of users has nothing to say of this author.
+// it has ended the session ends. The list of users has nothing to say of this author.
 func TestTheLoginOfAnAuthorWhoIsNotListedDecides(t *testing.T) {
 	t.Parallel()
 	b := newFixture(t)

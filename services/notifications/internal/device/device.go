@@ -153,7 +153,7 @@ type Outcome struct {
 }
 
 // Subscribe brings the token's topics in line with the viewer's preferences. A token that another login had loses that
-// login's topics. Of more than MaxDevices devices of a login, those that were seen longest ago are given up.
+// login's topics. A login keeps the newest MaxDevices devices.
 func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device Device) (Outcome, error) {
 	if err := check(device); err != nil {
 		return Outcome{}, err

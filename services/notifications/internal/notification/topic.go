@@ -43,8 +43,8 @@ const (
 // Unkeyed in a list of keys stands for names without a keyed part, as version 1.0.0 made them.
 const Unkeyed = "unkeyed"
 
-// Names gives push topics their names: a readable part and one that cannot be guessed, because whoever knows the name of
-// a topic can subscribe an app to it. While a key is replaced a topic has a name under each key of the list: devices are
+// Names gives push topics their names: a readable part and one that cannot be guessed, because an app can be subscribed
+// to any topic whose name is known. While a key is replaced a topic has a name under each key of the list: devices are
 // subscribed to all of them, and a push goes to one (Choose).
 type Names struct {
 	zone Zone

@@ -21,7 +21,7 @@ import (
 const (
 	// Interval is the time between two passes.
 	Interval = time.Minute
-	// batch is how many devices a pass looks at. A device needs a call of the provider for each topic, about four.
+	// batch is how many devices a pass reads. A device needs a call of the provider for each topic, about four.
 	batch = 500
 	// settling is how long after its start a process removes no name: until then a rollout may have left processes that
 	// push to it, and pushes to it may be on their way.
@@ -36,7 +36,7 @@ type Store interface {
 	Devices(ctx context.Context, after int64, limit int) ([]Device, error)
 	// Change stores what change makes of the topics of a device, under the lock of its row. A token that the provider
 	// does not know (device.ErrUnknownToken) is deleted. Nothing is written when change returns another error or the same
-	// lists, or when the device is gone.
+	// lists, or when there is no such device.
 	Change(ctx context.Context, lab authn.LabScope, token string, change func(device.Lists) (device.Lists, error)) error
 }
 
@@ -49,7 +49,7 @@ type Device struct {
 
 // Gauge shows how far the devices are.
 type Gauge interface {
-	// Behind is called after all devices were looked at: n of them lack a name or have an older one.
+	// Behind is called after all devices were read: n of them lack a name or have an older one.
 	Behind(n int)
 }
 
@@ -73,7 +73,7 @@ type Renamer struct {
 // New returns the loop of a process that starts now.
 func New(d Deps) *Renamer { return &Renamer{d: d, removes: d.Clock.Now().Add(settling)} }
 
-// RunOnce looks at the next devices if this process leads. A device that fails delays no other.
+// RunOnce brings the next devices in line if this process leads. A device that fails delays no other.
 func (r *Renamer) RunOnce(ctx context.Context) error {
 	return r.d.Store.LeadRename(ctx, func(ctx context.Context) error {
 		devices, err := r.d.Store.Devices(ctx, r.after, batch)

@@ -212,7 +212,7 @@ func (f *fixture) rollout(from, to string) {
 	for _, topics := range sent {
 		f.arrives(from+" to "+to+", delivered late", topics, devices)
 	}
-	f.passes(after) // the processes of before are gone
+	f.passes(after) // the processes of before have ended
 }
 
 func (f *fixture) tokens() (tokens []string) {

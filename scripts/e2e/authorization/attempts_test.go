@@ -299,14 +299,12 @@ func (w *namesWorld) use(t *testing.T) {
 
 func (w *namesWorld) send(t *testing.T, a attempt) (status int, body string) {
 	t.Helper()
-	base, login, header := platform.Endpoints.Gateway, a.sender(), http.Header{}
+	base, login := platform.Endpoints.Gateway, a.sender()
 	if login == "service" {
-		base = platform.Endpoints.GatewayInternal
-		header = credential(t, "sv", owners[2])
-		header.Set("X-Is-Internal-Request", "True")
-	} else {
-		header = credential(t, login, owners[2])
+		base, login = platform.Endpoints.GatewayInternal, "sv"
 	}
+	header := credential(t, login, owners[2])
+	header.Set("X-Is-Internal-Request", "True") // the public listener drops it
 	header.Set("Content-Type", "application/json")
 	if a.key != "" {
 		header.Set("Idempotency-Key", a.key)

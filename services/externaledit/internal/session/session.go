@@ -130,6 +130,7 @@ type Opening struct {
 func Open(o Opening, now time.Time, l Lifetime) Session {
 	return Session{
 		LabID: o.LabID, ReportID: o.ReportID, TemplateID: o.TemplateID, Template: o.Template, Files: Files{Word: o.Template},
-		TokenID: o.TokenID, Author: o.Author, Listed: o.Listed, Login: o.Login, CreatedAt: now, UpdatedAt: now, ExpiresAt: l.until(now, now),
+		TokenID: o.TokenID, Author: o.Author, Listed: o.Listed, Login: o.Login,
+		CreatedAt: now, UpdatedAt: now, ExpiresAt: l.until(now, now),
 	}
 }

@@ -54,7 +54,7 @@ func (c *Config) validateTopicKey() error {
 	})
 	secret := config.Secret(strings.Join(keys, ","))
 	if !secret.IsSet() && c.Telemetry.Production() {
-		return errors.New("TOPIC_KEY must be set: without it, whoever guesses the name of a push topic receives its messages." +
+		return errors.New("TOPIC_KEY must be set: without it the names of push topics can be guessed." +
 			" Use unkeyed,KEY where devices were subscribed by version 1.0.0")
 	}
 	return append(c.Auth.Keys(), config.Keys{{"TOPIC_KEY", secret}}...).Check()

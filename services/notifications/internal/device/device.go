@@ -250,7 +250,8 @@ const (
 )
 
 // align makes the topics of the token the wanted ones: what the plan adds is pending before the provider is called. A
-// name of a previous key stays beside the wanted one, because a push may be on its way to it; package rename removes it.
+// name of a previous key stays beside the wanted one, because a push may be on its way to it; package rename removes
+// it.
 func (d *Devices) align(
 	ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string, s saving,
 ) (Outcome, error) {

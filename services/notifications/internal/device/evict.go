@@ -12,8 +12,8 @@ const (
 	// MaxDevices is how many devices a login has. A new one is never refused: a person who changes telephones must get
 	// critical results on the new one.
 	MaxDevices = 20
-	// maxEvicted is how many devices one subscription gives up, because each takes calls of the provider. Only a login with
-	// many devices of before the limit has more.
+	// maxEvicted is how many devices one subscription gives up, because each takes calls of the provider. Only a login
+	// with many devices of before the limit has more.
 	maxEvicted = 5
 )
 

@@ -64,7 +64,8 @@ func (n Names) Of(lab authn.LabScope, typeID int64, ref Ref) []string {
 	return n.under(lab, n.keys, fmt.Sprintf("%s_notification_type_%d_%s_%d", n.zone, typeID, ref.Kind, ref.ID))
 }
 
-// Known returns the names of Of and, if it is none of them, last the one without a keyed part: devices may still have it.
+// Known returns the names of Of and, if it is none of them, last the one without a keyed part: devices may still have
+// it.
 func (n Names) Known(lab authn.LabScope, typeID int64, ref Ref) []string {
 	names := n.Of(lab, typeID, ref)
 	readable, _ := n.readable(names[0])
@@ -120,8 +121,8 @@ func (n Names) readable(topic string) (string, bool) {
 
 // Choose returns the names to which a push for an addressee goes. names are its names, the preferred one first; devices
 // are the lists of topics that devices have. It is the first name that every device with any of them has, so that each
-// gets the push once. Without such a name it is as many as reach all: a device that has two of them shows the push once,
-// because both have the same tag.
+// gets the push once. Without such a name it is as many as reach all: a device that has two of them shows the push
+// once, because both have the same tag.
 func Choose(names []string, devices [][]string) (chosen []string) {
 	var waiting [][]string
 	for _, has := range devices {

@@ -129,8 +129,8 @@ func (s steps) change(step func(device.Lists) (device.Lists, error)) error {
 	return s.d.Store.Change(s.ctx, s.lab, s.token, step)
 }
 
-// missing are the current names of confirmed topics that are not confirmed. A topic that is only pending may be about to
-// be removed; the next subscription decides.
+// missing are the current names of confirmed topics that are not confirmed. A topic that is only pending may be about
+// to be removed; the next subscription decides.
 func (s steps) missing(l device.Lists) []string {
 	return distinct.Without(s.d.Names.Current(s.lab, l.Confirmed), l.Confirmed)
 }

@@ -207,7 +207,8 @@ func listed(t *testing.T, s Subject) {
 	}
 	withheld := func(lab int64, permission string, want bool) {
 		t.Helper()
-		must(t, s.History.Lock(t.Context(), Scope(t, lab), map[int64]int64{12: 7001, 13: 7101}[lab], func(l history.Locked) error {
+		report := map[int64]int64{12: 7001, 13: 7101}[lab]
+		must(t, s.History.Lock(t.Context(), Scope(t, lab), report, func(l history.Locked) error {
 			if got, err := l.Withholds(t.Context(), 77, permission); err != nil || got != want {
 				t.Errorf("laboratory %d withholds %s: %t %v, want %t", lab, permission, got, err, want)
 			}

@@ -93,6 +93,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	sweeper := sweep.New(sweep.Deps{Config: cfg.Sweep, Store: store, Topics: provider, Clock: s.Clock, Counters: metrics})
 	s.Every("sweeper", cfg.Sweep.Interval, sweeper.RunOnce)
 	if provider != nil { // without one no name can be given to a device
+		metrics.Behind(-1)
 		renamer := rename.New(rename.Deps{Store: store, Topics: provider, Names: names, Clock: s.Clock, Gauge: metrics})
 		s.Every("renamer", rename.Interval, renamer.RunOnce)
 	}

@@ -51,7 +51,8 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			telemetry.By("reason", notification.Called, notification.Wrong)),
 		watching: m.Gauge("notifications_event_streams", "Open streams of notifications."),
 		behind: m.Gauge("notifications_devices_with_older_topics",
-			"Devices that lack a topic's current name or have an older one, at the end of the last walk over all devices."),
+			"Devices that lack a topic's current name or have an older one, after the last walk over all devices; -1 before the"+
+				" first one and in processes that do not lead."),
 	}
 }
 

@@ -108,11 +108,11 @@ var attempts = map[string][]attempt{
 	"search.SearchUsersRequest.lab_id":       {{method: http.MethodPost, path: "/api/v1/users/search", body: `{"query":"Zzcanary","lab_id":12}`, pipeline: true}},
 	"taskqueue.PushData.topic":               {push(`"topic":"{their topic}"`), push(`"topic":"/topics/{their topic}"`).called("with a prefix")},
 	"taskqueue.PushData.tokens":              {push(`"tokens":["{their token}"]`).keeps(theirDevices)},
-	"taskqueue.SMSData.senderId":             {task("1", person+`,"senderId":"TWELVE"}`), task("1", person+`,"senderId":"twelve"}`).called("in lower case")},
-	"taskqueue.SMSData.config.provider":      {task("1", person+`,"config":{"provider":"sms-of-12"}}`)},
-	"taskqueue.EmailData.sender_email":       {mail(`"sender_email":"reports@twelve.example"`), mail(`"sender_email":"Twelve <reports@twelve.example>"`).called("with a name")},
-	"taskqueue.EmailData.sender_name":        {mail(`"sender_name":"Twelve Diagnostics"`)},
-	"taskqueue.WhatsAppData.config.provider": {task("6", person+`,"config":{"provider":"whatsapp-of-12"}}`)},
+	"taskqueue.SMSData.senderId":             {task("1", person+`,"senderId":"TWELVE"}`).then(notTheirs), task("1", person+`,"senderId":"twelve"}`).called("in lower case")},
+	"taskqueue.SMSData.config.provider":      {task("1", person+`,"config":{"provider":"sms-of-12"}}`).then(notTheirs)},
+	"taskqueue.EmailData.sender_email":       {mail(`"sender_email":"reports@twelve.example"`).then(notTheirs), mail(`"sender_email":"Twelve <reports@twelve.example>"`).called("with a name")},
+	"taskqueue.EmailData.sender_name":        {mail(`"sender_name":"Twelve Diagnostics"`).then(notTheirs)},
+	"taskqueue.WhatsAppData.config.provider": {task("6", person+`,"config":{"provider":"whatsapp-of-12"}}`).then(notTheirs)},
 	"taskqueue.WhatsAppData.cache_key":       {task("6", person+`,"cache_key":"consent-12"}`).then(failsFor("consent_missing"))},
 	"taskqueue.EmailData.files":              {get("{their link}")},
 	"taskqueue.WhatsAppData.files":           {get("{their link}")},
@@ -157,6 +157,14 @@ func job(path, body string) attempt {
 		}
 		return w.theirJobWaits(t)
 	})
+}
+
+// notTheirs wants the refusal of a sender that is not the laboratory's, whether or not there is such a sender.
+func notTheirs(_ *testing.T, _ *namesWorld, body string) string {
+	if !strings.Contains(body, "is not a sender of this laboratory") {
+		return "the answer is " + body + ", want a sender that is not this laboratory's"
+	}
+	return ""
 }
 
 // without fails for an answer with a word.

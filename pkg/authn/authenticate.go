@@ -178,7 +178,14 @@ func (a *Authenticator) session(ctx context.Context, id string) (Principal, erro
 	if err != nil || a.clock.Now().Sub(time.Unix(int64(created), 0)) > maxAge {
 		return Principal{}, sessionOver()
 	}
-	return doc.principal(Session), nil
+	p := doc.principal(Session)
+	p.Login = config.Secret(id)
+	return p, nil
+}
+
+// Again returns the principal of a login as it is now. Errors are those of Authenticate.
+func (a *Authenticator) Again(ctx context.Context, login config.Secret) (Principal, error) {
+	return a.session(ctx, login.Reveal())
 }
 
 func badToken(cause error) error {

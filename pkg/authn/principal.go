@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/config"
 )
 
 // Kind is the kind of credential that a principal was authenticated by.
@@ -63,6 +64,8 @@ type Principal struct {
 	Via string
 	// Grant holds the claims of a token that the service issued itself; nil for every other credential.
 	Grant any
+	// Login is the id of the session of a cookie, with which the login is looked up again; empty for other credentials.
+	Login config.Secret
 	// Internal is set when the call came through the internal listener with x-is-internal-request.
 	Internal bool
 }

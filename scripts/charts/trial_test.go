@@ -58,7 +58,7 @@ func TestEnginesOfATrialLetInWhomTheServicesNeed(t *testing.T) {
 func TestATrialMakesUpItsSecrets(t *testing.T) {
 	t.Parallel()
 	first, second := object[corev1.Secret](t, trial(t), "Secret", "trial"), object[corev1.Secret](t, trial(t), "Secret", "trial")
-	for _, name := range []string{"SERVICE_TOKEN_SECRET", "TOKEN_SECRET", "DB_PASSWORD", "CONNECTOR_PASSWORD"} {
+	for _, name := range []string{"SERVICE_TOKEN_SECRET", "TOKEN_SECRET", "TOPIC_KEY", "DB_PASSWORD", "CONNECTOR_PASSWORD"} {
 		if a, b := first.StringData[name], second.StringData[name]; len(a) < 32 || a == b {
 			t.Errorf("%s is %d characters, and the same in two installs: %v", name, len(a), a == b)
 		}

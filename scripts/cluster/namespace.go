@@ -66,7 +66,7 @@ func (c cluster) prepareNamespace() error {
 }
 
 // secret reports which variables of a service are keys of its Secret.
-var secret = regexp.MustCompile(`(SECRET|PASSWORD|PASS|MONGO_URI)$`)
+var secret = regexp.MustCompile(`(SECRET|PASSWORD|PASS|TOPIC_KEY|MONGO_URI)$`)
 
 // secrets are one for each chart, with what the stack of the engines has made up, and those of the database's users.
 func (c cluster) secrets() ([]object, error) {

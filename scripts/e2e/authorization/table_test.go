@@ -12,6 +12,9 @@ var people string
 //go:embed services.txt
 var services string
 
+//go:embed names.txt
+var names string
+
 // letters are those of the legends.
 const letters = "y.01349-"
 

@@ -199,8 +199,8 @@ func externalEditEnv(stack Stack) (fixed, defaults Env) {
 }
 
 // notificationsEnv: what would be pushed to a device is shown in the mailbox instead.
-func notificationsEnv(Stack) (fixed, defaults Env) {
-	return nil, Env{"NOTIFICATIONS_PUSH_PROVIDER": "mailbox"}
+func notificationsEnv(stack Stack) (fixed, defaults Env) {
+	return nil, Env{"NOTIFICATIONS_PUSH_PROVIDER": "mailbox", "NOTIFICATIONS_TOPIC_KEY": stack.Secrets.Topic}
 }
 
 // searchEnv: operators switch the rate limit's mode in the stack's own Redis.

@@ -31,6 +31,7 @@ type Secrets struct {
 	Connector string `json:"connector"`  // password of the connectors' database user
 	Blob      string `json:"blob"`       // signature of the URLs of stored files
 	EditToken string `json:"edit_token"` // tokens of external editing sessions
+	Topic     string `json:"topic"`      // names of push topics
 }
 
 // Load reads the secrets of the stack in labDir.
@@ -54,7 +55,9 @@ func LoadOrCreate(labDir string) (Secrets, error) {
 		return s, err
 	}
 	complete := true
-	for _, secret := range []*string{&s.Service, &s.Mobile, &s.Legacy, &s.Ephemeral, &s.Connector, &s.Blob, &s.EditToken} {
+	for _, secret := range []*string{
+		&s.Service, &s.Mobile, &s.Legacy, &s.Ephemeral, &s.Connector, &s.Blob, &s.EditToken, &s.Topic,
+	} {
 		if *secret == "" {
 			*secret, complete = random(), false
 		}

@@ -14,6 +14,7 @@ import (
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/delivery"
 	"github.com/labplatform/labplatform/services/externaledit/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/externaledit/internal/login"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/blob"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/objects"
@@ -40,6 +41,7 @@ type parts struct {
 	channels *channels.Channels
 	files    *objects.Store
 	tokens   *token.Tokens
+	logins   *login.Logins
 	counters *counters
 }
 
@@ -57,10 +59,15 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	users := s.Authenticator(cache)
+	logins, err := login.New(users, cfg.TokenSecret)
+	if err != nil {
+		return err
+	}
 	p := parts{
 		reports: reports, cache: cache, channels: channels.New(cache), files: objects.New(bucket,
 			seconds(cfg.DownloadLinkSeconds)),
-		tokens: token.New(cfg.TokenSecret, s.Clock), counters: newCounters(s.Registry),
+		tokens: token.New(cfg.TokenSecret, s.Clock), logins: logins, counters: newCounters(s.Registry),
 	}
 	s.Close("event subscription", func(context.Context) error { return p.channels.Close() })
 	receivers := func(outbox.Table) map[string]outbox.Deliver { return delivery.Receivers(p.channels) }
@@ -68,7 +75,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	server, err := s.GRPC(grpcapi.Authenticator{Users: s.Authenticator(cache), Tokens: p.tokens})
+	server, err := s.GRPC(grpcapi.Authenticator{Users: users, Tokens: p.tokens})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 
 func newEditor(s *service.Service, cfg Config, p parts, relay *outbox.Relay) *editing.UseCase {
 	return editing.New(editing.Deps{
-		Reports: mysql.Editing{Store: p.reports}, Files: p.files, Tokens: p.tokens, Clock: s.Clock,
+		Reports: mysql.Editing{Store: p.reports}, Files: p.files, Tokens: p.tokens, Logins: p.logins, Clock: s.Clock,
 		Lifetime: cfg.lifetime(), NewID: uuid.NewString, WakeRelay: relay.Wake, Counters: p.counters,
 	})
 }
@@ -39,16 +39,18 @@ func newServer(s *service.Service, cfg Config, p parts, relay *outbox.Relay, edi
 	return grpcapi.New(grpcapi.Deps{
 		Editor: editor,
 		Uploader: upload.New(upload.Deps{
-			Reports: mysql.Uploads{Store: p.reports}, Files: p.files, Limits: limits, Clock: s.Clock,
+			Reports: mysql.Uploads{Store: p.reports}, Files: p.files, Limits: limits, Logins: p.logins, Clock: s.Clock,
 			Lifetime: cfg.lifetime(), NewID: newID, WakeRelay: relay.Wake, Counters: p.counters,
 		}),
 		Historian: history.New(history.Deps{
-			Reports: mysql.History{Store: p.reports}, Clock: s.Clock, WakeRelay: relay.Wake, Counters: p.counters,
+			Reports: mysql.History{Store: p.reports}, Logins: p.logins, Clock: s.Clock, WakeRelay: relay.Wake,
+			Counters: p.counters,
 		}),
 		Watcher: watch.New(watch.Deps{
 			Reports: p.reports, Log: p.channels, Gauge: p.counters, MaxAge: cfg.Live.MaxAge(),
 		}),
-		Linker: p.files, Limits: limits, Observer: p.counters, Clock: s.Clock, RequireAgentHeader: cfg.RequireAgentHeader,
+		Linker: p.files, Limits: limits, Logins: p.logins, Observer: p.counters, Clock: s.Clock,
+		RequireAgentHeader: cfg.RequireAgentHeader,
 	})
 }
 

@@ -23,6 +23,7 @@ type Creation struct {
 	TakeOver    bool // end a session that is active
 	MayTakeOver bool // also another user's
 	Key         string
+	Login       []byte // sealed; nil: by a token
 }
 
 // Created is a new session, and what its desktop client needs.
@@ -125,9 +126,14 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	login := c.in.Login
+	if listed {
+		login = nil
+	}
 	c.opened = session.Open(session.Opening{
 		LabID: c.in.Scope.LabID(), ReportID: c.in.ReportID, TemplateID: c.in.TemplateID, Template: c.d.Files.URL(key),
 		TokenID: c.d.NewID(), Author: c.in.Author, Listed: listed,
+		Login: login,
 	}, now, c.d.Lifetime)
 	if err := c.insert(ctx, l, now); err != nil {
 		return 0, err

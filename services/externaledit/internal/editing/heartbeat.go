@@ -42,14 +42,12 @@ func (u *UseCase) Heartbeat(
 
 // beat extends the session, or ends it when the author's permission was withdrawn since it began.
 func (u *UseCase) beat(ctx context.Context, l Locked, s *session.Session, now time.Time) error {
-	if s.Listed {
-		listed, err := l.Listed(ctx, s.Author)
-		if err != nil {
-			return err
-		}
-		if !listed {
-			return Close(ctx, l, s, session.ByAdmin, now)
-		}
+	withdrawn, err := Withdrawn(ctx, l, u.d.Logins, s)
+	if err != nil {
+		return err
+	}
+	if withdrawn {
+		return Close(ctx, l, s, session.ByAdmin, now)
 	}
 	s.Extend(now, u.d.Lifetime)
 	return l.Update(ctx, s)

@@ -78,6 +78,7 @@ type Deps struct {
 	Reports   Reports
 	Files     Files
 	Tokens    Tokens
+	Logins    Logins
 	Clock     clock.Clock
 	Lifetime  session.Lifetime
 	NewID     func() string // of tokens

@@ -15,8 +15,6 @@ var (
 		"Editing reports needs the permission report_edit; ask an administrator of the laboratory")
 	errNoAuthor = apperr.New(apperr.Forbidden, "NO_AUTHOR",
 		"Only laboratory users and doctors can hold an editing session; log in as one of them")
-	errNotAllowedToRestore = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
-		"Restoring an earlier save needs the permission report_edit_takeover; ask an administrator of the laboratory")
 	errNotAllowedToEnd = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
 		"Ending another user's session needs the permission report_edit_takeover; ask an administrator of the laboratory")
 	errStaffOnly = apperr.New(apperr.Forbidden, "STAFF_ONLY",

@@ -12,6 +12,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -44,6 +45,7 @@ func (lenient) Received(string, int64)                          {}
 func (lenient) Ended(session.EndReason)                         {}
 func (lenient) Agent(bool)                                      {}
 func (lenient) Took(string, time.Duration)                      {}
+func (lenient) Seal(config.Secret) []byte                       { return nil }
 func (lenient) Mint(*session.Session) (string, error)           { return "token", nil }
 
 // watched is called for what is watched; nothing happens on its own.
@@ -85,7 +87,7 @@ func newDesk(t *testing.T) *desk {
 	d.editing = editing.New(editing.Deps{Reports: memory.Editing{Store: store}, Files: files, Tokens: lenient{}, Clock: clock, Lifetime: lifetime,
 		NewID: func() string { return "another" }, WakeRelay: wake, Counters: lenient{}})
 	d.Server = New(Deps{
-		Editor: d.editing, Watcher: watched(nil), Linker: files, Limits: lenient{}, Observer: lenient{}, Clock: clock,
+		Editor: d.editing, Watcher: watched(nil), Linker: files, Limits: lenient{}, Logins: lenient{}, Observer: lenient{}, Clock: clock,
 		Uploader: upload.New(upload.Deps{Reports: memory.Uploading{Store: store}, Files: files, Limits: lenient{}, Clock: clock, Lifetime: lifetime,
 			NewID: func() string { return "u" }, WakeRelay: wake, Counters: lenient{}}),
 		Historian: history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, WakeRelay: wake, Counters: lenient{}}),

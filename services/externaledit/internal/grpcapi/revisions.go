@@ -99,7 +99,7 @@ func (s *Server) RestoreRevision(
 		return nil, err
 	}
 	if !c.mayTakeOver() {
-		return nil, errNotAllowedToRestore
+		return nil, history.ErrNotAllowed
 	}
 	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (s *Server) RestoreRevision(
 	}
 	restored, err := s.d.Historian.Restore(ctx, history.Restoration{
 		Scope: c.scope, ReportID: in.GetLabReportId(), RevisionID: in.GetRevisionId(),
-		By: c.author(),
+		By: c.author(), Login: c.Login,
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
@@ -35,6 +36,11 @@ type Limits interface {
 	Retrieve(ctx context.Context, p authn.Principal) error
 	List(ctx context.Context, p authn.Principal) error
 	Beat(ctx context.Context, sessionID int64) error
+}
+
+// Sealer seals the login that opens a session; nil for none.
+type Sealer interface {
+	Seal(login config.Secret) []byte
 }
 
 // Observer learns whether uploads come from the desktop client, and how long operations take.
@@ -83,6 +89,7 @@ type Deps struct {
 	Watcher   Watcher
 	Linker    Linker
 	Limits    Limits
+	Logins    Sealer
 	Observer  Observer
 	Clock     clock.Clock
 	// RequireAgentHeader refuses uploads without the desktop client's header.

@@ -67,6 +67,7 @@ func (s *Server) CreateSession(
 		Scope: c.scope, ReportID: in.GetLabReportId(), TemplateID: in.GetTemplateId(), Path: in.GetWordS3Filepath(),
 		Author: c.author(), TakeOver: in.GetTakeOver(), MayTakeOver: c.mayTakeOver(), Key: header(ctx,
 			"idempotency-key"),
+		Login: s.d.Logins.Seal(c.Login),
 	})
 	if err != nil {
 		return nil, err

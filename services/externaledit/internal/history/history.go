@@ -5,8 +5,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
@@ -34,7 +36,15 @@ type Locked interface {
 	Revision(ctx context.Context, id int64) (session.Revision, error)
 	// Holding returns the newest save with these files.
 	Holding(ctx context.Context, f session.Files) (session.Revision, error)
+	// Withholds reports whether the platform's list of users has permissions of the user, and this one is not among them.
+	Withholds(ctx context.Context, userID int64, permission string) (bool, error)
 	Log(ctx context.Context, e activitylog.Entry) error
+}
+
+// Logins asks again for logins.
+type Logins interface {
+	// MayRestore reports whether the login is still that person's and may restore; an error when it cannot be asked now.
+	MayRestore(ctx context.Context, scope authn.LabScope, login config.Secret, by session.Author) (bool, error)
 }
 
 // Counters counts outcomes.
@@ -46,6 +56,7 @@ type Counters interface {
 // Deps is what the use cases work with. WakeRelay is called after an event was committed.
 type Deps struct {
 	Reports   Reports
+	Logins    Logins
 	Clock     clock.Clock
 	WakeRelay func()
 	Counters  Counters
@@ -81,7 +92,12 @@ type Restoration struct {
 	Scope                authn.LabScope
 	ReportID, RevisionID int64
 	By                   session.Author
+	Login                config.Secret // empty: by a token, which cannot be withdrawn
 }
+
+// ErrNotAllowed refuses a login without the permission.
+var ErrNotAllowed = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
+	"Restoring an earlier save needs the permission report_edit_takeover; ask an administrator of the laboratory")
 
 // Restore links the files of an earlier save again, as a revision of its own, and returns that. When they are linked
 // already nothing changes. Errors: NotFound, Conflict while a session is active or after the report was signed.
@@ -90,6 +106,9 @@ func (u *UseCase) Restore(ctx context.Context, in Restoration) (session.Revision
 	var expired, changed bool
 	err := u.d.Reports.Lock(ctx, in.Scope, in.ReportID, func(l Locked) (err error) {
 		now := u.d.Clock.Now().UTC().Truncate(time.Millisecond)
+		if err := u.allowed(ctx, l, in); err != nil {
+			return err
+		}
 		if err := l.Report().CheckLinkable(); err != nil {
 			return err
 		}
@@ -110,6 +129,24 @@ func (u *UseCase) Restore(ctx context.Context, in Restoration) (session.Revision
 		u.d.Counters.Restored()
 	}
 	return restored, nil
+}
+
+// allowed asks again whether the login may restore: the row may have been waited for.
+func (u *UseCase) allowed(ctx context.Context, l Locked, in Restoration) error {
+	withheld, err := l.Withholds(ctx, in.By.ID, session.PermissionTakeOver)
+	if err != nil {
+		return err
+	}
+	may := !withheld
+	if may && in.Login.IsSet() {
+		if may, err = u.d.Logins.MayRestore(ctx, in.Scope, in.Login, in.By); err != nil {
+			return err
+		}
+	}
+	if !may {
+		return ErrNotAllowed
+	}
+	return nil
 }
 
 // makeWay refuses while someone edits, and closes a session that expired.

@@ -1,11 +1,14 @@
 package history_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
@@ -107,6 +110,54 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		c.change(&in)
 		if _, err := u.Restore(t.Context(), in); apperr.KindOf(err) != c.want {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// answers is what the login may do when it is asked again.
+type answers struct {
+	may bool
+	err error
+}
+
+func (a answers) MayRestore(context.Context, authn.LabScope, config.Secret, session.Author) (bool, error) {
+	return a.may, a.err
+}
+
+// TestARestoreAsksAgainForTheRight: the list of users decides when it has permissions of the user, and else the login.
+func TestARestoreAsksAgainForTheRight(t *testing.T) {
+	t.Parallel()
+	unavailable := apperr.New(apperr.Unavailable, "SESSION_STORE_UNAVAILABLE", "try again")
+	for name, c := range map[string]struct {
+		listed *bool // may edit, but not take over
+		login  config.Secret
+		answer answers
+		want   apperr.Kind // Internal: restored
+	}{
+		"the login may":                        {nil, "s", answers{may: true}, apperr.Internal},
+		"the login was withdrawn":              {nil, "s", answers{}, apperr.Forbidden},
+		"the login cannot be asked":            {nil, "s", answers{err: unavailable}, apperr.Unavailable},
+		"a token of a user":                    {nil, "", answers{}, apperr.Internal},
+		"the list withholds the permission":    {new(true), "s", answers{may: true}, apperr.Forbidden},
+		"the list withholds all permissions":   {new(false), "s", answers{may: true}, apperr.Forbidden},
+		"the list withholds it from the token": {new(true), "", answers{}, apperr.Forbidden},
+	} {
+		store, s, revisions := saved(t)
+		chief := session.Author{ID: 79, Name: "Chief"}
+		if c.listed != nil {
+			store.SetListed(12, chief, *c.listed)
+		}
+		u := history.New(history.Deps{Reports: memory.History{Store: store}, Logins: c.answer, WakeRelay: func() {},
+			Clock: clocktest.New(storetest.Now.Add(2 * time.Hour)), Counters: &counters{}})
+		_, err := u.Restore(t.Context(), history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001,
+			RevisionID: revisions[0].ID, By: chief, Login: c.login})
+		restored := c.want == apperr.Internal
+		if (err == nil) != restored || !restored && apperr.KindOf(err) != c.want {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		after, err := store.Session(t.Context(), storetest.Scope(t, 12), s.ID)
+		if err != nil || (after.Files == revisions[0].Files()) != restored {
+			t.Errorf("%s: the files are %v, %v; want them restored: %v", name, after.Files, err, restored)
 		}
 	}
 }

@@ -33,9 +33,10 @@ type Session struct {
 	Files      Files  // of the linked save; before the first save the template alone
 	TokenID    string
 	Author     Author
-	Listed     bool  // the platform's list of users said at the beginning that the author may edit
-	Revision   int64 // the linked save, 0 before the first
-	Reserved   int64 // the highest number that was given to an upload
+	Listed     bool   // the platform's list of users said at the beginning that the author may edit
+	Login      []byte // sealed: the login that decides about an author who is not listed; nil when none is asked
+	Revision   int64  // the linked save, 0 before the first
+	Reserved   int64  // the highest number that was given to an upload
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	SavedAt    time.Time // of the linked save, zero before the first
@@ -122,12 +123,14 @@ type Opening struct {
 	TokenID                     string
 	Author                      Author
 	Listed                      bool
+	Login                       []byte
 }
 
 // Open returns a new active session without an id.
 func Open(o Opening, now time.Time, l Lifetime) Session {
 	return Session{
 		LabID: o.LabID, ReportID: o.ReportID, TemplateID: o.TemplateID, Template: o.Template, Files: Files{Word: o.Template},
-		TokenID: o.TokenID, Author: o.Author, Listed: o.Listed, CreatedAt: now, UpdatedAt: now, ExpiresAt: l.until(now, now),
+		TokenID: o.TokenID, Author: o.Author, Listed: o.Listed, Login: o.Login,
+		CreatedAt: now, UpdatedAt: now, ExpiresAt: l.until(now, now),
 	}
 }

@@ -118,12 +118,13 @@ func (s *saving) locked(ctx context.Context, work func(l Locked, found session.S
 		if err := s.grant.Check(&found, now); err != nil {
 			return err
 		}
-		if withdrawn, err := withdrawn(ctx, l, &found); err != nil || withdrawn {
-			if err == nil {
-				ended = &found
-				err = editing.Close(ctx, l, ended, session.ByAdmin, now)
-			}
+		withdrawn, err := editing.Withdrawn(ctx, l, s.d.Logins, &found)
+		if err != nil {
 			return err
+		}
+		if withdrawn {
+			ended = &found
+			return editing.Close(ctx, l, ended, session.ByAdmin, now)
 		}
 		if err := l.Report().CheckLinkable(); err != nil {
 			return err
@@ -136,15 +137,6 @@ func (s *saving) locked(ctx context.Context, work func(l Locked, found session.S
 	s.d.WakeRelay()
 	s.d.Counters.Ended(ended.End)
 	return ended.CheckActive(s.now())
-}
-
-// withdrawn reports whether the author lost the permission that the list of users had when the session began.
-func withdrawn(ctx context.Context, l Locked, s *session.Session) (bool, error) {
-	if !s.Listed {
-		return false, nil
-	}
-	listed, err := l.Listed(ctx, s.Author)
-	return err == nil && !listed, err
 }
 
 const cleanUpTimeout = 10 * time.Second

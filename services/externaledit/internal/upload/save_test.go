@@ -3,6 +3,7 @@ package upload_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
 func TestASaveLinksBothFilesAndExtendsTheSession(t *testing.T) {
@@ -200,5 +202,52 @@ func TestAnAuthorWhosePermissionWasWithdrawnSavesNothing(t *testing.T) {
 	}
 	if s, err := b.store.Session(t.Context(), b.scope, b.session.ID); err != nil || s.End == session.Active {
 		t.Errorf("the session is %v, %v, want it to have ended", s.End, err)
+	}
+}
+
+// answers is what the login of a session may do.
+type answers struct {
+	may bool
+	err error
+}
+
+func (a *answers) MayEdit(context.Context, *session.Session) (bool, error) { return a.may, a.err }
+
+// TestTheLoginOfAnAuthorWhoIsNotListedDecides: while it cannot be asked the save is refused and the session lives on; when
+// it has ended the session ends. The list of users has nothing to say of this author.
+func TestTheLoginOfAnAuthorWhoIsNotListedDecides(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.session.Login = []byte("sealed")
+	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID,
+		func(l editing.Locked) error { return l.Update(t.Context(), &b.session) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	login := &answers{may: true}
+	u := upload.New(upload.Deps{
+		Reports: b.reports(), Files: b.files, Limits: quiet{}, Logins: login, Clock: b.clock, Lifetime: lifetime,
+		NewID: func() string { return fmt.Sprint("id-", b.ids.Add(1)) }, WakeRelay: func() {}, Counters: quiet{},
+	})
+	before, err := b.save(u, saying(t, "before"))
+	if err != nil {
+		t.Fatalf("a save while logged in: %v", err)
+	}
+	unavailable := apperr.New(apperr.Unavailable, "SESSION_STORE_UNAVAILABLE", "try again")
+	for _, c := range []struct {
+		login  answers
+		kind   apperr.Kind
+		active bool
+	}{{answers{err: unavailable}, apperr.Unavailable, true}, {answers{}, apperr.Forbidden, false}} {
+		*login = c.login
+		if _, err = b.save(u, saying(t, "after")); apperr.KindOf(err) != c.kind {
+			t.Errorf("%+v: %v, want %v", c.login, err, c.kind)
+		}
+		if linked, _ := b.linked(); linked != before {
+			t.Errorf("%+v: the report has %v, want %v", c.login, linked, before)
+		}
+		if s, err := b.store.Session(t.Context(), b.scope, b.session.ID); err != nil || (s.End == session.Active) != c.active {
+			t.Errorf("%+v: the session is %q, %v, want it active: %v", c.login, s.End, err, c.active)
+		}
 	}
 }

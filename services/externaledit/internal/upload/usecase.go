@@ -7,6 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
@@ -93,6 +94,7 @@ type Deps struct {
 	Reports   Reports
 	Files     Files
 	Limits    Limits
+	Logins    editing.Logins
 	Clock     clock.Clock
 	Lifetime  session.Lifetime
 	NewID     func() string // a part of keys that no two uploads share

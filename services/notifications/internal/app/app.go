@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/preference"
+	"github.com/labplatform/labplatform/services/notifications/internal/rename"
 	"github.com/labplatform/labplatform/services/notifications/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
@@ -44,12 +45,15 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return fmt.Errorf("deployment zone: %w", err)
 	}
+	names := notification.NewNames(zone, cfg.TopicKey.Keys())
 	signals := s.Signals(cache, "notifications_live")
 	provider, err := newTopics(s, cfg)
 	if err != nil {
 		return err
 	}
-	devices := device.New(device.Deps{Reader: store, Writer: store, Topics: provider, Zone: zone, Clock: s.Clock})
+	devices := device.New(device.Deps{
+		Reader: store, Writer: store, Topics: provider, Names: names, Clock: s.Clock, Evictor: store, Observer: metrics,
+	})
 	queue, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {
 		return err
@@ -77,7 +81,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		Preferences: preference.New(store, delivery.Messages{}, s.Clock, cfg.BulkPermission, relay.Wake),
 		Devices:     devices,
 		Notifier: notify.NewNotifier(notify.Deps{
-			Store: store, Messages: delivery.Messages{}, Zone: zone, Clock: s.Clock, Observer: metrics, WakeRelay: relay.Wake,
+			Store: store, Messages: delivery.Messages{}, Names: names, Clock: s.Clock, Observer: metrics, WakeRelay: relay.Wake,
 			Signals: signals, PushOff: provider == nil,
 		}),
 		Withdrawals: withdraw.New(withdraw.Deps{Store: store, Clock: s.Clock, Observer: metrics, Signals: signals}),
@@ -88,6 +92,11 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	}))
 	sweeper := sweep.New(sweep.Deps{Config: cfg.Sweep, Store: store, Topics: provider, Clock: s.Clock, Counters: metrics})
 	s.Every("sweeper", cfg.Sweep.Interval, sweeper.RunOnce)
+	if provider != nil { // without one no name can be given to a device
+		metrics.Behind(-1)
+		renamer := rename.New(rename.Deps{Store: store, Topics: provider, Names: names, Clock: s.Clock, Gauge: metrics})
+		s.Every("renamer", rename.Interval, renamer.RunOnce)
+	}
 	return nil
 }
 

@@ -4,6 +4,8 @@ package app
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/fcm"
@@ -24,6 +26,8 @@ type Config struct {
 	service.Taskqueue
 	// Zone begins the names of push topics.
 	Zone string `env:"DEPLOYMENT_ZONE" envDefault:"IN"`
+	// TopicKey makes the names of push topics impossible to guess.
+	TopicKey config.Secret `env:"TOPIC_KEY"`
 	// BulkPermission is the permission with which a lab user who is not an administrator may switch types for the
 	// laboratory.
 	BulkPermission string `env:"BULK_PERMISSION" envDefault:"notification_configure"`
@@ -40,7 +44,20 @@ func (c *Config) Validate() error {
 	if _, err := notification.ParseZone(c.Zone); err != nil {
 		problems = append(problems, fmt.Errorf("DEPLOYMENT_ZONE: %w", err))
 	}
-	return errors.Join(append(problems, c.validatePush())...)
+	return errors.Join(append(problems, c.validateTopicKey(), c.validatePush())...)
+}
+
+// validateTopicKey lets Unkeyed stand among the keys. Only development may do without a key.
+func (c *Config) validateTopicKey() error {
+	keys := slices.DeleteFunc(strings.Split(c.TopicKey.Reveal(), ","), func(key string) bool {
+		return key == notification.Unkeyed
+	})
+	secret := config.Secret(strings.Join(keys, ","))
+	if !secret.IsSet() && c.Telemetry.Production() {
+		return errors.New("TOPIC_KEY must be set: without it the names of push topics can be guessed." +
+			" Use unkeyed,KEY where devices were subscribed by version 1.0.0")
+	}
+	return append(c.Auth.Keys(), config.Keys{{"TOPIC_KEY", secret}}...).Check()
 }
 
 func (c *Config) validatePush() error {

@@ -6,25 +6,29 @@ import (
 	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/notifications/internal/delivery"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
+	"github.com/labplatform/labplatform/services/notifications/internal/rename"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
 
 // metrics counts what the use cases report.
 type metrics struct {
-	notified, marked, swept, stopped, withdrawn *prometheus.CounterVec
+	notified, marked, swept, stopped, withdrawn, evicted *prometheus.CounterVec
 
-	watching prometheus.Gauge
+	watching, behind prometheus.Gauge
 }
 
 var (
 	_ delivery.Observer = (*metrics)(nil)
+	_ device.Observer   = (*metrics)(nil)
 	_ inbox.Observer    = (*metrics)(nil)
 	_ livefeed.Gauge    = (*metrics)(nil)
 	_ notify.Observer   = (*metrics)(nil)
+	_ rename.Gauge      = (*metrics)(nil)
 	_ sweep.Counters    = (*metrics)(nil)
 	_ withdraw.Observer = (*metrics)(nil)
 )
@@ -38,12 +42,17 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			telemetry.By("action", notification.Read, notification.Unread)),
 		swept: m.Counters("notifications_idle_devices_total", "Devices not seen for long, by outcome of their removal.",
 			telemetry.By("outcome", sweep.Outcomes()...)),
+		evicted: m.Counters("notifications_devices_evicted_total",
+			"Devices given up because their login has newer ones, by outcome.", telemetry.By("outcome", device.Evictions()...)),
 		stopped: m.Counters("notifications_pushes_stopped_total",
 			"Pushes that were not handed to the task queue, because the notice was withdrawn or its type switched off.",
 			telemetry.By("reason", notify.Stops()...)),
 		withdrawn: m.Counters("notifications_withdrawals_total", "Notices withdrawn by other services, by reason.",
 			telemetry.By("reason", notification.Called, notification.Wrong)),
 		watching: m.Gauge("notifications_event_streams", "Open streams of notifications."),
+		behind: m.Gauge("notifications_devices_with_older_topics",
+			"Devices that lack a topic's current name or have an older one, after the last walk over all devices; -1 before the"+
+				" first one and in processes that do not lead."),
 	}
 }
 
@@ -62,3 +71,9 @@ func (m *metrics) Withdrawn(reason notification.Reason) {
 func (m *metrics) Swept(outcome sweep.Outcome) { m.swept.WithLabelValues(string(outcome)).Inc() }
 
 func (m *metrics) Watching(change int) { m.watching.Add(float64(change)) }
+
+func (m *metrics) Behind(n int) { m.behind.Set(float64(n)) }
+
+func (m *metrics) Evicted(outcome device.Eviction) {
+	m.evicted.WithLabelValues(string(outcome)).Inc()
+}

@@ -63,8 +63,8 @@ func (l Lists) InDoubt(topics []string) Lists {
 	return l
 }
 
-// same reports whether both lists have the same topics.
-func (l Lists) same(other Lists) bool {
+// Same reports whether both lists have the same topics.
+func (l Lists) Same(other Lists) bool {
 	return equal(l.Confirmed, other.Confirmed) && equal(l.Pending, other.Pending)
 }
 
@@ -118,8 +118,11 @@ type Deps struct {
 	Reader Reader
 	Writer Writer
 	Topics Topics // nil: this installation subscribes no device
-	Zone   notification.Zone
+	Names  notification.Names
 	Clock  clock.Clock
+
+	Evictor  Evictor
+	Observer Observer
 }
 
 // Devices is the use case. Its methods may be called from several goroutines.
@@ -150,7 +153,7 @@ type Outcome struct {
 }
 
 // Subscribe brings the token's topics in line with the viewer's preferences. A token that another login had loses that
-// login's topics.
+// login's topics. A login keeps the newest MaxDevices devices.
 func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device Device) (Outcome, error) {
 	if err := check(device); err != nil {
 		return Outcome{}, err
@@ -164,6 +167,9 @@ func (d *Devices) Subscribe(ctx context.Context, v notification.Viewer, device D
 	}
 	for range attempts {
 		out, err := d.subscribe(ctx, v, device.Token, stored)
+		if err == nil {
+			d.evict(ctx, v, device.Token)
+		}
 		if !errors.Is(err, ErrMoved) {
 			return out, err
 		}
@@ -229,7 +235,7 @@ func check(device Device) error {
 // wanted returns the topics of the viewer's devices.
 func (d *Devices) wanted(ctx context.Context, v notification.Viewer) ([]string, error) {
 	preferences, err := d.d.Reader.Preferences(ctx, v)
-	return topicsOf(d.d.Zone, v, preferences), err
+	return topicsOf(d.d.Names, v, preferences), err
 }
 
 // saving is when align stores the lists before the provider adds topics.
@@ -243,10 +249,13 @@ const (
 	always saving = true
 )
 
-// align makes the topics of the token the wanted ones: what the plan adds is pending before the provider is called.
+// align makes the topics of the token the wanted ones: what the plan adds is pending before the provider is called. A
+// name of a previous key stays beside the wanted one, because a push may be on its way to it; package rename removes
+// it.
 func (d *Devices) align(
 	ctx context.Context, v notification.Viewer, token string, stored Lists, wanted []string, s saving,
 ) (Outcome, error) {
+	wanted = append(slices.Clone(wanted), d.d.Names.Older(v.Lab, stored.Confirmed, wanted)...)
 	stored, err := d.doubt(ctx, v, token, stored, planOf(stored, wanted).remove)
 	if err != nil {
 		return Outcome{}, err
@@ -257,7 +266,7 @@ func (d *Devices) align(
 		return Outcome{}, d.refused(ctx, v, token, err)
 	}
 	before, done := p.removed(stuck)
-	if s == always || !before.same(stored) {
+	if s == always || !before.Same(stored) {
 		if before, err = d.save(ctx, v, token, before, done); err != nil {
 			return Outcome{}, err
 		}

@@ -68,10 +68,13 @@ func open(t *testing.T, topics device.Topics) (*device.Devices, *storetest.Datab
 type store interface {
 	device.Reader
 	device.Writer
+	device.Evictor
 }
 
 func over(s store, topics device.Topics, c clock.Clock) *device.Devices {
-	return device.New(device.Deps{Reader: s, Writer: s, Topics: topics, Zone: "IN", Clock: c})
+	return device.New(device.Deps{
+		Reader: s, Writer: s, Topics: topics, Names: storetest.Names, Clock: c, Evictor: s, Observer: storetest.Uncounted{},
+	})
 }
 
 func asha(t *testing.T) notification.Viewer {
@@ -335,7 +338,10 @@ func TestASwitchBeforeTheFirstTopicIsNotLost(t *testing.T) {
 	p := newProvider()
 	store := storetest.Open(t)
 	s := &hookedReader{Database: store}
-	d := device.New(device.Deps{Reader: s, Writer: store, Topics: p, Zone: "IN", Clock: store.Clock})
+	d := device.New(device.Deps{
+		Reader: s, Writer: store, Topics: p, Names: storetest.Names, Clock: store.Clock, Evictor: store,
+		Observer: storetest.Uncounted{},
+	})
 	s.read = func() {
 		if err := switchOff(t, store); err != nil {
 			t.Error(err)

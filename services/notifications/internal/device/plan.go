@@ -8,14 +8,14 @@ import (
 )
 
 // topicsOf returns the topics of a login's devices: of each type that the login has on, those of its addressees.
-func topicsOf(zone notification.Zone, v notification.Viewer, preferences []notification.Preference) []string {
+func topicsOf(names notification.Names, v notification.Viewer, preferences []notification.Preference) []string {
 	var topics []string
 	for _, p := range preferences {
 		if p.Effective() {
 			continue
 		}
 		for _, ref := range v.Refs() {
-			topics = append(topics, zone.Topic(p.ID, ref))
+			topics = append(topics, names.Of(v.Lab, p.ID, ref)...)
 		}
 	}
 	slices.Sort(topics)

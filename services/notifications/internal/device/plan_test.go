@@ -47,7 +47,7 @@ func TestDevicesGetTheTypesThatTheirLoginHasOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := topicsOf("IN", notification.OrganizationViewer(lab, 45, "ward"), []notification.Preference{
+	got := topicsOf(notification.NewNames("IN", nil), notification.OrganizationViewer(lab, 45, "ward"), []notification.Preference{
 		kind(3, false, new(false)), kind(4, false, new(true)), kind(1, false, nil), kind(2, true, new(true)),
 	})
 	want := []string{"IN_notification_type_1_org_45", "IN_notification_type_2_org_45", "IN_notification_type_3_org_45"}

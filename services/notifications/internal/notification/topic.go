@@ -1,8 +1,16 @@
 package notification
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/distinct"
 )
 
 // Zone is the prefix of every topic: it separates deployments that share a push project.
@@ -32,9 +40,117 @@ const (
 	RefDoctor = "doctor"
 )
 
-// Topic returns the push topic of a type for a ref.
-func (z Zone) Topic(typeID int64, ref Ref) string {
-	return fmt.Sprintf("%s_notification_type_%d_%s_%d", z, typeID, ref.Kind, ref.ID)
+// Unkeyed in a list of keys stands for names without a keyed part, as version 1.0.0 made them.
+const Unkeyed = "unkeyed"
+
+// Names gives push topics their names: a readable part and one that cannot be guessed, because an app can be subscribed
+// to any topic whose name is known. While a key is replaced a topic has a name under each key of the list: devices are
+// subscribed to all of them, and a push goes to one (Choose).
+type Names struct {
+	zone Zone
+	keys [][]byte // at least one; the preferred one first
+}
+
+// NewNames returns the names under the keys, the preferred one first. Without a key the names can be guessed.
+func NewNames(zone Zone, keys [][]byte) Names {
+	if len(keys) == 0 {
+		keys = [][]byte{[]byte(Unkeyed)}
+	}
+	return Names{zone, keys}
+}
+
+// Of returns the names to which devices are subscribed for a type and an addressee, one for each key.
+func (n Names) Of(lab authn.LabScope, typeID int64, ref Ref) []string {
+	return n.under(lab, n.keys, fmt.Sprintf("%s_notification_type_%d_%s_%d", n.zone, typeID, ref.Kind, ref.ID))
+}
+
+// Known returns the names of Of and, if it is none of them, last the one without a keyed part: devices may still have
+// it.
+func (n Names) Known(lab authn.LabScope, typeID int64, ref Ref) []string {
+	names := n.Of(lab, typeID, ref)
+	readable, _ := n.readable(names[0])
+	return distinct.Of(append(names, readable))
+}
+
+// Current returns the names that a device has for each topic of the list, whatever key the topics were named with. A
+// name that is no topic of this zone has none.
+func (n Names) Current(lab authn.LabScope, topics []string) (names []string) {
+	for _, topic := range topics {
+		if readable, ok := n.readable(topic); ok {
+			names = append(names, distinct.Without(n.under(lab, n.keys, readable), names)...)
+		}
+	}
+	return names
+}
+
+// Older returns those of the topics whose names are not of today's keys, although the wanted ones have today's names of
+// the same topic.
+func (n Names) Older(lab authn.LabScope, topics, wanted []string) []string {
+	return slices.DeleteFunc(distinct.Without(topics, wanted), func(topic string) bool {
+		current := n.Current(lab, []string{topic})
+		return len(current) == 0 || len(distinct.Without(current, wanted)) > 0
+	})
+}
+
+// under binds the keyed part to the laboratory: an addressee's number of another laboratory has another name.
+func (Names) under(lab authn.LabScope, keys [][]byte, readable string) (names []string) {
+	for _, key := range keys {
+		if string(key) == Unkeyed {
+			names = append(names, readable)
+			continue
+		}
+		mac := hmac.New(sha256.New, key)
+		_, _ = fmt.Fprintf(mac, "push topic %d %s", lab.LabID(), readable) // a hash takes everything
+		names = append(names, readable+"_"+hex.EncodeToString(mac.Sum(nil)[:keyedBytes]))
+	}
+	return names
+}
+
+const keyedBytes = 16
+
+var topicPattern = regexp.MustCompile(`^(.+_notification_type_\d+_(?:org|lab|user|doctor)_\d+)(?:_[0-9a-f]{32})?$`)
+
+// readable returns the part of a topic's name that is the same under every key.
+func (n Names) readable(topic string) (string, bool) {
+	parts := topicPattern.FindStringSubmatch(topic)
+	if parts == nil || !strings.HasPrefix(topic, string(n.zone)+"_notification_type_") {
+		return "", false
+	}
+	return parts[1], true
+}
+
+// Choose returns the names to which a push for an addressee goes. names are its names, the preferred one first; devices
+// are the lists of topics that devices have. It is the first name that every device with any of them has, so that each
+// gets the push once. Without such a name it is as many as reach all: a device that has two of them shows the push
+// once, because both have the same tag.
+func Choose(names []string, devices [][]string) (chosen []string) {
+	var waiting [][]string
+	for _, has := range devices {
+		if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(has, name) }) {
+			waiting = append(waiting, has)
+		}
+	}
+	for _, name := range names {
+		if left := lacking(waiting, name); len(left) == 0 {
+			return []string{name}
+		}
+	}
+	for _, name := range names {
+		if left := lacking(waiting, name); len(left) < len(waiting) {
+			chosen, waiting = append(chosen, name), left
+		}
+	}
+	return chosen
+}
+
+// lacking returns the devices that do not have the topic.
+func lacking(devices [][]string, topic string) (left [][]string) {
+	for _, has := range devices {
+		if !slices.Contains(has, topic) {
+			left = append(left, has)
+		}
+	}
+	return left
 }
 
 // RefsOf returns the addressees of a type in a context, by the type's user category. Without the id of its addressee a

@@ -97,7 +97,10 @@ func TestReach(t *testing.T) {
 	want("no device", notification.NoDevice, notification.NoDevice)
 	subscribe := func(v notification.Viewer, token string) {
 		t.Helper()
-		devices := device.New(device.Deps{Reader: f, Writer: f, Topics: device.Accepting{}, Zone: "IN", Clock: f.Clock})
+		devices := device.New(device.Deps{
+			Reader: f, Writer: f, Topics: device.Accepting{}, Names: storetest.Names, Clock: f.Clock, Evictor: f,
+			Observer: storetest.Uncounted{},
+		})
 		if _, err := devices.Subscribe(t.Context(), v, device.Device{Token: token}); err != nil {
 			t.Fatal(err)
 		}

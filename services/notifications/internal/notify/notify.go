@@ -27,8 +27,9 @@ type Store interface {
 	// or was withdrawn adds nothing.
 	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) (outbox.Event, error), now time.Time) (
 		Addition, error)
-	// Subscribed reports whether a device of the laboratory's logins is subscribed to one of the topics.
-	Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (bool, error)
+	// Subscribed returns which of the topics the devices of the laboratory's logins are subscribed to, each combination
+	// once; nothing of devices without any.
+	Subscribed(ctx context.Context, lab authn.LabScope, topics []string) ([][]string, error)
 }
 
 // Addition is the outcome of Add.
@@ -99,7 +100,7 @@ func Outcomes() []Outcome { return []Outcome{Stored, Repeated, Off, Withdrawn} }
 type Deps struct {
 	Store    Store
 	Messages Messages
-	Zone     notification.Zone
+	Names    notification.Names
 	Clock    clock.Clock
 	Observer Observer
 	// PushOff reports that this installation sends no push messages.
@@ -153,17 +154,17 @@ func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Re
 	if len(refs) == 0 {
 		return Result{}, errNoAddressee
 	}
-	unreachable, err := n.reach(ctx, r.lab, r.kind, refs)
+	devices, err := n.subscribed(ctx, r.lab, r.kind, refs)
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := n.store(ctx, r, refs)
+	result, err := n.store(ctx, r, refs, devices)
 	if err != nil {
 		return Result{}, err
 	}
 	n.d.Observer.Notified(result.Outcome)
 	if result.Outcome != Withdrawn {
-		result.Unreachable = unreachable
+		result.Unreachable = n.unreachable(r.kind, devices)
 	}
 	return result, nil
 }
@@ -194,9 +195,11 @@ func (n *Notifier) read(ctx context.Context, p authn.Principal, t Trigger) (r re
 }
 
 // store stores the notification with its push, or finds that its key was used or withdrawn.
-func (n *Notifier) store(ctx context.Context, r request, refs []notification.Ref) (Result, error) {
+func (n *Notifier) store(
+	ctx context.Context, r request, refs []notification.Ref, devices [][]string,
+) (Result, error) {
 	now, what := n.d.Clock.Now(), identityOf(r.kind.ID, r.c)
-	record, pushes := n.compose(r.kind, r.c, refs)
+	record, pushes := n.compose(r, refs, devices)
 	record.DedupeKey = what.dedupeKey(r.lab.LabID(), r.key, now)
 	a, err := n.d.Store.Add(ctx, r.lab, record, func(id int64) (outbox.Event, error) {
 		return n.d.Messages.Push(r.lab, id, pushes)
@@ -218,15 +221,19 @@ func (n *Notifier) store(ctx context.Context, r request, refs []notification.Ref
 	return result, err
 }
 
-// compose returns the entry of the inbox and a push for each topic.
-func (n *Notifier) compose(kind notification.Kind, c notification.Context, refs []notification.Ref) (New, []Push) {
+// compose returns the entry of the inbox and the pushes: for each addressee one, to the name of its topic that the
+// devices have.
+func (n *Notifier) compose(r request, refs []notification.Ref, devices [][]string) (New, []Push) {
+	kind, c := r.kind, r.c
 	title, body := kind.WordingFor(c)
 	var pushes []Push
 	for _, ref := range refs {
-		pushes = append(pushes, Push{
-			Topic: n.d.Zone.Topic(kind.ID, ref), For: ref.Kind, Title: title, Body: body, TypeID: kind.ID,
-			ReportID: c.ReportID, BillID: c.BillID, Urgent: kind.ID == notification.CriticalReport,
-		})
+		for _, topic := range notification.Choose(n.d.Names.Known(r.lab, kind.ID, ref), devices) {
+			pushes = append(pushes, Push{
+				Topic: topic, For: ref.Kind, Title: title, Body: body, TypeID: kind.ID,
+				ReportID: c.ReportID, BillID: c.BillID, Urgent: kind.ID == notification.CriticalReport,
+			})
+		}
 	}
 	message := notification.Message{Title: title, Body: body, Data: c.Data()}
 	if c.Title != "" {
@@ -256,17 +263,21 @@ func (n *Notifier) Reach(
 	if err != nil {
 		return "", err
 	}
-	return n.reach(ctx, lab, kind, []notification.Ref{{Kind: notification.RefLab, ID: labID}})
+	devices, err := n.subscribed(ctx, lab, kind, []notification.Ref{{Kind: notification.RefLab, ID: labID}})
+	return n.unreachable(kind, devices), err
 }
 
-// reach returns why no device is subscribed to a topic of the addressees.
-func (n *Notifier) reach(
+// subscribed returns which topics of the addressees devices are subscribed to.
+func (n *Notifier) subscribed(
 	ctx context.Context, lab authn.LabScope, kind notification.Kind, refs []notification.Ref,
-) (notification.Unreachable, error) {
-	topics := make([]string, len(refs))
-	for i, ref := range refs {
-		topics[i] = n.d.Zone.Topic(kind.ID, ref)
+) ([][]string, error) {
+	var topics []string
+	for _, ref := range refs {
+		topics = append(topics, n.d.Names.Known(lab, kind.ID, ref)...)
 	}
-	device, err := n.d.Store.Subscribed(ctx, lab, topics)
-	return notification.Reach{TypeOff: kind.Disabled, PushOff: n.d.PushOff, Device: device}.Unreachable(), err
+	return n.d.Store.Subscribed(ctx, lab, topics)
+}
+
+func (n *Notifier) unreachable(kind notification.Kind, devices [][]string) notification.Unreachable {
+	return notification.Reach{TypeOff: kind.Disabled, PushOff: n.d.PushOff, Device: len(devices) > 0}.Unreachable()
 }

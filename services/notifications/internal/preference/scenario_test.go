@@ -28,7 +28,8 @@ func TestEachLoginOfAnOrganisationHasItsOwnSwitches(t *testing.T) {
 	store.Exec("UPDATE NotificationTypesMaster SET is_mandatory = 1 WHERE id = 2")
 	store.Exec("INSERT INTO labUser (id, labId_id, username, isAdmin) VALUES (45, 12, 'user', 0)")
 	devices := device.New(device.Deps{
-		Reader: store, Writer: store, Topics: device.Accepting{}, Zone: "IN", Clock: store.Clock,
+		Reader: store, Writer: store, Topics: device.Accepting{}, Names: storetest.Names, Clock: store.Clock,
+		Evictor: store, Observer: storetest.Uncounted{},
 	})
 	preferences := preference.New(store, delivery.Messages{}, store.Clock, "", func() {})
 	ward := func(name string) authn.Principal {

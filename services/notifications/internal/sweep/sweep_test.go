@@ -58,8 +58,8 @@ func open(t *testing.T) *fixture {
 func (f *fixture) subscribe(token string, days int) {
 	f.t.Helper()
 	d := device.New(device.Deps{
-		Reader: f.Database, Writer: f.Database, Topics: f.provider, Zone: "IN",
-		Clock: clock.Fixed(storetest.Start.AddDate(0, 0, -days)),
+		Reader: f.Database, Writer: f.Database, Topics: f.provider, Names: storetest.Names,
+		Clock: clock.Fixed(storetest.Start.AddDate(0, 0, -days)), Evictor: f.Database, Observer: storetest.Uncounted{},
 	})
 	if _, err := d.Subscribe(f.t.Context(), storetest.User(f.t, 12, 77), device.Device{Token: token}); err != nil {
 		f.t.Fatal(err)

@@ -30,7 +30,8 @@ func open(t *testing.T, s *fcmtest.Server) (*device.Devices, *storetest.Database
 	t.Helper()
 	store := storetest.Open(t)
 	return device.New(device.Deps{
-		Reader: store, Writer: store, Topics: provider(t, s), Zone: "IN", Clock: store.Clock,
+		Reader: store, Writer: store, Topics: provider(t, s), Names: storetest.Names, Clock: store.Clock,
+		Evictor: store, Observer: storetest.Uncounted{},
 	}), store
 }
 

@@ -43,7 +43,7 @@ func open(t *testing.T) *fixture {
 	f := &fixture{Database: storetest.Open(t), t: t}
 	f.Withdrawals = f.over(f.Store)
 	f.Notifier = notify.NewNotifier(notify.Deps{
-		Store: f.Store, Messages: delivery.Messages{}, Zone: "IN", Clock: f.Clock, Observer: f, WakeRelay: func() {}, Signals: quiet{},
+		Store: f.Store, Messages: delivery.Messages{}, Names: storetest.Names, Clock: f.Clock, Observer: f, WakeRelay: func() {}, Signals: quiet{},
 	})
 	return f
 }

@@ -62,6 +62,11 @@ func (l *locked) Listed(_ context.Context, a session.Author) (bool, error) {
 	return l.state.listed[user{l.scope.LabID(), a.ID, a.IsDoctor}], nil
 }
 
+func (l *locked) Withholds(_ context.Context, userID int64, permission string) (bool, error) {
+	mayEdit, says := l.state.listed[user{l.scope.LabID(), userID, false}]
+	return says && (!mayEdit || permission != session.PermissionEdit), nil
+}
+
 func (l *locked) Insert(_ context.Context, s *session.Session) error {
 	if l.state.active(l.scope, s.ReportID) != nil {
 		return session.ErrSessionExists

@@ -17,18 +17,28 @@ func (l *locked) Listed(ctx context.Context, a session.Author) (bool, error) {
 	if a.IsDoctor {
 		query = "SELECT '[\"" + session.PermissionEdit + "\"]' FROM doctorDetails WHERE id = ? AND labId_id = ?"
 	}
+	permissions, _, err := l.permissions(ctx, query, a.ID)
+	return slices.Contains(permissions, session.PermissionEdit) ||
+		slices.Contains(permissions, session.PermissionTakeOver), err
+}
+
+func (l *locked) Withholds(ctx context.Context, userID int64, permission string) (bool, error) {
+	permissions, says, err := l.permissions(ctx, "SELECT permissions FROM labUser WHERE id = ? AND labId_id = ?", userID)
+	return says && !slices.Contains(permissions, permission), err
+}
+
+// permissions returns those of a person; says is false when the list of users has none, or in another shape.
+func (l *locked) permissions(ctx context.Context, query string, id int64) (list []string, says bool, err error) {
 	var text sql.NullString
-	err := l.tx.QueryRowContext(ctx, query, a.ID, l.scope.LabID()).Scan(&text)
+	err = l.tx.QueryRowContext(ctx, query, id, l.scope.LabID()).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !text.Valid {
-		return false, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return false, mysqldb.Wrap("read permissions", err)
+		return nil, false, mysqldb.Wrap("read permissions", err)
 	}
-	var permissions []string
-	if err := json.Unmarshal([]byte(text.String), &permissions); err != nil {
-		return false, nil //nolint:nilerr // of another shape: it does not say
+	if err := json.Unmarshal([]byte(text.String), &list); err != nil {
+		return nil, false, nil //nolint:nilerr // of another shape: it does not say
 	}
-	return slices.Contains(permissions, session.PermissionEdit) ||
-		slices.Contains(permissions, session.PermissionTakeOver), nil
+	return list, true, nil
 }

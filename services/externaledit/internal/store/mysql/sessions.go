@@ -10,7 +10,7 @@ import (
 )
 
 const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_path, word_file_path,
-  pdf_file_path, token_id, author_id, author_name, author_is_doctor, author_listed, is_active, revision,
+  pdf_file_path, token_id, author_id, author_name, author_is_doctor, author_listed, login, is_active, revision,
   reserved, created_at, updated_at, saved_at,
   expires_at, ended_at, end_reason, ended_by_name
 FROM external_edit_session`
@@ -40,6 +40,7 @@ func scanSession(row mysqldb.Row, s *session.Session) error {
 		&s.Author.Name,
 		&s.Author.IsDoctor,
 		&s.Listed,
+		&s.Login,
 		&active,
 		&s.Revision,
 		&s.Reserved,
@@ -77,10 +78,10 @@ func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s !
 func (l *locked) Insert(ctx context.Context, s *session.Session) error {
 	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id,
   template_id, template_path, word_file_path, pdf_file_path, token_id, author_id, author_name, author_is_doctor,
-  author_listed, is_active, revision, reserved, created_at, updated_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+  author_listed, login, is_active, revision, reserved, created_at, updated_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 		l.scope.LabID(), s.ReportID, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF,
-		s.TokenID, s.Author.ID, s.Author.Name, s.Author.IsDoctor, s.Listed,
+		s.TokenID, s.Author.ID, s.Author.Name, s.Author.IsDoctor, s.Listed, s.Login,
 		s.Revision, s.Reserved, s.CreatedAt.UnixMilli(), s.UpdatedAt.UnixMilli(), s.ExpiresAt.UnixMilli())
 	if mysqldb.IsDuplicate(err) {
 		return session.ErrSessionExists

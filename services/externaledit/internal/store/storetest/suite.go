@@ -94,7 +94,7 @@ func must(t *testing.T, err error) {
 func inserted(t *testing.T, s Subject) session.Session {
 	t.Helper()
 	opened := Opened()
-	opened.Author.IsDoctor, opened.Listed = true, true
+	opened.Author.IsDoctor, opened.Listed, opened.Login = true, true, []byte("sealed")
 	must(t, s.Editing.Lock(t.Context(), Scope(t, 12), 7001,
 		func(l editing.Locked) error { return l.Insert(t.Context(), &opened) }))
 	return opened
@@ -205,6 +205,17 @@ func listed(t *testing.T, s Subject) {
 			return nil
 		}))
 	}
+	withheld := func(lab int64, permission string, want bool) {
+		t.Helper()
+		report := map[int64]int64{12: 7001, 13: 7101}[lab]
+		must(t, s.History.Lock(t.Context(), Scope(t, lab), report, func(l history.Locked) error {
+			if got, err := l.Withholds(t.Context(), 77, permission); err != nil || got != want {
+				t.Errorf("laboratory %d withholds %s: %t %v, want %t", lab, permission, got, err, want)
+			}
+			return nil
+		}))
+	}
+	withheld(12, session.PermissionTakeOver, false) // the list says nothing
 	for _, a := range []session.Author{user, doctor} {
 		expect(12, 7001, a, false)
 		s.SetListed(12, a, true)
@@ -212,6 +223,9 @@ func listed(t *testing.T, s Subject) {
 		expect(13, 7101, a, false)
 		if a == user {
 			expect(12, 7001, doctor, false)
+			withheld(12, session.PermissionEdit, false)
+			withheld(12, session.PermissionTakeOver, true)
+			withheld(13, session.PermissionTakeOver, false)
 		}
 		s.SetListed(12, a, false)
 		expect(12, 7001, a, false)

@@ -228,28 +228,70 @@ func (s *Store) Drop(ctx context.Context, v notification.Viewer, token string) e
 }
 
 func (s *Store) OfLogin(ctx context.Context, v notification.Viewer) ([]device.Device, error) {
-	column := "lab_user_id"
-	if v.Audience == notification.OneOrganization {
-		column = "org_id"
-	}
-	kind, id := v.Login()
+	condition, args := ofLogin(v)
 	list, err := mysqldb.Collect(ctx, s.db, "SELECT token, generation, topics, pending_topics FROM FcmDevices"+
-		" WHERE lab_id = ? AND "+column+" = ? AND user_type = ? ORDER BY id", []any{v.Lab.LabID(), id, kind},
-		func(row mysqldb.Row, d *device.Device) (err error) {
-			d.Lists, err = scanLists(row.Scan, &d.Token)
-			return err
-		})
+		condition+" ORDER BY id", args, func(row mysqldb.Row, d *device.Device) (err error) {
+		d.Lists, err = scanLists(row.Scan, &d.Token)
+		return err
+	})
 	return list, mysqldb.Wrap("read devices", err)
 }
 
+// ofLogin selects the devices of a login.
+func ofLogin(v notification.Viewer) (condition string, args []any) {
+	column := "lab_user_id"
+	switch v.Audience {
+	case notification.OneOrganization:
+		column = "org_id"
+	case notification.OneDoctor:
+		column = "doctor_id"
+	}
+	kind, id := v.Login()
+	return " WHERE lab_id = ? AND " + column + " = ? AND user_type = ?", []any{v.Lab.LabID(), id, kind}
+}
+
+func (s *Store) Oldest(
+	ctx context.Context, v notification.Viewer, token string, keep, limit int,
+) ([]device.Seen, error) {
+	condition, args := ofLogin(v)
+	list, err := mysqldb.Collect(ctx, s.db, "SELECT token, last_activity FROM FcmDevices"+condition+
+		" AND token <> ? ORDER BY last_activity DESC, id DESC LIMIT ? OFFSET ?", append(args, token, limit, keep),
+		func(row mysqldb.Row, d *device.Seen) error {
+			var last int64
+			err := row.Scan(&d.Token, &last)
+			d.At = time.UnixMilli(last)
+			return err
+		})
+	return list, mysqldb.Wrap("read the oldest devices", err)
+}
+
 // Subscribed reads confirmed topics only: the provider may not have a pending one.
-func (s *Store) Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (found bool, err error) {
-	args := []any{lab.LabID()}
+func (s *Store) Subscribed(ctx context.Context, lab authn.LabScope, topics []string) (devices [][]string, err error) {
+	const has = "JSON_CONTAINS(topics, JSON_QUOTE(?))"
+	args := make([]any, 0, len(topics)+1)
 	for _, topic := range topics {
 		args = append(args, topic)
 	}
-	const has = "JSON_CONTAINS(topics, JSON_QUOTE(?))"
-	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM FcmDevices WHERE lab_id = ? AND ("+has+
-		strings.Repeat(" OR "+has, len(topics)-1)+"))", args...).Scan(&found)
-	return found, mysqldb.Wrap("find subscribed device", err)
+	query := "SELECT DISTINCT " + has + strings.Repeat(", "+has, len(topics)-1) + " FROM FcmDevices WHERE lab_id = ?"
+	combinations, err := mysqldb.Collect(ctx, s.db, query, append(args, lab.LabID()),
+		func(row mysqldb.Row, held *[]bool) error {
+			*held = make([]bool, len(topics))
+			columns := make([]any, len(topics))
+			for i := range columns {
+				columns[i] = &(*held)[i]
+			}
+			return row.Scan(columns...)
+		})
+	for _, held := range combinations {
+		var list []string
+		for i, has := range held {
+			if has {
+				list = append(list, topics[i])
+			}
+		}
+		if list != nil {
+			devices = append(devices, list)
+		}
+	}
+	return devices, mysqldb.Wrap("find subscribed devices", err)
 }

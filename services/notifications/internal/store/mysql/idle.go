@@ -15,8 +15,12 @@ import (
 
 var sweepLock = mysqldb.Lock{Service: "notifications", Purpose: "sweep"}
 
+var renameLock = mysqldb.Lock{Service: "notifications", Purpose: "rename"}
+
 // Locks returns the locks of the service's loops.
-func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("notifications"), sweepLock} }
+func Locks() []mysqldb.Lock {
+	return []mysqldb.Lock{outbox.Lock("notifications"), sweepLock, renameLock}
+}
 
 func (s *Store) Lead(ctx context.Context, work func(context.Context) error) error {
 	_, err := mysqldb.Lead(ctx, s.db, sweepLock, work)

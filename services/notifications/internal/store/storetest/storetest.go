@@ -13,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/store/mysql"
@@ -112,3 +113,11 @@ func User(t testing.TB, lab, id int64) notification.Viewer {
 		SessionType: authn.LabUser, LabID: lab, LabUserID: id, FullName: "Asha R", Username: "asha",
 	})
 }
+
+// Names are the names of topics in tests that do not look at their keyed part.
+var Names = notification.NewNames("IN", nil)
+
+// Uncounted counts no devices.
+type Uncounted struct{}
+
+func (Uncounted) Evicted(device.Eviction) {}

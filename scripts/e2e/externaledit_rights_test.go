@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// logOut ends a login in the browser.
+func logOut(t *testing.T, session string) {
+	t.Helper()
+	own := stack.Endpoints.Environ["externaledit"]
+	cache := redis.NewClient(&redis.Options{
+		Addr: net.JoinHostPort(own["EXTERNAL_EDIT_KV_HOST"], own["EXTERNAL_EDIT_KV_PORT"])})
+	defer cache.Close()
+	if err := cache.Del(t.Context(), "session:"+session).Err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// linkedFile returns the Word file that the report's row names.
+func linkedFile(t *testing.T, report int) (file string) {
+	t.Helper()
+	queryRow(t, "SELECT COALESCE(wordFilePath, '') FROM labReportRelation WHERE id = ?", report).scan(&file)
+	return file
+}
+
+// saves sends a save of a session and compares the status and whether the report's row names another file afterwards.
+func saves(t *testing.T, when string, report, id int, token string, want int) {
+	t.Helper()
+	before := linkedFile(t, report)
+	got := mustUpload(t, id, token, savedPair(t, when))
+	if got.status != want {
+		t.Errorf("%s: %d %s, want %d", when, got.status, got.body, want)
+	}
+	if after := linkedFile(t, report); (after != before) != (want == http.StatusOK) {
+		t.Errorf("%s: the report had %s and has %s", when, before, after)
+	}
+}
+
+// TestExternalEditAsksAgainForTheRightAtEachSave: about an author of whom the list of users says nothing the login
+// decides, and about one whom it lists the list does, also when the browser is signed out.
+func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
+	t.Parallel()
+	report, unlisted := editReport(t), editor(t, 12, "report_edit")
+	id, token := openSession(t, unlisted, report, creation)
+	saves(t, "logged in", report, id, token, http.StatusOK)
+	logOut(t, unlisted)
+	saves(t, "logged out", report, id, token, http.StatusForbidden)
+	again := editor(t, 12, "report_edit")
+	if next, _ := openSession(t, again, report, creation); next == id { // the session has ended
+		t.Error("the session of a login that has ended still holds the report")
+	}
+
+	report, listed := editReport(t), editor(t, 12, "report_edit")
+	_, number, _ := strings.Cut(listed, "editor-")
+	execSQL(t, `INSERT INTO labUser (id, labId_id, username, permissions) VALUES (?, 12, ?, '["report_edit"]')`, number, listed)
+	id, token = openSession(t, listed, report, creation)
+	logOut(t, listed)
+	saves(t, "a listed author is logged out", report, id, token, http.StatusOK)
+	execSQL(t, "UPDATE labUser SET permissions = '[]' WHERE id = ?", number)
+	saves(t, "the list withdrew the permission", report, id, token, http.StatusForbidden)
+}
+
+// TestExternalEditAsksTheListForTheRightToRestore: the login has the permission, and the list of users does not.
+func TestExternalEditAsksTheListForTheRightToRestore(t *testing.T) {
+	t.Parallel()
+	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit_takeover")
+	id, token := openSession(t, asha, report, creation)
+	saves(t, "one", report, id, token, http.StatusOK)
+	saves(t, "two", report, id, token, http.StatusOK)
+	if got := call(t, asha, "PUT", fmt.Sprintf("%s/%d", editPath, id), ""); got.status != http.StatusOK {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	list := revisionsOf(t, asha, fmt.Sprintf("%s/%d/revisions", editPath, report))
+	restore := fmt.Sprintf("%s/%d/revisions/%.0f/restore", editPath, report, list[1]["id"])
+	_, number, _ := strings.Cut(chief, "editor-")
+	execSQL(t, `INSERT INTO labUser (id, labId_id, username, permissions) VALUES (?, 12, ?, '["report_edit"]')`, number, chief)
+	before := linkedFile(t, report)
+	if got := call(t, chief, "POST", restore, ""); got.status != http.StatusForbidden || linkedFile(t, report) != before {
+		t.Errorf("the list withholds the permission: %d %s, want 403 and nothing changed", got.status, got.body)
+	}
+	execSQL(t, `UPDATE labUser SET permissions = '["report_edit_takeover"]' WHERE id = ?`, number)
+	if got := call(t, chief, "POST", restore, ""); got.status != http.StatusOK || linkedFile(t, report) == before {
+		t.Errorf("the list has the permission: %d %s, want 200 and the earlier file", got.status, got.body)
+	}
+}

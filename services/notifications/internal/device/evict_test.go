@@ -1,0 +1,236 @@
+package device_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/distinct"
+	"github.com/labplatform/labplatform/pkg/testkit/crashdb"
+	"github.com/labplatform/labplatform/services/notifications/internal/device"
+	"github.com/labplatform/labplatform/services/notifications/internal/notification"
+	"github.com/labplatform/labplatform/services/notifications/internal/store/storetest"
+)
+
+// evicted counts devices that are given up.
+type evicted struct {
+	mu     sync.Mutex
+	counts map[device.Eviction]int // guarded by mu
+}
+
+func (e *evicted) Evicted(o device.Eviction) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.counts[o]++
+}
+
+// telephones is a login that gets a new telephone every hour. The provider may be called by several goroutines.
+type telephones struct {
+	*storetest.Database
+	*device.Devices
+	*evicted
+
+	t *testing.T
+	p *provider
+}
+
+func withTelephones(t *testing.T, n int) *telephones {
+	t.Helper()
+	x := &telephones{Database: storetest.Open(t), evicted: &evicted{counts: map[device.Eviction]int{}}, t: t, p: newProvider()}
+	x.Devices = x.over(x.Database)
+	for i := range n {
+		x.take(x.Devices, asha(t), fmt.Sprint("phone-", i))
+	}
+	return x
+}
+
+func (x *telephones) over(s store) *device.Devices {
+	return device.New(device.Deps{
+		Reader: s, Writer: s, Topics: &serial{p: x.p}, Names: storetest.Names, Clock: x.Clock, Evictor: s, Observer: x.evicted,
+	})
+}
+
+// take subscribes a telephone an hour after the one before.
+func (x *telephones) take(d *device.Devices, v notification.Viewer, token string) {
+	x.t.Helper()
+	x.Clock.Advance(time.Hour)
+	if _, err := d.Subscribe(x.t.Context(), v, device.Device{Token: token}); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// ring returns how many devices of asha a critical result reaches, and fails for one whose row says something else.
+func (x *telephones) ring() (n int) {
+	x.t.Helper()
+	stored := map[string]bool{}
+	for _, login := range []notification.Viewer{asha(x.t), organization(x.t)} {
+		devices, err := x.OfLogin(x.t.Context(), login)
+		if err != nil {
+			x.t.Fatal(err)
+		}
+		for _, one := range devices {
+			stored[one.Token] = true
+			if missing := distinct.Without(one.Confirmed, x.p.of(one.Token)); len(missing) > 0 {
+				x.t.Errorf("%s lacks %v, want what is confirmed", one.Token, missing)
+			}
+		}
+	}
+	for token, topics := range x.p.topics {
+		if len(topics) > 0 {
+			if n++; !stored[token] {
+				x.t.Errorf("%s is subscribed and has no row, want it unsubscribed", token)
+			}
+		}
+	}
+	return n
+}
+
+// serial calls the provider from one goroutine at a time.
+type serial struct {
+	mu sync.Mutex
+	p  *provider
+}
+
+func (s *serial) Subscribe(ctx context.Context, token string, topics []string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.p.Subscribe(ctx, token, topics)
+}
+
+func (s *serial) Unsubscribe(ctx context.Context, token string, topics []string) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.p.Unsubscribe(ctx, token, topics)
+}
+
+// refusing unsubscribes nothing.
+type refusing struct{ serial }
+
+func (*refusing) Unsubscribe(context.Context, string, []string) ([]string, error) {
+	return nil, errors.New("502")
+}
+
+// returning runs a function after the topics of a device are in doubt.
+type returning struct {
+	*storetest.Database
+
+	then func()
+}
+
+func (r *returning) Suspect(ctx context.Context, lab authn.LabScope, token string, before time.Time) (bool, error) {
+	gone, err := r.Database.Suspect(ctx, lab, token, before)
+	r.then()
+	return gone, err
+}
+
+func TestTheTwentyFirstDeviceReplacesTheOneSeenLongestAgo(t *testing.T) {
+	t.Parallel()
+	x := withTelephones(t, device.MaxDevices)
+	x.take(x.Devices, asha(t), "phone-0") // seen again: phone-1 is the oldest
+	if x.ring() != device.MaxDevices || len(x.counts) != 0 {
+		t.Errorf("%d devices ring, %v; want 20, and none given up", x.ring(), x.counts)
+	}
+	x.take(x.Devices, asha(t), "new")
+	expect(t, x.p.of("new"), ofAsha)
+	expect(t, x.p.of("phone-0"), ofAsha)
+	expect(t, x.p.of("phone-1"), nil)
+	if x.ring() != device.MaxDevices || x.counts[device.Evicted] != 1 {
+		t.Errorf("%d devices ring, %v; want 20, and one given up", x.ring(), x.counts)
+	}
+	x.take(x.Devices, organization(t), "ward") // another login has a limit of its own
+	if x.counts[device.Evicted] != 1 || x.ring() != device.MaxDevices+1 {
+		t.Errorf("%d devices ring, %v; want those of asha and the ward's", x.ring(), x.counts)
+	}
+}
+
+func TestAFailingProviderKeepsTheOldDeviceAndSubscribesTheNewOne(t *testing.T) {
+	t.Parallel()
+	x := withTelephones(t, device.MaxDevices)
+	failing := &refusing{serial: serial{p: x.p}}
+	d := device.New(device.Deps{
+		Reader: x.Database, Writer: x.Database, Topics: failing, Names: storetest.Names, Clock: x.Clock, Evictor: x.Database,
+		Observer: x.evicted,
+	})
+	x.take(d, asha(t), "new")
+	expect(t, x.p.of("new"), ofAsha)
+	if x.ring() != device.MaxDevices+1 || x.counts[device.Failed] != 1 {
+		t.Errorf("%d devices ring, %v; want 21 until the provider answers", x.ring(), x.counts)
+	}
+	x.take(x.Devices, asha(t), "new")
+	if x.ring() != device.MaxDevices || x.counts[device.Evicted] != 1 {
+		t.Errorf("%d devices ring, %v; want 20 again", x.ring(), x.counts)
+	}
+}
+
+// TestADeviceThatReturnsWhileItIsGivenUpStays subscribes the oldest device again while it is being unsubscribed, from
+// the moment at which its topics are in doubt.
+func TestADeviceThatReturnsWhileItIsGivenUpStays(t *testing.T) {
+	t.Parallel()
+	x := withTelephones(t, device.MaxDevices)
+	d := x.over(&returning{Database: x.Database, then: func() { x.take(x.Devices, asha(t), "phone-0") }})
+	x.take(d, asha(t), "new")
+	expect(t, x.p.of("phone-0"), ofAsha)
+	expect(t, x.p.of("new"), ofAsha)
+	if x.ring() != device.MaxDevices || x.counts[device.Returned] != 1 {
+		t.Errorf("%d devices ring, %v; want 20, and phone-0 among them", x.ring(), x.counts)
+	}
+}
+
+// TestTwoNewDevicesAtOnceBothRing subscribes two new devices of a login at the same time, again and again.
+func TestTwoNewDevicesAtOnceBothRing(t *testing.T) {
+	t.Parallel()
+	x := withTelephones(t, device.MaxDevices)
+	for round := range 10 {
+		x.Clock.Advance(time.Hour)
+		tokens := []string{fmt.Sprint("left-", round), fmt.Sprint("right-", round)}
+		errs := make([]error, len(tokens))
+		var both sync.WaitGroup
+		for i, token := range tokens {
+			both.Go(func() { _, errs[i] = x.Subscribe(t.Context(), asha(t), device.Device{Token: token}) })
+		}
+		both.Wait()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		for _, token := range tokens {
+			expect(t, x.p.of(token), ofAsha)
+		}
+	}
+	x.take(x.Devices, asha(t), "last")
+	if got := x.ring(); got != device.MaxDevices {
+		t.Errorf("%d devices ring, want 20", got)
+	}
+}
+
+// TestACrashWhileADeviceIsGivenUpLosesNoOther kills the process before each statement. Afterwards the new device rings
+// once it subscribes again, and no device is subscribed without a row.
+func TestACrashWhileADeviceIsGivenUpLosesNoOther(t *testing.T) {
+	t.Parallel()
+	var x *telephones
+	open := func() string {
+		x = withTelephones(t, device.MaxDevices)
+		return x.DSN
+	}
+	run := func(pool *sql.DB) error {
+		x.Clock.Advance(time.Hour)
+		_, err := x.over(x.Over(pool)).Subscribe(t.Context(), asha(t), device.Device{Token: "new"})
+		return err
+	}
+	crashes := crashdb.Each(t, open, run, func(at crashdb.Crash, _ error) {
+		x.ring() // compares rows and provider
+		x.take(x.Devices, asha(t), "new")
+		expect(t, x.p.of("new"), ofAsha)
+		expect(t, x.p.of("phone-0"), nil)
+		if got := x.ring(); got != device.MaxDevices {
+			t.Errorf("the process %s: %d devices ring, want 20", at, got)
+		}
+	})
+	if len(crashes) < 8 {
+		t.Errorf("%d crashes, want one for each statement: %v", len(crashes), crashes)
+	}
+}

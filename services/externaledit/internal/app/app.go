@@ -68,6 +68,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	s.LimitUploads(cfg.MaxUploads)
 	server, err := s.GRPC(grpcapi.Authenticator{Users: s.Authenticator(cache), Tokens: p.tokens})
 	if err != nil {
 		return err

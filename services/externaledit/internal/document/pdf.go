@@ -103,7 +103,7 @@ func (s *PDFScanner) name(data []byte, carry int) (int, error) {
 			before = next
 		}
 		if begin := streamBegin(data, before); begin >= 0 {
-			s.state, s.collected = collecting, nil
+			s.state, s.collected = collecting, s.collected[:0]
 			return begin, nil
 		}
 	}
@@ -224,7 +224,6 @@ var plainObjects = regexp.MustCompile(`^\s*\d+\s+\d+[\s<\[]`)
 // objects looks into an object stream, as it is and inflated.
 func (s *PDFScanner) objects() error {
 	raw := s.collected
-	s.collected = nil
 	if err := s.names(bytes.NewReader(raw)); err != nil {
 		return err
 	}

@@ -10,11 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -249,24 +245,8 @@ func (c *costs) upload(t *testing.T, n int, body []byte, contentType string) {
 	all.Wait()
 }
 
-var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
-
 // peak is the most memory that the process had, in MiB.
 func (p *program) peak(t *testing.T) int {
 	t.Helper()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "status"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := highWater.FindSubmatch(text)
-	if found == nil {
-		t.Fatalf("no peak of memory in %s", text)
-	}
-	kilobytes, err := strconv.Atoi(string(found[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kilobytes >> 10
+	return p.memory(t, "VmHWM") >> 10
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/allocation"
 )
 
-// No text is a credential but those that were issued, and a text costs memory in proportion to its length.
+// Only issued texts are credentials, and a text costs memory in proportion to its length.
 func FuzzOnlyIssuedCredentialsCount(f *testing.F) {
 	claims := jwt.MapClaims{"lab_id": 12, "lab_user_id": 77, "exp": now.Add(time.Hour).Unix()}
 	user, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(mobileSecret))

@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// dangerTag declares at a setting which of its values are dangerous although they are allowed, and what they mean, as in
-// danger:"open: callers without a credential enqueue tasks". Several values are separated by |; * stands for every value
-// but none, and no value for none.
+// dangerTag declares at a setting which of its values are dangerous although they are allowed, and what they mean, as
+// in danger:"open: callers without a credential enqueue tasks". Several values are separated by |; * stands for every
+// value but none, and no value for none.
 const dangerTag = "danger"
 
-// Dangers returns a sentence for each setting of cfg whose value is declared as dangerous, in the order of the settings.
+// Dangers returns a sentence for each setting of cfg whose value is declared as dangerous, in the order of the
+// settings.
 func Dangers(prefix string, cfg any) []string {
 	var found []string
 	walk(reflect.Indirect(reflect.ValueOf(cfg)), prefix, func(s setting) {

@@ -82,8 +82,8 @@ func TestPrintConfigNamesTheVariablesThatTheChartsKnow(t *testing.T) {
 	}
 }
 
-// TestPrintConfigWarnsOfDangerousValues: a chart's defaults leave encryption to a mesh, and Redis without a password to a
-// network; sealing and the permission to send are the installation's. Nothing else that is dangerous is in force.
+// TestPrintConfigWarnsOfDangerousValues: a chart's defaults leave encryption to a mesh, and Redis without a password to
+// a network; sealing and the permission to send are the installation's. Nothing else that is dangerous is in force.
 func TestPrintConfigWarnsOfDangerousValues(t *testing.T) {
 	t.Parallel()
 	left := regexp.MustCompile(`^warning: [A-Z_]+(TLS|TLS_CA|TLS_CERT|KV_PASS|REDIS_PASS|SEND_PERMISSION|SEAL_KEYS_DIR) is (false|empty): .+`)
@@ -113,8 +113,8 @@ func TestPrintConfigWarnsOfDangerousValues(t *testing.T) {
 	}
 }
 
-// TestProbesHitPathsThatExist starts each service with its chart's environment. No store is there: the process is live and not
-// ready, and says so on the paths that the probes ask.
+// TestProbesHitPathsThatExist starts each service with its chart's environment. No store is there: the process is live
+// and not ready, and says so on the paths that the probes ask.
 func TestProbesHitPathsThatExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range names(t) {

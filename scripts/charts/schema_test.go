@@ -55,8 +55,8 @@ func quantities() schema {
 	return schema{"type": "object", "additionalProperties": schema{"type": []string{"string", "number"}}}
 }
 
-// safe are the values that a setting may have where patients are. The services refuse some of the others too; an installation
-// that needs one of the rest says so in extraEnv.
+// safe are the values that a setting may have where patients are. The services refuse some of the others too; an
+// installation that needs one of the rest sets it in extraEnv.
 var safe = map[string][]any{
 	"DEMO_SIGN_IN": {""}, "ADMIN_OPEN": off, "ADMIN_SHOW_PAYLOADS": off, "OUTBOX_IN_PRODUCTION": off, "ALLOW_HTTP": off,
 	"ES_CAPTURE_SEARCH_QUERY": off, "PROFILING": off, "ACCESS": {"", "authenticated", "off"},

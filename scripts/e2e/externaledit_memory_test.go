@@ -28,8 +28,9 @@ const (
 	mostOfGateway = 32
 )
 
-// TestExternalEditHostileFilesCostLittleMemory sends each file to processes that have just started, once and three times at
-// once, and looks at the peak of their memory. S3 is the store of production, whose driver keeps parts of objects.
+// TestExternalEditHostileFilesCostLittleMemory sends each file to processes that have just started, once and three
+// times at once, and compares the peak of their memory. S3 is the store of production, whose driver keeps parts of
+// objects.
 func TestExternalEditHostileFilesCostLittleMemory(t *testing.T) {
 	for name, files := range hostileForms(t) {
 		body, contentType := formOf(files)
@@ -53,8 +54,8 @@ func TestExternalEditHostileFilesCostLittleMemory(t *testing.T) {
 	}
 }
 
-// TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory sends as many as one laboratory may at once; the limit of
-// uploads leaves a quarter to others.
+// TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory sends as many as one laboratory may at once; the limit
+// of uploads leaves a quarter to others.
 func TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory(t *testing.T) {
 	noise := make([]byte, 16<<20)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
@@ -72,8 +73,8 @@ func TestExternalEditAsManyUploadsAsItTakesFitIntoTheChartsMemory(t *testing.T) 
 	}
 }
 
-// TestExternalEditMoreUploadsThanItTakesAreRefusedWithARetryTime holds the only upload that a process takes: the next is
-// told to come again, other calls are served, and so is an upload once the first has ended.
+// TestExternalEditMoreUploadsThanItTakesAreRefusedWithARetryTime holds the only upload that a process takes: the next
+// is told to come again, other calls are served, and so is an upload once the first has ended.
 func TestExternalEditMoreUploadsThanItTakesAreRefusedWithARetryTime(t *testing.T) {
 	c := startCosts(t, "folder", map[string]string{"EXTERNAL_EDIT_MAX_UPLOADS": "1"})
 	body, contentType := formOf(savedPair(t, "x"))

@@ -27,8 +27,8 @@ const (
 	mostForStranger = 1 << 10          // KiB
 )
 
-// TestStrangersCostTheGatewayLittleMemory sends bodies of a megabyte to every documented path of a gateway's process, without
-// a credential and with one that nobody issued, and looks at the most memory that the process had meanwhile.
+// TestStrangersCostTheGatewayLittleMemory sends bodies of a megabyte to every documented path of a gateway's process,
+// without a credential and with one that was never issued, and compares the most memory that the process had meanwhile.
 func TestStrangersCostTheGatewayLittleMemory(t *testing.T) {
 	port := freePort(t)
 	gateway := startProgram(t, "gateway", "GATEWAY", map[string]string{

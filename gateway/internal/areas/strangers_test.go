@@ -81,8 +81,8 @@ func internalOnly(path string) bool {
 	})
 }
 
-// hold opens the connections of one path, and compares the memory of the process before with that while all of them wait
-// for the end of their body. The connections close while the next path is asked.
+// hold opens the connections of one path, and compares the memory of the process before with that while all of them
+// wait for the end of their body. The connections close while the next path is asked.
 func (s *stranger) hold(t *testing.T, open *sync.WaitGroup, address, path string, status int) {
 	t.Helper()
 	before := memory()

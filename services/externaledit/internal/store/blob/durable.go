@@ -109,8 +109,8 @@ func (d *durability) folder(name string) error {
 	return errors.Join(d.sync(folder), folder.Close())
 }
 
-// S3 gets an object in parts of this size, the smallest that it takes, one while the next is read. By default its driver
-// keeps 48 MiB of an object in memory.
+// S3 gets an object in parts of this size, the smallest that it takes, one while the next is read. By default its
+// driver keeps 48 MiB of an object in memory.
 const (
 	partBytes   = 5 << 20
 	partsAtOnce = 1

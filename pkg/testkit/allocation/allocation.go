@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// runs is how often work is measured before it counts as too expensive: other goroutines, such as those that fuzz, are
-// measured with it.
+// runs is how often work is measured before it counts as too expensive: other goroutines, such as the fuzzing engine,
+// are measured with it.
 const runs = 3
 
-// AtMost fails the test if work allocates more than limit bytes each time, whether they are freed meanwhile or not.
+// AtMost fails the test if work allocates more than limit bytes each time, freed meanwhile or not.
 // Small objects are counted in batches, so a limit below a megabyte means little. work runs once, or again when it
 // exceeds the limit.
 func AtMost(t testing.TB, limit int, work func()) {

@@ -44,6 +44,7 @@ type parts struct {
 }
 
 func build(ctx context.Context, s *service.Service, cfg Config) error {
+	cfg.Garbage.Hasten() // parts of files
 	db, cache, err := s.Open(cfg.Stores, migrations.Schemas())
 	if err != nil {
 		return err

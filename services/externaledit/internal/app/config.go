@@ -20,6 +20,7 @@ import (
 // Config holds every setting of the service.
 type Config struct {
 	service.Config
+	Garbage service.GarbageCollection
 	service.Stores
 	Blob   blob.Config   `envPrefix:"BLOB_"`
 	Outbox outbox.Config `envPrefix:"OUTBOX_"`

@@ -38,7 +38,7 @@ type Config struct {
 	// beside the linked one; 0 asks for nothing, and when both are 0 everything is kept.
 	RetentionRevisions int `env:"RETENTION_REVISIONS" envDefault:"0"`
 	RetentionDays      int `env:"RETENTION_DAYS" envDefault:"0"`
-	// MaxUploads is how many uploads are taken at once; each needs up to 20 MiB of memory.
+	// MaxUploads is how many uploads are taken at once; each needs about 20 MiB of memory.
 	MaxUploads int `env:"MAX_UPLOADS" envDefault:"12" min:"1"`
 	// DownloadLinkSeconds is how long links to files are good.
 	DownloadLinkSeconds int `env:"DOWNLOAD_LINK_SECONDS" envDefault:"900"`

@@ -352,9 +352,10 @@ test-long: ## The same with fresh seeds, the long forms of crash tests and drill
 explore: ## Check the rules of critical callouts in all histories of six events: make explore EXPLORE_DEPTH=5
 	@EXPLORE_DEPTH=$(or $(EXPLORE_DEPTH),6) go test -count=1 -v -timeout 1h -run '^TestEveryShortHistoryKeepsThePromises$$' ./services/callout/internal/callout
 
-fuzz: ## Fuzz every parser of external input: make fuzz FUZZTIME=30s
+# Minimizing each new input, by default for a minute, would take the whole time.
+fuzz: ## Fuzz every parser of external input for a minute: make fuzz FUZZTIME=10m
 	@git grep -noE '^func Fuzz[A-Za-z]+' -- '*_test.go' | while IFS=: read -r file line f; do f=$${f#func }; \
-	  echo "== $$f"; (cd $$(dirname $$file) && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime "$(or $(FUZZTIME),30s)" .) || exit 1; done
+	  echo "== $$f"; (cd $$(dirname $$file) && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime "$(or $(FUZZTIME),1m)" -fuzzminimizetime 20x .) || exit 1; done
 
 # The stores and the migrations are what differs between databases.
 STORES = $(foreach folder,$(wildcard services/*/internal/store/mysql services/*/migrations),./$(folder)/...)

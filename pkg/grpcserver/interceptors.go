@@ -37,7 +37,8 @@ type interceptors struct {
 	stopping  context.Context // ends when the server starts to stop
 	deadline  time.Duration
 	slots     *slots
-	streams   *slots
+	streams   *slots // of responses
+	uploads   *slots // streams of requests
 	refused   prometheus.Counter
 	panics    *prometheus.CounterVec
 	auth      Authenticator
@@ -56,6 +57,7 @@ func newInterceptors(stopping context.Context, cfg Config, deps Deps, m metrics)
 		stopping: stopping,
 		deadline: time.Duration(cfg.DefaultDeadlineSeconds) * time.Second,
 		slots:    newSlots(cfg.MaxInFlight), streams: newSlots(cmp.Or(cfg.MaxStreams, defaultStreams)),
+		uploads: newSlots(cmp.Or(cfg.MaxUploads, cfg.MaxInFlight)),
 		refused: m.refused, panics: m.panics,
 		auth: deps.Authenticator, anonymous: anonymous, callers: Callers(),
 		log: deps.Telemetry.Logger, telemetry: deps.Telemetry,
@@ -140,11 +142,11 @@ func (i *interceptors) limitStream(
 	if strings.HasPrefix(info.FullMethod, healthService) {
 		return next(srv, stream)
 	}
-	slots := i.slots
+	slots := i.uploads
 	if info.IsServerStream {
-		slots = i.streams // streams last long, so they do not use the slots of calls
+		slots = i.streams
 	}
-	leave, err := i.enter(stream.Context(), slots)
+	leave, err := i.enter(stream.Context(), slots) // streams last long, so they do not use the slots of calls
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,9 @@ type Config struct {
 	MaxInFlight int `env:"MAX_IN_FLIGHT" envDefault:"512"`
 	// MaxStreams limits concurrent streams of responses.
 	MaxStreams int `env:"MAX_STREAMS" envDefault:"4096"`
+	// MaxUploads limits concurrent streams of requests, which keep buffers while they last; 0: as MaxInFlight. It is no
+	// variable of every service: one that has such streams sets it.
+	MaxUploads int
 	// DefaultDeadlineSeconds is the deadline of calls without one, and the maximum for others.
 	DefaultDeadlineSeconds int `env:"DEADLINE_SECONDS" envDefault:"10"`
 	// MaxMessageBytes limits the size of a request.

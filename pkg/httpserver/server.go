@@ -17,9 +17,9 @@ import (
 type Config struct {
 	Host      string `env:"HOST" envDefault:"0.0.0.0"`
 	AdminPort int    `env:"ADMIN_PORT"`
-	Profiling bool   `env:"PROFILING" envDefault:"false"`
+	Profiling bool   `env:"PROFILING" envDefault:"false" danger:"true: profiles show what is in memory"`
 	// AdminTLS encrypts the listener with the certificate that the process presents to other services.
-	AdminTLS bool `env:"ADMIN_TLS" envDefault:"false"`
+	AdminTLS bool `env:"ADMIN_TLS" envDefault:"false" danger:"false: the administration port is not encrypted"`
 }
 
 // Address returns host:port of the administration listener.

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/labplatform/labplatform/pkg/labjson"
+	"github.com/labplatform/labplatform/pkg/testkit/allocation"
 )
 
 var seeds = []string{
@@ -92,13 +93,18 @@ func stricter(err error) bool {
 		strings.Contains(err.Error(), "none of the documented values")
 }
 
+// What is not JSON is refused, and a text costs memory in proportion to its length.
 func FuzzDecoderRefusesInvalidJSON(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(`{"raw":` + s + `}`))
 	}
 	kind := every(f)
+	f.Add([]byte(`{"lv":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`))
+	f.Add([]byte(`{"ri":[` + strings.Repeat("0,", 10_000) + `0]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := labjson.Unmarshal(data, kind.New().Interface()); err == nil && !json.Valid(data) {
+		var err error
+		allocation.AtMost(t, 1<<20+500*len(data), func() { err = labjson.Unmarshal(data, kind.New().Interface()) })
+		if err == nil && !json.Valid(data) {
 			t.Fatalf("%q accepted, want an error", data)
 		}
 	})

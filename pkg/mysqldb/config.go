@@ -27,7 +27,7 @@ type Config struct {
 	Host               string        `env:"HOST" envDefault:"127.0.0.1"`
 	Port               int           `env:"PORT" envDefault:"3306"`
 	User               string        `env:"USER" envDefault:"lab"`
-	Password           config.Secret `env:"PASSWORD"`
+	Password           config.Secret `env:"PASSWORD" danger:": anyone who reaches the database can read and change it"`
 	Database           string        `env:"DATABASE" envDefault:"lab"`
 	PoolSize           int           `env:"POOL_SIZE" envDefault:"10"`
 	PoolRecycleSeconds int           `env:"POOL_RECYCLE" envDefault:"3600"`

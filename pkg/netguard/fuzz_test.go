@@ -1,9 +1,11 @@
 package netguard_test
 
 import (
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 )
@@ -31,6 +33,20 @@ func FuzzAcceptedURLIsPublic(f *testing.F) {
 			if addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
 				t.Errorf("accepted %q with the address %v, want it refused", raw, addr)
 			}
+		}
+	})
+}
+
+// A receiver decides neither to be asked at once when it named a time ahead, nor that no one asks again.
+func FuzzAReceiversWaitIsBounded(f *testing.F) {
+	for _, text := range []string{"", "0", "30", "-1", "9223372037", "99999999999999999999", "1e3", "Fri, 20 Nov 2026 10:02:00 GMT",
+		"Fri, 20 Nov 0000 10:02:00 GMT", "Friday, 20-Nov-99 10:02:00 GMT"} {
+		f.Add(text)
+	}
+	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, text string) {
+		if wait := netguard.RetryAfter(http.Header{"Retry-After": {text}}, now); wait < 0 || wait > time.Hour {
+			t.Errorf("%q is a wait of %v, want 0 to an hour", text, wait)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package netguard
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -12,8 +13,9 @@ const maxRetryAfter = time.Hour
 // is missing or invalid.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(text); err == nil {
-		return min(time.Duration(max(seconds, 0))*time.Second, maxRetryAfter)
+	// A number that no integer holds is read as the largest, and no number is multiplied before it is capped.
+	if seconds, err := strconv.Atoi(text); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(text); err == nil {
 		return min(max(0, at.Sub(now)), maxRetryAfter)

@@ -25,7 +25,7 @@ type Config struct {
 	Port           int           `env:"PORT" envDefault:"7001"`
 	ConnectionType string        `env:"CONNECTION_TYPE" envDefault:"cluster"`
 	User           string        `env:"USER"`
-	Password       config.Secret `env:"PASS"`
+	Password       config.Secret `env:"PASS" danger:": anyone who reaches this Redis can log in as anyone, or read jobs"`
 	// Sentinels (host:port each) name the current master of a Redis that is not a cluster. If empty, HOST is the master.
 	Sentinels        []string      `env:"SENTINELS"`
 	SentinelMaster   string        `env:"SENTINEL_MASTER" envDefault:"mymaster"`

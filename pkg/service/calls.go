@@ -49,6 +49,9 @@ func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grp
 	return server, nil
 }
 
+// LimitUploads limits concurrent streams of requests, so it must be called before GRPC. Each keeps buffers of its own.
+func (s *Service) LimitUploads(n int) { s.process.Config.GRPC.MaxUploads = n }
+
 // Client returns a connection to the service name for this service's own calls. It does not wait for that service. It
 // returns nil for an empty address, of an installation without that service.
 func (s *Service) Client(address, name string) (grpc.ClientConnInterface, error) {

@@ -42,7 +42,13 @@ func (b Binary[Settings]) Main() {
 			return b.Serve(ctx, cfg, b.Version, os.Stderr)
 		}),
 		PrintConfig: cli.With(b.Load, func(_ context.Context, cfg Settings) error {
-			return config.Print(os.Stdout, b.Prefix, &cfg)
+			if err := config.Print(os.Stdout, b.Prefix, &cfg); err != nil {
+				return err
+			}
+			for _, danger := range config.Dangers(b.Prefix, &cfg) {
+				fmt.Fprintln(os.Stdout, "warning:", danger)
+			}
+			return nil
 		}),
 	}
 	if b.Migrate != nil {

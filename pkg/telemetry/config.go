@@ -13,7 +13,7 @@ import (
 
 // Config holds the documented variables. An empty endpoint turns its part off.
 type Config struct {
-	Environment     string        `env:"ENVIRONMENT" envDefault:"dev"`
+	Environment     string        `env:"ENVIRONMENT" envDefault:"dev" danger:"dev|e2e|pytest: the mailbox and the demo sign-in are allowed; use production"`
 	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"INFO"`
 	LogJSON         bool          `env:"LOG_JSON" envDefault:"true"`
 	OTLPEndpoint    string        `env:"OPENTELEMETRY_ENDPOINT"`

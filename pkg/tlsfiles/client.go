@@ -8,7 +8,7 @@ import (
 // Client holds the TLS settings of connections to a store. Nest it without an envPrefix of its own, so that its
 // variables are DB_TLS, DB_TLS_CA and so on.
 type Client struct {
-	Enabled bool   `env:"TLS" envDefault:"false"`
+	Enabled bool   `env:"TLS" envDefault:"false" danger:"false: connections to this store are not encrypted"`
 	CA      string `env:"TLS_CA"`   // file of the CAs that may sign the server's certificate; empty: the system's
 	Cert    string `env:"TLS_CERT"` // file of the client's certificate, for servers that require one
 	Key     string `env:"TLS_KEY"`

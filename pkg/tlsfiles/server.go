@@ -7,7 +7,7 @@ import (
 
 // Certificate names the files of a listener's certificate. Nest it with an envPrefix that ends in "TLS_".
 type Certificate struct {
-	Cert string `env:"CERT"`
+	Cert string `env:"CERT" danger:": the public listener is not encrypted, unless a proxy does it"`
 	Key  string `env:"KEY"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,6 +71,9 @@ func TestPrintConfigNamesTheVariablesThatTheChartsKnow(t *testing.T) {
 		}
 		var now []string
 		for line := range strings.Lines(string(out)) {
+			if strings.HasPrefix(line, "warning: ") {
+				continue
+			}
 			now = append(now, strings.Fields(line)[0])
 		}
 		if diff := cmp.Diff(printed(t, name), now); diff != "" {
@@ -78,8 +82,39 @@ func TestPrintConfigNamesTheVariablesThatTheChartsKnow(t *testing.T) {
 	}
 }
 
-// TestProbesHitPathsThatExist starts each service with its chart's environment. No store is there: the process is live and not
-// ready, and says so on the paths that the probes ask.
+// TestPrintConfigWarnsOfDangerousValues: a chart's defaults leave encryption to a mesh, and Redis without a password to
+// a network; sealing and the permission to send are the installation's. Nothing else that is dangerous is in force.
+func TestPrintConfigWarnsOfDangerousValues(t *testing.T) {
+	t.Parallel()
+	left := regexp.MustCompile(`^warning: [A-Z_]+(TLS|TLS_CA|TLS_CERT|KV_PASS|REDIS_PASS|SEND_PERMISSION|SEAL_KEYS_DIR) is (false|empty): .+`)
+	for _, name := range names(t) {
+		warnings := func(more ...string) (list []string) {
+			command := exec.CommandContext(t.Context(), binary(t, name), "print-config")
+			command.Env = append(pairs(processEnvironment(t, name)), more...)
+			out, err := command.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", name, err, out)
+			}
+			for line := range strings.Lines(string(out)) {
+				if strings.HasPrefix(line, "warning: ") {
+					list = append(list, strings.TrimSpace(line))
+				}
+			}
+			return list
+		}
+		for _, w := range warnings() {
+			if !left.MatchString(w) {
+				t.Errorf("%s with the chart's defaults: %q", name, w)
+			}
+		}
+		if want := prefix(t, name) + "PROFILING is true"; !strings.Contains(strings.Join(warnings(prefix(t, name)+"PROFILING=true"), "\n"), want) {
+			t.Errorf("%s has no warning that %s", name, want)
+		}
+	}
+}
+
+// TestProbesHitPathsThatExist starts each service with its chart's environment. No store is there: the process is live
+// and not ready, and says so on the paths that the probes ask.
 func TestProbesHitPathsThatExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range names(t) {

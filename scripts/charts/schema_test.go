@@ -55,6 +55,34 @@ func quantities() schema {
 	return schema{"type": "object", "additionalProperties": schema{"type": []string{"string", "number"}}}
 }
 
+// safe are the values that a setting may have where patients are. The services refuse some of the others too; an
+// installation that needs one of the rest sets it in extraEnv.
+var safe = map[string][]any{
+	"DEMO_SIGN_IN": {""}, "ADMIN_OPEN": off, "ADMIN_SHOW_PAYLOADS": off, "OUTBOX_IN_PRODUCTION": off, "ALLOW_HTTP": off,
+	"ES_CAPTURE_SEARCH_QUERY": off, "PROFILING": off, "ACCESS": {"", "authenticated", "off"},
+	"PROFILE": {"", "durable", "attested"}, "PUSH_PROVIDER": {"fcm", "off"},
+}
+
+var off = []any{false, "false", ""}
+
+// withPatients is what the schema asks in production and staging: safe values of the settings that a chart has.
+func withPatients(settings schema) schema {
+	limited := schema{}
+	for name := range settings {
+		if values, ok := safe[name]; ok {
+			limited[name] = schema{"enum": values}
+		}
+	}
+	return schema{"properties": schema{"settings": schema{"properties": limited}}}
+}
+
+// variables is the schema of extraEnv: secrets come by reference alone, and the environment by its value of the chart.
+func variables(prefix string, secrets []string) schema {
+	inline := schema{"required": []string{"name", "value"}, "properties": schema{"name": schema{"enum": secrets}}}
+	environment := schema{"required": []string{"name"}, "properties": schema{"name": schema{"const": prefix + "ENVIRONMENT"}}}
+	return schema{"type": "array", "items": schema{"type": "object", "allOf": []schema{{"not": inline}, {"not": environment}}}}
+}
+
 // describe returns the schema of a value from its default.
 func describe(path string, value any) schema {
 	for end, s := range special {
@@ -93,9 +121,14 @@ func schemaOf(t *testing.T, name string) string {
 	for _, v := range free(t, name) {
 		settings[v] = schema{"type": []string{"string", "number", "boolean"}}
 	}
+	secretVariables := []string{}
 	for _, v := range secretNames(t, name) {
 		secrets[v] = describe("", map[string]any{"name": "", "key": ""})
+		secretVariables = append(secretVariables, prefix(t, name)+v)
 	}
+	properties["extraEnv"] = variables(prefix(t, name), secretVariables)
+	all["if"] = schema{"properties": schema{"environment": oneOf("production", "staging")}}
+	all["then"] = withPatients(settings)
 	properties["settings"] = schema{"type": "object", "additionalProperties": false, "properties": settings}
 	properties["secretKeys"] = schema{"type": "object", "additionalProperties": false, "properties": secrets}
 	properties["global"], properties["labkit"] = schema{"type": "object"}, schema{"type": "object"} // Helm's own
@@ -137,6 +170,54 @@ func TestWrongValuesAreRefusedWithTheirPath(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), last) {
 				t.Errorf("%s: %s gave %v", name, path, err)
 			}
+		}
+	}
+}
+
+// TestDangerousSettingsAreRefusedWherePatientsAre tries each value in every environment, in the chart that has it.
+func TestDangerousSettingsAreRefusedWherePatientsAre(t *testing.T) {
+	t.Parallel()
+	dangerous := map[string][]any{
+		"ACCESS": {"open"}, "PROFILE": {"fast"}, "PUSH_PROVIDER": {"mailbox"}, "DEMO_SIGN_IN": {"/people.json"},
+	}
+	for name, values := range safe {
+		if values[0] == false {
+			dangerous[name] = []any{true, "true", "T", "1", 1}
+		}
+	}
+	tried := map[string]bool{}
+	for _, name := range names(t) {
+		for _, setting := range free(t, name) {
+			for _, value := range dangerous[setting] {
+				tried[setting] = true
+				for environment, refused := range map[string]bool{"production": true, "staging": true, "dev": false} {
+					_, err := render(load(t, name), map[string]any{"environment": environment, "settings": map[string]any{setting: value}})
+					if (err != nil) != refused || refused && !strings.Contains(err.Error(), setting) {
+						t.Errorf("%s: %s=%v in %s: %v, want it refused: %t", name, setting, value, environment, err, refused)
+					}
+				}
+			}
+		}
+	}
+	if len(tried) != len(safe) {
+		t.Errorf("tried %v of %d settings, want all", slices.Sorted(maps.Keys(tried)), len(safe))
+	}
+}
+
+// TestExtraVariablesBringNoSecretAndNoEnvironment: a secret in values stands in every release of Helm.
+func TestExtraVariablesBringNoSecretAndNoEnvironment(t *testing.T) {
+	t.Parallel()
+	for _, name := range names(t) {
+		p := prefix(t, name)
+		for variable, refused := range map[string]bool{"SERVICE_TOKEN_SECRET": true, "ENVIRONMENT": true, "X": false} {
+			_, err := render(load(t, name), map[string]any{"extraEnv": []any{map[string]any{"name": p + variable, "value": "short"}}})
+			if (err != nil) != refused {
+				t.Errorf("%s: %s in extraEnv: %v, want it refused: %t", name, variable, err, refused)
+			}
+		}
+		reference := map[string]any{"secretKeyRef": map[string]any{"name": "x", "key": "y"}}
+		if _, err := render(load(t, name), map[string]any{"extraEnv": []any{map[string]any{"name": p + "SERVICE_TOKEN_SECRET", "valueFrom": reference}}}); err != nil {
+			t.Errorf("%s: a reference in extraEnv: %v", name, err)
 		}
 	}
 }

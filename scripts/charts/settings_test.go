@@ -125,7 +125,7 @@ func TestEverySettingCanBeSet(t *testing.T) {
 		for _, v := range free(t, name) {
 			settings[v] = "canary"
 		}
-		list, err := render(load(t, name), map[string]any{"settings": settings})
+		list, err := render(load(t, name), map[string]any{"settings": settings, "environment": "dev"})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -123,11 +123,15 @@ func formOf(files []formFile) (body []byte, contentType string) {
 	return b.Bytes(), w.FormDataContentType()
 }
 
-// upload posts a form to a session with a bearer token, none when it is empty.
+// uploadForm posts a form to a session with a bearer token, none when it is empty.
 func uploadForm(ctx context.Context, editID int, token string, files []formFile) (answer, error) {
 	body, contentType := formOf(files)
-	url := fmt.Sprintf("%s%s/agent/%d", stack.Endpoints.Gateway, editPath, editID)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	return uploadBody(ctx, stack.Endpoints.Gateway, editID, token, contentType, bytes.NewReader(body))
+}
+
+func uploadBody(ctx context.Context, base string, editID int, token, contentType string, body io.Reader) (answer, error) {
+	url := fmt.Sprintf("%s%s/agent/%d", base, editPath, editID)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)
 	if err != nil {
 		return answer{}, err
 	}

@@ -40,12 +40,12 @@ type Config struct {
 
 	// DemoSignIn is a file with people; at / any visitor may sign in as one of them. It is for trying out the platform
 	// locally.
-	DemoSignIn string `env:"DEMO_SIGN_IN"`
+	DemoSignIn string `env:"DEMO_SIGN_IN" danger:"*: any visitor may sign in"`
 
 	// TLS encrypts the connections to the services.
 	TLS tlsfiles.Config `envPrefix:"TLS_"`
 	// InternalTLS encrypts the internal listener with the certificate of TLS.
-	InternalTLS bool `env:"INTERNAL_TLS" envDefault:"false"`
+	InternalTLS bool `env:"INTERNAL_TLS" envDefault:"false" danger:"false: calls of services are not encrypted"`
 	// PublicTLS encrypts the public listener, if no proxy in front of it does.
 	PublicTLS tlsfiles.Certificate `envPrefix:"PUBLIC_TLS_"`
 

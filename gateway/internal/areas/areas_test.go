@@ -72,7 +72,7 @@ func (b *backend) NewStream(ctx context.Context, _ *grpc.StreamDesc, method stri
 	return nil, io.ErrUnexpectedEOF
 }
 
-func newEdge(t *testing.T, b grpc.ClientConnInterface) *edge.Edge {
+func newEdge(t testing.TB, b grpc.ClientConnInterface) *edge.Edge {
 	t.Helper()
 	tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
 	if err != nil {

@@ -2,14 +2,16 @@ package envelope_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
+	"github.com/labplatform/labplatform/pkg/testkit/allocation"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
 // Whatever arrives is either a change with the images that its operation needs, or a *Malformed. What decodes,
-// decodes again.
+// decodes again. A record costs memory in proportion to its length.
 func FuzzDecode(f *testing.F) {
 	for _, list := range recordings(f) {
 		for _, r := range list {
@@ -17,9 +19,12 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Add([]byte(`{"schema":{},"payload":{"id":1}}`), []byte(`{"op":"u","after":`+userMetaImage+`}`))
+	f.Add([]byte(`{"payload":`+strings.Repeat("[", 20_000)), []byte(`{"payload":{"op":"u","after":`+strings.Repeat("{\"a\":", 20_000)))
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		r := change.Record{Topic: "lab.lab.userDetails", Key: key, Value: value}
-		c, err := envelope.Decode(r)
+		var c change.Change
+		var err error
+		allocation.AtMost(t, 1<<20+200*(len(key)+len(value)), func() { c, err = envelope.Decode(r) })
 		if err != nil {
 			onlyMalformed(t, err)
 			return

@@ -46,6 +46,7 @@ type parts struct {
 }
 
 func build(ctx context.Context, s *service.Service, cfg Config) error {
+	cfg.Garbage.Hasten() // parts of files
 	db, cache, err := s.Open(cfg.Stores, migrations.Schemas())
 	if err != nil {
 		return err
@@ -75,6 +76,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	s.LimitUploads(cfg.MaxUploads)
 	server, err := s.GRPC(grpcapi.Authenticator{Users: users, Tokens: p.tokens})
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 // Config holds every setting of the service.
 type Config struct {
 	service.Config
+	Garbage service.GarbageCollection
 	service.Stores
 	Blob   blob.Config   `envPrefix:"BLOB_"`
 	Outbox outbox.Config `envPrefix:"OUTBOX_"`
@@ -37,6 +38,8 @@ type Config struct {
 	// beside the linked one; 0 asks for nothing, and when both are 0 everything is kept.
 	RetentionRevisions int `env:"RETENTION_REVISIONS" envDefault:"0"`
 	RetentionDays      int `env:"RETENTION_DAYS" envDefault:"0"`
+	// MaxUploads is how many uploads are taken at once; each needs about 20 MiB of memory.
+	MaxUploads int `env:"MAX_UPLOADS" envDefault:"12" min:"1"`
 	// DownloadLinkSeconds is how long links to files are good.
 	DownloadLinkSeconds int `env:"DOWNLOAD_LINK_SECONDS" envDefault:"900"`
 	Live                livefeed.Config

@@ -1,16 +1,27 @@
 package document_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
 	"testing"
 
+	"github.com/labplatform/labplatform/pkg/testkit/allocation"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
-// Whatever someone uploads, the verdict does not depend on the pieces in which it arrives.
+// Whatever someone uploads, the verdict does not depend on the pieces in which it arrives, and costs little memory.
 func FuzzAPDFIsJudgedAlikeInAnyPieces(f *testing.F) {
+	script := "<< /S /JavaScript /JS (app.alert(1)) >>"
 	for _, text := range []string{
 		"", "%PDF-1.7\n%%EOF", "%PDF-1.7\n/#4a#61vaScript%%EOF", "%PDF-1.4\n/Launch", "/ObjStm stream\r\nx\xdaendstream%%EOF",
-		objectStream("<< /S /JavaScript >>") + "%%EOF", "/ObjStm /ObjStm stream\nstream\n" + deflated("/EmbeddedFile") + "endstream",
+		objectStream(script) + "%%EOF", "/ObjStm /ObjStm stream\nstream\n" + deflated("/EmbeddedFile") + "endstream",
+		fmt.Sprintf("1 0 obj<</Type/ObjStm/Filter/ASCIIHexDecode>>stream\n31 30 20 30 20 %x>\nendstream%%EOF", script),
+		"1 0 obj<</Type/ObjStm/X(" + strings.Repeat("A", 5000) + ")>>stream\n" + deflated("1 0 "+script) + "\nendstream%EOF",
+		"1 0 obj<</S/Rendition/JS(app.alert(1))>>endobj%%EOF", "/ObjStm stream\n1 0 <<>> endstream%%EOF",
+		strings.Repeat("/ObjStm stream\n"+deflated("1 0 <<>>")+"endstream ", 200) + "%%EOF",
 	} {
 		f.Add([]byte(text), 1)
 		f.Add([]byte(text), 7)
@@ -20,21 +31,76 @@ func FuzzAPDFIsJudgedAlikeInAnyPieces(f *testing.F) {
 		if piece < 1 || len(content) > 1<<16 {
 			t.Skip()
 		}
-		whole, pieces := reason(scan(content, len(content)+1)), reason(scan(content, piece))
-		if whole != pieces {
+		var whole string
+		allocation.AtMost(t, 2<<20+64*len(content), func() { whole = reason(scan(content, len(content)+1)) })
+		if pieces := reason(scan(content, piece)); whole != pieces {
 			t.Errorf("%q as a whole, %q in pieces of %d", whole, pieces, piece)
 		}
 	})
 }
 
+// wordMemory is what judging a document may allocate beside some times its size: the list of content types alone may
+// have 4 MiB.
+const wordMemory = 32 << 20
+
 // A document is judged within bounds and without a panic, and nothing but a Word document passes.
 func FuzzAWordDocumentIsJudged(f *testing.F) {
-	for _, content := range [][]byte{nil, []byte("PK\x03\x04"), []byte("PK\x05\x06" + string(make([]byte, 18)))} {
+	for _, content := range [][]byte{
+		nil, []byte("PK\x03\x04"), []byte("PK\x05\x06" + string(make([]byte, 18))), manyEntries(100),
+		storetest.Docx(f, "x"), storetest.Docx(f, "x", "word/embeddings/book.xlsx", string(storetest.Docx(f, "inner"))),
+		storetest.Docx(f, "x", "word/media/a.bmp", strings.Repeat("\x00", 1<<20)),
+	} {
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		if checkWord(content) == nil && len(content) < len("PK\x03\x04[Content_Types].xmlword/document.xml") {
+		var err error
+		allocation.AtMost(t, wordMemory+64*len(content), func() { err = checkWord(content) })
+		if err == nil && len(content) < len("PK\x03\x04[Content_Types].xmlword/document.xml") {
 			t.Errorf("%d bytes are a Word document", len(content))
+		}
+	})
+}
+
+// A document passes whatever its parts hold only if it has both main parts, and none is a macro or leaves the document.
+func FuzzThePartsOfAWordDocumentAreJudged(f *testing.F) {
+	f.Add("word/document.xml", "<w:p/>", "word/vbaProject.bin", "x", 1)
+	f.Add("word/document.xml", "<w:p/>", "word/_rels/document.xml.rels",
+		`<Relationship Type="oleObject" Target="mhtml:https://example.org/x.html!x-usc:https://example.org/x.html" TargetMode="External"/>`, 1)
+	f.Add("word/document.xml", "<w:p/>", "word/_rels/settings.xml.rels",
+		`<Relationship Type="attachedTemplate" Target="https://example.org/x.dotm" TargetMode="External"/>`, 1)
+	f.Add("[Content_Types].xml", "macroEnabled", "word/document.xml", "", 500)
+	f.Add("word/embeddings/a.xlsx", "PK\x03\x04", "../x", "x", 3)
+	f.Fuzz(func(t *testing.T, first, firstText, second, secondText string, times int) {
+		if times < 1 || times > 1<<12 || len(firstText)*times > 8<<20 {
+			t.Skip()
+		}
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for _, part := range [][2]string{{"[Content_Types].xml", "<Types/>"}, {first, strings.Repeat(firstText, times)}, {second, secondText}} {
+			to, err := w.Create(part[0])
+			if err != nil {
+				t.Skip() // no archive has such a name
+			}
+			if _, err := io.WriteString(to, part[1]); err != nil {
+				t.Skip() // a folder with content
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		allocation.AtMost(t, wordMemory+64*b.Len(), func() { err = checkWord(b.Bytes()) })
+		if err != nil {
+			return
+		}
+		for _, name := range []string{first, second} {
+			if lower := strings.ToLower(name); strings.HasPrefix(name, "/") || strings.Contains(name, "..\\") ||
+				strings.HasPrefix(name, "../") || strings.HasSuffix("/"+lower, "/vbaproject.bin") {
+				t.Errorf("a document with a part %q passes", name)
+			}
+		}
+		if first != "word/document.xml" && second != "word/document.xml" {
+			t.Errorf("a document of %q and %q passes", first, second)
 		}
 	})
 }

@@ -26,6 +26,10 @@ type PDFScanner struct {
 	waited    int    // bytes since the name ObjStm
 	collected []byte // of an object stream
 	inflated  int64
+
+	// A file may have millions of object streams: all use these.
+	inflater io.ReadCloser
+	buffer   []byte
 }
 
 type scanState int
@@ -103,7 +107,7 @@ func (s *PDFScanner) name(data []byte, carry int) (int, error) {
 			before = next
 		}
 		if begin := streamBegin(data, before); begin >= 0 {
-			s.state, s.collected = collecting, nil
+			s.state, s.collected = collecting, s.collected[:0]
 			return begin, nil
 		}
 	}
@@ -224,20 +228,29 @@ var plainObjects = regexp.MustCompile(`^\s*\d+\s+\d+[\s<\[]`)
 // objects looks into an object stream, as it is and inflated.
 func (s *PDFScanner) objects() error {
 	raw := s.collected
-	s.collected = nil
 	if err := s.names(bytes.NewReader(raw)); err != nil {
 		return err
 	}
-	inflater, err := zlib.NewReader(bytes.NewReader(raw))
-	if err != nil {
+	if err := s.inflate(raw); err != nil {
 		if plainObjects.Match(raw) {
 			return nil
 		}
 		return errPDFDamaged.WithCause(err)
 	}
-	counted := &budgeted{r: inflater, used: &s.inflated}
+	counted := &budgeted{r: s.inflater, used: &s.inflated}
 	return s.names(counted)
 }
+
+// inflate makes the inflater read raw.
+func (s *PDFScanner) inflate(raw []byte) (err error) {
+	if again, ok := s.inflater.(zlib.Resetter); ok {
+		return again.Reset(bytes.NewReader(raw), nil)
+	}
+	s.inflater, err = zlib.NewReader(bytes.NewReader(raw))
+	return err
+}
+
+const bufferBytes = 32 << 10
 
 var errPDFBomb = PDF.invalid("PDF_BOMB", "inflates to far more than a report; create it again")
 
@@ -262,11 +275,13 @@ func (b *budgeted) Read(p []byte) (int, error) {
 
 // names judges every name of a text; object streams do not contain streams.
 func (s *PDFScanner) names(r io.Reader) error {
-	var pending []byte
-	buffer := make([]byte, 32<<10)
+	if s.buffer == nil {
+		s.buffer = make([]byte, bufferBytes+maxCarry)
+	}
+	pending := s.buffer[:0] // has at most maxCarry bytes when more is read
 	for {
-		n, err := r.Read(buffer)
-		pending = append(pending, buffer[:n]...)
+		n, err := r.Read(s.buffer[len(pending) : len(pending)+bufferBytes])
+		pending = s.buffer[:len(pending)+n]
 		carry := maxCarry
 		if err != nil {
 			carry = 0

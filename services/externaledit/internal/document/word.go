@@ -66,7 +66,7 @@ func checkWord(r io.ReaderAt, size int64) error {
 
 // maxDirectory limits the bytes that are read for the list of parts, before any part is counted: each entry costs
 // several times its size in memory.
-const maxDirectory = 4 << 20
+const maxDirectory = 2 << 20
 
 // limitedDirectory fails once too much was read for the list of parts. left is then negative.
 type limitedDirectory struct {

@@ -46,7 +46,7 @@ type Config struct {
 	// DefaultSize is how many hits a page has that asks for no size.
 	DefaultSize int `env:"DEFAULT_SIZE" envDefault:"10"`
 	// CaptureSearchQuery puts what was searched for into spans: never where real patients are.
-	CaptureSearchQuery bool `env:"ES_CAPTURE_SEARCH_QUERY" envDefault:"false"`
+	CaptureSearchQuery bool `env:"ES_CAPTURE_SEARCH_QUERY" envDefault:"false" danger:"true: names and telephone numbers are in traces"`
 }
 
 // Load reads the settings from environ. Both listeners are on HOST.

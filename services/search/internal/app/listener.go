@@ -14,9 +14,9 @@ type ListenerConfig struct {
 	Port int    `env:"PORT" envDefault:"8000"`
 	// PathPrefix is stripped from paths that begin with it, as "/search-service"; paths without it are answered too.
 	PathPrefix string `env:"PATH_PREFIX"`
-	Profiling  bool   `env:"PROFILING" envDefault:"false"`
+	Profiling  bool   `env:"PROFILING" envDefault:"false" danger:"true: profiles show what is in memory"`
 	// TLS encrypts the port, with the certificate that the service shows to others.
-	TLS bool `env:"REST_TLS" envDefault:"false"`
+	TLS bool `env:"REST_TLS" envDefault:"false" danger:"false: the REST port is not encrypted, unless a proxy does it"`
 }
 
 // Validate refuses prefixes that no path begins with.

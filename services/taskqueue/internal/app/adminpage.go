@@ -13,9 +13,9 @@ type AdminPageConfig struct {
 	// Token lets people use the page; without one there is no page, unless it is open.
 	Token config.Secret `env:"TOKEN"`
 	// Open lets everybody who reaches the admin port use the page when there is no token.
-	Open bool `env:"OPEN" envDefault:"false"`
+	Open bool `env:"OPEN" envDefault:"false" danger:"true: without a token, anyone who reaches the port can change jobs"`
 	// ShowPayloads shows what jobs carry, which is of patients.
-	ShowPayloads bool `env:"SHOW_PAYLOADS" envDefault:"false"`
+	ShowPayloads bool `env:"SHOW_PAYLOADS" envDefault:"false" danger:"true: the page shows what jobs carry, which is about patients"`
 }
 
 const shortestToken = 16

@@ -56,16 +56,16 @@ type Config struct {
 	DatabaseEnabled bool `env:"DB_ENABLED" envDefault:"true"`
 
 	// Access is authenticated, open or off: who may use the queue in addition to the platform's services.
-	Access api.Access `env:"ACCESS" envDefault:"authenticated"`
+	Access api.Access `env:"ACCESS" envDefault:"authenticated" danger:"open: callers without a credential enqueue tasks"`
 	// SendPermission is what users need to enqueue, schedule and retry tasks; empty: nothing but the credential.
-	SendPermission string `env:"SEND_PERMISSION"`
+	SendPermission string `env:"SEND_PERMISSION" danger:": every login of a laboratory sends messages"`
 }
 
 // QueueConfig tunes the engine and the pools.
 type QueueConfig struct {
 	// Profile durable accepts jobs only when Redis keeps them through kill -9; attested takes the operator's word for what
 	// Redis does not show; fast takes what Redis offers.
-	Profile engine.Profile `env:"PROFILE" envDefault:"durable"`
+	Profile engine.Profile `env:"PROFILE" envDefault:"durable" danger:"fast: accepted tasks may be lost"`
 	// WaitReplicas and WaitAOF say where a task must be, in addition to the master's memory, before it is accepted.
 	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
 	WaitAOF      bool `env:"WAIT_AOF" envDefault:"false"`
@@ -97,9 +97,9 @@ type QueueConfig struct {
 type DeliveryConfig struct {
 	InternalOrigins  []string `env:"INTERNAL_ORIGINS"`
 	InternalNetworks []string `env:"INTERNAL_NETWORKS"`
-	AllowedHosts     []string `env:"ALLOWED_HOSTS"`
+	AllowedHosts     []string `env:"ALLOWED_HOSTS" danger:"*: the checks of address, port and encryption are lifted for these hosts"`
 	AllowedPorts     []int    `env:"ALLOWED_PORTS" envDefault:"80,443"`
-	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false"`
+	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false" danger:"true: webhooks are sent without encryption"`
 	// HostConcurrency is the most requests in flight to one receiver.
 	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32" min:"1"`
 	// HostRate is the most requests a second to one receiver, of all processes together; 0: as many as come.
@@ -109,7 +109,7 @@ type DeliveryConfig struct {
 	// ProviderSecretsDir holds one file for each secret that the settings of providers name.
 	ProviderSecretsDir string `env:"PROVIDER_SECRETS_DIR"`
 	// SealKeysDir holds the keys that encrypt payloads in Redis, one a file; empty: they are not encrypted.
-	SealKeysDir string `env:"SEAL_KEYS_DIR"`
+	SealKeysDir string `env:"SEAL_KEYS_DIR" danger:": messages and one-time passwords are readable in Redis"`
 	// Secrets sign deliveries; two separated by a comma during a rotation, the new one first.
 	WebhookSecret  config.Secret `env:"WEBHOOK_SECRET"`
 	CallbackSecret config.Secret `env:"CALLBACK_SECRET"`
@@ -118,7 +118,7 @@ type DeliveryConfig struct {
 // OutboxConfig is the mailbox, the provider of every channel without credentials.
 type OutboxConfig struct {
 	Enabled      bool `env:"ENABLED" envDefault:"true"`
-	InProduction bool `env:"IN_PRODUCTION" envDefault:"false"`
+	InProduction bool `env:"IN_PRODUCTION" envDefault:"false" danger:"true: messages go to a mailbox that anyone can read"`
 }
 
 // Load reads the settings from environ.

@@ -109,9 +109,17 @@ func (d *durability) folder(name string) error {
 	return errors.Join(d.sync(folder), folder.Close())
 }
 
+// S3 gets an object in parts of this size, the smallest that it takes, one while the next is read. By default its
+// driver keeps 48 MiB of an object in memory.
+const (
+	partBytes   = 5 << 20
+	partsAtOnce = 1
+)
+
 // writer opens the store's writer of an object.
 func (b *Bucket) writer(ctx context.Context, w *writing, contentType string) (*blob.Writer, error) {
 	return b.inner.NewWriter(ctx, w.key, &blob.WriterOptions{
 		ContentType: contentType, DisableContentTypeDetection: true, BeforeWrite: w.take,
+		BufferSize: partBytes, MaxConcurrency: partsAtOnce,
 	})
 }

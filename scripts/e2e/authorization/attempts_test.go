@@ -106,6 +106,7 @@ var attempts = map[string][]attempt{
 	"rerun.ConfirmedValue.profileTestId":     {post(rerun+"{n}/confirm", strings.Replace(confirm, `"profileTestId":0`, `"profileTestId":{their test}`, 1)).keeps(theirValues)},
 	"rerun.ConfirmedValue.test_id":           {post(rerun+"{n}/confirm", strings.Replace(confirm, `"value"`, `"test_id":{their test},"value"`, 1)).keeps(theirValues)},
 	"search.SearchUsersRequest.lab_id":       {{method: http.MethodPost, path: "/api/v1/users/search", body: `{"query":"Zzcanary","lab_id":12}`, pipeline: true}},
+	"search.LookUpRequest.number":            {{method: http.MethodGet, path: "/api/v1/lookup?number={their n}", pipeline: true}},
 	"taskqueue.PushData.topic":               {push(`"topic":"{their topic}"`), push(`"topic":"/topics/{their topic}"`).called("with a prefix")},
 	"taskqueue.PushData.tokens":              {push(`"tokens":["{their token}"]`).keeps(theirDevices)},
 	"taskqueue.SMSData.senderId":             {task("1", person+`,"senderId":"TWELVE"}`).then(notTheirs), task("1", person+`,"senderId":"twelve"}`).called("in lower case")},

@@ -120,7 +120,7 @@ func (r *Renamer) rename(ctx context.Context, one Device) error {
 type steps struct {
 	*Renamer
 
-	ctx   context.Context //nolint:containedctx // of one pass
+	ctx   context.Context // of one pass
 	lab   authn.LabScope
 	token string
 }

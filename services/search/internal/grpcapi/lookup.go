@@ -72,6 +72,6 @@ func (s *Server) GetLogin(ctx context.Context, _ *searchv1.GetLoginRequest) (*se
 	return &searchv1.GetLoginResponse{
 		Name: name, SessionType: string(p.SessionType), LabUserId: p.LabUserID, Referring: referring,
 		Permissions: p.Permissions,
-		Laboratory: &searchv1.Laboratory{LabId: lab.ID, Name: lab.Name, Timezone: lab.Timezone},
+		Laboratory:  &searchv1.Laboratory{LabId: lab.ID, Name: lab.Name, Timezone: lab.Timezone},
 	}, nil
 }

@@ -144,7 +144,8 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 	return c.opened.ID, c.tellOfTakeOver(ctx, l, now)
 }
 
-// template returns the key of the Word file to begin with: the template's own, or any of the laboratory.
+// template returns the key of the Word file to begin with: the template's own, the report's, or that of one of its saves.
+// Another file of the laboratory may be another patient's.
 func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 	template, err := l.Template(ctx, c.in.TemplateID)
 	if err != nil {
@@ -154,11 +155,13 @@ func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 	if err != nil {
 		return "", session.ErrNoTemplate.WithCause(err)
 	}
-	own, err := c.d.Files.Parse(template.Path)
-	if (err != nil || asked != own) && !c.d.Files.Owns(c.in.Scope, asked) {
+	own, err := c.isOwn(ctx, l, template, asked)
+	switch {
+	case err != nil:
+		return "", err
+	case !own:
 		return "", session.ErrNoTemplate
-	}
-	if c.missing {
+	case c.missing:
 		return "", session.ErrNoTemplate.WithDetails(
 			"the file of the template is not in the store; upload it there, or choose another template")
 	}
@@ -166,6 +169,16 @@ func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 		return "", session.ErrNoTemplate.WithCause(err)
 	}
 	return asked, err
+}
+
+// isOwn reports whether the file is the template's, or the report's as a Word document.
+func (c *creating) isOwn(ctx context.Context, l Locked, template session.Template, asked string) (bool, error) {
+	for _, path := range []string{template.Path, l.Report().Files.Word} {
+		if key, err := c.d.Files.Parse(path); err == nil && key == asked {
+			return true, nil
+		}
+	}
+	return l.Saved(ctx, c.d.Files.URL(asked))
 }
 
 // insert asks for the active session only when there is one: the unique index tells.

@@ -323,9 +323,14 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 		"a template without its file": {session.Report{ID: 7001}, func(c *editing.Creation) {
 			c.TemplateID, c.Path = 3, "templates/lost.docx"
 		}, apperr.Invalid},
-		"an earlier save without its file": {session.Report{ID: 7001}, func(c *editing.Creation) {
-			c.Path = "labs/12/external-edit/7001/1/2-x/report.docx"
-		}, apperr.Invalid},
+		"a document without its file": {
+			session.Report{ID: 7001, Files: session.Files{Word: "labs/12/external-edit/7001/1/2-x/report.docx"}},
+			func(c *editing.Creation) { c.Path = "labs/12/external-edit/7001/1/2-x/report.docx" }, apperr.Invalid,
+		},
+		"a document of another report": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = earlierSave },
+			apperr.Invalid},
+		"the report's own PDF": {session.Report{ID: 7001, Files: session.Files{PDF: earlierSave}},
+			func(c *editing.Creation) { c.Path = earlierSave }, apperr.Invalid},
 		"no path": {session.Report{ID: 7001}, func(c *editing.Creation) { c.Path = "a/../../b" }, apperr.Invalid},
 	} {
 		b := newFixture(t)
@@ -340,6 +345,7 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 		}
 	}
 	b := newFixture(t)
+	b.store.AddReport(12, session.Report{ID: 7001, Files: session.Files{Word: earlierSave}})
 	own := b.creation(77)
 	own.Path = earlierSave
 	if got := b.mustCreate(own); got.TemplateLink != "https://link/"+own.Path {

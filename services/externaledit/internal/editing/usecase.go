@@ -31,6 +31,8 @@ type Locked interface {
 	Report() session.Report
 	// Template returns a template of the laboratory or the platform; session.ErrNoTemplate without one.
 	Template(ctx context.Context, id int64) (session.Template, error)
+	// Saved reports whether a save of the report has this Word file, as rows name it.
+	Saved(ctx context.Context, word string) (bool, error)
 	// Active returns the report's session that was not closed, nil without one.
 	Active(ctx context.Context) (*session.Session, error)
 	Session(ctx context.Context, id int64) (session.Session, error)
@@ -53,8 +55,6 @@ type Files interface {
 	// Parse returns the key that a URL or a key names; an error for what is neither.
 	Parse(text string) (string, error)
 	URL(key string) string
-	// Owns reports whether the key is one of the laboratory's.
-	Owns(scope authn.LabScope, key string) bool
 	// Exists reports whether there is an object that Link may sign a link to.
 	Exists(ctx context.Context, scope authn.LabScope, key string) (bool, error)
 	// Link returns a download link of a file of the laboratory or of the platform.

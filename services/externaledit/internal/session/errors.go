@@ -12,7 +12,7 @@ var (
 		"There is no such session in this laboratory")
 	ErrNoTemplate = apperr.New(apperr.Invalid, "TEMPLATE_NOT_FOUND",
 		"Template not found: template_id must be a template of the laboratory or of the platform,"+
-			" and word_s3_filepath its file or one of the laboratory's own")
+			" and word_s3_filepath its file, or the Word file of a save of this report")
 	ErrSessionExists = apperr.New(apperr.Conflict, "SESSION_ALREADY_ACTIVE",
 		"A session is already active for this report")
 	ErrNotAuthor = apperr.New(apperr.Forbidden, "NOT_THE_AUTHOR",

@@ -136,6 +136,11 @@ func (l *locked) Revision(_ context.Context, id int64) (session.Revision, error)
 	return l.state.find(l.scope, l.report.ID, func(r session.Revision) bool { return r.ID == id })
 }
 
+func (l *locked) Saved(_ context.Context, word string) (bool, error) {
+	_, err := l.state.find(l.scope, l.report.ID, func(r session.Revision) bool { return r.Files().Word == word })
+	return err == nil, nil //nolint:nilerr // there is none
+}
+
 func (l *locked) Holding(_ context.Context, f session.Files) (session.Revision, error) {
 	return l.state.find(l.scope, l.report.ID, func(r session.Revision) bool { return r.Files() == f })
 }

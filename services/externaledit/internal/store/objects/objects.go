@@ -29,9 +29,6 @@ func (s *Store) Parse(text string) (string, error) { return s.bucket.Key(text) }
 // URL returns how rows and answers name the object.
 func (s *Store) URL(key string) string { return s.bucket.URL(key) }
 
-// Owns reports whether the key is one of the laboratory's.
-func (s *Store) Owns(scope authn.LabScope, key string) bool { return s.bucket.Lab(scope).Owns(key) }
-
 // Exists reports whether there is a file of the laboratory or of the platform.
 func (s *Store) Exists(ctx context.Context, scope authn.LabScope, key string) (bool, error) {
 	reader := s.bucket.Shared().Reader

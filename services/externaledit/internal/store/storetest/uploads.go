@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
@@ -119,6 +120,19 @@ func revisions(t *testing.T, s Subject) {
 		}
 		return nil
 	}))
+	s.AddReport(12, session.Report{ID: 7002})
+	for id, saves := range map[int64]map[string]bool{
+		7001: {"mem://w1": true, "mem://w2": true, second.PDF.URL: false, "mem://other": false}, 7002: {"mem://w1": false},
+	} {
+		must(t, s.Editing.Lock(ctx, scope, id, func(l editing.Locked) error {
+			for word, want := range saves {
+				if got, err := l.Saved(ctx, word); err != nil || got != want {
+					t.Errorf("report %d has a save with Word file %s: %t, %v, want %t", id, word, got, err, want)
+				}
+			}
+			return nil
+		}))
+	}
 	report, err := s.History.Report(ctx, scope, 7001)
 	must(t, err)
 	if report.Files != second.Files() {

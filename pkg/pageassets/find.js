@@ -53,8 +53,10 @@ function none(typed, what, matches) {
 // patientBar shows whose bill or report the page works on, and links each number. where is the match that is known already, or
 // {bill_id} or {lab_report_id}. It returns the match, null if there is none.
 export async function patientBar(where) {
-  document.getElementById("patient")?.remove();
+  const last = () => document.getElementById("patient")?.remove();
+  last();
   if (!where || !(await currentVisitor()).has_search) return null;
+  last(); // of a call meanwhile
   const bar = element("section", "patient");
   bar.id = "patient";
   bar.setAttribute("aria-label", "Patient");

@@ -52,6 +52,6 @@ function who(visitor, login) {
   if (visitor.demo) {
     const here = encodeURIComponent(location.pathname + location.search);
     text.append(text.textContent && " · ", link(`/?to=${here}`, visitor.name ? "Switch user" : "Sign in"));
-  }
+  } else if (visitor.sign_out_url) text.append(text.textContent && " · ", link(visitor.sign_out_url, "Sign out"));
   return text;
 }

@@ -238,6 +238,11 @@ func TestCellCounterPageCountsWhereverTheFocusIs(t *testing.T) {
 	if got := p.Eval(`document.getElementById("total").textContent + "," + document.body.dataset.misses`); got != "4,1" {
 		t.Errorf("total and keys that counted nothing: %s, want 4,1", got)
 	}
+	p.Do(chromedp.Click(chromedp.CSS("#touch")))
+	p.Do(chromedp.Click(chromedp.CSS(`#keypad button[data-cell="3"]`)))
+	p.want("a touch on the keypad", 3, "l|Lymphocyte|2|40 %|")
+	p.Pictures("cell-counter-keypad")
+	p.Do(chromedp.Click(chromedp.CSS("#undo")))
 	p.Fill("wbc", "input", "7,5")
 	p.want("a decimal comma", 1, "n or 2|Neutrophil|3|75 %|5.63")
 	p.Fill("wbc", "input", "7 5")

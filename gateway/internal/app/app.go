@@ -49,10 +49,11 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 			return err
 		}
 	}
+	facts := landing.Facts{HasSearch: cfg.SearchAddr != "", SignOutURL: cfg.SignOutURL}
 	listeners, err := edge.New(ctx, edge.Deps{
 		Telemetry:      s.Telemetry(),
 		Areas:          areas.List(),
-		Pages:          append(pages.List(), areas.Docs(), landing.Page(demo, cfg.SearchAddr != "")),
+		Pages:          append(pages.List(), areas.Docs(), landing.Page(demo, facts)),
 		Connections:    connections,
 		TrustedOrigins: cfg.TrustedOrigins,
 		Tokens:         s.Tokens(),

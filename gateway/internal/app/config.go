@@ -4,6 +4,7 @@ package app
 import (
 	"errors"
 	"net"
+	"net/url"
 	"strconv"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -42,6 +43,9 @@ type Config struct {
 	// locally.
 	DemoSignIn string `env:"DEMO_SIGN_IN" danger:"*: any visitor may sign in"`
 
+	// SignOutURL is where the platform's login ends a session. Pages link to it; without it they have no link.
+	SignOutURL string `env:"SIGN_OUT_URL"`
+
 	// TLS encrypts the connections to the services.
 	TLS tlsfiles.Config `envPrefix:"TLS_"`
 	// InternalTLS encrypts the internal listener with the certificate of TLS.
@@ -73,6 +77,9 @@ func (c *Config) Validate() error {
 	}
 	if c.DemoSignIn != "" && c.Telemetry.Production() {
 		problems = append(problems, errors.New("GATEWAY_DEMO_SIGN_IN lets any visitor sign in: leave it empty in production"))
+	}
+	if u, err := url.Parse(c.SignOutURL); err != nil || u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http" {
+		problems = append(problems, errors.New("GATEWAY_SIGN_OUT_URL must be a path or an http or https address"))
 	}
 	if c.CellsFile == "" {
 		auth := authn.Config{ServiceTokenSecret: c.ServiceTokenSecret}

@@ -26,7 +26,7 @@ func opened(t *testing.T) edge.Page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return landing.Page(demo, true)
+	return landing.Page(demo, landing.Facts{HasSearch: true})
 }
 
 func send(t *testing.T, p edge.Page, method, target, body string, header map[string]string) *httptest.ResponseRecorder {
@@ -65,7 +65,7 @@ func TestADemoPersonSignsInAndOut(t *testing.T) {
 		t.Fatalf("sign-in = %d %v, want a redirect to /callout/ with the session cookie", in.Code, in.Header())
 	}
 	signed := map[string]string{"Cookie": "sessionid=s-asha"}
-	if got := send(t, p, "GET", "/sign-in/person", "", signed).Body.String(); got != `{"demo":true,"anonymous":false,"has_search":true,"id":77,"name":"Asha <R>","role":"laboratory user"}`+"\n" {
+	if got := send(t, p, "GET", "/sign-in/person", "", signed).Body.String(); got != `{"has_search":true,"sign_out_url":"","demo":true,"anonymous":false,"id":77,"name":"Asha <R>","role":"laboratory user"}`+"\n" {
 		t.Errorf("visitor = %s, want Asha", got)
 	}
 	if page := send(t, p, "GET", "/?to=/callout/", "", signed).Body.String(); !strings.Contains(page, "You are Asha &lt;R&gt;, laboratory user") {
@@ -93,7 +93,7 @@ func TestLinksShowLiveNumbers(t *testing.T) {
 		{URL: "/queue/", Title: "Queue", Counter: counter(metrics.URL)},
 		{URL: "/away/", Title: "Away", Counter: counter("http://127.0.0.1:1/")},
 		{URL: "/plain/", Title: "Plain"},
-	}}, true)
+	}}, landing.Facts{})
 	if got := send(t, p, "GET", "/sign-in/counters", "", nil).Body.String(); got != `{"/queue/":42}`+"\n" {
 		t.Errorf("counters: %s", got)
 	}
@@ -119,12 +119,12 @@ func TestOnlyDemoPersonsSignInAndLinksStayOnThisHost(t *testing.T) {
 
 func TestWithoutADemoTheFirstPageIsTheReference(t *testing.T) {
 	t.Parallel()
-	p := landing.Page(nil, false)
+	p := landing.Page(nil, landing.Facts{SignOutURL: "https://login.example/out"})
 	if got := send(t, p, "GET", "/", "", nil); got.Code != http.StatusFound || got.Header().Get("Location") != "/docs" {
 		t.Errorf("first page = %d %v, want a redirect to /docs", got.Code, got.Header())
 	}
-	if got := send(t, p, "GET", "/sign-in/person", "", map[string]string{"Cookie": "sessionid=s-asha"}); got.Body.String() != `{"demo":false,"anonymous":false,"has_search":false,"id":0,"name":"","role":""}`+"\n" {
-		t.Errorf("visitor without a demo = %s, want all zero", got.Body)
+	if got := send(t, p, "GET", "/sign-in/person", "", map[string]string{"Cookie": "sessionid=s-asha"}); got.Body.String() != `{"has_search":false,"sign_out_url":"https://login.example/out","demo":false,"anonymous":false,"id":0,"name":"","role":""}`+"\n" {
+		t.Errorf("visitor without a demo = %s, want only the address", got.Body)
 	}
 	if got := send(t, p, "POST", "/sign-in", "name=Asha", nil); got.Code != http.StatusNotFound {
 		t.Errorf("sign in: %d", got.Code)

@@ -42,18 +42,18 @@ func Static() edge.Page {
 }
 
 // Page serves "/": the landing page of a demo, or a redirect to the API reference when d is nil. Other pages read from it
-// which person is signed in, and whether the platform has the search, which finds numbers and describes logins.
-func Page(d *Demo, hasSearch bool) edge.Page {
+// which person is signed in, and the facts of the platform.
+func Page(d *Demo, f Facts) edge.Page {
 	mux := http.NewServeMux()
 	if d == nil {
 		mux.Handle("GET /{$}", http.RedirectHandler("/docs", http.StatusFound))
 		mux.HandleFunc("GET "+visitorPath, func(w http.ResponseWriter, _ *http.Request) {
-			httpserver.WriteJSON(w, http.StatusOK, visitor{HasSearch: hasSearch})
+			httpserver.WriteJSON(w, http.StatusOK, visitor{Facts: f})
 		})
 	} else {
 		mux.HandleFunc("GET /{$}", d.show)
 		mux.HandleFunc("GET "+visitorPath, func(w http.ResponseWriter, r *http.Request) {
-			httpserver.WriteJSON(w, http.StatusOK, d.describe(r, hasSearch))
+			httpserver.WriteJSON(w, http.StatusOK, d.describe(r, f))
 		})
 		mux.HandleFunc("GET "+countersPath, d.count)
 		mux.Handle("POST "+signIn, sameOrigin(d.enter))
@@ -68,19 +68,26 @@ func Page(d *Demo, hasSearch bool) edge.Page {
 	}
 }
 
+// Facts are what pages know of the platform.
+type Facts struct {
+	HasSearch  bool   `json:"has_search"`   // numbers are found, and logins described
+	SignOutURL string `json:"sign_out_url"` // "": the pages do not know where a session is ended
+}
+
 // visitor is the response of visitorPath. ID, Name and Role are those of a signed-in demo person, else zero.
 type visitor struct {
+	Facts
+
 	Demo      bool   `json:"demo"`      // "/" offers persons to sign in as
 	Anonymous bool   `json:"anonymous"` // the request has no session cookie
-	HasSearch bool   `json:"has_search"`
 	ID        int64  `json:"id"`
 	Name      string `json:"name"`
 	Role      string `json:"role"`
 }
 
-func (d *Demo) describe(r *http.Request, hasSearch bool) visitor {
+func (d *Demo) describe(r *http.Request, f Facts) visitor {
 	_, err := r.Cookie(cookie)
-	v := visitor{Demo: true, Anonymous: err != nil, HasSearch: hasSearch}
+	v := visitor{Demo: true, Anonymous: err != nil, Facts: f}
 	if p := d.visitor(r); p != nil {
 		v.ID, v.Name, v.Role = p.ID, p.Name, p.Role
 	}

@@ -13,6 +13,7 @@ const money = new Intl.NumberFormat("en-IN", { style: "currency", currency: "INR
 let shownBill = 0; // id of the bill that the user chose
 let bills = [];
 let chosen = new Set(); // ids of the tests that go to the new bill
+let choice = 0; // number of the latest choice of a bill; responses to earlier ones are ignored
 let calculation = 0; // number of the latest calculation; responses to earlier ones are ignored
 
 function say(text, bad) {
@@ -27,7 +28,7 @@ function problem(...texts) {
 const nameOf = (test) => test.name || `Test ${test.id}`;
 
 function testLine(test, choosable) {
-  const amount = element("span", "amount", test.profile_id ? "" : money.format(test.amount));
+  const amount = element("span", "amount", test.profile_id ? "" : money.format(test.amount - test.concession));
   if (test.is_gone) return element("li", "gone", nameOf(test));
   if (test.profile_id || !choosable) return element("li", test.profile_id ? "child" : "", element("label", "", nameOf(test), amount));
   const box = element("input");
@@ -41,11 +42,14 @@ function testLine(test, choosable) {
   return element("li", "", element("label", "", box, nameOf(test), amount));
 }
 
-// inOrder returns the tests with the tests of a profile directly after the profile.
+// inOrder returns the tests with the tests of a profile, and of profiles in it, directly after the profile.
 function inOrder(tests) {
-  const own = tests.filter((test) => !test.profile_id);
-  return own.flatMap((test) => [test, ...tests.filter((child) => child.profile_id === test.id)]);
+  const below = (profile) => tests.filter((test) => test.profile_id === profile.id).flatMap((test) => [test, ...below(test)]);
+  return tests.filter((test) => !tests.some((other) => other.id === test.profile_id)).flatMap((test) => [test, ...below(test)]);
 }
+
+// canSplit reports whether tests of the bill may be chosen at all; the server checks the rest.
+const canSplit = (bill) => !bill.merged_at && bill.source.trim().toLowerCase() === "insurance" && bill.tests.some((test) => !test.is_gone);
 
 function card(bill) {
   const choosable = bill.id === shownBill;
@@ -56,7 +60,7 @@ function card(bill) {
   article.append(list, element("div", "total", "Total", element("span", "", money.format(bill.amounts.billTotalAmount))));
   const bar = element("p", "bar");
   if (bill.parent_bill_id && !bill.merged_at) bar.append(button("Undo this split", () => merge(bill)));
-  if (!choosable) bar.append(button("Choose tests of this bill", () => choose(bill.id)));
+  if (!choosable && canSplit(bill)) bar.append(button("Choose tests of this bill", () => choose(bill.id)));
   article.append(bar);
   return article;
 }
@@ -70,10 +74,14 @@ function button(text, action) {
 
 function show() {
   $("family").replaceChildren(...bills.map(card));
-  $("split").hidden = false;
+  $("split").hidden = !bills.some((bill) => bill.id === shownBill && canSplit(bill));
+  askForTests();
+}
+
+function askForTests() {
   $("sums").hidden = true;
   $("do").disabled = true;
-  problem(...(chosen.size ? [] : ["Choose the tests that go to a new bill. Choosing a profile includes all its tests."]));
+  problem("Choose the tests that go to a new bill. Choosing a profile includes all its tests.");
 }
 
 async function load() {
@@ -83,11 +91,14 @@ async function load() {
 }
 
 async function choose(id, match = { bill_id: id }) {
+  const own = ++choice;
+  calculation++;
   const response = await request(`${base}${id}/family`);
+  if (own !== choice) return;
   [shownBill, bills, chosen] = [id, response.bills, new Set()];
   history.replaceState(null, "", `?bill=${id}`);
-  say(bills.length === 1 ? "This bill has not been split." : `${bills.length} bills of one order.`);
   show();
+  say(bills.length > 1 ? `${bills.length} bills of one order.` : $("split").hidden ? "Only insurance bills with tests can be split." : "This bill has not been split.");
   await patientBar(match);
 }
 
@@ -112,7 +123,7 @@ const order = (extra) => ({ test_ids: [...chosen], new_source: $("source").value
 async function calculate() {
   const own = ++calculation;
   $("do").disabled = true;
-  if (chosen.size === 0) return show();
+  if (chosen.size === 0) return askForTests(); // the boxes stay, with the focus
   try {
     const response = await request(base + shownBill, order({ is_calculate: true }));
     if (own !== calculation) return;
@@ -147,8 +158,12 @@ async function split() {
     await load();
     say(`Bill ${response.data.new_bill.labBillId} was created: ${money.format(response.data.new_bill.total_amount)}.`);
   } catch (wrong) {
-    problem(...(wrong.response?.failed_validation?.length ? wrong.response.failed_validation.map((one) => one.label || one.message) : [wrong.message]));
-    $("do").disabled = false;
+    const texts = wrong.response?.failed_validation?.length ? wrong.response.failed_validation.map((one) => one.label || one.message) : [wrong.message];
+    if (wrong.status === 400 || wrong.status === 409) { // the bill was changed meanwhile
+      attempt = null;
+      await load().catch(() => {});
+    } else $("do").disabled = false;
+    problem(...texts);
   }
 }
 

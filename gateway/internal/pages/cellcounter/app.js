@@ -104,6 +104,7 @@ function begin(requested, view, list) {
   subject = requested;
   finished = false;
   $("counter").hidden = false;
+  keypad();
   $("load").blur();
   say("Ready: " + view.mappings.length + " keys (" + (view.scope === "lab" ? "your laboratory's" : "the defaults") + "). Count with the keyboard.");
   const kept = find(requested.test, requested.report);
@@ -111,6 +112,24 @@ function begin(requested, view, list) {
     restore(kept);
   }
   draw();
+}
+
+// keypad shows a button for each cell, for counting on a touch screen.
+function keypad() {
+  const buttons = [...counter.cells.values()].map((mapped) => {
+    const cell = cells.get(mapped.cell_id) || { name: "Cell " + mapped.cell_id, bg_color_hex: "#888888" };
+    const chip = document.createElement("span");
+    chip.className = "chip";
+    chip.style.backgroundColor = cell.bg_color_hex;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(chip, cell.name);
+    button.dataset.cell = mapped.cell_id;
+    button.addEventListener("click", () => { if (!busy && !finished) count(mapped.keys[0]); });
+    return button;
+  });
+  $("keypad").replaceChildren(...buttons);
+  $("keypad").hidden = !$("touch").checked;
 }
 
 // restore shows a count that this browser has stored, of whichever user: several people may share the device at a microscope.
@@ -449,6 +468,8 @@ $("finish").addEventListener("click", finish);
 $("more").addEventListener("click", countOn);
 $("clear").addEventListener("click", startAgain);
 $("wbc").addEventListener("input", () => { checkWbc(); if (counter) draw(); });
+$("touch").checked = matchMedia("(pointer: coarse)").matches;
+$("touch").addEventListener("change", () => { $("keypad").hidden = !$("touch").checked; });
 $("corrected-already").addEventListener("change", () => counter && draw());
 document.addEventListener("keydown", press);
 for (const event of ["focusin", "pointerdown"]) document.addEventListener(event, (e) => { chosenField = e.target.closest("input, select"); });

@@ -51,7 +51,10 @@ func familyOf(f family.Family) *billsplitv1.GetFamilyResponse {
 }
 
 func testOf(t family.Test) *billsplitv1.BilledTest {
-	out := &billsplitv1.BilledTest{Id: t.ID, Name: t.Name, Amount: t.Amount.Rupees(), IsGone: t.Dismissed || t.Refunded}
+	out := &billsplitv1.BilledTest{
+		Id: t.ID, Name: t.Name, Amount: t.Amount.Rupees(), Concession: t.Concession.Rupees(),
+		IsGone: t.Dismissed || t.Refunded,
+	}
 	if t.IsChild() {
 		out.ProfileId = &t.ProfileID
 	}

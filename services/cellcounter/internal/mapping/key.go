@@ -12,6 +12,12 @@ const maxKeyLength = 16 // characters, the width of the column
 // reserved keys control the counter: undo, leave, finish, next field.
 var reserved = map[string]bool{"backspace": true, "escape": true, "enter": true, "tab": true}
 
+// unusable keys never arrive as one press of their own, or leave the page.
+var unusable = map[string]bool{
+	"dead": true, "process": true, "unidentified": true, "compose": true, "shift": true, "control": true, "alt": true,
+	"altgraph": true, "meta": true, "fn": true, "capslock": true, "numlock": true, "scrolllock": true, "f5": true,
+}
+
 // Key is the name of a key of a keyboard, as the browser's KeyboardEvent.key names it: a, 1, F2, Space.
 type Key struct{ name string }
 
@@ -32,6 +38,9 @@ func NewKey(name string) (Key, error) {
 		return Key{}, fmt.Errorf("key %s cannot be mapped: in a path it means another address; choose another one", trimmed)
 	case reserved[strings.ToLower(trimmed)]:
 		return Key{}, fmt.Errorf("key %s is reserved: the counter itself uses it; choose another one", trimmed)
+	case unusable[strings.ToLower(trimmed)]:
+		return Key{}, fmt.Errorf("key %s cannot count: browsers do not report it as a press of its own; choose another one",
+			trimmed)
 	}
 	return Key{trimmed}, nil
 }

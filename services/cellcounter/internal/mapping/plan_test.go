@@ -172,7 +172,7 @@ func TestNewKey(t *testing.T) {
 			t.Errorf("NewKey(%q) = %q, %v, want %q", given, key, err, accepted[given])
 		}
 	}
-	for given, says := range map[string]string{"": "empty", "enter": "reserved", "BACKSPACE": "reserved", "Tab": "reserved", "Escape": "reserved", ".": "another address", " .. ": "another address",
+	for given, says := range map[string]string{"": "empty", "enter": "reserved", "BACKSPACE": "reserved", "Tab": "reserved", "Escape": "reserved", "Shift": "cannot count", "dead": "cannot count", "F5": "cannot count", ".": "another address", " .. ": "another address",
 		"a b": "printable", "\x00": "printable", "a\u200b": "printable", "\xff": "printable", strings.Repeat("x", 17): "16"} {
 		if _, err := mapping.NewKey(given); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("NewKey(%q) = %v, want an error with %q", given, err, says)

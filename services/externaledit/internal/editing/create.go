@@ -144,8 +144,8 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 	return c.opened.ID, c.tellOfTakeOver(ctx, l, now)
 }
 
-// template returns the key of the Word file to begin with: the template's own, the report's, or that of one of its saves.
-// Another file of the laboratory may be another patient's.
+// template returns the key of the Word file to begin with: the template's own, the report's, or that of one of its
+// saves. Another file of the laboratory may be another patient's.
 func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 	template, err := l.Template(ctx, c.in.TemplateID)
 	if err != nil {

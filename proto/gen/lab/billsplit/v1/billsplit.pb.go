@@ -783,7 +783,9 @@ type BilledTest struct {
 	// The profile that contains the test and moves with it; null for a test that is chosen individually.
 	ProfileId *int64 `protobuf:"varint,4,opt,name=profile_id,json=profileId,proto3,oneof" json:"profile_id,omitempty"`
 	// Dismissed or refunded, so it cannot be chosen.
-	IsGone        bool `protobuf:"varint,5,opt,name=is_gone,json=isGone,proto3" json:"is_gone,omitempty"`
+	IsGone bool `protobuf:"varint,5,opt,name=is_gone,json=isGone,proto3" json:"is_gone,omitempty"`
+	// The test's own discount; its price is amount less concession.
+	Concession    float64 `protobuf:"fixed64,6,opt,name=concession,proto3" json:"concession,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -851,6 +853,13 @@ func (x *BilledTest) GetIsGone() bool {
 		return x.IsGone
 	}
 	return false
+}
+
+func (x *BilledTest) GetConcession() float64 {
+	if x != nil {
+		return x.Concession
+	}
+	return 0
 }
 
 type MergeBillRequest struct {
@@ -1102,7 +1111,7 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\t_split_atB\f\n" +
 	"\n" +
 	"_merged_atB\x15\n" +
-	"\x13_original_bill_time\"\x94\x01\n" +
+	"\x13_original_bill_time\"\xb4\x01\n" +
 	"\n" +
 	"BilledTest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x12\n" +
@@ -1110,7 +1119,10 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\x06amount\x18\x03 \x01(\x01R\x06amount\x12\"\n" +
 	"\n" +
 	"profile_id\x18\x04 \x01(\x03H\x00R\tprofileId\x88\x01\x01\x12\x17\n" +
-	"\ais_gone\x18\x05 \x01(\bR\x06isGoneB\r\n" +
+	"\ais_gone\x18\x05 \x01(\bR\x06isGone\x12\x1e\n" +
+	"\n" +
+	"concession\x18\x06 \x01(\x01R\n" +
+	"concessionB\r\n" +
 	"\v_profile_id\"`\n" +
 	"\x10MergeBillRequest\x12%\n" +
 	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12\x1a\n" +

@@ -81,3 +81,53 @@ func TestALoginSeesTheNavigationThatItMayUse(t *testing.T) {
 		t.Errorf("the navigation of an organization is %s", got)
 	}
 }
+
+// A technician scans the sample, sees whose blood it is, counts, and saves for this report; the number of another test's sample
+// is refused before a cell is counted.
+func TestACountBelongsToTheScannedSample(t *testing.T) {
+	const patient, other, test = 940_421, 940_422, 94_042
+	register(t, ownLab, patient, "Leocadia Brandywine", "9811100421", "SHELL-421")
+	register(t, ownLab, other, "Thaddeus Merriweather", "9811100422", "SHELL-422")
+	write(t, fmt.Sprintf("INSERT INTO AllTests (id, labId_id, testName, cell_counter_enabled) VALUES (%d, %d, 'Smear', 1)", test, ownLab),
+		fmt.Sprintf("INSERT INTO ReportFormat (testId_id, `index`, `order`, parameterName) VALUES (%d, 1, 1, 'Neutrophils')", test),
+		fmt.Sprintf("UPDATE labReportRelation SET reportID_id = %d WHERE id = %d", test, patient*100))
+	store(t, fmt.Sprintf(`{"sessions":[{"id":"shell-counter","session_type":"lab_user","lab_id":%d,"lab_user_id":79,"full_name":"Tia","permissions":["cell_counter_configure"]}]}`, ownLab))
+	session := credential{"Cookie", "sessionid=shell-counter"}
+	counter := fmt.Sprintf("%s/api-v3/cell-counter-mappings/%d", platform.Endpoints.Gateway, test)
+	if got := session.send(t, "POST", counter,
+		fmt.Sprintf(`{"lab_id":%d,"mappings":[{"key":"n","cell_id":1,"report_format_index":1,"report_format_order":1}]}`, ownLab)); got.status != 200 {
+		t.Fatalf("map a key: %d %s", got.status, got.body)
+	}
+	b := openTab(t, "shell-counter", platform.Endpoints.Gateway+"/cell-counter/")
+	const says = `document.getElementById("message").textContent`
+	load := func(number string) {
+		b.Fill("report", "input", number)
+		b.Eval(`document.getElementById("setup").requestSubmit()`)
+	}
+	b.shows("the page is ready", `document.querySelector(".person")?.textContent ?? ""`, "Tia")
+	load("SHELL-422")
+	b.shows("a sample whose cells are not counted", says, "there is no report with counted cells")
+	load("shell-421")
+	b.shows("whose blood it is", pagePatient, "Leocadia Brandywine")
+	b.shows("the keys", says, "Ready: 1 keys")
+	b.Pictures("shell-counter")
+	b.Press("n", "n", kb.Enter)
+	b.shows("the count is saved", says, fmt.Sprintf("Saved as observer 1 of report %d", patient*100))
+	if got := session.send(t, "GET", fmt.Sprintf("%s/counts/%d", counter, patient*100), ""); got.status != 200 || !strings.Contains(got.body, `"count":2`) {
+		t.Errorf("the stored count: %d %s", got.status, got.body)
+	}
+	if errors, foreign := b.Clean(); len(errors) > 0 || len(foreign) > 0 {
+		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
+	}
+
+	b.Do(chromedp.Navigate(fmt.Sprintf("%s/cell-counter/?test=%d", platform.Endpoints.Gateway, test)))
+	b.shows("the keys without a report", says, "Ready: 1 keys")
+	b.Press("n")
+	b.Fill("report", "input", "SHELL-999")
+	b.Press(kb.Enter)
+	b.shows("an unknown number saves nothing", says, "Check the number")
+	b.Fill("report", "input", "SHELL-421")
+	b.Press(kb.Enter)
+	b.shows("the stored count is asked about", `document.getElementById("question").textContent`, "2 cells of observer 1 by Tia")
+	b.shows("whose it is, before it is replaced", pagePatient, "Leocadia Brandywine")
+}

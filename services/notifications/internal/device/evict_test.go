@@ -148,6 +148,20 @@ func TestTheTwentyFirstDeviceReplacesTheOneSeenLongestAgo(t *testing.T) {
 	}
 }
 
+// A change of preferences subscribes every device again, and says nothing about which of them are in use.
+func TestAChangeOfPreferencesMakesNoDeviceOlder(t *testing.T) {
+	t.Parallel()
+	x := withTelephones(t, device.MaxDevices)
+	x.take(x.Devices, asha(t), "phone-0") // the one in daily use
+	x.Clock.Advance(time.Hour)
+	if err := x.Resubscribe(t.Context(), asha(t)); err != nil {
+		t.Fatal(err)
+	}
+	x.take(x.Devices, asha(t), "new")
+	expect(t, x.p.of("phone-0"), ofAsha)
+	expect(t, x.p.of("phone-1"), nil)
+}
+
 func TestAFailingProviderKeepsTheOldDeviceAndSubscribesTheNewOne(t *testing.T) {
 	t.Parallel()
 	x := withTelephones(t, device.MaxDevices)

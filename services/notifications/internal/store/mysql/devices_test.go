@@ -26,12 +26,12 @@ func TestATokenFollowsItsLogin(t *testing.T) {
 	}
 	claim(asha)
 	lists := device.Lists{Confirmed: []string{"a"}, Pending: []string{"b"}, Generation: 1}
-	must(t, s.SaveTopics(ctx, asha, "T", lists, start))
+	must(t, s.SaveTopics(ctx, asha, "T", lists))
 	claim(boss, "a", "b")
-	if err := s.SaveTopics(ctx, asha, "T", device.Lists{Generation: 3}, start); !errors.Is(err, device.ErrMoved) {
+	if err := s.SaveTopics(ctx, asha, "T", device.Lists{Generation: 3}); !errors.Is(err, device.ErrMoved) {
 		t.Fatalf("a write of the previous login: %v, want ErrMoved", err)
 	}
-	if err := s.SaveTopics(ctx, boss, "T", device.Lists{Generation: 2}, start); !errors.Is(err, device.ErrMoved) {
+	if err := s.SaveTopics(ctx, boss, "T", device.Lists{Generation: 2}); !errors.Is(err, device.ErrMoved) {
 		t.Fatalf("a write of an earlier generation: %v, want ErrMoved", err)
 	}
 	centre := viewer(t, authn.Principal{SessionType: authn.CollectionCenter, LabID: 12, CCID: 79})
@@ -66,7 +66,7 @@ func TestChangesOfATokenThatMovedAreReversed(t *testing.T) {
 	claimed, err := s.Claim(ctx, asha, device.Device{Token: "T"}, start)
 	must(t, err)
 	claimed.Confirmed = []string{"lab", "user"}
-	must(t, s.SaveTopics(ctx, asha, "T", claimed, start))
+	must(t, s.SaveTopics(ctx, asha, "T", claimed))
 	done := device.Done{Added: []string{"foreign", "lab"}, Removed: []string{"user", "other"}}
 	reverse := func(token string, failure error, want string) {
 		t.Helper()
@@ -113,7 +113,7 @@ func TestDevicesOfALogin(t *testing.T) {
 	} {
 		_, err := s.Claim(ctx, v, device.Device{Token: token}, start)
 		must(t, err)
-		must(t, s.SaveTopics(ctx, v, token, device.Lists{Confirmed: []string{"x"}, Generation: 1}, start))
+		must(t, s.SaveTopics(ctx, v, token, device.Lists{Confirmed: []string{"x"}, Generation: 1}))
 	}
 	list, err := s.OfLogin(ctx, asha)
 	must(t, err)

@@ -24,7 +24,7 @@ func idleDevices(t *testing.T) *storetest.Database {
 		_, err := s.Claim(t.Context(), asha, device.Device{Token: d.token}, d.last)
 		must(t, err)
 		lists := device.Lists{Confirmed: []string{"a"}, Pending: []string{"b"}, Generation: 1}
-		must(t, s.SaveTopics(t.Context(), asha, d.token, lists, d.last))
+		must(t, s.SaveTopics(t.Context(), asha, d.token, lists))
 	}
 	return s
 }

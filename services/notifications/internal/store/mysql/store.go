@@ -29,8 +29,9 @@ type Store struct {
 	outbox outbox.Table
 	clock  clock.Clock
 	// Concurrent triggers of a laboratory share their statements; the key is its number.
-	additions coalesce.Reads[int64, *addition, struct{}]
-	kinds     coalesce.Reads[sameKind, struct{}, notification.Kind]
+	additions  coalesce.Reads[int64, *addition, struct{}]
+	kinds      coalesce.Reads[sameKind, struct{}, notification.Kind]
+	subscribed coalesce.Reads[sameTopics, struct{}, [][]string]
 }
 
 var (
@@ -49,6 +50,12 @@ var (
 
 // sameKind identifies a type of a laboratory.
 type sameKind struct{ labID, typeID int64 }
+
+// sameTopics identifies topics of a laboratory.
+type sameTopics struct {
+	labID  int64
+	topics string // separated by spaces
+}
 
 // New returns a store over db. The caller closes db.
 func New(db *sql.DB, c clock.Clock) (*Store, error) {

@@ -89,11 +89,20 @@ func (d *divider) patientPart(byPrice ratio) {
 		}
 		*p.into = d.limit(p.name, want, low, high, slack)
 	}
+	if of := Amounts.isCoPayAndDeductible; of(d.head) && !(of(d.made) && of(d.head.Minus(d.made))) {
+		d.note(AmountsDisagree, "patientPayableAmount was co-pay and deductible together, and no longer is: the tests state"+
+			" what they have of these, but not what the patient pays, so that was shared by price. Check both bills")
+	}
 	if d.made.CoPay != 0 || d.made.Deductible != 0 || d.made.PatientPayable != 0 {
 		d.note(PatientPartMoved, "The patient's part of the chosen tests becomes payable on the new bill, which no insurance"+
 			" pays: patientPayableAmount %s, co_pay_amount %s, deductible_amount %s", d.made.PatientPayable, d.made.CoPay,
 			d.made.Deductible)
 	}
+}
+
+// isCoPayAndDeductible reports whether the patient's part is the sum of the two, but for roundings.
+func (a Amounts) isCoPayAndDeductible() bool {
+	return magnitude(a.PatientPayable-a.CoPay-a.Deductible) <= roundings
 }
 
 // roundings is by how many paise two amounts may differ that were shared and rounded each on its own.

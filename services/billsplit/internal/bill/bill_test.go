@@ -88,6 +88,9 @@ func TestWhatThePatientPaysMovesByDifference(t *testing.T) {
 			[]bill.Row{{ID: 1, Amount: 90_000}, {ID: 2, Amount: 10_000, CoPay: 30_000}}, bill.Amounts{CoPay: 20_000}, limited + " " + moved},
 		"more than the bill before": {bill.Amounts{Total: 10_000, CoPay: 30_000},
 			[]bill.Row{{ID: 1, Amount: 5_000, CoPay: 30_000}, {ID: 2, Amount: 5_000}}, bill.Amounts{CoPay: 30_000}, moved},
+		"tests with a co-pay and without a patient's part": {bill.Amounts{Total: 100_000, CoPay: 10_000, PatientPayable: 10_000},
+			[]bill.Row{{ID: 1, Amount: 90_000}, {ID: 2, Amount: 10_000, CoPay: 10_000}},
+			bill.Amounts{PatientPayable: 9_000}, disagrees + " " + moved},
 		"a refunded test's own": {bill.Amounts{Total: 90_000, CoPay: 900},
 			[]bill.Row{{ID: 1, Amount: 90_000, CoPay: 900}, {ID: 2, Amount: 10_000, CoPay: 100, Refunded: true}}, bill.Amounts{CoPay: 900}, moved},
 	} {

@@ -10,36 +10,63 @@ const kinds = { patient: "Patient", bill: "Bill", order: "Order", sample: "Sampl
 // describe returns one line about a patient.
 export const describe = (p) => [p.full_name || "Without a name", [p.age, p.gender].filter(Boolean).join(" "), p.lab_patient_id].filter(Boolean).join(", ");
 
-// lookUp returns what a printed number names, as GET /api/v1/lookup answers.
-export const lookUp = async (number, signal) => (await request(`/api/v1/lookup?number=${encodeURIComponent(number)}`, undefined, { signal })).matches;
+// lookUp returns what a printed number names, as GET /api/v1/lookup answers: {matches, limit_reached, incomplete}.
+const lookUp = (number, signal) => request(`/api/v1/lookup?number=${encodeURIComponent(number)}`, undefined, { signal });
+
+const abandoned = () => new DOMException("another number was typed", "AbortError");
+let asked = 0; // number of the latest question
+let abandon = null; // ends the question that is open
+
+// endQuestion ends the question that chooseOne shows: its promise is rejected with an AbortError.
+export function endQuestion() {
+  asked++;
+  abandon?.();
+  abandon = null;
+}
 
 // chooseOne returns the entry that a printed number means: entries(match) lists those of a match, each with a key that is equal
-// for the same thing. If there are several, it shows them in place, each with its patient, and waits for the user. It throws an
-// Error with a message for the user if there is none. Where the platform has no search, the number is read as an id.
-let asked = 0; // a later question ends the earlier one
+// for the same thing. It asks the user, with the patient of each, unless there is one entry and everything with the number is
+// of one patient. It throws an Error with a message for the user if there is none, and an AbortError if the user types another
+// number meanwhile or chooses none. Where the platform has no search, the number is read as an id, which the page says.
 export async function chooseOne(typed, place, what, entries) {
-  const mine = ++asked;
+  endQuestion();
+  const mine = asked;
   place.replaceChildren();
-  if (!(await currentVisitor()).has_search) {
-    if (!/^\d+$/.test(typed)) throw new Error("This platform has no search, so only ids are found: type digits.");
+  const { has_search: hasSearch } = await currentVisitor();
+  if (mine !== asked) throw abandoned();
+  if (hasSearch === undefined) throw new Error("The server cannot be reached. Try again when the network is back.");
+  if (!hasSearch) {
+    if (!/^\d+$/.test(typed)) throw new Error("This platform has no search, so numbers on paper are not found. Type the id.");
+    place.replaceChildren(element("p", "dim", `This platform has no search: ${typed} is read as an id and not as a number on paper.`));
     return { key: Number(typed), match: null };
   }
-  const matches = await lookUp(typed);
+  const { matches, limit_reached: more, incomplete } = await lookUp(typed);
+  if (mine !== asked) throw abandoned();
   const found = new Map();
   for (const match of matches) for (const entry of entries(match)) found.has(entry.key) || found.set(entry.key, { ...entry, match });
   if (found.size === 0) throw new Error(none(typed, what, matches));
-  if (found.size === 1) return found.values().next().value;
-  return new Promise((resolve) => {
-    const buttons = [...found.values()].map((entry) => {
-      const button = element("button", "", element("strong", "", entry.text), element("span", "dim", describe(entry.match.patient)));
-      button.type = "button";
-      button.addEventListener("click", () => {
-        place.replaceChildren();
-        if (mine === asked) resolve(entry);
-      });
-      return button;
-    });
-    place.replaceChildren(element("p", "", `${typed} may be one of these:`), ...buttons);
+  const patients = new Set(matches.map((match) => match.patient.user_id));
+  if (found.size === 1 && patients.size === 1 && !more && !incomplete) return found.values().next().value;
+  const doubt = more ? " There are more; only the newest are listed." : incomplete ? " The search is not complete: another patient may have this number." : "";
+  return question(`${typed} may be one of these.${doubt}`, place, [...found.values()]);
+}
+
+function question(text, place, entries) {
+  return new Promise((resolve, reject) => {
+    const end = (settle) => {
+      place.replaceChildren();
+      abandon = null;
+      settle();
+    };
+    abandon = () => end(() => reject(abandoned()));
+    const button = (action, ...content) => {
+      const b = element("button", "", ...content);
+      b.type = "button";
+      b.addEventListener("click", action);
+      return b;
+    };
+    const buttons = entries.map((entry) => button(() => end(() => resolve(entry)), element("strong", "", entry.text), element("span", "dim", describe(entry.match.patient))));
+    place.replaceChildren(element("p", "", text), ...buttons, button(endQuestion, "None of these"));
     buttons[0].focus();
   });
 }
@@ -68,8 +95,7 @@ export async function patientBar(where) {
     bar.append(element("p", "bad", `The patient cannot be shown. ${problem.message}`));
     return null;
   }
-  if (match) bar.replaceChildren(...facts(match));
-  else bar.remove();
+  bar.replaceChildren(...(match ? facts(match) : [element("p", "bad", "The patient cannot be shown: the patient was removed, or you may not see this patient.")]));
   return match;
 }
 
@@ -191,11 +217,15 @@ export function commandBox(may) {
   return button;
 }
 
-// found returns the groups of the list: one for each thing with the number, and the patients whose names match.
+// found returns the groups of the list: one for each thing with the number, and the patients whose names match. A search that
+// fails is only an error if the other one found nothing.
 async function found(typed, may, signal) {
-  const numbers = /\d/.test(typed) ? lookUp(typed, signal) : [];
-  const names = may("/search/") ? request("/api/v1/users/search", { query: typed, size: maxPatients }, { signal }).then((a) => a.results) : [];
-  const [matches, hits] = await Promise.all([numbers, names]);
+  const searches = [/\d/.test(typed) ? lookUp(typed, signal).then((a) => a.matches) : [],
+    may("/search/") ? request("/api/v1/users/search", { query: typed, size: maxPatients }, { signal }).then((a) => a.results) : []];
+  const settled = await Promise.allSettled(searches);
+  const [matches, hits] = settled.map((one) => one.value ?? []);
+  const failed = settled.find((one) => one.reason);
+  if (failed && matches.length + hits.length === 0) throw failed.reason;
   const known = new Set(matches.map((m) => m.patient.user_id));
   const groups = matches.map((m) => group(`${kinds[m.kind]} ${m.number} · ${describe(m.patient)}`, tasks(m, may)));
   const others = hits.filter((hit) => !known.has(hit.user_id)).map((hit) => [describe(hit), `/search/?user=${hit.user_id}`]);

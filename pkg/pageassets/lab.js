@@ -18,9 +18,10 @@ export function link(href, text, className = "") {
 }
 
 // currentVisitor fetches once per page what the gateway knows of the visitor: {demo, anonymous, has_search, name, role, id}. demo
-// is true in a demonstration, where a visitor may choose the user. It is {} when the request fails.
+// is true in a demonstration, where a visitor may choose the user. It is {} when the request fails; the next call asks again.
 let visitorRequest;
-export const currentVisitor = () => visitorRequest ??= fetch("/sign-in/person").then((r) => r.json()).catch(() => ({}));
+export const currentVisitor = () => visitorRequest ??= fetch("/sign-in/person").then((r) => (r.ok ? r.json() : Promise.reject(r)))
+  .catch(() => { visitorRequest = undefined; return {}; });
 
 // toUserChoice navigates to the home page of the demonstration. That page redirects back to this one after the visitor chose a
 // user. The returned promise never settles, so that the caller does not continue on a page that is being left.

@@ -2,7 +2,7 @@
 // amounts that the server calculates for it.
 import { request, element } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
-import { chooseOne, patientBar } from "../assets/find.js";
+import { chooseOne, endQuestion, patientBar } from "../assets/find.js";
 
 const base = "/api-v3/finance/bill/split/";
 const amountNames = { billTotalAmount: "Total", billConcession: "Concession", billAdditionalAmount: "Additional", vat: "VAT", TDSAmount: "TDS",
@@ -85,7 +85,10 @@ function askForTests() {
 }
 
 async function load() {
-  bills = (await request(`${base}${shownBill}/family`)).bills;
+  const own = choice;
+  const response = await request(`${base}${shownBill}/family`);
+  if (own !== choice) return; // the user chose another bill meanwhile
+  bills = response.bills;
   chosen = new Set();
   show();
 }
@@ -93,8 +96,13 @@ async function load() {
 async function choose(id, match = { bill_id: id }) {
   const own = ++choice;
   calculation++;
-  const response = await request(`${base}${id}/family`);
-  if (own !== choice) return;
+  let response;
+  try {
+    response = await request(`${base}${id}/family`);
+  } catch (wrong) {
+    if (own === choice) throw wrong;
+  }
+  if (own !== choice) return; // the user chose another bill meanwhile
   [shownBill, bills, chosen] = [id, response.bills, new Set()];
   history.replaceState(null, "", `?bill=${id}`);
   show();
@@ -106,11 +114,14 @@ async function choose(id, match = { bill_id: id }) {
 const billsOf = ({ bill }) => (bill ? [{ key: bill.bill_id, text: `Bill ${bill.lab_bill_id}, order ${bill.order_number}` }] : []);
 
 async function find(typed) {
+  choice++;
   const { key, match } = await chooseOne(typed, $("choices"), "bill", billsOf);
   await choose(key, match ?? undefined);
 }
 
 function failed(wrong) {
+  if (wrong.name === "AbortError") return; // another number was typed
+  choice++;
   $("family").replaceChildren();
   $("split").hidden = true;
   patientBar(null);
@@ -177,6 +188,7 @@ async function merge(bill) {
 
 $("source").addEventListener("change", calculate);
 $("do").addEventListener("click", split);
+$("bill").addEventListener("input", endQuestion);
 $("choose").addEventListener("submit", (event) => {
   event.preventDefault();
   find($("bill").value.trim()).catch(failed);

@@ -256,7 +256,10 @@ function connect() {
     heard();
   });
   stream.addEventListener("alive", heard);
-  stream.addEventListener("open", showRules); // again with each connection, as the settings may have changed
+  stream.addEventListener("open", () => {
+    if (ended) location.reload();
+    else showRules(); // again with each connection, as the settings may have changed
+  });
   stream.addEventListener("error", () => {
     if (stream.readyState === EventSource.CLOSED) refused();
     else cutOff(); // the browser reconnects automatically
@@ -279,7 +282,9 @@ function cutOff(why) {
 // the reason. If only streams are blocked, the board shows this list and polls it. If the session has ended, it is cleared.
 async function refused() {
   try {
-    showList(await request("/operation/critical-callout/open"));
+    const list = await request("/operation/critical-callout/open");
+    if (ended) location.reload();
+    showList(list);
     heardAt = Date.now();
     document.body.classList.remove("cut-off");
     say(`Live updates are blocked. The list is from ${clock(new Date())} and is reloaded every few seconds.`, true);
@@ -290,8 +295,12 @@ async function refused() {
   setTimeout(connect, reconnectMs);
 }
 
+// ended is set when the session has ended. The next one may be another user's, whose name and drafts the page must load.
+let ended = false;
+
 // forget removes all patient data from the page because the session has ended or lacks permission.
 function forget(problem) {
+  ended = true;
   items = unclear = corrected = unconfirmed = [];
   known = quietSince = null;
   $("board").replaceChildren();

@@ -27,7 +27,7 @@ export function keep(report, form) {
 
 // restore fills the form with what was kept, and returns whether there was anything.
 export function restore(report, form) {
-  const text = (owner && sessionStorage.getItem(keyOf(report))) || memory.get(report);
+  const text = memory.get(report) || stored(report);
   if (!text) return false;
   for (const [name, value] of Object.entries(JSON.parse(text))) form.elements[name].value = value;
   return true;
@@ -35,5 +35,15 @@ export function restore(report, form) {
 
 export function forget(report) {
   memory.delete(report);
-  if (owner) sessionStorage.removeItem(keyOf(report));
+  try {
+    sessionStorage.removeItem(keyOf(report));
+  } catch { /* storage is disabled: nothing was stored */ }
+}
+
+function stored(report) {
+  try {
+    return owner && sessionStorage.getItem(keyOf(report));
+  } catch {
+    return null;
+  }
 }

@@ -1,7 +1,7 @@
 import { Counter, differential } from "./count.js";
-import { request as send, moment } from "../assets/lab.js";
+import { currentVisitor, request as send, moment } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
-import { chooseOne, patientBar } from "../assets/find.js";
+import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
 import { find, forget, keep } from "./keep.js";
 
 const $ = (id) => document.getElementById(id);
@@ -9,8 +9,11 @@ const base = "/api-v3/cell-counter-mappings/";
 
 // Page of the cell counter: it counts key presses per cell type, shows the differential, and saves the count of each observer.
 let counter = null;
-let subject = null; // {test, report, observer} of the count; report is 0 until the user enters one
-let resolved = { typed: "", report: 0 }; // the report that the number in the field means
+// {test, report, observer, typed} of the count: report is 0 until the user enters one, typed the text that named it.
+let subject = null;
+let resolved = { typed: "", report: 0 }; // the report that a number means, so that it is looked up once
+let testTyped = false; // the user, and not the report, chose the test in the field
+let loads = 0; // number of the latest load; responses to earlier ones are ignored
 let cells = new Map(); // cell types by id
 let finished = false;
 let busy = false; // a dialog is open or a count is being saved: key presses are ignored
@@ -50,13 +53,17 @@ function confirmed(question, yes) {
 const countable = (test) => ({ reports }) => reports.filter((r) => r.cell_counter && (!test || r.test_id === test))
   .map((r) => ({ key: r.lab_report_id, test: r.test_id, text: [r.test_name, r.sample_id && `sample ${r.sample_id}`].filter(Boolean).join(", ") }));
 
-// reportOf returns the id of the report that the field names, 0 if it is empty. It fills in the test of the report.
+const typedNumber = () => $("report").value.trim();
+
+// reportOf returns the id of the report that the field names, 0 if it is empty. It fills in the test of the report. It throws an
+// AbortError if the user types another number meanwhile, or chooses none of several.
 async function reportOf(test) {
-  const typed = $("report").value.trim();
+  const typed = typedNumber();
   if (typed !== resolved.typed) {
     const { key, test: own } = typed ? await chooseOne(typed, $("choices"), "report with counted cells", countable(test)) : { key: 0 };
+    if (typed !== typedNumber()) throw new DOMException("another number was typed", "AbortError");
     resolved = { typed, report: key };
-    if (own) $("test").value = own;
+    if (own) [$("test").value, testTyped] = [own, false];
   }
   return resolved.report;
 }
@@ -64,29 +71,40 @@ async function reportOf(test) {
 // showPatient shows whose report is counted. It does not keep the user waiting.
 const showPatient = () => patientBar(subject.report ? { lab_report_id: subject.report } : null);
 
+// load loads the keys of the test and report in the fields and begins a count of them.
 async function load(event) {
   event.preventDefault();
-  if (busy || !(await confirmed(counted() + " cells are counted and not saved. Load the keys and discard the count?", "Load and discard"))) {
+  if (busy) {
     return;
   }
+  const own = ++loads;
   say("Loading the keys …");
   try {
-    const report = await reportOf(Number($("test").value));
-    const requested = { test: Number($("test").value), report, observer: Number($("observer").value) };
+    const report = await reportOf(testTyped ? Number($("test").value) : 0);
+    const requested = { test: Number($("test").value), report, observer: Number($("observer").value), typed: typedNumber() };
     if (!requested.test) {
       say("Enter a sample or a test.", "warn");
       return;
     }
     const [view, list] = await Promise.all([request(String(requested.test)), request("cells/")]);
+    if (own !== loads || busy) {
+      return;
+    }
     if (view.mappings.length === 0) {
       say("No keys are mapped for this test. Map them first, then load them again.", "warn");
+      return;
+    }
+    if (!(await confirmed(counted() + " cells are counted and not saved. Load the keys and discard the count?", "Load and discard"))) {
+      say("The count continues. Its keys stay loaded.");
       return;
     }
     begin(requested, view, list.cells);
     showPatient();
     await compare().catch(() => {}); // counting works without the comparison
   } catch (error) {
-    say(error.message, "bad");
+    if (own !== loads) return;
+    if (error.name === "AbortError") say("Load the keys when the number is complete.");
+    else say(error.message, "bad");
   }
 }
 
@@ -105,7 +123,8 @@ function begin(requested, view, list) {
   finished = false;
   $("counter").hidden = false;
   keypad();
-  $("load").blur();
+  document.activeElement?.blur(); // the next keys count, wherever the focus was
+  chosenField = null;
   say("Ready: " + view.mappings.length + " keys (" + (view.scope === "lab" ? "your laboratory's" : "the defaults") + "). Count with the keyboard.");
   const kept = find(requested.test, requested.report);
   if (kept) {
@@ -209,7 +228,7 @@ function draw(hit = null) {
 
 // moved returns whether the fields contain another test or report than the one whose keys are loaded.
 function moved() {
-  return Number($("test").value) !== subject.test || subject.report > 0 && $("report").value.trim() !== resolved.typed;
+  return Number($("test").value) !== subject.test || subject.report > 0 && typedNumber() !== subject.typed;
 }
 
 // lock disables the fields for test and report while cells are counted, so that the count stays with the loaded keys.
@@ -244,7 +263,8 @@ function keyOf(event) {
     return "Space";
   }
   const [, letter, digit] = /^(?:Key([A-Z])|Digit([0-9]))$/.exec(event.code) || [];
-  const foreign = event.key.length === 1 && event.key.charCodeAt(0) > 127 && !counter.cellOf(event.key);
+  const composed = ["Process", "Dead", "Unidentified"].includes(event.key); // an input method takes the letter
+  const foreign = (composed || event.key.length === 1 && event.key.charCodeAt(0) > 127) && !counter.cellOf(event.key);
   return foreign && (letter || digit) ? letter?.toLowerCase() || digit : event.key;
 }
 
@@ -262,7 +282,7 @@ function isForField(field, key) {
 
 // press handles a key. Enter finishes the count wherever the focus is. Repeats of a key that is held down are not counted.
 function press(event) {
-  if (!counter || busy || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("dialog[open]")) {
+  if (!counter || busy || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("dialog[open], #choices")) {
     return;
   }
   const key = keyOf(event);
@@ -294,11 +314,12 @@ function press(event) {
   count(key);
 }
 
-// miss reports that a key counted nothing. "/" opens the command box.
+// miss reports that a key counted nothing. Before the count begins, keys are the page's: "/" opens the command box.
 function miss(event, key) {
-  if (counted() === 0 || event.repeat || key.length > 1 || key === "/" || event.target.closest("input, select")) {
+  if (counted() === 0 || event.repeat || key.length > 1 || event.target.closest("input, select")) {
     return;
   }
+  event.preventDefault();
   beep(220, "misses");
   say("The key " + key + " is mapped to no cell, so nothing was counted.", "warn");
 }
@@ -332,6 +353,41 @@ function undo() {
   say(taken ? "Undone: " + (cells.get(taken.cell_id)?.name || taken.keys[0]) : "Nothing to undo.");
 }
 
+// named makes the count one of the report in the field, after the user has seen whose it is. It returns whether the count can be
+// finished: also without a report.
+async function named() {
+  busy = true;
+  try {
+    const report = await reportOf(subject.test);
+    if (report && !(await isRight(report))) {
+      say("The count is not saved. Enter its sample or report, and finish again.", "warn");
+      return false;
+    }
+    if (report) {
+      forget(subject); // the stored count was one of no report
+      subject = { ...subject, report, typed: typedNumber() };
+    }
+    return true;
+  } catch (error) {
+    if (error.name === "AbortError") say("The count is not saved. Enter its sample or report, and finish again.", "warn");
+    else say(error.message, "bad");
+    return false;
+  } finally {
+    busy = false;
+  }
+}
+
+// isRight shows the patient of a report that was entered after counting, and asks. Without a search there is no patient to show.
+async function isRight(report) {
+  const match = await patientBar({ lab_report_id: report });
+  if (!match) {
+    return (await currentVisitor()).has_search === false;
+  }
+  const right = await confirmed(`Save ${counted()} cells as a count of ${describe(match.patient)}?`, "Save");
+  if (!right) patientBar(null);
+  return right;
+}
+
 // finish saves the count on the server for the report. If that fails, the count stays on the page and in this browser and can be
 // finished again.
 async function finish() {
@@ -342,20 +398,10 @@ async function finish() {
     say("Nothing is counted yet.", "warn");
     return;
   }
-  let report = subject.report;
-  if (!report) {
-    busy = true;
-    try {
-      report = subject.report = await reportOf(subject.test);
-      showPatient();
-    } catch (error) {
-      say(error.message, "bad");
-      return;
-    } finally {
-      busy = false;
-    }
+  if (!subject.report && !(await named())) {
+    return;
   }
-  const { test, observer } = subject;
+  const { test, observer, report } = subject;
   finished = true;
   draw();
   if (!report) {
@@ -377,7 +423,6 @@ async function finish() {
   const saved = "Saved as observer " + observer + " of report " + report + ".";
   busy = false;
   empty();
-  subject.report = report;
   say(saved, "good");
   await compare().catch((error) => say(saved + " The comparison could not be loaded: " + error.message, "warn"));
 }
@@ -449,7 +494,11 @@ async function compare() {
   if (!subject.report) {
     return;
   }
-  const body = await request(subject.test + "/counts/" + subject.report);
+  const { test, report } = subject;
+  const body = await request(test + "/counts/" + report);
+  if (subject.test !== test || subject.report !== report) {
+    return; // the user loaded another report meanwhile
+  }
   $("agreements").replaceChildren(...body.comparison.map((a) => {
     const tr = document.createElement("tr");
     const verdict = td(a.within_chance ? "agree" : "differ");
@@ -462,6 +511,8 @@ async function compare() {
 }
 
 $("setup").addEventListener("submit", load);
+$("report").addEventListener("input", endQuestion);
+$("test").addEventListener("input", () => { testTyped = $("test").value.trim() !== ""; });
 $("observer").addEventListener("change", observe);
 $("undo").addEventListener("click", undo);
 $("finish").addEventListener("click", finish);
@@ -488,8 +539,11 @@ if (left) {
   $("test").value = left.subject.test;
   $("report").value = left.subject.report || "";
 }
-// Addresses and stored counts have the report's id, which is also its printed number.
-resolved = { typed: $("report").value.trim(), report: Number($("report").value) || 0 };
+testTyped = parameters.has("test") ? !parameters.has("report") : left !== null && !left.subject.report;
+// Addresses and stored counts have the report's id.
+if (/^\d+$/.test(typedNumber())) {
+  resolved = { typed: typedNumber(), report: Number(typedNumber()) };
+}
 if (parameters.has("test") || left) {
   $("setup").requestSubmit();
 }

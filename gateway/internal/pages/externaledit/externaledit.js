@@ -2,7 +2,7 @@
 // every event of the report's event stream.
 import { request, element, moment } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
-import { chooseOne, patientBar } from "../assets/find.js";
+import { chooseOne, endQuestion, patientBar } from "../assets/find.js";
 
 const base = "/api-v3/report/external-edit/";
 // Template for a report that has no document yet.
@@ -95,7 +95,9 @@ async function load() {
 }
 
 async function older() {
+  const requested = report;
   const next = await list(versions.at(-1).id);
+  if (requested !== report) return;
   versions.push(...next);
   more = next.length === page;
   show();
@@ -112,9 +114,11 @@ function follow() {
 }
 
 async function begin(takeOver) {
+  const requested = report;
   const current = versions.find((v) => v.is_current);
   const word = current?.word_file_path || firstDocument.word_s3_filepath;
   const made = await request(`${base}${report}`, { ...firstDocument, word_s3_filepath: word, take_over: takeOver });
+  if (requested !== report) return;
   const link = element("a", "", "Download the document");
   link.href = made.template_path;
   $("opened").replaceChildren(link, ". The desktop application saves what you change; each save appears below.");
@@ -132,32 +136,45 @@ async function takeOver() {
 }
 
 async function end() {
-  if (!await confirmed(`End the session of ${session.author_name}? Unsaved changes are lost.`, "End session")) return;
-  await request(`${base}sessions/${session.id}/end`, {});
+  const { id, author_name: author } = session; // the one that the question is about
+  if (!await confirmed(`End the session of ${author}? Unsaved changes are lost.`, "End session")) return;
+  await request(`${base}sessions/${id}/end`, {});
   await load();
 }
 
 async function choose(id, match = { lab_report_id: id }) {
-  report = id;
-  versions = [];
-  $("opened").hidden = true;
+  clear(id);
   history.replaceState(null, "", `?report=${id}`);
-  await load();
+  try {
+    await load();
+  } catch (problem) {
+    if (report === id) throw problem;
+  }
+  if (report !== id) return; // the user chose another report meanwhile
   follow();
   await patientBar(match);
+}
+
+// clear removes what belongs to the report before, so that nothing of it stands beside another patient.
+function clear(id) {
+  [report, session, versions] = [id, null, []];
+  stream?.close();
+  $("opened").hidden = $("holder").hidden = $("versions").hidden = true;
+  patientBar(null);
 }
 
 // reportsOf lists the reports of what a number names.
 const reportsOf = ({ reports }) => reports.map((r) => ({ key: r.lab_report_id, text: [r.test_name || `Report ${r.lab_report_id}`, r.sample_id && `sample ${r.sample_id}`].filter(Boolean).join(", ") }));
 
 async function find(typed) {
+  clear(0);
   const { key } = await chooseOne(typed, $("choices"), "report", reportsOf);
   await choose(key);
 }
 
 function failed(problem) {
-  $("holder").hidden = $("versions").hidden = true;
-  patientBar(null);
+  if (problem.name === "AbortError") return; // another number was typed
+  clear(0);
   say(problem.message, true);
 }
 
@@ -169,6 +186,7 @@ onClick("open", () => begin(false));
 onClick("take", takeOver);
 onClick("end", end);
 onClick("older", older);
+$("report").addEventListener("input", endQuestion);
 $("choose").addEventListener("submit", (event) => {
   event.preventDefault();
   find($("report").value.trim()).catch(failed);

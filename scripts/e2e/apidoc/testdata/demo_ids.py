@@ -35,6 +35,8 @@ ELEMENTS = {
     "report_format_order": [9, 10],
     "report_format_id": [5509, 5510],
 }
+# The demo laboratory has no senders of its own: a task that names one is refused.
+SENDERS = ("sender_email", "sender_name", "senderId")
 COUNT = {"mappings": 2, "counts": 2, "device_data": 2, "rerun_confirmed_data": 2, "notification_types": 1}
 
 
@@ -46,7 +48,7 @@ def replaced(value, name="", position=0):
     if name == "id" and isinstance(value, int):
         return 2  # a notification type
     if isinstance(value, dict):
-        return {key: replaced(below, key, position) for key, below in value.items()}
+        return {key: replaced(below, key, position) for key, below in value.items() if key not in SENDERS}
     if isinstance(value, list):
         return [replaced(below, "", min(i, 1)) for i, below in enumerate(value[: COUNT.get(name, 1000)])]
     return value
@@ -64,3 +66,10 @@ def before_call(ctx, case, kwargs):
 @schemathesis.hook
 def map_body(ctx, body):
     return replaced(body) if isinstance(body, (dict, list)) else body
+
+
+@schemathesis.hook
+def map_query(ctx, query):
+    if ctx.operation.path == "/api/v1/lookup" and query:
+        return dict(list(query.items())[:1])  # exactly one of its parameters; a document cannot say so
+    return query

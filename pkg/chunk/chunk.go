@@ -27,23 +27,36 @@ type Out struct {
 	data  mem.Buffer
 }
 
+// few is the size of the buffer that is tried first, so that a part of a few bytes does not take a full one.
+const few = 1 << 10
+
 // Read fills a message with up to Bytes from source. At the end of source it returns io.EOF, together with a
 // message unless nothing was left. Other errors are those of source.
 func Read(source io.Reader, field protowire.Number) (*Out, error) {
-	buffer := buffers.Get(Bytes)
-	n := 0
-	var err error
-	for n < len(*buffer) && err == nil { // a multipart form returns a few kilobytes per Read
-		var read int
-		read, err = source.Read((*buffer)[n:])
-		n += read
-	}
-	if n == 0 {
-		buffers.Put(buffer)
+	head := make([]byte, few)
+	n, err := fill(source, head, 0)
+	switch {
+	case n == 0:
 		return nil, err
+	case err != nil:
+		return &Out{field, mem.SliceBuffer(head[:n])}, err
 	}
+	buffer := buffers.Get(Bytes)
+	copy(*buffer, head)
+	n, err = fill(source, *buffer, n)
 	*buffer = (*buffer)[:n]
 	return &Out{field, mem.NewBuffer(buffer, buffers)}, err
+}
+
+// fill reads into buffer from n on until it is full or source ends. A multipart form returns a few kilobytes per Read.
+func fill(source io.Reader, buffer []byte, n int) (int, error) {
+	var err error
+	for n < len(buffer) && err == nil {
+		var read int
+		read, err = source.Read(buffer[n:])
+		n += read
+	}
+	return n, err
 }
 
 // In receives a message. When Field is the message's only content, it stays in the transport's buffers,

@@ -41,7 +41,7 @@ func TestEncodingWritesTheDocumentedBody(t *testing.T) {
 		{tree, `{"a":[true,null,"x"],"z":1}`},
 		{&calloutv1.SaveCalloutResponse{Reports: []int64{7, 1<<53 + 1}}, `{"message":"","status":"","reports":[7,null],"reports_text":["7","9007199254740993"]}`},
 		{&billsplitv1.SplitBillSummary{Id: 1<<53 + 1, LabBillId: 1 << 53}, `{"id":null,"id_text":"9007199254740993","labBillId":9007199254740992,"total_amount":0}`},
-		{&billsplitv1.BilledTest{ProfileId: proto.Int64(-1<<53 - 1)}, `{"id":0,"name":"","amount":0,"profile_id":null,"profile_id_text":"-9007199254740993","is_gone":false}`},
+		{&billsplitv1.BilledTest{ProfileId: proto.Int64(-1<<53 - 1)}, `{"id":0,"name":"","amount":0,"profile_id":null,"profile_id_text":"-9007199254740993","is_gone":false,"concession":0}`},
 		{wrapperspb.UInt64(1<<53 + 1), `null`},
 		{&timestamppb.Timestamp{Seconds: 1}, `"1970-01-01T00:00:01Z"`},
 		{&emptypb.Empty{}, `{}`},

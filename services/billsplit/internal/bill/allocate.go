@@ -89,7 +89,7 @@ func (d *divider) patientPart(byPrice ratio) {
 		}
 		*p.into = d.limit(p.name, want, low, high, slack)
 	}
-	if of := Amounts.isCoPayAndDeductible; of(d.head) && !(of(d.made) && of(d.head.Minus(d.made))) {
+	if of := Amounts.isCoPayAndDeductible; of(d.head) && (!of(d.made) || !of(d.head.Minus(d.made))) {
 		d.note(AmountsDisagree, "patientPayableAmount was co-pay and deductible together, and no longer is: the tests state"+
 			" what they have of these, but not what the patient pays, so that was shared by price. Check both bills")
 	}

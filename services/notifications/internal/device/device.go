@@ -100,8 +100,8 @@ type Writer interface {
 	// Claim makes the token the viewer's, whichever login had it, and returns the stored topics with the generation, which
 	// only another owner raises: subscriptions of one login that come together do not end one another.
 	Claim(ctx context.Context, v notification.Viewer, d Device, now time.Time) (Lists, error)
-	// SaveTopics stores the topics of the viewer's token. When it was seen stays: a change of preferences is no sign of it. It returns ErrMoved when the token is another login's or its
-	// generation is no longer that of l.
+	// SaveTopics stores the topics of the viewer's token. When it was seen stays: a change of preferences is no sign of
+	// it. It returns ErrMoved when the token is another login's or its generation is no longer that of l.
 	SaveTopics(ctx context.Context, v notification.Viewer, token string, l Lists) error
 	// Undo calls undo, under the lock of the token's row, with what reverses done for the topics that the token has now.
 	// When undo fails, all of these topics become pending: of the token's owner, or of no login until a sweep.

@@ -138,7 +138,7 @@ func (l *locked) Revision(_ context.Context, id int64) (session.Revision, error)
 
 func (l *locked) Saved(_ context.Context, word string) (bool, error) {
 	_, err := l.state.find(l.scope, l.report.ID, func(r session.Revision) bool { return r.Files().Word == word })
-	return err == nil, nil //nolint:nilerr // there is none
+	return err == nil, nil
 }
 
 func (l *locked) Holding(_ context.Context, f session.Files) (session.Revision, error) {

@@ -277,11 +277,11 @@ func TestBillsOfOtherPayersAreNotShown(t *testing.T) {
 	const own = " Rahul Sharma bill 301(9001) Apollo 7001"
 	for name, login := range map[string]authn.Principal{"organization": organization, "centre": centre, "branch": branch} {
 		for want, c := range map[string][]lookup.Command{
-			"":                                    {{Number: "302"}, {BillID: 9002}, {Number: "7004"}, {ReportID: 7004}, {Number: "303"}},
-			"sample S-10" + own + " 7002":                                   {{Number: "S-10"}},
-			"patient P-501 Rahul Sharma":          {{Number: "P-501"}},
-			"order ORD-1" + own + " 7002":             {{Number: "ORD-1"}},
-			"report 7001" + own: {{Number: "7001"}},
+			"":                            {{Number: "302"}, {BillID: 9002}, {Number: "7004"}, {ReportID: 7004}, {Number: "303"}},
+			"sample S-10" + own + " 7002": {{Number: "S-10"}},
+			"patient P-501 Rahul Sharma":  {{Number: "P-501"}},
+			"order ORD-1" + own + " 7002": {{Number: "ORD-1"}},
+			"report 7001" + own:           {{Number: "7001"}},
 		} {
 			for _, command := range c {
 				if got, err := find.Find(t.Context(), login, command); err != nil || told(got) != want {

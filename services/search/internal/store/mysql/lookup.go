@@ -85,7 +85,9 @@ type union struct {
 	args  []any
 }
 
-func (q *union) patients(where string, values []any) { q.add(patientNamed+where, "u", ofPatient, values) }
+func (q *union) patients(where string, values []any) {
+	q.add(patientNamed+where, "u", ofPatient, values)
+}
 
 func (q *union) bills(query, where string, values []any) { q.add(query+where, "b", ofBill, values) }
 

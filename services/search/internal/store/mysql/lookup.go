@@ -18,14 +18,18 @@ var (
 	_ login.Reader  = (*Store)(nil)
 )
 
+// byNumber keeps the server from reading a whole table by its ids, the newest first, until it has found enough rows: a
+// login may see none of those with a common number.
+const byNumber = " IGNORE INDEX FOR ORDER BY (PRIMARY)"
+
 // Rows of lookup.Named: kind, number, patient, bill, report.
 const (
-	patientNamed = "SELECT 'patient', u.labPatientId, u.id, 0, 0 FROM userDetails u WHERE u.labId_id = ? AND u.isDeleted = 0 AND "
-	billNamed    = "SELECT 'bill', CAST(b.labBillId AS CHAR), b.userDetailsId_id, b.id, 0 FROM billing b WHERE b.labId_id = ? AND "
-	orderNamed   = "SELECT 'order', b.orderNumber, b.userDetailsId_id, b.id, 0 FROM billing b WHERE b.labId_id = ? AND "
+	patientNamed = "SELECT 'patient', u.labPatientId, u.id, 0, 0 FROM userDetails u" + byNumber + " WHERE u.labId_id = ? AND u.isDeleted = 0 AND "
+	billNamed    = "SELECT 'bill', CAST(b.labBillId AS CHAR), b.userDetailsId_id, b.id, 0 FROM billing b" + byNumber + " WHERE b.labId_id = ? AND "
+	orderNamed   = "SELECT 'order', b.orderNumber, b.userDetailsId_id, b.id, 0 FROM billing b" + byNumber + " WHERE b.labId_id = ? AND "
 
-	ofReport = ", r.userDetailsId_id, r.billId_id, r.id FROM labReportRelation r LEFT JOIN billing b ON b.id = r.billId_id" +
-		" AND b.labId_id = r.labId_id WHERE r.labId_id = ? AND r.dismissed = 0 AND "
+	ofReport = ", r.userDetailsId_id, r.billId_id, r.id FROM labReportRelation r" + byNumber +
+		" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id WHERE r.labId_id = ? AND r.dismissed = 0 AND "
 	reportNamed = "SELECT 'report', CAST(r.id AS CHAR)" + ofReport
 	sampleNamed = "SELECT 'sample', r.sampleId" + ofReport
 	manualNamed = "SELECT 'sample', r.manualSampleId" + ofReport

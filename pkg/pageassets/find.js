@@ -11,7 +11,7 @@ const kinds = { patient: "Patient", bill: "Bill", order: "Order", sample: "Sampl
 export const describe = (p) => [p.full_name || "Without a name", [p.age, p.gender].filter(Boolean).join(" "), p.lab_patient_id].filter(Boolean).join(", ");
 
 // lookUp returns what a printed number names, as GET /api/v1/lookup answers.
-export const lookUp = async (number, signal) => (await request(`/api/v1/lookup?number=${encodeURIComponent(number)}`, undefined, { signal })).matches;
+export const lookUp = (number, signal) => request(`/api/v1/lookup?number=${encodeURIComponent(number)}`, undefined, { signal });
 
 // chooseOne returns the entry that a printed number means: entries(match) lists those of a match, each with a key that is equal
 // for the same thing. If there are several, it shows them in place, each with its patient, and waits for the user. It throws an
@@ -24,11 +24,11 @@ export async function chooseOne(typed, place, what, entries) {
     if (!/^\d+$/.test(typed)) throw new Error("This platform has no search, so only ids are found: type digits.");
     return { key: Number(typed), match: null };
   }
-  const matches = await lookUp(typed);
+  const { matches, incomplete } = await lookUp(typed);
   const found = new Map();
   for (const match of matches) for (const entry of entries(match)) found.has(entry.key) || found.set(entry.key, { ...entry, match });
   if (found.size === 0) throw new Error(none(typed, what, matches));
-  if (found.size === 1) return found.values().next().value;
+  if (found.size === 1 && !incomplete) return found.values().next().value;
   return new Promise((resolve) => {
     const buttons = [...found.values()].map((entry) => {
       const button = element("button", "", element("strong", "", entry.text), element("span", "dim", describe(entry.match.patient)));
@@ -39,10 +39,12 @@ export async function chooseOne(typed, place, what, entries) {
       });
       return button;
     });
-    place.replaceChildren(element("p", "", `${typed} may be one of these:`), ...buttons);
+    place.replaceChildren(element("p", "", `${typed} may be one of these:${incomplete ? unsearched : ""}`), ...buttons);
     buttons[0].focus();
   });
 }
+
+const unsearched = " Not everything could be searched, so there may be others. Compare the patient.";
 
 function none(typed, what, matches) {
   if (matches.length === 0) return `Nothing has the number ${typed}, or you may not see it. Check the number.`;
@@ -157,11 +159,11 @@ export function commandBox(may) {
     if (typed === "") return show([]);
     state.textContent = "Searching…";
     try {
-      const groups = await found(typed, may, mine.signal);
+      const { groups, incomplete } = await found(typed, may, mine.signal);
       if (mine !== pending) return;
       pending = null;
       show(groups);
-      state.textContent = groups.length ? "Choose with the arrow keys, open with Enter." : `Nothing has the number or name ${typed}, or you may not see it.`;
+      state.textContent = groups.length ? `Choose with the arrow keys, open with Enter.${incomplete ? unsearched : ""}` : `Nothing has the number or name ${typed}, or you may not see it.`;
     } catch (problem) {
       if (problem.name === "AbortError" || mine !== pending) return;
       pending = null;
@@ -193,13 +195,13 @@ export function commandBox(may) {
 
 // found returns the groups of the list: one for each thing with the number, and the patients whose names match.
 async function found(typed, may, signal) {
-  const numbers = /\d/.test(typed) ? lookUp(typed, signal) : [];
+  const numbers = /\d/.test(typed) ? lookUp(typed, signal) : { matches: [] };
   const names = may("/search/") ? request("/api/v1/users/search", { query: typed, size: maxPatients }, { signal }).then((a) => a.results) : [];
-  const [matches, hits] = await Promise.all([numbers, names]);
+  const [{ matches, incomplete }, hits] = await Promise.all([numbers, names]);
   const known = new Set(matches.map((m) => m.patient.user_id));
   const groups = matches.map((m) => group(`${kinds[m.kind]} ${m.number} · ${describe(m.patient)}`, tasks(m, may)));
   const others = hits.filter((hit) => !known.has(hit.user_id)).map((hit) => [describe(hit), `/search/?user=${hit.user_id}`]);
-  return others.length ? [...groups, group("Patients", others)] : groups;
+  return { groups: others.length ? [...groups, group("Patients", others)] : groups, incomplete };
 }
 
 let groups = 0;

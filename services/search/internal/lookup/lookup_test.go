@@ -291,7 +291,7 @@ func TestBillsOfOtherPayersAreNotShown(t *testing.T) {
 		}
 	}
 	for want, login := range map[string]authn.Principal{
-		"": centre, "report 7006 Rahul Sharma 7006": organization, // the report's own, on a bill of nobody
+		"": centre, "report 7006 Rahul Sharma 7006": organization, // the report's own, on a bill without one
 	} {
 		if got, err := find.Find(t.Context(), login, lookup.Command{ReportID: 7006}); err != nil || told(got) != want {
 			t.Errorf("a report of an organization: got %s, want %s, %v", told(got), want, err)

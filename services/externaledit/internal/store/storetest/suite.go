@@ -226,7 +226,7 @@ func listed(t *testing.T, s Subject) {
 			expect(12, 7001, doctor, false)
 			withheld(12, 77, session.PermissionEdit, false)
 			withheld(12, 77, session.PermissionTakeOver, true)
-			withheld(12, 78, session.PermissionEdit, true) // not on the list, or not any more
+			withheld(12, 78, session.PermissionEdit, true) // not on the list, or no longer
 			withheld(13, 77, session.PermissionTakeOver, false)
 		}
 		s.SetListed(12, a, false)

@@ -203,10 +203,7 @@ func (u *UseCase) named(ctx context.Context, s Sight, n Number, q search.Query) 
 
 // unite adds the reports of the patients whom the index found.
 func (u *UseCase) unite(ctx context.Context, s Sight, n Number, rows []Named, i indexed) (found, error) {
-	if i.err != nil {
-		return found{rows: rows, missing: i.err}, nil
-	}
-	all := found{rows: rows, more: i.Total > int64(len(i.Hits))}
+	all := found{rows: rows, more: i.Total > int64(len(i.Hits)), missing: i.err}
 	if i.Partial {
 		all.missing = errNotAsked
 	}

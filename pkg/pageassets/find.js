@@ -183,11 +183,12 @@ export function commandBox(may) {
     if (typed === "") return show([]);
     state.textContent = "Searching…";
     try {
-      const groups = await found(typed, may, mine.signal);
+      const { groups, incomplete } = await found(typed, may, mine.signal);
       if (mine !== pending) return;
       pending = null;
       show(groups);
-      state.textContent = groups.length ? "Choose with the arrow keys, open with Enter." : `Nothing has the number or name ${typed}, or you may not see it.`;
+      const doubt = incomplete ? " Not everything could be searched, so there may be more." : "";
+      state.textContent = groups.length ? `Choose with the arrow keys, open with Enter.${doubt}` : `Nothing has the number or name ${typed}, or you may not see it.`;
     } catch (problem) {
       if (problem.name === "AbortError" || mine !== pending) return;
       pending = null;
@@ -220,16 +221,17 @@ export function commandBox(may) {
 // found returns the groups of the list: one for each thing with the number, and the patients whose names match. A search that
 // fails is only an error if the other one found nothing.
 async function found(typed, may, signal) {
-  const searches = [/\d/.test(typed) ? lookUp(typed, signal).then((a) => a.matches) : [],
+  const searches = [/\d/.test(typed) ? lookUp(typed, signal) : {},
     may("/search/") ? request("/api/v1/users/search", { query: typed, size: maxPatients }, { signal }).then((a) => a.results) : []];
   const settled = await Promise.allSettled(searches);
-  const [matches, hits] = settled.map((one) => one.value ?? []);
+  const { matches = [], incomplete = false } = settled[0].value ?? {};
+  const hits = settled[1].value ?? [];
   const failed = settled.find((one) => one.reason);
   if (failed && matches.length + hits.length === 0) throw failed.reason;
   const known = new Set(matches.map((m) => m.patient.user_id));
   const groups = matches.map((m) => group(`${kinds[m.kind]} ${m.number} · ${describe(m.patient)}`, tasks(m, may)));
   const others = hits.filter((hit) => !known.has(hit.user_id)).map((hit) => [describe(hit), `/search/?user=${hit.user_id}`]);
-  return others.length ? [...groups, group("Patients", others)] : groups;
+  return { groups: others.length ? [...groups, group("Patients", others)] : groups, incomplete: incomplete || Boolean(failed) };
 }
 
 let groups = 0;

@@ -35,14 +35,39 @@ func editor(t *testing.T, lab int, permissions ...string) string {
 	t.Helper()
 	id := 50_000 + nextEditor.Add(1)
 	name := fmt.Sprintf("e2e-editor-%d", id)
+	logIn(t, name, lab, id, permissions...)
+	return name
+}
+
+// logIn seeds a session of a user.
+func logIn(t *testing.T, session string, lab int, userID int64, permissions ...string) {
+	t.Helper()
 	granted, err := json.Marshal(append([]string{}, permissions...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	applyFixture(t,
-		fmt.Sprintf(`{"sessions":[{"id":%q,"session_type":"lab_user","lab_id":%d,"lab_user_id":%d,"username":%q,"full_name":"Editor %d","permissions":%s}]}`,
-			name, lab, id, name, id, granted))
-	return name
+		fmt.Sprintf(`{"sessions":[{"id":%q,"session_type":"lab_user","lab_id":%d,"lab_user_id":%d,"username":"e2e-%d","full_name":"Editor %d","permissions":%s}]}`,
+			session, lab, userID, userID, userID, granted))
+}
+
+// enlist adds an editor to the list of users of laboratory 12, with permissions as JSON, and returns the user's id.
+func enlist(t *testing.T, editor, permissions string) int64 {
+	t.Helper()
+	id := userOf(t, editor)
+	execSQL(t, "INSERT INTO labUser (id, labId_id, username, permissions) VALUES (?, 12, ?, ?)", id, editor, permissions)
+	return id
+}
+
+// userOf returns the user's id of an editor.
+func userOf(t *testing.T, editor string) int64 {
+	t.Helper()
+	_, number, _ := strings.Cut(editor, "editor-")
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // editReport seeds a report of laboratory 12 for one test.

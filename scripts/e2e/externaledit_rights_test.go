@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -56,9 +55,20 @@ func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
 		t.Error("the session of a login that has ended still holds the report")
 	}
 
+	report, first := editReport(t), editor(t, 12, "report_edit")
+	id, token = openSession(t, first, report, creation)
+	logOut(t, first)
+	second := first + "-again"
+	logIn(t, second, 12, userOf(t, first), "report_edit")
+	if got := call(t, second, "GET", fmt.Sprintf("%s/%d", editPath, report), ""); got.status != http.StatusOK {
+		t.Fatalf("the author's own session: %d %s", got.status, got.body)
+	}
+	saves(t, "logged in again", report, id, token, http.StatusOK)
+	logOut(t, second)
+	saves(t, "logged out again", report, id, token, http.StatusForbidden)
+
 	report, listed := editReport(t), editor(t, 12, "report_edit")
-	_, number, _ := strings.Cut(listed, "editor-")
-	execSQL(t, `INSERT INTO labUser (id, labId_id, username, permissions) VALUES (?, 12, ?, '["report_edit"]')`, number, listed)
+	number := enlist(t, listed, `["report_edit"]`)
 	id, token = openSession(t, listed, report, creation)
 	logOut(t, listed)
 	saves(t, "a listed author is logged out", report, id, token, http.StatusOK)
@@ -66,7 +76,8 @@ func TestExternalEditAsksAgainForTheRightAtEachSave(t *testing.T) {
 	saves(t, "the list withdrew the permission", report, id, token, http.StatusForbidden)
 }
 
-// TestExternalEditAsksTheListForTheRightToRestore: the login has the permission, and the list of users does not.
+// TestExternalEditAsksTheListForTheRightToRestore: the login has the permission, and the list of users does not, or not
+// the user any more.
 func TestExternalEditAsksTheListForTheRightToRestore(t *testing.T) {
 	t.Parallel()
 	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit_takeover")
@@ -78,9 +89,11 @@ func TestExternalEditAsksTheListForTheRightToRestore(t *testing.T) {
 	}
 	list := revisionsOf(t, asha, fmt.Sprintf("%s/%d/revisions", editPath, report))
 	restore := fmt.Sprintf("%s/%d/revisions/%.0f/restore", editPath, report, list[1]["id"])
-	_, number, _ := strings.Cut(chief, "editor-")
-	execSQL(t, `INSERT INTO labUser (id, labId_id, username, permissions) VALUES (?, 12, ?, '["report_edit"]')`, number, chief)
 	before := linkedFile(t, report)
+	if got := call(t, chief, "POST", restore, ""); got.status != http.StatusForbidden || linkedFile(t, report) != before {
+		t.Errorf("the list has others alone: %d %s, want 403 and nothing changed", got.status, got.body)
+	}
+	number := enlist(t, chief, `["report_edit"]`)
 	if got := call(t, chief, "POST", restore, ""); got.status != http.StatusForbidden || linkedFile(t, report) != before {
 		t.Errorf("the list withholds the permission: %d %s, want 403 and nothing changed", got.status, got.body)
 	}

@@ -55,6 +55,7 @@ func TestExternalEditRevisionsAndRestore(t *testing.T) {
 	t.Parallel()
 	report, asha, chief := editReport(t), editor(t, 12, "report_edit"), editor(t, 12, "report_edit",
 		"report_edit_takeover")
+	enlist(t, chief, `["report_edit", "report_edit_takeover"]`)
 	path := fmt.Sprintf("%s/%d/revisions", editPath, report)
 	id, token := openSession(t, asha, report, creation)
 	first := mustUpload(t, id, token, savedPair(t, "one")).json(t)

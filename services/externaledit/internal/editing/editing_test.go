@@ -302,6 +302,33 @@ func TestASessionEndsWithThePermissionOfItsAuthor(t *testing.T) {
 	}
 }
 
+func TestASessionKeepsTheLaterLoginOfItsAuthor(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	in := b.creation(77)
+	in.Login = []byte("first")
+	created := b.mustCreate(in)
+	opened, err := b.Show(t.Context(), b.scope, 7001)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Renew(t.Context(), b.scope, &opened, []byte("second")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Show(t.Context(), b.scope, 7001); err != nil || string(got.Login) != "second" || got.ID != created.ID {
+		t.Errorf("session %d keeps %q, %v; want the later login", got.ID, got.Login, err)
+	}
+	taken := b.creation(78)
+	taken.TakeOver, taken.MayTakeOver, taken.Login = true, true, []byte("other")
+	b.mustCreate(taken)
+	if err := b.Renew(t.Context(), b.scope, &opened, []byte("third")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Show(t.Context(), b.scope, 7001); err != nil || string(got.Login) != "other" {
+		t.Errorf("after another took over the session keeps %q, %v; want that person's login", got.Login, err)
+	}
+}
+
 func TestWhatMayNotBeOpened(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

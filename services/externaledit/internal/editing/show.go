@@ -85,5 +85,17 @@ func activeOnly(sessions []session.Session, now time.Time) []session.Session {
 	return active
 }
 
+// Renew has the session keep the login that its author has now: the one that opened it ends with a sign-out.
+func (u *UseCase) Renew(ctx context.Context, scope authn.LabScope, s *session.Session, login []byte) error {
+	return u.d.Reports.Lock(ctx, scope, s.ReportID, func(l Locked) error {
+		active, err := l.Active(ctx)
+		if err != nil || active == nil || active.ID != s.ID {
+			return err
+		}
+		active.Login = login
+		return l.Update(ctx, active)
+	})
+}
+
 // Mint returns a token for the session, for its author alone.
 func (u *UseCase) Mint(s *session.Session) (string, error) { return u.d.Tokens.Mint(s) }

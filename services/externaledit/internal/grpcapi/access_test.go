@@ -46,6 +46,7 @@ func (lenient) Ended(session.EndReason)                         {}
 func (lenient) Agent(bool)                                      {}
 func (lenient) Took(string, time.Duration)                      {}
 func (lenient) Seal(config.Secret) []byte                       { return nil }
+func (lenient) Renewed([]byte, config.Secret) []byte            { return nil }
 func (lenient) Mint(*session.Session) (string, error)           { return "token", nil }
 
 // watched is called for what is watched; nothing happens on its own.

@@ -109,7 +109,7 @@ func (s *Server) RestoreRevision(
 	}
 	restored, err := s.d.Historian.Restore(ctx, history.Restoration{
 		Scope: c.scope, ReportID: in.GetLabReportId(), RevisionID: in.GetRevisionId(),
-		By: c.author(), Login: c.Login,
+		By: c.author(), Login: c.Login, GlobalAdmin: c.IsGlobalAdmin,
 	})
 	if err != nil {
 		return nil, err

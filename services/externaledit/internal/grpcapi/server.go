@@ -41,6 +41,8 @@ type Limits interface {
 // Sealer seals the login that opens a session; nil for none.
 type Sealer interface {
 	Seal(login config.Secret) []byte
+	// Renewed seals a login that the session does not keep yet; nil when there is nothing to renew.
+	Renewed(sealed []byte, login config.Secret) []byte
 }
 
 // Observer learns whether uploads come from the desktop client, and how long operations take.

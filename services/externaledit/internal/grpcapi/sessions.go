@@ -35,6 +35,11 @@ func (s *Server) GetSession(
 	}
 	token := ""
 	if c.isAuthor(&found) {
+		if login := s.d.Logins.Renewed(found.Login, c.Login); login != nil {
+			if err := s.d.Editor.Renew(ctx, c.scope, &found, login); err != nil {
+				return nil, err
+			}
+		}
 		if token, err = s.d.Editor.Mint(&found); err != nil {
 			return nil, err
 		}

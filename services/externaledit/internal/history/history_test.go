@@ -132,15 +132,18 @@ func TestARestoreAsksAgainForTheRight(t *testing.T) {
 		listed *bool // may edit, but not take over
 		login  config.Secret
 		answer answers
+		admin  bool
 		want   apperr.Kind // Internal: restored
 	}{
-		"the login may":                        {nil, "s", answers{may: true}, apperr.Internal},
-		"the login was withdrawn":              {nil, "s", answers{}, apperr.Forbidden},
-		"the login cannot be asked":            {nil, "s", answers{err: unavailable}, apperr.Unavailable},
-		"a token of a user":                    {nil, "", answers{}, apperr.Internal},
-		"the list withholds the permission":    {new(true), "s", answers{may: true}, apperr.Forbidden},
-		"the list withholds all permissions":   {new(false), "s", answers{may: true}, apperr.Forbidden},
-		"the list withholds it from the token": {new(true), "", answers{}, apperr.Forbidden},
+		"the login may":                         {nil, "s", answers{may: true}, false, apperr.Internal},
+		"the login was withdrawn":               {nil, "s", answers{}, false, apperr.Forbidden},
+		"the login cannot be asked":             {nil, "s", answers{err: unavailable}, false, apperr.Unavailable},
+		"a token of a user":                     {nil, "", answers{}, false, apperr.Internal},
+		"the list withholds the permission":     {new(true), "s", answers{may: true}, false, apperr.Forbidden},
+		"the list withholds all permissions":    {new(false), "s", answers{may: true}, false, apperr.Forbidden},
+		"the list withholds it from the token":  {new(true), "", answers{}, false, apperr.Forbidden},
+		"the list withholds it from the admin":  {new(true), "s", answers{may: true}, true, apperr.Internal},
+		"a global administrator was signed out": {new(true), "s", answers{}, true, apperr.Forbidden},
 	} {
 		store, s, revisions := saved(t)
 		chief := session.Author{ID: 79, Name: "Chief"}
@@ -150,7 +153,7 @@ func TestARestoreAsksAgainForTheRight(t *testing.T) {
 		u := history.New(history.Deps{Reports: memory.History{Store: store}, Logins: c.answer, WakeRelay: func() {},
 			Clock: clocktest.New(storetest.Now.Add(2 * time.Hour)), Counters: &counters{}})
 		_, err := u.Restore(t.Context(), history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001,
-			RevisionID: revisions[0].ID, By: chief, Login: c.login})
+			RevisionID: revisions[0].ID, By: chief, Login: c.login, GlobalAdmin: c.admin})
 		restored := c.want == apperr.Internal
 		if (err == nil) != restored || !restored && apperr.KindOf(err) != c.want {
 			t.Errorf("%s: %v, want %v", name, err, c.want)

@@ -66,6 +66,17 @@ func (l *Logins) Seal(login config.Secret) []byte {
 	return l.keys[0].Seal(nonce, nonce, []byte(login.Reveal()), nil)
 }
 
+// Renewed returns what a session keeps of a later login of its author; nil when it keeps that one already, or none.
+func (l *Logins) Renewed(sealed []byte, login config.Secret) []byte {
+	if sealed == nil {
+		return nil
+	}
+	if kept, ok := l.open(sealed); ok && kept == login {
+		return nil
+	}
+	return l.Seal(login)
+}
+
 // open returns the login; false when its key is no longer used.
 func (l *Logins) open(sealed []byte) (config.Secret, bool) {
 	for _, key := range l.keys {

@@ -87,6 +87,19 @@ func TestALoginIsSealedAndSurvivesARotation(t *testing.T) {
 			t.Errorf("with %d bytes of keys: %v, %v; want %v", len(secret), may, err, want)
 		}
 	}
+	kept := logins(t, u, older)
+	for login, want := range map[config.Secret]bool{"secret-session": false, "another": true, "": false} {
+		renewed := kept.Renewed(sealed, login)
+		if got := renewed != nil; got != want || kept.Renewed(renewed, login) != nil {
+			t.Errorf("%q is renewed: %t, want %t, and once", login, got, want)
+		}
+	}
+	if kept.Renewed(nil, "another") != nil {
+		t.Error("a session that keeps no login is given one")
+	}
+	if logins(t, u, newer).Renewed(sealed, "secret-session") == nil {
+		t.Error("a login of a key that is no longer used is not renewed")
+	}
 	short := session.Session{LabID: 12, Author: session.Author{ID: 77}, Login: []byte("x")}
 	if may, err := logins(t, u, older).MayEdit(t.Context(), &short); may || err != nil {
 		t.Errorf("a damaged row: %v, %v; want no right", may, err)

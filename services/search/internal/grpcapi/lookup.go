@@ -13,7 +13,7 @@ import (
 
 // NumberFinder finds what a number names.
 type NumberFinder interface {
-	Find(ctx context.Context, p authn.Principal, c lookup.Command) ([]lookup.Match, bool, error)
+	Find(ctx context.Context, p authn.Principal, c lookup.Command) (lookup.Answer, error)
 }
 
 // LoginReader reads the laboratory of a login.
@@ -23,14 +23,14 @@ type LoginReader interface {
 
 // LookUp finds what a number names.
 func (s *Server) LookUp(ctx context.Context, in *searchv1.LookUpRequest) (*searchv1.LookUpResponse, error) {
-	matches, more, err := s.d.Numbers.Find(ctx, authn.FromContext(ctx), lookup.Command{
+	found, err := s.d.Numbers.Find(ctx, authn.FromContext(ctx), lookup.Command{
 		Number: in.GetNumber(), BillID: in.GetBillId(), ReportID: in.GetLabReportId(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &searchv1.LookUpResponse{LimitReached: more}
-	for _, m := range matches {
+	out := &searchv1.LookUpResponse{LimitReached: found.More, Incomplete: found.Incomplete}
+	for _, m := range found.Matches {
 		out.Matches = append(out.Matches, match(m, s.d.Clock.Now()))
 	}
 	return out, nil

@@ -6,27 +6,42 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/distinct"
 	"github.com/labplatform/labplatform/services/search/internal/detail"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// MaxNamed is how many rows with the number are read.
+// MaxNamed is how many rows of each kind are shown.
 const MaxNamed = 50
 
-// Reader reads the tables. Every method reads one laboratory.
+// indexPatience is how long the index may keep a number waiting that the tables know.
+const indexPatience = 300 * time.Millisecond
+
+// Sight is what a login sees: a patient by the registration or any bill, and of bills those of its own branch,
+// organization, collection centre and, if it is a referring doctor's, of the doctor.
+type Sight struct {
+	search.Scope
+	Referring bool
+	DoctorID  int64 // of a referring doctor
+}
+
+// Reader reads the tables. Every method reads what one login sees of one laboratory.
 type Reader interface {
-	// Named returns at most MaxNamed+1 rows that have the number.
-	Named(ctx context.Context, lab authn.LabScope, n Number) ([]Named, error)
-	// OfPatients returns at most MaxNamed+1 reports of these patients that have the number where the tables have no index
-	// of it: the manual number of a sample, and the number of a report form.
-	OfPatients(ctx context.Context, lab authn.LabScope, userIDs []int64, n Number) ([]Named, error)
+	// Named returns the rows that have the number; of each kind the newest, at most MaxNamed+1.
+	Named(ctx context.Context, s Sight, n Number) ([]Named, error)
+	// OfPatients returns the reports of these patients that have the number where the tables have no index of it: the
+	// manual number of a sample, and the number of a report form; of each the newest, at most MaxNamed+1.
+	OfPatients(ctx context.Context, s Sight, userIDs []int64, n Number) ([]Named, error)
 	// ByID returns the bill or the report with an id; none if there is none.
-	ByID(ctx context.Context, lab authn.LabScope, kind Kind, id int64) ([]Named, error)
-	// Bills returns the bills and at most 200 reports of each.
-	Bills(ctx context.Context, lab authn.LabScope, ids []int64) ([]BillRow, []ReportRow, error)
+	ByID(ctx context.Context, s Sight, kind Kind, id int64) ([]Named, error)
+	// Bills returns bills.
+	Bills(ctx context.Context, s Sight, ids []int64) ([]BillRow, error)
+	// Reports returns at most 200 reports of each bill, and the reports with these ids, each once and in their order.
+	Reports(ctx context.Context, s Sight, billIDs, ids []int64) ([]ReportRow, error)
 }
 
 // Patients reads a patient whom the caller may see.
@@ -69,31 +84,58 @@ type Command struct {
 var errOneOf = apperr.InvalidField("number",
 	"Give number, bill_id or lab_report_id: exactly one of them, and ids above 0.")
 
-// Find returns what p may see of the things that a number or an id names, and whether it names more than that. Errors:
-// Invalid, Forbidden, TooManyRequests, and those of the tables and the index.
-func (u *UseCase) Find(ctx context.Context, p authn.Principal, c Command) (matches []Match, more bool, err error) {
+// Answer is what p may see of the things that a number or an id names.
+type Answer struct {
+	Matches    []Match
+	More       bool // it names more than that
+	Incomplete bool // the index did not say whether it names more
+}
+
+var errNotAsked = apperr.New(apperr.Unavailable, "SEARCH_UNAVAILABLE",
+	"Nothing was found, but not everything could be searched. Try again in a moment.")
+
+// Find returns what p may see of the things that a number or an id names. Errors: Invalid, Forbidden, TooManyRequests,
+// those of the tables, and those of the index when nothing was found without it.
+func (u *UseCase) Find(ctx context.Context, p authn.Principal, c Command) (Answer, error) {
 	scope, err := search.ScopeOf(p, 0)
 	if err != nil {
-		return nil, false, err
+		return Answer{}, err
 	}
 	named, err := u.parse(c)
 	if err != nil {
-		return nil, false, err
+		return Answer{}, err
 	}
 	if err := u.d.Limiter.AdmitRead(ctx, p, scope.Lab); err != nil {
-		return nil, false, err
+		return Answer{}, err
 	}
-	rows, err := named(ctx, scope)
+	sight := Sight{Scope: scope}
+	sight.DoctorID, sight.Referring = p.ReferringDoctor()
+	all, err := named(ctx, sight)
 	if err != nil {
-		return nil, false, err
+		return Answer{}, err
 	}
-	more = len(rows) > MaxNamed
-	matches, err = u.matches(ctx, p, scope, ownOf(p, rows[:min(len(rows), MaxNamed)]))
-	return matches, more, err
+	rows, more := newest(all.rows)
+	matches, err := u.matches(ctx, p, sight, rows)
+	if err == nil && len(matches) == 0 {
+		err = all.missing
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Matches: matches, More: more || all.more, Incomplete: all.missing != nil}, nil
 }
 
+// found is the rows with a number.
+type found struct {
+	rows    []Named
+	more    bool
+	missing error // why the index did not say everything
+}
+
+type reading func(context.Context, Sight) (found, error)
+
 // parse returns how the rows are read.
-func (u *UseCase) parse(c Command) (func(context.Context, search.Scope) ([]Named, error), error) {
+func (u *UseCase) parse(c Command) (reading, error) {
 	given := 0
 	for _, has := range []bool{c.Number != "", c.BillID != 0, c.ReportID != 0} {
 		if has {
@@ -108,22 +150,14 @@ func (u *UseCase) parse(c Command) (func(context.Context, search.Scope) ([]Named
 		if c.ReportID != 0 {
 			kind, id = Report, c.ReportID
 		}
-		return func(ctx context.Context, scope search.Scope) ([]Named, error) {
-			return u.d.Reader.ByID(ctx, scope.Lab, kind, id)
+		return func(ctx context.Context, s Sight) (found, error) {
+			rows, err := u.d.Reader.ByID(ctx, s, kind, id)
+			return found{rows: rows}, err
 		}, nil
 	}
 	n, err := ParseNumber(c.Number)
 	if err != nil {
 		return nil, err
-	}
-	return func(ctx context.Context, scope search.Scope) ([]Named, error) { return u.named(ctx, scope, n) }, nil
-}
-
-// named reads the rows with a number, first where the tables have an index of it.
-func (u *UseCase) named(ctx context.Context, scope search.Scope, n Number) ([]Named, error) {
-	rows, err := u.d.Reader.Named(ctx, scope.Lab, n)
-	if err != nil || len(rows) > 0 {
-		return rows, err
 	}
 	q, err := search.NewQuery(search.Request{
 		Query: n.Texts[0], Fields: []string{string(search.ManualSampleIDs), string(search.LrfIDs)},
@@ -131,37 +165,72 @@ func (u *UseCase) named(ctx context.Context, scope search.Scope, n Number) ([]Na
 	if err != nil {
 		return nil, err
 	}
-	found, err := u.d.Index.Search(ctx, scope, q, search.Least)
-	if err != nil || len(found.Hits) == 0 {
-		return nil, err
-	}
-	userIDs := make([]int64, len(found.Hits))
-	for i, hit := range found.Hits {
-		userIDs[i] = hit.UserID
-	}
-	return u.d.Reader.OfPatients(ctx, scope.Lab, userIDs, n)
+	return func(ctx context.Context, s Sight) (found, error) { return u.named(ctx, s, n, q) }, nil
 }
 
-// ownOf leaves out what is on bills of other doctors, for a login that sees its own bills only.
-func ownOf(p authn.Principal, rows []Named) []Named {
-	doctorID, referring := p.ReferringDoctor()
-	if !referring {
-		return rows
+// indexed is what the index said.
+type indexed struct {
+	search.Result
+	err error
+}
+
+// named reads the rows with a number: those of the columns that have an index, and those of the patients whom the index
+// finds by the others. Both are asked at once.
+func (u *UseCase) named(ctx context.Context, s Sight, n Number, q search.Query) (found, error) {
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	said := make(chan indexed, 1)
+	go func() { said <- u.ask(asking, s.Scope, q) }()
+	patience := time.NewTimer(indexPatience)
+	defer patience.Stop()
+	rows, err := u.d.Reader.Named(ctx, s, n)
+	if err != nil {
+		return found{}, err
 	}
-	return slices.DeleteFunc(rows, func(n Named) bool { return n.BillID != 0 && n.DoctorID != doctorID })
+	late := patience.C
+	if len(rows) == 0 { // then the index alone can know
+		late = nil
+	}
+	select {
+	case i := <-said:
+		return u.unite(ctx, s, n, rows, i)
+	case <-late:
+		return found{rows: rows, missing: errNotAsked}, nil
+	}
+}
+
+// ask asks the index. A panic is an error, because no interceptor guards this goroutine.
+func (u *UseCase) ask(ctx context.Context, scope search.Scope, q search.Query) (i indexed) {
+	defer func() {
+		if recover() != nil {
+			i.err = errors.New("the index panicked")
+		}
+	}()
+	i.Result, i.err = u.d.Index.Search(ctx, scope, q, search.Least)
+	return i
+}
+
+// unite adds the reports of the patients whom the index found.
+func (u *UseCase) unite(ctx context.Context, s Sight, n Number, rows []Named, i indexed) (found, error) {
+	all := found{rows: rows, more: i.Total > int64(len(i.Hits)), missing: i.err}
+	if i.Partial {
+		all.missing = errNotAsked
+	}
+	if len(i.Hits) == 0 {
+		return all, nil
+	}
+	userIDs := make([]int64, len(i.Hits))
+	for at, hit := range i.Hits {
+		userIDs[at] = hit.UserID
+	}
+	others, err := u.d.Reader.OfPatients(ctx, s, userIDs, n)
+	all.rows = append(all.rows, others...)
+	return all, err
 }
 
 // matches adds patients, bills and reports, and leaves out what belongs to patients whom p may not see.
-func (u *UseCase) matches(
-	ctx context.Context, p authn.Principal, scope search.Scope, rows []Named,
-) ([]Match, error) {
-	var billIDs []int64
-	for _, row := range rows {
-		if row.BillID != 0 && !slices.Contains(billIDs, row.BillID) {
-			billIDs = append(billIDs, row.BillID)
-		}
-	}
-	bills, reports, err := u.d.Reader.Bills(ctx, scope.Lab, billIDs)
+func (u *UseCase) matches(ctx context.Context, p authn.Principal, s Sight, rows []Named) ([]Match, error) {
+	bills, reports, err := u.details(ctx, s, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +238,7 @@ func (u *UseCase) matches(
 	var matches []Match
 	for _, g := range group(rows) {
 		first := g[0]
-		person, err := u.person(ctx, p, scope, first.UserID, people)
+		person, err := u.person(ctx, p, s.Scope, first.UserID, people)
 		if err != nil {
 			return nil, err
 		}
@@ -183,6 +252,28 @@ func (u *UseCase) matches(
 		matches = append(matches, m)
 	}
 	return matches, nil
+}
+
+// details reads the bills of rows, and the reports that rows name.
+func (u *UseCase) details(ctx context.Context, s Sight, rows []Named) ([]BillRow, []ReportRow, error) {
+	var billIDs, whole, reportIDs []int64
+	for _, row := range rows {
+		switch {
+		case row.ReportID != 0:
+			reportIDs = append(reportIDs, row.ReportID)
+		case row.BillID != 0:
+			whole = append(whole, row.BillID)
+		}
+		if row.BillID != 0 {
+			billIDs = append(billIDs, row.BillID)
+		}
+	}
+	bills, err := u.d.Reader.Bills(ctx, s, distinct.Of(billIDs))
+	if err != nil {
+		return nil, nil, err
+	}
+	reports, err := u.d.Reader.Reports(ctx, s, distinct.Of(whole), distinct.Of(reportIDs))
+	return bills, reports, err
 }
 
 // person returns a patient, nil for one whom p may not see. people has the patients that were asked for before.

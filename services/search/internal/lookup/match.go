@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/labplatform/labplatform/services/search/internal/search"
@@ -25,7 +26,31 @@ type Named struct {
 	UserID   int64
 	BillID   int64 // 0 for a patient
 	ReportID int64 // 0 for patients, bills and orders
-	DoctorID int64 // of the bill; 0: none
+}
+
+// kinds in the order of an answer.
+var kinds = []Kind{Patient, Bill, Order, Sample, Report}
+
+// newest sorts rows by kind, the newest of each first, and leaves at most MaxNamed of each; more reports whether there
+// are others.
+func newest(rows []Named) (kept []Named, more bool) {
+	slices.SortFunc(rows, func(a, b Named) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)),
+			cmp.Compare(b.ReportID, a.ReportID), cmp.Compare(b.BillID, a.BillID), cmp.Compare(b.UserID, a.UserID),
+			cmp.Compare(a.Number, b.Number),
+		)
+	})
+	count := map[Kind]int{}
+	for _, row := range slices.Compact(rows) { // a report may have the number in two columns
+		count[row.Kind]++
+		if count[row.Kind] > MaxNamed {
+			more = true
+			continue
+		}
+		kept = append(kept, row)
+	}
+	return kept, more
 }
 
 // BillRow is the bill of a match.
@@ -41,6 +66,7 @@ type BillRow struct {
 type ReportRow struct {
 	ID          int64
 	BillID      int64
+	UserID      int64
 	TestID      int64
 	TestName    string
 	SampleID    string
@@ -52,11 +78,11 @@ type Match struct {
 	Kind    Kind
 	Number  string
 	Patient search.Person
-	Bill    *BillRow // nil for a patient
+	Bill    *BillRow // nil for a patient, and for a report whose bill the login does not see
 	Reports []ReportRow
 }
 
-// group unites the reports of a sample that are on one bill, and sorts by kind. Rows of one kind keep their order.
+// group unites the reports of a sample that are on one bill. Groups are in the order of their first rows.
 func group(rows []Named) [][]Named {
 	var groups [][]Named
 	for _, row := range rows {
@@ -69,10 +95,6 @@ func group(rows []Named) [][]Named {
 		}
 		groups[at] = append(groups[at], row)
 	}
-	kinds := []Kind{Patient, Bill, Order, Sample, Report}
-	slices.SortStableFunc(groups, func(a, b []Named) int {
-		return slices.Index(kinds, a[0].Kind) - slices.Index(kinds, b[0].Kind)
-	})
 	return groups
 }
 
@@ -89,7 +111,7 @@ func reportsOf(rows []Named, all []ReportRow) []ReportRow {
 
 func (n Named) names(r ReportRow) bool {
 	if n.Kind == Bill || n.Kind == Order {
-		return r.BillID == n.BillID
+		return r.BillID == n.BillID && r.UserID == n.UserID
 	}
-	return n.ReportID == r.ID
+	return r.ID == n.ReportID && r.UserID == n.UserID
 }

@@ -17,7 +17,7 @@ const maxRunes = 64
 
 // Number is a number as it was typed or scanned, in the forms in which the tables may hold it.
 type Number struct {
-	Texts  []string // as read and in capital letters; at least one
+	Texts  []string // as read, in capital and in small letters; at least one
 	Digits int64    // its value; 0 if it has other characters than digits, or is too large for an id
 }
 
@@ -36,7 +36,12 @@ func ParseNumber(text string) (Number, error) {
 	case utf8.RuneCountInString(text) > maxRunes:
 		return Number{}, errTooLong
 	}
-	n := Number{Texts: slices.Compact([]string{text, strings.ToUpper(text)})}
+	n := Number{Texts: []string{text}}
+	for _, other := range []string{strings.ToUpper(text), strings.ToLower(text)} {
+		if !slices.Contains(n.Texts, other) {
+			n.Texts = append(n.Texts, other)
+		}
+	}
 	if strings.Trim(text, "0123456789") == "" {
 		if value, err := strconv.ParseInt(text, 10, 64); err == nil {
 			n.Digits = value

@@ -991,7 +991,10 @@ type LookUpResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Matches []*LookUpMatch         `protobuf:"bytes,1,rep,name=matches,proto3" json:"matches,omitempty"`
 	// True when the number names more than the matches.
-	LimitReached  bool `protobuf:"varint,2,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	LimitReached bool `protobuf:"varint,2,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	// True when the search index did not say whether a sample or a report form has the number by hand: there may be other
+	// matches.
+	Incomplete    bool `protobuf:"varint,3,opt,name=incomplete,proto3" json:"incomplete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1040,13 +1043,20 @@ func (x *LookUpResponse) GetLimitReached() bool {
 	return false
 }
 
+func (x *LookUpResponse) GetIncomplete() bool {
+	if x != nil {
+		return x.Incomplete
+	}
+	return false
+}
+
 type LookUpMatch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Kind  string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The number as it is printed.
 	Number  string         `protobuf:"bytes,2,opt,name=number,proto3" json:"number,omitempty"`
 	Patient *LookUpPatient `protobuf:"bytes,3,opt,name=patient,proto3" json:"patient,omitempty"`
-	// null for a patient.
+	// null for a patient, and for a report whose bill the login does not see.
 	Bill *LookUpBill `protobuf:"bytes,4,opt,name=bill,proto3" json:"bill,omitempty"`
 	// The reports that the number names; all reports of the bill for a bill and an order. At most 200.
 	Reports       []*LookUpReport `protobuf:"bytes,5,rep,name=reports,proto3" json:"reports,omitempty"`
@@ -1677,10 +1687,13 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\rLookUpRequest\x12\x1d\n" +
 	"\x06number\x18\x01 \x01(\tB\x05\x92A\x02x@R\x06number\x12\x17\n" +
 	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\"\n" +
-	"\rlab_report_id\x18\x03 \x01(\x03R\vlabReportId\"k\n" +
+	"\rlab_report_id\x18\x03 \x01(\x03R\vlabReportId\"\x8b\x01\n" +
 	"\x0eLookUpResponse\x124\n" +
 	"\amatches\x18\x01 \x03(\v2\x1a.lab.search.v1.LookUpMatchR\amatches\x12#\n" +
-	"\rlimit_reached\x18\x02 \x01(\bR\flimitReached\"\x87\x02\n" +
+	"\rlimit_reached\x18\x02 \x01(\bR\flimitReached\x12\x1e\n" +
+	"\n" +
+	"incomplete\x18\x03 \x01(\bR\n" +
+	"incomplete\"\x87\x02\n" +
 	"\vLookUpMatch\x12B\n" +
 	"\x04kind\x18\x01 \x01(\tB.\x92A+\xf2\x02\apatient\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06sample\xf2\x02\x06reportR\x04kind\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\tR\x06number\x126\n" +

@@ -64,7 +64,10 @@ func (l *locked) Listed(_ context.Context, a session.Author) (bool, error) {
 
 func (l *locked) Withholds(_ context.Context, userID int64, permission string) (bool, error) {
 	mayEdit, says := l.state.listed[user{l.scope.LabID(), userID, false}]
-	return says && (!mayEdit || permission != session.PermissionEdit), nil
+	if !says {
+		return l.state.listsUsers(l.scope.LabID()), nil
+	}
+	return !mayEdit || permission != session.PermissionEdit, nil
 }
 
 func (l *locked) Insert(_ context.Context, s *session.Session) error {

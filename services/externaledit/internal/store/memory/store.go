@@ -101,6 +101,16 @@ func (s *Store) SetListed(lab int64, a session.Author, listed bool) {
 	s.state.listed[user{lab, a.ID, a.IsDoctor}] = listed
 }
 
+// listsUsers reports whether the list of users has any of the laboratory; doctors are in another list.
+func (s *state) listsUsers(lab int64) bool {
+	for u := range s.listed {
+		if u.lab == lab && !u.isDoctor {
+			return true
+		}
+	}
+	return false
+}
+
 // RemoveReport deletes a report, as the platform's core may.
 func (s *Store) RemoveReport(id int64) {
 	s.mu.Lock()

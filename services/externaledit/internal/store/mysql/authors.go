@@ -24,7 +24,14 @@ func (l *locked) Listed(ctx context.Context, a session.Author) (bool, error) {
 
 func (l *locked) Withholds(ctx context.Context, userID int64, permission string) (bool, error) {
 	permissions, says, err := l.permissions(ctx, "SELECT permissions FROM labUser WHERE id = ? AND labId_id = ?", userID)
-	return says && !slices.Contains(permissions, permission), err
+	if err != nil || says {
+		return says && !slices.Contains(permissions, permission), err
+	}
+	var removed bool // an installation may have no list at all
+	err = l.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM labUser WHERE labId_id = ?)"+
+		" AND NOT EXISTS (SELECT 1 FROM labUser WHERE id = ? AND labId_id = ?)", l.scope.LabID(), userID, l.scope.LabID()).
+		Scan(&removed)
+	return removed, mysqldb.Wrap("read list of users", err)
 }
 
 // permissions returns those of a person; says is false when the list of users has none, or in another shape.

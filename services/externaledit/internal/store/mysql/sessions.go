@@ -95,11 +95,11 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
 
 // Update stores what may change of a session.
 func (l *locked) Update(ctx context.Context, s *session.Session) error {
-	_, err := l.tx.ExecContext(ctx, `UPDATE external_edit_session SET word_file_path = ?, pdf_file_path = ?,
+	_, err := l.tx.ExecContext(ctx, `UPDATE external_edit_session SET word_file_path = ?, pdf_file_path = ?, login = ?,
   is_active = ?, revision = ?, reserved = ?, updated_at = ?, saved_at = ?,
   expires_at = ?, ended_at = ?, end_reason = ?, ended_by_name = ?
 WHERE id = ? AND lab_id = ?`,
-		s.Files.Word, s.Files.PDF, s.End == session.Active, s.Revision, s.Reserved,
+		s.Files.Word, s.Files.PDF, s.Login, s.End == session.Active, s.Revision, s.Reserved,
 		s.UpdatedAt.UnixMilli(), instant(s.SavedAt),
 		s.ExpiresAt.UnixMilli(), instant(s.EndedAt), text(string(s.End)), text(s.EndedBy), s.ID, l.scope.LabID())
 	return mysqldb.Wrap("update session", err)

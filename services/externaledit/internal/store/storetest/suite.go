@@ -105,6 +105,7 @@ func sessions(t *testing.T, s Subject) {
 	want := inserted(t, s)
 	must(t, s.Editing.Lock(ctx, scope, 7001, func(l editing.Locked) error {
 		want.Files, want.Revision, want.Reserved = session.Files{Word: "mem://w", PDF: "mem://p"}, 3, 4
+		want.Login = []byte("renewed")
 		want.UpdatedAt, want.SavedAt, want.ExpiresAt = Now.Add(time.Minute), Now.Add(time.Minute), Now.Add(2*time.Hour)
 		return l.Update(ctx, &want)
 	}))
@@ -205,17 +206,17 @@ func listed(t *testing.T, s Subject) {
 			return nil
 		}))
 	}
-	withheld := func(lab int64, permission string, want bool) {
+	withheld := func(lab, userID int64, permission string, want bool) {
 		t.Helper()
 		report := map[int64]int64{12: 7001, 13: 7101}[lab]
 		must(t, s.History.Lock(t.Context(), Scope(t, lab), report, func(l history.Locked) error {
-			if got, err := l.Withholds(t.Context(), 77, permission); err != nil || got != want {
-				t.Errorf("laboratory %d withholds %s: %t %v, want %t", lab, permission, got, err, want)
+			if got, err := l.Withholds(t.Context(), userID, permission); err != nil || got != want {
+				t.Errorf("laboratory %d withholds %s from %d: %t %v, want %t", lab, permission, userID, got, err, want)
 			}
 			return nil
 		}))
 	}
-	withheld(12, session.PermissionTakeOver, false) // the list says nothing
+	withheld(12, 77, session.PermissionTakeOver, false) // there is no list
 	for _, a := range []session.Author{user, doctor} {
 		expect(12, 7001, a, false)
 		s.SetListed(12, a, true)
@@ -223,9 +224,10 @@ func listed(t *testing.T, s Subject) {
 		expect(13, 7101, a, false)
 		if a == user {
 			expect(12, 7001, doctor, false)
-			withheld(12, session.PermissionEdit, false)
-			withheld(12, session.PermissionTakeOver, true)
-			withheld(13, session.PermissionTakeOver, false)
+			withheld(12, 77, session.PermissionEdit, false)
+			withheld(12, 77, session.PermissionTakeOver, true)
+			withheld(12, 78, session.PermissionEdit, true) // not on the list, or no longer
+			withheld(13, 77, session.PermissionTakeOver, false)
 		}
 		s.SetListed(12, a, false)
 		expect(12, 7001, a, false)

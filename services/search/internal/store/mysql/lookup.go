@@ -18,14 +18,18 @@ var (
 	_ login.Reader  = (*Store)(nil)
 )
 
-// Rows of lookup.Named: kind, number, patient, bill, report, doctor.
-const (
-	patientNamed = "SELECT 'patient', labPatientId, id, 0, 0, 0 FROM userDetails WHERE labId_id = ? AND isDeleted = 0 AND "
-	billNamed    = "SELECT 'bill', CAST(labBillId AS CHAR), userDetailsId_id, id, 0, IFNULL(docId_id, 0) FROM billing WHERE labId_id = ? AND "
-	orderNamed   = "SELECT 'order', orderNumber, userDetailsId_id, id, 0, IFNULL(docId_id, 0) FROM billing WHERE labId_id = ? AND "
+// byNumber keeps the server from reading a whole table by its ids, the newest first, until it has found enough rows: a
+// login may see none of those with a common number.
+const byNumber = " IGNORE INDEX FOR ORDER BY (PRIMARY)"
 
-	ofReport = ", r.userDetailsId_id, r.billId_id, r.id, IFNULL(b.docId_id, 0) FROM labReportRelation r LEFT JOIN billing b ON b.id = r.billId_id" +
-		" AND b.labId_id = r.labId_id WHERE r.labId_id = ? AND r.dismissed = 0 AND "
+// Rows of lookup.Named: kind, number, patient, bill, report.
+const (
+	patientNamed = "SELECT 'patient', u.labPatientId, u.id, 0, 0 FROM userDetails u" + byNumber + " WHERE u.labId_id = ? AND u.isDeleted = 0 AND "
+	billNamed    = "SELECT 'bill', CAST(b.labBillId AS CHAR), b.userDetailsId_id, b.id, 0 FROM billing b" + byNumber + " WHERE b.labId_id = ? AND "
+	orderNamed   = "SELECT 'order', b.orderNumber, b.userDetailsId_id, b.id, 0 FROM billing b" + byNumber + " WHERE b.labId_id = ? AND "
+
+	ofReport = ", r.userDetailsId_id, r.billId_id, r.id FROM labReportRelation r" + byNumber +
+		" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id WHERE r.labId_id = ? AND r.dismissed = 0 AND "
 	reportNamed = "SELECT 'report', CAST(r.id AS CHAR)" + ofReport
 	sampleNamed = "SELECT 'sample', r.sampleId" + ofReport
 	manualNamed = "SELECT 'sample', r.manualSampleId" + ofReport
@@ -35,79 +39,161 @@ const (
 // maxBillReports is how many reports of a bill are read.
 const maxBillReports = 200
 
-// Named finds the number in every column that has an index of it.
-func (s *Store) Named(ctx context.Context, lab authn.LabScope, n lookup.Number) ([]lookup.Named, error) {
-	marks, texts := mysqldb.In(n.Texts, lab.LabID())
-	var parts []string
-	var args []any
-	add := func(query string, values []any) {
-		parts, args = append(parts, "("+query+")"), append(args, values...)
+// limits are the conditions of what a login sees: condition says for a column of billing how a row fulfils it.
+func limits(s lookup.Sight, condition func(column string) string) (where string, args []any) {
+	for _, l := range []struct {
+		column  string
+		id      int64
+		applies bool
+	}{
+		{"branchId", s.BranchID, s.BranchID != 0},
+		{"orgId_id", s.OrgID, s.OrgID != 0},
+		{"ccId_id", s.CCID, s.CCID != 0},
+		{"docId_id", s.DoctorID, s.Referring},
+	} {
+		if !l.applies {
+			continue
+		}
+		c := condition(l.column)
+		where += " AND " + c
+		for range strings.Count(c, "?") {
+			args = append(args, l.id)
+		}
 	}
-	add(patientNamed+"labPatientId IN ("+marks+") AND labPatientId <> ''", texts)
-	add(orderNamed+"orderNumber IN ("+marks+") AND orderNumber <> ''", texts)
-	add(sampleNamed+"r.sampleId IN ("+marks+") AND r.sampleId <> ''", texts)
-	if n.Digits != 0 {
-		add(billNamed+"labBillId = ?", []any{lab.LabID(), n.Digits})
-		add(reportNamed+"r.id = ?", []any{lab.LabID(), n.Digits})
-	}
-	return s.named(ctx, parts, args)
+	return where, args
 }
 
-// OfPatients finds the number in the columns without an index, among the reports of patients.
-func (s *Store) OfPatients(
-	ctx context.Context, lab authn.LabScope, userIDs []int64, n lookup.Number,
-) ([]lookup.Named, error) {
-	users, args := mysqldb.In(userIDs, lab.LabID())
-	marks, args := mysqldb.In(n.Texts, args...)
-	where := "r.userDetailsId_id IN (" + users + ") AND "
-	return s.named(ctx, []string{
-		"(" + manualNamed + where + "r.manualSampleId IN (" + marks + "))",
-		"(" + formNamed + where + "r.lrfId IN (" + marks + "))",
-	}, append(args, args...))
-}
+func ofBill(column string) string { return "b." + column + " = ?" }
 
-// ByID finds the bill or the report with an id.
-func (s *Store) ByID(ctx context.Context, lab authn.LabScope, kind lookup.Kind, id int64) ([]lookup.Named, error) {
-	query := billNamed + "id = ?"
-	if kind == lookup.Report {
-		query = reportNamed + "r.id = ?"
+// ofReportOrBill: only organizations are named by reports too.
+func ofReportOrBill(column string) string {
+	if column == "orgId_id" {
+		return "(b.orgId_id = ? OR r.orgId_id = ?)"
 	}
-	return s.named(ctx, []string{query}, []any{lab.LabID(), id})
+	return ofBill(column)
 }
 
-func (s *Store) named(ctx context.Context, parts []string, args []any) ([]lookup.Named, error) {
-	query := strings.Join(parts, " UNION ALL ") + " LIMIT ?"
-	rows, err := mysqldb.Collect(ctx, s.db, query, append(args, lookup.MaxNamed+1),
+// ofPatient is of the registration or any bill; only bills name doctors.
+func ofPatient(column string) string {
+	billed := "EXISTS (SELECT 1 FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id AND " + ofBill(column) + ")"
+	if column == "docId_id" {
+		return billed
+	}
+	return "(u." + column + " = ? OR " + billed + ")"
+}
+
+// union is a query of parts, each with a limit of its own, so that none hides rows of another.
+type union struct {
+	sight lookup.Sight
+	parts []string
+	args  []any
+}
+
+func (q *union) patients(where string, values []any) {
+	q.add(patientNamed+where, "u", ofPatient, values)
+}
+
+func (q *union) bills(query, where string, values []any) { q.add(query+where, "b", ofBill, values) }
+
+func (q *union) reports(query, where string, values []any) {
+	q.add(query+where, "r", ofReportOrBill, values)
+}
+
+func (q *union) add(query, table string, condition func(string) string, values []any) {
+	where, ids := limits(q.sight, condition)
+	q.parts = append(q.parts, "("+query+where+" ORDER BY "+table+".id DESC LIMIT ?)")
+	q.args = append(q.args, q.sight.Lab.LabID())
+	q.args = append(append(append(q.args, values...), ids...), lookup.MaxNamed+1)
+}
+
+func (s *Store) named(ctx context.Context, q *union) ([]lookup.Named, error) {
+	rows, err := mysqldb.Collect(ctx, s.db, strings.Join(q.parts, " UNION ALL "), q.args,
 		func(row mysqldb.Row, n *lookup.Named) error {
-			return row.Scan(&n.Kind, &n.Number, &n.UserID, &n.BillID, &n.ReportID, &n.DoctorID)
+			return row.Scan(&n.Kind, &n.Number, &n.UserID, &n.BillID, &n.ReportID)
 		})
 	return rows, mysqldb.Wrap("look up number", err)
 }
 
-// Bills reads bills and their reports, each report with its test.
-func (s *Store) Bills(
-	ctx context.Context, lab authn.LabScope, ids []int64,
-) ([]lookup.BillRow, []lookup.ReportRow, error) {
-	if len(ids) == 0 {
-		return nil, nil, nil
+// Named finds the number in every column that has an index of it.
+func (s *Store) Named(ctx context.Context, sight lookup.Sight, n lookup.Number) ([]lookup.Named, error) {
+	marks, texts := mysqldb.In(n.Texts)
+	q := &union{sight: sight}
+	q.patients("u.labPatientId IN ("+marks+") AND u.labPatientId <> ''", texts)
+	q.bills(orderNamed, "b.orderNumber IN ("+marks+") AND b.orderNumber <> ''", texts)
+	q.reports(sampleNamed, "r.sampleId IN ("+marks+") AND r.sampleId <> ''", texts)
+	if n.Digits != 0 {
+		q.bills(billNamed, "b.labBillId = ?", []any{n.Digits})
+		q.reports(reportNamed, "r.id = ?", []any{n.Digits})
 	}
-	marks, args := mysqldb.In(ids, lab.LabID())
+	return s.named(ctx, q)
+}
+
+// OfPatients finds the number in the columns without an index, among the reports of patients.
+func (s *Store) OfPatients(
+	ctx context.Context, sight lookup.Sight, userIDs []int64, n lookup.Number,
+) ([]lookup.Named, error) {
+	users, args := mysqldb.In(userIDs)
+	marks, args := mysqldb.In(n.Texts, args...)
+	of := "r.userDetailsId_id IN (" + users + ") AND "
+	q := &union{sight: sight}
+	q.reports(manualNamed, of+"r.manualSampleId IN ("+marks+")", args)
+	q.reports(formNamed, of+"r.lrfId IN ("+marks+")", args)
+	return s.named(ctx, q)
+}
+
+// ByID finds the bill or the report with an id.
+func (s *Store) ByID(ctx context.Context, sight lookup.Sight, kind lookup.Kind, id int64) ([]lookup.Named, error) {
+	q := &union{sight: sight}
+	if kind == lookup.Report {
+		q.reports(reportNamed, "r.id = ?", []any{id})
+	} else {
+		q.bills(billNamed, "b.id = ?", []any{id})
+	}
+	return s.named(ctx, q)
+}
+
+// Bills reads bills.
+func (s *Store) Bills(ctx context.Context, sight lookup.Sight, ids []int64) ([]lookup.BillRow, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	marks, args := mysqldb.In(ids, sight.Lab.LabID())
+	where, of := limits(sight, ofBill)
 	bills, err := mysqldb.Collect(ctx, s.db, "SELECT b.id, b.labBillId, b.orderNumber, b.source, IFNULL(o.orgFullName, '') FROM billing b"+
-		" LEFT JOIN organization o ON o.id = b.orgId_id AND o.labId_id = b.labId_id WHERE b.labId_id = ? AND b.id IN ("+marks+")", args,
+		" LEFT JOIN organization o ON o.id = b.orgId_id AND o.labId_id = b.labId_id WHERE b.labId_id = ? AND b.id IN ("+marks+")"+where,
+		append(args, of...),
 		func(row mysqldb.Row, b *lookup.BillRow) error {
 			return row.Scan(&b.ID, &b.LabBillID, &b.OrderNumber, &b.Source, &b.Organization)
 		})
-	if err != nil {
-		return nil, nil, mysqldb.Wrap("read bills of number", err)
+	return bills, mysqldb.Wrap("read bills of number", err)
+}
+
+const reportRows = "(SELECT r.id, r.billId_id, r.userDetailsId_id, r.reportID_id, IFNULL(t.testName, '')," +
+	" IF(r.sampleId = '', r.manualSampleId, r.sampleId), IFNULL(t.cell_counter_enabled, 0) FROM labReportRelation r" +
+	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ? AND r.dismissed = 0 AND "
+
+// Reports reads reports of bills and those with ids, each with its test. Each bill has a limit of its own.
+func (s *Store) Reports(
+	ctx context.Context, sight lookup.Sight, billIDs, ids []int64,
+) ([]lookup.ReportRow, error) {
+	var parts []string
+	var args []any
+	for _, id := range billIDs {
+		parts = append(parts, reportRows+"r.billId_id = ? ORDER BY r.id LIMIT ?)")
+		args = append(args, sight.Lab.LabID(), id, maxBillReports)
 	}
-	reports, err := mysqldb.Collect(ctx, s.db, "SELECT r.id, r.billId_id, r.reportID_id, IFNULL(t.testName, ''),"+
-		" IF(r.sampleId = '', r.manualSampleId, r.sampleId), IFNULL(t.cell_counter_enabled, 0) FROM labReportRelation r"+
-		" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ? AND r.billId_id IN ("+marks+") AND r.dismissed = 0"+
-		" ORDER BY r.billId_id, r.id LIMIT ?", append(args, maxBillReports*len(ids)),
+	if len(ids) > 0 {
+		marks, named := mysqldb.In(ids, sight.Lab.LabID())
+		parts, args = append(parts, reportRows+"r.id IN ("+marks+"))"), append(args, named...)
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	reports, err := mysqldb.Collect(ctx, s.db, strings.Join(parts, " UNION ")+" ORDER BY 1", args,
 		func(row mysqldb.Row, r *lookup.ReportRow) error {
-			return row.Scan(&r.ID, &r.BillID, &r.TestID, &r.TestName, &r.SampleID, &r.CellCounter)
+			return row.Scan(&r.ID, &r.BillID, &r.UserID, &r.TestID, &r.TestName, &r.SampleID, &r.CellCounter)
 		})
-	return bills, reports, mysqldb.Wrap("read reports of number", err)
+	return reports, mysqldb.Wrap("read reports of number", err)
 }
 
 // Laboratory reads the laboratory of a login. One without a row, or with an unknown time zone, has the default zone.

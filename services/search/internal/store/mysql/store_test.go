@@ -260,14 +260,16 @@ func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	}
 	defer db.Close()
 	store := mysql.New(db)
+	sight := lookup.Sight{Scope: search.Scope{Lab: lab(t, 12)}}
 	for name, read := range map[string]func(context.Context) error{
 		"record":   func(ctx context.Context) error { _, err := store.Record(ctx, lab(t, 12), 501); return err },
 		"complete": func(ctx context.Context) error { _, err := store.CompleteTo(ctx); return err },
 		"number": func(ctx context.Context) error {
-			_, err := store.Named(ctx, lab(t, 12), lookup.Number{Texts: []string{"1"}})
+			_, err := store.Named(ctx, sight, lookup.Number{Texts: []string{"1"}})
 			return err
 		},
-		"bills":      func(ctx context.Context) error { _, _, err := store.Bills(ctx, lab(t, 12), []int64{1}); return err },
+		"bills":      func(ctx context.Context) error { _, err := store.Bills(ctx, sight, []int64{1}); return err },
+		"reports":    func(ctx context.Context) error { _, err := store.Reports(ctx, sight, []int64{1}, nil); return err },
 		"laboratory": func(ctx context.Context) error { _, err := store.Laboratory(ctx, lab(t, 12)); return err },
 	} {
 		if err := read(t.Context()); !apperr.Is(err, apperr.Unavailable) {

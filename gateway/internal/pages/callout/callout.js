@@ -43,6 +43,8 @@ function valueText(p) {
   return `${p.parameter_name} ${p.raw_value}${p.unit ? " " + p.unit : ""}`;
 }
 
+const patientOf = (one) => (one.lab_patient_id ? `${one.patient_name} (${one.lab_patient_id})` : one.patient_name);
+
 function card(item) {
   const level = urgency(item);
   const button = element("button", `card ${level}`);
@@ -51,7 +53,7 @@ function card(item) {
   button.append(element("span", "age", `${age(item)}, ${urgencyText[level]}`));
   button.append(element("strong", "", item.test_name));
   for (const p of item.critical_parameters) button.append(element("span", "value", valueText(p)));
-  button.append(element("span", "", `${item.patient_name} (${item.lab_patient_id})`));
+  button.append(element("span", "", patientOf(item)));
   const notes = [level === "late" && departmentOf(item), item.referral_name, item.org_name].filter(Boolean);
   if (item.criticalValues === "CALLOUT_ATTEMPTED") notes.push("tried, not reached");
   if (item.escalations > 0) notes.push(`escalated ${item.escalations} ×`);
@@ -166,7 +168,7 @@ function section(name, title, entries, only, line) {
   }));
 }
 
-const where = (one) => ` — ${one.test_name}, ${one.patient_name} (${one.lab_patient_id}), bill ${one.lab_bill_id}`;
+const where = (one) => ` — ${one.test_name}, ${patientOf(one)}, bill ${one.lab_bill_id}`;
 const strong = (text) => element("strong", "", text);
 
 function showSections(only) {
@@ -335,7 +337,7 @@ async function open(item) {
   if ($("dialog").open || saving) return;
   showValues(item);
   $("dialog-title").textContent = item.wrong ? `${item.test_name}: was called, now corrected` : item.test_name;
-  $("dialog-patient").textContent = `${item.patient_name} (${item.lab_patient_id}), bill ${item.lab_bill_id}`;
+  $("dialog-patient").textContent = `${patientOf(item)}, bill ${item.lab_bill_id}`;
   $("attempt").hidden = Boolean(item.wrong); // a corrected result needs no callout, so there is no attempt to save
   $("problem").textContent = "";
   $("form").reset();

@@ -3,6 +3,9 @@ import { currentVisitor, request as send, moment } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
 import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
 import { find, forget, keep } from "./keep.js";
+import { keyOf } from "./keys.js";
+import { beep } from "./sound.js";
+import { chip, number, td } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
 const base = "/api-v3/cell-counter-mappings/";
@@ -137,12 +140,9 @@ function begin(requested, view, list) {
 function keypad() {
   const buttons = [...counter.cells.values()].map((mapped) => {
     const cell = cells.get(mapped.cell_id) || { name: "Cell " + mapped.cell_id, bg_color_hex: "#888888" };
-    const chip = document.createElement("span");
-    chip.className = "chip";
-    chip.style.backgroundColor = cell.bg_color_hex;
     const button = document.createElement("button");
     button.type = "button";
-    button.append(chip, cell.name);
+    button.append(chip(cell), cell.name);
     button.dataset.cell = mapped.cell_id;
     button.addEventListener("click", () => { if (!busy && !finished) count(mapped.keys[0]); });
     return button;
@@ -184,24 +184,9 @@ function row(share) {
     key.textContent = name;
     return i ? [" or ", key] : [key];
   });
-  const chip = document.createElement("span");
-  chip.className = "chip";
-  chip.style.backgroundColor = cell.bg_color_hex;
   tr.dataset.cell = share.cell_id;
-  tr.append(td(...keys), td(chip, cell.name), number(share.count), number(share.percent + (share.include_in_total ? " %" : " per 100")), number(share.absolute === null ? "" : share.absolute.toFixed(2)));
+  tr.append(td(...keys), td(chip(cell), cell.name), number(share.count), number(share.percent + (share.include_in_total ? " %" : " per 100")), number(share.absolute === null ? "" : share.absolute.toFixed(2)));
   return tr;
-}
-
-function td(...content) {
-  const cell = document.createElement("td");
-  cell.append(...content);
-  return cell;
-}
-
-function number(text) {
-  const cell = td(String(text));
-  cell.className = "number";
-  return cell;
 }
 
 // draw shows the count and stores it in this browser.
@@ -237,37 +222,6 @@ function lock() {
   $("report").disabled = counted() > 0 && subject.report > 0;
 }
 
-let audio = null;
-
-// beep plays a tone for a user who looks into the microscope: a high one when the target is reached, a low one for a key that
-// counted nothing. what names the number of tones in the document, for tests.
-function beep(frequency, what) {
-  if (!$("sound").checked) {
-    return;
-  }
-  audio ??= new AudioContext();
-  const tone = audio.createOscillator();
-  const volume = audio.createGain();
-  volume.gain.value = 0.2;
-  tone.frequency.value = frequency;
-  tone.connect(volume).connect(audio.destination);
-  tone.start();
-  tone.stop(audio.currentTime + 0.3);
-  document.body.dataset[what] = Number(document.body.dataset[what] || 0) + 1;
-}
-
-// keyOf returns the name of the pressed key in a mapping. On a keyboard layout that is not Latin it is the Latin key in this
-// position, unless the letter itself is mapped.
-function keyOf(event) {
-  if (event.key === " ") {
-    return "Space";
-  }
-  const [, letter, digit] = /^(?:Key([A-Z])|Digit([0-9]))$/.exec(event.code) || [];
-  const composed = ["Process", "Dead", "Unidentified"].includes(event.key); // an input method takes the letter
-  const foreign = (composed || event.key.length === 1 && event.key.charCodeAt(0) > 127) && !counter.cellOf(event.key);
-  return foreign && (letter || digit) ? letter?.toLowerCase() || digit : event.key;
-}
-
 let chosenField = null; // the field that the user chose since the last counted cell
 
 // isForField reports whether a key belongs to the focused field. Cells are counted wherever the focus was left when the count
@@ -285,7 +239,7 @@ function press(event) {
   if (!counter || busy || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("dialog[open], #choices")) {
     return;
   }
-  const key = keyOf(event);
+  const key = keyOf(event, (name) => counter.cellOf(name));
   if (key === "Enter" && counted() > 0) {
     event.preventDefault();
     if (!event.repeat) {
@@ -320,7 +274,7 @@ function miss(event, key) {
     return;
   }
   event.preventDefault();
-  beep(220, "misses");
+  if ($("sound").checked) beep(220, "misses");
   say("The key " + key + " is mapped to no cell, so nothing was counted.", "warn");
 }
 
@@ -338,7 +292,7 @@ function count(key) {
   chosenField = null;
   draw(hit);
   if (counter.reached()) {
-    beep(880, "beeps");
+    if ($("sound").checked) beep(880, "beeps");
     say(counter.target + " cells are counted. Finish the count, or continue counting.", "good");
   }
 }

@@ -112,13 +112,16 @@ async function allow() {
   tell("This device shows new notifications while this page is open in the background.", "good");
 }
 
+// title is what people call a type; its name is a word of programs.
+const title = (one) => one.description || one.name.replaceAll("_", " ");
+
 function type(one) {
   const box = element("input");
   box.type = "checkbox";
   box.checked = !one.is_disabled;
   box.disabled = one.is_mandatory;
   box.addEventListener("change", () => change(one, box));
-  return element("li", "", element("label", "", box, one.name, element("span", "", one.is_mandatory ? "always on" : one.description)));
+  return element("li", "", element("label", "", box, title(one), element("span", "", one.is_mandatory ? "always on" : "")));
 }
 
 async function change(one, box) {
@@ -126,7 +129,7 @@ async function change(one, box) {
     userNotificationPreferences: JSON.stringify([{ id: one.id, is_disabled: box.checked ? 0 : 1 }]) });
   try {
     await request(`${base}notification-type/user-preferences`, undefined, { method: "POST", body: form });
-    tell(`${one.name}: ${box.checked ? "on" : "off"}.`, "good");
+    tell(`${title(one)}: ${box.checked ? "on" : "off"}.`, "good");
   } catch (problem) {
     box.checked = !box.checked;
     tell(problem.message, "bad");

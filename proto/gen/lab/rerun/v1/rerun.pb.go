@@ -1600,10 +1600,10 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"_device_idB\x0e\n" +
 	"\f_device_nameB\r\n" +
 	"\v_rerun_typeB\x10\n" +
-	"\x0e_lab_report_id\"\xa2\x01\n" +
+	"\x0e_lab_report_id\"\xa7\x01\n" +
 	"\vDeviceValue\x12\x1e\n" +
-	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x02H\x00R\x05index\x88\x01\x01\x12*\n" +
-	"\x05value\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONR\x05value\x12*\n" +
+	"\x05index\x18\x01 \x01(\x05B\x03\xe0A\x02H\x00R\x05index\x88\x01\x01\x12/\n" +
+	"\x05value\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\x05value\x12*\n" +
 	"\x0eparameter_name\x18\x03 \x01(\tH\x01R\rparameterName\x88\x01\x01B\b\n" +
 	"\x06_indexB\x11\n" +
 	"\x0f_parameter_name\"\xe9\x02\n" +

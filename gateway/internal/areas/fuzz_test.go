@@ -45,9 +45,8 @@ func (s *formStream) SendMsg(m any) error {
 
 func (s *formStream) RecvMsg(any) error { return nil }
 
-// formMemory is what a form may allocate beside some times its size: the buffers of an upload, several times with the race
-// detector, which makes pools forget.
-const formMemory = 8 << 20
+// formMemory is what a form may allocate beside some times its size: the buffers of an upload.
+const formMemory = 3 << 20
 
 // Whatever a form holds, it is answered with a success or as the caller's fault, and costs little memory.
 func FuzzAFormIsReadWithinBounds(f *testing.F) {

@@ -13,10 +13,11 @@ import (
 const longest = 4 * time.Second
 
 // AtMost fails the test if work allocates more than limit bytes each time, freed meanwhile or not.
-// Small objects are counted in batches, and the race detector makes pools forget, so a limit below some megabytes means
-// little. work runs once, or again after a growing pause when it exceeds the limit.
+// Small objects are counted in batches, so a limit below a megabyte means little; with the race detector limits are
+// three times as high. work runs once, or again after a growing pause when it exceeds the limit.
 func AtMost(t testing.TB, limit int, work func()) {
 	t.Helper()
+	limit *= slack
 	for pause := time.Millisecond; ; pause *= 4 {
 		before := allocated()
 		work()

@@ -42,8 +42,8 @@ func TestRequestsMadeFromTheDocument(t *testing.T) {
 	share(t, report)
 }
 
-// share prints how many of the requests that follow the document were accepted, and fails when so many were refused that
-// the document and the platform disagree. What found nothing or was a conflict was understood: a count that is stored,
+// share prints how many of the requests that follow the document were accepted, and fails when more were refused, which
+// shows that the document and the platform disagree. What found nothing or was a conflict was understood: a count that is stored,
 // a rerun that is under way, a split that is undone already.
 func share(t *testing.T, report string) {
 	t.Helper()
@@ -71,7 +71,7 @@ func share(t *testing.T, report string) {
 	total := all.Accepted + all.Unreachable + all.Conflicts + all.Rejected
 	t.Logf("%d requests to %d operations; of %d that follow the document %d were accepted, %d found nothing, %d were conflicts, %d were refused",
 		result.TestCases.Generated, result.Operations.Tested, total, all.Accepted, all.Unreachable, all.Conflicts, all.Rejected)
-	if all.Rejected*2 > total {
-		t.Errorf("more than half of what follows the document was refused")
+	if all.Accepted < all.Rejected {
+		t.Errorf("less than half of what follows the document was accepted, apart from what found nothing and conflicts")
 	}
 }

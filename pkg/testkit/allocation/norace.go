@@ -1,0 +1,6 @@
+//go:build !race
+
+package allocation
+
+// slack multiplies every limit.
+const slack = 1

@@ -212,7 +212,8 @@ func searchEnv(stack Stack) (fixed, defaults Env) {
 // The page to operate it asks for no token, unless the caller's settings have one.
 func taskqueueEnv(stack Stack) (fixed, defaults Env) {
 	host, port, _ := net.SplitHostPort(stack.RedisAddr)
-	defaults = Env{"TASKQUEUE_ALLOWED_HOSTS": "127.0.0.1", "TASKQUEUE_ADMIN_OPEN": "true"}
+	defaults = Env{"TASKQUEUE_ALLOWED_HOSTS": "127.0.0.1", "TASKQUEUE_ADMIN_OPEN": "true",
+		"TASKQUEUE_DEFAULT_COUNTRY_CODE": "91"}
 	if stack.FastQueue {
 		defaults["TASKQUEUE_PROFILE"] = "fast"
 	}

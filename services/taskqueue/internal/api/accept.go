@@ -160,15 +160,15 @@ func (g *group) add(p Planned, known map[string]int) {
 	g.slot = append(g.slot, at)
 }
 
-// identify computes what identifies the request. The times of acceptance are not in it, and of a window's key the
-// digest alone.
+// identify computes what identifies the request. What acceptance adds, its times and the country of a
+// number, is not in it, and of a window's key the digest alone.
 func (g *group) identify() {
 	h := sha256.New()
 	var buffer []byte
 	for i := range g.tasks {
 		p := &g.tasks[i]
 		body := p.Body
-		body.WindowKey, body.Flow = "", job.IdentityFlow(body.Flow, body.LabID)
+		body.WindowKey, body.Country, body.Flow = "", 0, job.IdentityFlow(body.Flow, body.LabID)
 		buffer = body.Encode(buffer[:0])
 		_, _ = fmt.Fprintf(h, "%d/%d/%d/%s/%t:", len(buffer), p.DueMs, p.Lane.Priority, p.window, p.Override)
 		_, _ = h.Write(buffer)

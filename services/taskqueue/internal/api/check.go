@@ -55,6 +55,10 @@ type Checks struct {
 	Known   func(c job.Channel, provider string) bool // what config.provider may name
 	Serves  func(job.Channel) bool                    // whether a channel can deliver here
 	Clock   clock.Clock
+	// Country is the calling code of telephone numbers that are given without one; 0: there is none.
+	Country int
+	// Mailbox accepts the telephone numbers that stand for failures of the mailbox.
+	Mailbox bool
 	// Sender reports whether a laboratory's task may name a sender; nil: any.
 	Sender func(c job.Channel, lab int64, named task.Sender) bool
 }

@@ -6,31 +6,36 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 const (
 	maxRecipients = 500
-	minContact    = 4
-	maxContact    = 15 // E.164
 	maxTTL        = 28 * 24 * 3600
 )
 
 func (c *checker) sms(d *task.SMS) {
-	c.contact(d.Contact, d.CountryCode)
+	to := c.recipient(d.Recipient)
+	c.wrong.If(to.Landline, "data.contact", "data.contact is a landline, which gets no SMS")
 	c.wrong.If(d.Message == "", "data.message", "data.message is missing")
 	c.provider(job.SMS, d.Config)
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
-func (c *checker) contact(number, country task.Digits) {
-	if number == "" {
+// recipient decides once whose telephone a task means: its country is kept with the job, so that a number without a
+// code goes to the same telephone when the setting changes before it is sent.
+func (c *checker) recipient(r task.Recipient) phone.Number {
+	if r.Contact == "" {
 		c.wrong.If(true, "data.contact", "data.contact is missing")
-		return
+		return phone.Number{}
 	}
-	c.wrong.If(len(number) < minContact || len(number)+len(country) > maxContact+2, "data.contact",
-		"data.contact is not a telephone number")
-	c.wrong.If(len(country) > 4, "data.countryCode", "data.countryCode is not a country code")
+	to, err := r.Number(c.Country)
+	c.wrong.If(err != nil, "data.contact", "data.contact %v", err)
+	c.wrong.If(!c.Mailbox && phone.Reserved(string(r.Contact)), "data.contact",
+		"data.contact is a number of the mailbox, which is off here")
+	c.Body.Country = to.Country
+	return to
 }
 
 func (c *checker) provider(channel job.Channel, p task.Provider) {
@@ -97,7 +102,7 @@ func (c *checker) push(d *task.Push) {
 }
 
 func (c *checker) whatsApp(d *task.WhatsApp) {
-	c.contact(d.Contact, d.CountryCode)
+	c.recipient(d.Recipient)
 	c.wrong.If(d.Message == "" && d.Template == "", "data.message", "data.message or data.template must be given")
 	c.provider(job.WhatsApp, d.Config)
 	c.files(d.Files)

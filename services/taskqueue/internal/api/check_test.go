@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 
 func checks() *api.Checks {
 	return &api.Checks{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping },
-		Clock: clock.Fixed(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC))}
+		Clock: clock.Fixed(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)), Country: 91}
 }
 
 func user() task.Caller { return task.Caller{LabID: 12, Name: "user:77"} }
@@ -111,14 +112,20 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		"data has a wrong type":     {data(4, 1, `{"url":5}`), []string{"data.url"}},
 		"data is too large":         {hook(`,"args":{"a":"` + strings.Repeat("x", 64<<10) + `"}`), []string{"data"}},
 		"sms without contact":       {data(1, 1, `{"message":"x"}`), []string{"data.contact"}},
-		"sms without message":       {data(1, 1, `{"contact":"0123456"}`), []string{"data.message"}},
+		"sms without message":       {data(1, 1, `{"contact":9812345678}`), []string{"data.message"}},
 		"sms to a word":             {data(1, 1, `{"contact":"call me","message":"x"}`), []string{"data"}},
-		"sms by unknown provider":   {data(1, 1, `{"contact":"0123456","message":"x","config":{"provider":"p"}}`), []string{"data.config.provider"}},
-		"sms by the outbox":         {data(1, 1, `{"contact":"0123456","message":"x","config":{"provider":"outbox"}}`), nil},
-		"a long password":           {data(1, 1, `{"contact":"0123456","message":"`+strings.Repeat("x", 1<<10)+`"}`), []string{"data"}},
-		"a long sms":                {data(1, 2, `{"contact":"0123456","message":"`+strings.Repeat("x", 1<<10)+`"}`), nil},
-		"a password in two hours":   {at(data(1, 1, `{"contact":"0123456","message":"x"}`), "2026-11-20T12:00:00"), []string{"sch_time"}},
-		"a password in an hour":     {at(data(1, 1, `{"contact":"0123456","message":"x"}`), "2026-11-20T11:00:00"), nil},
+		"sms by unknown provider":   {data(1, 1, `{"contact":9812345678,"message":"x","config":{"provider":"p"}}`), []string{"data.config.provider"}},
+		"sms by the outbox":         {data(1, 1, `{"contact":9812345678,"message":"x","config":{"provider":"outbox"}}`), nil},
+		"a long password":           {data(1, 1, `{"contact":9812345678,"message":"`+strings.Repeat("x", 1<<10)+`"}`), []string{"data"}},
+		"a long sms":                {data(1, 2, `{"contact":9812345678,"message":"`+strings.Repeat("x", 1<<10)+`"}`), nil},
+		"a password in two hours":   {at(data(1, 1, `{"contact":9812345678,"message":"x"}`), "2026-11-20T12:00:00"), []string{"sch_time"}},
+		"a password in an hour":     {at(data(1, 1, `{"contact":9812345678,"message":"x"}`), "2026-11-20T11:00:00"), nil},
+		"sms to a landline":         {data(1, 1, `{"contact":2224567890,"message":"x"}`), []string{"data.contact"}},
+		"sms to the mailbox":        {data(1, 1, `{"contact":"0000000001","message":"x"}`), []string{"data.contact"}},
+		"sms to another country":    {data(1, 1, `{"contact":"+447911123456","countryCode":91,"message":"x"}`), []string{"data.contact"}},
+		"sms to no country":         {data(1, 1, `{"contact":9812345678,"countryCode":999,"message":"x"}`), []string{"data.contact"}},
+		"sms to no telephone":       {data(1, 1, `{"contact":1234,"message":"x"}`), []string{"data.contact"}},
+		"whatsapp to a landline":    {data(6, 1, `{"contact":"+91 22 2456-7890","message":"x"}`), nil},
 		"email to no one":           {data(2, 1, `{"message":"x"}`), []string{"data.to"}},
 		"email to a word":           {data(2, 1, `{"to":["x"],"message":"x"}`), []string{"data.to"}},
 		"a template that is absent": {data(2, 5, `{"to":["a@b.example"],"message":"x","is_template":1}`), []string{"data.template"}},
@@ -215,6 +222,43 @@ func TestOnlyCriticalNoticesAreUrgent(t *testing.T) {
 		p, fields := checks().Check(0, s, s.GetSchTime() == "", c.caller)
 		if len(fields) > 0 || p.Body.Flow != c.want {
 			t.Errorf("%s: flow %d, %v; want flow %d", name, p.Body.Flow, fields, c.want)
+		}
+	}
+}
+
+// A number without a code goes to the country that was the default when its task was accepted, whatever the setting is when
+// it is sent. Where there is no default, a bare number could be of another country: 9812345678 with a plus is Iran's.
+func TestTheCountryOfANumberIsDecidedWhenItsTaskIsAccepted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fallback int
+		data     string
+		want     string // "": refused
+	}{
+		{91, `{"contact":9812345678,"message":"x"}`, "+919812345678"},
+		{91, `{"contact":919812345678,"message":"x"}`, "+919812345678"},
+		{91, `{"contact":"\u002b447911123456","message":"x"}`, "+447911123456"},
+		{91, `{"contact":7911123456,"countryCode":44,"message":"x"}`, "+447911123456"},
+		{0, `{"contact":"+91 98123 45678","message":"x"}`, "+919812345678"},
+		{0, `{"contact":"00919812345678","message":"x"}`, "+919812345678"},
+		{0, `{"contact":9812345678,"countryCode":"+091","message":"x"}`, ""}, // a code is digits
+		{0, `{"contact":9812345678,"message":"x"}`, ""},
+		{0, `{"contact":919812345678,"message":"x"}`, ""},
+		{1, `{"contact":9812345678.5,"message":"x"}`, ""},
+	} {
+		checks := checks()
+		checks.Country = c.fallback
+		planned, wrong := checks.Check(0, &taskqueuev1.ScheduledTask{Task: 1, TaskType: 3, Data: raw(c.data)}, true, user())
+		if (len(wrong) > 0) != (c.want == "") {
+			t.Errorf("default %d, %s: %v, want %q", c.fallback, c.data, wrong, c.want)
+			continue
+		}
+		var stored task.SMS
+		if c.want == "" || json.Unmarshal(planned.Body.Data, &stored) != nil {
+			continue
+		}
+		if to, err := stored.Of(&planned.Body); err != nil || to.E164() != c.want {
+			t.Errorf("default %d, %s: sent to %s, %v; want %s", c.fallback, c.data, to.E164(), err, c.want)
 		}
 	}
 }

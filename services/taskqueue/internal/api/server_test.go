@@ -84,11 +84,11 @@ func openFor(t *testing.T, access api.Access, permission string) *site {
 			name := named.Name
 			return lab != 12 || name == c.String()+"-of-12@lab.example"
 		},
-		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC))} // the times below are within a year of it
+		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC)), Country: 91} // the times below are within a year of it
 	ledger, stored := &ledger{}, &shelf{}
 	s := &api.Server{Tasks: &api.Acceptor{Queue: q, Checks: checks, IDs: ids, Observer: anywhere{}},
 		Jobs:     &api.Jobs{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{}, IDs: ids},
-		Consents: consent.NewRecorder(ledger, clock.System{}), Access: access, Send: permission}
+		Consents: consent.NewRecorder(ledger, clock.System{}, 91), Access: access, Send: permission}
 	return &site{Server: s, t: t, queue: q, ledger: ledger, archive: stored}
 }
 

@@ -93,7 +93,8 @@ func (b *builder) openStores() (err error) {
 
 // openServer makes what callers ask, which works without a database too.
 func (b *builder) openServer() error {
-	checks := api.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock}
+	checks := api.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock,
+		Country: b.cfg.country(), Mailbox: b.cfg.OutboxEnabled()}
 	b.server = &api.Server{Access: b.cfg.Access, Send: b.cfg.SendPermission,
 		Tasks: &api.Acceptor{Checks: checks, Queue: b.gate, IDs: b.ids, Observer: b.metrics, Seals: b.seals, Bytes: b.bytes},
 		Jobs:  &api.Jobs{Queue: b.gate, Lease: b.gate.Lease(), Clock: b.Clock, IDs: b.ids}}

@@ -23,6 +23,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 )
 
 // Prefix of the service's variables.
@@ -57,6 +58,8 @@ type Config struct {
 
 	// Access is authenticated, open or off: who may use the queue in addition to the platform's services.
 	Access api.Access `env:"ACCESS" envDefault:"authenticated" danger:"open: callers without a credential enqueue tasks"`
+	// DefaultCountryCode is the calling code of telephone numbers without one, 91; empty: they are refused.
+	DefaultCountryCode string `env:"DEFAULT_COUNTRY_CODE"`
 	// SendPermission is what users need to enqueue, schedule and retry tasks; empty: nothing but the credential.
 	SendPermission string `env:"SEND_PERMISSION" danger:": every login of a laboratory sends messages"`
 }
@@ -121,6 +124,8 @@ type OutboxConfig struct {
 	InProduction bool `env:"IN_PRODUCTION" envDefault:"false" danger:"true: messages go to a mailbox that anyone can read"`
 }
 
+func (c *Config) country() int { return phone.Country(c.DefaultCountryCode) }
+
 // Load reads the settings from environ.
 func Load(environ []string) (Config, error) {
 	cfg := Config{}
@@ -141,6 +146,8 @@ func (c *Config) Validate() error {
 		oneOf("ACCESS", c.Access, api.AccessAuthenticated, api.AccessOpen, api.AccessOff),
 		oneOf("PROFILE", c.Queue.Profile, engine.Durable, engine.Attested, engine.Fast),
 		oneOf("DOUBTFUL_SENDS", c.Queue.DoubtfulSends, doubtHold, doubtResend),
+		refuse(c.DefaultCountryCode != "" && !phone.KnownCountry(c.country()), fmt.Sprintf("TASKQUEUE_DEFAULT_COUNTRY_CODE "+
+			"is %q: give the calling code of a country in digits, 91", c.DefaultCountryCode)),
 		refuse(production && c.Queue.Profile == engine.Fast, "TASKQUEUE_PROFILE is fast: in production accepted tasks "+
 			"must survive; use durable, with appendfsync always or TASKQUEUE_WAIT_AOF=true"),
 		refuse(production && c.AdminPage.Open && !c.AdminPage.Token.IsSet(), "TASKQUEUE_ADMIN_OPEN is true: in production "+

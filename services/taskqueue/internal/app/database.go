@@ -50,7 +50,7 @@ func (b *builder) useDatabase() error {
 	if b.db == nil {
 		return b.providers.Replace(nil)
 	}
-	b.server.Consents = consent.NewRecorder(b.db, b.Clock)
+	b.server.Consents = consent.NewRecorder(b.db, b.Clock, b.cfg.country())
 	b.server.Jobs.Archive = b.db
 	b.keeper = &janitor.Archive{Queue: b.gate, Store: b.db, Observer: b.metrics,
 		Clock: b.Clock, Log: b.Log, Age: time.Duration(b.cfg.Queue.ArchiveDays) * 24 * time.Hour}

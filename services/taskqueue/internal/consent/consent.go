@@ -11,7 +11,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -52,13 +51,14 @@ type Ledger interface {
 
 // Recorder is the use case. Safe for concurrent use.
 type Recorder struct {
-	ledger Ledger
-	clock  clock.Clock
+	ledger  Ledger
+	clock   clock.Clock
+	country int
 }
 
-// NewRecorder makes the use case.
-func NewRecorder(ledger Ledger, clk clock.Clock) *Recorder {
-	return &Recorder{ledger: ledger, clock: clk}
+// NewRecorder makes the use case. country is the calling code of numbers without one; 0: there is none.
+func NewRecorder(ledger Ledger, clk clock.Clock, country int) *Recorder {
+	return &Recorder{ledger: ledger, clock: clk, country: country}
 }
 
 // Update records a change. A repeat after a lost answer adds an equal line to the ledger and changes no state.
@@ -70,7 +70,7 @@ func (r *Recorder) Update(ctx context.Context, caller task.Caller, u Update) err
 	if len(c.Details) == 0 || string(c.Details) == "null" {
 		c.Details = []byte("{}")
 	}
-	c.describe()
+	c.describe(r.country)
 	if err := r.ledger.Record(ctx, c); err != nil {
 		return fmt.Errorf("record a consent: %w", err)
 	}
@@ -101,17 +101,18 @@ func check(u Update) (fields []apperr.Field) {
 }
 
 // describe fills the columns that the details speak of; what is missing or of another type stays empty.
-func (c *Change) describe() {
+func (c *Change) describe(country int) {
 	var d map[string]json.RawMessage
 	if json.Unmarshal(c.Details, &d) != nil {
 		return
 	}
 	c.Category, c.Source = words(d["category"]), words(d["source"])
 	c.IP, c.UserAgent = words(d["ip"]), words(d["user_agent"])
-	var contact, country task.Digits
-	if json.Unmarshal(d["contact"], &contact) == nil && contact != "" {
-		_ = json.Unmarshal(d["countryCode"], &country)
-		sum := sha256.Sum256([]byte(phone.E164(string(country), string(contact))))
+	var of task.Recipient
+	_ = json.Unmarshal(d["contact"], &of.Contact)
+	_ = json.Unmarshal(d["countryCode"], &of.CountryCode)
+	if to, err := of.Number(country); err == nil {
+		sum := sha256.Sum256([]byte(to.E164()))
 		c.RecipientHash = sum[:]
 	}
 }

@@ -21,7 +21,7 @@ type wire struct {
 
 func (w *wire) reading() bool { return w.fields != nil }
 
-const maxField = 30
+const maxField = 31
 
 // stored is what one message holds under one number: the last value, and all texts of a repeated field.
 type stored struct {

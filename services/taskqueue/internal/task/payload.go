@@ -8,10 +8,60 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/labjson"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 )
 
 // Digits is a number that callers write as a JSON integer or as a digit string; leading zeros are kept.
 type Digits string
+
+// Telephone is a telephone number as callers write it: a JSON integer or a string, which may begin with + and hold
+// the separators that people write.
+type Telephone string
+
+// UnmarshalJSON accepts 9812345678, "09812345678" and "+91 98123-45678". Whether such a number exists is judged later.
+func (t *Telephone) UnmarshalJSON(raw []byte) error {
+	text, allowed := string(raw), "0123456789"
+	if raw[0] == '"' {
+		allowed += "+ ().-"
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return err
+		}
+	}
+	switch {
+	case text == "null":
+		return nil
+	case len(text) > maxTelephone || strings.Trim(text, allowed) != "":
+		return errDigits
+	}
+	*t = Telephone(text)
+	return nil
+}
+
+const maxTelephone = 30
+
+// Recipient is whom an SMS or a WhatsApp message is for.
+type Recipient struct {
+	Contact     Telephone `json:"contact"`
+	CountryCode Digits    `json:"countryCode"`
+}
+
+// Number is the telephone number that a task means. country is the calling code for one that has none; 0: there is none.
+func (r Recipient) Number(country int) (phone.Number, error) {
+	own := phone.Country(string(r.CountryCode))
+	if own == 0 && !phone.International(string(r.Contact)) {
+		own = country
+	}
+	return phone.Parse(own, string(r.Contact))
+}
+
+// Of is the number that an accepted task means, or the failure of one that no telephone has.
+func (r Recipient) Of(b *job.Body) (phone.Number, error) {
+	to, err := r.Number(b.Country)
+	if err != nil {
+		return to, job.Permanent("bad_number", "The telephone number "+err.Error())
+	}
+	return to, nil
+}
 
 // UnmarshalJSON accepts 919812345678 and "0919812345678".
 func (d *Digits) UnmarshalJSON(raw []byte) error {
@@ -35,9 +85,8 @@ type Provider struct {
 
 // SMS is the payload of task 1.
 type SMS struct {
-	Contact     Digits   `json:"contact"`
+	Recipient
 	Message     string   `json:"message"`
-	CountryCode Digits   `json:"countryCode"`
 	SenderID    string   `json:"senderId"`
 	OTP         Digits   `json:"otp"`
 	Config      Provider `json:"config"`
@@ -96,8 +145,7 @@ type Webhook struct {
 
 // WhatsApp is the payload of task 6.
 type WhatsApp struct {
-	Contact     Digits   `json:"contact"`
-	CountryCode Digits   `json:"countryCode"`
+	Recipient
 	Message     string   `json:"message"`
 	Template    string   `json:"template"`
 	Language    string   `json:"language"`
@@ -120,7 +168,7 @@ func Decode(data []byte, dst any) (field, message string) {
 		return "data." + wrong.Field, "data." + wrong.Field + " " + labjson.Must(wrong.Type)
 	}
 	if errors.Is(err, errDigits) {
-		return "data", "contact, countryCode and otp must be whole numbers or strings of digits"
+		return "data", "contact must be a telephone number, countryCode and otp whole numbers or strings of digits"
 	}
 	return "data", "data is not valid JSON for this task"
 }

@@ -153,9 +153,9 @@ func TestRowsAreChosenBySubTypeAndCountryInOrderOfPosition(t *testing.T) {
 		{"campaign to India", 6, india, []string{"india", "world", "last"}},
 		{"campaign to India, no country code", 6, `{"contact":"00919812345678"}`, []string{"india", "world", "last"}},
 		{"campaign failover", 6, `{"contact":2025550123,"countryCode":1}`, []string{"world", "last"}},
-		{"forced", 6, `{"contact":1,"config":{"provider":"last"}}`, []string{"last"}},
-		{"forced though no row of its matches", 6, `{"contact":1,"countryCode":1,"config":{"provider":"india"}}`, []string{"india"}},
-		{"forced and gone", 6, `{"contact":1,"config":{"provider":"off"}}`, nil},
+		{"forced", 6, `{"contact":9812345678,"countryCode":91,"config":{"provider":"last"}}`, []string{"last"}},
+		{"forced though no row of its matches", 6, `{"contact":2025550123,"countryCode":1,"config":{"provider":"india"}}`, []string{"india"}},
+		{"forced and gone", 6, `{"contact":9812345678,"countryCode":91,"config":{"provider":"off"}}`, nil},
 	} {
 		err := b.send(t, c.taskType, c.data)
 		if diff := cmp.Diff(c.want, b.calls.take()); diff != "" || err == nil {
@@ -277,7 +277,7 @@ func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
 		if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"b"}) {
 			t.Errorf("a paused provider was asked: %v", err)
 		}
-		if f := job.AsFailure(b.send(t, 1, `{"contact":1,"config":{"provider":"a"}}`)); !f.Recovers || f.RetryAfter != circuit.Open {
+		if f := job.AsFailure(b.send(t, 1, `{"contact":9812345678,"countryCode":91,"config":{"provider":"a"}}`)); !f.Recovers || f.RetryAfter != circuit.Open {
 			t.Errorf("forced and paused: %+v", f)
 		}
 		down = nil

@@ -27,7 +27,7 @@ type router struct {
 func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	to, err := address(r.channel, d.Body)
 	if err != nil {
-		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+		return job.Result{}, err
 	}
 	known := r.set.known()
 	switch {
@@ -70,19 +70,14 @@ func address(c job.Channel, b *job.Body) (target, error) {
 		return target{taskType: b.TaskType}, nil
 	}
 	var d struct {
-		Contact     task.Digits   `json:"contact"`
-		CountryCode task.Digits   `json:"countryCode"`
-		Config      task.Provider `json:"config"`
+		task.Recipient
+		Config task.Provider `json:"config"`
 	}
 	if err := json.Unmarshal(b.Data, &d); err != nil {
-		return target{}, err
+		return target{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	return target{
-		taskType: b.TaskType,
-		country:  string(d.CountryCode),
-		number:   string(d.Contact),
-		forced:   d.Config.Provider,
-	}, nil
+	to, err := d.Of(b)
+	return target{taskType: b.TaskType, country: to.Country, forced: d.Config.Provider}, err
 }
 
 func nobody(to target) error {

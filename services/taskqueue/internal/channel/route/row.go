@@ -11,10 +11,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 )
 
 // Row is one row of table tq_provider.
@@ -31,9 +29,9 @@ type Row struct {
 
 // target is what rows are matched against.
 type target struct {
-	taskType        int
-	country, number string // digits; "" for channels without telephone numbers
-	forced          string // config.provider
+	taskType int
+	country  int    // calling code of the recipient; 0 for channels without telephone numbers
+	forced   string // config.provider
 }
 
 // rule is a row whose provider is built.
@@ -46,7 +44,7 @@ func (r *rule) matches(t target) bool {
 	if r.row.TaskType != 0 && r.row.TaskType != t.taskType {
 		return false
 	}
-	return r.row.CountryCode == 0 || phone.InCountry(strconv.Itoa(r.row.CountryCode), t.country, t.number)
+	return r.row.CountryCode == 0 || r.row.CountryCode == t.country
 }
 
 // order sorts by position; at the same position a row that names a country comes first, then one that names a sub-type.

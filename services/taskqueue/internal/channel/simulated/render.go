@@ -14,7 +14,6 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -37,7 +36,7 @@ func render(d worker.Delivery, now time.Time) (m mailbox.Message, err error) {
 	default:
 		var data task.WhatsApp
 		if err = json.Unmarshal(d.Body.Data, &data); err == nil {
-			m, err = renderWhatsApp(d.ID, &data)
+			m, err = renderWhatsApp(d, &data)
 		}
 	}
 	return m, err
@@ -103,19 +102,23 @@ func renderPush(d *task.Push) (mailbox.Message, error) {
 }
 
 // renderWhatsApp shows the first request as the Graph interface gets it; the others are notes.
-func renderWhatsApp(id job.ID, d *task.WhatsApp) (mailbox.Message, error) {
-	parts, err := whatsapp.Parts(id, d)
+func renderWhatsApp(d worker.Delivery, data *task.WhatsApp) (mailbox.Message, error) {
+	to, err := data.Of(d.Body)
+	if err != nil {
+		return mailbox.Message{}, err
+	}
+	parts, err := whatsapp.Parts(d.ID, data, to)
 	if err != nil {
 		return mailbox.Message{}, err
 	}
 	m := mailbox.Message{
-		To:     []string{phone.E164(string(d.CountryCode), string(d.Contact))},
+		To:     []string{to.E164()},
 		Title:  "WhatsApp text",
 		Body:   string(parts[0]),
 		Format: "json",
 	}
-	if d.Template != "" {
-		m.Title = "WhatsApp template " + d.Template
+	if data.Template != "" {
+		m.Title = "WhatsApp template " + data.Template
 	}
 	for _, part := range parts[1:] {
 		m.Notes = append(m.Notes, "sent as its own message: "+string(part))

@@ -6,7 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/netguard"
@@ -50,7 +50,7 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 type Message struct {
 	To      string // +919812345678
 	Digits  string // 919812345678
-	Country string // 91, "" when the number holds it
+	Country string // 91
 	Number  string // as the task wrote it
 	Message string
 	Sender  string // senderId of the task, else the provider's sender
@@ -66,20 +66,21 @@ func Read(d worker.Delivery, sender string) (Message, error) {
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
 		return Message{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	m := messageOf(d, &data)
-	m.Sender = cmp.Or(m.Sender, sender)
-	return m, nil
+	to, err := data.Of(d.Body)
+	if err != nil {
+		return Message{}, err
+	}
+	return messageOf(d, &data, to, sender), nil
 }
 
-func messageOf(d worker.Delivery, data *task.SMS) Message {
-	to := phone.E164(string(data.CountryCode), string(data.Contact))
+func messageOf(d worker.Delivery, data *task.SMS, to phone.Number, sender string) Message {
 	return Message{
-		To:      to,
-		Digits:  strings.TrimPrefix(to, "+"),
-		Country: phone.Country(string(data.CountryCode)),
+		To:      to.E164(),
+		Digits:  to.Digits,
+		Country: strconv.Itoa(to.Country),
 		Number:  string(data.Contact),
 		Message: data.Message,
-		Sender:  data.SenderID,
+		Sender:  cmp.Or(data.SenderID, sender),
 		OTP:     string(data.OTP),
 		Type:    task.Name(d.Body.Task, d.Body.TaskType),
 		JobID:   string(d.ID),

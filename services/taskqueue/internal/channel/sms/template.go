@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -132,8 +133,9 @@ func (r *requestTemplate) text(name string, m *Message) (string, error) {
 // rehearse renders a message that breaks out of every place where an escape was forgotten.
 func (r *requestTemplate) rehearse() error {
 	const nasty = "a&injected=1#\"}\\\n%zz é"
-	m := messageOf(worker.Delivery{ID: "00", Body: &job.Body{Task: 1, TaskType: 1}},
-		&task.SMS{Contact: "9812345678", CountryCode: "91", Message: nasty, SenderID: nasty, OTP: "123456"})
+	data := task.SMS{Recipient: task.Recipient{Contact: "9812345678"}, Message: nasty, SenderID: nasty, OTP: "123456"}
+	m := messageOf(worker.Delivery{ID: "00", Body: &job.Body{Task: 1, TaskType: 1}}, &data,
+		phone.Number{Country: 91, Digits: "919812345678"}, "")
 	q, err := r.render(&m)
 	if err != nil {
 		return fmt.Errorf("%w: escape .Message and .Sender with json, query or path", err)

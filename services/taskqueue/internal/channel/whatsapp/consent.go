@@ -3,11 +3,13 @@
 package whatsapp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -37,7 +39,11 @@ func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	allowed, err := g.consent.Allowed(ctx, d.Body.LabID, ConsentKey(&data))
+	to, err := data.Of(d.Body)
+	if err != nil {
+		return job.Result{}, err
+	}
+	allowed, err := g.consent.Allowed(ctx, d.Body.LabID, ConsentKey(&data, to))
 	switch {
 	case err != nil:
 		return job.Result{}, job.Postpone("consent_unavailable", consentDelay).WithCause(err)
@@ -48,10 +54,5 @@ func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error
 	return g.next.Handle(ctx, d)
 }
 
-// ConsentKey is what the recipient's consent is stored under: cache_key, else country code and number as written.
-func ConsentKey(d *task.WhatsApp) string {
-	if d.CacheKey != "" {
-		return d.CacheKey
-	}
-	return string(d.CountryCode) + string(d.Contact)
-}
+// ConsentKey is what the recipient's consent is stored under: cache_key, else country code and number.
+func ConsentKey(d *task.WhatsApp, to phone.Number) string { return cmp.Or(d.CacheKey, to.Digits) }

@@ -67,8 +67,7 @@ type file struct {
 
 // Parts builds the request bodies of a task, in the order of sending: a template with its first file in the
 // header, or the text (as the first file's caption when it fits), then one message for each further file.
-func Parts(id job.ID, d *task.WhatsApp) ([][]byte, error) {
-	to := strings.TrimPrefix(phone.E164(string(d.CountryCode), string(d.Contact)), "+")
+func Parts(id job.ID, d *task.WhatsApp, to phone.Number) ([][]byte, error) {
 	list := []message{{Type: "text", Text: &text{Body: d.Message}}}
 	files, name := d.Files, d.FileName // file_name names the first file
 	switch {
@@ -85,7 +84,7 @@ func Parts(id job.ID, d *task.WhatsApp) ([][]byte, error) {
 	}
 	parts := make([][]byte, len(list))
 	for i, m := range list {
-		m.Product, m.Recipient, m.To, m.Opaque = "whatsapp", "individual", to, string(id)
+		m.Product, m.Recipient, m.To, m.Opaque = "whatsapp", "individual", to.Digits, string(id)
 		var err error
 		if parts[i], err = json.Marshal(m); err != nil {
 			return nil, fmt.Errorf("encode the WhatsApp message: %w", err)

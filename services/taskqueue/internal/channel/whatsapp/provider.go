@@ -75,7 +75,11 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	parts, err := Parts(d.ID, &data)
+	to, err := data.Of(d.Body)
+	if err != nil {
+		return job.Result{}, err
+	}
+	parts, err := Parts(d.ID, &data, to)
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The WhatsApp message cannot be built").WithCause(err)
 	}

@@ -121,11 +121,11 @@ func TestTasksBecomeMessagesOfTheInterface(t *testing.T) {
 		{"text", simple, []string{wrap("text", `"text":{"body":"ready"}`)}},
 		{"template", `{"contact":"09812345678","countryCode":91,"template":"report_ready","params":["Asha","42"],"files":["https://x.test/r/report.pdf?sig=1"],"file_name":"Report.pdf"}`,
 			[]string{wrap("template", `"template":{"name":"report_ready","language":{"code":"en"},"components":[{"type":"header","parameters":[{"type":"document","document":{"link":"https://x.test/r/report.pdf?sig=1","filename":"Report.pdf"}}]},{"type":"body","parameters":[{"type":"text","text":"Asha"},{"type":"text","text":"42"}]}]}`)}},
-		{"template with a picture, other language", `{"contact":919812345678,"template":"t","language":"hi","files":["https://x.test/a.PNG"]}`,
+		{"template with a picture, other language", `{"contact":"+919812345678","template":"t","language":"hi","files":["https://x.test/a.PNG"]}`,
 			[]string{wrap("template", `"template":{"name":"t","language":{"code":"hi"},"components":[{"type":"header","parameters":[{"type":"image","image":{"link":"https://x.test/a.PNG"}}]}]}`)}},
-		{"text beside files", `{"contact":919812345678,"message":"ready","files":["https://x.test/a.pdf","https://x.test/b.pdf"],"file_name":"A.pdf"}`,
+		{"text beside files", `{"contact":"+919812345678","message":"ready","files":["https://x.test/a.pdf","https://x.test/b.pdf"],"file_name":"A.pdf"}`,
 			[]string{wrap("document", `"document":{"link":"https://x.test/a.pdf","filename":"A.pdf","caption":"ready"}`), wrap("document", `"document":{"link":"https://x.test/b.pdf","filename":"b.pdf"}`)}},
-		{"text too long for a caption", `{"contact":919812345678,"message":"` + long + `","files":["https://x.test/a.pdf"],"file_name":"A.pdf"}`,
+		{"text too long for a caption", `{"contact":"+919812345678","message":"` + long + `","files":["https://x.test/a.pdf"],"file_name":"A.pdf"}`,
 			[]string{wrap("text", `"text":{"body":"`+long+`"}`), wrap("document", `"document":{"link":"https://x.test/a.pdf","filename":"A.pdf"}`)}},
 	} {
 		result, err := p.Handle(t.Context(), delivery(c.data))
@@ -183,7 +183,7 @@ func TestARetrySendsOnlyTheFilesThatAreLeft(t *testing.T) {
 	t.Parallel()
 	g := serve(t)
 	p := newProvider(t, g)
-	d := delivery(`{"contact":919812345678,"message":"m","files":["https://x.test/a.pdf","https://x.test/b.pdf","https://x.test/c.pdf"]}`)
+	d := delivery(`{"contact":"+919812345678","message":"m","files":["https://x.test/a.pdf","https://x.test/b.pdf","https://x.test/c.pdf"]}`)
 	g.next(nil, fault(503, 131016))
 	result, err := p.Handle(t.Context(), d)
 	if provider.Outcome(err) != "retry" || !result.Sent || len(g.took()) != 2 {
@@ -220,7 +220,7 @@ func TestNothingIsSentWithoutConsentAtTheMomentOfSending(t *testing.T) {
 		reason  string
 	}{
 		{"by number", yes, simple, "sent", ""},
-		{"by key", yes, `{"contact":1234,"message":"m","cache_key":"patient-7"}`, "sent", ""},
+		{"by key", yes, `{"contact":9812345678,"countryCode":91,"message":"m","cache_key":"patient-7"}`, "sent", ""},
 		{"the key decides", yes, `{"contact":9812345678,"countryCode":91,"message":"m","cache_key":"patient-8"}`, "permanent", "consent_missing"},
 		{"never asked", ledger{}, simple, "permanent", "consent_missing"},
 		{"no one knows", ledger{allowed: yes.allowed, err: errors.New("away")}, simple, "postponed", "consent_unavailable"},

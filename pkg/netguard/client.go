@@ -31,7 +31,7 @@ type Config struct {
 	ConnectTimeout time.Duration               // [5 s]
 	TLSTimeout     time.Duration               // [5 s]
 	MaxBody        int64                       // maximum bytes of a response body [16 KiB]
-	MaxHeader      int64                       // maximum bytes of response headers [32 KiB]
+	MaxHeader      int64                       // maximum bytes of response headers [256 KiB]
 	IdlePerHost    int                         // idle connections [4]
 	TLS            func() (*tls.Config, error) // configuration of the next connection; nil: the system's
 	Resolver       *net.Resolver               // nil: the system's
@@ -44,7 +44,7 @@ func (c Config) withDefaults() Config {
 	c.ConnectTimeout = positive(c.ConnectTimeout, 5*time.Second)
 	c.TLSTimeout = positive(c.TLSTimeout, 5*time.Second)
 	c.MaxBody = positive(c.MaxBody, 16<<10)
-	c.MaxHeader = positive(c.MaxHeader, 32<<10)
+	c.MaxHeader = positive(c.MaxHeader, 256<<10)
 	c.IdlePerHost = positive(c.IdlePerHost, 4)
 	return c
 }
@@ -210,7 +210,7 @@ type Request struct {
 	Timeout time.Duration // of the whole exchange, body included
 }
 
-// Response is a received response; a longer body is cut and Truncated set.
+// Response is a received response; Truncated is set when the body was cut because of its length, or ended early.
 type Response struct {
 	Status    int
 	Header    http.Header
@@ -222,7 +222,8 @@ type Response struct {
 var ErrUnanswered = errors.New("the request was sent, but no complete response arrived")
 
 // Do sends one request, at most once on the wire. A 3xx is returned like any other status. Refusals match ErrRefused.
-// If the receiver may have got the request, the error matches ErrUnanswered.
+// If the receiver may have got the request, the error matches ErrUnanswered. When status and headers arrived but the body
+// did not, the response is returned beside the error, with the beginning of the body.
 func (c *Client) Do(ctx context.Context, q Request) (*Response, error) {
 	if _, err := c.CheckURL(q.URL.String()); err != nil {
 		return nil, err
@@ -235,12 +236,12 @@ func (c *Client) Do(ctx context.Context, q Request) (*Response, error) {
 	}
 	defer func() { _ = raw.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(raw.Body, c.maxBody+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the response: %w: %w", ErrUnanswered, c.explain(err))
-	}
-	kept := &Response{Status: raw.StatusCode, Header: raw.Header, Body: body}
+	kept := &Response{Status: raw.StatusCode, Header: raw.Header, Body: body, Truncated: err != nil}
 	if int64(len(body)) > c.maxBody {
 		kept.Body, kept.Truncated = body[:c.maxBody], true
+	}
+	if err != nil {
+		return kept, fmt.Errorf("read the response: %w: %w", ErrUnanswered, c.explain(err))
 	}
 	return kept, nil
 }

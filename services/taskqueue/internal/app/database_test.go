@@ -212,7 +212,7 @@ func TestRowsOfProvidersAreTakenWhileTheServiceRuns(t *testing.T) {
 		t.Fatalf("no provider: %v", err)
 	}
 	r := newReceiver(t)
-	settings := `{"kind":"http","url":` + strconv.Quote(r.URL) + `,"method":"POST","body":"{\"to\":\"{{.To}}\"}"}`
+	settings := `{"kind":"http","url":` + strconv.Quote(r.URL) + `,"method":"POST","body":"{\"to\":\"{{.To}}\"}","success":{"statuses":[200]}}`
 	if _, err := db.ExecContext(ctx, "INSERT INTO tq_provider (channel, provider, settings) VALUES ('sms', 'india', ?)", settings); err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func TestSettingsBecomeSendersOfTheirKind(t *testing.T) {
 		{job.Email, "smtp", `{"host":"h","from":"a@b.c"}`, false, ""},
 		{job.Email, "backup", `{"kind":"smtp","host":"h","from":"a@b.c"}`, false, ""},
 		{job.SMS, "twilio", `{"account":"AC1","token_secret":"token","from":"x"}`, true, ""},
-		{job.SMS, "india", `{"kind":"http","url":"https://x.test/?t={{query .Message}}"}`, true, ""},
+		{job.SMS, "india", `{"kind":"http","url":"https://x.test/?t={{query .Message}}","success":{"statuses":[200]}}`, true, ""},
 		{job.WhatsApp, "graph", `{"phone_number_id":"1","token_secret":"token"}`, true, ""},
 		{job.Push, "outbox", `{}`, false, ""},
 		{job.Push, "fcm", `{}`, false, "key_secret"},

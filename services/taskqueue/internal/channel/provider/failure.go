@@ -18,6 +18,13 @@ func FailOver(reason, message string) *job.Failure {
 	return &job.Failure{Reason: reason, Message: message, Permanent: true, Elsewhere: true}
 }
 
+// Unreadable is the failure of a message whose provider answered success, with a body that does not say whether it took
+// the message: no other provider may send it.
+func Unreadable() *job.Failure {
+	return job.Doubt("unreadable_answer",
+		"The provider's answer cannot be read as its settings describe it; the message may have been sent")
+}
+
 // secretDelay is how long a message waits for a secret that cannot be read now.
 const secretDelay = time.Minute
 

@@ -28,7 +28,7 @@ func FuzzAnAnswerOfAProviderIsClassified(f *testing.F) {
 		var found string
 		var failure *job.Failure
 		allocation.AtMost(t, 1<<20+200*len(body), func() {
-			found = provider.Lookup(body, at)
+			found, _ = provider.Lookup(body, at)
 			failure = job.AsFailure(codes.Failure(answer, provider.Code(body, at), now))
 		})
 		if len(found) > 3*len(body) {

@@ -67,18 +67,16 @@ func (d *Deps) exchange(ctx context.Context, q netguard.Request, paid bool) (*ne
 	answer, err := d.API.Do(ctx, q)
 	var refusal *netguard.Refusal
 	switch {
-	case err == nil:
+	case answer != nil: // the status is known, and what depends on the body finds that it is cut
 		return answer, nil
 	case errors.As(err, &refusal):
 		return nil, FailOver("refused", "The provider's address is refused: "+refusal.Why)
-	case paid && errors.Is(err, netguard.ErrUnanswered):
-		return nil, job.Doubt("no_answer", "The provider did not answer after the request was sent; the message may have been sent").
-			WithCause(Bare(err))
-	case errors.Is(err, context.DeadlineExceeded):
-		return nil, job.Retryable("timeout", "The provider did not answer in time").WithCause(Bare(err))
-	default:
-		return nil, job.Retryable("network", "The provider cannot be reached").WithCause(Bare(err))
 	}
+	cause := netguard.CauseOf(err)
+	if paid && errors.Is(err, netguard.ErrUnanswered) {
+		return nil, job.Doubt("no_answer", "The provider "+cause.Predicate+"; the message may have been sent").WithCause(Bare(err))
+	}
+	return nil, job.Retryable(cause.Reason, "The provider "+cause.Predicate).WithCause(Bare(err))
 }
 
 // Bare takes the URL out of a transport error: it may hold a number, a text or a token.

@@ -136,7 +136,12 @@ func (p *Provider) sendOne(ctx context.Context, data *task.Push, to string, toke
 	}
 	said := fcm.Classify(answer, p.deps.Clock.Now())
 	if said == nil {
-		name := provider.Lookup(answer.Body, "name") // projects/<project>/messages/<id>
+		name, found := provider.Lookup(answer.Body, "name") // projects/<project>/messages/<id>
+		if !found {                                         // not the interface's own answer
+			doubt := provider.Unreadable()
+			doubt.Repeatable = true
+			return fate{mark: progress.Left, status: answer.Status, err: doubt}
+		}
 		return fate{mark: progress.Sent, status: answer.Status, id: name[strings.LastIndexByte(name, '/')+1:]}
 	}
 	return fate{mark: markOf(said), status: answer.Status, err: failure(said)}

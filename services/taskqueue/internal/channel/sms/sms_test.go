@@ -95,6 +95,9 @@ func deps(t *testing.T) provider.Deps {
 
 func gateway(t *testing.T, settings map[string]any) (*sms.Provider, error) {
 	t.Helper()
+	if settings["success"] == nil {
+		settings["success"] = map[string]any{"statuses": []int{200}}
+	}
 	raw, err := json.Marshal(settings)
 	if err != nil {
 		t.Fatal(err)
@@ -158,6 +161,9 @@ func TestTemplatesThatForgetAnEscapeAreRefusedWhenTheyAreRead(t *testing.T) {
 		"an unknown function":  {"url": "https://x.test/{{html .Message | shell}}"},
 		"an unknown secret":    {"url": "https://x.test/", "headers": map[string]string{"X-Key": `{{secret "missing"}}`}},
 		"half a success rule":  {"url": "https://x.test/", "success": map[string]any{"field": "status"}},
+		"no rule of success":   {"url": "https://x.test/", "success": map[string]any{}},
+		"a broken text rule":   {"url": "https://x.test/", "success": map[string]any{"text": "("}},
+		"a broken failure":     {"url": "https://x.test/", "failure": map[string]any{"text": "["}},
 		"a strange method":     {"url": "https://x.test/", "method": "DELETE"},
 		"a misspelt setting":   {"url": "https://x.test/", "bdoy": "x"},
 	} {
@@ -179,7 +185,8 @@ func TestAnswersOfAGatewayHaveTheirClass(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{200, `{"ok":true}`, "sent"}, {202, `{"ok":"true"}`, "sent"}, {200, `{"ok":false}`, "elsewhere"}, {200, `not JSON`, "elsewhere"},
+		{200, `{"ok":true}`, "sent"}, {202, `{"ok":"true"}`, "sent"}, {200, `{"ok":false}`, "elsewhere"}, {200, `not JSON`, "unknown"}, {200, `{"o":true}`, "unknown"},
+		{200, "\xef\xbb\xbf" + `{"ok":true}`, "sent"}, {200, `{"ok":tr`, "unknown"}, {200, "\x1f\x8b\x08 packed", "unknown"}, {200, "", "unknown"},
 		{201, `{"ok":true}`, "elsewhere"}, {400, "", "permanent"}, {401, "", "elsewhere"}, {429, "", "retry"}, {500, "", "retry"},
 		{502, "", "unknown"}, {503, "", "retry"}, {504, "", "unknown"},
 	} {
@@ -190,6 +197,28 @@ func TestAnswersOfAGatewayHaveTheirClass(t *testing.T) {
 		}
 		if err != nil && (strings.Contains(err.Error(), "9812345678") || strings.Contains(err.Error(), "123456")) {
 			t.Errorf("the error tells about the patient: %v", err)
+		}
+	}
+}
+
+func TestAGatewayThatAnswersInTextIsReadByItsRules(t *testing.T) {
+	t.Parallel()
+	a := serve(t)
+	g, err := gateway(t, map[string]any{"url": a.URL + "/", "body": `{}`, "success": map[string]any{"text": "^ID: [0-9a-f]+"},
+		"failure": map[string]any{"text": "^ERR:"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, want := range map[string]string{
+		"ID: 5f3c":                        "sent",
+		"\xef\xbb\xbfID: 5f3c\r\n":        "sent",
+		"ERR: 001, Authentication failed": "elsewhere",
+		"<html>Welcome to the hotel":      "unknown",
+		"":                                "unknown",
+	} {
+		a.say(200, body)
+		if result, err := g.Handle(t.Context(), delivery(otp)); provider.Outcome(err) != want || result.HTTPStatus != 200 {
+			t.Errorf("%q: %s (%v), want %s", body, provider.Outcome(err), err, want)
 		}
 	}
 }
@@ -223,7 +252,7 @@ func TestAMessageWaitsForASecretThatCannotBeRead(t *testing.T) {
 	files := fstest.MapFS{"token": {Data: []byte("x")}}
 	own := deps(t)
 	own.Secrets = provider.Directory{Root: files}
-	byTemplate, err := sms.NewGateway([]byte(`{"url":"https://x.test/?key={{secret \"token\" | query}}"}`), own)
+	byTemplate, err := sms.NewGateway([]byte(`{"url":"https://x.test/?key={{secret \"token\" | query}}","success":{"statuses":[200]}}`), own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +338,8 @@ func TestTwiliosErrorsHaveTheirClass(t *testing.T) {
 		{"queue full", fault(21611), 400, "retry"}, {"unknown code", fault(29999), 400, "permanent"}, {"forbidden", `{}`, 403, "elsewhere"},
 		{"down", "<html>", 503, "retry"}, {"broken", "", 500, "retry"}, {"gateway", "", 502, "unknown"},
 		{"accepted and failed", `{"sid":"SM1","status":"failed","error_code":30006}`, 201, "permanent"},
-		{"accepted and failed, no code", `{"sid":"SM1","status":"failed"}`, 201, "elsewhere"}, {"accepted, unreadable", "ok", 201, "sent"},
+		{"accepted and failed, no code", `{"sid":"SM1","status":"failed"}`, 201, "elsewhere"}, {"accepted, unreadable", "ok", 201, "unknown"},
+		{"accepted, cut", `{"sid":"SM1","sta`, 201, "unknown"}, {"accepted, without state", `{"sid":"SM1"}`, 201, "unknown"},
 	} {
 		a.say(c.status, c.body)
 		result, err := p.Handle(t.Context(), delivery(otp))

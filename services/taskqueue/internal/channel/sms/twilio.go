@@ -88,9 +88,13 @@ func (s *TwilioSettings) request(m *Message, base *url.URL, token string) netgua
 // readTwilio judges an answer by its status, and a message that was taken by its own state. The answer's texts repeat
 // number and message: they are not kept.
 func readTwilio(answer *netguard.Response, deps *provider.Deps) (id string, err error) {
-	id, codeAt := provider.Lookup(answer.Body, "sid"), "code"
+	id, named := provider.Lookup(answer.Body, "sid")
+	codeAt := "code"
 	if answer.Status >= 200 && answer.Status < 300 {
-		state := provider.Lookup(answer.Body, "status")
+		state, said := provider.Lookup(answer.Body, "status")
+		if !named || !said {
+			return id, provider.Unreadable()
+		}
 		if state != "failed" && state != "undelivered" {
 			return id, nil
 		}

@@ -125,17 +125,22 @@ func addHeaders(to http.Header, stored []byte) error {
 	return nil
 }
 
-// addQuery adds the members of args: text as it is, null as empty, objects and arrays as JSON.
+// addQuery appends the members of args to the URL's own query, which stays as its caller wrote it, since it may be
+// signed: text as it is, null as empty, objects and arrays as JSON.
 func addQuery(u *url.URL, args json.RawMessage) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(args, &members); err != nil {
 		return job.Permanent("bad_payload", "args is not an object").WithCause(err)
 	}
-	query := u.Query()
+	query := url.Values{}
 	for name, raw := range members {
 		query.Set(name, queryText(raw))
 	}
-	u.RawQuery = query.Encode()
+	if own := strings.TrimSuffix(u.RawQuery, "&"); own != "" && len(query) > 0 {
+		u.RawQuery = own + "&" + query.Encode()
+	} else if len(query) > 0 {
+		u.RawQuery = query.Encode()
+	}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -177,6 +176,9 @@ func (s *Sender) exchange(
 	to := destination(d, q)
 	wait := s.Circuits.Do(ctx, to, breakerFailures, func() circuit.Verdict {
 		answer, failed = client.Do(ctx, q)
+		if answer != nil { // the status decides; the body is an excerpt for people
+			failed = nil
+		}
 		return s.judge(ctx, answer, failed)
 	})
 	if wait > 0 {
@@ -216,19 +218,17 @@ func conclude(id job.ID, answer *netguard.Response, err error, now time.Time) (j
 func transportFailure(err error) error {
 	var failure *job.Failure
 	var refusal *netguard.Refusal
-	var name x509.HostnameError
 	switch {
 	case errors.As(err, &failure):
 		return failure
 	case errors.As(err, &refusal):
 		return job.Permanent("refused", "The URL is refused: "+refusal.Why)
-	case errors.As(err, &name):
-		return job.Permanent("tls_name", "The receiver's certificate is for another host")
-	case errors.Is(err, context.DeadlineExceeded):
-		return job.Retryable("timeout", "The receiver did not answer in time").WithCause(err)
-	default:
-		return job.Retryable("network", "The receiver cannot be reached").WithCause(err)
 	}
+	cause := netguard.CauseOf(err)
+	if cause.Reason == "tls_name" {
+		return job.Permanent(cause.Reason, "The receiver "+cause.Predicate)
+	}
+	return job.Retryable(cause.Reason, "The receiver "+cause.Predicate).WithCause(err)
 }
 
 func statusFailure(c job.Channel, answer *netguard.Response, now time.Time) error {

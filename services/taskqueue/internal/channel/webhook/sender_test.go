@@ -120,7 +120,7 @@ func (b *fixture) send(taskType int, data map[string]any, edit func(*job.Body)) 
 func TestMethodsBodiesAndQueryStrings(t *testing.T) {
 	t.Parallel()
 	args := json.RawMessage(`{"z":1, "a":"é & b","n":null,"l":[1,2]}`)
-	const query = "a=%C3%A9+%26+b&l=%5B1%2C2%5D&n=&q=1&z=1"
+	const query = "q=1&a=%C3%A9+%26+b&l=%5B1%2C2%5D&n=&z=1"
 	for name, c := range map[string]struct {
 		taskType int
 		isBody   any

@@ -29,7 +29,11 @@ const (
 // the code is kept.
 func (p *Provider) read(answer *netguard.Response) (id string, err error) {
 	if answer.Status >= 200 && answer.Status < 300 {
-		return provider.Lookup(answer.Body, "messages.0.id"), nil
+		id, found := provider.Lookup(answer.Body, "messages.0.id")
+		if !found {
+			return "", provider.Unreadable()
+		}
+		return id, nil
 	}
 	known, code := codes(), provider.Code(answer.Body, "error.code")
 	switch {

@@ -1,0 +1,59 @@
+package netguard
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+)
+
+// Cause says why a request got no complete response, for people and for machines.
+type Cause struct {
+	Reason    string // stable: network, timeout, tls, tls_name, no_answer
+	Predicate string // what the receiver did, as in "The receiver <predicate>"
+}
+
+// CauseOf tells the causes of errors of Do apart: a name that does not resolve, no one who listens, encryption, silence
+// before and after the request, a closed connection, an answer that is not HTTP. Refusals are no such errors.
+func CauseOf(err error) Cause {
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var host x509.HostnameError
+	var name *net.DNSError
+	var passed net.Error
+	late := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &passed) && passed.Timeout()
+	switch {
+	case errors.Is(err, ErrUnanswered) && late:
+		return Cause{"timeout", "did not answer in time after the request was sent"}
+	case errors.Is(err, ErrUnanswered) && closed(err):
+		return Cause{"no_answer", "closed the connection after the request was sent, without a complete answer"}
+	case errors.Is(err, ErrUnanswered):
+		return Cause{"no_answer", "sent an answer that is not valid HTTP"}
+	case errors.As(err, &host):
+		return Cause{"tls_name", "has a certificate for another host"}
+	case errors.As(err, &certificate):
+		return Cause{"tls", "has a certificate that is not trusted or not valid now"}
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
+		return Cause{"tls", "does not use encryption on this port"}
+	case errors.As(err, &alert):
+		return Cause{"tls", "does not accept our version or parameters of encryption"}
+	case errors.As(err, &name):
+		return Cause{"network", "has a host name that cannot be resolved"}
+	case errors.Is(err, io.EOF):
+		return Cause{"network", "closed the connection before the request was sent"}
+	case late:
+		return Cause{"timeout", "did not accept a connection in time"}
+	}
+	return Cause{"network", "cannot be reached: it refuses the connection, or no route leads to it"}
+}
+
+// closed reports whether the other side ended the connection.
+func closed(err error) bool {
+	var system syscall.Errno
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &system)
+}

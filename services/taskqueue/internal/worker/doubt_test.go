@@ -41,6 +41,39 @@ func TestADoubtThatMayBeRepeatedIsRetriedAndEndsUnknownOnlyAfterTheLastRetry(t *
 	}
 }
 
+// What a mail server takes later is offered for hours, however few retries the task has; a task without retries is not.
+func TestAFailureWithPatienceIsRetriedBeyondTheNumberOfRetries(t *testing.T) {
+	t.Parallel()
+	later := job.Retryable("smtp_4xx", "The mail server answered 450 to the recipient")
+	later.Patience = 4 * time.Hour
+	for name, c := range map[string]struct {
+		taken time.Duration // when it is taken
+		retry int
+		want  job.State
+	}{
+		"taken after fifteen minutes": {15 * time.Minute, 1, job.Finished},
+		"taken after three hours":     {3 * time.Hour, 3, job.Finished},
+		"taken after five hours":      {5 * time.Hour, 3, job.Failed},
+		"without retries":             {15 * time.Minute, 0, job.Failed},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			begun := now()
+			w := begin(t, func(context.Context, worker.Delivery) (job.Result, error) {
+				if now().Sub(begun) < c.taken {
+					return job.Result{}, later
+				}
+				return job.Result{Sent: true}, nil
+			})
+			id := w.enqueue(&job.Body{Retry: c.retry, CreatedMs: begun.UnixMilli()})
+			pass(4*time.Hour + 15*time.Minute)
+			if r := w.record(id); r == nil || r.State != c.want {
+				t.Errorf("%s: record %+v, want %s", name, r, c.want)
+			}
+			w.end()
+		})
+	}
+}
+
 // The dead of a laboratory are trimmed by its flow: one that is refused a retry because someone cancelled it is one of them.
 func TestAJobThatWasSentAndCancelledIsAmongTheDeadOfItsLaboratory(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 		return p.postponed(r, failure), "postponed"
 	}
 	attempts := r.body.Attempts + 1
-	last := attempts > r.body.Retry
+	last := attempts > r.body.Retry && (r.body.Retry == 0 || p.waited(r) >= failure.Patience)
 	if failure.Doubtful && (last || !failure.Repeatable) {
 		return p.final(r, job.Unknown, result, failure, began), "unknown"
 	}

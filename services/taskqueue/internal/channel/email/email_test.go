@@ -278,8 +278,8 @@ func TestRepliesOfTheServerHaveTheirClass(t *testing.T) {
 		{"sender refused for good", script{mail: reply(553, 5, 1, 8)}, "elsewhere"},
 		{"recipient unknown", script{rcpt: refuse(reply(550, 5, 1, 1), "asha@example.org", "b@example.org", "secret@example.org")}, "permanent"},
 		{"one recipient unknown", script{rcpt: refuse(reply(550, 5, 1, 1), "b@example.org")}, "sent"},
-		{"one recipient greylisted", script{rcpt: refuse(reply(450, 4, 7, 1), "b@example.org")}, "retry"},
-		{"no relaying", script{rcpt: refuse(reply(550, 5, 7, 1), "asha@example.org")}, "elsewhere"},
+		{"all greylisted", script{rcpt: refuse(reply(450, 4, 7, 1), "asha@example.org", "b@example.org", "secret@example.org")}, "retry"},
+		{"no relaying", script{rcpt: refuse(reply(550, 5, 7, 1), "asha@example.org", "b@example.org", "secret@example.org")}, "elsewhere"},
 		{"message refused for now", script{data: reply(452, 4, 2, 2)}, "retry"},
 		{"message too large", script{data: reply(552, 5, 3, 4)}, "permanent"},
 		{"message refused as spam", script{data: reply(554, 5, 7, 1)}, "elsewhere"},
@@ -290,9 +290,79 @@ func TestRepliesOfTheServerHaveTheirClass(t *testing.T) {
 		if provider.Outcome(err) != c.want || result.Sent != (c.want == "sent" || doubt) || (err != nil && job.AsFailure(err).Repeatable != doubt) {
 			t.Errorf("%s: %s %+v (%v), want %s", c.name, provider.Outcome(err), result, err, c.want)
 		}
-		if partial := c.name == "one recipient unknown"; partial != (result.Excerpt == "1 of 3 recipients were refused by the mail server") {
+		if partial := c.name == "one recipient unknown"; partial != (result.Excerpt == "The mail server refused cc 1; the others have the message") {
 			t.Errorf("%s: excerpt %q", c.name, result.Excerpt)
 		}
+	}
+}
+
+// A mistyped copy, a full mailbox or greylisting of one address keeps the message from no one else, and is tried again alone.
+func TestWhoIsTakenGetsTheMessageAtOnceAndTheOthersLater(t *testing.T) {
+	t.Parallel()
+	s := serve(t, script{rcpt: map[string]error{"b@example.org": reply(450, 4, 7, 1), "secret@example.org": reply(550, 5, 1, 1)}})
+	p := newProvider(t, s, nil, nil)
+	body := &job.Body{Task: 2, TaskType: 1, Data: []byte(simple)}
+	attempt := func() (job.Result, *job.Failure) {
+		t.Helper()
+		result, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: body})
+		body.Progress = result.Progress
+		if err == nil {
+			return result, nil
+		}
+		return result, job.AsFailure(err)
+	}
+	result, failure := attempt()
+	if failure == nil || failure.Permanent || !failure.OfMessage || failure.Patience < 4*time.Hour || !result.Sent ||
+		!strings.Contains(failure.Message, "cc 1") || strings.Contains(failure.Message, "example.org") {
+		t.Fatalf("first attempt: %+v, %+v; want a retry for cc 1 that says nothing of the server", result, failure)
+	}
+	if got := s.accepted(); len(got) != 1 || len(got[0].to) != 1 || got[0].to[0] != "asha@example.org" {
+		t.Fatalf("first attempt: the server took %+v, want the message for asha alone", got)
+	}
+	if _, failure := attempt(); failure == nil || len(s.accepted()) != 1 {
+		t.Fatalf("second attempt: %+v, %d messages; want a retry without another message", failure, len(s.accepted()))
+	}
+	s.take("b@example.org")
+	result, failure = attempt()
+	if failure != nil || result.Excerpt != "The mail server refused bcc 1; the others have the message" {
+		t.Errorf("third attempt: %+v, %+v", result, failure)
+	}
+	got := s.accepted()
+	if len(got) != 2 || len(got[1].to) != 1 || got[1].to[0] != "b@example.org" {
+		t.Fatalf("the server took %+v, want the second message for b alone", got)
+	}
+	if first, second := messageID(got[0].text), messageID(got[1].text); first != second {
+		t.Errorf("Message-ID %s and %s, want the same", first, second)
+	}
+}
+
+func messageID(text []byte) string {
+	m, err := mail.ReadMessage(bytes.NewReader(text))
+	if err != nil {
+		return err.Error()
+	}
+	return m.Header.Get("Message-ID")
+}
+
+func TestTheReplyToTheCompleteMessageMayTakeLongerThanTheSession(t *testing.T) {
+	t.Parallel()
+	s := serve(t, script{slow: 1500 * time.Millisecond})
+	if result, err := send(t, newProvider(t, s, nil, map[string]any{"timeout_seconds": 1}), simple); err != nil || !result.Sent {
+		t.Errorf("%+v, %v; want the message sent once", result, err)
+	}
+	if n := len(s.accepted()); n != 1 {
+		t.Errorf("%d messages, want 1", n)
+	}
+}
+
+func TestDomainsOfOtherScriptsNeedNoExtension(t *testing.T) {
+	t.Parallel()
+	s := serve(t, script{})
+	if _, err := send(t, newProvider(t, s, nil, nil), `{"to":["a@münchen.example"],"subject":"s","message":"m"}`); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.accepted()[0]; got.to[0] != "a@xn--mnchen-3ya.example" || got.utf8 {
+		t.Errorf("sent to %s, SMTPUTF8 %t; want the form that every server knows", got.to[0], got.utf8)
 	}
 }
 

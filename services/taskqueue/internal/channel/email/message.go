@@ -3,12 +3,15 @@ package email
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/mail"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
+	"golang.org/x/net/idna"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -16,9 +19,15 @@ import (
 
 // letter is a message with its envelope.
 type letter struct {
-	to   []string // RCPT TO: to, cc and bcc, each once, in angle brackets
-	id   string   // Message-ID without brackets, the same over retries
+	to   []recipient // to, cc and bcc, each once
+	id   string      // Message-ID without brackets, the same over retries
 	text *gomail.Msg
+}
+
+// recipient is one address of the envelope.
+type recipient struct {
+	address string
+	place   string // cc 1: what a result names instead of the address
 }
 
 var errAddress = errors.New("an address cannot be read") // which one is not told: it is a recipient's
@@ -26,20 +35,11 @@ var errAddress = errors.New("an address cannot be read") // which one is not tol
 // compose builds the message. Blind copies are in the envelope alone.
 func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time) (*letter, error) {
 	l := &letter{id: string(id) + "@" + s.MessageDomain, text: gomail.NewMsg(gomail.WithNoDefaultUserAgent())}
-	if errors.Join(l.text.To(d.To...), l.text.Bcc(d.BCC...)) != nil {
+	if errors.Join(l.address("to", d.To, l.text.To), l.address("cc", d.CC, l.text.Cc), l.address("bcc", d.BCC, l.text.Bcc)) != nil {
 		return nil, errAddress
 	}
-	if len(d.CC) > 0 && l.text.Cc(d.CC...) != nil {
+	if len(l.to) == 0 {
 		return nil, errAddress
-	}
-	everybody, err := l.text.GetRecipients()
-	if err != nil {
-		return nil, err
-	}
-	for _, to := range everybody {
-		if !slices.ContainsFunc(l.to, func(known string) bool { return strings.EqualFold(known, to) }) {
-			l.to = append(l.to, to)
-		}
 	}
 	l.sender(s, d)
 	l.text.Subject(oneLine(d.Subject))
@@ -50,6 +50,49 @@ func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time)
 		l.text.AttachReadSeeker(f.name, bytes.NewReader(f.content), gomail.WithFileContentType(gomail.ContentType(f.kind)))
 	}
 	return l, nil
+}
+
+// address adds the addresses of a field to the envelope and, by header, to the message. The domains are in the form that
+// every server knows.
+func (l *letter) address(field string, list []string, header func(...string) error) error {
+	if len(list) == 0 {
+		return nil
+	}
+	written := make([]string, len(list))
+	for i, text := range list {
+		a, err := mail.ParseAddress(text)
+		if err != nil {
+			return errAddress
+		}
+		at := strings.LastIndexByte(a.Address, '@')
+		ascii, err := idna.Lookup.ToASCII(a.Address[at+1:])
+		if err == nil {
+			a.Address = a.Address[:at+1] + ascii
+		}
+		written[i] = a.String()
+		if !slices.ContainsFunc(l.to, func(r recipient) bool { return strings.EqualFold(r.address, a.Address) }) {
+			l.to = append(l.to, recipient{address: a.Address, place: fmt.Sprintf("%s %d", field, i+1)})
+		}
+	}
+	return header(written...)
+}
+
+// ascii reports whether no address needs a server that takes other letters.
+func (l *letter) ascii() bool {
+	return !slices.ContainsFunc(l.to, func(r recipient) bool {
+		return strings.ContainsFunc(r.address, func(c rune) bool { return c > unicode.MaxASCII })
+	})
+}
+
+// places names the recipients with a fate by their places.
+func (l *letter) places(marks []byte, fate byte) string {
+	var list []string
+	for i, mark := range marks {
+		if mark == fate {
+			list = append(list, l.to[i].place)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // Text is a message without attachments as a server would get it, from a sender that may name any domain.

@@ -3,10 +3,10 @@ package email
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -69,31 +69,44 @@ func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, e
 	if err != nil {
 		return job.Result{}, job.Permanent("bad_address", "The message holds an address that cannot be used").WithCause(err)
 	}
-	return p.send(ctx, l)
+	return p.send(ctx, l, progress.Read(d.Body, len(l.to)))
 }
 
-func (p *Provider) send(ctx context.Context, l *letter) (job.Result, error) {
+// send offers the message to the recipients that are left. Whom the server takes has it at once; the fates are
+// told with the result, so that a retry asks for the others alone.
+func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Result, error) {
 	password, err := p.password()
 	if err != nil {
 		return job.Result{}, provider.NoSecret("The password of the mail server cannot be read")
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.settings.timeout())
+	if progress.Count(marks, progress.Refused) == len(marks) {
+		marks = progress.Read(&job.Body{}, len(marks)) // it failed, and a person wants it tried again
+	}
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	limit := time.AfterFunc(p.settings.timeout(), cancel)
+	defer limit.Stop()
 	client, hangUp, err := p.open(ctx, password)
 	if err != nil {
 		return job.Result{}, openFailure(err)
 	}
 	defer hangUp()
-	refused, err := deliver(client, p.settings.From, l)
-	if err != nil {
-		return job.Result{Sent: job.AsFailure(err).Doubtful}, err // no cancel or stop undoes what may have been sent
+	client.SkipSMTPUTF8(l.ascii())
+	t := transaction{client: client, letter: l, marks: marks}
+	err = t.deliver(p.settings.From, func() { limit.Reset(finalReply) })
+	sent := progress.Count(marks, progress.Sent) > 0
+	result := job.Result{Sent: sent || job.AsFailure(err).Doubtful} // no cancel or stop undoes what may have been sent
+	if len(marks) > 1 {
+		result.Progress = marks
 	}
-	result := job.Result{MessageID: l.id, Sent: true}
-	if refused > 0 {
-		result.Excerpt = fmt.Sprintf("%d of %d recipients were refused by the mail server", refused, len(l.to))
+	if sent {
+		result.MessageID = l.id
 	}
-	if client.UpdateDeadline(quitTimeout) == nil {
+	if refused := l.places(marks, progress.Refused); refused != "" && sent {
+		result.Excerpt = "The mail server refused " + refused + "; the others have the message"
+	}
+	if err == nil && client.UpdateDeadline(quitTimeout) == nil {
 		_ = client.Quit() // the message is accepted: whatever is answered now changes nothing
 	}
-	return result, nil
+	return result, err
 }

@@ -23,9 +23,10 @@ import (
 type script struct {
 	mail, data error
 	rcpt       map[string]error
-	hangUp     bool // close the connection after the complete message
-	mute       bool // read the message and never answer
-	login      bool // demand authentication
+	hangUp     bool          // close the connection after the complete message
+	mute       bool          // read the message and never answer
+	slow       time.Duration // before the answer to the complete message
+	login      bool          // demand authentication
 	tls        *tls.Config
 	implicit   bool
 }
@@ -35,6 +36,7 @@ type received struct {
 	from string
 	to   []string
 	text []byte
+	utf8 bool // SMTPUTF8 was asked for
 }
 
 // server is an SMTP server in this process.
@@ -90,6 +92,13 @@ func (b *server) accepted() []received {
 	return b.list
 }
 
+// take makes the server take a recipient from now on.
+func (b *server) take(to string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.script.rcpt, to)
+}
+
 type session struct {
 	b      *server
 	conn   *smtp.Conn
@@ -117,16 +126,19 @@ func (s *session) Auth(string) (sasl.Server, error) {
 func (s *session) Reset()        { s.now = received{} }
 func (s *session) Logout() error { return nil }
 
-func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+func (s *session) Mail(from string, options *smtp.MailOptions) error {
 	if s.b.script.login && !s.authed {
 		return smtp.ErrAuthRequired
 	}
-	s.now.from = from
+	s.now.from, s.now.utf8 = from, options != nil && options.UTF8
 	return s.b.script.mail
 }
 
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
-	if err := s.b.script.rcpt[to]; err != nil {
+	s.b.mu.Lock()
+	err := s.b.script.rcpt[to]
+	s.b.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	s.now.to = append(s.now.to, to)
@@ -138,6 +150,7 @@ func (s *session) Data(r io.Reader) error {
 	if err != nil {
 		return err
 	}
+	time.Sleep(s.b.script.slow)
 	switch {
 	case s.b.script.hangUp:
 		_ = s.conn.Conn().Close()

@@ -14,11 +14,21 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-const quitTimeout = 3 * time.Second
+const (
+	quitTimeout = 3 * time.Second
+	// finalReply is how long a server may take to answer the complete message (RFC 5321, 4.5.3.2.6).
+	finalReply = 10 * time.Minute
+	// greylistPatience is how long a message is offered that a server takes later: greylisting lasts minutes, a full
+	// mailbox hours.
+	greylistPatience = 4 * time.Hour
+	serviceCloses    = 421
+	lost             = "connection_lost" // reason of failures of the connection
+)
 
 // open connects, secures and authenticates. hangUp ends the connection, and so does ctx: an unfinished message must
 // never get its final dot.
@@ -73,38 +83,80 @@ func (s *Settings) mechanism() gomail.SMTPAuthType {
 	return found
 }
 
-// deliver hands over one message. refused is the number of recipients that the server will never take while it
-// took others. One recipient that may be taken later holds the message back for all: no one gets it twice.
-func deliver(client *smtp.Client, from string, l *letter) (refused int, err error) {
-	if err := client.Mail("<" + from + ">"); err != nil {
-		return 0, replyFailure("sender", err, true)
+// transaction hands one message over to the recipients that are left.
+type transaction struct {
+	client *smtp.Client
+	letter *letter
+	marks  []byte // of package progress, one for each recipient
+}
+
+// deliver sends the message to those whom the server takes now, and returns why others are left: they are tried again in
+// a message of their own, so that an address that is not taken keeps it from no one else. extend gives the reply to the
+// complete message the time that it may take.
+func (t *transaction) deliver(from string, extend func()) error {
+	if err := t.client.Mail("<" + from + ">"); err != nil {
+		return replyFailure("sender", err, true)
 	}
-	var last *job.Failure
-	for _, to := range l.to {
-		err := client.Rcpt(to)
-		if err == nil {
-			continue
-		}
-		if last = replyFailure("recipient", err, false); !last.Permanent || last.Elsewhere {
-			return 0, last
-		}
-		refused++
+	taken, refusal := t.offer()
+	switch {
+	case len(taken) == 0 && refusal == nil: // all have it
+		return nil
+	case len(taken) == 0:
+		return refusal
 	}
-	if last != nil && refused == len(l.to) {
-		return refused, last
-	}
-	w, err := client.Data()
+	w, err := t.client.Data()
 	if err != nil {
-		return refused, replyFailure("data", err, false)
+		return replyFailure("data", err, false)
 	}
-	if _, err := l.text.WriteTo(w); err != nil {
-		return refused, job.Retryable("connection_lost", "The connection to the mail server broke while the message was sent").
+	if _, err := t.letter.text.WriteTo(w); err != nil {
+		return job.Retryable(lost, "The connection to the mail server broke while the message was sent").
+			WithCause(err)
+	}
+	extend()
+	if err := t.client.UpdateDeadline(finalReply); err != nil {
+		return job.Retryable(lost, "The connection to the mail server broke while the message was sent").
 			WithCause(err)
 	}
 	if err := w.Close(); err != nil {
-		return refused, finalFailure(err)
+		return finalFailure(err)
 	}
-	return refused, nil
+	for _, i := range taken {
+		t.marks[i] = progress.Sent
+	}
+	if left := t.letter.places(t.marks, progress.Left); left != "" {
+		refusal.Message += ", for " + left + "; the others have the message"
+		return refusal
+	}
+	return nil
+}
+
+// offer names the recipients that are left to the server. It returns the positions of the recipients that it takes, and the reply
+// to the last one that it does not.
+func (t *transaction) offer() (taken []int, refusal *job.Failure) {
+	for i, mark := range t.marks {
+		if mark != progress.Left {
+			continue
+		}
+		err := t.client.Rcpt("<" + t.letter.to[i].address + ">")
+		if err == nil {
+			taken = append(taken, i)
+			continue
+		}
+		failure := replyFailure("recipient", err, false)
+		switch {
+		case failure.Reason == lost:
+			return nil, failure
+		case failure.Permanent:
+			t.marks[i] = progress.Refused
+			failure.OfMessage = failure.Elsewhere
+			if refusal == nil {
+				refusal = failure
+			}
+		default:
+			refusal = failure
+		}
+	}
+	return taken, refusal
 }
 
 // finalFailure is about the answer to the complete message: without one it may have been accepted. It is sent again:
@@ -123,12 +175,16 @@ func finalFailure(err error) error {
 func replyFailure(step string, err error, own bool) *job.Failure {
 	var reply *textproto.Error
 	if !errors.As(err, &reply) {
-		return job.Retryable("connection_lost", "The connection to the mail server broke").WithCause(err)
+		return job.Retryable(lost, "The connection to the mail server broke").WithCause(err)
 	}
 	message := fmt.Sprintf("The mail server answered %d to the %s", reply.Code, step)
 	switch {
-	case reply.Code < 500:
+	case reply.Code == serviceCloses:
 		return job.Retryable("smtp_4xx", message)
+	case reply.Code < 500:
+		failure := job.Retryable("smtp_4xx", message)
+		failure.OfMessage, failure.Patience = !own, greylistPatience
+		return failure
 	case own, strings.HasPrefix(reply.Msg, "5.7."):
 		return provider.FailOver("smtp_5xx", message)
 	default:

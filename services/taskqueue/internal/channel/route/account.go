@@ -38,7 +38,7 @@ func judge(err error) circuit.Verdict {
 	switch {
 	case err == nil:
 		return circuit.Verdict{Well: true}
-	case f.Postponed || errors.Is(err, context.Canceled):
+	case f.Postponed, f.OfMessage, errors.Is(err, context.Canceled):
 		return circuit.Verdict{}
 	case f.Reason == provider.RateLimited:
 		return circuit.Verdict{Asked: f.RetryAfter}

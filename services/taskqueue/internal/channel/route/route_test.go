@@ -295,7 +295,8 @@ func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
 func TestFaultsOfMessagesAndRateLimitsDoNotPauseAProvider(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{job.Permanent("x", "x"), job.Retryable(provider.RateLimited, "x"), job.Postpone("x", 1),
-		job.Retryable("network", "x").WithCause(context.Canceled)} {
+		job.Retryable("network", "x").WithCause(context.Canceled), &job.Failure{Reason: "smtp_4xx", OfMessage: true},
+		&job.Failure{Reason: "smtp_5xx", Permanent: true, Elsewhere: true, OfMessage: true}} {
 		b := newFixture(false)
 		b.says["a"] = says(err)
 		b.use(t, Row{Provider: "a"})

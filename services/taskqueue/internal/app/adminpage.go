@@ -35,6 +35,7 @@ func (b *builder) openAdminPage() error {
 		return nil
 	}
 	o := &operate.Operator{Queue: b.gate, Jobs: b.server.Jobs, Clock: b.Clock, Audit: b.Audit,
+		Providers:    func() []operate.Provider { return rowsOf(b.providers) },
 		ShowPayloads: page.ShowPayloads}
 	if b.keeper != nil {
 		o.Keeper = b.keeper

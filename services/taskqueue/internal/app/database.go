@@ -48,7 +48,8 @@ func (b *builder) openDatabase() error {
 // useDatabase adds what works with the database, and reads the settings that are rows.
 func (b *builder) useDatabase() error {
 	if b.db == nil {
-		return b.providers.Replace(nil)
+		b.providers.Replace(context.Background(), nil)
+		return nil
 	}
 	b.server.Consents = consent.NewRecorder(b.db, b.Clock, b.cfg.country())
 	b.server.Jobs.Archive = b.db

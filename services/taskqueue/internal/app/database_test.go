@@ -2,10 +2,14 @@ package app_test
 
 import (
 	"database/sql"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,6 +19,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
@@ -218,4 +223,61 @@ func TestRowsOfProvidersAreTakenWhileTheServiceRuns(t *testing.T) {
 	}
 	await.Nil(t, "the provider", func() error { _, err := client.Enqueue(ctx, sms); return err })
 	await.True(t, "the message at the provider", func() bool { return r.count() > 0 })
+}
+
+// One row without its secret stops neither the other channels nor, once the secret is there, its own messages.
+func TestARowWithoutItsSecretIsOutAloneUntilTheSecretComes(t *testing.T) {
+	t.Parallel()
+	db, _, env := database(t)
+	r, secrets := newReceiver(t), t.TempDir()
+	env = append(env, "TASKQUEUE_OUTBOX_ENABLED=false", "TASKQUEUE_PROVIDER_SECRETS_DIR="+secrets)
+	for channel, settings := range map[string]string{
+		"sms":      `{"kind":"http","url":` + strconv.Quote(r.URL) + `,"body":"{}","success":{"statuses":[200]}}`,
+		"whatsapp": `{"kind":"graph","phone_number_id":"1","token_secret":"graph_token","base_url":` + strconv.Quote(r.URL) + `}`,
+	} {
+		if _, err := db.ExecContext(t.Context(), "INSERT INTO tq_provider (channel, provider, settings) VALUES (?, 'own', ?)", channel, settings); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	check := verb(t, env, &out, "providers")
+	err := check.Run(t.Context(), nil)
+	if !errors.Is(err, app.ErrProvidersOut) || !strings.Contains(out.String(), `OUT: secret "graph_token"`) || strings.Count(out.String(), "in force") != 1 {
+		t.Errorf("the verb says %v and\n%s\nwant the row of WhatsApp out, that of SMS in force", err, out.String())
+	}
+	p := newProcess(t, env...)
+	p.ready()
+	client, ctx := p.client()
+	kind, key := "opt_in", "patient-7"
+	await.Nil(t, "the consent", func() error {
+		_, err := client.UpdateConsent(ctx, &taskqueuev1.UpdateConsentRequest{Type: &kind, CacheKey: &key})
+		return err
+	})
+	task := func(number int32, data string) {
+		t.Helper()
+		await.Nil(t, "a task", func() error {
+			_, err := client.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{Task: number, TaskType: 2, Data: &typev1.RawJSON{Json: []byte(data)}}}})
+			return err
+		})
+	}
+	task(6, `{"contact":9812345678,"countryCode":91,"message":"Ready","cache_key":"patient-7"}`)
+	task(1, `{"contact":9812345678,"countryCode":91,"message":"Ready"}`)
+	await.True(t, "the SMS", func() bool { return r.count() == 1 })
+	if err := os.WriteFile(filepath.Join(secrets, "graph_token"), []byte("token"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await.True(t, "the WhatsApp message, once its secret is there", func() bool { return r.count() == 2 })
+	if err := check.Run(t.Context(), nil); err != nil {
+		t.Errorf("the verb, once the secret is there: %v", err)
+	}
+}
+
+func verb(t *testing.T, environ []string, out io.Writer, name string) cli.Verb {
+	t.Helper()
+	list := app.Verbs(environ, out, io.Discard)
+	at := slices.IndexFunc(list, func(v cli.Verb) bool { return v.Name == name })
+	if at < 0 {
+		t.Fatalf("there is no verb %s", name)
+	}
+	return list[at]
 }

@@ -29,7 +29,7 @@ var ErrViolations = errors.New("the queue's data breaks its invariants")
 func Verbs(environ []string, out, log io.Writer) []cli.Verb {
 	d := &desk{environ: environ, out: out, log: slog.New(slog.NewTextHandler(log, nil))}
 	return []cli.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb(),
-		d.webhookSecretVerb()}
+		d.webhookSecretVerb(), d.providersVerb()}
 }
 
 func (d *desk) fsckVerb() cli.Verb {

@@ -12,6 +12,7 @@ import (
 type Providers struct {
 	attempts *prometheus.CounterVec
 	paused   *prometheus.GaugeVec
+	out      *prometheus.GaugeVec
 }
 
 // NewProviders registers the metrics of the providers, whose series exist once they are configured.
@@ -23,6 +24,8 @@ func NewProviders(registry prometheus.Registerer) *Providers {
 			channel, provider, telemetry.By[string]("outcome")),
 		paused: m.Gauges("taskqueue_provider_paused", "1 while the circuit breaker of a provider is open, else 0.",
 			channel, provider),
+		out: m.Gauges("taskqueue_provider_out", "1 while a row of tq_provider is wrong or lacks its secret, else 0.",
+			channel, provider),
 	}
 }
 
@@ -32,6 +35,7 @@ func (p *Providers) Configured(c job.Channel, provider string) {
 		p.attempts.WithLabelValues(c.String(), provider, outcome)
 	}
 	p.Paused(c, provider, false)
+	p.Out(c, provider, false)
 }
 
 // Attempt counts one.
@@ -42,4 +46,9 @@ func (p *Providers) Attempt(c job.Channel, provider, outcome string) {
 // Paused reports whether the circuit breaker is open.
 func (p *Providers) Paused(c job.Channel, provider string, paused bool) {
 	p.paused.WithLabelValues(c.String(), provider).Set(telemetry.Bool(paused))
+}
+
+// Out reports whether a row of the provider is wrong.
+func (p *Providers) Out(c job.Channel, provider string, out bool) {
+	p.out.WithLabelValues(c.String(), provider).Set(telemetry.Bool(out))
 }

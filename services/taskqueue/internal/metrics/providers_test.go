@@ -18,6 +18,7 @@ func TestSeriesOfAProviderExistAtZeroFromTheStart(t *testing.T) {
 	p.Configured(job.SMS, "twilio")
 	p.Attempt(job.SMS, "twilio", "sent")
 	p.Paused(job.SMS, "twilio", true)
+	p.Out(job.SMS, "twilio", true)
 	const want = `
 # HELP taskqueue_provider_attempts_total Messages given to a provider, by outcome.
 # TYPE taskqueue_provider_attempts_total counter
@@ -28,6 +29,9 @@ taskqueue_provider_attempts_total{channel="sms",outcome="postponed",provider="tw
 taskqueue_provider_attempts_total{channel="sms",outcome="retry",provider="twilio"} 0
 taskqueue_provider_attempts_total{channel="sms",outcome="sent",provider="twilio"} 1
 taskqueue_provider_attempts_total{channel="sms",outcome="unknown",provider="twilio"} 0
+# HELP taskqueue_provider_out 1 while a row of tq_provider is wrong or lacks its secret, else 0.
+# TYPE taskqueue_provider_out gauge
+taskqueue_provider_out{channel="sms",provider="twilio"} 1
 # HELP taskqueue_provider_paused 1 while the circuit breaker of a provider is open, else 0.
 # TYPE taskqueue_provider_paused gauge
 taskqueue_provider_paused{channel="sms",provider="twilio"} 1

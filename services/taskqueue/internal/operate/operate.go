@@ -38,7 +38,8 @@ var everybody = task.Caller{Internal: true}
 type Operator struct {
 	Queue        Queue
 	Jobs         *api.Jobs
-	Keeper       Keeper // nil: there is no archive
+	Keeper       Keeper            // nil: there is no archive
+	Providers    func() []Provider // nil: unknown
 	Clock        clock.Clock
 	Audit        *slog.Logger // who did what to how many jobs, and why
 	ShowPayloads bool         // of one job's life

@@ -14,15 +14,27 @@ import (
 
 // Overview is the queue at one glance.
 type Overview struct {
-	NowMs    int64            `json:"now_ms"`
-	Lanes    []Lane           `json:"lanes"`
-	Dead     int64            `json:"dead"`
-	Unsaved  int64            `json:"unsaved"`  // ended jobs that wait for the archive
-	Paused   map[string]int64 `json:"paused"`   // since when, by channel
-	Held     []Alone          `json:"held"`     // laboratories and receivers that are paused
-	Left     []Alone          `json:"left"`     // what fails
-	Attempts map[string]int64 `json:"attempts"` // by channel, ever
-	Faults   map[string]int64 `json:"faults"`
+	NowMs     int64            `json:"now_ms"`
+	Lanes     []Lane           `json:"lanes"`
+	Dead      int64            `json:"dead"`
+	Unsaved   int64            `json:"unsaved"`   // ended jobs that wait for the archive
+	Paused    map[string]int64 `json:"paused"`    // since when, by channel
+	Held      []Alone          `json:"held"`      // laboratories and receivers that are paused
+	Left      []Alone          `json:"left"`      // what fails
+	Providers []Provider       `json:"providers"` // the rows of tq_provider, as they are tried
+	Attempts  map[string]int64 `json:"attempts"`  // by channel, ever
+	Faults    map[string]int64 `json:"faults"`
+}
+
+// Provider is a row of tq_provider.
+type Provider struct {
+	Channel  string `json:"channel"`
+	Provider string `json:"provider"`
+	Position int    `json:"position"`
+	// Country and TaskType are what it serves; 0: all.
+	Country  int    `json:"country,omitempty"`
+	TaskType int    `json:"task_type,omitempty"`
+	Out      string `json:"out,omitempty"` // what is wrong with it; empty: it is in force
 }
 
 // Lane is the load of one lane.
@@ -65,7 +77,10 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 		return Overview{}, api.Unavailable(err)
 	}
 	out := Overview{NowMs: o.Clock.Now().UnixMilli(), Dead: t.Dead, Unsaved: t.Ends, Left: leftOf(t.Holds),
-		Paused: map[string]int64{}, Held: []Alone{}, Attempts: map[string]int64{}, Faults: map[string]int64{}}
+		Providers: []Provider{}, Paused: map[string]int64{}, Held: []Alone{}, Attempts: map[string]int64{}, Faults: map[string]int64{}}
+	if o.Providers != nil {
+		out.Providers = o.Providers()
+	}
 	for target, at := range t.Paused {
 		lab, isLab := target.Lab()
 		receiver, isReceiver := target.Receiver()
@@ -89,6 +104,9 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 func leftOf(h engine.Holds) []Alone {
 	list := []Alone{}
 	for to, one := range h.Held {
+		if to.IsOut() { // the list of the rows tells what is wrong
+			continue
+		}
 		l := Alone{SinceMs: one.SinceMs, UntilMs: one.UntilMs}
 		l.Channel, l.Provider, _ = to.Provider()
 		l.LabID, l.Receiver, _ = to.Path()

@@ -65,6 +65,15 @@ func (c *Circuits) RunOnce(ctx context.Context) error {
 	return nil
 }
 
+// Wait leaves a destination alone for d, or no longer when d is 0, without a delivery that says so.
+func (c *Circuits) Wait(ctx context.Context, to job.Destination, d time.Duration) {
+	if d > 0 {
+		_ = c.marks.Hold(ctx, to, d) // without Redis the next look says it again
+		return
+	}
+	_ = c.marks.FreeHeld(ctx, to)
+}
+
 // Holds reports whether a destination is left alone.
 func (c *Circuits) Holds(to job.Destination) bool {
 	c.mu.Lock()

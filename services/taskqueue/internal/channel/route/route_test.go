@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -71,10 +71,14 @@ func (c *counter) note(key string, n int) {
 	c.counts[key] += n
 }
 
-func (c *counter) Configured(ch job.Channel, name string)      { c.note(ch.String()+"/"+name, 0) }
+func (c *counter) Configured(ch job.Channel, name string)      { c.note(ch.String()+"/"+name, 1) }
 func (c *counter) Attempt(_ job.Channel, name, outcome string) { c.note(name+"/"+outcome, 1) }
 func (c *counter) Paused(_ job.Channel, name string, open bool) {
 	c.note(fmt.Sprintf("%s paused %t", name, open), 1)
+}
+
+func (c *counter) Out(_ job.Channel, name string, out bool) {
+	c.note(fmt.Sprintf("%s out %t", name, out), 1)
 }
 
 // fixture is a set whose senders are fakes, made by name.
@@ -86,7 +90,6 @@ type fixture struct {
 	says   map[string]func() (job.Result, error)
 	paid   map[string]bool
 	broken map[string]bool
-	made   int
 }
 
 func newFixture(fallback bool) *fixture {
@@ -95,7 +98,6 @@ func newFixture(fallback bool) *fixture {
 		if b.broken[name] {
 			return nil, errors.New("host is missing")
 		}
-		b.made++
 		return &fake{name: name, paid: b.paid[name], say: b.says[name], all: b.calls}, nil
 	}}
 	b.queue = workertest.NewQueue()
@@ -118,9 +120,7 @@ func (b *fixture) use(t *testing.T, rows ...Row) {
 			rows[i].Settings = json.RawMessage(`{}`)
 		}
 	}
-	if err := b.set.Replace(rows); err != nil {
-		t.Fatal(err)
-	}
+	b.set.Replace(t.Context(), rows)
 }
 
 func (b *fixture) send(t *testing.T, taskType int, data string) error {
@@ -285,7 +285,7 @@ func TestAProviderThatKeepsFailingIsPausedAndTriedAgain(t *testing.T) {
 		if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"b", "a"}[1:]) {
 			t.Errorf("not tried again: %v", err)
 		}
-		want := map[string]int{"sms/a": 0, "sms/b": 0, "a/retry": 5, "b/sent": 6, "a/paused": 2, "a/sent": 1}
+		want := map[string]int{"sms/a": 1, "sms/b": 1, "a/retry": 5, "b/sent": 6, "a/paused": 2, "a/sent": 1}
 		if diff := cmp.Diff(want, b.seen.counts); diff != "" {
 			t.Error(diff)
 		}
@@ -317,8 +317,8 @@ func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 	for range 2 {
 		b.use(t, Row{Provider: "a", CountryCode: 91}, Row{Channel: "email", Provider: "smtp", Disabled: true})
 	}
-	if b.made != 3 { // a, and the fallback of push and WhatsApp
-		t.Errorf("%d senders made", b.made)
+	if want := map[string]int{"sms/a": 1, "push/outbox": 1, "whatsapp/outbox": 1}; !maps.Equal(b.seen.counts, want) {
+		t.Errorf("configured %v, want %v", b.seen.counts, want)
 	}
 	for _, c := range []struct {
 		channel       job.Channel
@@ -359,23 +359,49 @@ func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	}
 }
 
-func TestAWrongRowChangesNothingAndEveryWrongRowIsNamed(t *testing.T) {
+// A row that is wrong is out alone: what other rows serve continues, what it alone serves waits and is not lost.
+func TestAWrongRowIsOutAloneAndItsMessagesWait(t *testing.T) {
 	t.Parallel()
 	b := newFixture(false)
-	b.use(t, Row{Provider: "a"})
 	b.broken["bad"] = true
-	err := b.set.Replace([]Row{{ID: 1, Channel: "sms", Provider: "c", Settings: json.RawMessage(`{"x":1}`)}, {ID: 2, Channel: "sms", Provider: "bad"},
-		{ID: 3, Channel: "fax", Provider: "x"}, {ID: 4, Channel: "sms"}, {ID: 5, Channel: "sms", Provider: "c", Settings: json.RawMessage(`{"x":2}`)}})
-	if err == nil {
-		t.Fatal("accepted")
+	rows := []Row{{Provider: "good", CountryCode: 1}, {Provider: "bad"}, {Channel: "fax", Provider: "x"}, {Provider: ""},
+		{Provider: "good", CountryCode: 1, Settings: json.RawMessage(`{"x":2}`)}, {Channel: "email", Provider: "mail"}}
+	b.use(t, rows...)
+	var states []string
+	for _, r := range b.set.Rows() {
+		states = append(states, r.Channel+" "+r.Provider+": "+r.Out)
 	}
-	for _, part := range []string{"row 2 (sms, bad): host is missing", "row 3 (fax, x)", "row 4", "row 5", "another name"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q is not in %q", part, err)
+	want := []string{"sms good: ", "sms bad: host is missing", `fax x: channel "fax" has no providers: use sms, email, push or whatsapp`,
+		"sms : the provider's name is missing", "sms good: another row of the same name has other settings: give it another name", "email mail: "}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if err := b.send(t, 1, `{"contact":2025550123,"countryCode":1}`); err != nil {
+		t.Errorf("the row that is right: %v", err)
+	}
+	for _, data := range []string{india, `{"contact":9812345678,"countryCode":91,"config":{"provider":"bad"}}`} {
+		if f := job.AsFailure(b.send(t, 1, data)); !f.Postponed || f.Recovers || f.Reason != "provider_out" || f.To != job.ViaAny(job.SMS) {
+			t.Errorf("%s: %+v, want it to wait", data, f)
 		}
 	}
-	if !b.set.Known(job.SMS, "a") || b.set.Known(job.SMS, "c") {
-		t.Error("the configuration changed")
+	if !b.set.Known(job.SMS, "bad") || !b.set.Serves(job.SMS) || b.seen.counts["bad out true"] != 1 {
+		t.Errorf("the row that is out is not known, or not counted: %v", b.seen.counts)
+	}
+	if h, err := b.queue.Holds(t.Context()); err != nil || h.Held[job.Out(job.SMS, "bad")].UntilMs == 0 {
+		t.Errorf("waiting messages are not held: %+v, %v", h, err)
+	}
+	b.broken["bad"] = false // its secret came
+	b.use(t, rows...)
+	if err := b.send(t, 1, india); err != nil || b.seen.counts["bad out false"] != 1 {
+		t.Errorf("after the correction: %v, %v", err, b.seen.counts)
+	}
+	if h, err := b.queue.Holds(t.Context()); err != nil || len(h.Held) != 2 { // two rows are still wrong
+		t.Errorf("held after the correction: %+v, %v", h, err)
+	}
+	b.broken["good"] = true // its secret was removed, and nothing in its row changed
+	b.use(t, Row{Provider: "good", CountryCode: 1})
+	if f := job.AsFailure(b.send(t, 1, `{"contact":2025550123,"countryCode":1}`)); f.Reason != "provider_out" {
+		t.Errorf("without its secret: %+v", f)
 	}
 }
 
@@ -384,11 +410,11 @@ func TestProvidersWhoseSettingsStayKeepTheirState(t *testing.T) {
 	b := newFixture(false)
 	b.use(t, Row{Provider: "a", Settings: json.RawMessage(`{"x":1,"y":2}`)})
 	b.use(t, Row{Provider: "a", Settings: json.RawMessage(`{ "y": 2, "x": 1 }`), Position: 3})
-	if b.made != 1 {
-		t.Errorf("%d senders made", b.made)
+	if n := b.seen.counts["sms/a"]; n != 1 {
+		t.Errorf("configured %d times, want 1", n)
 	}
 	b.use(t, Row{Provider: "a", Settings: json.RawMessage(`{"x":2}`)})
-	if b.made != 2 {
-		t.Errorf("%d senders made", b.made)
+	if n := b.seen.counts["sms/a"]; n != 2 {
+		t.Errorf("configured %d times, want 2", n)
 	}
 }

@@ -36,8 +36,11 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	case len(known[r.channel]) == 0: // accepted when there were providers, or before we knew
 		return job.Result{}, job.Postpone("no_provider", unservedDelay)
 	}
-	list := known.choose(r.channel, to)
-	if len(list) == 0 {
+	list, out := known.choose(r.channel, to)
+	switch {
+	case len(list) == 0 && out: // until someone corrects the row
+		return job.Result{}, job.Postpone("provider_out", unservedDelay).For(job.ViaAny(r.channel))
+	case len(list) == 0:
 		return job.Result{}, nobody(to)
 	}
 	var result job.Result

@@ -34,10 +34,16 @@ type target struct {
 	forced   string // config.provider
 }
 
-// rule is a row whose provider is built.
+// RowState is a row and why it is out; "" when it is in force.
+type RowState struct {
+	Row
+	Out string
+}
+
+// rule is a row with its provider.
 type rule struct {
 	row     Row
-	account *account
+	account *account // nil: the row is out
 }
 
 func (r *rule) matches(t target) bool {
@@ -61,28 +67,30 @@ type table map[job.Channel][]*rule
 // named returns the provider of that name, nil when there is none.
 func (t table) named(c job.Channel, name string) *account {
 	for _, r := range t[c] {
-		if r.account.name == name {
+		if r.account != nil && r.account.name == name {
 			return r.account
 		}
 	}
 	return nil
 }
 
-// choose lists the providers for a message in the order in which they are tried, each once.
-func (t table) choose(c job.Channel, to target) []*account {
-	var list []*account
-	if to.forced != "" {
-		if p := t.named(c, to.forced); p != nil {
-			list = append(list, p)
-		}
-		return list
-	}
+// choose lists the providers for a message in the order in which they are tried, each once, and reports whether a row
+// that would serve it is out.
+func (t table) choose(c job.Channel, to target) (list []*account, out bool) {
 	for _, r := range t[c] {
-		if r.matches(to) && !slices.Contains(list, r.account) {
+		serves := r.matches(to)
+		if to.forced != "" {
+			serves = r.row.Provider == to.forced
+		}
+		switch {
+		case !serves:
+		case r.account == nil:
+			out = true
+		case !slices.Contains(list, r.account):
 			list = append(list, r.account)
 		}
 	}
-	return list
+	return list, out
 }
 
 // same reports whether two settings mean the same, whatever their spelling.

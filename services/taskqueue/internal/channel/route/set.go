@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
@@ -33,6 +34,8 @@ type Observer interface {
 	Attempt(c job.Channel, provider, outcome string)
 	// Paused reports whether the provider is left alone.
 	Paused(c job.Channel, provider string, paused bool)
+	// Out reports whether a row of the provider is wrong.
+	Out(c job.Channel, provider string, out bool)
 }
 
 // Source reads the configuration, disabled rows included.
@@ -56,6 +59,7 @@ type Set struct {
 
 	replace sync.Mutex            // one replacement at a time
 	current atomic.Pointer[table] // nil until the first Replace
+	states  atomic.Pointer[[]RowState]
 }
 
 // NewSet makes a set that knows no rows yet: messages wait, so that none goes to the fallback by mistake.
@@ -74,32 +78,77 @@ func (s *Set) known() table {
 func (s *Set) Report() {
 	for c, rules := range s.known() {
 		for _, r := range rules {
-			s.cfg.Observer.Paused(c, r.account.name, s.cfg.Circuits.Holds(r.account.to))
+			if r.account != nil {
+				s.cfg.Observer.Paused(c, r.account.name, s.cfg.Circuits.Holds(r.account.to))
+			}
 		}
 	}
 }
 
-// Load reads the rows once and takes them. An error leaves the set as it is; rows that were refused are tried again the
-// next time, because a secret that they name may have come.
+// Load reads the rows once and takes them. An error leaves the set as it is. Rows that are out are tried again each
+// time, because a secret that they name may have come.
 func (s *Set) Load(ctx context.Context, source Source) error {
 	rows, err := source.Providers(ctx)
 	if err != nil {
 		return fmt.Errorf("read the providers: %w", err)
 	}
-	return s.Replace(rows)
+	s.Replace(ctx, rows)
+	return nil
 }
 
-// Replace takes all rows of the configuration. Providers whose settings did not change keep their state. When
-// any row is wrong nothing changes, and the error names every wrong row.
-func (s *Set) Replace(rows []Row) error {
+// Replace takes all rows of the configuration. A wrong row is out, alone: its messages go to the next row that serves
+// them, or wait. Providers whose settings did not change keep their state.
+func (s *Set) Replace(ctx context.Context, rows []Row) {
 	s.replace.Lock()
 	defer s.replace.Unlock()
-	next := table{}
-	var problems []error
-	take := func(row Row) {
-		if err := s.add(next, row); err != nil {
-			problems = append(problems, fmt.Errorf("tq_provider row %d (%s, %s): %w", row.ID, row.Channel, row.Provider, err))
+	next, states := s.build(rows)
+	before := s.known()
+	s.current.Store(&next)
+	s.logChanges(s.Rows(), states)
+	s.states.Store(&states)
+	s.tell(ctx, before, next)
+}
+
+// logChanges writes a line for each row that went out or came back.
+func (s *Set) logChanges(before, now []RowState) {
+	known := map[int64]string{}
+	for _, one := range before {
+		known[one.ID] = one.Out
+	}
+	for _, one := range now {
+		log := s.cfg.Log.With("row", one.ID, "channel", one.Channel, "provider", one.Provider)
+		switch {
+		case one.Out == known[one.ID]:
+		case one.Out == "":
+			log.Info("a row of tq_provider is in force again")
+		default:
+			log.Error("a row of tq_provider is out: its messages go to the next row or wait", "problem", one.Out)
 		}
+	}
+}
+
+// Rows lists all rows and what is wrong with them, by id; last the mailbox, for the channels that it serves.
+func (s *Set) Rows() []RowState {
+	if list := s.states.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// Check judges rows as a set of the same configuration would.
+func Check(cfg Config, rows []Row) []RowState {
+	_, states := NewSet(cfg).build(rows)
+	return states
+}
+
+func (s *Set) build(rows []Row) (next table, states []RowState) {
+	next = table{}
+	take := func(row Row) {
+		one := RowState{Row: row}
+		if err := s.add(next, row); err != nil {
+			one.Out = err.Error()
+		}
+		states = append(states, one)
 	}
 	for _, row := range rows {
 		take(row)
@@ -109,16 +158,13 @@ func (s *Set) Replace(rows []Row) error {
 			take(Row{Channel: c.String(), Provider: s.cfg.Fallback, Settings: json.RawMessage("{}")})
 		}
 	}
-	if err := errors.Join(problems...); err != nil {
-		return err
-	}
 	for _, rules := range next {
 		slices.SortFunc(rules, order)
 	}
-	s.current.Store(&next)
-	return nil
+	return next, states
 }
 
+// add takes a row into the table of its channel, and returns why it is out.
 func (s *Set) add(next table, row Row) error {
 	c, err := channelOf(row.Channel)
 	if err != nil {
@@ -130,36 +176,32 @@ func (s *Set) add(next table, row Row) error {
 	if row.Disabled {
 		return nil
 	}
-	if row.Provider == "" {
-		return errors.New("the provider's name is missing")
-	}
-	p := next.named(c, row.Provider)
-	if p != nil && !same(p.settings, row.Settings) {
-		return errors.New("another row of the same name has other settings: give it another name")
-	}
-	if p == nil {
-		if p, err = s.account(c, row); err != nil {
-			return err
-		}
-	}
+	p, err := s.accountOf(next, c, row)
 	next[c] = append(next[c], &rule{row: row, account: p})
-	return nil
+	return err
 }
 
-// account returns the present one when its settings are the same, else a new one.
-func (s *Set) account(c job.Channel, row Row) (*account, error) {
-	if old := s.known().named(c, row.Provider); old != nil && same(old.settings, row.Settings) {
-		return old, nil
+func (s *Set) accountOf(next table, c job.Channel, row Row) (*account, error) {
+	if row.Provider == "" {
+		return nil, errors.New("the provider's name is missing")
+	}
+	if p := next.named(c, row.Provider); p != nil {
+		if !same(p.settings, row.Settings) {
+			return nil, errors.New("another row of the same name has other settings: give it another name")
+		}
+		return p, nil
 	}
 	rate, err := rateOf(row.Settings)
 	if err != nil {
 		return nil, err
 	}
-	sender, err := s.cfg.Factory(c, row.Provider, row.Settings)
+	sender, err := s.cfg.Factory(c, row.Provider, row.Settings) // also for settings that stay: their secret may be gone
 	if err != nil {
 		return nil, err
 	}
-	s.cfg.Observer.Configured(c, row.Provider)
+	if old := s.known().named(c, row.Provider); old != nil && same(old.settings, row.Settings) {
+		return old, nil
+	}
 	return &account{
 		Config:   &s.cfg,
 		channel:  c,
@@ -170,6 +212,43 @@ func (s *Set) account(c job.Channel, row Row) (*account, error) {
 		to:       job.Via(c, row.Provider),
 		intend:   worker.Delivery.Intend,
 	}, nil
+}
+
+// holdOut is how long the messages of a row that is out wait for news of it; each look says it again.
+const holdOut = 2 * time.Minute
+
+// tell says which rows are out: to the metrics, and to the messages that wait for them.
+func (s *Set) tell(ctx context.Context, before, next table) {
+	for c, rules := range next {
+		for _, r := range rules {
+			if r.account != nil && before.named(c, r.row.Provider) != r.account {
+				s.cfg.Observer.Configured(c, r.row.Provider)
+			}
+		}
+		for name := range outOf(rules) {
+			s.cfg.Observer.Out(c, name, true)
+			s.cfg.Circuits.Wait(ctx, job.Out(c, name), holdOut)
+		}
+	}
+	for c, rules := range before {
+		for name := range outOf(rules) {
+			if !outOf(next[c])[name] {
+				s.cfg.Observer.Out(c, name, false)
+				s.cfg.Circuits.Wait(ctx, job.Out(c, name), 0)
+			}
+		}
+	}
+}
+
+// outOf names the providers of the rows that are out.
+func outOf(rules []*rule) map[string]bool {
+	list := map[string]bool{}
+	for _, r := range rules {
+		if r.account == nil {
+			list[r.row.Provider] = true
+		}
+	}
+	return list
 }
 
 // rateOf reads rate_per_second, which every kind of provider may have; 0 when there is none.
@@ -192,7 +271,7 @@ func rateOf(settings json.RawMessage) (float64, error) {
 // name may be one.
 func (s *Set) Known(c job.Channel, name string) bool {
 	t := s.known()
-	return t == nil || t.named(c, name) != nil
+	return t == nil || slices.ContainsFunc(t[c], func(r *rule) bool { return r.row.Provider == name })
 }
 
 // Serves reports whether channel c has a provider at all; before the rows are known it may have.

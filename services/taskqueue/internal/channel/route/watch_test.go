@@ -16,7 +16,7 @@ type source struct {
 
 func (s *source) Providers(context.Context) ([]Row, error) { return s.rows, s.err }
 
-func TestTheSetFollowsItsSourceAndKeepsTheLastGoodState(t *testing.T) {
+func TestTheSetFollowsItsSourceAndKeepsWhatItReadWhenItIsAway(t *testing.T) {
 	t.Parallel()
 	b := newFixture(false)
 	s := &source{err: errors.New("away")}
@@ -25,19 +25,12 @@ func TestTheSetFollowsItsSourceAndKeepsTheLastGoodState(t *testing.T) {
 	}
 	s.err, s.rows = nil, []Row{{ID: 1, Channel: "sms", Provider: "a", Settings: json.RawMessage(`{}`)}}
 	for range 3 {
-		if err := b.set.Load(t.Context(), s); err != nil || !b.set.Known(job.SMS, "a") || b.made != 1 {
-			t.Fatalf("%d made, %v", b.made, err)
+		if err := b.set.Load(t.Context(), s); err != nil || !b.set.Known(job.SMS, "a") || b.seen.counts["sms/a"] != 1 {
+			t.Fatalf("configured %v, %v", b.seen.counts, err)
 		}
 	}
-	b.broken["b"] = true
-	s.rows = []Row{{ID: 2, Channel: "sms", Provider: "b", Settings: json.RawMessage(`{}`)}}
-	for range 2 {
-		if err := b.set.Load(t.Context(), s); err == nil || !b.set.Known(job.SMS, "a") {
-			t.Fatalf("a wrong row was taken: %v", err)
-		}
-	}
-	b.broken["b"] = false // the secret has come
-	if err := b.set.Load(t.Context(), s); err != nil || !b.set.Known(job.SMS, "b") || b.set.Known(job.SMS, "a") {
-		t.Fatal(err)
+	s.err = errors.New("away again")
+	if err := b.set.Load(t.Context(), s); err == nil || !b.set.Known(job.SMS, "a") {
+		t.Fatalf("the last state was forgotten: %v", err)
 	}
 }

@@ -128,7 +128,10 @@ function health(o) {
     const wait = one.until_ms > o.now_ms ? "tried again in " + age(one.until_ms - o.now_ms) : "to be tried";
     note(true, what, "fails for " + age(o.now_ms - one.since_ms) + ", " + wait);
   }
-  if (!lines.length) note(false, "providers and receivers", "none is left alone");
+  for (const one of o.providers || []) {
+    if (one.out) note(true, one.channel + " through " + one.provider, "is out: " + one.out);
+  }
+  if (!lines.length) note(false, "providers and receivers", "No failing providers");
   byId("health").tBodies[0].replaceChildren(...lines.sort((a, b) => b.bad - a.bad).map((line) => line.tr));
   return troubles;
 }

@@ -115,7 +115,8 @@ func (q *Queue) accept(
 func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte) error) error {
 	log := slog.New(slog.DiscardHandler)
 	reap := janitor.New(janitor.Config{Every: reapEvery},
-		janitor.Deps{Queue: q.engine, Observer: silent{}, Clock: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
+		janitor.Deps{Queue: q.engine, Observer: silent{}, Clock: clock.System{},
+			RedisTime: clock.System{}, IDs: q.ids, Roll: random.Float64, Log: log})
 	reaped := make(chan error, 1)
 	go func() { reaped <- reap.Run(ctx) }()
 	pool := worker.NewPool(slots)

@@ -34,7 +34,7 @@ func (b *builder) openAdminPage() error {
 	if !page.Token.IsSet() && !page.Open {
 		return nil
 	}
-	o := &operate.Operator{Queue: b.gate, Jobs: b.server.Jobs, Clock: b.Clock, Audit: b.Audit,
+	o := &operate.Operator{Queue: b.gate, Jobs: b.server.Jobs, Clock: b.redisTime, Audit: b.Audit,
 		Providers:    func() []operate.Provider { return rowsOf(b.providers) },
 		ShowPayloads: page.ShowPayloads}
 	if b.keeper != nil {

@@ -51,6 +51,7 @@ type builder struct {
 	client    redis.UniversalClient
 	db        *mysql.Store // nil: switched off
 	gate      *engine.Gate
+	redisTime *engine.Clock // for what Redis judges; signatures and certificates have the process's own
 	pauses    *operate.Pauses
 	bytes     *quota.Bytes
 	ids       *job.Generator
@@ -93,11 +94,11 @@ func (b *builder) openStores() (err error) {
 
 // openServer makes what callers ask, which works without a database too.
 func (b *builder) openServer() error {
-	checks := api.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.Clock,
+	checks := api.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.redisTime,
 		Country: b.cfg.country(), Mailbox: b.cfg.OutboxEnabled()}
 	b.server = &api.Server{Access: b.cfg.Access, Send: b.cfg.SendPermission,
 		Tasks: &api.Acceptor{Checks: checks, Queue: b.gate, IDs: b.ids, Observer: b.metrics, Seals: b.seals, Bytes: b.bytes},
-		Jobs:  &api.Jobs{Queue: b.gate, Lease: b.gate.Lease(), Clock: b.Clock, IDs: b.ids}}
+		Jobs:  &api.Jobs{Queue: b.gate, Lease: b.gate.Lease(), Clock: b.redisTime, IDs: b.ids}}
 	return nil
 }
 

@@ -51,9 +51,13 @@ func (d *desk) opened(work func(context.Context, []string) error) func(context.C
 		client := redis.NewUniversalClient(cfg.redis())
 		defer client.Close()
 		d.queue = engine.New(engine.Config{Client: client, Bells: client, Settings: cfg.engine()})
-		jobs := &api.Jobs{Queue: d.queue, Lease: d.queue.Lease(), Clock: clock.System{},
+		redisTime := &engine.Clock{System: clock.System{}}
+		if err := redisTime.Measure(ctx, d.queue); err != nil {
+			return fmt.Errorf("ask the queue's Redis: %w", err)
+		}
+		jobs := &api.Jobs{Queue: d.queue, Lease: d.queue.Lease(), Clock: redisTime,
 			IDs: job.NewGenerator(clock.System{})}
-		d.operator = &operate.Operator{Queue: d.queue, Jobs: jobs, Clock: clock.System{}, Audit: d.log}
+		d.operator = &operate.Operator{Queue: d.queue, Jobs: jobs, Clock: redisTime, Audit: d.log}
 		if cfg.DatabaseEnabled {
 			db, err := mysqldb.Open(cfg.DB, nil)
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 const bellBuffer = 512
 
 func (b *builder) openEngine() error {
+	b.metrics = metrics.New(b.Registry)
 	settings, options := b.cfg.engine(), b.cfg.redis()
 	options.PoolSize = len(job.Channels())*job.Shards + 1 // every idle pump blocks one
 	options.ReadBufferSize, options.WriteBufferSize = bellBuffer, bellBuffer
@@ -27,11 +28,16 @@ func (b *builder) openEngine() error {
 			b.Log.Warn("redis does not keep the durable profile, or could do better", "profile", b.cfg.Queue.Profile, "finding", one)
 		}
 	})
+	b.redisTime = &engine.Clock{System: b.Clock}
+	b.follow("Redis's clock", clockEvery, func(ctx context.Context) error {
+		err := b.redisTime.Measure(ctx, b.gate)
+		b.metrics.Skew(b.redisTime.Ahead())
+		return err
+	})
 	b.pauses = operate.NewPauses(b.gate)
 	b.follow("pauses", pausesEvery, b.pauses.RunOnce)
 	b.bytes = quota.New(b.gate, b.cfg.Queue.LabBytes)
 	b.ids = job.NewGenerator(b.Clock)
-	b.metrics = metrics.New(b.Registry)
 	b.metrics.ArchiveLimit(settings.EndsLimit * job.Shards)
 	return nil
 }

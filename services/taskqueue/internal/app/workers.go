@@ -18,6 +18,7 @@ const (
 	reapEvery    = time.Second
 	tidyEvery    = 2 * time.Second
 	holdsEvery   = time.Second
+	clockEvery   = time.Second
 	pausesEvery  = time.Second // a claim knows the pauses of so long ago
 	measureEvery = 5 * time.Second
 	auditEvery   = 10 * time.Second
@@ -50,7 +51,7 @@ func (b *builder) janitor() *janitor.Janitor {
 	cfg := janitor.Config{Every: reapEvery, KeepDead: keep, MaxDead: int64(q.DeadLimit), MaxDeadBytes: q.DeadBytes,
 		Resend: q.DoubtfulSends == doubtResend}
 	return janitor.New(cfg, janitor.Deps{Queue: b.gate, Archive: b.keeper, Weigher: b.bytes, Observer: b.metrics,
-		Clock: b.Clock, IDs: b.ids, Roll: random.Float64, Log: b.Log})
+		Clock: b.Clock, RedisTime: b.redisTime, IDs: b.ids, Roll: random.Float64, Log: b.Log})
 }
 
 // pumps runs all pumps as one: at a stop their grace times run side by side.

@@ -54,14 +54,15 @@ type Config struct {
 
 // Deps are what the janitor works with.
 type Deps struct {
-	Queue    Queue
-	Archive  *Archive // nil: there is none
-	Weigher  Weigher  // nil: no one is told
-	Observer Observer
-	Clock    clock.Clock
-	IDs      *job.Generator
-	Roll     func() float64 // in [0,1)
-	Log      *slog.Logger
+	Queue     Queue
+	Archive   *Archive // nil: there is none
+	Weigher   Weigher  // nil: no one is told
+	Observer  Observer
+	Clock     clock.Clock
+	RedisTime clock.Clock // by which jobs are stamped
+	IDs       *job.Generator
+	Roll      func() float64 // in [0,1)
+	Log       *slog.Logger
 }
 
 const (

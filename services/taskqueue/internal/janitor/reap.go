@@ -76,7 +76,7 @@ var (
 )
 
 func (j *Janitor) end(s *engine.Settlement, body *job.Body, state job.State, why *job.Failure) {
-	now := j.Clock.Now().UnixMilli()
+	now := j.RedisTime.Now().UnixMilli()
 	body.LastError, body.LastReason = why.Message, why.Reason
 	if state == job.Unknown { // the send that began was an attempt
 		body.Attempts++

@@ -75,7 +75,7 @@ func (w *world) reap(cfg janitor.Config, k *keeper) {
 	w.t.Helper()
 	cfg.Every = time.Second
 	log := slog.New(slog.DiscardHandler)
-	deps := janitor.Deps{Queue: w.queue, Observer: w.seen, Clock: w.clock, IDs: w.ids, Roll: func() float64 { return 0 }, Log: log}
+	deps := janitor.Deps{Queue: w.queue, Observer: w.seen, Clock: w.clock, RedisTime: w.clock, IDs: w.ids, Roll: func() float64 { return 0 }, Log: log}
 	if k != nil {
 		deps.Archive = &janitor.Archive{Queue: w.queue, Store: k, Observer: archived{}, Clock: w.clock, Log: log, Age: time.Hour}
 	}

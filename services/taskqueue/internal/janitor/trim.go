@@ -14,7 +14,7 @@ const maxPages = 200
 // trimOld forgets the dead of a shard that are too old.
 func (j *Janitor) trimOld(ctx context.Context, shard int) error {
 	old := engine.Range{Shard: shard, List: engine.ListDead, Flow: engine.AllFlows,
-		Until: j.Clock.Now().Add(-j.cfg.KeepDead).UnixMilli()}
+		Until: j.RedisTime.Now().Add(-j.cfg.KeepDead).UnixMilli()}
 	for {
 		list, err := j.Queue.Browse(ctx, old, engine.Member{}, page)
 		if err != nil || len(list) == 0 {

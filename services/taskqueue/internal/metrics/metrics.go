@@ -19,7 +19,7 @@ type Metrics struct {
 	enqueued, claimed, attempts, refused, lost, reaped, archived, violated *prometheus.CounterVec
 	callbacks, dropped, checked                                            prometheus.Counter
 	ready, scheduled, depth, age, running, held, channelHeld               *prometheus.GaugeVec
-	dead, backlog, endsLimit, memory, paused, database                     prometheus.Gauge
+	dead, backlog, endsLimit, memory, paused, database, skew               prometheus.Gauge
 	runTime, wait                                                          *prometheus.HistogramVec
 	claimTime                                                              prometheus.Histogram
 }
@@ -67,7 +67,9 @@ func New(registry prometheus.Registerer) *Metrics {
 		archived: m.Counters("taskqueue_archived_total", "Finished jobs, by the outcome of their archiving.",
 			telemetry.By("outcome", janitor.Outcomes()...)),
 		database: m.Gauge("taskqueue_database_up", "1 while the database of archive, consents and mappings answers."),
-		checked:  m.Counter("taskqueue_audit_checked_total", "Jobs checked by the auditor."),
+		skew: m.Gauge("taskqueue_clock_skew_seconds",
+			"How far Redis's clock is ahead of this process's, in seconds; negative when it is behind."),
+		checked: m.Counter("taskqueue_audit_checked_total", "Jobs checked by the auditor."),
 		violated: m.Counters("taskqueue_audit_violations_total", "Broken invariants found by the auditor, by rule.",
 			telemetry.By("rule", audit.Rules()...)),
 	}
@@ -132,6 +134,9 @@ func (m *Metrics) Archived(outcome string, jobs int) {
 func (m *Metrics) DatabaseUp(up bool) {
 	m.database.Set(telemetry.Bool(up))
 }
+
+// Skew sets the difference of the clocks.
+func (m *Metrics) Skew(ahead time.Duration) { m.skew.Set(ahead.Seconds()) }
 
 // Audited counts what one round of the auditor looked at and found.
 func (m *Metrics) Audited(checked int, found []audit.Violation) {

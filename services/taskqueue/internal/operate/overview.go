@@ -77,7 +77,8 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 		return Overview{}, api.Unavailable(err)
 	}
 	out := Overview{NowMs: o.Clock.Now().UnixMilli(), Dead: t.Dead, Unsaved: t.Ends, Left: leftOf(t.Holds),
-		Providers: []Provider{}, Paused: map[string]int64{}, Held: []Alone{}, Attempts: map[string]int64{}, Faults: map[string]int64{}}
+		Providers: []Provider{}, Paused: map[string]int64{}, Held: []Alone{}, Attempts: map[string]int64{},
+		Faults: map[string]int64{}}
 	if o.Providers != nil {
 		out.Providers = o.Providers()
 	}

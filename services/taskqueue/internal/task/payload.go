@@ -45,7 +45,8 @@ type Recipient struct {
 	CountryCode Digits    `json:"countryCode"`
 }
 
-// Number is the telephone number that a task means. country is the calling code for one that has none; 0: there is none.
+// Number is the telephone number that a task means. country is the calling code for one that has none; 0: there is no
+// default.
 func (r Recipient) Number(country int) (phone.Number, error) {
 	own := phone.Country(string(r.CountryCode))
 	if own == 0 && !phone.International(string(r.Contact)) {

@@ -69,7 +69,7 @@ func (p *Pump) postponed(r *run, failure *job.Failure) engine.Settlement {
 	default:
 		s.Delay = parkedLook
 	}
-	if left := time.UnixMilli(r.body.ExpiresMs).Sub(p.Clock.Now()) + time.Millisecond; r.body.ExpiresMs > 0 && left > 0 {
+	if left := time.Duration(r.body.ExpiresMs-p.now(r)+1) * time.Millisecond; r.body.ExpiresMs > 0 && left > 0 {
 		s.Delay = min(s.Delay, left) // to be told in time that it is too late
 	}
 	return s
@@ -82,7 +82,7 @@ func (p *Pump) patienceLeft(r *run, attempts int) time.Duration {
 
 // waited is how long ago the job was due.
 func (p *Pump) waited(r *run) time.Duration {
-	return p.Clock.Now().Sub(time.UnixMilli(max(r.body.CreatedMs, r.body.ScheduledMs)))
+	return time.Duration(p.now(r)-max(r.body.CreatedMs, r.body.ScheduledMs)) * time.Millisecond
 }
 
 // patience is when to look again: the longer a job waits for someone to recover, the less often.
@@ -107,7 +107,7 @@ func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job
 		return
 	}
 	b.LastError, b.LastReason = failure.Message, failure.Reason
-	b.History = job.AppendHistory(b.History, job.Attempt{StartedMs: began.UnixMilli(), EndedMs: p.Clock.Now().UnixMilli(),
+	b.History = job.AppendHistory(b.History, job.Attempt{StartedMs: r.redisTime(began), EndedMs: p.now(r),
 		HTTPStatus: result.HTTPStatus, Error: failure.Message, Reason: failure.Reason})
 }
 
@@ -117,14 +117,14 @@ func (p *Pump) final(
 ) engine.Settlement {
 	last := *r.body
 	p.countAttempt(&last, r, result, failure, began)
-	record := job.RecordOf(&last, state, p.Clock.Now().UnixMilli())
+	record := job.RecordOf(&last, state, p.now(r))
 	record.HTTPStatus, record.Excerpt, record.MessageID = result.HTTPStatus, result.Excerpt, result.MessageID
 	return Ending(p.IDs, r.id, r.body, &record)
 }
 
 // cancelled ends a run that was asked to stop before anything was sent.
 func (p *Pump) cancelled(r *run) engine.Settlement {
-	record := job.RecordOf(r.body, job.Cancelled, p.Clock.Now().UnixMilli())
+	record := job.RecordOf(r.body, job.Cancelled, p.now(r))
 	return Ending(p.IDs, r.id, r.body, &record)
 }
 
@@ -140,7 +140,7 @@ func (p *Pump) corrupt(r *run) engine.Settlement {
 	record := job.Record{
 		State:     job.Failed,
 		CreatedMs: r.id.CreatedMs(),
-		EndedMs:   p.Clock.Now().UnixMilli(),
+		EndedMs:   p.now(r),
 		Error:     "The stored job cannot be read",
 		Reason:    "corrupt",
 	}

@@ -69,6 +69,11 @@ type run struct {
 	leaseEnd time.Time
 }
 
+// redisTime is a moment of this process by Redis's clock, by which everything of a job is stamped and judged.
+func (r *run) redisTime(at time.Time) int64 { return r.claimedMs + at.Sub(r.received).Milliseconds() }
+
+func (p *Pump) now(r *run) int64 { return r.redisTime(p.Clock.Now()) }
+
 // lease is what a settlement may find in the store, the known token and an unanswered proposal, and when it ends.
 func (r *run) lease() (token, other int64, end time.Time) {
 	r.mu.Lock()
@@ -158,8 +163,7 @@ func (p *Pump) handle(ctx context.Context, r *run) (result job.Result, err error
 			err = job.Retryable("panic", "The delivery failed inside the task queue; it is tried again")
 		}
 	}()
-	redisNow := r.claimedMs + p.Clock.Now().Sub(r.received).Milliseconds() // the one clock of all processes
-	if r.body.ExpiresMs > 0 && redisNow > r.body.ExpiresMs {
+	if r.body.ExpiresMs > 0 && p.now(r) > r.body.ExpiresMs {
 		return job.Result{}, job.Permanent("expired", "The message was too old to be sent")
 	}
 	return p.Handler.Handle(ctx, Delivery{ID: r.id, Body: r.body, Attempt: r.body.Attempts + 1,

@@ -85,7 +85,7 @@ func (w *world) start(h handle) {
 	p := worker.New(worker.Config{Channel: job.Webhook, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: 5 * time.Second},
 		worker.Deps{Queue: queue, Pool: worker.NewPool(8), Handler: h, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log, Seals: w.seals})
 	r := janitor.New(janitor.Config{Every: time.Second, KeepDead: time.Hour, MaxDead: 100, MaxDeadBytes: 1 << 20},
-		janitor.Deps{Queue: w.queue, Observer: &w.seen, Clock: clock.System{}, IDs: w.ids, Roll: half, Log: log})
+		janitor.Deps{Queue: w.queue, Observer: &w.seen, Clock: clock.System{}, RedisTime: clock.System{}, IDs: w.ids, Roll: half, Log: log})
 	w.done.Go(func() { _ = p.Run(ctx) })
 	if !w.alone {
 		w.done.Go(func() { _ = r.Run(ctx) })

@@ -65,10 +65,10 @@ func (c *Circuits) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Wait leaves a destination alone for d, or no longer when d is 0, without a delivery that says so.
+// Wait leaves a destination alone for d, or no longer when d is 0, whatever deliveries showed.
 func (c *Circuits) Wait(ctx context.Context, to job.Destination, d time.Duration) {
 	if d > 0 {
-		_ = c.marks.Hold(ctx, to, d) // without Redis the next look says it again
+		_ = c.marks.Hold(ctx, to, d) // without Redis the next look repeats it
 		return
 	}
 	_ = c.marks.FreeHeld(ctx, to)

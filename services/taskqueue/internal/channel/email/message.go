@@ -35,10 +35,9 @@ var errAddress = errors.New("an address cannot be read") // which one is not tol
 // compose builds the message. Blind copies are in the envelope alone.
 func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time) (*letter, error) {
 	l := &letter{id: string(id) + "@" + s.MessageDomain, text: gomail.NewMsg(gomail.WithNoDefaultUserAgent())}
-	if errors.Join(l.address("to", d.To, l.text.To), l.address("cc", d.CC, l.text.Cc), l.address("bcc", d.BCC, l.text.Bcc)) != nil {
-		return nil, errAddress
-	}
-	if len(l.to) == 0 {
+	err := errors.Join(l.address("to", d.To, l.text.To), l.address("cc", d.CC, l.text.Cc),
+		l.address("bcc", d.BCC, l.text.Bcc))
+	if err != nil || len(l.to) == 0 {
 		return nil, errAddress
 	}
 	l.sender(s, d)
@@ -52,8 +51,8 @@ func compose(s *Settings, id job.ID, d *task.Email, files []file, now time.Time)
 	return l, nil
 }
 
-// address adds the addresses of a field to the envelope and, by header, to the message. The domains are in the form that
-// every server knows.
+// address adds the addresses of a field to the envelope and, by header, to the message. The domains are in the form
+// that every server knows.
 func (l *letter) address(field string, list []string, header func(...string) error) error {
 	if len(list) == 0 {
 		return nil

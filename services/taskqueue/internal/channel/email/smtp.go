@@ -90,9 +90,9 @@ type transaction struct {
 	marks  []byte // of package progress, one for each recipient
 }
 
-// deliver sends the message to those whom the server takes now, and returns why others are left: they are tried again in
-// a message of their own, so that an address that is not taken keeps it from no one else. extend gives the reply to the
-// complete message the time that it may take.
+// deliver sends the message to the recipients that the server takes now, and returns why others are left: they are tried
+// again in a message of their own, so that an address that is not taken keeps it from no one else. extend gives the
+// reply to the complete message the time that it may take.
 func (t *transaction) deliver(from string, extend func()) error {
 	if err := t.client.Mail("<" + from + ">"); err != nil {
 		return replyFailure("sender", err, true)
@@ -130,8 +130,8 @@ func (t *transaction) deliver(from string, extend func()) error {
 	return nil
 }
 
-// offer names the recipients that are left to the server. It returns the positions of the recipients that it takes, and the reply
-// to the last one that it does not.
+// offer names the recipients that are left to the server. It returns the positions of the recipients that it takes, and
+// the reply to the last one that it does not.
 func (t *transaction) offer() (taken []int, refusal *job.Failure) {
 	for i, mark := range t.marks {
 		if mark != progress.Left {

@@ -74,7 +74,8 @@ func (d *Deps) exchange(ctx context.Context, q netguard.Request, paid bool) (*ne
 	}
 	cause := netguard.CauseOf(err)
 	if paid && errors.Is(err, netguard.ErrUnanswered) {
-		return nil, job.Doubt("no_answer", "The provider "+cause.Predicate+"; the message may have been sent").WithCause(Bare(err))
+		return nil, job.Doubt("no_answer", "The provider "+cause.Predicate+"; the message may have been sent").
+			WithCause(Bare(err))
 	}
 	return nil, job.Retryable(cause.Reason, "The provider "+cause.Predicate).WithCause(Bare(err))
 }

@@ -117,9 +117,9 @@ func (s *Set) logChanges(before, now []RowState) {
 	}
 	for _, one := range now {
 		log := s.cfg.Log.With("row", one.ID, "channel", one.Channel, "provider", one.Provider)
-		switch {
-		case one.Out == known[one.ID]:
-		case one.Out == "":
+		switch one.Out {
+		case known[one.ID]:
+		case "":
 			log.Info("a row of tq_provider is in force again")
 		default:
 			log.Error("a row of tq_provider is out: its messages go to the next row or wait", "problem", one.Out)

@@ -65,8 +65,8 @@ func Deliver(
 
 // tidy lets parked jobs go.
 func tidy(ctx context.Context, queue *model.Model, ids *job.Generator) {
-	j := janitor.New(janitor.Config{}, janitor.Deps{Queue: queue, Observer: &claimed{}, Clock: clock.System{}, IDs: ids,
-		Log: slog.New(slog.DiscardHandler)})
+	j := janitor.New(janitor.Config{}, janitor.Deps{Queue: queue, Observer: &claimed{}, Clock: clock.System{},
+		RedisTime: clock.System{}, IDs: ids, Log: slog.New(slog.DiscardHandler)})
 	ticks := time.NewTicker(janitor.WakeEvery)
 	defer ticks.Stop()
 	for {

@@ -1,0 +1,53 @@
+package worker_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// shifted is the clock of a machine that is wrong.
+type shifted time.Duration
+
+func (s shifted) Now() time.Time { return clock.System{}.Now().Add(time.Duration(s)) }
+
+// Redis's clock may be hours ahead of the processes' or behind: a one-time password is delivered all the same, a retry comes
+// after seconds, and what is told of both is of one clock.
+func TestADifferenceOfTheClocksChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []time.Duration{2 * time.Hour, -2 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			queue := model.New(shifted(ahead), engine.DefaultSettings())
+			redis := &engine.Clock{System: clock.System{}}
+			if err := redis.Measure(t.Context(), queue); err != nil || redis.Ahead().Round(time.Second) != ahead {
+				t.Fatalf("measured %s, %v; want %s", redis.Ahead(), err, ahead)
+			}
+			w := &world{t: t, queue: queue, ids: newIDs()}
+			runs := 0
+			w.start(func(context.Context, worker.Delivery) (job.Result, error) {
+				if runs++; runs == 1 {
+					return job.Result{}, job.Retryable("x", "x")
+				}
+				return job.Result{}, nil
+			})
+			stamp := redis.Now()
+			id := w.enqueue(&job.Body{Retry: 3, CreatedMs: stamp.UnixMilli(), ExpiresMs: stamp.Add(5 * time.Minute).UnixMilli()})
+			pass(time.Minute)
+			r := w.record(id)
+			if r == nil || r.State != job.Finished || runs != 2 {
+				t.Fatalf("Redis %s ahead: record %+v after %d attempts, want it finished by the second", ahead, r, runs)
+			}
+			if took := r.EndedMs - r.StartedMs; r.StartedMs < stamp.UnixMilli() || took < 0 || took > 60_000 {
+				t.Errorf("Redis %s ahead: started %d ms after acceptance, ended %d ms later; want one clock", ahead, r.StartedMs-stamp.UnixMilli(), took)
+			}
+			w.end()
+		})
+	}
+}

@@ -222,8 +222,8 @@ type Response struct {
 var ErrUnanswered = errors.New("the request was sent, but no complete response arrived")
 
 // Do sends one request, at most once on the wire. A 3xx is returned like any other status. Refusals match ErrRefused.
-// If the receiver may have got the request, the error matches ErrUnanswered. When status and headers arrived but the body
-// did not, the response is returned beside the error, with the beginning of the body.
+// If the receiver may have got the request, the error matches ErrUnanswered. When status and headers arrived but the
+// body did not, the response is returned beside the error, with the beginning of the body.
 func (c *Client) Do(ctx context.Context, q Request) (*Response, error) {
 	if _, err := c.CheckURL(q.URL.String()); err != nil {
 		return nil, err

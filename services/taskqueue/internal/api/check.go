@@ -10,6 +10,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -39,6 +40,7 @@ type Planned struct {
 	DueMs    int64 // 0: now
 	Override bool
 	window   string // which jobs it may join; empty: none
+	lacks    string // what this installation lacks to deliver it
 }
 
 // Targets knows which URLs may be called.
@@ -80,6 +82,7 @@ func (v *Checks) plan(caller task.Caller, tasks []*taskqueuev1.ScheduledTask, no
 	}
 	planned := make([]Planned, len(tasks))
 	var wrong Wrong
+	lacks := ""
 	for i, t := range tasks {
 		row, found, _ := task.Find(int(t.GetTask()), int(t.GetTaskType()))
 		if caller.Instrument && found && reachesPeople(row.Channel) {
@@ -87,8 +90,23 @@ func (v *Checks) plan(caller task.Caller, tasks []*taskqueuev1.ScheduledTask, no
 		}
 		p, fields := v.Check(i, t, now, caller)
 		planned[i], wrong.Fields = p, append(wrong.Fields, fields...)
+		lacks = cmp.Or(lacks, p.lacks)
+	}
+	if lacks != "" && len(wrong.Fields) == 0 {
+		return nil, apperr.New(apperr.Unavailable, "NOT_CONFIGURED",
+			"This installation cannot deliver the task yet: "+lacks).WithRetryAfter(labRetry)
 	}
 	return planned, wrong.Err()
+}
+
+// setup refuses a task for what the installation lacks. A service of the platform is told to come again, because people
+// correct that: its message must not be parked as wrong.
+func (c *checker) setup(is bool, name, text string) {
+	if is && c.caller.Internal {
+		c.lacks = text
+		return
+	}
+	c.wrong.If(is, name, "%s", text)
 }
 
 func reachesPeople(c job.Channel) bool {
@@ -116,7 +134,6 @@ func (v *Checks) Check(
 	c := &checker{Checks: v, t: t, row: row, caller: caller, wrong: Wrong{Index: index}}
 	c.wrong.If(!known, "task", "task %d is not one of 1 SMS, 2 email, 3 push, 4 webhook, 6 WhatsApp", t.GetTask())
 	c.wrong.If(known && !found, "task_type", "task_type %d does not exist for task %d", t.GetTaskType(), t.GetTask())
-	c.wrong.If(found && !v.Serves(row.Channel), "task", "no provider is configured for task %d", t.GetTask())
 	c.Planned = Planned{
 		Lane:     job.Lane{Channel: row.Channel, Priority: row.Priority},
 		Override: t.GetOverrideWindow() == 1,
@@ -136,6 +153,7 @@ func (v *Checks) Check(
 			Flow:      job.LabFlow(caller.LabID),
 		},
 	}
+	c.setup(found && !v.Serves(row.Channel), "task", fmt.Sprintf("no provider is configured for task %d", t.GetTask()))
 	c.settings()
 	if !now {
 		c.due()
@@ -195,11 +213,16 @@ func (c *checker) url(field, raw string, required bool) (internal bool) {
 		c.wrong.If(required, field, "%s is missing", field)
 		return false
 	}
-	if u, err := url.Parse(raw); err == nil && c.Targets.IsInternal(u) {
+	u, unread := url.Parse(raw)
+	if unread == nil && c.Targets.IsInternal(u) {
 		c.wrong.If(!c.caller.Internal, field, "%s names an address of the platform itself; only its services may", field)
 		return true
 	}
 	err := c.Targets.CheckPublic(raw)
+	if err != nil && unread == nil && httpserver.LocalName(u.Hostname()) {
+		c.setup(true, field, fmt.Sprintf("%s: %v; TASKQUEUE_INTERNAL_ORIGINS does not name it", field, err))
+		return false
+	}
 	c.wrong.If(err != nil, field, "%s: %v", field, err)
 	return false
 }

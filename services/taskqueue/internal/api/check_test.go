@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -159,6 +160,30 @@ func TestServicesMayNameInternalOrigins(t *testing.T) {
 	p, fields := checks().Check(0, s, true, task.Caller{Name: "service:rerun", Internal: true})
 	if len(fields) > 0 || !p.Body.Internal || string(p.Body.Headers) != `{"a":"1"}` || p.Body.Retry != 3 {
 		t.Errorf("%+v, %v", p, fields)
+	}
+}
+
+// What an installation lacks is corrected by people: a service is told to come again, a user what is wrong.
+func TestWhatAnInstallationLacksIsNoFaultOfAServicesTask(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		number int32
+		data   string
+	}{
+		"no provider":          {3, `{"topic":"t","title":"x"}`},
+		"an origin not listed": {4, `{"url":"http://bad-callout:8091/x"}`},
+	} {
+		a := open(t, api.AccessAuthenticated)
+		a.Tasks.Serves = func(ch job.Channel) bool { return ch != job.Push }
+		request := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{Task: c.number, TaskType: 2, Data: raw(c.data)}}}
+		for kind, want := range map[apperr.Kind]context.Context{apperr.Unavailable: asService(t), apperr.Invalid: asUser(t, 12)} {
+			if _, err := a.Enqueue(want, request); !apperr.Is(err, kind) {
+				t.Errorf("%s: %v, want kind %d", name, err, kind)
+			}
+		}
+		if n := a.waiting(); n != 0 {
+			t.Errorf("%s: %d jobs were written", name, n)
+		}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
-	"github.com/rcrowley/go-metrics"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
@@ -48,8 +47,8 @@ type GroupDeps struct {
 type Group struct {
 	GroupDeps
 
-	registry metrics.Registry
-	jump     bool // the next membership continues behind lost records; of Run
+	fetched *fetches
+	jump    bool // the next membership continues behind lost records; of Run
 
 	mu       sync.Mutex
 	member   bool           // guarded by mu
@@ -64,7 +63,7 @@ type Group struct {
 
 // NewGroup returns a group that joins in Run.
 func NewGroup(d GroupDeps) *Group {
-	return &Group{GroupDeps: d, registry: metrics.NewRegistry(), since: d.Clock.Now(), lastPoll: d.Clock.Now()}
+	return &Group{GroupDeps: d, fetched: newFetches(), since: d.Clock.Now(), lastPoll: d.Clock.Now()}
 }
 
 // Run keeps this process in the group until ctx ends. Brokers that are unavailable are asked again.
@@ -111,7 +110,7 @@ func (g *Group) join(ctx context.Context) (lost bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	settings.MetricRegistry = g.registry
+	settings.MetricRegistry = g.fetched
 	settings.Consumer.Group.ResetInvalidOffsets = g.jump
 	group, err := sarama.NewConsumerGroup(g.Config.Brokers, g.Config.Group, settings)
 	if err != nil {
@@ -163,13 +162,12 @@ func sameTrouble(a, b error) bool {
 	return a.Error() == b.Error()
 }
 
-// sample watches the fetches: a poll has no callback.
+// sample watches the fetches.
 func (g *Group) sample(ctx context.Context) {
 	for ctx.Err() == nil {
-		meter := metrics.GetOrRegisterMeter("consumer-fetch-rate", g.registry)
 		g.mu.Lock()
 		idle := g.member && g.claims == g.paused // nothing to fetch: no partition for us, or all are paused
-		if count := meter.Count(); count != g.fetches || idle {
+		if count := g.fetched.count(); count != g.fetches || idle {
 			g.fetches, g.lastPoll = count, g.Clock.Now()
 		}
 		g.mu.Unlock()

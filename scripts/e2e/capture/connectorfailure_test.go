@@ -14,8 +14,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// Three ways to lose a place, and no one who fixes it: the binary log is purged under stopped connectors, records of every topic are
-// deleted before they are read, and the connector runtime forgets its connectors and how far they have read. In each gap a
+// Four ways to lose a place, and no one who fixes it: the binary log is purged under stopped connectors, their offsets are removed,
+// records of every topic are deleted before they are read, and the connector runtime forgets its connectors and how far they have read. In each gap a
 // patient is registered, and one is deleted.
 func TestALostPlaceMendsItself(t *testing.T) {
 	db := database(t)
@@ -47,6 +47,18 @@ func TestALostPlaceMendsItself(t *testing.T) {
 		}, func() {
 			must(purgeLog)
 			must("UPDATE labs SET id = id") // a new log; the connectors cannot follow one without a transaction
+			operate(t, "connectors", "resume")
+		}},
+		{"offsets are removed through Kafka Connect's own interface", func() {
+			operate(t, "connectors", "stop")
+			await.Nil(t, "stopped connectors", func() error { return connectorsUp(cdc, "0 0") })
+			rest(12 * time.Second) // the service counts every ten seconds: what is missing is noticed by a number
+		}, func() {
+			for _, name := range connectors.Names() {
+				if _, err := fetch(http.MethodDelete, platform.Endpoints.Connector+"/connectors/"+name+"/offsets", ""); err != nil {
+					t.Fatal(err)
+				}
+			}
 			operate(t, "connectors", "resume")
 		}},
 		{"records are deleted before they are read", func() {

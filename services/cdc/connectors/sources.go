@@ -4,6 +4,7 @@ import (
 	_ "embed" // the configurations
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -31,6 +32,16 @@ type difference struct {
 var differences = map[string]difference{
 	Existing:   {"585701", []string{"userDetails", "billing", "labReportRelation", "cdc_heartbeat"}, "warn"},
 	Projection: {"585702", []string{"user_meta", "cdc_heartbeat"}, "fail"},
+}
+
+// Tables lists the tables whose rows are read.
+func Tables() []string {
+	var all []string
+	for _, of := range differences {
+		all = append(all, of.tables...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // Source are the values of the source connectors' configurations that differ from place to place, as the connector

@@ -91,7 +91,8 @@ func (b *builder) openConsumer() error {
 		Group:      broker.GroupID,
 	}
 	rows := materialize.NewSink(b.users, b.walker, b.Clock)
-	beats := &heartbeat.Sink{Watermark: b.watermark(), Jumps: b.rows, Log: b.Log}
+	beats := &heartbeat.Sink{Watermark: b.watermark(), Jumps: b.rows, Watch: b.rows, Lost: b.counters.Lost, Log: b.Log}
+	b.Every("watch numbers", watchEvery, b.rows.CountUp)
 	b.consumer = consume.New(consume.Deps{
 		Config:      b.cfg.Consume,
 		DeadLetters: b.letters,

@@ -13,7 +13,12 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-const superviseEvery = 2 * time.Second
+const (
+	superviseEvery = 2 * time.Second
+	structureEvery = 5 * time.Minute
+	// watchEvery is the longest piece that can be missing in what a connector carries without being noticed.
+	watchEvery = 10 * time.Second
+)
 
 func (b *builder) openSupervisor() error {
 	runtime := connect.New(connect.Config{URLs: b.cfg.Connect.URLs})
@@ -37,10 +42,40 @@ func (b *builder) openSupervisor() error {
 	}
 	s := supervise.New(
 		supervise.Deps{Runtime: runtime, Failures: b.letters, Jumps: b.rows, Observer: b.counters, Clock: b.Clock,
-			Log: b.Log, Connectors: connectors.Names()},
+			Log: b.Log, Connectors: connectors.Names(), Unreadable: b.unreadable},
 	)
+	b.Every("structure of the tables", structureEvery, b.noteStructure)
 	leader := b.leader(superviseLock)
 	b.Every("supervisor", superviseEvery, func(ctx context.Context) error { return superviseBy(ctx, leader, s) })
+	return nil
+}
+
+// unreadable names the captured tables that the connectors cannot read.
+func (b *builder) unreadable(ctx context.Context) (list []string, err error) {
+	all, err := b.rows.UnreadableTables(ctx)
+	for _, one := range all {
+		if one.Captured {
+			list = append(list, one.String())
+		}
+	}
+	return list, err
+}
+
+// noteStructure has /health say which tables the connectors cannot read.
+func (b *builder) noteStructure(ctx context.Context) error {
+	all, err := b.rows.UnreadableTables(ctx)
+	if err != nil {
+		return err
+	}
+	var notes []string
+	for _, one := range all {
+		note := one.String() + ", which the connectors cannot read; it is skipped"
+		if one.Captured {
+			note = one.String() + ", which the connectors cannot read: change it, see cdc connectors check"
+		}
+		notes = append(notes, note)
+	}
+	b.Health.Note("connectors", strings.Join(notes, ". "))
 	return nil
 }
 

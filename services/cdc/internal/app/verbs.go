@@ -54,9 +54,11 @@ func connectorsVerb(out io.Writer) cli.Verb {
 	return cli.Verb{
 		Name:    "connectors",
 		Summary: "Show and steer the source connectors.",
-		Args:    "apply|status|restart|stop|resume [NAME…]",
+		Args:    "apply|status|check|recover|restart|stop|resume [NAME…]",
 		Details: "apply    writes both configurations; a connector that has the right one is left alone\n" +
 			"status   shows states, tasks and positions, and what to do about what is not up; exit 1 when something is not\n" +
+			"check    names the tables whose definition the connectors cannot read; exit 1 when one of them is captured\n" +
+			"recover  has all connectors start over: they read the structure of the tables, and every patient is computed again\n" +
 			"restart  has connectors restarted with their tasks\n" +
 			"stop     has their tasks ended, until resume; nothing reads the database once status says STOPPED and none\n" +
 			"resume   has stopped or paused connectors go on where they were\n\n" +
@@ -67,7 +69,7 @@ func connectorsVerb(out io.Writer) cli.Verb {
 
 func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("%w: name what to do: apply, status, restart, stop or resume", cli.ErrUsage)
+		return fmt.Errorf("%w: name what to do: apply, status, check, recover, restart, stop or resume", cli.ErrUsage)
 	}
 	action, names := args[0], args[1:]
 	for _, name := range names {
@@ -86,13 +88,53 @@ func steer(ctx context.Context, cfg Config, args []string, out io.Writer) error 
 			err = errNotUp
 		}
 		return err
+	case action == "check", action == "recover":
+		return structure(ctx, cfg, action, out)
 	case slices.Contains(supervise.Orders(), action):
 		return operator.Give(ctx, action, names)
 	}
 	return fmt.Errorf("%w: unknown action %q", cli.ErrUsage, action)
 }
 
-var errNotUp = fmt.Errorf("not every connector is up")
+// structure checks what the connectors can read of the tables, or has them read it again.
+func structure(ctx context.Context, cfg Config, action string, out io.Writer) error {
+	stores, err := openStores(cfg)
+	if err != nil {
+		return err
+	}
+	defer stores.close()
+	unreadable, err := stores.rows.UnreadableTables(ctx)
+	if err != nil {
+		return err
+	}
+	captured := 0
+	for _, one := range unreadable {
+		effect := "its rows are not captured, and it is skipped"
+		if one.Captured {
+			captured++
+			effect = "CAPTURED: remove it, or the connectors stop at the next change of the table"
+		}
+		fmt.Fprintf(out, "%s, which the connectors cannot read: %s\n", one, effect)
+	}
+	if captured > 0 {
+		return errUnreadable
+	}
+	if action == "check" {
+		fmt.Fprintln(out, "the connectors can read every captured table")
+		return nil
+	}
+	if err := stores.rows.Jump(ctx, connectors.Names()); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "the service has all connectors start over within seconds, and then every patient computed again; see with cdc connectors"+
+		" status and cdc reconcile --wait 1h")
+	return nil
+}
+
+var (
+	errUnreadable = errors.New("a captured table has a definition that the connectors cannot read")
+	errNotUp      = errors.New("not every connector is up")
+)
 
 func apply(ctx context.Context, cfg Config, runtime *connect.Client, names []string, out io.Writer) error {
 	stores, err := openStores(cfg)

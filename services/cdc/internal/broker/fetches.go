@@ -10,8 +10,8 @@ import (
 const fetchMeter = "consumer-fetch-rate"
 
 // fetches counts the requests for records of this process: they have no callback. The client unregisters its meters
-// whenever one of its connections closes, idle ones too, and those that stay open count on in a meter that no one sees;
-// so this registry gives all connections one counter, for as long as it lives.
+// whenever one of its connections closes, idle ones too, and open connections count on in a meter that no one sees; so
+// this registry gives all connections one counter, for as long as it lives.
 type fetches struct {
 	metrics.Registry // of everything else
 	sent             counter

@@ -70,12 +70,25 @@ func Causes(trace string) []string {
 var lost = []string{
 	"this is no longer available on the server", `"this.gtidSet" is null`,
 	"The db history topic or its content is fully or partially missing", "The db history topic is missing",
-	"schema isn't known to this connector",
+}
+
+// structure are words of traces that no restart fixes either: the connector met a statement that its grammar cannot
+// read, and what it knows of a table is no longer what its rows are.
+var structure = []string{
+	"schema isn't known to this connector", "internal schema size", "Data row is smaller than a column index",
+	"ParsingException", "at io.debezium.connector.mariadb.antlr.", "at io.debezium.connector.mysql.antlr.",
+	"at io.debezium.connector.binlog.jdbc.BinlogDatabaseSchema.parse",
 }
 
 // LostPosition tells from a trace that the connector can only begin at a new place.
-func LostPosition(trace string) bool {
-	return slices.ContainsFunc(lost, func(words string) bool { return strings.Contains(trace, words) })
+func LostPosition(trace string) bool { return holds(trace, lost) }
+
+// LostStructure tells from a trace that the connector has to read the structure of the tables again, which it does when
+// it begins at a new place.
+func LostStructure(trace string) bool { return holds(trace, structure) }
+
+func holds(trace string, any []string) bool {
+	return slices.ContainsFunc(any, func(words string) bool { return strings.Contains(trace, words) })
 }
 
 func isClass(name string) bool {

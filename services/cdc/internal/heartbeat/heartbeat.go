@@ -21,10 +21,23 @@ type Jumps interface {
 	Landed(ctx context.Context, connector string, beatAt time.Time) (bool, error)
 }
 
+// WatchRow is the row of cdc_heartbeat in which the service itself counts. Each connector carries every number, so one
+// that is missing shows that the connector left changes out: its offset was moved, or records were removed.
+const WatchRow = "watch"
+
+// Watch knows the last number that each connector carried.
+type Watch interface {
+	// Seen notes a number. It returns whether numbers before it are missing; then every patient is computed again, once
+	// the connector's next beat has come. The error is a fault.
+	Seen(ctx context.Context, connector string, number int64) (missing bool, err error)
+}
+
 // Sink takes the beats, ends jumps by them, and offers them to a Watermark.
 type Sink struct {
 	Watermark *Watermark
 	Jumps     Jumps
+	Watch     Watch
+	Lost      func(connector string) // counts
 	Log       *slog.Logger
 }
 
@@ -34,6 +47,11 @@ func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Resu
 	newest := map[string]int{}
 	for i, record := range batch {
 		connector, at, result := read(record)
+		if result.Reason == foreign {
+			if err := s.count(ctx, record); err != nil {
+				return nil, err
+			}
+		}
 		results[i] = result
 		if connector == "" {
 			continue
@@ -49,6 +67,28 @@ func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Resu
 	}
 	return results, nil
 }
+
+// count notes a number of the service's own row, which both connectors carry.
+func (s *Sink) count(ctx context.Context, record change.Record) error {
+	c, err := envelope.Decode(record)
+	if err != nil {
+		return err
+	}
+	id, number, err := envelope.Beat(c.After)
+	carrier := record.Header(connectors.CarrierHeader)
+	if err != nil || id != WatchRow || carrier == "" {
+		return err
+	}
+	missing, err := s.Watch.Seen(ctx, carrier, number)
+	if missing {
+		s.Lost(carrier)
+		s.Log.ErrorContext(ctx, "a connector left changes out; all patients are computed again", "connector", carrier)
+	}
+	return err
+}
+
+// foreign is the reason of a beat that another connector carried than the one whose row it is.
+const foreign = "foreign_beat"
 
 func (s *Sink) land(ctx context.Context, connector string, at time.Time) error {
 	landed, err := s.Jumps.Landed(ctx, connector, at)
@@ -74,7 +114,7 @@ func read(record change.Record) (string, time.Time, outcome.Result) {
 		return "", time.Time{}, outcome.Died("decode", "malformed", err)
 	}
 	if carrier := record.Header(connectors.CarrierHeader); carrier != id {
-		return "", time.Time{}, outcome.Skip("foreign_beat")
+		return "", time.Time{}, outcome.Skip(foreign)
 	}
 	return id, time.UnixMilli(beatAt), outcome.Result{Kind: outcome.Applied}
 }

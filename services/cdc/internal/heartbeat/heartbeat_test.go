@@ -24,6 +24,7 @@ type brokers struct {
 	committed map[heartbeat.Partition]int64
 	noted     map[string]int64 // ms, by connector
 	err       error
+	numbers   []string // of the service's own row, as they were seen
 }
 
 var _ heartbeat.Jumps = (*brokers)(nil)
@@ -69,7 +70,7 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 	t.Parallel()
 	b := &brokers{noted: map[string]int64{}}
 	w := watermark(b)
-	s := heartbeat.Sink{Watermark: w, Jumps: b, Log: slog.New(slog.DiscardHandler)}
+	s := heartbeat.Sink{Watermark: w, Jumps: b, Watch: b, Lost: func(string) {}, Log: slog.New(slog.DiscardHandler)}
 	results, err := s.Apply(t.Context(), []change.Record{
 		beat("source-existing", "source-existing", 1000),
 		beat("source-existing", "source-projection", 5000), // carried by the other connector: says nothing about this one
@@ -103,6 +104,35 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 	b.err = errors.New("the database is away")
 	if _, err := s.Apply(t.Context(), []change.Record{beat("source-existing", "source-existing", 3000)}); !errors.Is(err, b.err) {
 		t.Errorf("a jump may be open, and the beat is marked: %v", err)
+	}
+}
+
+func (b *brokers) Seen(_ context.Context, connector string, number int64) (bool, error) {
+	b.numbers = append(b.numbers, fmt.Sprint(connector, " ", number))
+	return number > 7, b.err
+}
+
+// The service's own row is carried by both connectors; a number that is missing is a gap in what one of them read.
+func TestAMissingNumberOfTheServicesOwnRowIsALostPosition(t *testing.T) {
+	t.Parallel()
+	b := &brokers{noted: map[string]int64{}}
+	var lost []string
+	s := heartbeat.Sink{Watermark: watermark(b), Jumps: b, Watch: b, Lost: func(connector string) { lost = append(lost, connector) },
+		Log: slog.New(slog.DiscardHandler)}
+	_, err := s.Apply(t.Context(), []change.Record{beat("watch", "source-existing", 7), beat("watch", "source-projection", 9),
+		beat("watch", "", 8), beat("source-existing", "source-projection", 11)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"source-existing 7", "source-projection 9"}, b.numbers); diff != "" {
+		t.Errorf("numbers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"source-projection"}, lost); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+	b.err = errors.New("the database is unavailable")
+	if _, err := s.Apply(t.Context(), []change.Record{beat("watch", "source-existing", 8)}); !errors.Is(err, b.err) {
+		t.Errorf("a number that could not be noted is marked as read: %v", err)
 	}
 }
 

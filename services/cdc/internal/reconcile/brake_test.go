@@ -6,8 +6,10 @@ import (
 	"iter"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
@@ -110,4 +112,27 @@ func TestTheLoopRepairsFewAndHoldsBeforeMany(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAHeldLaboratoryIsOneLineOfTheLogAnHour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		all := crowd{w, 100, 51}
+		r := reconcile.New(reconcile.Deps{Rows: all, Scope: mysql.Laboratory, Documents: crowdIndex{fromIndex{w}, all}, Users: w, Writer: w,
+			Target: "user_details", Config: reconcile.DefaultConfig()})
+		var log strings.Builder
+		loop := &reconcile.Loop{Reconciler: r, Observer: w, Cursor: w, Clock: clock.System{}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Indexed: always, Late: func(context.Context) (bool, error) { return false, nil }}
+		for range 4 * 60 {
+			if err := loop.RunOnce(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(time.Minute)
+		}
+		lines := strings.Count(log.String(), "lab_id=7 patients=100")
+		if lines < 3 || lines > 5 || len(w.held) < 100 {
+			t.Errorf("%d lines in four hours and %d counts, want one an hour and each look counted:\n%s", lines, len(w.held), log.String())
+		}
+	})
 }

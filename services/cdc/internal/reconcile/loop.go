@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -41,24 +42,48 @@ type Loop struct {
 	Late func(context.Context) (bool, error)
 
 	// What follows belongs to the one turn that runs at a time.
-	told map[int64]int64  // revisions of refused patients of which the log told already
-	labs []authn.LabScope // as of read
-	read time.Time
+	told    map[int64]int64     // revisions of refused patients of which the log told already
+	held    map[int64]time.Time // when the log told last of a laboratory that is held
+	labs    []authn.LabScope    // as of read
+	read    time.Time
+	indexed []int64 // laboratories of the index, as of asked
+	asked   time.Time
+	fresh   []authn.LabScope // laboratories that came since, not compared yet
 }
 
-// labsFor is how long the list of laboratories counts: to make it, the engine goes through all documents.
-const labsFor = time.Hour
+const (
+	// labsFor and indexedFor are how long the laboratories of the database and of the index count: the engine goes through
+	// all documents to list them.
+	labsFor    = 3 * time.Minute
+	indexedFor = time.Hour
+	// heldFor is how often the log repeats that a laboratory is held.
+	heldFor = time.Hour
+)
 
+// laboratories returns the laboratories to compare. One that came since the last list is noted as fresh.
 func (l *Loop) laboratories(ctx context.Context) ([]authn.LabScope, error) {
 	now := l.Clock.Now()
 	if len(l.labs) > 0 && now.Sub(l.read) < labsFor {
 		return l.labs, nil
 	}
-	labs, err := l.Reconciler.Labs(ctx)
-	if err == nil {
-		l.labs, l.read = labs, now
+	if l.indexed == nil || now.Sub(l.asked) >= indexedFor {
+		indexed, err := l.Reconciler.indexed(ctx)
+		if err != nil {
+			return nil, err
+		}
+		l.indexed, l.asked = indexed, now
 	}
-	return labs, err
+	labs, err := l.Reconciler.labs(ctx, l.indexed)
+	if err != nil {
+		return nil, err
+	}
+	for _, lab := range labs {
+		if len(l.labs) > 0 && !slices.Contains(l.labs, lab) {
+			l.fresh = append(l.fresh, lab)
+		}
+	}
+	l.labs, l.read = labs, now
+	return labs, nil
 }
 
 // RunOnce takes the next laboratories, at least one and each at most once. One that fails is passed over until its next
@@ -78,10 +103,16 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 	end := l.Clock.Now().Add(l.Share)
 	for range labs {
 		lab := turn(labs, last)
+		if len(l.fresh) > 0 { // its turn may be hours away
+			lab, l.fresh = l.fresh[0], l.fresh[1:]
+		} else if err := l.Cursor.SetTurn(ctx, lab.LabID()); err != nil {
+			return err
+		} else {
+			last = lab.LabID()
+		}
 		if err := l.compare(ctx, lab); err != nil {
 			return err
 		}
-		last = lab.LabID()
 		if !l.Clock.Now().Before(end) {
 			return nil
 		}
@@ -89,11 +120,8 @@ func (l *Loop) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// compare moves the cursor, and compares and repairs one laboratory.
+// compare compares and repairs one laboratory.
 func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
-	if err := l.Cursor.SetTurn(ctx, lab.LabID()); err != nil {
-		return err
-	}
 	result, err := l.Reconciler.Compare(ctx, lab, func(Count) {})
 	if err != nil {
 		return err
@@ -102,10 +130,7 @@ func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 		if late, err := l.Late(ctx); err != nil || late { // they are what differs, as far as anybody can know
 			return err
 		}
-		l.Log.ErrorContext(ctx, "so many patients of a laboratory differ that nothing is repaired", "lab_id", lab.LabID(),
-			"patients", result.Patients, "differing", patients(result.Differences), "advice",
-			"make sure that this is the right database and the right release; then run cdc reconcile --repair for the laboratory")
-		l.Observer.Held(result)
+		l.hold(ctx, lab, result)
 		return nil
 	}
 	refused, err := l.Reconciler.Repair(ctx, result.Differences)
@@ -115,6 +140,21 @@ func (l *Loop) compare(ctx context.Context, lab authn.LabScope) error {
 	l.tell(ctx, lab, refused)
 	l.Observer.Compared(result, len(refused))
 	return nil
+}
+
+// hold counts a laboratory that is not repaired each time, and logs it once an hour.
+func (l *Loop) hold(ctx context.Context, lab authn.LabScope, result Result) {
+	l.Observer.Held(result)
+	if told, known := l.held[lab.LabID()]; known && l.Clock.Now().Sub(told) < heldFor {
+		return
+	}
+	if l.held == nil {
+		l.held = map[int64]time.Time{}
+	}
+	l.held[lab.LabID()] = l.Clock.Now()
+	l.Log.ErrorContext(ctx, "so many patients of a laboratory differ that nothing is repaired", "lab_id", lab.LabID(),
+		"patients", result.Patients, "differing", patients(result.Differences), "advice",
+		"make sure that this is the right database and the right release; then run cdc reconcile --repair for the laboratory")
 }
 
 // Unless an operator says so, so many patients of one laboratory are repaired at most: more are not lost events but

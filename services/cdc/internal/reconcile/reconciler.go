@@ -105,11 +105,21 @@ func (r *Reconciler) judge(ctx context.Context) (judge, error) {
 
 // Labs returns the scopes of all laboratories that the database or the index knows, ascending.
 func (r *Reconciler) Labs(ctx context.Context) ([]authn.LabScope, error) {
-	known, err := r.d.Rows.Laboratories(ctx)
+	indexed, err := r.indexed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	indexed, err := r.d.Documents.Laboratories(ctx, r.d.Target)
+	return r.labs(ctx, indexed)
+}
+
+// indexed returns the laboratories that the index knows; the engine goes through all documents for it.
+func (r *Reconciler) indexed(ctx context.Context) ([]int64, error) {
+	return r.d.Documents.Laboratories(ctx, r.d.Target)
+}
+
+// labs returns the laboratories that the database knows, and those of indexed.
+func (r *Reconciler) labs(ctx context.Context, indexed []int64) ([]authn.LabScope, error) {
+	known, err := r.d.Rows.Laboratories(ctx)
 	if err != nil {
 		return nil, err
 	}

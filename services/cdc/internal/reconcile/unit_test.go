@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -219,6 +220,29 @@ func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	if diff := cmp.Diff([]int64{3, 7, 9, 12, 3, 9}, w.compared); diff != "" { // 9 is known to the index alone; 7 failed
 		t.Error(diff)
 	}
+}
+
+// An hour of a laboratory's first days must not pass before it is compared, however many there are.
+func TestALaboratoryThatIsNewIsComparedWithinMinutes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{revs: []int64{5}, documents: []int64{5}, labs: []int64{3, 7, 12}}
+		loop := &reconcile.Loop{Reconciler: w.reconciler(), Observer: w, Cursor: w, Indexed: always, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}
+		minutes := func(n int) {
+			for range n {
+				if err := loop.RunOnce(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(time.Minute)
+			}
+		}
+		minutes(2)
+		w.labs = append(w.labs, 1, 500)
+		minutes(5)
+		if got, want := w.compared, []int64{3, 7, 9, 1, 500, 12, 500}; !slices.Equal(got, want) {
+			t.Errorf("compared %v, want %v: the new ones as soon as they are known, then everyone in turn", got, want)
+		}
+	})
 }
 
 // slowly makes every look at the clock a second later.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
@@ -21,6 +22,8 @@ type failure struct {
 	restarts int
 	next     time.Time // when to restart next
 	upSince  time.Time // zero while it is not up
+	// unreadable is what the log told of the captured tables.
+	unreadable string
 }
 
 // failed finds the first failed part: its trace and task, -1 for the connector itself. The trace of a healthy one is
@@ -85,7 +88,7 @@ func (s *Supervisor) open(ctx context.Context, name string, task int, trace stri
 		c = &failure{}
 		s.cases[name] = c
 	}
-	if c.trace != "" && connect.LostPosition(trace) && !connect.LostPosition(c.trace) {
+	if c.trace != "" && hopeless(trace) && !hopeless(c.trace) {
 		c.trace, c.recorded, c.next = "", false, time.Time{} // restarts do not fix this one
 	}
 	if c.trace == "" {
@@ -97,6 +100,9 @@ func (s *Supervisor) open(ctx context.Context, name string, task int, trace stri
 }
 
 // offsets as JSON; what cannot be read is said in their place.
+// hopeless reports whether restarts do not fix a failure.
+func hopeless(trace string) bool { return connect.LostPosition(trace) || connect.LostStructure(trace) }
+
 func (s *Supervisor) offsets(ctx context.Context, name string) string {
 	offsets, err := s.Runtime.Offsets(ctx, name)
 	if err != nil {
@@ -120,6 +126,9 @@ func (s *Supervisor) repair(ctx context.Context, name string, c *failure, now ti
 	if connect.LostPosition(c.trace) {
 		return errors.Join(problem, s.lose(ctx, name, c, now))
 	}
+	if connect.LostStructure(c.trace) {
+		return errors.Join(problem, s.relearn(ctx, name, c, now))
+	}
 	return s.restart(ctx, name, c, now, true, problem)
 }
 
@@ -131,6 +140,33 @@ func (s *Supervisor) lose(ctx context.Context, name string, c *failure, now time
 	c.trace = "" // of the next failure, its own
 	s.Log.Error("the binary log no longer holds what a connector is to read next; all connectors start over, and then all"+
 		" patients are computed again", "connector", name)
+	s.Observer.Lost(name)
+	return s.Jumps.Jump(ctx, s.Connectors)
+}
+
+// relearnPause is how long after starting over the next time for the same failure comes: each has every patient
+// computed again.
+const relearnPause = 10 * time.Minute
+
+// relearn has all connectors start over, for they read the structure of the tables then. While a captured table has a
+// definition that they cannot read that does not help: a person has to change it.
+func (s *Supervisor) relearn(ctx context.Context, name string, c *failure, now time.Time) error {
+	tables, err := s.Unreadable(ctx)
+	if err != nil {
+		return err
+	}
+	if len(tables) > 0 {
+		c.next = now.Add(firstPause)
+		if found := strings.Join(tables, "; "); found != c.unreadable {
+			c.unreadable = found
+			s.Log.Error("a connector cannot read a captured table; change the table, then the connectors start over by themselves",
+				"connector", name, "tables", found)
+		}
+		return nil
+	}
+	c.next, c.trace, c.unreadable = now.Add(relearnPause), "", ""
+	s.Log.Error("a connector met a statement that it cannot read; all connectors read the structure of the tables again, and"+
+		" then all patients are computed again", "connector", name)
 	s.Observer.Lost(name)
 	return s.Jumps.Jump(ctx, s.Connectors)
 }

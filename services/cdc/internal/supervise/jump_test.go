@@ -20,7 +20,7 @@ const lostTrace = "io.debezium.DebeziumException: The connector is trying to rea
 // successor takes over from a supervisor that died.
 func (b *fixture) successor() {
 	b.Supervisor = supervise.New(supervise.Deps{Runtime: b.worker.client(), Failures: b.journal, Jumps: b.journal, Observer: b.journal, Clock: clock.System{},
-		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}})
+		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}, Unreadable: b.Unreadable})
 }
 
 // No one gets up at night: both connectors start over, and what they missed is noted before the first of them forgets anything. At
@@ -107,6 +107,42 @@ func TestAPositionThatIsLostAgainIsTriedWithGrowingPauses(t *testing.T) {
 		}
 		if len(b.journal.records) != 1 {
 			t.Errorf("%d letters", len(b.journal.records))
+		}
+	})
+}
+
+// A statement on a captured table that the connectors cannot read is no failure that restarts fix. They start over, which reads the
+// structure of the tables, as soon as every captured table is readable: until then a person is needed.
+func TestAConnectorThatDoesNotKnowATableStartsOverOnceTheTableIsReadable(t *testing.T) {
+	t.Parallel()
+	const drifted = "io.debezium.DebeziumException: Error processing row in userDetails, internal schema size 23, but row size 24 , restart connector with schema recovery mode."
+	synctest.Test(t, func(t *testing.T) {
+		b := newFixture()
+		b.tables = []string{"table userDetails has a column of type INET6"}
+		b.worker.fail(existing)
+		b.worker.connectors[existing].trace = drifted
+		b.watch(t, 2*time.Minute)
+		if len(b.journal.jumps) > 0 || len(b.worker.requests) > 0 {
+			t.Fatalf("jumps %v, requests %v; want a person to change the table first", b.journal.jumps, b.worker.requests)
+		}
+		if n := strings.Count(b.log.String(), "INET6"); n != 1 {
+			t.Errorf("the log names the table %d times, want once", n)
+		}
+		b.tables = nil
+		b.watch(t, 20*time.Second)
+		want := []string{"jump " + existing, "jump " + projection, "jumped " + existing, "jumped " + projection}
+		if diff := cmp.Diff(want, b.journal.jumps); diff != "" || !b.journal.up[existing] || !b.journal.up[projection] {
+			t.Errorf("jumps (-want +got):\n%s, up %v", diff, b.journal.up)
+		}
+		for range 8 * 60 { // the same again and again: each start over has every patient computed again
+			if b.worker.connectors[existing].state == connect.Running {
+				b.worker.fail(existing)
+				b.worker.connectors[existing].trace = drifted
+			}
+			b.watch(t, time.Second)
+		}
+		if n := len(b.journal.lost); n != 1 {
+			t.Errorf("started over %d times in eight minutes, want once", n)
 		}
 	})
 }

@@ -112,6 +112,9 @@ func advise(name string, status connect.Status, exists bool) []string {
 	case connect.LostPosition(trace):
 		return []string{name + " cannot go on where it was: all connectors start over by themselves, and then all patients" +
 			" are computed again. If this is not the right database, stop them: cdc connectors stop"}
+	case connect.LostStructure(trace):
+		return []string{name + " met a statement that it cannot read, and does not know a captured table any more. When every captured table" +
+			" is readable (cdc connectors check), all connectors start over by themselves; at once: cdc connectors recover"}
 	case trace != "":
 		what := name + " failed"
 		if task >= 0 {

@@ -68,10 +68,12 @@ type Observer interface {
 
 // Deps are what a supervisor works with.
 type Deps struct {
-	Runtime    Runtime
-	Failures   FailureLog
-	Jumps      Jumps
-	Observer   Observer
+	Runtime  Runtime
+	Failures FailureLog
+	Jumps    Jumps
+	Observer Observer
+	// Unreadable names the captured tables whose definition the connectors cannot read: to start over does not help then.
+	Unreadable func(context.Context) ([]string, error)
 	Clock      clock.Clock
 	Log        *slog.Logger
 	Connectors []string // names of those to care for

@@ -231,12 +231,13 @@ type fixture struct {
 	worker  *worker
 	journal *journal
 	log     bytes.Buffer
+	tables  []string // captured ones that cannot be read
 }
 
 func newFixture() *fixture {
 	b := &fixture{worker: newWorker(existing, projection), journal: newJournal()}
 	b.Supervisor = supervise.New(supervise.Deps{Runtime: b.worker.client(), Failures: b.journal, Jumps: b.journal, Observer: b.journal, Clock: clock.System{},
-		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}})
+		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}, Unreadable: func(context.Context) ([]string, error) { return b.tables, nil }})
 	return b
 }
 

@@ -52,9 +52,13 @@ const (
 )
 
 // AgeOn returns how old a patient is on a day: in years ("36 Y"), in months below one ("7 M"), in days below a month
-// ("12 D"); what was written down when the birth date is not known.
+// ("12 D"); what was written down when the birth date is not known. A year before firstYear is what old programs store
+// for a date that they could not read: no one's age follows from it.
 func AgeOn(day time.Time, p *Person) string {
 	birth, err := time.Parse(time.DateOnly, p.DateOfBirth)
+	if err == nil && birth.Year() < firstYear {
+		return ""
+	}
 	if err != nil || birth.After(day) {
 		return p.Age
 	}

@@ -21,6 +21,8 @@ func TestTheAgeFollowsTheBirthDate(t *testing.T) {
 		{"2026-11-25", "2026-11-24", "written down"}, // born tomorrow: an error of typing
 		{"", "2026-11-24", "written down"},
 		{"0000-00-00", "2026-11-24", "written down"},
+		{"0085-03-12", "2026-11-24", ""}, // what old programs store for 85
+		{"1899-12-31", "2026-11-24", ""},
 	} {
 		day, _ := time.Parse(time.DateOnly, c.day)
 		if got := search.AgeOn(day, &search.Person{DateOfBirth: c.birth, Age: "written down"}); got != c.want {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,5 +24,6 @@ func identityOf(text string) Identity {
 			}
 		}
 	}
+	p.Births = slices.DeleteFunc(p.Births, func(day string) bool { return !isYear(day[:len("2006")]) })
 	return p
 }

@@ -9,6 +9,8 @@ import (
 // reconcileCursor is the laboratory that was compared last.
 const reconcileCursor = "reconcile"
 
+const keepCursor = "INSERT INTO cdc_cursor (name, position) VALUES (?, ?) ON DUPLICATE KEY UPDATE position = VALUES(position)"
+
 func (s *Store) Turn(ctx context.Context) (int64, error) {
 	var lab int64
 	err := s.db.QueryRowContext(ctx, "SELECT position FROM cdc_cursor WHERE name = ?", reconcileCursor).Scan(&lab)
@@ -19,7 +21,6 @@ func (s *Store) Turn(ctx context.Context) (int64, error) {
 }
 
 func (s *Store) SetTurn(ctx context.Context, lab int64) error {
-	_, err := s.db.ExecContext(ctx, "INSERT INTO cdc_cursor (name, position) VALUES (?, ?)"+
-		" ON DUPLICATE KEY UPDATE position = VALUES(position)", reconcileCursor, lab)
+	_, err := s.db.ExecContext(ctx, keepCursor, reconcileCursor, lab)
 	return s.fault(ctx, wrap("keep cursor", err))
 }

@@ -33,9 +33,11 @@ func (s *Store) Jumped(ctx context.Context, connector string) error {
 	return s.note(ctx, connector, resumed)
 }
 
+const noteJump = "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, ?, " + nowMillis + ")" +
+	" ON DUPLICATE KEY UPDATE last_user_id = VALUES(last_user_id), mark = VALUES(mark)"
+
 func (s *Store) note(ctx context.Context, connector string, state int) error {
-	_, err := s.db.ExecContext(ctx, "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, ?, "+nowMillis+")"+
-		" ON DUPLICATE KEY UPDATE last_user_id = VALUES(last_user_id), mark = VALUES(mark)", jumpPrefix+connector, state)
+	_, err := s.db.ExecContext(ctx, noteJump, jumpPrefix+connector, state)
 	return s.fault(ctx, wrap("note a jump", err))
 }
 

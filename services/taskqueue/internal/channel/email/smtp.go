@@ -91,8 +91,8 @@ type transaction struct {
 }
 
 // deliver sends the message to the recipients that the server takes now, and returns why others are left: they are
-// tried again in a message of their own, so that an address that is not taken keeps it from no one else. extend gives the
-// reply to the complete message the time that it may take.
+// tried again in a message of their own, so that an address that is not taken keeps it from no one else. extend gives
+// the reply to the complete message the time that it may take.
 func (t *transaction) deliver(from string, extend func()) error {
 	if err := t.client.Mail("<" + from + ">"); err != nil {
 		return replyFailure("sender", err, true)

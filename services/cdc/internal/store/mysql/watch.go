@@ -1,0 +1,44 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
+)
+
+// watchPrefix is of the cursors that keep the last number which a connector carried.
+const watchPrefix = "watch:"
+
+// CountUp writes the next number into the service's own row of cdc_heartbeat.
+func (s *Store) CountUp(ctx context.Context) error {
+	_, err := s.db.ExecContext(ctx, "INSERT INTO cdc_heartbeat (id, beat_at) VALUES (?, 1) ON DUPLICATE KEY UPDATE beat_at = beat_at + 1",
+		heartbeat.WatchRow)
+	return s.fault(ctx, wrap("count up", err))
+}
+
+// Seen notes that a connector carried a number, and returns whether it left out numbers before it: then it is noted in
+// the same transaction that the connector begins at a new place. Numbers that come again change nothing; 1 starts over.
+func (s *Store) Seen(ctx context.Context, connector string, number int64) (missing bool, err error) {
+	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		var last int64
+		err := tx.QueryRowContext(ctx, "SELECT position FROM cdc_cursor WHERE name = ? FOR UPDATE", watchPrefix+connector).Scan(&last)
+		first := errors.Is(err, sql.ErrNoRows) || number == 1
+		switch {
+		case err != nil && !first:
+			return err
+		case !first && number <= last:
+			return nil
+		}
+		if missing = !first && number > last+1; missing {
+			if _, err := tx.ExecContext(ctx, noteJump, jumpPrefix+connector, resumed); err != nil {
+				return err
+			}
+		}
+		_, err = tx.ExecContext(ctx, keepCursor, watchPrefix+connector, number)
+		return err
+	})
+	return missing && err == nil, s.fault(ctx, wrap("note a number", err))
+}

@@ -1,0 +1,57 @@
+package mysql_test
+
+import (
+	"testing"
+
+	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
+)
+
+func TestANumberThatAConnectorLeftOutHasEveryPatientComputedAgain(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec(t, "DELETE FROM cdc_walk")
+	const connector = "source-existing"
+	for _, step := range []struct {
+		number  int64
+		missing bool
+	}{
+		{7, false}, // the first that is known
+		{8, false},
+		{8, false}, // read again
+		{5, false}, // read from an older position
+		{9, false},
+		{12, true},
+		{12, false},
+		{13, false},
+		{1, false}, // the row was made again
+		{2, false},
+		{4, true},
+	} {
+		missing, err := b.store.Seen(t.Context(), connector, step.number)
+		if err != nil || missing != step.missing {
+			t.Fatalf("number %d: missing %t, %v; want %t", step.number, missing, err, step.missing)
+		}
+		behind, err := b.store.Behind(t.Context())
+		if err != nil || behind != step.missing {
+			t.Fatalf("number %d: a jump is noted %t, %v; want %t", step.number, behind, err, step.missing)
+		}
+		b.exec(t, "DELETE FROM cdc_walk")
+	}
+	if missing, err := b.store.Seen(t.Context(), "source-projection", 100); err != nil || missing {
+		t.Errorf("the other connector: missing %t, %v", missing, err)
+	}
+}
+
+func TestTheServicesOwnRowCountsUpByOne(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for want := int64(1); want <= 3; want++ {
+		if err := b.store.CountUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var got int64
+		if err := b.db.QueryRowContext(t.Context(), "SELECT beat_at FROM cdc_heartbeat WHERE id = ?", heartbeat.WatchRow).Scan(&got); err != nil || got != want {
+			t.Fatalf("number %d, %v; want %d", got, err, want)
+		}
+	}
+}

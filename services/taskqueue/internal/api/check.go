@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/httpserver"
+	"github.com/labplatform/labplatform/pkg/netguard"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -29,6 +30,8 @@ const (
 	// scheduled.
 	maxPasswordBytes = 1 << 10
 	PasswordHorizon  = time.Hour
+	// pastSkew is how far in the past a time may be that means now.
+	pastSkew = 24 * time.Hour
 	// Horizon is how far ahead a task may be scheduled.
 	Horizon = 366 * 24 * time.Hour
 )
@@ -198,7 +201,9 @@ func parseTime(text string) (time.Time, error) {
 func (c *checker) due() {
 	at, err := parseTime(c.t.GetSchTime())
 	late := at.After(c.Clock.Now().Add(Horizon))
+	early := err == nil && at.Before(c.Clock.Now().Add(-pastSkew)) // a date that was never set, year 1 or 1970
 	c.wrong.If(err != nil, "sch_time", "sch_time must be written YYYY-MM-DDTHH:MM:SS in UTC")
+	c.wrong.If(early, "sch_time", "sch_time is more than a day in the past; leave it out of /queue/ to send at once")
 	c.wrong.If(late, "sch_time", "sch_time is more than a year ahead; schedule the task later")
 	if err == nil && !late {
 		c.DueMs = max(at.UnixMilli(), 1)
@@ -279,6 +284,18 @@ func (c *checker) password() {
 		"a one-time password is scheduled at most an hour ahead")
 }
 
+// query refuses args that make a URL longer than any that is sent.
+func (c *checker) query(d *task.Webhook) {
+	u, err := url.Parse(d.URL)
+	if err != nil || d.ArgsInBody(task.Method(c.Body.TaskType)) {
+		return
+	}
+	if with, err := task.WithArgs(u, d.Args); err == nil {
+		c.wrong.If(len(with.String()) > netguard.MaxURLLength, "data.args",
+			"data.args make the URL longer than %d bytes; send them in a body, by POST or PUT", netguard.MaxURLLength)
+	}
+}
+
 func (c *checker) webhook(d *task.Webhook) {
 	if c.url("data.url", d.URL, true) {
 		c.Body.Flow = job.FlowPlatform
@@ -287,6 +304,7 @@ func (c *checker) webhook(d *task.Webhook) {
 		"data.timeout must be 1 to 300 seconds")
 	c.wrong.If(len(d.Args) > 0 && string(d.Args) != "null" && !task.IsObject(d.Args), "data.args",
 		"data.args must be an object")
+	c.query(d)
 	c.url("data.callback_url", d.CallbackURL, job.Flag(d.Callback))
 	headers, problem := task.MergeHeaders(c.t.GetHeaders(), d.Headers)
 	c.wrong.If(problem != "", "headers", "%s", problem)

@@ -4,6 +4,7 @@ import (
 	"net/mail"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
@@ -88,11 +89,18 @@ func (c *checker) files(list []string) {
 // platformTopic matches the topics that the notification service makes.
 var platformTopic = regexp.MustCompile(`_notification_type_\d+_`)
 
+// topicName is what the push provider takes as a topic.
+var topicName = regexp.MustCompile(`^[A-Za-z0-9_.~%-]{1,900}$`)
+
 func (c *checker) push(d *task.Push) {
 	c.wrong.If(!c.caller.Internal && platformTopic.MatchString(d.Topic), "data.topic",
 		"data.topic is a topic of the platform, which only its services may name; send to data.tokens")
 	c.wrong.If((len(d.Tokens) == 0) == (d.Topic == ""), "data.tokens",
 		"exactly one of data.tokens and data.topic must be given")
+	c.wrong.If(slices.ContainsFunc(d.Tokens, func(token string) bool { return strings.TrimSpace(token) == "" }), "data.tokens",
+		"data.tokens holds an empty token")
+	c.wrong.If(d.Topic != "" && !topicName.MatchString(d.Topic), "data.topic",
+		"data.topic may have letters, digits and the signs - _ . ~ %%")
 	c.wrong.If(d.Title == "" && d.Body == "" && len(d.Data) == 0, "data.title",
 		"a push needs data.title, data.body or data.data")
 	c.wrong.If(!slices.Contains([]string{"", "high", "normal"}, d.Priority), "data.priority",
@@ -104,6 +112,10 @@ func (c *checker) push(d *task.Push) {
 func (c *checker) whatsApp(d *task.WhatsApp) {
 	c.recipient(d.Recipient)
 	c.wrong.If(d.Message == "" && d.Template == "", "data.message", "data.message or data.template must be given")
+	for _, param := range d.Params {
+		c.wrong.If(strings.TrimSpace(param) == "" || strings.ContainsAny(param, "\r\n\t"), "data.params",
+			"data.params holds a text that is empty or has line breaks or tabs, which WhatsApp refuses")
+	}
 	c.provider(job.WhatsApp, d.Config)
 	c.files(d.Files)
 	c.url("data.callback_url", d.CallbackURL, false)

@@ -299,13 +299,13 @@ func TestAccessSettings(t *testing.T) {
 func TestScheduleMoveCancelAndRetryAnswerWithTheDocumentedCodes(t *testing.T) {
 	t.Parallel()
 	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
-	scheduled := &taskqueuev1.ScheduledTask{SchTime: "2030-01-01T00:00:00", Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/x"}`)}
+	scheduled := &taskqueuev1.ScheduledTask{SchTime: "2034-07-01T00:00:00", Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/x"}`)}
 	out, err := a.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{scheduled}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := out.GetJobIds()[0]
-	if j := a.info(ctx, id).GetJob(); j.GetStatus() != "scheduled" || j.GetScheduledAt() != "2030-01-01T00:00:00" {
+	if j := a.info(ctx, id).GetJob(); j.GetStatus() != "scheduled" || j.GetScheduledAt() != "2034-07-01T00:00:00" {
 		t.Errorf("job %v", j)
 	}
 	newTime := later()
@@ -358,7 +358,7 @@ func TestWindowsJoinOverrideAndBelongToALaboratory(t *testing.T) {
 		}
 		return out.GetJobIds()
 	}
-	first := schedule(12, "2030-01-01T00:00:00", "one.example", false, 2)
+	first := schedule(12, "2034-07-01T00:00:00", "one.example", false, 2)
 	if first[0] != first[1] {
 		t.Errorf("two tasks of one window in one request: %v", first)
 	}
@@ -366,7 +366,7 @@ func TestWindowsJoinOverrideAndBelongToALaboratory(t *testing.T) {
 		t.Errorf("join made %v", again)
 	}
 	j := a.info(asUser(t, 12), first[0]).GetJob()
-	if j.GetScheduledAt() != "2030-01-01T00:00:00" || j.GetWindowKey() != "callout_9" {
+	if j.GetScheduledAt() != "2034-07-01T00:00:00" || j.GetWindowKey() != "callout_9" {
 		t.Errorf("job %v", j)
 	}
 	if over := schedule(12, "2035-01-01T00:00:00", "three.example", true, 1); over[0] != first[0] {
@@ -379,7 +379,7 @@ func TestWindowsJoinOverrideAndBelongToALaboratory(t *testing.T) {
 	if b, err := job.DecodeBody(s[0].Body); err != nil || !strings.Contains(string(b.Data), "three.example") {
 		t.Errorf("override kept %s, %v", b.Data, err)
 	}
-	if other := schedule(13, "2030-01-01T00:00:00", "one.example", false, 1); other[0] == first[0] {
+	if other := schedule(13, "2034-07-01T00:00:00", "one.example", false, 1); other[0] == first[0] {
 		t.Error("another laboratory joined the window")
 	}
 }

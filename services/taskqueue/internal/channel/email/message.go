@@ -108,8 +108,8 @@ func Text(from string, id job.ID, d *task.Email, now time.Time) (string, error) 
 // sender sets From; a sender whose domain is not ours to use becomes the address for replies.
 func (l *letter) sender(s *Settings, d *task.Email) {
 	from := mail.Address{Name: s.FromName, Address: s.From}
-	if d.SenderName != "" {
-		from.Name = oneLine(d.SenderName)
+	if name := strings.TrimSpace(oneLine(d.SenderName)); name != "" {
+		from.Name = name
 	}
 	if own, err := mail.ParseAddress(d.SenderEmail); err == nil {
 		if s.maySend(own.Address) {
@@ -121,5 +121,12 @@ func (l *letter) sender(s *Settings, d *task.Email) {
 	l.text.FromMailAddress(&from)
 }
 
-// oneLine keeps a header on its line.
-func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
+// oneLine keeps a header on its line: no control character, NUL and U+0085 among them, reaches it.
+func oneLine(s string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || c == '\u2028' || c == '\u2029' {
+			return ' '
+		}
+		return c
+	}, s)
+}

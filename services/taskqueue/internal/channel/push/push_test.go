@@ -238,12 +238,12 @@ func TestARetrySendsOnlyToTheTokensWithoutAFate(t *testing.T) {
 	p := g.provider(t)
 	g.say("dead-token", fcm(404, "UNREGISTERED", "", ""))
 	g.say("slow", fcm(503, "UNAVAILABLE", "", "9"))
-	b := body(`{"tokens":["a","dead-token","slow","b"],"title":"T","callback_url":"https://x.test/"}`)
+	b := body(`{"tokens":["a","a","dead-token","slow","b","a"],"title":"T","callback_url":"https://x.test/"}`)
 	result, err := p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: b})
 	if f := job.AsFailure(err); provider.Outcome(err) != "retry" || f.RetryAfter != 9*time.Second || !result.Sent {
 		t.Fatalf("%s %v %+v", provider.Outcome(err), err, result)
 	}
-	if want := `{"sent":2,"left":1,"dead":1,"dead_at":[1],"dead_tokens":["dead-token"],"dead_complete":true}`; result.Excerpt != want {
+	if want := `{"sent":2,"left":1,"dead":1,"dead_at":[2],"dead_tokens":["dead-token"],"dead_complete":true}`; result.Excerpt != want {
 		t.Errorf("excerpt %s", result.Excerpt)
 	}
 	if diff := cmp.Diff([]string{"a", "b", "dead-token", "slow"}, g.took()); diff != "" {
@@ -255,7 +255,7 @@ func TestARetrySendsOnlyToTheTokensWithoutAFate(t *testing.T) {
 	if err != nil || !cmp.Equal([]string{"slow"}, g.took()) {
 		t.Fatalf("%v", err)
 	}
-	if want := `{"sent":3,"dead":1,"dead_at":[1],"dead_tokens":["dead-token"],"dead_complete":true}`; result.Excerpt != want {
+	if want := `{"sent":3,"dead":1,"dead_at":[2],"dead_tokens":["dead-token"],"dead_complete":true}`; result.Excerpt != want {
 		t.Errorf("excerpt %s", result.Excerpt)
 	}
 	if log := g.log.String(); !strings.Contains(log, provider.Hash("dead-token")) || strings.Contains(log, "dead-token") {

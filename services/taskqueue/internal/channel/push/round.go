@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -26,7 +27,8 @@ type fate struct {
 // round is one attempt over all recipients that are left.
 type round struct {
 	data  task.Push
-	to    []string // tokens, or one empty string for the topic
+	to    []string // tokens, each once, or one empty string for the topic
+	at    []int    // the position of each in data.tokens
 	marks []byte   // of package progress
 	fates []fate   // each written by the request of its recipient
 }
@@ -36,9 +38,13 @@ func newRound(b *job.Body) (*round, error) {
 	if err := json.Unmarshal(b.Data, &r.data); err != nil {
 		return nil, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	r.to = r.data.Tokens
+	for i, token := range r.data.Tokens {
+		if !slices.Contains(r.to, token) { // one device, one notification
+			r.to, r.at = append(r.to, token), append(r.at, i)
+		}
+	}
 	if r.data.Topic != "" {
-		r.to = []string{""}
+		r.to, r.at = []string{""}, []int{0}
 	}
 	r.marks, r.fates = progress.Read(b, len(r.to)), make([]fate, len(r.to))
 	return r, nil
@@ -106,27 +112,27 @@ func (r *round) result() job.Result {
 		}
 	}
 	if len(r.marks) > 1 || s.Sent == 0 {
-		result.Excerpt = s.encode(r.to, r.marks)
+		result.Excerpt = s.encode(r)
 	}
 	return result
 }
 
 // encode lists the first dead tokens, as many as fit into the excerpt, and reports whether these are all.
-func (s *summary) encode(to []string, marks []byte) string {
+func (s *summary) encode(r *round) string {
 	var at []int
-	for i, mark := range marks {
+	for i, mark := range r.marks {
 		if mark == progress.Dead {
 			at = append(at, i)
 		}
 	}
 	for n := min(len(at), maxListed); ; n-- {
-		s.DeadAt, s.Tokens, s.Complete = at[:n], nil, nil
+		s.DeadAt, s.Tokens, s.Complete = nil, nil, nil
 		if len(at) > 0 {
 			complete := n == len(at)
 			s.Complete = &complete
 		}
 		for _, i := range at[:n] {
-			s.Tokens = append(s.Tokens, to[i])
+			s.DeadAt, s.Tokens = append(s.DeadAt, r.at[i]), append(s.Tokens, r.to[i])
 		}
 		raw, err := json.Marshal(s)
 		switch {

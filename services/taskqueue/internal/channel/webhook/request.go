@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -64,7 +63,7 @@ func buildWebhook(b *job.Body) (netguard.Request, error) {
 	if err := json.Unmarshal(b.Data, &d); err != nil {
 		return netguard.Request{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	q := netguard.Request{Method: method(b.TaskType), Header: http.Header{}, Timeout: defaultTimeout}
+	q := netguard.Request{Method: task.Method(b.TaskType), Header: http.Header{}, Timeout: defaultTimeout}
 	if d.Timeout != nil {
 		q.Timeout = time.Duration(*d.Timeout) * time.Second
 	}
@@ -77,10 +76,13 @@ func buildWebhook(b *job.Body) (netguard.Request, error) {
 	}
 	hasArgs := len(d.Args) > 0 && string(d.Args) != "null"
 	switch {
-	case hasArgs && asBody(q.Method, d.IsBody):
+	case hasArgs && d.ArgsInBody(q.Method):
 		q.Body = d.Args
 	case hasArgs:
-		err = addQuery(q.URL, d.Args)
+		q.URL, err = task.WithArgs(q.URL, d.Args)
+		if err != nil {
+			err = job.Permanent("bad_payload", "args is not an object").WithCause(err)
+		}
 	}
 	return q, err
 }
@@ -91,20 +93,6 @@ func parseURL(raw string) (*url.URL, error) {
 		return nil, job.Permanent("bad_url", "The URL of the task cannot be parsed")
 	}
 	return u, nil
-}
-
-func method(taskType int) string {
-	methods := map[int]string{task.WebhookPost: http.MethodPost, task.WebhookPut: http.MethodPut,
-		task.WebhookDelete: http.MethodDelete}
-	return cmp.Or(methods[taskType], http.MethodGet)
-}
-
-// asBody reports whether args travel as the JSON body: as isBody says, else by method.
-func asBody(method string, isBody json.RawMessage) bool {
-	if len(isBody) > 0 && string(isBody) != "null" {
-		return job.Flag(isBody)
-	}
-	return method == http.MethodPost || method == http.MethodPut
 }
 
 func addHeaders(to http.Header, stored []byte) error {
@@ -123,33 +111,6 @@ func addHeaders(to http.Header, stored []byte) error {
 		to.Set(name, value)
 	}
 	return nil
-}
-
-// addQuery appends the members of args to the URL's own query, which stays as its caller wrote it, since it may be
-// signed: text as it is, null as empty, objects and arrays as JSON.
-func addQuery(u *url.URL, args json.RawMessage) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(args, &members); err != nil {
-		return job.Permanent("bad_payload", "args is not an object").WithCause(err)
-	}
-	query := url.Values{}
-	for name, raw := range members {
-		query.Set(name, queryText(raw))
-	}
-	if own := strings.TrimSuffix(u.RawQuery, "&"); own != "" && len(query) > 0 {
-		u.RawQuery = own + "&" + query.Encode()
-	} else if len(query) > 0 {
-		u.RawQuery = query.Encode()
-	}
-	return nil
-}
-
-func queryText(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text // also null, which leaves text empty
-	}
-	return string(raw)
 }
 
 // curl is the command line that repeats a request by hand, secrets masked.

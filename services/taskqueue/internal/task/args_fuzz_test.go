@@ -1,9 +1,12 @@
-package webhook
+package task_test
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // The arguments of a webhook reach its query, and change nothing else of where it goes.
@@ -13,25 +16,25 @@ func FuzzArgumentsReachTheQuery(f *testing.F) {
 	f.Add("https://a.example/?z=1&a=2&sig=a%2Fb%20c;d", []byte(`{"d":4,"a":3}`))
 	f.Add("https://a.example", []byte(`{"":"\ud800"}`))
 	f.Fuzz(func(t *testing.T, raw string, args []byte) {
-		u, err := parseURL(raw)
+		before, err := url.Parse(raw)
 		if err != nil {
 			return
 		}
-		before := *u
 		var members map[string]json.RawMessage
-		if addQuery(u, args) != nil || json.Unmarshal(args, &members) != nil {
+		u, err := task.WithArgs(before, args)
+		if err != nil || json.Unmarshal(args, &members) != nil {
 			return
 		}
 		query := u.Query()
 		for name, value := range members {
-			if got := query[name]; len(got) == 0 || got[len(got)-1] != queryText(value) {
+			if got := query[name]; len(got) == 0 || got[len(got)-1] != task.QueryText(value) {
 				t.Errorf("%q of %s arrives as %q in %v", name, args, got, u)
 			}
 		}
 		if !strings.HasPrefix(u.RawQuery, strings.TrimSuffix(before.RawQuery, "&")) {
 			t.Errorf("the query of %q with %s became %q", raw, args, u.RawQuery)
 		}
-		if before.RawQuery = u.RawQuery; before != *u {
+		if before.RawQuery = u.RawQuery; *before != *u {
 			t.Errorf("%q with %s goes to %v", raw, args, u)
 		}
 	})

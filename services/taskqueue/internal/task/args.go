@@ -1,0 +1,66 @@
+package task
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+var errArgs = errors.New("args is not an object")
+
+// ArgsInBody reports whether args travel as the JSON body: as isBody says, else by method.
+func (d *Webhook) ArgsInBody(method string) bool {
+	if len(d.IsBody) > 0 && string(d.IsBody) != "null" {
+		return job.Flag(d.IsBody)
+	}
+	return method == http.MethodPost || method == http.MethodPut
+}
+
+// WithArgs returns u with the members of args appended to its own query, which stays as its caller wrote it, since it
+// may be signed: text as it is, null as empty, objects and arrays as JSON.
+func WithArgs(u *url.URL, args json.RawMessage) (*url.URL, error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(args, &members) != nil {
+		return nil, errArgs
+	}
+	query := url.Values{}
+	for name, raw := range members {
+		query.Set(name, QueryText(raw))
+	}
+	with := *u
+	own := strings.TrimSuffix(u.RawQuery, "&")
+	switch {
+	case len(query) == 0:
+	case own == "":
+		with.RawQuery = query.Encode()
+	default:
+		with.RawQuery = own + "&" + query.Encode()
+	}
+	return &with, nil
+}
+
+// QueryText is the value of a member of args in a query.
+func QueryText(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text // also null, which leaves text empty
+	}
+	return string(raw)
+}
+
+// Method is the HTTP method of a webhook's sub-type.
+func Method(taskType int) string {
+	switch taskType {
+	case WebhookPost:
+		return http.MethodPost
+	case WebhookPut:
+		return http.MethodPut
+	case WebhookDelete:
+		return http.MethodDelete
+	}
+	return http.MethodGet
+}

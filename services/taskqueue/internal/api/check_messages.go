@@ -97,8 +97,8 @@ func (c *checker) push(d *task.Push) {
 		"data.topic is a topic of the platform, which only its services may name; send to data.tokens")
 	c.wrong.If((len(d.Tokens) == 0) == (d.Topic == ""), "data.tokens",
 		"exactly one of data.tokens and data.topic must be given")
-	c.wrong.If(slices.ContainsFunc(d.Tokens, func(token string) bool { return strings.TrimSpace(token) == "" }), "data.tokens",
-		"data.tokens holds an empty token")
+	blank := func(token string) bool { return strings.TrimSpace(token) == "" }
+	c.wrong.If(slices.ContainsFunc(d.Tokens, blank), "data.tokens", "data.tokens holds an empty token")
 	c.wrong.If(d.Topic != "" && !topicName.MatchString(d.Topic), "data.topic",
 		"data.topic may have letters, digits and the signs - _ . ~ %%")
 	c.wrong.If(d.Title == "" && d.Body == "" && len(d.Data) == 0, "data.title",

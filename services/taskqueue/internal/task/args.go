@@ -3,7 +3,6 @@ package task
 import (
 	"encoding/json"
 	"errors"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -17,7 +16,7 @@ func (d *Webhook) ArgsInBody(method string) bool {
 	if len(d.IsBody) > 0 && string(d.IsBody) != "null" {
 		return job.Flag(d.IsBody)
 	}
-	return method == http.MethodPost || method == http.MethodPut
+	return method == "POST" || method == "PUT"
 }
 
 // WithArgs returns u with the members of args appended to its own query, which stays as its caller wrote it, since it
@@ -56,11 +55,11 @@ func QueryText(raw json.RawMessage) string {
 func Method(taskType int) string {
 	switch taskType {
 	case WebhookPost:
-		return http.MethodPost
+		return "POST"
 	case WebhookPut:
-		return http.MethodPut
+		return "PUT"
 	case WebhookDelete:
-		return http.MethodDelete
+		return "DELETE"
 	}
-	return http.MethodGet
+	return "GET"
 }

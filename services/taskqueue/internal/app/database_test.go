@@ -213,7 +213,7 @@ func TestRowsOfProvidersAreTakenWhileTheServiceRuns(t *testing.T) {
 	p.ready()
 	client, ctx := p.client()
 	sms := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{Task: 1, TaskType: 3, Data: &typev1.RawJSON{Json: []byte(`{"contact":9812345678,"countryCode":91,"message":"Hello"}`)}}}}
-	if _, err := client.Enqueue(ctx, sms); status.Code(err) != codes.InvalidArgument {
+	if _, err := client.Enqueue(ctx, sms); status.Code(err) != codes.Unavailable {
 		t.Fatalf("no provider: %v", err)
 	}
 	r := newReceiver(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
 
 const (
@@ -136,7 +137,10 @@ func (p *Patient) Targets() []any {
 	return []any{&p.ID, &p.Name, &p.Gender, &p.birth, &p.ageWrittenDown, &p.LabPatientID}
 }
 
-// AgeOn returns the patient's age on a day, as clinical.AgeText does.
-func (p *Patient) AgeOn(day time.Time) string {
-	return clinical.AgeText(day, p.birth.Time, p.ageWrittenDown)
+// Message returns the patient as responses have it, with the age on a day.
+func (p *Patient) Message(day time.Time) *typev1.Patient {
+	return &typev1.Patient{
+		UserId: p.ID, FullName: p.Name, Gender: p.Gender, LabPatientId: p.LabPatientID,
+		Age: clinical.AgeText(day, p.birth.Time, p.ageWrittenDown),
+	}
 }

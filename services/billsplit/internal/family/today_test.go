@@ -106,7 +106,7 @@ func TestTheListIsOfTheLaboratorysDay(t *testing.T) {
 		}
 	}
 	one := listed(t, b, noon, asha, wholeDay).Entries[0]
-	if got, want := fmt.Sprint(one.ID, one.LabBillID, one.OrderNumber, one.Organization, one.Amount, one.Tests, one.Patient.Name, one.Patient.AgeOn(noon), one.Patient.LabPatientID),
+	if got, want := fmt.Sprint(one.ID, one.LabBillID, one.OrderNumber, one.Organization, one.Amount, one.Tests, one.Patient.Name, one.Patient.Message(noon).GetAge(), one.Patient.LabPatientID),
 		fmt.Sprint(9001, 301, "ORD-1", "Sunrise", bill.Paise(112500), 3, "Meena Joshi", "35 Y", "P-7"); got != want || !one.BilledAt.Equal(storetest.BilledAt) {
 		t.Errorf("the bill: %s of %s, want %s", got, one.BilledAt, want)
 	}

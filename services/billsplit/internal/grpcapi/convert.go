@@ -4,7 +4,6 @@ import (
 	"time"
 
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
-	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
@@ -91,10 +90,7 @@ func todayOf(t family.Today, now time.Time) *billsplitv1.ListSplittableBillsResp
 		out.Bills = append(out.Bills, &billsplitv1.SplittableBill{
 			Id: b.ID, LabBillId: b.LabBillID, OrderNumber: b.OrderNumber, Organization: b.Organization,
 			Amount: b.Amount.Rupees(), Tests: int32(b.Tests), BillTime: b.BilledAt.UnixMilli(),
-			Patient: &typev1.Patient{
-				UserId: b.Patient.ID, FullName: b.Patient.Name, Age: b.Patient.AgeOn(now), Gender: b.Patient.Gender,
-				LabPatientId: b.Patient.LabPatientID,
-			},
+			Patient: b.Patient.Message(now),
 		})
 	}
 	return out

@@ -51,7 +51,8 @@ func (s *Server) ListParameters(
 	ctx context.Context, in *cellcounterv1.ListParametersRequest,
 ) (*cellcounterv1.ListParametersResponse, error) {
 	defer s.begin(ctx, opParameters, in.GetTestId(), 0)()
-	owner, err := reads(authn.FromContext(ctx), 0)
+	p := authn.FromContext(ctx)
+	owner, err := reads(p, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (s *Server) ListParameters(
 	if err != nil {
 		return nil, err
 	}
-	out := &cellcounterv1.ListParametersResponse{TestName: name}
+	out := &cellcounterv1.ListParametersResponse{TestName: name, LabId: owner.LabID(), MayChange: mayChange(p, owner)}
 	for _, f := range formats {
 		out.Parameters = append(out.Parameters, &cellcounterv1.ReportParameter{
 			ReportFormatId: f.ID, ReportFormatIndex: clamp(f.Index), ReportFormatOrder: clamp(f.Order), Name: f.Name, Unit: f.Unit,

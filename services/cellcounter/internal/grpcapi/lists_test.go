@@ -54,6 +54,12 @@ func TestKeysAreMappedByNames(t *testing.T) {
 	if _, err := s.ListParameters(as(t, other), &cellcounterv1.ListParametersRequest{TestId: 57}); !apperr.Is(err, apperr.NotFound) {
 		t.Errorf("another laboratory's test: %v, want NotFound", err)
 	}
+	if out.GetMayChange() || out.GetLabId() != 12 {
+		t.Errorf("without a permission: may change %v in laboratory %d, want false in 12", out.GetMayChange(), out.GetLabId())
+	}
+	if allowed, err := s.ListParameters(as(t, user), &cellcounterv1.ListParametersRequest{TestId: 57}); err != nil || !allowed.GetMayChange() {
+		t.Errorf("with a permission: %v, %v, want may_change", allowed, err)
+	}
 	five, err := s.ListParameters(as(t, reader), &cellcounterv1.ListParametersRequest{TestId: 55})
 	if err != nil || len(five.GetParameters()) != 5 {
 		t.Errorf("parameters: %v, %v, want the 5 that are not disabled", five, err)

@@ -1012,7 +1012,10 @@ type ListParametersResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	TestName string                 `protobuf:"bytes,1,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
 	// In the order of the report.
-	Parameters    []*ReportParameter `protobuf:"bytes,2,rep,name=parameters,proto3" json:"parameters,omitempty"`
+	Parameters []*ReportParameter `protobuf:"bytes,2,rep,name=parameters,proto3" json:"parameters,omitempty"`
+	// The caller's laboratory, and whether the caller may change its mappings.
+	LabId         int64 `protobuf:"varint,3,opt,name=lab_id,json=labId,proto3" json:"lab_id,omitempty"`
+	MayChange     bool  `protobuf:"varint,4,opt,name=may_change,json=mayChange,proto3" json:"may_change,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1059,6 +1062,20 @@ func (x *ListParametersResponse) GetParameters() []*ReportParameter {
 		return x.Parameters
 	}
 	return nil
+}
+
+func (x *ListParametersResponse) GetLabId() int64 {
+	if x != nil {
+		return x.LabId
+	}
+	return 0
+}
+
+func (x *ListParametersResponse) GetMayChange() bool {
+	if x != nil {
+		return x.MayChange
+	}
+	return false
 }
 
 type ReportParameter struct {
@@ -2460,12 +2477,15 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x127\n" +
 	"\bmappings\x18\x02 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\">\n" +
 	"\x15ListParametersRequest\x12%\n" +
-	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\"z\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\"\xb0\x01\n" +
 	"\x16ListParametersResponse\x12\x1b\n" +
 	"\ttest_name\x18\x01 \x01(\tR\btestName\x12C\n" +
 	"\n" +
 	"parameters\x18\x02 \x03(\v2#.lab.cellcounter.v1.ReportParameterR\n" +
-	"parameters\"\xc3\x01\n" +
+	"parameters\x12\x15\n" +
+	"\x06lab_id\x18\x03 \x01(\x03R\x05labId\x12\x1d\n" +
+	"\n" +
+	"may_change\x18\x04 \x01(\bR\tmayChange\"\xc3\x01\n" +
 	"\x0fReportParameter\x12(\n" +
 	"\x10report_format_id\x18\x01 \x01(\x03R\x0ereportFormatId\x12.\n" +
 	"\x13report_format_index\x18\x02 \x01(\x05R\x11reportFormatIndex\x12.\n" +

@@ -16,6 +16,7 @@ GRANT SELECT, UPDATE ON lab.bill_attachment TO 'billsplit'@'%';
 GRANT INSERT ON lab.ActivityLog TO 'billsplit'@'%';
 GRANT SELECT ON lab.AllTests TO 'billsplit'@'%';
 GRANT SELECT ON lab.labs TO 'billsplit'@'%';
+GRANT SELECT ON lab.organization TO 'billsplit'@'%';
 GRANT SELECT ON lab.userDetails TO 'billsplit'@'%';
 GRANT SELECT ON lab.finance_insurance_claim TO 'billsplit'@'%';
 GRANT SELECT ON lab.finance_bill_claim_relation TO 'billsplit'@'%';
@@ -91,6 +92,7 @@ GRANT SELECT ON lab.ReportFormat TO 'cellcounter'@'%';
 GRANT SELECT ON lab.billing TO 'cellcounter'@'%';
 GRANT SELECT ON lab.cells TO 'cellcounter'@'%';
 GRANT SELECT ON lab.reportValues TO 'cellcounter'@'%';
+GRANT SELECT ON lab.userDetails TO 'cellcounter'@'%';
 
 CREATE USER IF NOT EXISTS 'externaledit'@'%' IDENTIFIED BY '<password>';
 GRANT SELECT ON lab.goose_externaledit TO 'externaledit'@'%';
@@ -103,10 +105,12 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON lab.idempotency_externaledit TO 'externa
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.outbox_externaledit TO 'externaledit'@'%';
 GRANT SELECT, UPDATE ON lab.labReportRelation TO 'externaledit'@'%';
 GRANT INSERT ON lab.ActivityLog TO 'externaledit'@'%';
+GRANT SELECT ON lab.AllTests TO 'externaledit'@'%';
 GRANT SELECT ON lab.billing TO 'externaledit'@'%';
 GRANT SELECT ON lab.doctorDetails TO 'externaledit'@'%';
 GRANT SELECT ON lab.labUser TO 'externaledit'@'%';
 GRANT SELECT ON lab.report_word_template TO 'externaledit'@'%';
+GRANT SELECT ON lab.userDetails TO 'externaledit'@'%';
 
 CREATE USER IF NOT EXISTS 'notifications'@'%' IDENTIFIED BY '<password>';
 GRANT SELECT ON lab.goose_notifications TO 'notifications'@'%';

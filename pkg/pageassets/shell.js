@@ -20,6 +20,19 @@ let loginRequest;
 export const currentLogin = () => loginRequest ??= currentVisitor().then((visitor) =>
   visitor.has_search ? request("/api/v1/login").catch(() => ({})) : {});
 
+// presentLogin asks again who is logged in, because that may change while a page is open: {key, name}. Two logins have two keys;
+// the key is "" where neither a search nor a demonstration describes logins. It returns null while that cannot be asked.
+export async function presentLogin() {
+  try {
+    const visitor = await request("/sign-in/person");
+    const login = visitor.has_search ? await request("/api/v1/login") : {};
+    const name = visitor.name || login.name || "";
+    return { name, key: login.session_type ? `${login.session_type} ${login.lab_user_id || name}` : visitor.demo ? `demo ${name}` : "" };
+  } catch {
+    return null;
+  }
+}
+
 // mayUse reports whether a login may use a page. An unknown login may use all: the server decides.
 export const mayUse = (login, path) => !login.session_type || pages.some(([page, , may]) => page === path && may(login));
 

@@ -189,23 +189,23 @@ func TestCellCounterPageKeepsACount(t *testing.T) {
 	}
 	p.Eval(`(document.getElementById("test").value = "77010", "typed")`)
 	p.atReport(77012, report)
-	p.says(": 3 cells of observer 1. Count on if they are yours")
+	p.says(": 3 cells of observer 1. Count on, or start again")
 	p.want("after a reload", 1, "n or 2|Neutrophil|2|67 %|")
 	p.Screenshot("cell-counter-kept.png")
 	p.Do(chromedp.Navigate(stack.Endpoints.Gateway + "/cell-counter/"))
-	p.says(": 3 cells of observer 1. Count on if they are yours")
+	p.says(": 3 cells of observer 1. Count on, or start again")
 
 	for _, button := range []string{"#clear", "#load"} {
 		p.Do(chromedp.Click(chromedp.CSS(button)))
-		p.Await("a question", `document.getElementById("ask").open`)
+		p.Await("a question", `document.getElementById("ask")?.open === true`)
 		p.Press("n", kb.Enter) // Enter keeps the count, and no key counts while someone is asked
-		p.Await("the answer", `!document.getElementById("ask").open`)
+		p.Await("the answer", `document.getElementById("ask").open === false`)
 		if got := p.total(); got != "3" {
 			t.Errorf("after %s and keeping the count: %s", button, got)
 		}
 	}
 	p.Do(chromedp.Click(chromedp.CSS("#clear")))
-	p.Await("a question", `document.getElementById("ask").open`)
+	p.Await("a question", `document.getElementById("ask")?.open === true`)
 	p.Screenshot("cell-counter-asks.png")
 	p.Do(chromedp.Click(chromedp.CSS("#yes")))
 	p.says("New count started")
@@ -263,24 +263,24 @@ func TestCellCounterPageAsksBeforeItReplacesACount(t *testing.T) {
 	p.Press("n", "n", "n", "l", kb.Enter)
 	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
 	p.Press("l", kb.Enter)
-	p.Await("a question", `document.getElementById("ask").open && document.getElementById("question").textContent.startsWith("4 cells of observer 1 by Asha Ranade")`)
+	p.Await("a question", `document.getElementById("ask")?.open && document.getElementById("question").textContent.startsWith("4 cells of observer 1 by Asha Ranade")`)
 	p.Press(kb.Enter) // keeps it
 	p.says("4 cells of observer 1 are stored")
 	p.Clean() // the refusal is an error of the console
 	stored(1)
 	p.Press(kb.Enter)
-	p.Await("a question", `document.getElementById("ask").open`)
+	p.Await("a question", `document.getElementById("ask")?.open === true`)
 	p.Do(chromedp.Click(chromedp.CSS("#yes")))
 	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
 	p.Clean()
 	stored(2)
 }
 
-// holdTheNextRead keeps the page waiting for what it reads next, until go is called.
+// holdTheNextRead keeps the page waiting for the counts that it reads next, until go is called.
 const holdTheNextRead = `(() => {
 	const real = window.fetch;
 	window.fetch = (path, options) => {
-		if (options.method) return real(path, options);
+		if (options.method || !path.includes("/counts/")) return real(path, options);
 		window.fetch = real;
 		return new Promise((go) => { window.go = go; }).then(() => real(path, options));
 	};
@@ -297,15 +297,23 @@ func (p page) countTwice(t *testing.T, report int) {
 	p.want("keys pressed while the comparison loads", 3, "l|Lymphocyte|2|100 %|12.00")
 	p.Eval(`(go(), "goes on")`)
 	p.Fill("observer", "change", "2")
-	p.Await("a question", `document.getElementById("ask").open`)
+	p.Await("a question", `document.getElementById("ask")?.open === true`)
 	p.Do(chromedp.Click(chromedp.CSS("#yes")))
-	p.Await("the answer", `!document.getElementById("ask").open`)
+	p.Await("the answer", `document.getElementById("ask").open === false`)
 	p.Press(kb.Enter)
 	p.says("the second observer must be another person")
 	p.Clean()
 	p.login(editor(t, 12))
+	p.Press(kb.Enter)
+	p.says("counted by Asha Ranade. Log in as this person to save them, or start again")
+	p.Do(chromedp.Click(chromedp.CSS("#clear")))
+	p.Await("a question", `document.getElementById("ask").open`)
+	p.Do(chromedp.Click(chromedp.CSS("#yes")))
+	p.says("New count started")
+	p.Press("l")
+	p.Await("the count is the editor's", `Object.keys(localStorage).some((name) => name.endsWith(":2:demo "))`)
 	p.offline(true)
-	p.Press("l", "l", "l", "l", "l", "l", "l", "l", kb.Enter)
+	p.Press("l", "l", "l", "l", "l", "l", "l", "l", "l", kb.Enter)
 	p.says("cannot be reached")
 	p.Clean()
 	p.want("without a network", 3, "l|Lymphocyte|10|100 %|12.00")
@@ -330,4 +338,5 @@ var emulateNetworkConditions = cdp.Command[networkConditions, cdp.Empty]{Method:
 func (p page) offline(on bool) {
 	p.T.Helper()
 	p.Do(browser.Command(emulateNetworkConditions, networkConditions{Offline: on, DownloadThroughput: -1, UploadThroughput: -1}))
+	p.Await("the network is as wanted", fmt.Sprintf("navigator.onLine !== %t", on))
 }

@@ -1,6 +1,7 @@
 package clinical
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
@@ -91,4 +92,31 @@ func parseUnit(s string) (Unit, bool) {
 	default:
 		return 0, false
 	}
+}
+
+// firstBirthYear is the year before which a stored birth date is what old programs wrote for one that they could not read:
+// no age follows from it.
+const firstBirthYear = 1900
+
+// AgeText returns how old someone is on a day: in years ("36 Y"), in months below one year ("7 M"), in days below a month
+// ("12 D"); written, what was written down, when the birth date is the zero time or after the day; "" when it is before
+// 1900.
+func AgeText(day, birth time.Time, written string) string {
+	switch {
+	case birth.IsZero() || birth.After(day):
+		return written
+	case birth.Year() < firstBirthYear:
+		return ""
+	}
+	months := (day.Year()-birth.Year())*12 + int(day.Month()-birth.Month())
+	if day.Day() < birth.Day() {
+		months--
+	}
+	switch {
+	case months >= 12:
+		return strconv.Itoa(months/12) + " Y"
+	case months >= 1:
+		return strconv.Itoa(months) + " M"
+	}
+	return strconv.Itoa(int(day.Sub(birth).Hours())/24) + " D"
 }

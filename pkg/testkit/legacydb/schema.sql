@@ -117,6 +117,7 @@ CREATE TABLE IF NOT EXISTS `billing` (                -- captured by CDC; writte
   `updatedOn` DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6) ON UPDATE CURRENT_TIMESTAMP(6),
   UNIQUE KEY `uq_billing_lab_billno` (`labId_id`,`labBillId`),
   KEY `ix_billing_user` (`userDetailsId_id`),
+  KEY `ix_billing_day` (`labId_id`,`billTime`),
   KEY `ix_billing_lab_order` (`labId_id`,`orderNumber`),
   KEY `ix_billing_updated` (`updatedOn`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
@@ -218,6 +219,7 @@ CREATE TABLE IF NOT EXISTS `labReportRelation` (      -- the lab report; capture
   KEY `ix_lrr_sample` (`labId_id`,`sampleId`),
   KEY `ix_lrr_redraw` (`labId_id`,`sampleRedrawFlag`),
   KEY `ix_lrr_open` (`sampleRedrawFlag`,`id`),         -- the sweeper crosses laboratories
+  KEY `ix_lrr_test` (`labId_id`,`reportID_id`,`isSigned`,`dismissed`),
   KEY `ix_lrr_billinginfo` (`billingInfoId_id`),
   KEY `ix_lrr_callout` (`criticalValues`,`labId_id`),  -- what waits for a callout, of one laboratory and of all
   KEY `ix_lrr_updated` (`updatedOn`)                   -- reports that changed and were not evaluated

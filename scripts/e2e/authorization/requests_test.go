@@ -57,6 +57,8 @@ var requests = map[string]request{
 	"GET " + edit + "{lab_report_id}/revisions":                        {"", words},
 	"POST " + edit + "{lab_report_id}/revisions/{revision_id}/restore": {"", fresh | unopened},
 
+	"GET " + edit + "held": {"", list | words},
+
 	"GET " + rerun + "{lab_report_id}":          {"", words},
 	"POST " + rerun + "{report_id}/new":         {values, 0},
 	"POST " + rerun + "{report_id}/request":     {`{"type":"Manual","rerun_number":"1","requested_parameters":"[{index}]","is_active":true}`, fresh},
@@ -83,6 +85,8 @@ var requests = map[string]request{
 	"GET " + counter + "{test_id}/counts/{lab_report_id}": {"", words},
 	"PUT " + counter + "{test_id}/counts/{lab_report_id}": {`{"observer":2,"counts":[{"cell_id":1,"count":100}]}`, fresh},
 
+	"GET " + counter + "waiting": {"", list | words},
+
 	"GET (/api-v3)/report/{bill_id}/critical/records":      {"", words},
 	"GET (/api-v3)/report/bulk/critical-notification/logs": {"", list | words},
 	"POST " + callouts:                                 {`{"lab_report_ids":[{all}]}`, list | words},
@@ -96,6 +100,8 @@ var requests = map[string]request{
 	"POST " + split + "#calculate": {`{"test_ids":[{n}1],"is_calculate":true}`, 0},
 	"GET " + split + "/family":     {"", words},
 
+	"GET /api-v3/finance/bill/split/today": {"", list | words},
+
 	"GET " + notes + "all":                                 {"", list | words},
 	"POST " + notes + "notification-type/bulk":             {switches, 0},
 	"POST " + notes + "notification-type/user-preferences": {`{"labUserId":{user},"userNotificationPreferences":"[{\"id\":2,\"is_disabled\":0}]"}`, 0},
@@ -104,9 +110,15 @@ var requests = map[string]request{
 	"GET " + notes + "live":                                {"", list | words | stream},
 }
 
+// beforeFresh leaves out of a list, of which a page is read, the objects that cells get of their own.
+const beforeFresh = "?limit=200&before=5000004"
+
 // queries are added to paths.
 var queries = map[string]string{
 	"GET /api/v1/lookup":                                   "?bill_id={n}",
+	"GET " + edit + "held":                                 beforeFresh,
+	"GET " + counter + "waiting":                           beforeFresh,
+	"GET /api-v3/finance/bill/split/today":                 beforeFresh,
 	"GET " + counter + "{test_id}#lab_id":                  "?lab_id={lab}",
 	"DELETE " + counter + "{test_id}":                      "?lab_id={lab}&confirm=reset",
 	"DELETE " + counter + "{test_id}/{key}":                "?lab_id={lab}",

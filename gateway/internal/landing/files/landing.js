@@ -1,23 +1,35 @@
-// For each link of the home page, a number that the linked page would show the current user.
+// For each link of the home page that the current user may use, the number that the linked page shows.
 import { request } from "/assets/lab.js";
-import { header } from "/assets/shell.js";
+import { currentLogin, header, mayUse } from "/assets/shell.js";
+import { withTotal } from "/assets/worklist.js";
 
 const everyMs = 10000;
 const rateMs = 60000; // the time over which a rate is counted
 
+// listed returns the number of a list with its words.
+const listed = (path, one, many) => request(`${path}?limit=1`).then((list) => withTotal(list, one, many));
 const figures = {
   found: () => request("/api/v1/users/search", { query: "rahul", size: 1 }).then((a) => `${a.total} called Rahul, found in ${a.took_ms} ms`),
   waiting: () => request("/operation/critical-callout/open").then((a) => `${a.open.length}${a.limit_reached ? " or more" : ""} waiting`),
-  unread: () => request("/api-v3/notifications/all").then((a) => `${a.unread_count} unread`),
-  cells: () => request("/api-v3/cell-counter-mappings/cells").then((a) => `${a.cells.length} kinds of cells`),
-  editing: () => request("/api-v3/report/external-edit/7001").then((a) => `${a.author_name} edits report 7001`)
-    .catch((problem) => (problem.status === 404 ? "report 7001 is free" : "")),
-  bills: () => request("/api-v3/finance/bill/split/9011/family").then((a) => `bill 9011: ${a.bills.length === 1 ? "not split" : a.bills.length + " bills"}`),
+  unread: () => request("/api-v3/notifications/all?limit=1").then((a) => `${a.unread_count} unread`),
+  cells: () => listed("/api-v3/cell-counter-mappings/waiting", "smear waits for a count", "smears wait for a count"),
+  editing: () => listed("/api-v3/report/external-edit/held", "report is edited", "reports are edited"),
+  bills: () => listed("/api-v3/finance/bill/split/today", "bill of today can be split", "bills of today can be split"),
 };
 
+// refresh hides what the user may not use.
 async function refresh() {
+  const login = await currentLogin();
   await Promise.all([count(), ...Object.entries(figures).map(async ([id, figure]) => {
-    document.getElementById(id).textContent = (await figure().catch(() => "")) || "";
+    const place = document.getElementById(id);
+    const hide = () => { place.closest("li").hidden = true; };
+    if (!mayUse(login, place.closest("a").pathname)) return hide();
+    try {
+      place.textContent = await figure();
+    } catch (problem) {
+      if (problem.status === 403) hide();
+      place.textContent = "";
+    }
   })]);
 }
 
@@ -38,7 +50,8 @@ async function count() {
 }
 
 const person = await header();
-if (person.name) {
+if (!person.has_search) delete figures.found;
+if (!person.anonymous) {
   refresh();
   setInterval(() => document.hidden || refresh(), everyMs);
 }

@@ -1,8 +1,9 @@
 // Page of one bill and all bills that were split from it. While the user chooses tests for another split, the page shows the
 // amounts that the server calculates for it.
-import { request, element } from "../assets/lab.js";
+import { request, element, minute } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
-import { chooseOne, endQuestion, patientBar } from "../assets/find.js";
+import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
+import { withTotal, workList } from "../assets/worklist.js";
 
 const base = "/api-v3/finance/bill/split/";
 const amountNames = { billTotalAmount: "Total", billConcession: "Concession", billAdditionalAmount: "Additional", vat: "VAT", TDSAmount: "TDS",
@@ -10,7 +11,8 @@ const amountNames = { billTotalAmount: "Total", billConcession: "Concession", bi
 
 const $ = (id) => document.getElementById(id);
 const money = new Intl.NumberFormat("en-IN", { style: "currency", currency: "INR" });
-let shownBill = 0; // id of the bill that the user chose
+const filterFrom = 10; // tests of a bill from which they can be filtered
+let shownBill = ""; // id of the bill that the user chose, as text: it may be above 2^53
 let bills = [];
 let chosen = new Set(); // ids of the tests that go to the new bill
 let choice = 0; // number of the latest choice of a bill; responses to earlier ones are ignored
@@ -27,19 +29,50 @@ function problem(...texts) {
 
 const nameOf = (test) => test.name || `Test ${test.id}`;
 
+const price = (test) => test.amount - test.concession;
+
 function testLine(test, choosable) {
-  const amount = element("span", "amount", test.profile_id ? "" : money.format(test.amount - test.concession));
+  const amount = element("span", "amount", test.profile_id ? "" : money.format(price(test)));
   if (test.is_gone) return element("li", "gone", nameOf(test));
   if (test.profile_id || !choosable) return element("li", test.profile_id ? "child" : "", element("label", "", nameOf(test), amount));
   const box = element("input");
   box.type = "checkbox";
   box.checked = chosen.has(test.id);
-  box.addEventListener("change", () => {
-    if (box.checked) chosen.add(test.id);
-    else chosen.delete(test.id);
-    calculate();
-  });
+  box.value = test.id;
+  box.addEventListener("change", () => pick([box]));
   return element("li", "", element("label", "", box, nameOf(test), amount));
+}
+
+// pick takes over the state of boxes.
+function pick(boxes) {
+  for (const box of boxes) {
+    if (box.checked) chosen.add(Number(box.value));
+    else chosen.delete(Number(box.value));
+  }
+  calculate();
+}
+
+// filter returns a field that hides tests by their names, and a box that chooses all tests that are shown.
+function filter(list) {
+  const lines = [...list.children];
+  const field = element("input");
+  Object.assign(field, { type: "search", autocomplete: "off", id: "filter" });
+  const all = element("input");
+  Object.assign(all, { type: "checkbox", id: "select-all" });
+  field.addEventListener("input", () => {
+    let shown = true; // the tests of a profile follow it
+    for (const line of lines) {
+      if (!line.classList.contains("child")) shown = line.textContent.toLowerCase().includes(field.value.trim().toLowerCase());
+      line.hidden = !shown;
+    }
+    all.checked = false;
+  });
+  all.addEventListener("change", () => {
+    const boxes = [...list.querySelectorAll("li:not([hidden]) input")];
+    boxes.forEach((box) => { box.checked = all.checked; });
+    pick(boxes);
+  });
+  return element("div", "bar", element("label", "", "Filter tests", field), element("label", "check", all, "Select all shown"));
 }
 
 // inOrder returns the tests with the tests of a profile, and of profiles in it, directly after the profile.
@@ -57,6 +90,7 @@ function card(bill) {
     element("p", "dim", `${bill.orderNumber} · ${bill.source}${bill.merged_at ? " · undone" : ""}`));
   article.dataset.bill = bill.id;
   const list = element("ul", "", ...inOrder(bill.tests).map((test) => testLine(test, choosable)));
+  if (choosable && canSplit(bill) && bill.tests.length >= filterFrom) article.append(filter(list));
   article.append(list, element("div", "total", "Total", element("span", "", money.format(bill.amounts.billTotalAmount))));
   const bar = element("p", "bar");
   if (bill.parent_bill_id && !bill.merged_at) bar.append(button("Undo this split", () => merge(bill)));
@@ -73,22 +107,29 @@ function button(text, action) {
 }
 
 function show() {
+  today.show(bills.length === 0);
+  $("back").hidden = bills.length === 0;
   $("family").replaceChildren(...bills.map(card));
-  $("split").hidden = !bills.some((bill) => bill.id === shownBill && canSplit(bill));
+  $("split").hidden = $("decide").hidden = !bills.some((bill) => bill.id === shownBill && canSplit(bill));
   askForTests();
 }
 
 function askForTests() {
+  $("sum").textContent = "No test is chosen.";
   $("sums").hidden = true;
   $("do").disabled = true;
   problem("Choose the tests that go to a new bill. Choosing a profile includes all its tests.");
 }
 
+// named returns a bill with ids as text.
+const textOf = (thing, field) => thing[`${field}_text`] ?? (thing[field] === null ? null : String(thing[field]));
+const named = (bill) => ({ ...bill, id: textOf(bill, "id"), parent_bill_id: textOf(bill, "parent_bill_id") });
+
 async function load() {
   const own = choice;
   const response = await request(`${base}${shownBill}/family`);
   if (own !== choice) return; // the user chose another bill meanwhile
-  bills = response.bills;
+  bills = response.bills.map(named);
   chosen = new Set();
   show();
 }
@@ -103,7 +144,7 @@ async function choose(id, match = { bill_id: id }) {
     if (own === choice) throw wrong;
   }
   if (own !== choice) return; // the user chose another bill meanwhile
-  [shownBill, bills, chosen] = [id, response.bills, new Set()];
+  [shownBill, bills, chosen] = [String(id), response.bills.map(named), new Set()];
   history.replaceState(null, "", `?bill=${id}`);
   show();
   say(bills.length > 1 ? `${bills.length} bills of one order.` : $("split").hidden ? "Only insurance bills with tests can be split." : "This bill has not been split.");
@@ -122,8 +163,8 @@ async function find(typed) {
 function failed(wrong) {
   if (wrong.name === "AbortError") return; // another number was typed
   choice++;
-  $("family").replaceChildren();
-  $("split").hidden = true;
+  [shownBill, bills] = ["", []];
+  show();
   patientBar(null);
   say(wrong.message, true);
 }
@@ -135,6 +176,9 @@ async function calculate() {
   const own = ++calculation;
   $("do").disabled = true;
   if (chosen.size === 0) return askForTests(); // the boxes stay, with the focus
+  const tests = bills.find((bill) => bill.id === shownBill).tests.filter((test) => !test.profile_id && !test.is_gone);
+  const moving = tests.filter((test) => chosen.has(test.id));
+  $("sum").textContent = `${moving.length} of ${tests.length} tests chosen: ${money.format(moving.reduce((sum, test) => sum + price(test), 0))}`;
   try {
     const response = await request(base + shownBill, order({ is_calculate: true }));
     if (own !== calculation) return;
@@ -194,6 +238,14 @@ $("choose").addEventListener("submit", (event) => {
   find($("bill").value.trim()).catch(failed);
 });
 await header();
+const today = workList($("today"), {
+  path: `${base}today`, entries: "bills", heads: ["Bill", "Patient", "Organization", "Tests", "Amount", "Time"],
+  title: (response) => withTotal(response, "bill of today can be split", "bills of today can be split"),
+  empty: "No insurance bill of today can be split. For a bill of another day, type or scan its number above.",
+  row: (bill) => ({ id: textOf(bill, "id"), href: `?bill=${textOf(bill, "id")}`,
+    cells: [`Bill ${bill.labBillId}`, describe(bill.patient), bill.organization, String(bill.tests), money.format(bill.amount), minute(new Date(bill.bill_time))] }),
+});
 const parameters = new URLSearchParams(location.search);
-if (Number(parameters.get("bill")) > 0) choose(Number(parameters.get("bill"))).catch(failed);
+if (/^[1-9]\d*$/.test(parameters.get("bill"))) choose(parameters.get("bill")).catch(failed);
 else if (parameters.get("number")) find(parameters.get("number")).catch(failed);
+else today.show(true);

@@ -1,18 +1,21 @@
 import { Counter, differential } from "./count.js";
-import { currentVisitor, request as send, moment } from "../assets/lab.js";
-import { header } from "../assets/shell.js";
+import { currentVisitor, link, request as send, moment } from "../assets/lab.js";
+import { header, presentLogin } from "../assets/shell.js";
+import { ask } from "../assets/ask.js";
 import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
-import { find, forget, keep } from "./keep.js";
+import { disown, find, forget, isOwn, keep, own } from "./keep.js";
 import { keyOf } from "./keys.js";
 import { beep } from "./sound.js";
-import { chip, number, td } from "./view.js";
+import { agreementRow, keypad, shareRow } from "./view.js";
+import { waitingSmears } from "./waiting.js";
 
 const $ = (id) => document.getElementById(id);
 const base = "/api-v3/cell-counter-mappings/";
 
 // Page of the cell counter: it counts key presses per cell type, shows the differential, and saves the count of each observer.
 let counter = null;
-// {test, report, observer, typed} of the count: report is 0 until the user enters one, typed the text that named it.
+// {test, report, observer, typed, login} of the count: report is 0 until the user enters one, typed the text that named it, login
+// who counts.
 let subject = null;
 let resolved = { typed: "", report: 0 }; // the report that a number means, so that it is looked up once
 let testTyped = false; // the user, and not the report, chose the test in the field
@@ -30,26 +33,13 @@ const request = (path, body, options) => send(base + path, body, options);
 
 const counted = () => (counter ? counter.history.length : 0);
 
-// confirmed shows a dialog before counted cells are discarded, and returns whether the user agreed. If nothing is counted it
-// returns true without a dialog.
-function confirmed(question, yes) {
-  if (!counted()) {
-    return Promise.resolve(true);
-  }
-  $("question").textContent = question;
-  $("yes").textContent = yes;
+// confirmed asks before counted cells are discarded, and returns whether the user agreed. If nothing is counted it returns true.
+async function confirmed(question, yes) {
+  if (!counted()) return true;
   busy = true;
-  $("ask").showModal();
-  return new Promise((resolve) => {
-    const done = (agreed) => {
-      busy = false;
-      $("ask").close();
-      resolve(agreed);
-    };
-    $("yes").onclick = () => done(true);
-    $("keep").onclick = () => done(false);
-    $("ask").oncancel = () => done(false); // Escape
-  });
+  const agreed = await ask(question, yes, "Keep the count");
+  busy = false;
+  return agreed;
 }
 
 // countable lists the reports of what a number names whose cells are counted, of a test if the user chose one.
@@ -77,9 +67,7 @@ const showPatient = () => patientBar(subject.report ? { lab_report_id: subject.r
 // load loads the keys of the test and report in the fields and begins a count of them.
 async function load(event) {
   event.preventDefault();
-  if (busy) {
-    return;
-  }
+  if (busy) return;
   const own = ++loads;
   say("Loading the keys …");
   try {
@@ -89,19 +77,18 @@ async function load(event) {
       say("Enter a sample or a test.", "warn");
       return;
     }
-    const [view, list] = await Promise.all([request(String(requested.test)), request("cells/")]);
-    if (own !== loads || busy) {
-      return;
-    }
+    const [view, list, login] = await Promise.all([request(String(requested.test)), request("cells/"), presentLogin()]);
+    if (own !== loads || busy) return;
     if (view.mappings.length === 0) {
-      say("No keys are mapped for this test. Map them first, then load them again.", "warn");
+      say("No keys are mapped for this test. Map them, then load them here. ", "warn");
+      $("message").append(link(`/cell-counter-keys/?test=${requested.test}`, "Map keys"));
       return;
     }
     if (!(await confirmed(counted() + " cells are counted and not saved. Load the keys and discard the count?", "Load and discard"))) {
       say("The count continues. Its keys stay loaded.");
       return;
     }
-    begin(requested, view, list.cells);
+    begin({ ...requested, login: login ?? { key: "", name: "" } }, view, list.cells);
     showPatient();
     await compare().catch(() => {}); // counting works without the comparison
   } catch (error) {
@@ -115,6 +102,7 @@ async function load(event) {
 function begin(requested, view, list) {
   if (subject) {
     forget(subject);
+    disown(subject);
     if (subject.test !== requested.test || subject.report !== requested.report) { // a sample of another patient
       $("wbc").value = "";
       $("corrected-already").checked = false;
@@ -123,41 +111,29 @@ function begin(requested, view, list) {
   cells = new Map(list.map((c) => [c.id, c]));
   counter = new Counter(view.mappings, view.target_count, new Set(list.filter((c) => c.is_nucleated_red).map((c) => c.id)));
   subject = requested;
+  own(subject);
   finished = false;
+  waiting.show(false);
   $("counter").hidden = false;
-  keypad();
+  $("keypad").replaceChildren(...keypad([...counter.cells.values()], cells, (key) => { if (!busy && !finished) count(key); }));
+  $("keypad").hidden = !$("touch").checked;
   document.activeElement?.blur(); // the next keys count, wherever the focus was
   chosenField = null;
   say("Ready: " + view.mappings.length + " keys (" + (view.scope === "lab" ? "your laboratory's" : "the defaults") + "). Count with the keyboard.");
-  const kept = find(requested.test, requested.report);
+  const kept = find(requested.test, requested.report, requested.login.key);
   if (kept) {
     restore(kept);
   }
   draw();
 }
 
-// keypad shows a button for each cell, for counting on a touch screen.
-function keypad() {
-  const buttons = [...counter.cells.values()].map((mapped) => {
-    const cell = cells.get(mapped.cell_id) || { name: "Cell " + mapped.cell_id, bg_color_hex: "#888888" };
-    const button = document.createElement("button");
-    button.type = "button";
-    button.append(chip(cell), cell.name);
-    button.dataset.cell = mapped.cell_id;
-    button.addEventListener("click", () => { if (!busy && !finished) count(mapped.keys[0]); });
-    return button;
-  });
-  $("keypad").replaceChildren(...buttons);
-  $("keypad").hidden = !$("touch").checked;
-}
-
-// restore shows a count that this browser has stored, of whichever user: several people may share the device at a microscope.
+// restore shows a count of this login that this browser has stored.
 function restore(kept) {
   const lost = counter.restore(kept.count);
   subject.observer = kept.subject.observer;
   $("observer").value = subject.observer;
   say("Stored in this browser since " + moment(kept.at) + ": " + counted() + " cells of observer " + subject.observer + "." +
-    (lost ? " " + lost + " cells no longer have a key and are left out." : " Count on if they are yours, or start again."),
+    (lost ? " " + lost + " cells no longer have a key and are left out." : " Count on, or start again."),
     lost ? "warn" : "good");
 }
 
@@ -176,24 +152,11 @@ function checkWbc() {
   else if (wbc() > maxPlausible) say("The white cell count is very high. Its unit is 10⁹ cells per litre, which equals thousands per microlitre.", "warn");
 }
 
-function row(share) {
-  const tr = document.createElement("tr");
-  const cell = cells.get(share.cell_id) || { name: "Cell " + share.cell_id, bg_color_hex: "#888888" };
-  const keys = share.keys.flatMap((name, i) => {
-    const key = document.createElement("kbd");
-    key.textContent = name;
-    return i ? [" or ", key] : [key];
-  });
-  tr.dataset.cell = share.cell_id;
-  tr.append(td(...keys), td(chip(cell), cell.name), number(share.count), number(share.percent + (share.include_in_total ? " %" : " per 100")), number(share.absolute === null ? "" : share.absolute.toFixed(2)));
-  return tr;
-}
-
 // draw shows the count and stores it in this browser.
 function draw(hit = null) {
   keep(subject, counter.saved());
   const result = differential(counter.tallies(), wbc(), $("corrected-already").checked);
-  const rows = (included) => result.shares.filter((s) => s.include_in_total === included).map(row);
+  const rows = (included) => result.shares.filter((s) => s.include_in_total === included).map((s) => shareRow(s, cells));
   $("cells").replaceChildren(...rows(true));
   $("apart-cells").replaceChildren(...rows(false));
   $("apart").hidden = !result.shares.some((s) => !s.include_in_total);
@@ -228,17 +191,13 @@ let chosenField = null; // the field that the user chose since the last counted 
 // began: a field takes keys again only after the user chooses it again.
 function isForField(field, key) {
   const counts = counter.cellOf(key);
-  if (!field || counts && (field.tagName === "SELECT" || field.id === "wbc" && !/^[\d.,]$/.test(key))) {
-    return false;
-  }
+  if (!field || counts && (field.tagName === "SELECT" || field.id === "wbc" && !/^[\d.,]$/.test(key))) return false;
   return counted() === 0 || field === chosenField || !counts && key !== "Backspace";
 }
 
 // press handles a key. Enter finishes the count wherever the focus is. Repeats of a key that is held down are not counted.
 function press(event) {
-  if (!counter || busy || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("dialog[open], #choices")) {
-    return;
-  }
+  if (!counter || busy || event.ctrlKey || event.metaKey || event.altKey || event.target.closest("dialog[open], #choices")) return;
   const key = keyOf(event, (name) => counter.cellOf(name));
   if (key === "Enter" && counted() > 0) {
     event.preventDefault();
@@ -249,17 +208,13 @@ function press(event) {
   }
   const field = event.target.closest("input:not([type=checkbox]), select, textarea");
   const pushing = event.target.closest("button, [type=checkbox]") && (key === "Space" || key === "Enter");
-  if (finished || pushing || isForField(field, key)) {
-    return;
-  }
+  if (finished || pushing || isForField(field, key)) return;
   if (key !== "Backspace" && !counter.cellOf(key)) {
     miss(event, key);
     return;
   }
   event.preventDefault();
-  if (event.repeat) {
-    return;
-  }
+  if (event.repeat) return;
   field?.blur();
   if (key === "Backspace") {
     undo();
@@ -270,15 +225,14 @@ function press(event) {
 
 // miss reports that a key counted nothing. Before the count begins, keys are the page's: "/" opens the command box.
 function miss(event, key) {
-  if (counted() === 0 || event.repeat || key.length > 1 || event.target.closest("input, select")) {
-    return;
-  }
+  if (counted() === 0 || event.repeat || key.length > 1 || event.target.closest("input, select")) return;
   event.preventDefault();
   if ($("sound").checked) beep(220, "misses");
   say("The key " + key + " is mapped to no cell, so nothing was counted.", "warn");
 }
 
 function count(key) {
+  if (!isOwn(subject)) return leave();
   if (moved()) {
     say("The keys of test " + subject.test + (subject.report ? " and report " + subject.report : "") +
       " are loaded, so this cell is not counted. Load the keys for the test and report in the fields.", "warn");
@@ -290,6 +244,10 @@ function count(key) {
     return;
   }
   chosenField = null;
+  if (counted() === 1) {
+    waiting.show(false);
+    identify();
+  }
   draw(hit);
   if (counter.reached()) {
     if ($("sound").checked) beep(880, "beeps");
@@ -297,10 +255,27 @@ function count(key) {
   }
 }
 
-function undo() {
-  if (busy) {
-    return;
+// identify notes who counts: the user may have logged in as someone else since the keys were loaded.
+async function identify() {
+  const login = await presentLogin();
+  if (login && subject && login.key !== subject.login.key) {
+    forget(subject);
+    subject.login = login;
+    keep(subject, counter.saved());
   }
+}
+
+// leave ends the count on this page, because another tab has loaded it: each cell was stored, and is there.
+function leave() {
+  counter = subject = null;
+  $("counter").hidden = true;
+  $("test").disabled = $("report").disabled = false;
+  say("This count goes on in another tab of this browser, with all its cells. To go on here, load the keys.", "warn");
+}
+
+function undo() {
+  if (busy) return;
+  if (!isOwn(subject)) return leave();
   const taken = counter.undo();
   finished = false;
   draw();
@@ -319,7 +294,9 @@ async function named() {
     }
     if (report) {
       forget(subject); // the stored count was one of no report
+      disown(subject);
       subject = { ...subject, report, typed: typedNumber() };
+      own(subject);
     }
     return true;
   } catch (error) {
@@ -334,27 +311,32 @@ async function named() {
 // isRight shows the patient of a report that was entered after counting, and asks. Without a search there is no patient to show.
 async function isRight(report) {
   const match = await patientBar({ lab_report_id: report });
-  if (!match) {
-    return (await currentVisitor()).has_search === false;
-  }
+  if (!match) return (await currentVisitor()).has_search === false;
   const right = await confirmed(`Save ${counted()} cells as a count of ${describe(match.patient)}?`, "Save");
   if (!right) patientBar(null);
   return right;
 }
 
+// isCounters reports whether the login is the one that counted.
+async function isCounters() {
+  busy = true;
+  const login = await presentLogin();
+  busy = false;
+  if (!login || login.key === subject.login.key) return true;
+  say(`These cells were counted by ${subject.login.name || "another login"}. Log in as this person to save them, or start again.`, "bad");
+  return false;
+}
+
 // finish saves the count on the server for the report. If that fails, the count stays on the page and in this browser and can be
 // finished again.
 async function finish() {
-  if (busy) {
-    return;
-  }
+  if (busy) return;
   if (!counted()) {
     say("Nothing is counted yet.", "warn");
     return;
   }
-  if (!subject.report && !(await named())) {
-    return;
-  }
+  if (!isOwn(subject)) return leave();
+  if (!(await isCounters()) || !subject.report && !(await named())) return;
   const { test, observer, report } = subject;
   finished = true;
   draw();
@@ -377,6 +359,7 @@ async function finish() {
   const saved = "Saved as observer " + observer + " of report " + report + ".";
   busy = false;
   empty();
+  waiting.show(true);
   say(saved, "good");
   await compare().catch((error) => say(saved + " The comparison could not be loaded: " + error.message, "warn"));
 }
@@ -411,9 +394,7 @@ async function startAgain() {
 }
 
 function countOn() {
-  if (busy) {
-    return;
-  }
+  if (busy) return;
   if (counter.reached()) {
     counter.more();
   }
@@ -426,9 +407,7 @@ function countOn() {
 async function observe() {
   const observer = Number($("observer").value);
   $("observer").blur();
-  if (!counter || observer === subject.observer) {
-    return;
-  }
+  if (!counter || observer === subject.observer) return;
   if (busy) { // the count that is being saved belongs to the old observer
     $("observer").value = subject.observer;
     return;
@@ -445,22 +424,11 @@ async function observe() {
 // compare shows the agreement of the two observers of the report; nothing if the report is unknown or only one has counted.
 async function compare() {
   $("comparison").hidden = true;
-  if (!subject.report) {
-    return;
-  }
+  if (!subject?.report) return;
   const { test, report } = subject;
   const body = await request(test + "/counts/" + report);
-  if (subject.test !== test || subject.report !== report) {
-    return; // the user loaded another report meanwhile
-  }
-  $("agreements").replaceChildren(...body.comparison.map((a) => {
-    const tr = document.createElement("tr");
-    const verdict = td(a.within_chance ? "agree" : "differ");
-    verdict.className = a.within_chance ? "" : "differs";
-    tr.append(td(cells.get(a.cell_id)?.name || "Cell " + a.cell_id), number(a.first_percent.toFixed(1) + " %"), number(a.second_percent.toFixed(1) + " %"),
-      td(a.lower_limit.toFixed(1) + " to " + a.upper_limit.toFixed(1) + " %"), verdict);
-    return tr;
-  }));
+  if (subject?.test !== test || subject.report !== report) return; // the user loaded another report meanwhile
+  $("agreements").replaceChildren(...body.comparison.map((a) => agreementRow(a, cells)));
   $("comparison").hidden = body.comparison.length === 0;
 }
 
@@ -477,18 +445,21 @@ $("touch").checked = matchMedia("(pointer: coarse)").matches;
 $("touch").addEventListener("change", () => { $("keypad").hidden = !$("touch").checked; });
 $("corrected-already").addEventListener("change", () => counter && draw());
 document.addEventListener("keydown", press);
+addEventListener("storage", () => { if (subject && !busy && !isOwn(subject)) leave(); });
+addEventListener("pagehide", () => subject && disown(subject));
 for (const event of ["focusin", "pointerdown"]) document.addEventListener(event, (e) => { chosenField = e.target.closest("input, select"); });
-header();
 // A clicked button or checkbox loses the focus, so that the next key press is counted.
 document.addEventListener("click", (event) => event.target.closest("#counter button, [type=checkbox]")?.blur());
 
+const waiting = waitingSmears($("waiting"));
 const parameters = new URLSearchParams(location.search);
 for (const name of ["test", "report", "observer"]) {
   if (parameters.has(name)) {
     $(name).value = parameters.get(name);
   }
 }
-const left = parameters.has("test") || parameters.has("report") ? null : find(0, 0);
+await header();
+const left = parameters.has("test") || parameters.has("report") ? null : find(0, 0, (await presentLogin())?.key ?? "");
 if (left) {
   $("test").value = left.subject.test;
   $("report").value = left.subject.report || "";
@@ -500,4 +471,6 @@ if (/^\d+$/.test(typedNumber())) {
 }
 if (parameters.has("test") || left) {
   $("setup").requestSubmit();
+} else {
+  waiting.show(true);
 }

@@ -1,42 +1,43 @@
 // Storage of unsaved counts in the browser, so that a reload, a closed tab or a network failure does not lose a count. It stores
-// only test and report numbers and counts, no patient data.
+// only test and report numbers and counts, no patient data. A count belongs to the login that counted it, and to one tab.
 
 const prefix = "cell-counter:";
-const storageKey = (subject) => prefix + [subject.test, subject.report, subject.observer].join(":");
+const storageKey = (subject) => prefix + [subject.test, subject.report, subject.observer, subject.login.key].join(":");
 
-// keep stores the count of a subject ({test, report, observer}) and replaces the previous one. It removes an empty count.
+// attempt returns the result of an access to the storage, and otherwise if storage is disabled or full: the count then exists
+// only on the page.
+function attempt(access, otherwise) {
+  try {
+    return access();
+  } catch {
+    return otherwise;
+  }
+}
+
+// keep stores the count of a subject ({test, report, observer, login}) and replaces the previous one. It removes an empty count.
 export function keep(subject, count) {
-  if (count.history.length === 0) {
-    forget(subject);
-    return;
-  }
-  try {
-    localStorage.setItem(storageKey(subject), JSON.stringify({ subject, count, at: Date.now() }));
-  } catch {
-    // Storage is disabled or full: the count exists only on the page.
-  }
+  if (count.history.length === 0) forget(subject);
+  else attempt(() => localStorage.setItem(storageKey(subject), JSON.stringify({ subject, count, at: Date.now() })));
 }
 
-export function forget(subject) {
-  try {
-    localStorage.removeItem(storageKey(subject));
-  } catch {
-    // Storage is disabled: nothing was stored.
-  }
+export const forget = (subject) => attempt(() => localStorage.removeItem(storageKey(subject)));
+
+// find returns the login's newest stored count of the test and report, or of any test if test is 0. It returns null if there is
+// none. A count that a previous version stored without a login is anyone's.
+export function find(test, report, login) {
+  const names = attempt(() => Object.keys(localStorage).filter((name) => name.startsWith(prefix)), []);
+  return names.map((name) => JSON.parse(localStorage.getItem(name)))
+    .filter(({ subject: s }) => (s.login?.key ?? login) === login && (!test || s.test === test && s.report === report))
+    .sort((a, b) => b.at - a.at)[0] || null;
 }
 
-// find returns the newest stored count of the test and report, or of any test if test is 0. It returns null if there is none.
-export function find(test, report) {
-  const found = [];
-  try {
-    for (let i = 0; i < localStorage.length; i++) {
-      const name = localStorage.key(i);
-      if (name.startsWith(prefix)) {
-        found.push(JSON.parse(localStorage.getItem(name)));
-      }
-    }
-  } catch {
-    return null;
-  }
-  return found.filter((k) => !test || (k.subject.test === test && k.subject.report === report)).sort((a, b) => b.at - a.at)[0] || null;
-}
+// The tab that loaded the keys of a test and report last owns their count.
+const tab = crypto.getRandomValues(new Uint32Array(2)).join("-");
+const ownerKey = (subject) => `cell-counter-tab:${subject.test}:${subject.report}`;
+
+export const own = (subject) => attempt(() => localStorage.setItem(ownerKey(subject), tab));
+
+// isOwn reports whether no other tab of this browser has taken the count over.
+export const isOwn = (subject) => attempt(() => [null, tab].includes(localStorage.getItem(ownerKey(subject))), true);
+
+export const disown = (subject) => isOwn(subject) && attempt(() => localStorage.removeItem(ownerKey(subject)));

@@ -2,7 +2,8 @@
 // every event of the report's event stream.
 import { request, element, moment } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
-import { chooseOne, endQuestion, patientBar } from "../assets/find.js";
+import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
+import { withTotal, workList } from "../assets/worklist.js";
 
 const base = "/api-v3/report/external-edit/";
 // Template for a report that has no document yet.
@@ -160,6 +161,8 @@ function clear(id) {
   [report, session, versions] = [id, null, []];
   stream?.close();
   $("opened").hidden = $("holder").hidden = $("versions").hidden = true;
+  $("back").hidden = id === 0;
+  held.show(id === 0);
   patientBar(null);
 }
 
@@ -192,5 +195,13 @@ $("choose").addEventListener("submit", (event) => {
   find($("report").value.trim()).catch(failed);
 });
 await header();
+const held = workList($("list"), {
+  path: `${base}held`, entries: "reports", heads: ["Report", "Patient", "Test", "Edited by", "Since"],
+  title: (response) => withTotal(response, "report is edited", "reports are edited"),
+  empty: "No one edits a report as a document. To edit one, type or scan its number above.",
+  row: (one) => ({ id: one.edit_id, href: `?report=${one.lab_report_id}`,
+    cells: [one.sample_id || `Report ${one.lab_report_id}`, describe(one.patient), one.test_name, one.author_name, moment(one.created_at)] }),
+});
 const wanted = Number(new URLSearchParams(location.search).get("report"));
 if (wanted > 0) choose(wanted).catch(failed);
+else held.show(true);

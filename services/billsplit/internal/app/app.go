@@ -66,6 +66,7 @@ func newAPI(s *service.Service, cfg Config, store *mysql.Store) (*grpcapi.Server
 		Viewer: family.NewViewer(store, s.Clock, metrics),
 		Merger: family.NewMerger(store, after, s.Clock, metrics),
 		Access: grpcapi.Access(cfg.Access),
+		Clock:  s.Clock,
 	}), nil
 }
 

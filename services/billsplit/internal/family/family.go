@@ -2,10 +2,12 @@ package family
 
 import (
 	"context"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
@@ -44,6 +46,8 @@ type Reader interface {
 	// Family returns the members of the laboratory's family to which the bill belongs, by id; none when there is no
 	// such bill.
 	Family(ctx context.Context, lab authn.LabScope, billID int64) ([]Member, error)
+	// Today returns the bills of the day of now, in the laboratory's time zone, that can be split.
+	Today(ctx context.Context, s worklist.Sight, now time.Time, p worklist.Page) (Today, error)
 }
 
 // ErrNoBill reports that the laboratory has no such bill.
@@ -60,10 +64,11 @@ type Observer interface {
 const (
 	modeView  = "family"
 	modeMerge = "merge"
+	modeToday = "today"
 )
 
 // Modes lists them.
-func Modes() []string { return []string{modeView, modeMerge} }
+func Modes() []string { return []string{modeView, modeMerge, modeToday} }
 
 // Viewer shows families.
 type Viewer struct {

@@ -1,6 +1,8 @@
 package grpcapi
 
 import (
+	"time"
+
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
@@ -78,6 +80,18 @@ func memberOf(m family.Member) *billsplitv1.FamilyBill {
 		if r.MergedAt != 0 {
 			out.MergedAt = &r.MergedAt
 		}
+	}
+	return out
+}
+
+func todayOf(t family.Today, now time.Time) *billsplitv1.ListSplittableBillsResponse {
+	out := &billsplitv1.ListSplittableBillsResponse{Day: t.Day, Total: int32(t.Total), LimitReached: t.More}
+	for _, b := range t.Entries {
+		out.Bills = append(out.Bills, &billsplitv1.SplittableBill{
+			Id: b.ID, LabBillId: b.LabBillID, OrderNumber: b.OrderNumber, Organization: b.Organization,
+			Amount: b.Amount.Rupees(), Tests: int32(b.Tests), BillTime: b.BilledAt.UnixMilli(),
+			Patient: b.Patient.Message(now),
+		})
 	}
 	return out
 }

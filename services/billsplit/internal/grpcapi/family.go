@@ -3,6 +3,7 @@ package grpcapi
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 )
@@ -20,6 +21,29 @@ func (s *Server) GetFamily(
 		return nil, err
 	}
 	return familyOf(f), nil
+}
+
+// ListSplittableBills lists the bills of today that can be split.
+func (s *Server) ListSplittableBills(
+	ctx context.Context, in *billsplitv1.ListSplittableBillsRequest,
+) (*billsplitv1.ListSplittableBillsResponse, error) {
+	p, _, err := s.admitLab(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	sight, err := worklist.SightOf(p)
+	if err != nil {
+		return nil, err
+	}
+	page, err := worklist.PageOf(in.Limit, in.Before) //nolint:protogetter // absent is not 0
+	if err != nil {
+		return nil, err
+	}
+	today, err := s.d.Viewer.Today(ctx, sight, page)
+	if err != nil {
+		return nil, err
+	}
+	return todayOf(today, s.d.Clock.Now()), nil
 }
 
 // MergeBill undoes a split.

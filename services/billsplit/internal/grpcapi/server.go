@@ -10,6 +10,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
@@ -30,6 +31,7 @@ type Deps struct {
 	Viewer   *family.Viewer
 	Merger   *family.Merger
 	Access   Access
+	Clock    clock.Clock
 }
 
 // Server implements billsplitv1.BillSplitServiceServer.
@@ -53,6 +55,16 @@ var (
 // admit returns the laboratory that the caller works for. The laboratory is looked at first, then the bill's id: the
 // documented order.
 func (s *Server) admit(ctx context.Context, named *int64, billID int64) (authn.Principal, authn.LabScope, error) {
+	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("bill.id", billID))
+	p, scope, err := s.admitLab(ctx, named)
+	if err == nil && billID <= 0 {
+		err = errNoBillID
+	}
+	return p, scope, err
+}
+
+// admitLab returns the laboratory on whose bills the caller may work.
+func (s *Server) admitLab(ctx context.Context, named *int64) (authn.Principal, authn.LabScope, error) {
 	p := authn.FromContext(ctx)
 	var lab int64
 	if named != nil {
@@ -65,10 +77,8 @@ func (s *Server) admit(ctx context.Context, named *int64, billID int64) (authn.P
 		err = errNotStaff
 	case s.d.Access == SupportOnly && p.SessionType != authn.Support:
 		err = errSupport
-	case billID <= 0:
-		err = errNoBillID
 	}
-	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("lab.id", scope.LabID()), attribute.Int64("bill.id", billID))
+	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("lab.id", scope.LabID()))
 	return p, scope, err
 }
 

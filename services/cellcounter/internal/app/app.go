@@ -40,6 +40,6 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 
 // migrate creates or updates the service's tables.
 func migrate(ctx context.Context, cfg Config, log *slog.Logger) error {
-	m := service.Migration{Legacy: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
+	m := service.Migration{Legacy: mysql.LegacyColumns(), Indexes: mysql.LegacyIndexes(), Schemas: migrations.Schemas()}
 	return service.Migrate(ctx, cfg.DB, m, log)
 }

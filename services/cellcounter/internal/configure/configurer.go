@@ -20,6 +20,10 @@ type Store interface {
 	// more than once.
 	ChangeMappings(ctx context.Context, testID int64, owner mapping.Owner,
 		decide func(Facts) (Decision, error)) (Decision, error)
+	// Tests returns at most limit tests whose names contain a text, those with mapped keys first.
+	Tests(ctx context.Context, owner mapping.Owner, name string, limit int) ([]Test, error)
+	// Parameters returns the name of a test and the active parameters of its report, in their order.
+	Parameters(ctx context.Context, testID int64, owner mapping.Owner) (name string, list []Format, err error)
 }
 
 // View holds the mappings in effect for a test.

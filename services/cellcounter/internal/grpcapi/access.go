@@ -71,10 +71,15 @@ func (d DefaultScope) writes(p authn.Principal, named int64) (mapping.Owner, err
 	if err != nil {
 		return owner, err
 	}
-	if !p.Has(permissionConfigure) && !p.Has(permissionEdit) {
+	if !mayChange(p, owner) {
 		return mapping.Owner{}, errNotAllowed
 	}
 	return owner, nil
+}
+
+// mayChange reports whether the caller may change the mappings of a laboratory that it may name.
+func mayChange(p authn.Principal, owner mapping.Owner) bool {
+	return !owner.AreDefaults() && (p.Has(permissionConfigure) || p.Has(permissionEdit))
 }
 
 // counts returns the reports for which the caller may count: all of the laboratory for staff and department doctors,

@@ -31,11 +31,15 @@ const (
 	opCounts       = "counts"
 	opSaveCount    = "save_count"
 	opCells        = "cells"
+	opTests        = "tests"
+	opParameters   = "parameters"
+	opWaiting      = "waiting"
 )
 
 // Operations returns all values of the label operation.
 func Operations() []string {
-	return []string{opRead, opWrite, opReset, opDelete, opDifferential, opCounts, opSaveCount, opCells}
+	return []string{opRead, opWrite, opReset, opDelete, opDifferential, opCounts, opSaveCount, opCells, opTests, opParameters,
+		opWaiting}
 }
 
 // Deps holds the use cases that the server calls.

@@ -49,7 +49,7 @@ func newServer(s *service.Service, cfg Config, p parts, relay *outbox.Relay, edi
 		Watcher: watch.New(watch.Deps{
 			Reports: p.reports, Log: p.channels, Gauge: p.counters, MaxAge: cfg.Live.MaxAge(),
 		}),
-		Linker: p.files, Limits: limits, Logins: p.logins, Observer: p.counters, Clock: s.Clock,
+		Holds: p.reports, Linker: p.files, Limits: limits, Logins: p.logins, Observer: p.counters, Clock: s.Clock,
 		RequireAgentHeader: cfg.RequireAgentHeader,
 	})
 }

@@ -62,11 +62,12 @@ const (
 	opList    = "revisions"
 	opRestore = "restore"
 	opHasOpen = "has_open"
+	opHeld    = "held"
 )
 
 // Operations lists them.
 func Operations() []string {
-	return []string{opGet, opCreate, opEnd, opForce, opBeat, opUpload, opList, opRestore, opHasOpen}
+	return []string{opGet, opCreate, opEnd, opForce, opBeat, opUpload, opList, opRestore, opHasOpen, opHeld}
 }
 
 // The attributes of spans, beside the laboratory.
@@ -88,6 +89,7 @@ type Deps struct {
 	Editor    *editing.UseCase
 	Uploader  *upload.UseCase
 	Historian *history.UseCase
+	Holds     Holds
 	Watcher   Watcher
 	Linker    Linker
 	Limits    Limits

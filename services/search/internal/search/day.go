@@ -2,9 +2,10 @@ package search
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
 // Dates as they are stored, and as people write them: the day first, the month also by its name.
@@ -46,31 +47,8 @@ func parseDay(word string, layouts []string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-const (
-	monthsOfYear = 12
-	hoursOfDay   = 24
-)
-
-// AgeOn returns how old a patient is on a day: in years ("36 Y"), in months below one ("7 M"), in days below a month
-// ("12 D"); what was written down when the birth date is not known. A year before firstYear is what old programs store
-// for a date that they could not read: no one's age follows from it.
+// AgeOn returns how old a patient is on a day, as clinical.AgeText does.
 func AgeOn(day time.Time, p *Person) string {
-	birth, err := time.Parse(time.DateOnly, p.DateOfBirth)
-	if err == nil && birth.Year() < firstYear {
-		return ""
-	}
-	if err != nil || birth.After(day) {
-		return p.Age
-	}
-	months := (day.Year()-birth.Year())*monthsOfYear + int(day.Month()-birth.Month())
-	if day.Day() < birth.Day() {
-		months--
-	}
-	switch {
-	case months >= monthsOfYear:
-		return strconv.Itoa(months/monthsOfYear) + " Y"
-	case months >= 1:
-		return strconv.Itoa(months) + " M"
-	}
-	return strconv.Itoa(int(day.Sub(birth).Hours())/hoursOfDay) + " D"
+	birth, _ := time.Parse(time.DateOnly, p.DateOfBirth) // the zero time when it is not known
+	return clinical.AgeText(day, birth, p.Age)
 }

@@ -862,6 +862,235 @@ func (x *BilledTest) GetConcession() float64 {
 	return 0
 }
 
+type ListSplittableBillsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entries of a page; absent: 50.
+	Limit *int32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// The id of the last entry of a page; the next page begins after it.
+	Before        *int64 `protobuf:"varint,2,opt,name=before,proto3,oneof" json:"before,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSplittableBillsRequest) Reset() {
+	*x = ListSplittableBillsRequest{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSplittableBillsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSplittableBillsRequest) ProtoMessage() {}
+
+func (x *ListSplittableBillsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSplittableBillsRequest.ProtoReflect.Descriptor instead.
+func (*ListSplittableBillsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ListSplittableBillsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListSplittableBillsRequest) GetBefore() int64 {
+	if x != nil && x.Before != nil {
+		return *x.Before
+	}
+	return 0
+}
+
+type ListSplittableBillsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Bills []*SplittableBill      `protobuf:"bytes,1,rep,name=bills,proto3" json:"bills,omitempty"`
+	// Entries of all pages, at most 1,000.
+	Total int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// There are more than 1,000.
+	LimitReached bool `protobuf:"varint,3,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	// The day in the laboratory's time zone, YYYY-MM-DD.
+	Day           string `protobuf:"bytes,4,opt,name=day,proto3" json:"day,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSplittableBillsResponse) Reset() {
+	*x = ListSplittableBillsResponse{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSplittableBillsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSplittableBillsResponse) ProtoMessage() {}
+
+func (x *ListSplittableBillsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSplittableBillsResponse.ProtoReflect.Descriptor instead.
+func (*ListSplittableBillsResponse) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ListSplittableBillsResponse) GetBills() []*SplittableBill {
+	if x != nil {
+		return x.Bills
+	}
+	return nil
+}
+
+func (x *ListSplittableBillsResponse) GetTotal() int32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ListSplittableBillsResponse) GetLimitReached() bool {
+	if x != nil {
+		return x.LimitReached
+	}
+	return false
+}
+
+func (x *ListSplittableBillsResponse) GetDay() string {
+	if x != nil {
+		return x.Day
+	}
+	return ""
+}
+
+type SplittableBill struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Id          int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	LabBillId   int64                  `protobuf:"varint,2,opt,name=labBillId,proto3" json:"labBillId,omitempty"`
+	OrderNumber string                 `protobuf:"bytes,3,opt,name=orderNumber,proto3" json:"orderNumber,omitempty"`
+	// Empty without one.
+	Organization string `protobuf:"bytes,4,opt,name=organization,proto3" json:"organization,omitempty"`
+	// billTotalAmount, in rupees.
+	Amount float64 `protobuf:"fixed64,5,opt,name=amount,proto3" json:"amount,omitempty"`
+	// The tests that can be chosen; a profile counts once.
+	Tests int32 `protobuf:"varint,6,opt,name=tests,proto3" json:"tests,omitempty"`
+	// Epoch milliseconds.
+	BillTime      int64       `protobuf:"varint,7,opt,name=bill_time,json=billTime,proto3" json:"bill_time,omitempty"`
+	Patient       *v1.Patient `protobuf:"bytes,8,opt,name=patient,proto3" json:"patient,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SplittableBill) Reset() {
+	*x = SplittableBill{}
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SplittableBill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SplittableBill) ProtoMessage() {}
+
+func (x *SplittableBill) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SplittableBill.ProtoReflect.Descriptor instead.
+func (*SplittableBill) Descriptor() ([]byte, []int) {
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SplittableBill) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *SplittableBill) GetLabBillId() int64 {
+	if x != nil {
+		return x.LabBillId
+	}
+	return 0
+}
+
+func (x *SplittableBill) GetOrderNumber() string {
+	if x != nil {
+		return x.OrderNumber
+	}
+	return ""
+}
+
+func (x *SplittableBill) GetOrganization() string {
+	if x != nil {
+		return x.Organization
+	}
+	return ""
+}
+
+func (x *SplittableBill) GetAmount() float64 {
+	if x != nil {
+		return x.Amount
+	}
+	return 0
+}
+
+func (x *SplittableBill) GetTests() int32 {
+	if x != nil {
+		return x.Tests
+	}
+	return 0
+}
+
+func (x *SplittableBill) GetBillTime() int64 {
+	if x != nil {
+		return x.BillTime
+	}
+	return 0
+}
+
+func (x *SplittableBill) GetPatient() *v1.Patient {
+	if x != nil {
+		return x.Patient
+	}
+	return nil
+}
+
 type MergeBillRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bill that the split created.
@@ -873,7 +1102,7 @@ type MergeBillRequest struct {
 
 func (x *MergeBillRequest) Reset() {
 	*x = MergeBillRequest{}
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +1114,7 @@ func (x *MergeBillRequest) String() string {
 func (*MergeBillRequest) ProtoMessage() {}
 
 func (x *MergeBillRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[10]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +1127,7 @@ func (x *MergeBillRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeBillRequest.ProtoReflect.Descriptor instead.
 func (*MergeBillRequest) Descriptor() ([]byte, []int) {
-	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{10}
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MergeBillRequest) GetBillId() int64 {
@@ -926,7 +1155,7 @@ type MergeBillResponse struct {
 
 func (x *MergeBillResponse) Reset() {
 	*x = MergeBillResponse{}
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1167,7 @@ func (x *MergeBillResponse) String() string {
 func (*MergeBillResponse) ProtoMessage() {}
 
 func (x *MergeBillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[11]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1180,7 @@ func (x *MergeBillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeBillResponse.ProtoReflect.Descriptor instead.
 func (*MergeBillResponse) Descriptor() ([]byte, []int) {
-	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{11}
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *MergeBillResponse) GetStatus() string {
@@ -987,7 +1216,7 @@ type MergeBillData struct {
 
 func (x *MergeBillData) Reset() {
 	*x = MergeBillData{}
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[12]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -999,7 +1228,7 @@ func (x *MergeBillData) String() string {
 func (*MergeBillData) ProtoMessage() {}
 
 func (x *MergeBillData) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[12]
+	mi := &file_lab_billsplit_v1_billsplit_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1012,7 +1241,7 @@ func (x *MergeBillData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeBillData.ProtoReflect.Descriptor instead.
 func (*MergeBillData) Descriptor() ([]byte, []int) {
-	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{12}
+	return file_lab_billsplit_v1_billsplit_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MergeBillData) GetOriginalBill() *SplitBillSummary {
@@ -1123,7 +1352,26 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\n" +
 	"concession\x18\x06 \x01(\x01R\n" +
 	"concessionB\r\n" +
-	"\v_profile_id\"`\n" +
+	"\v_profile_id\"\x8e\x01\n" +
+	"\x1aListSplittableBillsRequest\x120\n" +
+	"\x05limit\x18\x01 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x00i@i\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x05limit\x88\x01\x01\x12)\n" +
+	"\x06before\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?H\x01R\x06before\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_before\"\xa2\x01\n" +
+	"\x1bListSplittableBillsResponse\x126\n" +
+	"\x05bills\x18\x01 \x03(\v2 .lab.billsplit.v1.SplittableBillR\x05bills\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x05R\x05total\x12#\n" +
+	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\x12\x10\n" +
+	"\x03day\x18\x04 \x01(\tR\x03day\"\xff\x01\n" +
+	"\x0eSplittableBill\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1c\n" +
+	"\tlabBillId\x18\x02 \x01(\x03R\tlabBillId\x12 \n" +
+	"\vorderNumber\x18\x03 \x01(\tR\vorderNumber\x12\"\n" +
+	"\forganization\x18\x04 \x01(\tR\forganization\x12\x16\n" +
+	"\x06amount\x18\x05 \x01(\x01R\x06amount\x12\x14\n" +
+	"\x05tests\x18\x06 \x01(\x05R\x05tests\x12\x1b\n" +
+	"\tbill_time\x18\a \x01(\x03R\bbillTime\x12.\n" +
+	"\apatient\x18\b \x01(\v2\x14.lab.type.v1.PatientR\apatient\"`\n" +
 	"\x10MergeBillRequest\x12%\n" +
 	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12\x1a\n" +
 	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
@@ -1136,10 +1384,11 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\rMergeBillData\x12G\n" +
 	"\roriginal_bill\x18\x01 \x01(\v2\".lab.billsplit.v1.SplitBillSummaryR\foriginalBill\x12C\n" +
 	"\vmerged_bill\x18\x02 \x01(\v2\".lab.billsplit.v1.SplitBillSummaryR\n" +
-	"mergedBill2\xc6\x03\n" +
+	"mergedBill2\xeb\x04\n" +
 	"\x10BillSplitService\x12\x8b\x01\n" +
 	"\tSplitBill\x12\".lab.billsplit.v1.SplitBillRequest\x1a#.lab.billsplit.v1.SplitBillResponse\"5\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/finance/bill/split/{bill_id}\x12\x8f\x01\n" +
-	"\tGetFamily\x12\".lab.billsplit.v1.GetFamilyRequest\x1a#.lab.billsplit.v1.GetFamilyResponse\"9\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\x12+/api-v3/finance/bill/split/{bill_id}/family\x12\x91\x01\n" +
+	"\tGetFamily\x12\".lab.billsplit.v1.GetFamilyRequest\x1a#.lab.billsplit.v1.GetFamilyResponse\"9\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\x12+/api-v3/finance/bill/split/{bill_id}/family\x12\xa2\x01\n" +
+	"\x13ListSplittableBills\x12,.lab.billsplit.v1.ListSplittableBillsRequest\x1a-.lab.billsplit.v1.ListSplittableBillsResponse\".\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\"\x12 /api-v3/finance/bill/split/today\x12\x91\x01\n" +
 	"\tMergeBill\x12\".lab.billsplit.v1.MergeBillRequest\x1a#.lab.billsplit.v1.MergeBillResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x01*\"*/api-v3/finance/bill/split/{bill_id}/mergeBKZIgithub.com/labplatform/labplatform/proto/gen/lab/billsplit/v1;billsplitv1b\x06proto3"
 
 var (
@@ -1154,25 +1403,29 @@ func file_lab_billsplit_v1_billsplit_proto_rawDescGZIP() []byte {
 	return file_lab_billsplit_v1_billsplit_proto_rawDescData
 }
 
-var file_lab_billsplit_v1_billsplit_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_lab_billsplit_v1_billsplit_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_lab_billsplit_v1_billsplit_proto_goTypes = []any{
-	(*SplitBillRequest)(nil),  // 0: lab.billsplit.v1.SplitBillRequest
-	(*SplitBillResponse)(nil), // 1: lab.billsplit.v1.SplitBillResponse
-	(*FailedValidation)(nil),  // 2: lab.billsplit.v1.FailedValidation
-	(*BillAmounts)(nil),       // 3: lab.billsplit.v1.BillAmounts
-	(*SplitBillData)(nil),     // 4: lab.billsplit.v1.SplitBillData
-	(*SplitBillSummary)(nil),  // 5: lab.billsplit.v1.SplitBillSummary
-	(*GetFamilyRequest)(nil),  // 6: lab.billsplit.v1.GetFamilyRequest
-	(*GetFamilyResponse)(nil), // 7: lab.billsplit.v1.GetFamilyResponse
-	(*FamilyBill)(nil),        // 8: lab.billsplit.v1.FamilyBill
-	(*BilledTest)(nil),        // 9: lab.billsplit.v1.BilledTest
-	(*MergeBillRequest)(nil),  // 10: lab.billsplit.v1.MergeBillRequest
-	(*MergeBillResponse)(nil), // 11: lab.billsplit.v1.MergeBillResponse
-	(*MergeBillData)(nil),     // 12: lab.billsplit.v1.MergeBillData
-	(*v1.RawJSON)(nil),        // 13: lab.type.v1.RawJSON
+	(*SplitBillRequest)(nil),            // 0: lab.billsplit.v1.SplitBillRequest
+	(*SplitBillResponse)(nil),           // 1: lab.billsplit.v1.SplitBillResponse
+	(*FailedValidation)(nil),            // 2: lab.billsplit.v1.FailedValidation
+	(*BillAmounts)(nil),                 // 3: lab.billsplit.v1.BillAmounts
+	(*SplitBillData)(nil),               // 4: lab.billsplit.v1.SplitBillData
+	(*SplitBillSummary)(nil),            // 5: lab.billsplit.v1.SplitBillSummary
+	(*GetFamilyRequest)(nil),            // 6: lab.billsplit.v1.GetFamilyRequest
+	(*GetFamilyResponse)(nil),           // 7: lab.billsplit.v1.GetFamilyResponse
+	(*FamilyBill)(nil),                  // 8: lab.billsplit.v1.FamilyBill
+	(*BilledTest)(nil),                  // 9: lab.billsplit.v1.BilledTest
+	(*ListSplittableBillsRequest)(nil),  // 10: lab.billsplit.v1.ListSplittableBillsRequest
+	(*ListSplittableBillsResponse)(nil), // 11: lab.billsplit.v1.ListSplittableBillsResponse
+	(*SplittableBill)(nil),              // 12: lab.billsplit.v1.SplittableBill
+	(*MergeBillRequest)(nil),            // 13: lab.billsplit.v1.MergeBillRequest
+	(*MergeBillResponse)(nil),           // 14: lab.billsplit.v1.MergeBillResponse
+	(*MergeBillData)(nil),               // 15: lab.billsplit.v1.MergeBillData
+	(*v1.RawJSON)(nil),                  // 16: lab.type.v1.RawJSON
+	(*v1.Patient)(nil),                  // 17: lab.type.v1.Patient
 }
 var file_lab_billsplit_v1_billsplit_proto_depIdxs = []int32{
-	13, // 0: lab.billsplit.v1.SplitBillRequest.test_ids:type_name -> lab.type.v1.RawJSON
+	16, // 0: lab.billsplit.v1.SplitBillRequest.test_ids:type_name -> lab.type.v1.RawJSON
 	2,  // 1: lab.billsplit.v1.SplitBillResponse.failed_validation:type_name -> lab.billsplit.v1.FailedValidation
 	2,  // 2: lab.billsplit.v1.SplitBillResponse.warnings:type_name -> lab.billsplit.v1.FailedValidation
 	3,  // 3: lab.billsplit.v1.SplitBillResponse.bill:type_name -> lab.billsplit.v1.BillAmounts
@@ -1184,20 +1437,24 @@ var file_lab_billsplit_v1_billsplit_proto_depIdxs = []int32{
 	3,  // 9: lab.billsplit.v1.GetFamilyResponse.sum:type_name -> lab.billsplit.v1.BillAmounts
 	3,  // 10: lab.billsplit.v1.FamilyBill.amounts:type_name -> lab.billsplit.v1.BillAmounts
 	9,  // 11: lab.billsplit.v1.FamilyBill.tests:type_name -> lab.billsplit.v1.BilledTest
-	12, // 12: lab.billsplit.v1.MergeBillResponse.data:type_name -> lab.billsplit.v1.MergeBillData
-	5,  // 13: lab.billsplit.v1.MergeBillData.original_bill:type_name -> lab.billsplit.v1.SplitBillSummary
-	5,  // 14: lab.billsplit.v1.MergeBillData.merged_bill:type_name -> lab.billsplit.v1.SplitBillSummary
-	0,  // 15: lab.billsplit.v1.BillSplitService.SplitBill:input_type -> lab.billsplit.v1.SplitBillRequest
-	6,  // 16: lab.billsplit.v1.BillSplitService.GetFamily:input_type -> lab.billsplit.v1.GetFamilyRequest
-	10, // 17: lab.billsplit.v1.BillSplitService.MergeBill:input_type -> lab.billsplit.v1.MergeBillRequest
-	1,  // 18: lab.billsplit.v1.BillSplitService.SplitBill:output_type -> lab.billsplit.v1.SplitBillResponse
-	7,  // 19: lab.billsplit.v1.BillSplitService.GetFamily:output_type -> lab.billsplit.v1.GetFamilyResponse
-	11, // 20: lab.billsplit.v1.BillSplitService.MergeBill:output_type -> lab.billsplit.v1.MergeBillResponse
-	18, // [18:21] is the sub-list for method output_type
-	15, // [15:18] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	12, // 12: lab.billsplit.v1.ListSplittableBillsResponse.bills:type_name -> lab.billsplit.v1.SplittableBill
+	17, // 13: lab.billsplit.v1.SplittableBill.patient:type_name -> lab.type.v1.Patient
+	15, // 14: lab.billsplit.v1.MergeBillResponse.data:type_name -> lab.billsplit.v1.MergeBillData
+	5,  // 15: lab.billsplit.v1.MergeBillData.original_bill:type_name -> lab.billsplit.v1.SplitBillSummary
+	5,  // 16: lab.billsplit.v1.MergeBillData.merged_bill:type_name -> lab.billsplit.v1.SplitBillSummary
+	0,  // 17: lab.billsplit.v1.BillSplitService.SplitBill:input_type -> lab.billsplit.v1.SplitBillRequest
+	6,  // 18: lab.billsplit.v1.BillSplitService.GetFamily:input_type -> lab.billsplit.v1.GetFamilyRequest
+	10, // 19: lab.billsplit.v1.BillSplitService.ListSplittableBills:input_type -> lab.billsplit.v1.ListSplittableBillsRequest
+	13, // 20: lab.billsplit.v1.BillSplitService.MergeBill:input_type -> lab.billsplit.v1.MergeBillRequest
+	1,  // 21: lab.billsplit.v1.BillSplitService.SplitBill:output_type -> lab.billsplit.v1.SplitBillResponse
+	7,  // 22: lab.billsplit.v1.BillSplitService.GetFamily:output_type -> lab.billsplit.v1.GetFamilyResponse
+	11, // 23: lab.billsplit.v1.BillSplitService.ListSplittableBills:output_type -> lab.billsplit.v1.ListSplittableBillsResponse
+	14, // 24: lab.billsplit.v1.BillSplitService.MergeBill:output_type -> lab.billsplit.v1.MergeBillResponse
+	21, // [21:25] is the sub-list for method output_type
+	17, // [17:21] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_lab_billsplit_v1_billsplit_proto_init() }
@@ -1211,13 +1468,14 @@ func file_lab_billsplit_v1_billsplit_proto_init() {
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[8].OneofWrappers = []any{}
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[9].OneofWrappers = []any{}
 	file_lab_billsplit_v1_billsplit_proto_msgTypes[10].OneofWrappers = []any{}
+	file_lab_billsplit_v1_billsplit_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_billsplit_v1_billsplit_proto_rawDesc), len(file_lab_billsplit_v1_billsplit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -133,6 +133,41 @@ func local_request_BillSplitService_GetFamily_0(ctx context.Context, marshaler r
 	return msg, metadata, err
 }
 
+var filter_BillSplitService_ListSplittableBills_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
+
+func request_BillSplitService_ListSplittableBills_0(ctx context.Context, marshaler runtime.Marshaler, client BillSplitServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListSplittableBillsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_BillSplitService_ListSplittableBills_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ListSplittableBills(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_BillSplitService_ListSplittableBills_0(ctx context.Context, marshaler runtime.Marshaler, server BillSplitServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListSplittableBillsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_BillSplitService_ListSplittableBills_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.ListSplittableBills(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_BillSplitService_MergeBill_0(ctx context.Context, marshaler runtime.Marshaler, client BillSplitServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq MergeBillRequest
@@ -223,6 +258,26 @@ func RegisterBillSplitServiceHandlerServer(ctx context.Context, mux *runtime.Ser
 			return
 		}
 		forward_BillSplitService_GetFamily_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_BillSplitService_ListSplittableBills_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/lab.billsplit.v1.BillSplitService/ListSplittableBills", runtime.WithHTTPPathPattern("/api-v3/finance/bill/split/today"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_BillSplitService_ListSplittableBills_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_BillSplitService_ListSplittableBills_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_BillSplitService_MergeBill_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -318,6 +373,23 @@ func RegisterBillSplitServiceHandlerClient(ctx context.Context, mux *runtime.Ser
 		}
 		forward_BillSplitService_GetFamily_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_BillSplitService_ListSplittableBills_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/lab.billsplit.v1.BillSplitService/ListSplittableBills", runtime.WithHTTPPathPattern("/api-v3/finance/bill/split/today"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_BillSplitService_ListSplittableBills_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_BillSplitService_ListSplittableBills_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_BillSplitService_MergeBill_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -339,13 +411,15 @@ func RegisterBillSplitServiceHandlerClient(ctx context.Context, mux *runtime.Ser
 }
 
 var (
-	pattern_BillSplitService_SplitBill_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"api-v3", "finance", "bill", "split", "bill_id"}, ""))
-	pattern_BillSplitService_GetFamily_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "finance", "bill", "split", "bill_id", "family"}, ""))
-	pattern_BillSplitService_MergeBill_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "finance", "bill", "split", "bill_id", "merge"}, ""))
+	pattern_BillSplitService_SplitBill_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4}, []string{"api-v3", "finance", "bill", "split", "bill_id"}, ""))
+	pattern_BillSplitService_GetFamily_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "finance", "bill", "split", "bill_id", "family"}, ""))
+	pattern_BillSplitService_ListSplittableBills_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 2, 4}, []string{"api-v3", "finance", "bill", "split", "today"}, ""))
+	pattern_BillSplitService_MergeBill_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "finance", "bill", "split", "bill_id", "merge"}, ""))
 )
 
 var (
-	forward_BillSplitService_SplitBill_0 = runtime.ForwardResponseMessage
-	forward_BillSplitService_GetFamily_0 = runtime.ForwardResponseMessage
-	forward_BillSplitService_MergeBill_0 = runtime.ForwardResponseMessage
+	forward_BillSplitService_SplitBill_0           = runtime.ForwardResponseMessage
+	forward_BillSplitService_GetFamily_0           = runtime.ForwardResponseMessage
+	forward_BillSplitService_ListSplittableBills_0 = runtime.ForwardResponseMessage
+	forward_BillSplitService_MergeBill_0           = runtime.ForwardResponseMessage
 )

@@ -21,9 +21,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	BillSplitService_SplitBill_FullMethodName = "/lab.billsplit.v1.BillSplitService/SplitBill"
-	BillSplitService_GetFamily_FullMethodName = "/lab.billsplit.v1.BillSplitService/GetFamily"
-	BillSplitService_MergeBill_FullMethodName = "/lab.billsplit.v1.BillSplitService/MergeBill"
+	BillSplitService_SplitBill_FullMethodName           = "/lab.billsplit.v1.BillSplitService/SplitBill"
+	BillSplitService_GetFamily_FullMethodName           = "/lab.billsplit.v1.BillSplitService/GetFamily"
+	BillSplitService_ListSplittableBills_FullMethodName = "/lab.billsplit.v1.BillSplitService/ListSplittableBills"
+	BillSplitService_MergeBill_FullMethodName           = "/lab.billsplit.v1.BillSplitService/MergeBill"
 )
 
 // BillSplitServiceClient is the client API for BillSplitService service.
@@ -36,6 +37,9 @@ type BillSplitServiceClient interface {
 	SplitBill(ctx context.Context, in *SplitBillRequest, opts ...grpc.CallOption) (*SplitBillResponse, error)
 	// Lists all bills of a family: the original and every bill split from it or from its parts, with their sums.
 	GetFamily(ctx context.Context, in *GetFamilyRequest, opts ...grpc.CallOption) (*GetFamilyResponse, error)
+	// Lists the bills of today, in the laboratory's time zone, that can be split, the newest first: insurance bills in a state that
+	// allows it, with two tests or more. A login of one branch sees those of its branch.
+	ListSplittableBills(ctx context.Context, in *ListSplittableBillsRequest, opts ...grpc.CallOption) (*ListSplittableBillsResponse, error)
 	// Undoes the split that made this bill, if neither of the two bills has changed since.
 	MergeBill(ctx context.Context, in *MergeBillRequest, opts ...grpc.CallOption) (*MergeBillResponse, error)
 }
@@ -68,6 +72,16 @@ func (c *billSplitServiceClient) GetFamily(ctx context.Context, in *GetFamilyReq
 	return out, nil
 }
 
+func (c *billSplitServiceClient) ListSplittableBills(ctx context.Context, in *ListSplittableBillsRequest, opts ...grpc.CallOption) (*ListSplittableBillsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSplittableBillsResponse)
+	err := c.cc.Invoke(ctx, BillSplitService_ListSplittableBills_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *billSplitServiceClient) MergeBill(ctx context.Context, in *MergeBillRequest, opts ...grpc.CallOption) (*MergeBillResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(MergeBillResponse)
@@ -88,6 +102,9 @@ type BillSplitServiceServer interface {
 	SplitBill(context.Context, *SplitBillRequest) (*SplitBillResponse, error)
 	// Lists all bills of a family: the original and every bill split from it or from its parts, with their sums.
 	GetFamily(context.Context, *GetFamilyRequest) (*GetFamilyResponse, error)
+	// Lists the bills of today, in the laboratory's time zone, that can be split, the newest first: insurance bills in a state that
+	// allows it, with two tests or more. A login of one branch sees those of its branch.
+	ListSplittableBills(context.Context, *ListSplittableBillsRequest) (*ListSplittableBillsResponse, error)
 	// Undoes the split that made this bill, if neither of the two bills has changed since.
 	MergeBill(context.Context, *MergeBillRequest) (*MergeBillResponse, error)
 	mustEmbedUnimplementedBillSplitServiceServer()
@@ -105,6 +122,9 @@ func (UnimplementedBillSplitServiceServer) SplitBill(context.Context, *SplitBill
 }
 func (UnimplementedBillSplitServiceServer) GetFamily(context.Context, *GetFamilyRequest) (*GetFamilyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetFamily not implemented")
+}
+func (UnimplementedBillSplitServiceServer) ListSplittableBills(context.Context, *ListSplittableBillsRequest) (*ListSplittableBillsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSplittableBills not implemented")
 }
 func (UnimplementedBillSplitServiceServer) MergeBill(context.Context, *MergeBillRequest) (*MergeBillResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method MergeBill not implemented")
@@ -166,6 +186,24 @@ func _BillSplitService_GetFamily_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _BillSplitService_ListSplittableBills_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSplittableBillsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BillSplitServiceServer).ListSplittableBills(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BillSplitService_ListSplittableBills_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BillSplitServiceServer).ListSplittableBills(ctx, req.(*ListSplittableBillsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _BillSplitService_MergeBill_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(MergeBillRequest)
 	if err := dec(in); err != nil {
@@ -198,6 +236,10 @@ var BillSplitService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetFamily",
 			Handler:    _BillSplitService_GetFamily_Handler,
+		},
+		{
+			MethodName: "ListSplittableBills",
+			Handler:    _BillSplitService_ListSplittableBills_Handler,
 		},
 		{
 			MethodName: "MergeBill",

@@ -10,7 +10,7 @@ package cellcounterv1
 
 import (
 	_ "github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2/options"
-	_ "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	v1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -964,6 +964,595 @@ func (x *DeleteMappingResponse) GetMappings() []*Mapping {
 	return nil
 }
 
+type ListParametersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TestId        int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListParametersRequest) Reset() {
+	*x = ListParametersRequest{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListParametersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListParametersRequest) ProtoMessage() {}
+
+func (x *ListParametersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListParametersRequest.ProtoReflect.Descriptor instead.
+func (*ListParametersRequest) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListParametersRequest) GetTestId() int64 {
+	if x != nil {
+		return x.TestId
+	}
+	return 0
+}
+
+type ListParametersResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	TestName string                 `protobuf:"bytes,1,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	// In the order of the report.
+	Parameters []*ReportParameter `protobuf:"bytes,2,rep,name=parameters,proto3" json:"parameters,omitempty"`
+	// The caller's laboratory, and whether the caller may change its mappings.
+	LabId         int64 `protobuf:"varint,3,opt,name=lab_id,json=labId,proto3" json:"lab_id,omitempty"`
+	MayChange     bool  `protobuf:"varint,4,opt,name=may_change,json=mayChange,proto3" json:"may_change,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListParametersResponse) Reset() {
+	*x = ListParametersResponse{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListParametersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListParametersResponse) ProtoMessage() {}
+
+func (x *ListParametersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListParametersResponse.ProtoReflect.Descriptor instead.
+func (*ListParametersResponse) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListParametersResponse) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *ListParametersResponse) GetParameters() []*ReportParameter {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
+func (x *ListParametersResponse) GetLabId() int64 {
+	if x != nil {
+		return x.LabId
+	}
+	return 0
+}
+
+func (x *ListParametersResponse) GetMayChange() bool {
+	if x != nil {
+		return x.MayChange
+	}
+	return false
+}
+
+type ReportParameter struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	ReportFormatId    int64                  `protobuf:"varint,1,opt,name=report_format_id,json=reportFormatId,proto3" json:"report_format_id,omitempty"`
+	ReportFormatIndex int32                  `protobuf:"varint,2,opt,name=report_format_index,json=reportFormatIndex,proto3" json:"report_format_index,omitempty"`
+	ReportFormatOrder int32                  `protobuf:"varint,3,opt,name=report_format_order,json=reportFormatOrder,proto3" json:"report_format_order,omitempty"`
+	Name              string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// Empty without one.
+	Unit          string `protobuf:"bytes,5,opt,name=unit,proto3" json:"unit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReportParameter) Reset() {
+	*x = ReportParameter{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReportParameter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReportParameter) ProtoMessage() {}
+
+func (x *ReportParameter) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReportParameter.ProtoReflect.Descriptor instead.
+func (*ReportParameter) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ReportParameter) GetReportFormatId() int64 {
+	if x != nil {
+		return x.ReportFormatId
+	}
+	return 0
+}
+
+func (x *ReportParameter) GetReportFormatIndex() int32 {
+	if x != nil {
+		return x.ReportFormatIndex
+	}
+	return 0
+}
+
+func (x *ReportParameter) GetReportFormatOrder() int32 {
+	if x != nil {
+		return x.ReportFormatOrder
+	}
+	return 0
+}
+
+func (x *ReportParameter) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ReportParameter) GetUnit() string {
+	if x != nil {
+		return x.Unit
+	}
+	return ""
+}
+
+type ListTestsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A part of the name, in any case; absent: all tests.
+	Name          *string `protobuf:"bytes,1,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTestsRequest) Reset() {
+	*x = ListTestsRequest{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTestsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTestsRequest) ProtoMessage() {}
+
+func (x *ListTestsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTestsRequest.ProtoReflect.Descriptor instead.
+func (*ListTestsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListTestsRequest) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+type ListTestsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 50.
+	Tests []*CountedTest `protobuf:"bytes,1,rep,name=tests,proto3" json:"tests,omitempty"`
+	// There are more.
+	LimitReached  bool `protobuf:"varint,2,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTestsResponse) Reset() {
+	*x = ListTestsResponse{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTestsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTestsResponse) ProtoMessage() {}
+
+func (x *ListTestsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTestsResponse.ProtoReflect.Descriptor instead.
+func (*ListTestsResponse) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListTestsResponse) GetTests() []*CountedTest {
+	if x != nil {
+		return x.Tests
+	}
+	return nil
+}
+
+func (x *ListTestsResponse) GetLimitReached() bool {
+	if x != nil {
+		return x.LimitReached
+	}
+	return false
+}
+
+type CountedTest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	TestId int64                  `protobuf:"varint,1,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
+	Name   string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// own: the laboratory mapped keys; default: the defaults apply; none: no keys are mapped.
+	Mappings      string `protobuf:"bytes,3,opt,name=mappings,proto3" json:"mappings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CountedTest) Reset() {
+	*x = CountedTest{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CountedTest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CountedTest) ProtoMessage() {}
+
+func (x *CountedTest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CountedTest.ProtoReflect.Descriptor instead.
+func (*CountedTest) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CountedTest) GetTestId() int64 {
+	if x != nil {
+		return x.TestId
+	}
+	return 0
+}
+
+func (x *CountedTest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CountedTest) GetMappings() string {
+	if x != nil {
+		return x.Mappings
+	}
+	return ""
+}
+
+type ListWaitingRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entries of a page; absent: 50.
+	Limit *int32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// The lab_report_id of the last entry of a page; the next page begins after it.
+	Before        *int64 `protobuf:"varint,2,opt,name=before,proto3,oneof" json:"before,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWaitingRequest) Reset() {
+	*x = ListWaitingRequest{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWaitingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWaitingRequest) ProtoMessage() {}
+
+func (x *ListWaitingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWaitingRequest.ProtoReflect.Descriptor instead.
+func (*ListWaitingRequest) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListWaitingRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListWaitingRequest) GetBefore() int64 {
+	if x != nil && x.Before != nil {
+		return *x.Before
+	}
+	return 0
+}
+
+type ListWaitingResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Reports []*WaitingReport       `protobuf:"bytes,1,rep,name=reports,proto3" json:"reports,omitempty"`
+	// Entries of all pages, at most 1,000.
+	Total int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// There are more than 1,000.
+	LimitReached  bool `protobuf:"varint,3,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListWaitingResponse) Reset() {
+	*x = ListWaitingResponse{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListWaitingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListWaitingResponse) ProtoMessage() {}
+
+func (x *ListWaitingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListWaitingResponse.ProtoReflect.Descriptor instead.
+func (*ListWaitingResponse) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListWaitingResponse) GetReports() []*WaitingReport {
+	if x != nil {
+		return x.Reports
+	}
+	return nil
+}
+
+func (x *ListWaitingResponse) GetTotal() int32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ListWaitingResponse) GetLimitReached() bool {
+	if x != nil {
+		return x.LimitReached
+	}
+	return false
+}
+
+// A report with the count of one observer, or of none.
+type WaitingReport struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	TestId      int64                  `protobuf:"varint,2,opt,name=test_id,json=testId,proto3" json:"test_id,omitempty"`
+	TestName    string                 `protobuf:"bytes,3,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	SampleId    string                 `protobuf:"bytes,4,opt,name=sample_id,json=sampleId,proto3" json:"sample_id,omitempty"`
+	// The printed number of its bill; null without a bill.
+	LabBillId *int64      `protobuf:"varint,5,opt,name=lab_bill_id,json=labBillId,proto3,oneof" json:"lab_bill_id,omitempty"`
+	Patient   *v1.Patient `protobuf:"bytes,6,opt,name=patient,proto3" json:"patient,omitempty"`
+	// The observer whose count is missing; 1 when both are.
+	MissingObserver int32 `protobuf:"varint,7,opt,name=missing_observer,json=missingObserver,proto3" json:"missing_observer,omitempty"`
+	// Who counted as the other observer; null when no one did.
+	CountedByName *string `protobuf:"bytes,8,opt,name=counted_by_name,json=countedByName,proto3,oneof" json:"counted_by_name,omitempty"`
+	// Epoch seconds.
+	CountedAt *int64 `protobuf:"varint,9,opt,name=counted_at,json=countedAt,proto3,oneof" json:"counted_at,omitempty"`
+	// The caller counted, so the missing observer is another person.
+	CountedByCaller bool `protobuf:"varint,10,opt,name=counted_by_caller,json=countedByCaller,proto3" json:"counted_by_caller,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *WaitingReport) Reset() {
+	*x = WaitingReport{}
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WaitingReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WaitingReport) ProtoMessage() {}
+
+func (x *WaitingReport) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WaitingReport.ProtoReflect.Descriptor instead.
+func (*WaitingReport) Descriptor() ([]byte, []int) {
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *WaitingReport) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *WaitingReport) GetTestId() int64 {
+	if x != nil {
+		return x.TestId
+	}
+	return 0
+}
+
+func (x *WaitingReport) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *WaitingReport) GetSampleId() string {
+	if x != nil {
+		return x.SampleId
+	}
+	return ""
+}
+
+func (x *WaitingReport) GetLabBillId() int64 {
+	if x != nil && x.LabBillId != nil {
+		return *x.LabBillId
+	}
+	return 0
+}
+
+func (x *WaitingReport) GetPatient() *v1.Patient {
+	if x != nil {
+		return x.Patient
+	}
+	return nil
+}
+
+func (x *WaitingReport) GetMissingObserver() int32 {
+	if x != nil {
+		return x.MissingObserver
+	}
+	return 0
+}
+
+func (x *WaitingReport) GetCountedByName() string {
+	if x != nil && x.CountedByName != nil {
+		return *x.CountedByName
+	}
+	return ""
+}
+
+func (x *WaitingReport) GetCountedAt() int64 {
+	if x != nil && x.CountedAt != nil {
+		return *x.CountedAt
+	}
+	return 0
+}
+
+func (x *WaitingReport) GetCountedByCaller() bool {
+	if x != nil {
+		return x.CountedByCaller
+	}
+	return false
+}
+
 type ListCellsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -972,7 +1561,7 @@ type ListCellsRequest struct {
 
 func (x *ListCellsRequest) Reset() {
 	*x = ListCellsRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1573,7 @@ func (x *ListCellsRequest) String() string {
 func (*ListCellsRequest) ProtoMessage() {}
 
 func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[14]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1586,7 @@ func (x *ListCellsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsRequest.ProtoReflect.Descriptor instead.
 func (*ListCellsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{14}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{23}
 }
 
 type ListCellsResponse struct {
@@ -1009,7 +1598,7 @@ type ListCellsResponse struct {
 
 func (x *ListCellsResponse) Reset() {
 	*x = ListCellsResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1021,7 +1610,7 @@ func (x *ListCellsResponse) String() string {
 func (*ListCellsResponse) ProtoMessage() {}
 
 func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[15]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1034,7 +1623,7 @@ func (x *ListCellsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCellsResponse.ProtoReflect.Descriptor instead.
 func (*ListCellsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{15}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListCellsResponse) GetCells() []*Cell {
@@ -1064,7 +1653,7 @@ type Cell struct {
 
 func (x *Cell) Reset() {
 	*x = Cell{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1076,7 +1665,7 @@ func (x *Cell) String() string {
 func (*Cell) ProtoMessage() {}
 
 func (x *Cell) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[16]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1089,7 +1678,7 @@ func (x *Cell) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cell.ProtoReflect.Descriptor instead.
 func (*Cell) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{16}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Cell) GetId() int64 {
@@ -1168,7 +1757,7 @@ type CellTally struct {
 
 func (x *CellTally) Reset() {
 	*x = CellTally{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1180,7 +1769,7 @@ func (x *CellTally) String() string {
 func (*CellTally) ProtoMessage() {}
 
 func (x *CellTally) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1193,7 +1782,7 @@ func (x *CellTally) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellTally.ProtoReflect.Descriptor instead.
 func (*CellTally) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{17}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CellTally) GetCellId() int64 {
@@ -1233,7 +1822,7 @@ type ComputeDifferentialRequest struct {
 
 func (x *ComputeDifferentialRequest) Reset() {
 	*x = ComputeDifferentialRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1834,7 @@ func (x *ComputeDifferentialRequest) String() string {
 func (*ComputeDifferentialRequest) ProtoMessage() {}
 
 func (x *ComputeDifferentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1847,7 @@ func (x *ComputeDifferentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComputeDifferentialRequest.ProtoReflect.Descriptor instead.
 func (*ComputeDifferentialRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{18}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ComputeDifferentialRequest) GetTestId() int64 {
@@ -1310,7 +1899,7 @@ type ComputeDifferentialResponse struct {
 
 func (x *ComputeDifferentialResponse) Reset() {
 	*x = ComputeDifferentialResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1911,7 @@ func (x *ComputeDifferentialResponse) String() string {
 func (*ComputeDifferentialResponse) ProtoMessage() {}
 
 func (x *ComputeDifferentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1924,7 @@ func (x *ComputeDifferentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ComputeDifferentialResponse.ProtoReflect.Descriptor instead.
 func (*ComputeDifferentialResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{19}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ComputeDifferentialResponse) GetTotal() int32 {
@@ -1381,7 +1970,7 @@ type CellShare struct {
 
 func (x *CellShare) Reset() {
 	*x = CellShare{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1393,7 +1982,7 @@ func (x *CellShare) String() string {
 func (*CellShare) ProtoMessage() {}
 
 func (x *CellShare) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1406,7 +1995,7 @@ func (x *CellShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellShare.ProtoReflect.Descriptor instead.
 func (*CellShare) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{20}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CellShare) GetCellId() int64 {
@@ -1454,7 +2043,7 @@ type GetCountsRequest struct {
 
 func (x *GetCountsRequest) Reset() {
 	*x = GetCountsRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +2055,7 @@ func (x *GetCountsRequest) String() string {
 func (*GetCountsRequest) ProtoMessage() {}
 
 func (x *GetCountsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[21]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +2068,7 @@ func (x *GetCountsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCountsRequest.ProtoReflect.Descriptor instead.
 func (*GetCountsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{21}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetCountsRequest) GetTestId() int64 {
@@ -1511,7 +2100,7 @@ type SaveCountRequest struct {
 
 func (x *SaveCountRequest) Reset() {
 	*x = SaveCountRequest{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1523,7 +2112,7 @@ func (x *SaveCountRequest) String() string {
 func (*SaveCountRequest) ProtoMessage() {}
 
 func (x *SaveCountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1536,7 +2125,7 @@ func (x *SaveCountRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveCountRequest.ProtoReflect.Descriptor instead.
 func (*SaveCountRequest) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{22}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SaveCountRequest) GetTestId() int64 {
@@ -1587,7 +2176,7 @@ type GetCountsResponse struct {
 
 func (x *GetCountsResponse) Reset() {
 	*x = GetCountsResponse{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1599,7 +2188,7 @@ func (x *GetCountsResponse) String() string {
 func (*GetCountsResponse) ProtoMessage() {}
 
 func (x *GetCountsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[23]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1612,7 +2201,7 @@ func (x *GetCountsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCountsResponse.ProtoReflect.Descriptor instead.
 func (*GetCountsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{23}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetCountsResponse) GetObservers() []*ObserverCount {
@@ -1651,7 +2240,7 @@ type ObserverCount struct {
 
 func (x *ObserverCount) Reset() {
 	*x = ObserverCount{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1663,7 +2252,7 @@ func (x *ObserverCount) String() string {
 func (*ObserverCount) ProtoMessage() {}
 
 func (x *ObserverCount) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[24]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1676,7 +2265,7 @@ func (x *ObserverCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObserverCount.ProtoReflect.Descriptor instead.
 func (*ObserverCount) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{24}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ObserverCount) GetObserver() int32 {
@@ -1729,7 +2318,7 @@ type CellAgreement struct {
 
 func (x *CellAgreement) Reset() {
 	*x = CellAgreement{}
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[25]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +2330,7 @@ func (x *CellAgreement) String() string {
 func (*CellAgreement) ProtoMessage() {}
 
 func (x *CellAgreement) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[25]
+	mi := &file_lab_cellcounter_v1_cellcounter_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +2343,7 @@ func (x *CellAgreement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellAgreement.ProtoReflect.Descriptor instead.
 func (*CellAgreement) Descriptor() ([]byte, []int) {
-	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{25}
+	return file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CellAgreement) GetCellId() int64 {
@@ -1886,7 +2475,58 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\a_lab_id\"j\n" +
 	"\x15DeleteMappingResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x127\n" +
-	"\bmappings\x18\x02 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\"\x12\n" +
+	"\bmappings\x18\x02 \x03(\v2\x1b.lab.cellcounter.v1.MappingR\bmappings\">\n" +
+	"\x15ListParametersRequest\x12%\n" +
+	"\atest_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06testId\"\xb0\x01\n" +
+	"\x16ListParametersResponse\x12\x1b\n" +
+	"\ttest_name\x18\x01 \x01(\tR\btestName\x12C\n" +
+	"\n" +
+	"parameters\x18\x02 \x03(\v2#.lab.cellcounter.v1.ReportParameterR\n" +
+	"parameters\x12\x15\n" +
+	"\x06lab_id\x18\x03 \x01(\x03R\x05labId\x12\x1d\n" +
+	"\n" +
+	"may_change\x18\x04 \x01(\bR\tmayChange\"\xc3\x01\n" +
+	"\x0fReportParameter\x12(\n" +
+	"\x10report_format_id\x18\x01 \x01(\x03R\x0ereportFormatId\x12.\n" +
+	"\x13report_format_index\x18\x02 \x01(\x05R\x11reportFormatIndex\x12.\n" +
+	"\x13report_format_order\x18\x03 \x01(\x05R\x11reportFormatOrder\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x12\n" +
+	"\x04unit\x18\x05 \x01(\tR\x04unit\";\n" +
+	"\x10ListTestsRequest\x12\x1e\n" +
+	"\x04name\x18\x01 \x01(\tB\x05\x92A\x02x@H\x00R\x04name\x88\x01\x01B\a\n" +
+	"\x05_name\"o\n" +
+	"\x11ListTestsResponse\x125\n" +
+	"\x05tests\x18\x01 \x03(\v2\x1f.lab.cellcounter.v1.CountedTestR\x05tests\x12#\n" +
+	"\rlimit_reached\x18\x02 \x01(\bR\flimitReached\"r\n" +
+	"\vCountedTest\x12\x17\n" +
+	"\atest_id\x18\x01 \x01(\x03R\x06testId\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x126\n" +
+	"\bmappings\x18\x03 \x01(\tB\x1a\x92A\x17\xf2\x02\x03own\xf2\x02\adefault\xf2\x02\x04noneR\bmappings\"\x86\x01\n" +
+	"\x12ListWaitingRequest\x120\n" +
+	"\x05limit\x18\x01 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x00i@i\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x05limit\x88\x01\x01\x12)\n" +
+	"\x06before\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?H\x01R\x06before\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_before\"\x8d\x01\n" +
+	"\x13ListWaitingResponse\x12;\n" +
+	"\areports\x18\x01 \x03(\v2!.lab.cellcounter.v1.WaitingReportR\areports\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x05R\x05total\x12#\n" +
+	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\"\xb6\x03\n" +
+	"\rWaitingReport\x12\"\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
+	"\atest_id\x18\x02 \x01(\x03R\x06testId\x12\x1b\n" +
+	"\ttest_name\x18\x03 \x01(\tR\btestName\x12\x1b\n" +
+	"\tsample_id\x18\x04 \x01(\tR\bsampleId\x12#\n" +
+	"\vlab_bill_id\x18\x05 \x01(\x03H\x00R\tlabBillId\x88\x01\x01\x12.\n" +
+	"\apatient\x18\x06 \x01(\v2\x14.lab.type.v1.PatientR\apatient\x12)\n" +
+	"\x10missing_observer\x18\a \x01(\x05R\x0fmissingObserver\x12+\n" +
+	"\x0fcounted_by_name\x18\b \x01(\tH\x01R\rcountedByName\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"counted_at\x18\t \x01(\x03H\x02R\tcountedAt\x88\x01\x01\x12*\n" +
+	"\x11counted_by_caller\x18\n" +
+	" \x01(\bR\x0fcountedByCallerB\x0e\n" +
+	"\f_lab_bill_idB\x12\n" +
+	"\x10_counted_by_nameB\r\n" +
+	"\v_counted_at\"\x12\n" +
 	"\x10ListCellsRequest\"C\n" +
 	"\x11ListCellsResponse\x12.\n" +
 	"\x05cells\x18\x01 \x03(\v2\x18.lab.cellcounter.v1.CellR\x05cells\"\x96\x02\n" +
@@ -1963,7 +2603,7 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"lowerLimit\x12\x1f\n" +
 	"\vupper_limit\x18\x05 \x01(\x01R\n" +
 	"upperLimit\x12#\n" +
-	"\rwithin_chance\x18\x06 \x01(\bR\fwithinChance2\xd6\v\n" +
+	"\rwithin_chance\x18\x06 \x01(\bR\fwithinChance2\xa6\x0f\n" +
 	"\x12CellCounterService\x12\x95\x01\n" +
 	"\vGetMappings\x12&.lab.cellcounter.v1.GetMappingsRequest\x1a'.lab.cellcounter.v1.GetMappingsResponse\"5\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02)\x12'/api-v3/cell-counter-mappings/{test_id}\x12\x9e\x01\n" +
 	"\fSaveMappings\x12'.lab.cellcounter.v1.SaveMappingsRequest\x1a(.lab.cellcounter.v1.SaveMappingsResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x04body\"'/api-v3/cell-counter-mappings/{test_id}\x12\xa1\x01\n" +
@@ -1972,8 +2612,11 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"\rDeleteMapping\x12(.lab.cellcounter.v1.DeleteMappingRequest\x1a).lab.cellcounter.v1.DeleteMappingResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/*-/api-v3/cell-counter-mappings/{test_id}/{key}\x12\xbd\x01\n" +
 	"\x13ComputeDifferential\x12..lab.cellcounter.v1.ComputeDifferentialRequest\x1a/.lab.cellcounter.v1.ComputeDifferentialResponse\"E\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x029:\x01*\"4/api-v3/cell-counter-mappings/{test_id}/differential\x12\xa6\x01\n" +
 	"\tGetCounts\x12$.lab.cellcounter.v1.GetCountsRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"L\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02@\x12>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\xa9\x01\n" +
-	"\tSaveCount\x12$.lab.cellcounter.v1.SaveCountRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"O\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02C:\x01*\x1a>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\x8b\x01\n" +
-	"\tListCells\x12$.lab.cellcounter.v1.ListCellsRequest\x1a%.lab.cellcounter.v1.ListCellsResponse\"1\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/cellsBOZMgithub.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1;cellcounterv1b\x06proto3"
+	"\tSaveCount\x12$.lab.cellcounter.v1.SaveCountRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"O\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02C:\x01*\x1a>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\xa9\x01\n" +
+	"\x0eListParameters\x12).lab.cellcounter.v1.ListParametersRequest\x1a*.lab.cellcounter.v1.ListParametersResponse\"@\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x024\x122/api-v3/cell-counter-mappings/{test_id}/parameters\x12\x8b\x01\n" +
+	"\tListCells\x12$.lab.cellcounter.v1.ListCellsRequest\x1a%.lab.cellcounter.v1.ListCellsResponse\"1\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/cells\x12\x8b\x01\n" +
+	"\tListTests\x12$.lab.cellcounter.v1.ListTestsRequest\x1a%.lab.cellcounter.v1.ListTestsResponse\"1\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/tests\x12\x93\x01\n" +
+	"\vListWaiting\x12&.lab.cellcounter.v1.ListWaitingRequest\x1a'.lab.cellcounter.v1.ListWaitingResponse\"3\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02'\x12%/api-v3/cell-counter-mappings/waitingBOZMgithub.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1;cellcounterv1b\x06proto3"
 
 var (
 	file_lab_cellcounter_v1_cellcounter_proto_rawDescOnce sync.Once
@@ -1987,7 +2630,7 @@ func file_lab_cellcounter_v1_cellcounter_proto_rawDescGZIP() []byte {
 	return file_lab_cellcounter_v1_cellcounter_proto_rawDescData
 }
 
-var file_lab_cellcounter_v1_cellcounter_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_lab_cellcounter_v1_cellcounter_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_lab_cellcounter_v1_cellcounter_proto_goTypes = []any{
 	(*Mapping)(nil),                     // 0: lab.cellcounter.v1.Mapping
 	(*GetMappingsRequest)(nil),          // 1: lab.cellcounter.v1.GetMappingsRequest
@@ -2003,18 +2646,28 @@ var file_lab_cellcounter_v1_cellcounter_proto_goTypes = []any{
 	(*ResetMappingsResponse)(nil),       // 11: lab.cellcounter.v1.ResetMappingsResponse
 	(*DeleteMappingRequest)(nil),        // 12: lab.cellcounter.v1.DeleteMappingRequest
 	(*DeleteMappingResponse)(nil),       // 13: lab.cellcounter.v1.DeleteMappingResponse
-	(*ListCellsRequest)(nil),            // 14: lab.cellcounter.v1.ListCellsRequest
-	(*ListCellsResponse)(nil),           // 15: lab.cellcounter.v1.ListCellsResponse
-	(*Cell)(nil),                        // 16: lab.cellcounter.v1.Cell
-	(*CellTally)(nil),                   // 17: lab.cellcounter.v1.CellTally
-	(*ComputeDifferentialRequest)(nil),  // 18: lab.cellcounter.v1.ComputeDifferentialRequest
-	(*ComputeDifferentialResponse)(nil), // 19: lab.cellcounter.v1.ComputeDifferentialResponse
-	(*CellShare)(nil),                   // 20: lab.cellcounter.v1.CellShare
-	(*GetCountsRequest)(nil),            // 21: lab.cellcounter.v1.GetCountsRequest
-	(*SaveCountRequest)(nil),            // 22: lab.cellcounter.v1.SaveCountRequest
-	(*GetCountsResponse)(nil),           // 23: lab.cellcounter.v1.GetCountsResponse
-	(*ObserverCount)(nil),               // 24: lab.cellcounter.v1.ObserverCount
-	(*CellAgreement)(nil),               // 25: lab.cellcounter.v1.CellAgreement
+	(*ListParametersRequest)(nil),       // 14: lab.cellcounter.v1.ListParametersRequest
+	(*ListParametersResponse)(nil),      // 15: lab.cellcounter.v1.ListParametersResponse
+	(*ReportParameter)(nil),             // 16: lab.cellcounter.v1.ReportParameter
+	(*ListTestsRequest)(nil),            // 17: lab.cellcounter.v1.ListTestsRequest
+	(*ListTestsResponse)(nil),           // 18: lab.cellcounter.v1.ListTestsResponse
+	(*CountedTest)(nil),                 // 19: lab.cellcounter.v1.CountedTest
+	(*ListWaitingRequest)(nil),          // 20: lab.cellcounter.v1.ListWaitingRequest
+	(*ListWaitingResponse)(nil),         // 21: lab.cellcounter.v1.ListWaitingResponse
+	(*WaitingReport)(nil),               // 22: lab.cellcounter.v1.WaitingReport
+	(*ListCellsRequest)(nil),            // 23: lab.cellcounter.v1.ListCellsRequest
+	(*ListCellsResponse)(nil),           // 24: lab.cellcounter.v1.ListCellsResponse
+	(*Cell)(nil),                        // 25: lab.cellcounter.v1.Cell
+	(*CellTally)(nil),                   // 26: lab.cellcounter.v1.CellTally
+	(*ComputeDifferentialRequest)(nil),  // 27: lab.cellcounter.v1.ComputeDifferentialRequest
+	(*ComputeDifferentialResponse)(nil), // 28: lab.cellcounter.v1.ComputeDifferentialResponse
+	(*CellShare)(nil),                   // 29: lab.cellcounter.v1.CellShare
+	(*GetCountsRequest)(nil),            // 30: lab.cellcounter.v1.GetCountsRequest
+	(*SaveCountRequest)(nil),            // 31: lab.cellcounter.v1.SaveCountRequest
+	(*GetCountsResponse)(nil),           // 32: lab.cellcounter.v1.GetCountsResponse
+	(*ObserverCount)(nil),               // 33: lab.cellcounter.v1.ObserverCount
+	(*CellAgreement)(nil),               // 34: lab.cellcounter.v1.CellAgreement
+	(*v1.Patient)(nil),                  // 35: lab.type.v1.Patient
 }
 var file_lab_cellcounter_v1_cellcounter_proto_depIdxs = []int32{
 	0,  // 0: lab.cellcounter.v1.GetMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
@@ -2027,38 +2680,48 @@ var file_lab_cellcounter_v1_cellcounter_proto_depIdxs = []int32{
 	4,  // 7: lab.cellcounter.v1.PatchMappingsResponse.warnings:type_name -> lab.cellcounter.v1.Warning
 	0,  // 8: lab.cellcounter.v1.ResetMappingsResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
 	0,  // 9: lab.cellcounter.v1.DeleteMappingResponse.mappings:type_name -> lab.cellcounter.v1.Mapping
-	16, // 10: lab.cellcounter.v1.ListCellsResponse.cells:type_name -> lab.cellcounter.v1.Cell
-	17, // 11: lab.cellcounter.v1.ComputeDifferentialRequest.counts:type_name -> lab.cellcounter.v1.CellTally
-	20, // 12: lab.cellcounter.v1.ComputeDifferentialResponse.differential:type_name -> lab.cellcounter.v1.CellShare
-	4,  // 13: lab.cellcounter.v1.ComputeDifferentialResponse.warnings:type_name -> lab.cellcounter.v1.Warning
-	17, // 14: lab.cellcounter.v1.SaveCountRequest.counts:type_name -> lab.cellcounter.v1.CellTally
-	24, // 15: lab.cellcounter.v1.GetCountsResponse.observers:type_name -> lab.cellcounter.v1.ObserverCount
-	25, // 16: lab.cellcounter.v1.GetCountsResponse.comparison:type_name -> lab.cellcounter.v1.CellAgreement
-	4,  // 17: lab.cellcounter.v1.GetCountsResponse.warnings:type_name -> lab.cellcounter.v1.Warning
-	17, // 18: lab.cellcounter.v1.ObserverCount.counts:type_name -> lab.cellcounter.v1.CellTally
-	1,  // 19: lab.cellcounter.v1.CellCounterService.GetMappings:input_type -> lab.cellcounter.v1.GetMappingsRequest
-	6,  // 20: lab.cellcounter.v1.CellCounterService.SaveMappings:input_type -> lab.cellcounter.v1.SaveMappingsRequest
-	8,  // 21: lab.cellcounter.v1.CellCounterService.PatchMappings:input_type -> lab.cellcounter.v1.PatchMappingsRequest
-	10, // 22: lab.cellcounter.v1.CellCounterService.ResetMappings:input_type -> lab.cellcounter.v1.ResetMappingsRequest
-	12, // 23: lab.cellcounter.v1.CellCounterService.DeleteMapping:input_type -> lab.cellcounter.v1.DeleteMappingRequest
-	18, // 24: lab.cellcounter.v1.CellCounterService.ComputeDifferential:input_type -> lab.cellcounter.v1.ComputeDifferentialRequest
-	21, // 25: lab.cellcounter.v1.CellCounterService.GetCounts:input_type -> lab.cellcounter.v1.GetCountsRequest
-	22, // 26: lab.cellcounter.v1.CellCounterService.SaveCount:input_type -> lab.cellcounter.v1.SaveCountRequest
-	14, // 27: lab.cellcounter.v1.CellCounterService.ListCells:input_type -> lab.cellcounter.v1.ListCellsRequest
-	2,  // 28: lab.cellcounter.v1.CellCounterService.GetMappings:output_type -> lab.cellcounter.v1.GetMappingsResponse
-	7,  // 29: lab.cellcounter.v1.CellCounterService.SaveMappings:output_type -> lab.cellcounter.v1.SaveMappingsResponse
-	9,  // 30: lab.cellcounter.v1.CellCounterService.PatchMappings:output_type -> lab.cellcounter.v1.PatchMappingsResponse
-	11, // 31: lab.cellcounter.v1.CellCounterService.ResetMappings:output_type -> lab.cellcounter.v1.ResetMappingsResponse
-	13, // 32: lab.cellcounter.v1.CellCounterService.DeleteMapping:output_type -> lab.cellcounter.v1.DeleteMappingResponse
-	19, // 33: lab.cellcounter.v1.CellCounterService.ComputeDifferential:output_type -> lab.cellcounter.v1.ComputeDifferentialResponse
-	23, // 34: lab.cellcounter.v1.CellCounterService.GetCounts:output_type -> lab.cellcounter.v1.GetCountsResponse
-	23, // 35: lab.cellcounter.v1.CellCounterService.SaveCount:output_type -> lab.cellcounter.v1.GetCountsResponse
-	15, // 36: lab.cellcounter.v1.CellCounterService.ListCells:output_type -> lab.cellcounter.v1.ListCellsResponse
-	28, // [28:37] is the sub-list for method output_type
-	19, // [19:28] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	16, // 10: lab.cellcounter.v1.ListParametersResponse.parameters:type_name -> lab.cellcounter.v1.ReportParameter
+	19, // 11: lab.cellcounter.v1.ListTestsResponse.tests:type_name -> lab.cellcounter.v1.CountedTest
+	22, // 12: lab.cellcounter.v1.ListWaitingResponse.reports:type_name -> lab.cellcounter.v1.WaitingReport
+	35, // 13: lab.cellcounter.v1.WaitingReport.patient:type_name -> lab.type.v1.Patient
+	25, // 14: lab.cellcounter.v1.ListCellsResponse.cells:type_name -> lab.cellcounter.v1.Cell
+	26, // 15: lab.cellcounter.v1.ComputeDifferentialRequest.counts:type_name -> lab.cellcounter.v1.CellTally
+	29, // 16: lab.cellcounter.v1.ComputeDifferentialResponse.differential:type_name -> lab.cellcounter.v1.CellShare
+	4,  // 17: lab.cellcounter.v1.ComputeDifferentialResponse.warnings:type_name -> lab.cellcounter.v1.Warning
+	26, // 18: lab.cellcounter.v1.SaveCountRequest.counts:type_name -> lab.cellcounter.v1.CellTally
+	33, // 19: lab.cellcounter.v1.GetCountsResponse.observers:type_name -> lab.cellcounter.v1.ObserverCount
+	34, // 20: lab.cellcounter.v1.GetCountsResponse.comparison:type_name -> lab.cellcounter.v1.CellAgreement
+	4,  // 21: lab.cellcounter.v1.GetCountsResponse.warnings:type_name -> lab.cellcounter.v1.Warning
+	26, // 22: lab.cellcounter.v1.ObserverCount.counts:type_name -> lab.cellcounter.v1.CellTally
+	1,  // 23: lab.cellcounter.v1.CellCounterService.GetMappings:input_type -> lab.cellcounter.v1.GetMappingsRequest
+	6,  // 24: lab.cellcounter.v1.CellCounterService.SaveMappings:input_type -> lab.cellcounter.v1.SaveMappingsRequest
+	8,  // 25: lab.cellcounter.v1.CellCounterService.PatchMappings:input_type -> lab.cellcounter.v1.PatchMappingsRequest
+	10, // 26: lab.cellcounter.v1.CellCounterService.ResetMappings:input_type -> lab.cellcounter.v1.ResetMappingsRequest
+	12, // 27: lab.cellcounter.v1.CellCounterService.DeleteMapping:input_type -> lab.cellcounter.v1.DeleteMappingRequest
+	27, // 28: lab.cellcounter.v1.CellCounterService.ComputeDifferential:input_type -> lab.cellcounter.v1.ComputeDifferentialRequest
+	30, // 29: lab.cellcounter.v1.CellCounterService.GetCounts:input_type -> lab.cellcounter.v1.GetCountsRequest
+	31, // 30: lab.cellcounter.v1.CellCounterService.SaveCount:input_type -> lab.cellcounter.v1.SaveCountRequest
+	14, // 31: lab.cellcounter.v1.CellCounterService.ListParameters:input_type -> lab.cellcounter.v1.ListParametersRequest
+	23, // 32: lab.cellcounter.v1.CellCounterService.ListCells:input_type -> lab.cellcounter.v1.ListCellsRequest
+	17, // 33: lab.cellcounter.v1.CellCounterService.ListTests:input_type -> lab.cellcounter.v1.ListTestsRequest
+	20, // 34: lab.cellcounter.v1.CellCounterService.ListWaiting:input_type -> lab.cellcounter.v1.ListWaitingRequest
+	2,  // 35: lab.cellcounter.v1.CellCounterService.GetMappings:output_type -> lab.cellcounter.v1.GetMappingsResponse
+	7,  // 36: lab.cellcounter.v1.CellCounterService.SaveMappings:output_type -> lab.cellcounter.v1.SaveMappingsResponse
+	9,  // 37: lab.cellcounter.v1.CellCounterService.PatchMappings:output_type -> lab.cellcounter.v1.PatchMappingsResponse
+	11, // 38: lab.cellcounter.v1.CellCounterService.ResetMappings:output_type -> lab.cellcounter.v1.ResetMappingsResponse
+	13, // 39: lab.cellcounter.v1.CellCounterService.DeleteMapping:output_type -> lab.cellcounter.v1.DeleteMappingResponse
+	28, // 40: lab.cellcounter.v1.CellCounterService.ComputeDifferential:output_type -> lab.cellcounter.v1.ComputeDifferentialResponse
+	32, // 41: lab.cellcounter.v1.CellCounterService.GetCounts:output_type -> lab.cellcounter.v1.GetCountsResponse
+	32, // 42: lab.cellcounter.v1.CellCounterService.SaveCount:output_type -> lab.cellcounter.v1.GetCountsResponse
+	15, // 43: lab.cellcounter.v1.CellCounterService.ListParameters:output_type -> lab.cellcounter.v1.ListParametersResponse
+	24, // 44: lab.cellcounter.v1.CellCounterService.ListCells:output_type -> lab.cellcounter.v1.ListCellsResponse
+	18, // 45: lab.cellcounter.v1.CellCounterService.ListTests:output_type -> lab.cellcounter.v1.ListTestsResponse
+	21, // 46: lab.cellcounter.v1.CellCounterService.ListWaiting:output_type -> lab.cellcounter.v1.ListWaitingResponse
+	35, // [35:47] is the sub-list for method output_type
+	23, // [23:35] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_lab_cellcounter_v1_cellcounter_proto_init() }
@@ -2074,17 +2737,20 @@ func file_lab_cellcounter_v1_cellcounter_proto_init() {
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[10].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[12].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[17].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[18].OneofWrappers = []any{}
-	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[19].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[20].OneofWrappers = []any{}
 	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[22].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[26].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[27].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[28].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[29].OneofWrappers = []any{}
+	file_lab_cellcounter_v1_cellcounter_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_cellcounter_v1_cellcounter_proto_rawDesc), len(file_lab_cellcounter_v1_cellcounter_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,7 +29,10 @@ const (
 	CellCounterService_ComputeDifferential_FullMethodName = "/lab.cellcounter.v1.CellCounterService/ComputeDifferential"
 	CellCounterService_GetCounts_FullMethodName           = "/lab.cellcounter.v1.CellCounterService/GetCounts"
 	CellCounterService_SaveCount_FullMethodName           = "/lab.cellcounter.v1.CellCounterService/SaveCount"
+	CellCounterService_ListParameters_FullMethodName      = "/lab.cellcounter.v1.CellCounterService/ListParameters"
 	CellCounterService_ListCells_FullMethodName           = "/lab.cellcounter.v1.CellCounterService/ListCells"
+	CellCounterService_ListTests_FullMethodName           = "/lab.cellcounter.v1.CellCounterService/ListTests"
+	CellCounterService_ListWaiting_FullMethodName         = "/lab.cellcounter.v1.CellCounterService/ListWaiting"
 )
 
 // CellCounterServiceClient is the client API for CellCounterService service.
@@ -56,8 +59,15 @@ type CellCounterServiceClient interface {
 	// Stores the raw count of one observer. Replacing a stored count needs its version; without it, the response is 409 with the
 	// stored count's author, time, total and version.
 	SaveCount(ctx context.Context, in *SaveCountRequest, opts ...grpc.CallOption) (*GetCountsResponse, error)
+	// Lists the parameters of a test's report, to which keys can be mapped.
+	ListParameters(ctx context.Context, in *ListParametersRequest, opts ...grpc.CallOption) (*ListParametersResponse, error)
 	// Lists the cells.
 	ListCells(ctx context.Context, in *ListCellsRequest, opts ...grpc.CallOption) (*ListCellsResponse, error)
+	// Lists tests by name, those with mapped keys first.
+	ListTests(ctx context.Context, in *ListTestsRequest, opts ...grpc.CallOption) (*ListTestsResponse, error)
+	// Lists the reports whose cells wait for the count of an observer, the newest first: their tests have mapped keys, and they are
+	// neither signed nor dismissed. A login of one branch or of a referring doctor sees those of its bills.
+	ListWaiting(ctx context.Context, in *ListWaitingRequest, opts ...grpc.CallOption) (*ListWaitingResponse, error)
 }
 
 type cellCounterServiceClient struct {
@@ -148,10 +158,40 @@ func (c *cellCounterServiceClient) SaveCount(ctx context.Context, in *SaveCountR
 	return out, nil
 }
 
+func (c *cellCounterServiceClient) ListParameters(ctx context.Context, in *ListParametersRequest, opts ...grpc.CallOption) (*ListParametersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListParametersResponse)
+	err := c.cc.Invoke(ctx, CellCounterService_ListParameters_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *cellCounterServiceClient) ListCells(ctx context.Context, in *ListCellsRequest, opts ...grpc.CallOption) (*ListCellsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListCellsResponse)
 	err := c.cc.Invoke(ctx, CellCounterService_ListCells_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *cellCounterServiceClient) ListTests(ctx context.Context, in *ListTestsRequest, opts ...grpc.CallOption) (*ListTestsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTestsResponse)
+	err := c.cc.Invoke(ctx, CellCounterService_ListTests_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *cellCounterServiceClient) ListWaiting(ctx context.Context, in *ListWaitingRequest, opts ...grpc.CallOption) (*ListWaitingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWaitingResponse)
+	err := c.cc.Invoke(ctx, CellCounterService_ListWaiting_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -182,8 +222,15 @@ type CellCounterServiceServer interface {
 	// Stores the raw count of one observer. Replacing a stored count needs its version; without it, the response is 409 with the
 	// stored count's author, time, total and version.
 	SaveCount(context.Context, *SaveCountRequest) (*GetCountsResponse, error)
+	// Lists the parameters of a test's report, to which keys can be mapped.
+	ListParameters(context.Context, *ListParametersRequest) (*ListParametersResponse, error)
 	// Lists the cells.
 	ListCells(context.Context, *ListCellsRequest) (*ListCellsResponse, error)
+	// Lists tests by name, those with mapped keys first.
+	ListTests(context.Context, *ListTestsRequest) (*ListTestsResponse, error)
+	// Lists the reports whose cells wait for the count of an observer, the newest first: their tests have mapped keys, and they are
+	// neither signed nor dismissed. A login of one branch or of a referring doctor sees those of its bills.
+	ListWaiting(context.Context, *ListWaitingRequest) (*ListWaitingResponse, error)
 	mustEmbedUnimplementedCellCounterServiceServer()
 }
 
@@ -218,8 +265,17 @@ func (UnimplementedCellCounterServiceServer) GetCounts(context.Context, *GetCoun
 func (UnimplementedCellCounterServiceServer) SaveCount(context.Context, *SaveCountRequest) (*GetCountsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SaveCount not implemented")
 }
+func (UnimplementedCellCounterServiceServer) ListParameters(context.Context, *ListParametersRequest) (*ListParametersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListParameters not implemented")
+}
 func (UnimplementedCellCounterServiceServer) ListCells(context.Context, *ListCellsRequest) (*ListCellsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListCells not implemented")
+}
+func (UnimplementedCellCounterServiceServer) ListTests(context.Context, *ListTestsRequest) (*ListTestsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTests not implemented")
+}
+func (UnimplementedCellCounterServiceServer) ListWaiting(context.Context, *ListWaitingRequest) (*ListWaitingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWaiting not implemented")
 }
 func (UnimplementedCellCounterServiceServer) mustEmbedUnimplementedCellCounterServiceServer() {}
 func (UnimplementedCellCounterServiceServer) testEmbeddedByValue()                            {}
@@ -386,6 +442,24 @@ func _CellCounterService_SaveCount_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CellCounterService_ListParameters_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListParametersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CellCounterServiceServer).ListParameters(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CellCounterService_ListParameters_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CellCounterServiceServer).ListParameters(ctx, req.(*ListParametersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CellCounterService_ListCells_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListCellsRequest)
 	if err := dec(in); err != nil {
@@ -400,6 +474,42 @@ func _CellCounterService_ListCells_Handler(srv interface{}, ctx context.Context,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(CellCounterServiceServer).ListCells(ctx, req.(*ListCellsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CellCounterService_ListTests_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTestsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CellCounterServiceServer).ListTests(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CellCounterService_ListTests_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CellCounterServiceServer).ListTests(ctx, req.(*ListTestsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CellCounterService_ListWaiting_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWaitingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CellCounterServiceServer).ListWaiting(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CellCounterService_ListWaiting_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CellCounterServiceServer).ListWaiting(ctx, req.(*ListWaitingRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -444,8 +554,20 @@ var CellCounterService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _CellCounterService_SaveCount_Handler,
 		},
 		{
+			MethodName: "ListParameters",
+			Handler:    _CellCounterService_ListParameters_Handler,
+		},
+		{
 			MethodName: "ListCells",
 			Handler:    _CellCounterService_ListCells_Handler,
+		},
+		{
+			MethodName: "ListTests",
+			Handler:    _CellCounterService_ListTests_Handler,
+		},
+		{
+			MethodName: "ListWaiting",
+			Handler:    _CellCounterService_ListWaiting_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -1103,6 +1103,232 @@ func (x *Revision) GetIsCurrent() bool {
 	return false
 }
 
+type ListHeldReportsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entries of a page; absent: 50.
+	Limit *int32 `protobuf:"varint,1,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// The edit_id of the last entry of a page; the next page begins after it.
+	Before        *int64 `protobuf:"varint,2,opt,name=before,proto3,oneof" json:"before,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHeldReportsRequest) Reset() {
+	*x = ListHeldReportsRequest{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHeldReportsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHeldReportsRequest) ProtoMessage() {}
+
+func (x *ListHeldReportsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHeldReportsRequest.ProtoReflect.Descriptor instead.
+func (*ListHeldReportsRequest) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListHeldReportsRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ListHeldReportsRequest) GetBefore() int64 {
+	if x != nil && x.Before != nil {
+		return *x.Before
+	}
+	return 0
+}
+
+type ListHeldReportsResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Reports []*HeldReport          `protobuf:"bytes,1,rep,name=reports,proto3" json:"reports,omitempty"`
+	// Entries of all pages, at most 1,000.
+	Total int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// There are more than 1,000.
+	LimitReached  bool `protobuf:"varint,3,opt,name=limit_reached,json=limitReached,proto3" json:"limit_reached,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListHeldReportsResponse) Reset() {
+	*x = ListHeldReportsResponse{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListHeldReportsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListHeldReportsResponse) ProtoMessage() {}
+
+func (x *ListHeldReportsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListHeldReportsResponse.ProtoReflect.Descriptor instead.
+func (*ListHeldReportsResponse) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListHeldReportsResponse) GetReports() []*HeldReport {
+	if x != nil {
+		return x.Reports
+	}
+	return nil
+}
+
+func (x *ListHeldReportsResponse) GetTotal() int32 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ListHeldReportsResponse) GetLimitReached() bool {
+	if x != nil {
+		return x.LimitReached
+	}
+	return false
+}
+
+type HeldReport struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	EditId      int64                  `protobuf:"varint,1,opt,name=edit_id,json=editId,proto3" json:"edit_id,omitempty"`
+	LabReportId int64                  `protobuf:"varint,2,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	TestName    string                 `protobuf:"bytes,3,opt,name=test_name,json=testName,proto3" json:"test_name,omitempty"`
+	SampleId    string                 `protobuf:"bytes,4,opt,name=sample_id,json=sampleId,proto3" json:"sample_id,omitempty"`
+	// The printed number of its bill; null without a bill.
+	LabBillId  *int64      `protobuf:"varint,5,opt,name=lab_bill_id,json=labBillId,proto3,oneof" json:"lab_bill_id,omitempty"`
+	Patient    *v1.Patient `protobuf:"bytes,6,opt,name=patient,proto3" json:"patient,omitempty"`
+	AuthorName string      `protobuf:"bytes,7,opt,name=author_name,json=authorName,proto3" json:"author_name,omitempty"`
+	// Epoch milliseconds of the session's beginning and of its last sign of life.
+	CreatedAt     int64 `protobuf:"varint,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt     int64 `protobuf:"varint,9,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HeldReport) Reset() {
+	*x = HeldReport{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HeldReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HeldReport) ProtoMessage() {}
+
+func (x *HeldReport) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HeldReport.ProtoReflect.Descriptor instead.
+func (*HeldReport) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *HeldReport) GetEditId() int64 {
+	if x != nil {
+		return x.EditId
+	}
+	return 0
+}
+
+func (x *HeldReport) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *HeldReport) GetTestName() string {
+	if x != nil {
+		return x.TestName
+	}
+	return ""
+}
+
+func (x *HeldReport) GetSampleId() string {
+	if x != nil {
+		return x.SampleId
+	}
+	return ""
+}
+
+func (x *HeldReport) GetLabBillId() int64 {
+	if x != nil && x.LabBillId != nil {
+		return *x.LabBillId
+	}
+	return 0
+}
+
+func (x *HeldReport) GetPatient() *v1.Patient {
+	if x != nil {
+		return x.Patient
+	}
+	return nil
+}
+
+func (x *HeldReport) GetAuthorName() string {
+	if x != nil {
+		return x.AuthorName
+	}
+	return ""
+}
+
+func (x *HeldReport) GetCreatedAt() int64 {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return 0
+}
+
+func (x *HeldReport) GetUpdatedAt() int64 {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return 0
+}
+
 type RestoreRevisionRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
@@ -1113,7 +1339,7 @@ type RestoreRevisionRequest struct {
 
 func (x *RestoreRevisionRequest) Reset() {
 	*x = RestoreRevisionRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1351,7 @@ func (x *RestoreRevisionRequest) String() string {
 func (*RestoreRevisionRequest) ProtoMessage() {}
 
 func (x *RestoreRevisionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1364,7 @@ func (x *RestoreRevisionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreRevisionRequest.ProtoReflect.Descriptor instead.
 func (*RestoreRevisionRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{17}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RestoreRevisionRequest) GetLabReportId() int64 {
@@ -1165,7 +1391,7 @@ type RestoreRevisionResponse struct {
 
 func (x *RestoreRevisionResponse) Reset() {
 	*x = RestoreRevisionResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1177,7 +1403,7 @@ func (x *RestoreRevisionResponse) String() string {
 func (*RestoreRevisionResponse) ProtoMessage() {}
 
 func (x *RestoreRevisionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1190,7 +1416,7 @@ func (x *RestoreRevisionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreRevisionResponse.ProtoReflect.Descriptor instead.
 func (*RestoreRevisionResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{18}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RestoreRevisionResponse) GetMessage() string {
@@ -1216,7 +1442,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1454,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1467,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{19}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchEventsRequest) GetLabReportId() int64 {
@@ -1262,7 +1488,7 @@ type HasOpenSessionRequest struct {
 
 func (x *HasOpenSessionRequest) Reset() {
 	*x = HasOpenSessionRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1274,7 +1500,7 @@ func (x *HasOpenSessionRequest) String() string {
 func (*HasOpenSessionRequest) ProtoMessage() {}
 
 func (x *HasOpenSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1287,7 +1513,7 @@ func (x *HasOpenSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HasOpenSessionRequest.ProtoReflect.Descriptor instead.
 func (*HasOpenSessionRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{20}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *HasOpenSessionRequest) GetLabId() int64 {
@@ -1314,7 +1540,7 @@ type HasOpenSessionResponse struct {
 
 func (x *HasOpenSessionResponse) Reset() {
 	*x = HasOpenSessionResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1326,7 +1552,7 @@ func (x *HasOpenSessionResponse) String() string {
 func (*HasOpenSessionResponse) ProtoMessage() {}
 
 func (x *HasOpenSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1339,7 +1565,7 @@ func (x *HasOpenSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HasOpenSessionResponse.ProtoReflect.Descriptor instead.
 func (*HasOpenSessionResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{21}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *HasOpenSessionResponse) GetIsOpen() bool {
@@ -1370,7 +1596,7 @@ type OpenSession struct {
 
 func (x *OpenSession) Reset() {
 	*x = OpenSession{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +1608,7 @@ func (x *OpenSession) String() string {
 func (*OpenSession) ProtoMessage() {}
 
 func (x *OpenSession) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +1621,7 @@ func (x *OpenSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenSession.ProtoReflect.Descriptor instead.
 func (*OpenSession) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{22}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *OpenSession) GetEditId() int64 {
@@ -1517,7 +1743,31 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\rrestored_from\x18\r \x01(\x03H\x00R\frestoredFrom\x88\x01\x01\x12\x1d\n" +
 	"\n" +
 	"is_current\x18\x0e \x01(\bR\tisCurrentB\x10\n" +
-	"\x0e_restored_from\"y\n" +
+	"\x0e_restored_from\"\x8a\x01\n" +
+	"\x16ListHeldReportsRequest\x120\n" +
+	"\x05limit\x18\x01 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x00i@i\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x05limit\x88\x01\x01\x12)\n" +
+	"\x06before\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?H\x01R\x06before\x88\x01\x01B\b\n" +
+	"\x06_limitB\t\n" +
+	"\a_before\"\x8f\x01\n" +
+	"\x17ListHeldReportsResponse\x129\n" +
+	"\areports\x18\x01 \x03(\v2\x1f.lab.externaledit.v1.HeldReportR\areports\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x05R\x05total\x12#\n" +
+	"\rlimit_reached\x18\x03 \x01(\bR\flimitReached\"\xc7\x02\n" +
+	"\n" +
+	"HeldReport\x12\x17\n" +
+	"\aedit_id\x18\x01 \x01(\x03R\x06editId\x12\"\n" +
+	"\rlab_report_id\x18\x02 \x01(\x03R\vlabReportId\x12\x1b\n" +
+	"\ttest_name\x18\x03 \x01(\tR\btestName\x12\x1b\n" +
+	"\tsample_id\x18\x04 \x01(\tR\bsampleId\x12#\n" +
+	"\vlab_bill_id\x18\x05 \x01(\x03H\x00R\tlabBillId\x88\x01\x01\x12.\n" +
+	"\apatient\x18\x06 \x01(\v2\x14.lab.type.v1.PatientR\apatient\x12\x1f\n" +
+	"\vauthor_name\x18\a \x01(\tR\n" +
+	"authorName\x12\x1d\n" +
+	"\n" +
+	"created_at\x18\b \x01(\x03R\tcreatedAt\x12\x1d\n" +
+	"\n" +
+	"updated_at\x18\t \x01(\x03R\tupdatedAtB\x0e\n" +
+	"\f_lab_bill_id\"y\n" +
 	"\x16RestoreRevisionRequest\x120\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12-\n" +
 	"\vrevision_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\n" +
@@ -1539,7 +1789,7 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x03 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xf8\v\n" +
+	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\x98\r\n" +
 	"\x13ExternalEditService\x12\x99\x01\n" +
 	"\n" +
 	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\":\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\xa5\x01\n" +
@@ -1551,7 +1801,8 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"D\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x12\xac\x01\n" +
 	"\rListRevisions\x12).lab.externaledit.v1.ListRevisionsRequest\x1a*.lab.externaledit.v1.ListRevisionsResponse\"D\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\x126/api-v3/report/external-edit/{lab_report_id}/revisions\x12\xc8\x01\n" +
 	"\x0fRestoreRevision\x12+.lab.externaledit.v1.RestoreRevisionRequest\x1a,.lab.externaledit.v1.RestoreRevisionResponse\"Z\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02N\"L/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore\x12T\n" +
-	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12v\n" +
+	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\x9d\x01\n" +
+	"\x0fListHeldReports\x12+.lab.externaledit.v1.ListHeldReportsRequest\x1a,.lab.externaledit.v1.ListHeldReportsResponse\"/\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02#\x12!/api-v3/report/external-edit/held\x12v\n" +
 	"\x0eHasOpenSession\x12*.lab.externaledit.v1.HasOpenSessionRequest\x1a+.lab.externaledit.v1.HasOpenSessionResponse\"\v\x8a\xe7\x18\a\x12\x05rerunBQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
 
 var (
@@ -1566,7 +1817,7 @@ func file_lab_externaledit_v1_externaledit_proto_rawDescGZIP() []byte {
 	return file_lab_externaledit_v1_externaledit_proto_rawDescData
 }
 
-var file_lab_externaledit_v1_externaledit_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_lab_externaledit_v1_externaledit_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_lab_externaledit_v1_externaledit_proto_goTypes = []any{
 	(*GetSessionRequest)(nil),       // 0: lab.externaledit.v1.GetSessionRequest
 	(*GetSessionResponse)(nil),      // 1: lab.externaledit.v1.GetSessionResponse
@@ -1585,45 +1836,53 @@ var file_lab_externaledit_v1_externaledit_proto_goTypes = []any{
 	(*ListRevisionsRequest)(nil),    // 14: lab.externaledit.v1.ListRevisionsRequest
 	(*ListRevisionsResponse)(nil),   // 15: lab.externaledit.v1.ListRevisionsResponse
 	(*Revision)(nil),                // 16: lab.externaledit.v1.Revision
-	(*RestoreRevisionRequest)(nil),  // 17: lab.externaledit.v1.RestoreRevisionRequest
-	(*RestoreRevisionResponse)(nil), // 18: lab.externaledit.v1.RestoreRevisionResponse
-	(*WatchEventsRequest)(nil),      // 19: lab.externaledit.v1.WatchEventsRequest
-	(*HasOpenSessionRequest)(nil),   // 20: lab.externaledit.v1.HasOpenSessionRequest
-	(*HasOpenSessionResponse)(nil),  // 21: lab.externaledit.v1.HasOpenSessionResponse
-	(*OpenSession)(nil),             // 22: lab.externaledit.v1.OpenSession
-	(*v1.Event)(nil),                // 23: lab.type.v1.Event
+	(*ListHeldReportsRequest)(nil),  // 17: lab.externaledit.v1.ListHeldReportsRequest
+	(*ListHeldReportsResponse)(nil), // 18: lab.externaledit.v1.ListHeldReportsResponse
+	(*HeldReport)(nil),              // 19: lab.externaledit.v1.HeldReport
+	(*RestoreRevisionRequest)(nil),  // 20: lab.externaledit.v1.RestoreRevisionRequest
+	(*RestoreRevisionResponse)(nil), // 21: lab.externaledit.v1.RestoreRevisionResponse
+	(*WatchEventsRequest)(nil),      // 22: lab.externaledit.v1.WatchEventsRequest
+	(*HasOpenSessionRequest)(nil),   // 23: lab.externaledit.v1.HasOpenSessionRequest
+	(*HasOpenSessionResponse)(nil),  // 24: lab.externaledit.v1.HasOpenSessionResponse
+	(*OpenSession)(nil),             // 25: lab.externaledit.v1.OpenSession
+	(*v1.Patient)(nil),              // 26: lab.type.v1.Patient
+	(*v1.Event)(nil),                // 27: lab.type.v1.Event
 }
 var file_lab_externaledit_v1_externaledit_proto_depIdxs = []int32{
 	9,  // 0: lab.externaledit.v1.UploadFilesRequest.start:type_name -> lab.externaledit.v1.UploadStart
 	10, // 1: lab.externaledit.v1.UploadFilesRequest.file:type_name -> lab.externaledit.v1.UploadFile
 	16, // 2: lab.externaledit.v1.ListRevisionsResponse.revisions:type_name -> lab.externaledit.v1.Revision
-	16, // 3: lab.externaledit.v1.RestoreRevisionResponse.revision:type_name -> lab.externaledit.v1.Revision
-	22, // 4: lab.externaledit.v1.HasOpenSessionResponse.sessions:type_name -> lab.externaledit.v1.OpenSession
-	0,  // 5: lab.externaledit.v1.ExternalEditService.GetSession:input_type -> lab.externaledit.v1.GetSessionRequest
-	2,  // 6: lab.externaledit.v1.ExternalEditService.CreateSession:input_type -> lab.externaledit.v1.CreateSessionRequest
-	4,  // 7: lab.externaledit.v1.ExternalEditService.EndSession:input_type -> lab.externaledit.v1.EndSessionRequest
-	6,  // 8: lab.externaledit.v1.ExternalEditService.ForceEndSession:input_type -> lab.externaledit.v1.ForceEndSessionRequest
-	8,  // 9: lab.externaledit.v1.ExternalEditService.UploadFiles:input_type -> lab.externaledit.v1.UploadFilesRequest
-	12, // 10: lab.externaledit.v1.ExternalEditService.Heartbeat:input_type -> lab.externaledit.v1.HeartbeatRequest
-	14, // 11: lab.externaledit.v1.ExternalEditService.ListRevisions:input_type -> lab.externaledit.v1.ListRevisionsRequest
-	17, // 12: lab.externaledit.v1.ExternalEditService.RestoreRevision:input_type -> lab.externaledit.v1.RestoreRevisionRequest
-	19, // 13: lab.externaledit.v1.ExternalEditService.WatchEvents:input_type -> lab.externaledit.v1.WatchEventsRequest
-	20, // 14: lab.externaledit.v1.ExternalEditService.HasOpenSession:input_type -> lab.externaledit.v1.HasOpenSessionRequest
-	1,  // 15: lab.externaledit.v1.ExternalEditService.GetSession:output_type -> lab.externaledit.v1.GetSessionResponse
-	3,  // 16: lab.externaledit.v1.ExternalEditService.CreateSession:output_type -> lab.externaledit.v1.CreateSessionResponse
-	5,  // 17: lab.externaledit.v1.ExternalEditService.EndSession:output_type -> lab.externaledit.v1.EndSessionResponse
-	7,  // 18: lab.externaledit.v1.ExternalEditService.ForceEndSession:output_type -> lab.externaledit.v1.ForceEndSessionResponse
-	11, // 19: lab.externaledit.v1.ExternalEditService.UploadFiles:output_type -> lab.externaledit.v1.UploadFilesResponse
-	13, // 20: lab.externaledit.v1.ExternalEditService.Heartbeat:output_type -> lab.externaledit.v1.HeartbeatResponse
-	15, // 21: lab.externaledit.v1.ExternalEditService.ListRevisions:output_type -> lab.externaledit.v1.ListRevisionsResponse
-	18, // 22: lab.externaledit.v1.ExternalEditService.RestoreRevision:output_type -> lab.externaledit.v1.RestoreRevisionResponse
-	23, // 23: lab.externaledit.v1.ExternalEditService.WatchEvents:output_type -> lab.type.v1.Event
-	21, // 24: lab.externaledit.v1.ExternalEditService.HasOpenSession:output_type -> lab.externaledit.v1.HasOpenSessionResponse
-	15, // [15:25] is the sub-list for method output_type
-	5,  // [5:15] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	19, // 3: lab.externaledit.v1.ListHeldReportsResponse.reports:type_name -> lab.externaledit.v1.HeldReport
+	26, // 4: lab.externaledit.v1.HeldReport.patient:type_name -> lab.type.v1.Patient
+	16, // 5: lab.externaledit.v1.RestoreRevisionResponse.revision:type_name -> lab.externaledit.v1.Revision
+	25, // 6: lab.externaledit.v1.HasOpenSessionResponse.sessions:type_name -> lab.externaledit.v1.OpenSession
+	0,  // 7: lab.externaledit.v1.ExternalEditService.GetSession:input_type -> lab.externaledit.v1.GetSessionRequest
+	2,  // 8: lab.externaledit.v1.ExternalEditService.CreateSession:input_type -> lab.externaledit.v1.CreateSessionRequest
+	4,  // 9: lab.externaledit.v1.ExternalEditService.EndSession:input_type -> lab.externaledit.v1.EndSessionRequest
+	6,  // 10: lab.externaledit.v1.ExternalEditService.ForceEndSession:input_type -> lab.externaledit.v1.ForceEndSessionRequest
+	8,  // 11: lab.externaledit.v1.ExternalEditService.UploadFiles:input_type -> lab.externaledit.v1.UploadFilesRequest
+	12, // 12: lab.externaledit.v1.ExternalEditService.Heartbeat:input_type -> lab.externaledit.v1.HeartbeatRequest
+	14, // 13: lab.externaledit.v1.ExternalEditService.ListRevisions:input_type -> lab.externaledit.v1.ListRevisionsRequest
+	20, // 14: lab.externaledit.v1.ExternalEditService.RestoreRevision:input_type -> lab.externaledit.v1.RestoreRevisionRequest
+	22, // 15: lab.externaledit.v1.ExternalEditService.WatchEvents:input_type -> lab.externaledit.v1.WatchEventsRequest
+	17, // 16: lab.externaledit.v1.ExternalEditService.ListHeldReports:input_type -> lab.externaledit.v1.ListHeldReportsRequest
+	23, // 17: lab.externaledit.v1.ExternalEditService.HasOpenSession:input_type -> lab.externaledit.v1.HasOpenSessionRequest
+	1,  // 18: lab.externaledit.v1.ExternalEditService.GetSession:output_type -> lab.externaledit.v1.GetSessionResponse
+	3,  // 19: lab.externaledit.v1.ExternalEditService.CreateSession:output_type -> lab.externaledit.v1.CreateSessionResponse
+	5,  // 20: lab.externaledit.v1.ExternalEditService.EndSession:output_type -> lab.externaledit.v1.EndSessionResponse
+	7,  // 21: lab.externaledit.v1.ExternalEditService.ForceEndSession:output_type -> lab.externaledit.v1.ForceEndSessionResponse
+	11, // 22: lab.externaledit.v1.ExternalEditService.UploadFiles:output_type -> lab.externaledit.v1.UploadFilesResponse
+	13, // 23: lab.externaledit.v1.ExternalEditService.Heartbeat:output_type -> lab.externaledit.v1.HeartbeatResponse
+	15, // 24: lab.externaledit.v1.ExternalEditService.ListRevisions:output_type -> lab.externaledit.v1.ListRevisionsResponse
+	21, // 25: lab.externaledit.v1.ExternalEditService.RestoreRevision:output_type -> lab.externaledit.v1.RestoreRevisionResponse
+	27, // 26: lab.externaledit.v1.ExternalEditService.WatchEvents:output_type -> lab.type.v1.Event
+	18, // 27: lab.externaledit.v1.ExternalEditService.ListHeldReports:output_type -> lab.externaledit.v1.ListHeldReportsResponse
+	24, // 28: lab.externaledit.v1.ExternalEditService.HasOpenSession:output_type -> lab.externaledit.v1.HasOpenSessionResponse
+	18, // [18:29] is the sub-list for method output_type
+	7,  // [7:18] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_lab_externaledit_v1_externaledit_proto_init() }
@@ -1639,13 +1898,15 @@ func file_lab_externaledit_v1_externaledit_proto_init() {
 	}
 	file_lab_externaledit_v1_externaledit_proto_msgTypes[14].OneofWrappers = []any{}
 	file_lab_externaledit_v1_externaledit_proto_msgTypes[16].OneofWrappers = []any{}
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[17].OneofWrappers = []any{}
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_externaledit_v1_externaledit_proto_rawDesc), len(file_lab_externaledit_v1_externaledit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -344,6 +344,41 @@ func local_request_ExternalEditService_RestoreRevision_0(ctx context.Context, ma
 	return msg, metadata, err
 }
 
+var filter_ExternalEditService_ListHeldReports_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
+
+func request_ExternalEditService_ListHeldReports_0(ctx context.Context, marshaler runtime.Marshaler, client ExternalEditServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListHeldReportsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_ExternalEditService_ListHeldReports_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ListHeldReports(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_ExternalEditService_ListHeldReports_0(ctx context.Context, marshaler runtime.Marshaler, server ExternalEditServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListHeldReportsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_ExternalEditService_ListHeldReports_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.ListHeldReports(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 // RegisterExternalEditServiceHandlerServer registers the http handlers for service ExternalEditService to "mux".
 // UnaryRPC     :call ExternalEditServiceServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -489,6 +524,26 @@ func RegisterExternalEditServiceHandlerServer(ctx context.Context, mux *runtime.
 			return
 		}
 		forward_ExternalEditService_RestoreRevision_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_ExternalEditService_ListHeldReports_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/ListHeldReports", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/held"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_ExternalEditService_ListHeldReports_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_ListHeldReports_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 
 	return nil
@@ -649,6 +704,23 @@ func RegisterExternalEditServiceHandlerClient(ctx context.Context, mux *runtime.
 		}
 		forward_ExternalEditService_RestoreRevision_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_ExternalEditService_ListHeldReports_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/ListHeldReports", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/held"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_ExternalEditService_ListHeldReports_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_ListHeldReports_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
@@ -660,6 +732,7 @@ var (
 	pattern_ExternalEditService_Heartbeat_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "report", "external-edit", "agent", "edit_id", "heartbeat"}, ""))
 	pattern_ExternalEditService_ListRevisions_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api-v3", "report", "external-edit", "lab_report_id", "revisions"}, ""))
 	pattern_ExternalEditService_RestoreRevision_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4, 1, 0, 4, 1, 5, 5, 2, 6}, []string{"api-v3", "report", "external-edit", "lab_report_id", "revisions", "revision_id", "restore"}, ""))
+	pattern_ExternalEditService_ListHeldReports_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3}, []string{"api-v3", "report", "external-edit", "held"}, ""))
 )
 
 var (
@@ -670,4 +743,5 @@ var (
 	forward_ExternalEditService_Heartbeat_0       = runtime.ForwardResponseMessage
 	forward_ExternalEditService_ListRevisions_0   = runtime.ForwardResponseMessage
 	forward_ExternalEditService_RestoreRevision_0 = runtime.ForwardResponseMessage
+	forward_ExternalEditService_ListHeldReports_0 = runtime.ForwardResponseMessage
 )

@@ -31,6 +31,7 @@ const (
 	ExternalEditService_ListRevisions_FullMethodName   = "/lab.externaledit.v1.ExternalEditService/ListRevisions"
 	ExternalEditService_RestoreRevision_FullMethodName = "/lab.externaledit.v1.ExternalEditService/RestoreRevision"
 	ExternalEditService_WatchEvents_FullMethodName     = "/lab.externaledit.v1.ExternalEditService/WatchEvents"
+	ExternalEditService_ListHeldReports_FullMethodName = "/lab.externaledit.v1.ExternalEditService/ListHeldReports"
 	ExternalEditService_HasOpenSession_FullMethodName  = "/lab.externaledit.v1.ExternalEditService/HasOpenSession"
 )
 
@@ -62,6 +63,9 @@ type ExternalEditServiceClient interface {
 	// Streams the events of a report as they happen. The gateway offers it as server-sent events at
 	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays the events after it.
 	WatchEvents(ctx context.Context, in *WatchEventsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[v1.Event], error)
+	// Lists the reports that are held by an active session, the newest session first. A login of one branch or of a referring
+	// doctor sees those of its bills.
+	ListHeldReports(ctx context.Context, in *ListHeldReportsRequest, opts ...grpc.CallOption) (*ListHeldReportsResponse, error)
 	// Returns the active sessions of reports, for other services.
 	HasOpenSession(ctx context.Context, in *HasOpenSessionRequest, opts ...grpc.CallOption) (*HasOpenSessionResponse, error)
 }
@@ -176,6 +180,16 @@ func (c *externalEditServiceClient) WatchEvents(ctx context.Context, in *WatchEv
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExternalEditService_WatchEventsClient = grpc.ServerStreamingClient[v1.Event]
 
+func (c *externalEditServiceClient) ListHeldReports(ctx context.Context, in *ListHeldReportsRequest, opts ...grpc.CallOption) (*ListHeldReportsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListHeldReportsResponse)
+	err := c.cc.Invoke(ctx, ExternalEditService_ListHeldReports_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *externalEditServiceClient) HasOpenSession(ctx context.Context, in *HasOpenSessionRequest, opts ...grpc.CallOption) (*HasOpenSessionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(HasOpenSessionResponse)
@@ -214,6 +228,9 @@ type ExternalEditServiceServer interface {
 	// Streams the events of a report as they happen. The gateway offers it as server-sent events at
 	// GET /api-v3/report/external-edit/{lab_report_id}/events; metadata last-event-id replays the events after it.
 	WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[v1.Event]) error
+	// Lists the reports that are held by an active session, the newest session first. A login of one branch or of a referring
+	// doctor sees those of its bills.
+	ListHeldReports(context.Context, *ListHeldReportsRequest) (*ListHeldReportsResponse, error)
 	// Returns the active sessions of reports, for other services.
 	HasOpenSession(context.Context, *HasOpenSessionRequest) (*HasOpenSessionResponse, error)
 	mustEmbedUnimplementedExternalEditServiceServer()
@@ -252,6 +269,9 @@ func (UnimplementedExternalEditServiceServer) RestoreRevision(context.Context, *
 }
 func (UnimplementedExternalEditServiceServer) WatchEvents(*WatchEventsRequest, grpc.ServerStreamingServer[v1.Event]) error {
 	return status.Error(codes.Unimplemented, "method WatchEvents not implemented")
+}
+func (UnimplementedExternalEditServiceServer) ListHeldReports(context.Context, *ListHeldReportsRequest) (*ListHeldReportsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListHeldReports not implemented")
 }
 func (UnimplementedExternalEditServiceServer) HasOpenSession(context.Context, *HasOpenSessionRequest) (*HasOpenSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method HasOpenSession not implemented")
@@ -421,6 +441,24 @@ func _ExternalEditService_WatchEvents_Handler(srv interface{}, stream grpc.Serve
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ExternalEditService_WatchEventsServer = grpc.ServerStreamingServer[v1.Event]
 
+func _ExternalEditService_ListHeldReports_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListHeldReportsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExternalEditServiceServer).ListHeldReports(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExternalEditService_ListHeldReports_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExternalEditServiceServer).ListHeldReports(ctx, req.(*ListHeldReportsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ExternalEditService_HasOpenSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(HasOpenSessionRequest)
 	if err := dec(in); err != nil {
@@ -473,6 +511,10 @@ var ExternalEditService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RestoreRevision",
 			Handler:    _ExternalEditService_RestoreRevision_Handler,
+		},
+		{
+			MethodName: "ListHeldReports",
+			Handler:    _ExternalEditService_ListHeldReports_Handler,
 		},
 		{
 			MethodName: "HasOpenSession",

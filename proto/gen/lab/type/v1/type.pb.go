@@ -137,6 +137,85 @@ func (x *Callers) GetInstrumentTokens() bool {
 	return false
 }
 
+// The patient of an entry of a list.
+type Patient struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	UserId   int64                  `protobuf:"varint,1,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
+	FullName string                 `protobuf:"bytes,2,opt,name=full_name,json=fullName,proto3" json:"full_name,omitempty"`
+	// Such as "36 Y", "7 M" or "12 D"; empty when it is not known.
+	Age    string `protobuf:"bytes,3,opt,name=age,proto3" json:"age,omitempty"`
+	Gender string `protobuf:"bytes,4,opt,name=gender,proto3" json:"gender,omitempty"`
+	// The number that the laboratory gave the patient.
+	LabPatientId  string `protobuf:"bytes,5,opt,name=lab_patient_id,json=labPatientId,proto3" json:"lab_patient_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Patient) Reset() {
+	*x = Patient{}
+	mi := &file_lab_type_v1_type_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Patient) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Patient) ProtoMessage() {}
+
+func (x *Patient) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_type_v1_type_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Patient.ProtoReflect.Descriptor instead.
+func (*Patient) Descriptor() ([]byte, []int) {
+	return file_lab_type_v1_type_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Patient) GetUserId() int64 {
+	if x != nil {
+		return x.UserId
+	}
+	return 0
+}
+
+func (x *Patient) GetFullName() string {
+	if x != nil {
+		return x.FullName
+	}
+	return ""
+}
+
+func (x *Patient) GetAge() string {
+	if x != nil {
+		return x.Age
+	}
+	return ""
+}
+
+func (x *Patient) GetGender() string {
+	if x != nil {
+		return x.Gender
+	}
+	return ""
+}
+
+func (x *Patient) GetLabPatientId() string {
+	if x != nil {
+		return x.LabPatientId
+	}
+	return ""
+}
+
 // Event is one server-sent event, the message of every RPC behind a text/event-stream path.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -152,7 +231,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_lab_type_v1_type_proto_msgTypes[2]
+	mi := &file_lab_type_v1_type_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -164,7 +243,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_type_v1_type_proto_msgTypes[2]
+	mi := &file_lab_type_v1_type_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -177,7 +256,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_lab_type_v1_type_proto_rawDescGZIP(), []int{2}
+	return file_lab_type_v1_type_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Event) GetId() string {
@@ -273,7 +352,13 @@ const file_lab_type_v1_type_proto_rawDesc = "" +
 	"\aCallers\x12\x14\n" +
 	"\x05users\x18\x01 \x01(\bR\x05users\x12\x1a\n" +
 	"\bservices\x18\x02 \x03(\tR\bservices\x12+\n" +
-	"\x11instrument_tokens\x18\x03 \x01(\bR\x10instrumentTokens\"A\n" +
+	"\x11instrument_tokens\x18\x03 \x01(\bR\x10instrumentTokens\"\x8f\x01\n" +
+	"\aPatient\x12\x17\n" +
+	"\auser_id\x18\x01 \x01(\x03R\x06userId\x12\x1b\n" +
+	"\tfull_name\x18\x02 \x01(\tR\bfullName\x12\x10\n" +
+	"\x03age\x18\x03 \x01(\tR\x03age\x12\x16\n" +
+	"\x06gender\x18\x04 \x01(\tR\x06gender\x12$\n" +
+	"\x0elab_patient_id\x18\x05 \x01(\tR\flabPatientId\"A\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +
@@ -296,20 +381,21 @@ func file_lab_type_v1_type_proto_rawDescGZIP() []byte {
 	return file_lab_type_v1_type_proto_rawDescData
 }
 
-var file_lab_type_v1_type_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_lab_type_v1_type_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_lab_type_v1_type_proto_goTypes = []any{
 	(*RawJSON)(nil),                     // 0: lab.type.v1.RawJSON
 	(*Callers)(nil),                     // 1: lab.type.v1.Callers
-	(*Event)(nil),                       // 2: lab.type.v1.Event
-	(*descriptorpb.FieldOptions)(nil),   // 3: google.protobuf.FieldOptions
-	(*descriptorpb.MethodOptions)(nil),  // 4: google.protobuf.MethodOptions
-	(*descriptorpb.MessageOptions)(nil), // 5: google.protobuf.MessageOptions
+	(*Patient)(nil),                     // 2: lab.type.v1.Patient
+	(*Event)(nil),                       // 3: lab.type.v1.Event
+	(*descriptorpb.FieldOptions)(nil),   // 4: google.protobuf.FieldOptions
+	(*descriptorpb.MethodOptions)(nil),  // 5: google.protobuf.MethodOptions
+	(*descriptorpb.MessageOptions)(nil), // 6: google.protobuf.MessageOptions
 }
 var file_lab_type_v1_type_proto_depIdxs = []int32{
-	3, // 0: lab.type.v1.flag:extendee -> google.protobuf.FieldOptions
-	3, // 1: lab.type.v1.omit_empty:extendee -> google.protobuf.FieldOptions
-	4, // 2: lab.type.v1.callers:extendee -> google.protobuf.MethodOptions
-	5, // 3: lab.type.v1.strict:extendee -> google.protobuf.MessageOptions
+	4, // 0: lab.type.v1.flag:extendee -> google.protobuf.FieldOptions
+	4, // 1: lab.type.v1.omit_empty:extendee -> google.protobuf.FieldOptions
+	5, // 2: lab.type.v1.callers:extendee -> google.protobuf.MethodOptions
+	6, // 3: lab.type.v1.strict:extendee -> google.protobuf.MessageOptions
 	1, // 4: lab.type.v1.callers:type_name -> lab.type.v1.Callers
 	5, // [5:5] is the sub-list for method output_type
 	5, // [5:5] is the sub-list for method input_type
@@ -329,7 +415,7 @@ func file_lab_type_v1_type_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_type_v1_type_proto_rawDesc), len(file_lab_type_v1_type_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 4,
 			NumServices:   0,
 		},

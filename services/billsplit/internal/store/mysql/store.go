@@ -20,6 +20,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
@@ -53,12 +54,14 @@ func New(db *sql.DB, c clock.Clock, g Guards) (*Store, error) {
 // LegacyColumns are the columns of the platform's tables that the service uses.
 func LegacyColumns(g Guards) map[string][]string {
 	columns := map[string][]string{
-		"billing":           append([]string{"id"}, strings.Split(headColumns, ", ")...),
+		"billing":           append([]string{"id", "branchId", "docId_id"}, strings.Split(headColumns, ", ")...),
+		"organization":      {"id", "labId_id", "orgFullName"},
+		"userDetails":       worklist.PatientTable(),
 		"billingInfo":       strings.Split("billId_id, testId_id, "+rowColumns, ", "),
 		"AllTests":          {"id", "labId_id", "testName"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "isSigned", "dismissed"},
 		"bill_attachment":   {"id", "bill_id", "category", "is_active"},
-		"labs":              {"id", "enable_bill_split"},
+		"labs":              {"id", "enable_bill_split", "timezone"},
 	}
 	maps.Copy(columns, g.columns())
 	maps.Copy(columns, activitylog.Columns())

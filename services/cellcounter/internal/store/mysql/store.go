@@ -1,5 +1,5 @@
 // Package mysql stores cells, mappings, targets and raw counts in the relational database. It also reads the platform's
-// tables AllTests, ReportFormat, labReportRelation and billing, and appends to ActivityLog.
+// tables AllTests, ReportFormat, labReportRelation, billing and userDetails, and appends to ActivityLog.
 package mysql
 
 import (
@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
@@ -25,10 +26,12 @@ func New(db *sql.DB) *Store { return &Store{db} }
 // LegacyColumns are the columns of the platform's tables that the service reads.
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
-		"AllTests":          {"id", "labId_id"},
-		"ReportFormat":      {"id", "testId_id", "index", "order", "isDisabled"},
-		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "isSigned", "dismissed"},
-		"billing":           {"id", "labId_id", "docId_id"},
+		"AllTests":     {"id", "labId_id", "testName"},
+		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "unit", "isDisabled"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "userDetailsId_id", "sampleId", "manualSampleId",
+			"isSigned", "dismissed"},
+		"billing":     {"id", "labId_id", "labBillId", "docId_id", "branchId"},
+		"userDetails": worklist.PatientTable(),
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns

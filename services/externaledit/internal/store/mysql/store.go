@@ -13,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
@@ -27,10 +28,13 @@ const (
 // LegacyColumns are the columns of the platform's tables that the service needs.
 func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
-		"labReportRelation": {"id", "labId_id", "billId_id", "isSigned", "dismissed", "wordFilePath", "pdfFilePath"},
-		"billing":           {"id", "labId_id", "docId_id"},
-		"labUser":           {"id", "labId_id", "permissions"},
-		"doctorDetails":     {"id", "labId_id"},
+		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "userDetailsId_id", "sampleId", "manualSampleId",
+			"isSigned", "dismissed", "wordFilePath", "pdfFilePath"},
+		"billing":       {"id", "labId_id", "labBillId", "docId_id", "branchId"},
+		"AllTests":      {"id", "labId_id", "testName"},
+		"userDetails":   worklist.PatientTable(),
+		"labUser":       {"id", "labId_id", "permissions"},
+		"doctorDetails": {"id", "labId_id"},
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns

@@ -1,0 +1,146 @@
+// Package worklist reads what waits for a person as pages of a list, with the number of all its entries. List and number
+// come from one query of one login's sight, so they cannot contradict each other.
+package worklist
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/clinical"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+)
+
+const (
+	usualLimit = 50
+	maxLimit   = 200
+	// MaxTotal bounds the number of entries that is counted.
+	MaxTotal = 1000
+)
+
+// Sight is what a login sees: the laboratory's bills, or those of its branch or of a referring doctor.
+type Sight struct {
+	Lab      authn.LabScope
+	BranchID int64 // 0: all branches
+	OwnBills bool
+	DoctorID int64 // of the bills, if OwnBills is true
+}
+
+// SightOf returns what p sees of its laboratory.
+func SightOf(p authn.Principal) (Sight, error) {
+	lab, err := p.Scope(0)
+	s := Sight{Lab: lab, BranchID: p.BranchID}
+	s.DoctorID, s.OwnBills = p.ReferringDoctor()
+	return s, err
+}
+
+// Page selects entries: at most Limit, with ids below Before unless that is 0.
+type Page struct {
+	Limit  int
+	Before int64
+}
+
+// PageOf returns the page that a request names; nil stands for an absent field. The error is Invalid.
+func PageOf(limit *int32, before *int64) (Page, error) {
+	p := Page{Limit: usualLimit}
+	if limit != nil {
+		p.Limit = int(*limit)
+	}
+	if p.Limit < 1 || p.Limit > maxLimit {
+		return p, apperr.InvalidField("limit", "limit must be from 1 to 200")
+	}
+	if before == nil {
+		return p, nil
+	}
+	if p.Before = *before; p.Before <= 0 {
+		return p, apperr.InvalidField("before", "before must be a positive integer")
+	}
+	return p, nil
+}
+
+// Query finds the entries of a list. From joins the bill of an entry as b and may join its patient with JoinPatient.
+type Query struct {
+	Columns     string
+	From, Where string
+	Args        []any  // of From and Where
+	ID          string // the column by which entries are sorted, the newest first
+}
+
+// List is a page of a list.
+type List[T any] struct {
+	Entries []T
+	Total   int  // of all pages, at most MaxTotal
+	More    bool // there are more than MaxTotal
+}
+
+// Read returns the page of what s sees.
+func Read[T any](
+	ctx context.Context, db mysqldb.RowsQuerier, s Sight, q Query, p Page, scan func(mysqldb.Row, *T) error,
+) (l List[T], err error) {
+	where, args := s.limit(q.Where, q.Args)
+	from := " FROM " + q.From + " WHERE " + where
+	total, err := mysqldb.Collect(ctx, db, "SELECT COUNT(*) FROM (SELECT 1 AS one"+from+" LIMIT ?) AS counted",
+		append(args, MaxTotal+1), func(row mysqldb.Row, n *int) error { return row.Scan(n) })
+	if err != nil {
+		return l, mysqldb.Wrap("count list", err)
+	}
+	l.Total, l.More = min(total[0], MaxTotal), total[0] > MaxTotal
+	if p.Before != 0 {
+		from, args = from+" AND "+q.ID+" < ?", append(args, p.Before)
+	}
+	l.Entries, err = mysqldb.Collect(ctx, db, "SELECT "+q.Columns+from+" ORDER BY "+q.ID+" DESC LIMIT ?",
+		append(args, p.Limit), scan)
+	return l, mysqldb.Wrap("read list", err)
+}
+
+// limit adds the conditions of the sight. The result has room for no more arguments, so that appending copies them.
+func (s Sight) limit(where string, args []any) (string, []any) {
+	args = args[:len(args):len(args)]
+	if s.BranchID != 0 {
+		where, args = where+" AND b.branchId = ?", append(args, s.BranchID)
+	}
+	if s.OwnBills {
+		where, args = where+" AND b.docId_id = ?", append(args, s.DoctorID)
+	}
+	return where, args[:len(args):len(args)]
+}
+
+// PatientColumns are those that Patient scans. JoinPatient joins them for a column that holds the id of a patient of the
+// bill's laboratory; a patient who was removed is not shown.
+const PatientColumns = "IFNULL(u.id, 0), IFNULL(u.fullName, ''), IFNULL(u.gender, ''), u.dateOfBirth, IFNULL(u.age, '')," +
+	" IFNULL(u.labPatientId, '')"
+
+// JoinPatient returns the join of the patient with the id in a column of a laboratory in another.
+func JoinPatient(id, lab string) string {
+	return " LEFT JOIN userDetails u ON u.id = " + id + " AND u.labId_id = " + lab + " AND u.isDeleted = 0"
+}
+
+// PatientTable are the columns of userDetails that JoinPatient and PatientColumns need.
+func PatientTable() []string {
+	return []string{"id", "labId_id", "fullName", "gender", "dateOfBirth", "age", "labPatientId", "isDeleted"}
+}
+
+// Patient is whose an entry is. The zero Patient was removed.
+type Patient struct {
+	ID             int64
+	Name, Gender   string
+	LabPatientID   string
+	birth          sql.NullTime
+	ageWrittenDown string
+}
+
+// Targets are what PatientColumns are scanned into.
+func (p *Patient) Targets() []any {
+	return []any{&p.ID, &p.Name, &p.Gender, &p.birth, &p.ageWrittenDown, &p.LabPatientID}
+}
+
+// Message returns the patient as responses have it, with the age on a day.
+func (p *Patient) Message(day time.Time) *typev1.Patient {
+	return &typev1.Patient{
+		UserId: p.ID, FullName: p.Name, Gender: p.Gender, LabPatientId: p.LabPatientID,
+		Age: clinical.AgeText(day, p.birth.Time, p.ageWrittenDown),
+	}
+}

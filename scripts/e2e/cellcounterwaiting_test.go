@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestCellCounterPageBeginsWithTheSmearsThatWait is the way of a smear: no number is typed, the first observer opens it from the
+// list, it stays there for the second one, who is another person, and then it is gone.
+func TestCellCounterPageBeginsWithTheSmearsThatWait(t *testing.T) {
+	p, report := counterPage(t, 77021)
+	row := fmt.Sprintf(`[...document.querySelectorAll("#waiting tbody tr")].find((tr) => tr.textContent.startsWith("E2E-%d"))`, report)
+	list := func(what, text string) {
+		t.Helper()
+		p.Await(what, fmt.Sprintf(`!document.getElementById("waiting").hidden && %s?.textContent.includes(%q) === true`, row, text))
+	}
+	p.visit("/cell-counter/", row+" !== undefined")
+	list("who is missing", "DifferentialBoth observers")
+	p.Pictures("cell-counter-waiting")
+	p.Eval(`(` + row + `.click(), "opened")`)
+	p.Await("its keys", `document.querySelectorAll("#cells tr").length > 0 && document.getElementById("observer").value === "1" && document.getElementById("waiting").hidden`)
+	p.Press("n", "n", "l", kb.Enter)
+	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
+	list("the next smears after a save", "Observer 2You (the other observer is another person), ")
+	p.Press("n")
+	p.Await("a count hides the list", `document.getElementById("waiting").hidden`)
+	p.Press(kb.Backspace)
+	p.login(editor(t, 12))
+	p.visit("/cell-counter/", row+" !== undefined")
+	list("who counted first", "Observer 2Asha Ranade, ")
+	total := p.Eval(`document.querySelector("#waiting h2").textContent`)
+	p.visit("/", fmt.Sprintf(`document.getElementById("cells").textContent === %q`, total))
+	p.visit("/cell-counter/", row+" !== undefined")
+	p.Eval(`(` + row + `.querySelector("a").click(), "opened")`)
+	p.Await("its keys, as the observer who is missing", `document.querySelectorAll("#cells tr").length > 0 && document.getElementById("observer").value === "2"`)
+	p.Press("n", "l", "l", kb.Enter)
+	p.says(fmt.Sprintf("Saved as observer 2 of report %d", report))
+	p.Await("it waits no more", `!document.getElementById("waiting").hidden && document.querySelector("#waiting h2").textContent !== "" && `+row+" === undefined")
+	if errors, foreign := p.Clean(); len(errors) > 0 || len(foreign) > 0 {
+		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
+	}
+}
+
+// TestCellCounterPageCountsInOneTab opens a count in a second tab: the cells go on there, the first tab counts none, and no cell
+// is lost when the count is taken back.
+func TestCellCounterPageCountsInOneTab(t *testing.T) {
+	p, report := counterPage(t, 77022)
+	p.Press("n", "n", "l")
+	p.Eval(fmt.Sprintf(`(window.second = window.open("/cell-counter/?test=77022&report=%d"), "opened")`, report))
+	p.Await("the second tab has the cells", `second.document.getElementById("total")?.textContent === "3"`)
+	p.says("This count goes on in another tab of this browser, with all its cells")
+	p.Press("n", "n")
+	p.Eval(`(["n", "n", "l"].forEach((key) => second.document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}))), "typed")`)
+	p.Await("the second tab counts", `second.document.getElementById("total").textContent === "6"`)
+	p.Do(chromedp.Click(chromedp.CSS("#load")))
+	p.says(": 6 cells of observer 1. Count on, or start again")
+	p.Await("the second tab gave it back", `second.document.getElementById("message").textContent.startsWith("This count goes on in another tab")`)
+	p.Press("l", kb.Enter)
+	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
+	if got := call(t, labSession, "GET", fmt.Sprintf("%s77022/counts/%d", mappingsPath, report), "").body; !strings.Contains(got, `{"cell_id":1,"count":4,"include_in_total":true},{"cell_id":3,"count":3,`) {
+		t.Errorf("stored %s, want 4 and 3 cells", got)
+	}
+	p.Eval(`(second.close(), "closed")`)
+}
+
+// TestCellCounterPageKeepsACountForItsCounter leaves cells unsaved: another login in the same browser does not get them, and the
+// one that counted does.
+func TestCellCounterPageKeepsACountForItsCounter(t *testing.T) {
+	p, report := counterPage(t, 77023)
+	p.Press("n", "n", "l")
+	p.login(editor(t, 12))
+	p.atReport(77023, report)
+	p.says("Ready: 5 keys")
+	if got := p.total(); got != "0" {
+		t.Errorf("another login has %s cells, want none", got)
+	}
+	p.Press("l")
+	p.login(labSession)
+	p.atReport(77023, report)
+	p.says(": 3 cells of observer 1. Count on, or start again")
+	p.Press(kb.Enter)
+	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
+}

@@ -1,0 +1,35 @@
+package family
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/lab/worklist"
+	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
+)
+
+// Splittable is a bill of which tests can be chosen.
+type Splittable struct {
+	ID           int64
+	LabBillID    int64
+	OrderNumber  string
+	Organization string // "" without one
+	Amount       bill.Paise
+	Tests        int // those that can be chosen; a profile is one
+	BilledAt     time.Time
+	Patient      worklist.Patient
+}
+
+// Today is a page of the splittable bills of a day.
+type Today struct {
+	worklist.List[Splittable]
+
+	Day string // of the laboratory's time zone, YYYY-MM-DD
+}
+
+// Today returns the splittable bills of the present day of the laboratory's time zone, the newest first.
+func (v *Viewer) Today(ctx context.Context, s worklist.Sight, p worklist.Page) (Today, error) {
+	defer split.Timed(v.clock, v.observer, modeToday)()
+	return v.reader.Today(ctx, s, v.clock.Now(), p)
+}

@@ -1,0 +1,167 @@
+package observe_test
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/worklist"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/cellcounter/internal/store/storetest"
+)
+
+var technician = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77}
+
+// waiting returns the reports that wait as "7001 wants 2 after Asha", and their number.
+func waiting(t *testing.T, db *sql.DB, p authn.Principal, page worklist.Page) (list []string, total int) {
+	t.Helper()
+	sight, err := worklist.SightOf(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := observe.New(mysql.New(db), clock.System{}).Waiting(t.Context(), sight, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range found.Entries {
+		text := fmt.Sprintf("%d wants %d", w.ReportID, w.Missing)
+		if w.CountedAt != 0 {
+			text += " after " + w.CountedBy.Name
+		}
+		list = append(list, text)
+	}
+	return list, found.Total
+}
+
+var all = worklist.Page{Limit: 50}
+
+// TestASmearWaitsUntilTwoHaveCounted follows one report from its keys to its signature.
+func TestASmearWaitsUntilTwoHaveCounted(t *testing.T) {
+	t.Parallel()
+	db := storetest.Open(t)
+	lab := observe.Access{Lab: storetest.Scope(t, 12)}
+	counter := observe.New(mysql.New(db), clock.System{})
+	save := func(observer int, id int64, name string) func() {
+		return func() {
+			s := saving(observer, authn.Actor{Kind: authn.ActorLabUser, ID: id, Name: name}, 1, 100)
+			s.ReportID = storetest.Report
+			if _, err := counter.Save(t.Context(), lab, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run := func(statement string) func() { return func() { storetest.Exec(t, db, statement) } }
+	for _, step := range []struct {
+		what string
+		do   func()
+		want string
+	}{
+		{"no keys are mapped", func() {}, ""},
+		{"another laboratory maps keys", run("INSERT INTO cell_counter_mappings (test_id, lab_id, `key`, cell_id, report_format_index, report_format_order, created_at, updated_at) VALUES (55, 13, 'a', 1, 1, 1, 0, 0)"), ""},
+		{"the defaults have keys", run("INSERT INTO cell_counter_mappings (test_id, `key`, cell_id, report_format_index, report_format_order, created_at, updated_at) VALUES (55, 'a', 1, 1, 1, 0, 0)"), "7001 wants 1"},
+		{"the second observer counted", save(2, 80, "Ravi"), "7001 wants 1 after Ravi"},
+		{"the first one too", save(1, 77, "Asha"), ""},
+		{"the second count is removed", run("DELETE FROM cell_count WHERE observer = 2"), "7001 wants 2 after Asha"},
+		{"the report is signed", run("UPDATE labReportRelation SET isSigned = 1"), ""},
+		{"the signature is removed", run("UPDATE labReportRelation SET isSigned = 0"), "7001 wants 2 after Asha"},
+		{"the report is dismissed", run("UPDATE labReportRelation SET dismissed = 1"), ""},
+	} {
+		step.do()
+		got, total := waiting(t, db, technician, all)
+		if strings.Join(got, ", ") != step.want || total != len(got) {
+			t.Errorf("%s: %q of %d, want %q", step.what, got, total, step.want)
+		}
+	}
+}
+
+// TestWaitingReportsAreThoseOfTheLogin reads the list as logins that see parts of it, and in pages.
+func TestWaitingReportsAreThoseOfTheLogin(t *testing.T) {
+	t.Parallel()
+	db := smears(t, 4)
+	storetest.Exec(t, db, "INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id, branchId) VALUES (2, 12, 2, 1, 302, 3)")
+	storetest.Exec(t, db, "UPDATE labReportRelation SET billId_id = 2 WHERE id IN (8000, 8002)")
+	login := func(edit func(*authn.Principal)) authn.Principal {
+		p := technician
+		edit(&p)
+		return p
+	}
+	for name, c := range map[string]struct {
+		who  authn.Principal
+		page worklist.Page
+		want string
+	}{
+		"the first page":     {technician, worklist.Page{Limit: 2}, "[8003 8002] of 5"},
+		"the second":         {technician, worklist.Page{Limit: 2, Before: 8002}, "[8001 8000] of 5"},
+		"a branch":           {login(func(p *authn.Principal) { p.BranchID = 3 }), all, "[8002 8000] of 2"},
+		"a referring doctor": {login(func(p *authn.Principal) { p.SessionType, p.DoctorID = authn.Doctor, 302 }), all, "[8002 8000] of 2"},
+		"another laboratory": {login(func(p *authn.Principal) { p.LabID = 13 }), all, "[] of 0"},
+	} {
+		got, total := waiting(t, db, c.who, c.page)
+		for i := range got {
+			got[i], _, _ = strings.Cut(got[i], " ")
+		}
+		if text := fmt.Sprint(got, " of ", total); text != c.want {
+			t.Errorf("%s: %s, want %s", name, text, c.want)
+		}
+	}
+}
+
+// smears returns a database in which keys of OwnTest are mapped and, beside Report, n reports from 8000 wait.
+func smears(t *testing.T, n int) *sql.DB {
+	t.Helper()
+	db := storetest.Open(t)
+	storetest.Exec(t, db, "INSERT INTO cell_counter_mappings (test_id, `key`, cell_id, report_format_index, report_format_order, created_at, updated_at) VALUES (55, 'a', 1, 1, 1, 0, 0)")
+	for i := range n {
+		storetest.Exec(t, db, "INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id) VALUES (?, 12, 1, 1, 55)", 8000+i)
+	}
+	return db
+}
+
+// TestWhatWaitsCostsWhatWaits reads the same number of rows, however many signed reports and reports of other tests there are.
+func TestWhatWaitsCostsWhatWaits(t *testing.T) {
+	t.Parallel()
+	read := map[int]int{}
+	for _, others := range []int{500, 10_000} {
+		db := smears(t, 3)
+		const atOnce = 500 // servers limit recursion
+		for from := 0; from < others; from += atOnce {
+			storetest.Exec(t, db, "INSERT INTO labReportRelation (labId_id, billId_id, userDetailsId_id, reportID_id, isSigned) WITH RECURSIVE n (i) AS"+
+				" (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT 12, 1, 1, IF(i % 2, 55, 9), i % 2 FROM n", atOnce)
+		}
+		storetest.Exec(t, db, "ANALYZE TABLE labReportRelation, cell_count, cell_counter_mappings, AllTests")
+		read[others] = mysqltest.RowsRead(t, db, func() {
+			if got, total := waiting(t, db, technician, all); total != 4 || !slices.Contains(got, "8000 wants 1") {
+				t.Errorf("%q of %d, want 4 reports", got, total)
+			}
+		})
+	}
+	t.Logf("rows read, by the number of other reports: %v", read)
+	if read[500] != read[10_000] || read[500] > 400 {
+		t.Errorf("rows read, by the number of other reports: %v, want the same, at most 400", read)
+	}
+}
+
+// A count of a program that stores no kind of login may be of the same person.
+func TestTheOtherCountMayBeTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		waiting observe.Waiting
+		want    bool
+	}{
+		"no one counted":     {observe.Waiting{CountedBy: authn.Actor{}}, false},
+		"own":                {observe.Waiting{CountedBy: asha, CountedAt: 5}, true},
+		"another's":          {observe.Waiting{CountedBy: ravi, CountedAt: 5}, false},
+		"a doctor's number":  {observe.Waiting{CountedBy: doctor, CountedAt: 5}, false},
+		"of an unknown kind": {observe.Waiting{CountedBy: noKind, CountedAt: 5}, true},
+	} {
+		if got := c.waiting.IsCountedBy(asha); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

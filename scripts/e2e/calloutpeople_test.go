@@ -35,7 +35,7 @@ func waitingResult(t *testing.T, bill int) (report int) {
 	return bill + 1
 }
 
-// TestCalloutTwoPeopleAtTheBoard: Asha states that she is calling, Sunita sees it at once, takes over after a question, and
+// TestCalloutTwoPeopleAtTheBoard: Asha states that she is calling, Sunita sees it at once, claims it after a question, and
 // records the call. It is a courtesy: it would have been recorded without.
 func TestCalloutTwoPeopleAtTheBoard(t *testing.T) {
 	report := waitingResult(t, 979800)
@@ -65,7 +65,7 @@ func TestCalloutTwoPeopleAtTheBoard(t *testing.T) {
 	sunita.Eval(`document.getElementById("readback").click()`)
 	sunita.Eval(`document.getElementById("complete").click()`)
 	for _, p := range []page{asha, sunita} {
-		p.Await("the result is gone", fmt.Sprintf(boardCard, report)+" === null")
+		p.Await("the result left the board", fmt.Sprintf(boardCard, report)+" === null")
 		if errors, foreign := p.Clean(); len(errors) > 0 || len(foreign) > 0 {
 			t.Errorf("errors %q, requests to other hosts %q", errors, foreign)
 		}
@@ -107,7 +107,7 @@ func TestCalloutTextSurvivesASplitAndALostSession(t *testing.T) {
 	p.Clean() // the browser notes the refusals
 	p.Eval(`document.getElementById("readback").click()`)
 	p.Eval(`document.getElementById("complete").click()`)
-	p.Await("the result is gone", fmt.Sprintf(boardCard, report)+` === null && !`+dialogOpen)
+	p.Await("the result left the board", fmt.Sprintf(boardCard, report)+` === null && !`+dialogOpen)
 	if n := count(t, fmt.Sprintf("SELECT COUNT(*) FROM CriticalCallout WHERE bill_id = %d AND lab_report_id = %d", split, report)); n != 1 {
 		t.Errorf("%d callouts on the new bill, want 1", n)
 	}

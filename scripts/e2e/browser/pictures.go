@@ -46,6 +46,24 @@ func (p *Page) Pictures(name string) {
 	setScheme(ctx, t, "light")
 }
 
+// Film keeps pictures of the window for people to look at: light and dark on a laptop, light on a tablet and at 200 %.
+func (p *Page) Film(ctx context.Context, path string) {
+	t := p.T
+	t.Helper()
+	for _, screen := range screens[:3] {
+		resize(ctx, t, screen.width, screen.factor)
+		for _, scheme := range []string{"light", "dark"} {
+			if scheme == "dark" && !screen.judged {
+				continue
+			}
+			setScheme(ctx, t, scheme)
+			keep(ctx, t, fmt.Sprintf("%s-%s-%s.png", path, screen.name, scheme))
+		}
+	}
+	resize(ctx, t, screens[0].width, 1)
+	setScheme(ctx, t, "light")
+}
+
 func resize(ctx context.Context, t *testing.T, width int64, factor float64) {
 	t.Helper()
 	size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 768, DeviceScaleFactor: factor}

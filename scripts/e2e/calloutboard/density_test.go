@@ -41,7 +41,8 @@ func TestACompactBoardShowsFortyResults(t *testing.T) {
 		if i%20 == 19 {
 			overdue = 2
 		}
-		open = append(open, waiting(100+i, name, 1+i%50, overdue, ""))
+		patient := []string{"Mohammed Yusuf Khan", "Baby of Kavita Jadhav", "Debashish Chatterjee", "Sunita Anil Patil", "Gurpreet Kaur"}[i%5]
+		open = append(open, strings.NewReplacer("Meena Joshi", patient, "ASH-1", fmt.Sprintf("ASH-%06d", 501+i)).Replace(waiting(100+i, name, 1+i%50, overdue, "")))
 	}
 	s.worklist = list(open, "")
 	p := show(t, s)

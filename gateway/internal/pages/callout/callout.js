@@ -53,12 +53,13 @@ function card(item) {
   button.append(element("span", "name", patientOf(item)));
   const held = claim.current(item, now());
   if (held) button.append(element("span", "claim", claim.describe(held)));
-  const notes = [(level === "late" || compact()) && departmentOf(item), item.referral_name, item.org_name].filter(Boolean);
+  const notes = [(level === "late" || compact()) && departmentOf(item), compact() && item.test_name, item.referral_name, item.org_name].filter(Boolean);
   if (item.criticalValues === "CALLOUT_ATTEMPTED") notes.push("tried, not reached");
   if (item.escalations > 0) notes.push(`escalated ${item.escalations} ×`);
   if (item.next_reminder_at) notes.push(`next reminder ${moment(item.next_reminder_at)}`);
   if (item.rerun_pending) notes.push("a rerun is pending");
   button.append(element("span", "notes", notes.join(" · ")));
+  if (compact()) button.title = notes.join(" · ");
   if (item.notices_off) button.append(element("span", "off", "No one was notified."));
   button.addEventListener("click", () => dialog.open(item));
   return button;

@@ -94,7 +94,7 @@ function show() {
     }
     board.append(cards);
   }
-  if (groups.length === 0) board.append(element("p", "empty", elsewhere ? "No critical result of your departments waits for a call." : "No critical result waits for a call."));
+  if (groups.length === 0) board.append(element("p", "empty", `No critical result${only ? ` of ${only}` : elsewhere ? " of your departments" : ""} waits for a call.`));
   $("since").textContent = items.length === 0 && quietSince
     ? `No result has needed a callout since ${moment(quietSince)}.`
     : only && items.length > 0 ? `All departments: ${items.length} waiting.` : "";

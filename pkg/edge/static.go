@@ -64,7 +64,7 @@ func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 }
 
-// compressed returns the files that gzip makes smaller. A file that cannot be read is served as it is, with the error.
+// compressed returns the files that gzip makes smaller, up to the first that cannot be read.
 func compressed(files fs.FS) map[string][]byte {
 	packed := map[string][]byte{}
 	_ = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -73,7 +73,7 @@ func compressed(files fs.FS) map[string][]byte {
 		}
 		content, err := fs.ReadFile(files, name)
 		if err != nil {
-			return nil
+			return err
 		}
 		var small bytes.Buffer
 		w, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // fails for other levels alone

@@ -46,6 +46,9 @@ func TestEveryPageIsAccessibleOnEveryScreen(t *testing.T) {
 		p.Do(chromedp.Navigate(page.address))
 		p.Await(name, page.ready)
 		p.Pictures("page-" + name)
+		if n := p.Eval(`document.querySelectorAll("input[type=number], input[type=time]").length`); n != "0" {
+			t.Errorf("%s has %s fields that a wheel changes, or that show twelve hours", name, n)
+		}
 		const dialogs = `document.querySelectorAll("dialog")`
 		for _, id := range strings.Fields(p.Eval(`[...` + dialogs + `].map((d) => d.id).join(" ")`)) {
 			dialog := `document.getElementById("` + id + `")`

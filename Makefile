@@ -18,7 +18,7 @@ help: ## List the targets
 
 # ---- the platform on this machine -------------------------------------------------------------------------
 
-.PHONY: devstack platform run stack-up stack-down stack-reset examples seed seed-volume
+.PHONY: devstack platform run stack-up stack-down stack-reset examples film seed seed-volume
 devstack:
 	@mkdir -p $(BIN)
 	@echo "building devstack (the first time on a machine this takes a few minutes)"
@@ -48,6 +48,9 @@ stack-reset: devstack ## Stop and delete all data of the stack
 
 examples: devstack ## Requests to copy and paste, for the stack that runs
 	@$(BIN)/devstack examples
+
+film: ## Pictures of a working day on the stack that runs, in another folder: make film FILM=/tmp/film
+	@LAB_FILM="$(or $(FILM),/tmp/film)" go test -count=1 ./scripts/e2e/film
 
 seed: devstack ## Load a fixture: make seed FIXTURE=path.json
 	@$(BIN)/devstack seed "$(FIXTURE)"

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -19,14 +20,15 @@ const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; fra
 // because they contain no data; their scripts read data from the documented paths. Links inside the page may be
 // relative.
 func Static(prefix string, files fs.FS) Page {
+	packed := compressed(files)
 	return Page{
 		Route:   prefix,
 		Matches: func(path string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") },
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serveStatic(w, r, prefix, files) }),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serveStatic(w, r, prefix, files, packed) }),
 	}
 }
 
-func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs.FS) {
+func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs.FS, packed map[string][]byte) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		httpserver.WriteJSON(w, http.StatusMethodNotAllowed, httpserver.Envelope(http.StatusMethodNotAllowed,
@@ -54,7 +56,45 @@ func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs
 	}
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	w.Header().Set("Referrer-Policy", "same-origin")
+	w.Header().Set("Vary", "Accept-Encoding")
+	if small, ok := packed[name]; ok && acceptsGzip(r.Header.Get("Accept-Encoding")) {
+		w.Header().Set("Content-Encoding", "gzip")
+		content = small
+	}
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+}
+
+// compressed returns the files that gzip makes smaller, up to the first that cannot be read.
+func compressed(files fs.FS) map[string][]byte {
+	packed := map[string][]byte{}
+	_ = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(files, name)
+		if err != nil {
+			return err
+		}
+		var small bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // fails for other levels alone
+		_, _ = w.Write(content)
+		_ = w.Close()
+		if small.Len() < len(content) {
+			packed[name] = small.Bytes()
+		}
+		return nil
+	})
+	return packed
+}
+
+func acceptsGzip(header string) bool {
+	for offer := range strings.SplitSeq(header, ",") {
+		coding, quality, _ := strings.Cut(offer, ";")
+		if strings.TrimSpace(coding) == "gzip" {
+			return strings.TrimSpace(quality) != "q=0"
+		}
+	}
+	return false
 }
 
 func isFolder(files fs.FS, name string) bool {

@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"compress/gzip"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -60,6 +61,41 @@ func TestStaticServesAFolderOfFiles(t *testing.T) {
 		}
 		if header.Get("Cache-Control") != "no-store" || header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: headers = %v, want no-store and nosniff", name, header)
+		}
+	}
+}
+
+// A page is compressed for clients that accept it, and only when that makes it smaller.
+func TestStaticCompressesForThoseWhoAcceptIt(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("p { margin: 0 }\n", 100)
+	page := edge.Static("/board", fstest.MapFS{"list.css": {Data: []byte(long)}, "short.css": {Data: []byte("p{}")}})
+	for name, test := range map[string]struct{ path, accept, encoding string }{
+		"a browser":        {"/board/list.css", "gzip, deflate, br", "gzip"},
+		"gzip alone":       {"/board/list.css", "br;q=1, gzip;q=0.5", "gzip"},
+		"no header":        {"/board/list.css", "", ""},
+		"another encoding": {"/board/list.css", "br, x-gzip", ""},
+		"refused":          {"/board/list.css", "gzip;q=0", ""},
+		"a short file":     {"/board/short.css", "gzip", ""},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, test.path, http.NoBody)
+		r.Header.Set("Accept-Encoding", test.accept)
+		got := httptest.NewRecorder()
+		page.Handler.ServeHTTP(got, r)
+		header := got.Header()
+		if header.Get("Content-Encoding") != test.encoding || header.Get("Vary") != "Accept-Encoding" || header.Get("Content-Type") != "text/css; charset=utf-8" {
+			t.Errorf("%s: headers = %v, want the encoding %q", name, header, test.encoding)
+			continue
+		}
+		if test.encoding == "" {
+			continue
+		}
+		unpacked, err := gzip.NewReader(got.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(unpacked); err != nil || string(text) != long {
+			t.Errorf("%s: %d bytes, %v, want the file", name, len(text), err)
 		}
 	}
 }

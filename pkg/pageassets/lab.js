@@ -57,6 +57,21 @@ let timeZone;
 export const inZone = (name) => { timeZone = name || undefined; };
 
 // clock formats the time of day with seconds, moment the date and time, and minute "HH:MM" as <input type="time"> expects it.
-export const clock = (date) => date.toLocaleTimeString(undefined, { timeStyle: "medium", hour12: false, timeZone });
-export const moment = (when) => new Date(when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hour12: false, timeZone });
+export const clock = (date) => date.toLocaleTimeString(undefined, { timeStyle: "medium", hourCycle: "h23", timeZone });
+export const moment = (when) => new Date(when).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23", timeZone });
 export const minute = (date) => date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", timeZone });
+
+// remember stores a choice of this device's user, and remembered returns it, null without one.
+export function remember(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch { /* storage is disabled: the choice lasts as long as the page */ }
+}
+
+export function remembered(name) {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null;
+  }
+}

@@ -93,6 +93,7 @@ var requests = map[string]request{
 	"GET " + callouts + "/open":                        {"", list | words},
 	"GET " + callouts + "/live":                        {"", list | words | stream},
 	"PUT " + callouts + "/settings":                    {`{"escalate_minutes":30}`, 0},
+	"PUT " + callouts + "/claims/{lab_report_id}":      {"{}", fresh},
 	"POST (/api-v3)/report/{bill_id}/critical/callout": {draft, fresh},
 
 	"POST " + split:                {`{"test_ids":[{n}1]}`, fresh},

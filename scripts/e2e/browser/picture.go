@@ -18,14 +18,20 @@ func Screenshot(ctx context.Context, t *testing.T, name string) {
 	if lab := os.Getenv("LAB_DIR"); lab != "" {
 		dir = filepath.Join(lab, "screenshots")
 	}
+	keep(ctx, t, filepath.Join(dir, name))
+}
+
+// keep writes a picture of the whole page.
+func keep(ctx context.Context, t *testing.T, path string) {
+	t.Helper()
 	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil || len(picture) < leastPicture {
-		t.Errorf("picture %s of %d bytes: %v", name, len(picture), err)
+	if err := os.WriteFile(path, picture, 0o644); err != nil || len(picture) < leastPicture {
+		t.Errorf("picture %s of %d bytes: %v", path, len(picture), err)
 	}
 }

@@ -10,29 +10,82 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Pictures keeps the page as it is, light and dark, wide and narrow. Each must be accessible, as axe-core judges it,
-// and no wider than its window.
+// screens are those on which pages must work: a laptop, a tablet, a laptop at 200 %, a telephone. The widest and the
+// narrowest are judged: those between have the same colours and the layout of one of them.
+var screens = []struct {
+	name   string
+	width  int64
+	factor float64
+	judged bool
+}{{"1366", 1366, 1, true}, {"768", 768, 1, false}, {"683x2", 683, 2, false}, {"360", 360, 1, true}}
+
+// Pictures keeps the page as it is on a laptop and a telephone, light and dark. Each must be accessible, as axe-core
+// judges it, and on every screen no wider than its window. The window is a laptop's afterwards, in light colours.
 func (p *Page) Pictures(name string) {
 	t := p.T
 	t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
 	defer cancel()
-	for _, width := range []int64{1400, 390} {
-		size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1}
-		must(t, chromedp.Do(ctx, Command(emulation.SetDeviceMetricsOverride, size)))
+	for _, screen := range screens {
+		resize(ctx, t, screen.width, screen.factor)
 		for _, scheme := range []string{"light", "dark"} {
-			feature := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: scheme}
-			media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{feature}}
-			must(t, chromedp.Do(ctx, Command(emulation.SetEmulatedMedia, media)))
-			judge(ctx, t, fmt.Sprintf("%s, %s, %d wide", name, scheme, width))
-			Screenshot(ctx, t, fmt.Sprintf("%s-%s-%d.png", name, scheme, width))
+			if !screen.judged {
+				continue
+			}
+			setScheme(ctx, t, scheme)
+			judge(ctx, t, fmt.Sprintf("%s, %s, %s wide", name, scheme, screen.name))
+			Screenshot(ctx, t, fmt.Sprintf("%s-%s-%s.png", name, scheme, screen.name))
 		}
-		wide, err := chromedp.Run(ctx, chromedp.Evaluate[int64]("document.documentElement.scrollWidth"))
+		wide, err := chromedp.Run(ctx, chromedp.Evaluate[string](tooWide))
 		must(t, err)
-		if wide > width {
-			t.Errorf("%s is %d wide on %d", name, wide, width)
+		if wide != "" {
+			t.Errorf("%s: sideways on %s: %s", name, screen.name, wide)
 		}
 	}
+	resize(ctx, t, screens[0].width, 1)
+	setScheme(ctx, t, "light")
+}
+
+// Film keeps pictures of the window for people to look at: light and dark on a laptop, light on a tablet and at 200 %.
+func (p *Page) Film(ctx context.Context, path string) {
+	t := p.T
+	t.Helper()
+	for _, screen := range screens[:3] {
+		resize(ctx, t, screen.width, screen.factor)
+		for _, scheme := range []string{"light", "dark"} {
+			if scheme == "dark" && !screen.judged {
+				continue
+			}
+			setScheme(ctx, t, scheme)
+			keep(ctx, t, fmt.Sprintf("%s-%s-%s.png", path, screen.name, scheme))
+		}
+	}
+	resize(ctx, t, screens[0].width, 1)
+	setScheme(ctx, t, "light")
+}
+
+// tooWide lists what is wider than the window: the page, a dialog, and fields and buttons that reach out of it, except
+// in a part that scrolls by itself.
+const tooWide = `(() => {
+	const scrolls = (e) => e && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
+	const page = document.documentElement;
+	const wide = [page, ...document.querySelectorAll("dialog[open]")].filter((e) => e.scrollWidth > e.clientWidth);
+	const controls = [...document.querySelectorAll("input, select, textarea, button")].filter((e) => e.checkVisibility() &&
+		!scrolls(e.parentElement) && e.getBoundingClientRect().right > page.clientWidth + 1);
+	return [...wide, ...controls].map((e) => e.outerHTML.slice(0, 80)).join(" ");
+})()`
+
+func resize(ctx context.Context, t *testing.T, width int64, factor float64) {
+	t.Helper()
+	size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 768, DeviceScaleFactor: factor}
+	must(t, chromedp.Do(ctx, Command(emulation.SetDeviceMetricsOverride, size)))
+}
+
+func setScheme(ctx context.Context, t *testing.T, scheme string) {
+	t.Helper()
+	feature := &emulation.MediaFeature{Name: "prefers-color-scheme", Value: scheme}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{feature}}
+	must(t, chromedp.Do(ctx, Command(emulation.SetEmulatedMedia, media)))
 }
 
 // judge fails for what axe-core finds wrong on the page as it is.
@@ -40,8 +93,12 @@ func judge(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	const violations = `axe.run().then((r) => JSON.stringify(r.violations.map((v) =>
 		[v.id, v.nodes.map((n) => n.html.slice(0, 120))])))`
-	_, err := chromedp.Run(ctx, chromedp.Evaluate[string](Axe(t)+`;"loaded"`))
+	loaded, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("window.axe !== undefined"))
 	must(t, err)
+	if !loaded {
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[string](Axe(t)+`;"loaded"`))
+		must(t, err)
+	}
 	found, err := chromedp.Run(ctx, chromedp.Evaluate[string](violations, chromedp.EvalAwaitPromise))
 	must(t, err)
 	var list []any

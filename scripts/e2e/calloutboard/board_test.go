@@ -263,7 +263,7 @@ func TestCalloutBoardFollowsChanges(t *testing.T) {
 		p.Await(reason, fmt.Sprintf(text+`.includes(%q) && !document.getElementById("notices").hidden`, "notices", part))
 	}
 	want(p, "elsewhere", "1 waits in a department that you do not see.")
-	want(p, "board", "No critical result waits for a call.")
+	want(p, "board", "No critical result of your departments waits for a call.")
 	p.Eval(`document.getElementById("sound").click()`)
 	s.change(func() {
 		s.worklist = list(nil, `,"unconfirmed":[`+unconfirmed+potassium("8.9")+`]}],"notices_unavailable":null`)

@@ -100,3 +100,32 @@ func TestTheSearchPageAsksToLogIn(t *testing.T) {
 	b.Press(strings.Split("rahul", "")...)
 	b.shows("what to do", pageState, "Log in")
 }
+
+// A search stays over a reload, and Back from a patient leads to it. The address never has what was typed.
+func TestTheSearchPageKeepsItsSearch(t *testing.T) {
+	const known = 940_321
+	register(t, ownLab, known, "Ximena Larkspur", "9811100321", "SPAGE-321/1")
+	cookie(t, ownLab, 79)
+	user(t, ownLab, 1).sees(t, "ximena larkspur", known)
+
+	b := openTab(t, fmt.Sprintf("search-%d-79", ownLab), platform.Endpoints.Gateway+"/search/")
+	b.shows("the box has the focus", "document.activeElement.id", "box")
+	b.Press(strings.Split("ximena lark", "")...)
+	b.shows("the patient", pageResults, fmt.Sprint(known))
+	b.Do(chromedp.KeyEvent(kb.Enter))
+	b.shows("the details", pageDetail, "9811100321")
+	b.shows("the address of the patient", "location.search", fmt.Sprintf("?user=%d", known))
+	b.Eval("history.back()")
+	b.shows("no patient is open", `document.getElementById("detail").hidden + location.search`, "true")
+	b.shows("the search", `document.getElementById("box").value`, "ximena lark")
+	b.Eval("location.reload()")
+	b.shows("the search, after a reload", pageResults, fmt.Sprint(known))
+	b.Eval("history.forward()")
+	b.shows("the details again", pageDetail, "9811100321")
+	if got := b.Eval("location.href"); strings.Contains(got, "ximena") {
+		t.Errorf("the address is %s, which has what was typed", got)
+	}
+	if errors, foreign := b.Clean(); len(errors) > 0 || len(foreign) > 0 {
+		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
+	}
+}

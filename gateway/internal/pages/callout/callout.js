@@ -1,8 +1,11 @@
-// Board of the critical results that still need a callout, updated by an event stream, with the waiting time of each result. A
-// dialog records callouts and attempts. Data of the laboratory is always inserted as text, never as markup.
-import { request, clock, element, inZone, minute, moment } from "../assets/lab.js";
-import { currentLogin, header } from "../assets/shell.js";
+// Board of the critical results that still need a callout, updated by an event stream, with the waiting time of each result. Data
+// of the laboratory is always inserted as text, never as markup.
+import { request, clock, element, inZone, moment, remember, remembered } from "../assets/lab.js";
+import { currentLogin, header, mayUse } from "../assets/shell.js";
+import * as claim from "./claim.js";
+import * as dialog from "./dialog.js";
 import * as draft from "./draft.js";
+import { departmentOf, patientOf, valueText } from "./result.js";
 
 const reconnectMs = 5000; // between two connection attempts
 const silentMs = 40000; // the connection counts as lost after this time without an event; the server sends one every 15 s
@@ -14,10 +17,10 @@ let unclear = []; // values that the platform cannot evaluate
 let corrected = []; // results that were called and then corrected
 let unconfirmed = []; // critical values of reruns that are not in the report yet
 let clockSkew = 0; // clock of the server minus clock of this device, in milliseconds
-let chosen = null; // the result that the dialog shows
-let saving = false;
 let quietSince = null; // time since when no result needs a callout, or null
 let wantedBill = Number(new URLSearchParams(location.search).get("bill")); // its card gets the focus once; 0: none
+let elsewhere = 0; // waiting results in departments that the user does not see
+let login = {};
 let known = null; // keys of the reports and critical parameters of the previous list, to detect new ones; null before the first
 
 const now = () => Date.now() + clockSkew;
@@ -39,33 +42,32 @@ function urgency(item) {
 const urgencyOrder = ["late", "soon", "calm"]; // results of equal urgency keep the server's order, by deadline
 const urgencyText = { late: "overdue", soon: "due soon", calm: "in time" };
 
-function valueText(p) {
-  return `${p.parameter_name} ${p.raw_value}${p.unit ? " " + p.unit : ""}`;
-}
-
-const patientOf = (one) => (one.lab_patient_id ? `${one.patient_name} (${one.lab_patient_id})` : one.patient_name);
-
 function card(item) {
   const level = urgency(item);
   const button = element("button", `card ${level}`);
   button.type = "button";
   button.dataset.report = item.lab_report_id;
   button.append(element("span", "age", `${age(item)}, ${urgencyText[level]}`));
-  button.append(element("strong", "", item.test_name));
-  for (const p of item.critical_parameters) button.append(element("span", "value", valueText(p)));
-  button.append(element("span", "", patientOf(item)));
-  const notes = [level === "late" && departmentOf(item), item.referral_name, item.org_name].filter(Boolean);
+  button.append(element("span", "test", item.test_name));
+  button.append(element("span", "values", ...item.critical_parameters.map((p) => element("strong", "", valueText(p)))));
+  button.append(element("span", "name", patientOf(item)));
+  const held = claim.current(item, now());
+  if (held) button.append(element("span", "claim", claim.describe(held)));
+  const notes = [(level === "late" || compact()) && departmentOf(item), compact() && item.test_name, item.referral_name, item.org_name].filter(Boolean);
   if (item.criticalValues === "CALLOUT_ATTEMPTED") notes.push("tried, not reached");
   if (item.escalations > 0) notes.push(`escalated ${item.escalations} ×`);
   if (item.next_reminder_at) notes.push(`next reminder ${moment(item.next_reminder_at)}`);
   if (item.rerun_pending) notes.push("a rerun is pending");
-  button.append(element("div", "soft", notes.join(" · ")));
-  if (item.notices_off) button.append(element("div", "off", "No one was notified: notifications are switched off."));
-  button.addEventListener("click", () => open(item));
+  button.append(element("span", "notes", notes.join(" · ")));
+  if (compact()) button.title = notes.join(" · ");
+  if (item.notices_off) button.append(element("span", "off", "No one was notified."));
+  button.addEventListener("click", () => dialog.open(item));
   return button;
 }
 
-// show lists the overdue results of all departments first, then the others by department.
+const compact = () => $("compact").checked;
+
+// show lists the overdue results of all departments first, then the others: by department, or on a compact board by deadline.
 function show() {
   const focused = document.activeElement?.dataset?.report;
   const only = filterOptions();
@@ -73,7 +75,7 @@ function show() {
   const late = shown.filter((item) => urgency(item) === "late").sort((a, b) => Date.parse(a.detected_at) - Date.parse(b.detected_at));
   const departments = new Map();
   for (const item of shown.filter((item) => !late.includes(item))) {
-    const name = departmentOf(item);
+    const name = compact() ? "Waiting" : departmentOf(item);
     if (!departments.has(name)) departments.set(name, []);
     departments.get(name).push(item);
   }
@@ -81,6 +83,7 @@ function show() {
   if (late.length > 0) groups.unshift(["Overdue", late]);
   const board = $("board");
   board.replaceChildren();
+  board.className = compact() ? "compact" : "";
   for (const [name, list] of groups) {
     board.append(element("h2", "", `${name} (${list.length})`));
     const cards = element("ul", "cards");
@@ -91,7 +94,7 @@ function show() {
     }
     board.append(cards);
   }
-  if (groups.length === 0) board.append(element("p", "empty", "No critical result waits for a call."));
+  if (groups.length === 0) board.append(element("p", "empty", `No critical result${only ? ` of ${only}` : elsewhere ? " of your departments" : ""} waits for a call.`));
   $("since").textContent = items.length === 0 && quietSince
     ? `No result has needed a callout since ${moment(quietSince)}.`
     : only && items.length > 0 ? `All departments: ${items.length} waiting.` : "";
@@ -107,8 +110,6 @@ function focusBill() {
   if (item) focusCard(item.lab_report_id);
   else $("since").textContent = "No critical result of this bill waits for a call.";
 }
-
-const departmentOf = (one) => one.department_name || "Other";
 
 // filterOptions fills the department filter with the departments that have entries, plus the chosen one. It returns the chosen
 // department, "" for all.
@@ -132,7 +133,7 @@ const reasons = {
 
 // showReach shows whether notices cannot be sent, and how many results wait where the user does not see them. The texts change
 // only when they say something new, so that a screen reader does not repeat them.
-function showReach(notices, elsewhere) {
+function showReach(notices) {
   const since = notices?.since ? ` (since ${moment(notices.since)})` : "";
   const texts = {
     notices: notices ? `Notices cannot be sent${since}. ${reasons[notices.reason] ?? ""} Call by telephone; no one is notified automatically.` : "",
@@ -185,9 +186,9 @@ function correctedLine(c) {
   const record = element("button", "", "Record a call about the correction");
   record.type = "button";
   record.dataset.report = c.lab_report_id;
-  record.addEventListener("click", () => open({ ...c, critical_parameters: c.called_parameters, wrong: true }));
+  record.addEventListener("click", () => dialog.open({ ...c, critical_parameters: c.called_parameters, wrong: true }));
   return [strong(`Was called: ${c.called_parameters.map(valueText).join(", ")}`), where(c),
-    element("div", c.called_at ? "soft" : "off", `${sent}, ${call}.`),
+    element("div", c.called_at ? "dim" : "off", `${sent}, ${call}.`),
     c.notified_persons?.length ? element("div", "", `Call ${c.notified_persons.join(", ")}.`) : "", record];
 }
 
@@ -201,7 +202,8 @@ function showList(list) {
   unconfirmed = list.unconfirmed ?? [];
   $("unclear-limit").hidden = !list.unclear_limit_reached;
   $("corrected-limit").hidden = !list.corrected_limit_reached;
-  showReach(list.notices_unavailable, list.elsewhere);
+  elsewhere = list.elsewhere ?? 0;
+  showReach(list.notices_unavailable);
   limited = list.limit_reached;
   quietSince = list.quiet_since;
   const results = items.flatMap((i) =>
@@ -211,6 +213,7 @@ function showList(list) {
   known = new Set(results);
   if (fresh) beep();
   show();
+  dialog.listChanged();
 }
 
 // Browsers allow sound only after the user has interacted with the page. The checkbox "sound" therefore creates the context.
@@ -308,10 +311,11 @@ function forget(problem) {
   $("board").replaceChildren();
   $("since").textContent = "";
   showSections("");
-  showReach(null, 0);
+  elsewhere = 0;
+  showReach(null);
   $("rules").textContent = "";
   $("figures").textContent = "";
-  if ($("dialog").open) $("dialog").close();
+  if (dialog.isOpen()) dialog.close();
   document.body.classList.remove("cut-off");
   say(problem.status === 401 ? "Log in to see the critical results of your laboratory." : problem.message, true);
 }
@@ -325,153 +329,21 @@ function checkConnection() {
   }
 }
 
-// showValues sets the result of the dialog and lists its critical values. The result either needs a callout, or was called and
-// then corrected (wrong is true).
-function showValues(item) {
-  chosen = item;
-  $("dialog-values").replaceChildren(...item.critical_parameters.map((p) =>
-    element("li", "", `${valueText(p)} — critical ${p.critical_range}, reference ${p.reference_range}`)));
-}
-
-async function open(item) {
-  if ($("dialog").open || saving) return;
-  showValues(item);
-  $("dialog-title").textContent = item.wrong ? `${item.test_name}: was called, now corrected` : item.test_name;
-  $("dialog-patient").textContent = `${patientOf(item)}, bill ${item.lab_bill_id}`;
-  $("attempt").hidden = Boolean(item.wrong); // a corrected result needs no callout, so there is no attempt to save
-  $("problem").textContent = "";
-  $("form").reset();
-  $("person").value = item.notified_persons?.[0] ?? item.referral_name;
-  $("told-at").value = $("told-at").defaultValue = minute(new Date(now()));
-  delete $("form").dataset.warned;
-  if (draft.restore(item.lab_report_id, $("form"))) $("problem").textContent = "This is what you typed before. It is not saved yet.";
-  $("history").replaceChildren(element("li", "soft", "Loading…"));
-  $("bill").hidden = true;
-  $("dialog").showModal();
-  $("person").focus();
-  const [history, bill] = await Promise.all([historyOf(item), billOf(item)]);
-  if (chosen.lab_report_id !== item.lab_report_id) return; // the user has opened another card meanwhile
-  $("history").replaceChildren(...history);
-  $("bill").hidden = bill.length === 0;
-  $("bill-list").replaceChildren(...bill);
-}
-
-async function historyOf(item) {
-  try {
-    const { logs } = await request(`/report/bulk/critical-notification/logs?report_ids=${item.lab_report_id}`);
-    if (logs.length === 0) return [element("li", "soft", "Nothing yet.")];
-    return logs.map((l) => element("li", "", [moment(l.activityDate), l.labUserName, l.activityText, l.meta.recipients].filter(Boolean).join(" · ")));
-  } catch (problem) {
-    return [element("li", "soft", problem.message)];
-  }
-}
-
-// billOf returns a line for the newest attempt of each report of the bill, and one for each value that needs no call because of the
-// laboratory's repeat policy.
-async function billOf(item) {
-  try {
-    const { reports = [], attempted_callout: attempted, suppressed } = await request(`/report/${item.bill_id}/critical/records`);
-    const test = (id) => reports.find((r) => r.lab_report?.labReportId === id)?.lab_report.reportID?.testName ?? `report ${id}`;
-    const lines = (attempted?.attempts ?? []).map((a) => ["Tried, not reached", test(a.lab_report_id), moment(a.created_on),
-      a.critical_callout_meta?.notified_person, (a.recipients ?? []).join(", "), a.critical_callout_comment]);
-    for (const s of suppressed ?? []) {
-      lines.push(["Needs no call", s.critical_parameters.map(valueText).join(", "), s.reportID?.testName, s.reason,
-        s.called_at && `called ${moment(s.called_at)}`]);
-    }
-    return lines.map((parts) => element("li", "", parts.filter(Boolean).join(" · ")));
-  } catch (problem) {
-    return [element("li", "soft", problem.message)];
-  }
-}
-
-// toldAt returns the time of the call as an ISO string if the user changed the field, otherwise undefined, which means now. The
-// field has no date: the result is the latest past moment with that time of day.
-function toldAt() {
-  const text = $("told-at").value;
-  if (!text || text === $("told-at").defaultValue) return undefined;
-  const ago = (ofDay(minute(new Date(now()))) - ofDay(text) + dayMinutes) % dayMinutes;
-  return new Date(Math.floor(now() / 60000 - ago) * 60000).toISOString();
-}
-
-const dayMinutes = 24 * 60;
-const ofDay = (text) => text.split(":").reduce((hours, minutes) => Number(hours) * 60 + Number(minutes));
-
-const spoken = () => ["call", "in_person"].includes($("method").value);
-
-// complaint returns [id of the field, message] for the first problem that prevents completing the callout, or undefined. It
-// warns about a missing read-back only once.
-function complaint() {
-  if (!$("person").value.trim()) return ["person", "Say who was told."];
-  if (spoken() && !chosen.wrong && !$("readback").checked && !$("form").dataset.warned) {
-    $("form").dataset.warned = "yes";
-    return ["readback", "The values were not read back, so this is saved only as an attempt and the result stays open. Press again to save it as an attempt."];
-  }
-  return undefined;
-}
-
-async function save(isDraft) {
-  const item = chosen;
-  const problem = isDraft ? undefined : complaint();
-  if (problem) {
-    $("problem").textContent = problem[1];
-    $(problem[0]).focus();
-    return;
-  }
-  const body = {
-    is_draft: isDraft, lab_report_ids: [item.lab_report_id], recipients: [$("recipient").value],
-    communication_methods: [$("method").value], critical_callout_comment: $("comment").value,
-    read_back: $("readback").checked, notified_person: $("person").value.trim(), notified_at: toldAt(),
-  };
-  if (isDraft) body.outcome = "unable_to_reach";
-  if (item.wrong) body.force = true;
-  else body.told_values = item.critical_parameters.map((p) => (
-    { lab_report_id: item.lab_report_id, report_format_id: p.report_format_id, raw_value: p.raw_value }));
-  busy(true);
-  let response;
-  try {
-    response = await request(`/report/${item.bill_id}/critical/callout`, body);
-  } catch (failed) {
-    await failedToSave(failed);
-  }
-  busy(false);
-  if (!response) return;
-  draft.forget(item.lab_report_id);
-  const done = response.status === "CALLOUT_DONE";
-  if (done && !item.wrong) items = items.filter((i) => i.lab_report_id !== item.lab_report_id);
-  $("dialog").close();
-  show();
-  say(done ? "The callout is recorded." : "The attempt is saved. The result still needs a callout.");
-}
-
-// failedToSave shows the error. After a conflict (409) it reloads the list and shows the current values of the result, because
-// the call was about the old ones.
-async function failedToSave(failed) {
-  if (failed.status === 409 && !chosen.wrong) {
-    try {
-      showList(await request("/operation/critical-callout/open"));
-    } catch { /* the event stream delivers the list later */ }
-    const current = items.find((i) => i.lab_report_id === chosen.lab_report_id);
-    if (current) showValues(current);
-  }
-  if ($("dialog").open) $("problem").textContent = failed.message;
-  else say(`The callout of ${chosen.test_name} is not saved: ${failed.message}`, true); // the user may have closed the dialog with Esc
-}
-
-// busy disables the buttons of the dialog while a request is running, so that the dialog stays open until the response arrives.
-function busy(on) {
-  saving = on;
-  for (const id of ["complete", "attempt", "close"]) $(id).disabled = on;
-}
-
-$("form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  save(false);
+dialog.connect({
+  now, say, focus: focusCard, may: (path) => mayUse(login, path),
+  find: (report) => items.find((item) => item.lab_report_id === report),
+  load: () => request("/operation/critical-callout/open").then(showList).catch(() => {}), // the event stream delivers the list later
+  called: (report) => {
+    items = items.filter((item) => item.lab_report_id !== report);
+    show();
+  },
 });
-$("form").addEventListener("input", () => draft.keep(chosen.lab_report_id, $("form")));
-$("attempt").addEventListener("click", () => save(true));
-$("close").addEventListener("click", () => $("dialog").close());
-$("dialog").addEventListener("cancel", (event) => { if (saving) event.preventDefault(); });
 $("department").addEventListener("change", show);
+$("compact").checked = remembered("callout-density") === "compact";
+$("compact").addEventListener("change", () => {
+  remember("callout-density", compact() ? "compact" : "cards");
+  show();
+});
 $("sound").addEventListener("change", () => {
   audio ??= new AudioContext();
   audio.resume();
@@ -480,9 +352,10 @@ $("full").addEventListener("click", () => {
   if (document.fullscreenElement) document.exitFullscreen();
   else document.documentElement.requestFullscreen();
 });
-// After the dialog closes, the keyboard focus returns to the card that opened it. The card may be a new element by then.
-$("dialog").addEventListener("close", () => focusCard(chosen.lab_report_id));
-setInterval(() => { if (!$("dialog").open && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // updates the waiting times
+setInterval(() => { if (!dialog.isOpen() && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // updates the waiting times
 setInterval(checkConnection, 1000);
 connect();
-header().then(async (visitor) => draft.ofLogin(visitor, await currentLogin()));
+header().then(async (visitor) => {
+  login = await currentLogin();
+  draft.ofLogin(visitor, login);
+});

@@ -105,6 +105,7 @@ function failed(problem) {
     hits = [];
     show("");
   }
+  if (problem.status === 401) history.replaceState(null, "", location.pathname);
   if (problem.status === 401) say("Log in to search the patients of your laboratory.", true);
   else if (problem.status) say(problem.message, true);
   else say("The server cannot be reached. Check the network. The search is repeated when you type or the network is back.", true);
@@ -137,15 +138,36 @@ async function search() {
   }
 }
 
-async function open() {
-  if (hits[chosen]) await openPatient(hits[chosen].user_id);
+// The search of an entry of the browser's history is in its state and not in its address, which servers log.
+const remember = (user) => ({ query: $("box").value, duplicates, user });
+
+// searchTyped searches for what the user typed, and remembers it for a reload and for Back.
+function searchTyped() {
+  history.replaceState(remember(), "", location.pathname);
+  return search();
 }
 
+async function open() {
+  if (!hits[chosen]) return;
+  const id = hits[chosen].user_id;
+  if (await openPatient(id)) history.pushState(remember(id), "", `?user=${id}`);
+}
+
+// restore shows the search and the patient of an entry of the history.
+async function restore(entry) {
+  $("box").value = entry?.query ?? "";
+  duplicates = Boolean(entry?.duplicates);
+  await search();
+  const user = entry?.user ?? Number(new URLSearchParams(location.search).get("user"));
+  if (user > 0) await openPatient(user);
+}
+
+// openPatient shows a patient and returns true, or shows why it cannot.
 async function openPatient(id) {
   const mine = pending = new AbortController();
   try {
     const { user } = await request(`/api/v1/users/${id}`, undefined, { signal: mine.signal });
-    if (mine !== pending) return;
+    if (mine !== pending) return false;
     const numbers = (list) => list.slice(-20).flatMap((n, i) => [i ? ", " : "", link(`/bill/?number=${encodeURIComponent(n)}`, String(n))]);
     const rows = [["Name", user.full_name], ["Patient no.", user.lab_patient_id], ["Telephone", user.contact], ["Other telephone", user.alternate_contact],
       ["Email", user.email], ["Sex", user.gender], ["Born", user.date_of_birth], ["Age", user.age], ["Bills", numbers(user.lab_bill_ids)], ["Orders", numbers(user.order_numbers)],
@@ -153,23 +175,24 @@ async function openPatient(id) {
     const list = element("dl", "", ...rows.flatMap(([name, v]) => [element("dt", "", name), element("dd", "", ...[v].flat())]));
     $("detail").replaceChildren(list);
     $("detail").hidden = false;
-    history.replaceState(null, "", `?user=${id}`);
+    return true;
   } catch (problem) {
     if (mine === pending) failed(problem);
+    return false;
   }
 }
 
 $("box").addEventListener("input", () => {
   clearTimeout(timer);
   duplicates = false;
-  timer = setTimeout(search, pauseMs);
+  timer = setTimeout(searchTyped, pauseMs);
 });
 
 $("already").addEventListener("click", () => {
   clearTimeout(timer);
   duplicates = true;
   $("box").focus();
-  search();
+  searchTyped();
 });
 
 $("box").addEventListener("keydown", (event) => {
@@ -190,11 +213,11 @@ $("box").addEventListener("keydown", (event) => {
     $("box").value = "";
     duplicates = false;
     clearTimeout(timer);
-    search();
+    searchTyped();
   }
 });
 
 window.addEventListener("online", search);
+window.addEventListener("popstate", (event) => restore(event.state));
 await header();
-const wanted = Number(new URLSearchParams(location.search).get("user"));
-if (wanted > 0) openPatient(wanted);
+if (history.state || location.search) restore(history.state);

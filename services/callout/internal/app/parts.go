@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/service"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/callout/internal/claim"
 	"github.com/labplatform/labplatform/services/callout/internal/delivery"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/grpcapi"
@@ -67,6 +68,7 @@ func newUseCases(
 		Save: save.New(save.Deps{
 			Store: store, Clock: s.Clock, WakeRelay: wake, Counters: m, Signals: signals,
 		}),
+		Claim:    claim.New(store, signals),
 		Evaluate: evaluator,
 		Worklist: list,
 		Settings: settings.New(store, evaluator, s.Clock, cfg.SettingsPermission),

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
 )
 
 // Kind is the kind of a statement.
@@ -137,7 +139,7 @@ type Statement struct {
 type Record struct {
 	UserID      int64           `json:"-"` // the lab user or supporter who called; 0 for a doctor
 	DoctorID    int64           `json:"-"`
-	Performer   string          `json:"-"` // the name of that person
+	Performer   authn.Actor     `json:"-"` // that person
 	Recipients  []string        `json:"recipients"`
 	Comment     string          `json:"critical_callout_comment"`
 	ValuesMeta  json.RawMessage `json:"critical_values_meta"`

@@ -4,9 +4,11 @@ import (
 	"math"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/claim"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
@@ -131,7 +133,8 @@ func calloutsOf(list []history.Record) *calloutv1.ListCalloutsResponse {
 	return out
 }
 
-func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
+// openOf encodes the worklist for a reader.
+func openOf(o worklist.Open, reader authn.Actor) *calloutv1.ListOpenCalloutsResponse {
 	out := &calloutv1.ListOpenCalloutsResponse{
 		Now: iso(o.Now), LimitReached: o.LimitReached, TimeZone: o.Zone.String(), QuietSince: isoOrNil(o.QuietSince),
 		Elsewhere: o.Elsewhere, UnclearLimitReached: o.UnclearLimit, CorrectedLimitReached: o.CorrectedLimit,
@@ -160,6 +163,9 @@ func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 			NoticesOff:         i.NoticesOff,
 		}
 		item.DueAt, item.NextReminderAt = isoOrNil(i.DueAt), isoOrNil(i.RemindAt)
+		if !i.Claim.Until.IsZero() {
+			item.Claim = claimOf(i.Claim, reader)
+		}
 		out.Open = append(out.Open, item)
 	}
 	for _, u := range o.Unclear {
@@ -172,6 +178,10 @@ func openOf(o worklist.Open) *calloutv1.ListOpenCalloutsResponse {
 		out.Unconfirmed = append(out.Unconfirmed, unconfirmedOf(u))
 	}
 	return out
+}
+
+func claimOf(c claim.Claim, reader authn.Actor) *calloutv1.CalloutClaim {
+	return &calloutv1.CalloutClaim{Name: c.By.Name, Since: iso(c.Since), Until: iso(c.Until), Mine: c.Of(reader)}
 }
 
 func unconfirmedOf(u worklist.Unconfirmed) *calloutv1.UnconfirmedValue {

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/labjson"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -18,22 +19,25 @@ func (s *Server) WatchCallouts(
 	_ *calloutv1.WatchCalloutsRequest,
 	stream grpc.ServerStreamingServer[typev1.Event],
 ) error {
-	_, scope, sees, err := person(stream.Context())
+	p, scope, sees, err := person(stream.Context())
 	if err != nil {
 		return err
 	}
-	return s.u.Live.Watch(stream.Context(), scope, sees, board{stream.Send})
+	return s.u.Live.Watch(stream.Context(), scope, sees, board{stream.Send, p.Actor()})
 }
 
 // board sends the events of a stream. They have no ids: every connection starts with the whole list.
-type board struct{ send func(*typev1.Event) error }
+type board struct {
+	send   func(*typev1.Event) error
+	reader authn.Actor
+}
 
 var _ live.Reader = (*board)(nil)
 
 // Admitted sends an event without fields, which the gateway turns into a comment line.
 func (b board) Admitted() error { return b.send(&typev1.Event{}) }
 
-func (b board) Open(o worklist.Open) error { return b.event("worklist", openOf(o)) }
+func (b board) Open(o worklist.Open) error { return b.event("worklist", openOf(o, b.reader)) }
 
 func (b board) Summary(s worklist.Summary) error { return b.event("summary", summaryOf(s)) }
 

@@ -67,7 +67,7 @@ func (s *Server) ListOpenCallouts(
 	ctx context.Context, _ *calloutv1.ListOpenCalloutsRequest,
 ) (*calloutv1.ListOpenCalloutsResponse, error) {
 	defer s.u.Durations.Measure(ctx, opOpen)()
-	_, scope, sees, err := person(ctx)
+	p, scope, sees, err := person(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *Server) ListOpenCallouts(
 	if err != nil {
 		return nil, err
 	}
-	return openOf(open), nil
+	return openOf(open, p.Actor()), nil
 }
 
 // GetCalloutSummary returns how quickly callouts are made.

@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	calloutv1 "github.com/labplatform/labplatform/proto/gen/lab/callout/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/claim"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 	"github.com/labplatform/labplatform/services/callout/internal/live"
@@ -22,6 +23,7 @@ type UseCases struct {
 	Records   *records.UseCase
 	History   *history.UseCase
 	Save      *save.UseCase
+	Claim     *claim.UseCase
 	Evaluate  *evaluate.UseCase
 	Worklist  *worklist.UseCase
 	Live      *live.UseCase
@@ -52,6 +54,7 @@ const (
 	opOpen        = "open"
 	opSummary     = "summary"
 	opSave        = "save"
+	opClaim       = "claim"
 	opEvaluate    = "evaluate"
 	opSettings    = "settings"
 	opUnconfirmed = "unconfirmed"
@@ -59,7 +62,7 @@ const (
 
 // Operations returns the labels.
 func Operations() []string {
-	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opEvaluate, opSettings, opUnconfirmed}
+	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opClaim, opEvaluate, opSettings, opUnconfirmed}
 }
 
 // person returns the scope and the visibility of a logged-in person. Services are refused: they have no departments.

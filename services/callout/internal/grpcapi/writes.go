@@ -47,6 +47,53 @@ func (s *Server) SaveCallout(
 	}, nil
 }
 
+// ClaimCallout marks a waiting report as being called by the caller.
+func (s *Server) ClaimCallout(
+	ctx context.Context, in *calloutv1.ClaimCalloutRequest,
+) (*calloutv1.CalloutClaim, error) {
+	defer s.u.Durations.Measure(ctx, opClaim)()
+	p, scope, sees, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkReport(in.GetLabReportId()); err != nil {
+		return nil, err
+	}
+	var insteadOf time.Time
+	if in.GetInsteadOf() != "" {
+		if insteadOf, err = time.Parse(time.RFC3339Nano, in.GetInsteadOf()); err != nil {
+			return nil, apperr.InvalidField("instead_of", "instead_of must be the since of the claim that is taken over")
+		}
+	}
+	c, err := s.u.Claim.Claim(ctx, scope, p.Actor(), sees, in.GetLabReportId(), insteadOf)
+	if err != nil {
+		return nil, err
+	}
+	return claimOf(c, p.Actor()), nil
+}
+
+// ReleaseCallout ends the caller's claim.
+func (s *Server) ReleaseCallout(
+	ctx context.Context, in *calloutv1.ReleaseCalloutRequest,
+) (*calloutv1.ReleaseCalloutResponse, error) {
+	defer s.u.Durations.Measure(ctx, opClaim)()
+	p, scope, sees, err := person(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkReport(in.GetLabReportId()); err != nil {
+		return nil, err
+	}
+	return &calloutv1.ReleaseCalloutResponse{}, s.u.Claim.Release(ctx, scope, p.Actor(), sees, in.GetLabReportId())
+}
+
+func checkReport(id int64) error {
+	if id <= 0 {
+		return apperr.InvalidField("lab_report_id", "lab_report_id must be a positive integer")
+	}
+	return nil
+}
+
 func toldOf(values []*calloutv1.ToldValue) []save.ToldValue {
 	told := make([]save.ToldValue, len(values))
 	for i, v := range values {

@@ -206,7 +206,7 @@ func (c *Callout) record(d *callout.Decision, by Performer, s callout.Snapshots,
 		recipients = []string{}
 	}
 	d.Recorded.Record = &callout.Record{
-		UserID: by.UserID, DoctorID: by.DoctorID, Performer: by.Actor.Name, Recipients: recipients, Comment: c.Comment,
+		UserID: by.UserID, DoctorID: by.DoctorID, Performer: by.Actor, Recipients: recipients, Comment: c.Comment,
 		ValuesMeta: values, CalloutMeta: meta,
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/coalesce"
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/claim"
 )
 
 // Most is the maximum number of listed open callouts.
@@ -34,6 +35,7 @@ type Item struct {
 	NoticesOff   bool      // a notice about it reached no device
 	Critical     []callout.Parameter
 	Wait         *callout.Episode
+	Claim        claim.Claim // the zero Claim when no one is calling
 }
 
 // Unclear is a report with values that cannot be compared with their critical limits.

@@ -1454,6 +1454,212 @@ func (x *SaveCalloutResponse) GetReports() []int64 {
 	return nil
 }
 
+type ClaimCalloutRequest struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	// The since of another person's claim, to take it over. Without it, or when another claim replaced that one, the
+	// response is 409.
+	InsteadOf     *string `protobuf:"bytes,2,opt,name=instead_of,json=insteadOf,proto3,oneof" json:"instead_of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClaimCalloutRequest) Reset() {
+	*x = ClaimCalloutRequest{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClaimCalloutRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClaimCalloutRequest) ProtoMessage() {}
+
+func (x *ClaimCalloutRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClaimCalloutRequest.ProtoReflect.Descriptor instead.
+func (*ClaimCalloutRequest) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ClaimCalloutRequest) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+func (x *ClaimCalloutRequest) GetInsteadOf() string {
+	if x != nil && x.InsteadOf != nil {
+		return *x.InsteadOf
+	}
+	return ""
+}
+
+// A person is calling about the result.
+type CalloutClaim struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// When the person began: ISO 8601 UTC.
+	Since string `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	// When the claim ends by itself: ISO 8601 UTC.
+	Until string `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
+	// The claim is the caller's own.
+	Mine          bool `protobuf:"varint,4,opt,name=mine,proto3" json:"mine,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CalloutClaim) Reset() {
+	*x = CalloutClaim{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CalloutClaim) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CalloutClaim) ProtoMessage() {}
+
+func (x *CalloutClaim) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CalloutClaim.ProtoReflect.Descriptor instead.
+func (*CalloutClaim) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CalloutClaim) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CalloutClaim) GetSince() string {
+	if x != nil {
+		return x.Since
+	}
+	return ""
+}
+
+func (x *CalloutClaim) GetUntil() string {
+	if x != nil {
+		return x.Until
+	}
+	return ""
+}
+
+func (x *CalloutClaim) GetMine() bool {
+	if x != nil {
+		return x.Mine
+	}
+	return false
+}
+
+type ReleaseCalloutRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	LabReportId   int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseCalloutRequest) Reset() {
+	*x = ReleaseCalloutRequest{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseCalloutRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseCalloutRequest) ProtoMessage() {}
+
+func (x *ReleaseCalloutRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseCalloutRequest.ProtoReflect.Descriptor instead.
+func (*ReleaseCalloutRequest) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ReleaseCalloutRequest) GetLabReportId() int64 {
+	if x != nil {
+		return x.LabReportId
+	}
+	return 0
+}
+
+type ReleaseCalloutResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReleaseCalloutResponse) Reset() {
+	*x = ReleaseCalloutResponse{}
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReleaseCalloutResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReleaseCalloutResponse) ProtoMessage() {}
+
+func (x *ReleaseCalloutResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReleaseCalloutResponse.ProtoReflect.Descriptor instead.
+func (*ReleaseCalloutResponse) Descriptor() ([]byte, []int) {
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{21}
+}
+
 type EvaluateBillRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	BillId        int64                  `protobuf:"varint,1,opt,name=bill_id,json=billId,proto3" json:"bill_id,omitempty"`
@@ -1464,7 +1670,7 @@ type EvaluateBillRequest struct {
 
 func (x *EvaluateBillRequest) Reset() {
 	*x = EvaluateBillRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1682,7 @@ func (x *EvaluateBillRequest) String() string {
 func (*EvaluateBillRequest) ProtoMessage() {}
 
 func (x *EvaluateBillRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[18]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1695,7 @@ func (x *EvaluateBillRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateBillRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateBillRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{18}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *EvaluateBillRequest) GetBillId() int64 {
@@ -1515,7 +1721,7 @@ type EvaluateBillResponse struct {
 
 func (x *EvaluateBillResponse) Reset() {
 	*x = EvaluateBillResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1527,7 +1733,7 @@ func (x *EvaluateBillResponse) String() string {
 func (*EvaluateBillResponse) ProtoMessage() {}
 
 func (x *EvaluateBillResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[19]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1540,7 +1746,7 @@ func (x *EvaluateBillResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateBillResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateBillResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{19}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *EvaluateBillResponse) GetReports() []*ReportStatus {
@@ -1560,7 +1766,7 @@ type EvaluateReportsRequest struct {
 
 func (x *EvaluateReportsRequest) Reset() {
 	*x = EvaluateReportsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1778,7 @@ func (x *EvaluateReportsRequest) String() string {
 func (*EvaluateReportsRequest) ProtoMessage() {}
 
 func (x *EvaluateReportsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[20]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +1791,7 @@ func (x *EvaluateReportsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateReportsRequest.ProtoReflect.Descriptor instead.
 func (*EvaluateReportsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{20}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *EvaluateReportsRequest) GetLabId() int64 {
@@ -1611,7 +1817,7 @@ type EvaluateReportsResponse struct {
 
 func (x *EvaluateReportsResponse) Reset() {
 	*x = EvaluateReportsResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1623,7 +1829,7 @@ func (x *EvaluateReportsResponse) String() string {
 func (*EvaluateReportsResponse) ProtoMessage() {}
 
 func (x *EvaluateReportsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[21]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1636,7 +1842,7 @@ func (x *EvaluateReportsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EvaluateReportsResponse.ProtoReflect.Descriptor instead.
 func (*EvaluateReportsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{21}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EvaluateReportsResponse) GetReports() []*ReportStatus {
@@ -1659,7 +1865,7 @@ type SetUnconfirmedValuesRequest struct {
 
 func (x *SetUnconfirmedValuesRequest) Reset() {
 	*x = SetUnconfirmedValuesRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1671,7 +1877,7 @@ func (x *SetUnconfirmedValuesRequest) String() string {
 func (*SetUnconfirmedValuesRequest) ProtoMessage() {}
 
 func (x *SetUnconfirmedValuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[22]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1684,7 +1890,7 @@ func (x *SetUnconfirmedValuesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUnconfirmedValuesRequest.ProtoReflect.Descriptor instead.
 func (*SetUnconfirmedValuesRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{22}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SetUnconfirmedValuesRequest) GetLabId() int64 {
@@ -1723,7 +1929,7 @@ type SetUnconfirmedValuesResponse struct {
 
 func (x *SetUnconfirmedValuesResponse) Reset() {
 	*x = SetUnconfirmedValuesResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1941,7 @@ func (x *SetUnconfirmedValuesResponse) String() string {
 func (*SetUnconfirmedValuesResponse) ProtoMessage() {}
 
 func (x *SetUnconfirmedValuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[23]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +1954,7 @@ func (x *SetUnconfirmedValuesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetUnconfirmedValuesResponse.ProtoReflect.Descriptor instead.
 func (*SetUnconfirmedValuesResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{23}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{27}
 }
 
 type UnconfirmedRerunValue struct {
@@ -1768,7 +1974,7 @@ type UnconfirmedRerunValue struct {
 
 func (x *UnconfirmedRerunValue) Reset() {
 	*x = UnconfirmedRerunValue{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1780,7 +1986,7 @@ func (x *UnconfirmedRerunValue) String() string {
 func (*UnconfirmedRerunValue) ProtoMessage() {}
 
 func (x *UnconfirmedRerunValue) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[24]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1793,7 +1999,7 @@ func (x *UnconfirmedRerunValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnconfirmedRerunValue.ProtoReflect.Descriptor instead.
 func (*UnconfirmedRerunValue) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{24}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *UnconfirmedRerunValue) GetProfileTestId() int64 {
@@ -1848,7 +2054,7 @@ type ReportStatus struct {
 
 func (x *ReportStatus) Reset() {
 	*x = ReportStatus{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1860,7 +2066,7 @@ func (x *ReportStatus) String() string {
 func (*ReportStatus) ProtoMessage() {}
 
 func (x *ReportStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[25]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1873,7 +2079,7 @@ func (x *ReportStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportStatus.ProtoReflect.Descriptor instead.
 func (*ReportStatus) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{25}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReportStatus) GetLabReportId() int64 {
@@ -1898,7 +2104,7 @@ type WatchCalloutsRequest struct {
 
 func (x *WatchCalloutsRequest) Reset() {
 	*x = WatchCalloutsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1910,7 +2116,7 @@ func (x *WatchCalloutsRequest) String() string {
 func (*WatchCalloutsRequest) ProtoMessage() {}
 
 func (x *WatchCalloutsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[26]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1923,7 +2129,7 @@ func (x *WatchCalloutsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCalloutsRequest.ProtoReflect.Descriptor instead.
 func (*WatchCalloutsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{26}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{30}
 }
 
 type ListOpenCalloutsRequest struct {
@@ -1934,7 +2140,7 @@ type ListOpenCalloutsRequest struct {
 
 func (x *ListOpenCalloutsRequest) Reset() {
 	*x = ListOpenCalloutsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1946,7 +2152,7 @@ func (x *ListOpenCalloutsRequest) String() string {
 func (*ListOpenCalloutsRequest) ProtoMessage() {}
 
 func (x *ListOpenCalloutsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[27]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1959,7 +2165,7 @@ func (x *ListOpenCalloutsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCalloutsRequest.ProtoReflect.Descriptor instead.
 func (*ListOpenCalloutsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{27}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{31}
 }
 
 type ListOpenCalloutsResponse struct {
@@ -1994,7 +2200,7 @@ type ListOpenCalloutsResponse struct {
 
 func (x *ListOpenCalloutsResponse) Reset() {
 	*x = ListOpenCalloutsResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2006,7 +2212,7 @@ func (x *ListOpenCalloutsResponse) String() string {
 func (*ListOpenCalloutsResponse) ProtoMessage() {}
 
 func (x *ListOpenCalloutsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[28]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2019,7 +2225,7 @@ func (x *ListOpenCalloutsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListOpenCalloutsResponse.ProtoReflect.Descriptor instead.
 func (*ListOpenCalloutsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{28}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListOpenCalloutsResponse) GetOpen() []*OpenCallout {
@@ -2119,7 +2325,7 @@ type NoticesOff struct {
 
 func (x *NoticesOff) Reset() {
 	*x = NoticesOff{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2131,7 +2337,7 @@ func (x *NoticesOff) String() string {
 func (*NoticesOff) ProtoMessage() {}
 
 func (x *NoticesOff) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[29]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2144,7 +2350,7 @@ func (x *NoticesOff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NoticesOff.ProtoReflect.Descriptor instead.
 func (*NoticesOff) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{29}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *NoticesOff) GetReason() string {
@@ -2180,7 +2386,7 @@ type UnconfirmedValue struct {
 
 func (x *UnconfirmedValue) Reset() {
 	*x = UnconfirmedValue{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2192,7 +2398,7 @@ func (x *UnconfirmedValue) String() string {
 func (*UnconfirmedValue) ProtoMessage() {}
 
 func (x *UnconfirmedValue) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[30]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2205,7 +2411,7 @@ func (x *UnconfirmedValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnconfirmedValue.ProtoReflect.Descriptor instead.
 func (*UnconfirmedValue) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{30}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *UnconfirmedValue) GetLabReportId() int64 {
@@ -2306,7 +2512,7 @@ type CorrectedCallout struct {
 
 func (x *CorrectedCallout) Reset() {
 	*x = CorrectedCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2318,7 +2524,7 @@ func (x *CorrectedCallout) String() string {
 func (*CorrectedCallout) ProtoMessage() {}
 
 func (x *CorrectedCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[31]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2331,7 +2537,7 @@ func (x *CorrectedCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectedCallout.ProtoReflect.Descriptor instead.
 func (*CorrectedCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{31}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CorrectedCallout) GetLabReportId() int64 {
@@ -2460,7 +2666,7 @@ type UnclearValue struct {
 
 func (x *UnclearValue) Reset() {
 	*x = UnclearValue{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[32]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2472,7 +2678,7 @@ func (x *UnclearValue) String() string {
 func (*UnclearValue) ProtoMessage() {}
 
 func (x *UnclearValue) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[32]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2485,7 +2691,7 @@ func (x *UnclearValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnclearValue.ProtoReflect.Descriptor instead.
 func (*UnclearValue) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{32}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *UnclearValue) GetLabReportId() int64 {
@@ -2592,13 +2798,15 @@ type OpenCallout struct {
 	NoticesOff bool `protobuf:"varint,17,opt,name=notices_off,json=noticesOff,proto3" json:"notices_off,omitempty"`
 	// When the next reminder follows after the last escalation: ISO 8601 UTC; null before it, and when reminders are off.
 	NextReminderAt *string `protobuf:"bytes,18,opt,name=next_reminder_at,json=nextReminderAt,proto3,oneof" json:"next_reminder_at,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The person who is calling about it; null without one.
+	Claim         *CalloutClaim `protobuf:"bytes,19,opt,name=claim,proto3,oneof" json:"claim,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OpenCallout) Reset() {
 	*x = OpenCallout{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[33]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2610,7 +2818,7 @@ func (x *OpenCallout) String() string {
 func (*OpenCallout) ProtoMessage() {}
 
 func (x *OpenCallout) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[33]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2623,7 +2831,7 @@ func (x *OpenCallout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenCallout.ProtoReflect.Descriptor instead.
 func (*OpenCallout) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{33}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *OpenCallout) GetLabReportId() int64 {
@@ -2752,6 +2960,13 @@ func (x *OpenCallout) GetNextReminderAt() string {
 	return ""
 }
 
+func (x *OpenCallout) GetClaim() *CalloutClaim {
+	if x != nil {
+		return x.Claim
+	}
+	return nil
+}
+
 type GetCalloutSettingsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2760,7 +2975,7 @@ type GetCalloutSettingsRequest struct {
 
 func (x *GetCalloutSettingsRequest) Reset() {
 	*x = GetCalloutSettingsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[34]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2772,7 +2987,7 @@ func (x *GetCalloutSettingsRequest) String() string {
 func (*GetCalloutSettingsRequest) ProtoMessage() {}
 
 func (x *GetCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[34]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2785,7 +3000,7 @@ func (x *GetCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{34}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{38}
 }
 
 type PutCalloutSettingsRequest struct {
@@ -2807,7 +3022,7 @@ type PutCalloutSettingsRequest struct {
 
 func (x *PutCalloutSettingsRequest) Reset() {
 	*x = PutCalloutSettingsRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[35]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2819,7 +3034,7 @@ func (x *PutCalloutSettingsRequest) String() string {
 func (*PutCalloutSettingsRequest) ProtoMessage() {}
 
 func (x *PutCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[35]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2832,7 +3047,7 @@ func (x *PutCalloutSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PutCalloutSettingsRequest.ProtoReflect.Descriptor instead.
 func (*PutCalloutSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{35}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *PutCalloutSettingsRequest) GetEscalateMinutes() int32 {
@@ -2883,7 +3098,7 @@ type CalloutSettings struct {
 
 func (x *CalloutSettings) Reset() {
 	*x = CalloutSettings{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[36]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2895,7 +3110,7 @@ func (x *CalloutSettings) String() string {
 func (*CalloutSettings) ProtoMessage() {}
 
 func (x *CalloutSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[36]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2908,7 +3123,7 @@ func (x *CalloutSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CalloutSettings.ProtoReflect.Descriptor instead.
 func (*CalloutSettings) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{36}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CalloutSettings) GetEscalateMinutes() int32 {
@@ -2957,7 +3172,7 @@ type GetCalloutSummaryRequest struct {
 
 func (x *GetCalloutSummaryRequest) Reset() {
 	*x = GetCalloutSummaryRequest{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[37]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2969,7 +3184,7 @@ func (x *GetCalloutSummaryRequest) String() string {
 func (*GetCalloutSummaryRequest) ProtoMessage() {}
 
 func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[37]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2982,7 +3197,7 @@ func (x *GetCalloutSummaryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryRequest.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryRequest) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{37}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GetCalloutSummaryRequest) GetFrom() string {
@@ -3020,7 +3235,7 @@ type GetCalloutSummaryResponse struct {
 
 func (x *GetCalloutSummaryResponse) Reset() {
 	*x = GetCalloutSummaryResponse{}
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[38]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3032,7 +3247,7 @@ func (x *GetCalloutSummaryResponse) String() string {
 func (*GetCalloutSummaryResponse) ProtoMessage() {}
 
 func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_callout_v1_callout_proto_msgTypes[38]
+	mi := &file_lab_callout_v1_callout_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3045,7 +3260,7 @@ func (x *GetCalloutSummaryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCalloutSummaryResponse.ProtoReflect.Descriptor instead.
 func (*GetCalloutSummaryResponse) Descriptor() ([]byte, []int) {
-	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{38}
+	return file_lab_callout_v1_callout_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GetCalloutSummaryResponse) GetOpen() int64 {
@@ -3263,7 +3478,20 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x13SaveCalloutResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x18\n" +
-	"\areports\x18\x03 \x03(\x03R\areports\"d\n" +
+	"\areports\x18\x03 \x03(\x03R\areports\"z\n" +
+	"\x13ClaimCalloutRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12\"\n" +
+	"\n" +
+	"instead_of\x18\x02 \x01(\tH\x00R\tinsteadOf\x88\x01\x01B\r\n" +
+	"\v_instead_of\"b\n" +
+	"\fCalloutClaim\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05since\x18\x02 \x01(\tR\x05since\x12\x14\n" +
+	"\x05until\x18\x03 \x01(\tR\x05until\x12\x12\n" +
+	"\x04mine\x18\x04 \x01(\bR\x04mine\"I\n" +
+	"\x15ReleaseCalloutRequest\x120\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"\x18\n" +
+	"\x16ReleaseCalloutResponse\"d\n" +
 	"\x13EvaluateBillRequest\x12%\n" +
 	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12&\n" +
 	"\x06lab_id\x18\x02 \x01(\x03B\x0f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?\xe0A\x02R\x05labId\"N\n" +
@@ -3363,7 +3591,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x04unit\x18\n" +
 	" \x01(\tR\x04unit\x12\x14\n" +
 	"\x05since\x18\v \x01(\tR\x05sinceB\x10\n" +
-	"\x0e_department_id\"\x90\x06\n" +
+	"\x0e_department_id\"\xd3\x06\n" +
 	"\vOpenCallout\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +
 	"\abill_id\x18\x02 \x01(\x03R\x06billId\x12\x1e\n" +
@@ -3385,10 +3613,12 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\rrerun_pending\x18\x10 \x01(\bR\frerunPending\x12\x1f\n" +
 	"\vnotices_off\x18\x11 \x01(\bR\n" +
 	"noticesOff\x12-\n" +
-	"\x10next_reminder_at\x18\x12 \x01(\tH\x02R\x0enextReminderAt\x88\x01\x01B\x10\n" +
+	"\x10next_reminder_at\x18\x12 \x01(\tH\x02R\x0enextReminderAt\x88\x01\x01\x127\n" +
+	"\x05claim\x18\x13 \x01(\v2\x1c.lab.callout.v1.CalloutClaimH\x03R\x05claim\x88\x01\x01B\x10\n" +
 	"\x0e_department_idB\t\n" +
 	"\a_due_atB\x13\n" +
-	"\x11_next_reminder_at\"\x1b\n" +
+	"\x11_next_reminder_atB\b\n" +
+	"\x06_claim\"\x1b\n" +
 	"\x19GetCalloutSettingsRequest\"\xb0\x03\n" +
 	"\x19PutCalloutSettingsRequest\x12E\n" +
 	"\x10escalate_minutes\x18\x01 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x80\x96@i\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0fescalateMinutes\x88\x01\x01\x12?\n" +
@@ -3422,7 +3652,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\rlimit_minutes\x18\a \x01(\x05R\flimitMinutes\x12\x1c\n" +
 	"\telsewhere\x18\b \x01(\x03R\telsewhereB\x1c\n" +
 	"\x1a_median_minutes_to_calloutB\x19\n" +
-	"\x17_p90_minutes_to_callout2\xe6\x10\n" +
+	"\x17_p90_minutes_to_callout2\xa1\x14\n" +
 	"\x0eCalloutService\x12\xcd\x01\n" +
 	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"]\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xcb\x01\n" +
 	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb0\x01\n" +
@@ -3430,7 +3660,9 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x10ListOpenCallouts\x12'.lab.callout.v1.ListOpenCalloutsRequest\x1a(.lab.callout.v1.ListOpenCalloutsResponse\"Y\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02MZ)\x12'/api-v3/operation/critical-callout/open\x12 /operation/critical-callout/open\x12S\n" +
 	"\rWatchCallouts\x12$.lab.callout.v1.WatchCalloutsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\xc9\x01\n" +
 	"\x11GetCalloutSummary\x12(.lab.callout.v1.GetCalloutSummaryRequest\x1a).lab.callout.v1.GetCalloutSummaryResponse\"_\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02SZ,\x12*/api-v3/operation/critical-callout/summary\x12#/operation/critical-callout/summary\x12\xbb\x01\n" +
-	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"c\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xc3\x01\n" +
+	"\vSaveCallout\x12\".lab.callout.v1.SaveCalloutRequest\x1a#.lab.callout.v1.SaveCalloutResponse\"c\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02W:\x01*Z.:\x01*\")/api-v3/report/{bill_id}/critical/callout\"\"/report/{bill_id}/critical/callout\x12\xd7\x01\n" +
+	"\fClaimCallout\x12#.lab.callout.v1.ClaimCalloutRequest\x1a\x1c.lab.callout.v1.CalloutClaim\"\x83\x01\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02w:\x01*Z>:\x01*\x1a9/api-v3/operation/critical-callout/claims/{lab_report_id}\x1a2/operation/critical-callout/claims/{lab_report_id}\x12\xde\x01\n" +
+	"\x0eReleaseCallout\x12%.lab.callout.v1.ReleaseCalloutRequest\x1a&.lab.callout.v1.ReleaseCalloutResponse\"}\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02qZ;*9/api-v3/operation/critical-callout/claims/{lab_report_id}*2/operation/critical-callout/claims/{lab_report_id}\x12\xc3\x01\n" +
 	"\x12GetCalloutSettings\x12).lab.callout.v1.GetCalloutSettingsRequest\x1a\x1f.lab.callout.v1.CalloutSettings\"a\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02UZ-\x12+/api-v3/operation/critical-callout/settings\x12$/operation/critical-callout/settings\x12\xc9\x01\n" +
 	"\x12PutCalloutSettings\x12).lab.callout.v1.PutCalloutSettingsRequest\x1a\x1f.lab.callout.v1.CalloutSettings\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[:\x01*Z0:\x01*\x1a+/api-v3/operation/critical-callout/settings\x1a$/operation/critical-callout/settings\x12\xd7\x01\n" +
 	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"|\x8a\xe7\x18\x19\x12\acallout\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12u\n" +
@@ -3449,7 +3681,7 @@ func file_lab_callout_v1_callout_proto_rawDescGZIP() []byte {
 	return file_lab_callout_v1_callout_proto_rawDescData
 }
 
-var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_lab_callout_v1_callout_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*ListCriticalRecordsRequest)(nil),   // 0: lab.callout.v1.ListCriticalRecordsRequest
 	(*ListCriticalRecordsResponse)(nil),  // 1: lab.callout.v1.ListCriticalRecordsResponse
@@ -3469,29 +3701,33 @@ var file_lab_callout_v1_callout_proto_goTypes = []any{
 	(*SaveCalloutRequest)(nil),           // 15: lab.callout.v1.SaveCalloutRequest
 	(*ToldValue)(nil),                    // 16: lab.callout.v1.ToldValue
 	(*SaveCalloutResponse)(nil),          // 17: lab.callout.v1.SaveCalloutResponse
-	(*EvaluateBillRequest)(nil),          // 18: lab.callout.v1.EvaluateBillRequest
-	(*EvaluateBillResponse)(nil),         // 19: lab.callout.v1.EvaluateBillResponse
-	(*EvaluateReportsRequest)(nil),       // 20: lab.callout.v1.EvaluateReportsRequest
-	(*EvaluateReportsResponse)(nil),      // 21: lab.callout.v1.EvaluateReportsResponse
-	(*SetUnconfirmedValuesRequest)(nil),  // 22: lab.callout.v1.SetUnconfirmedValuesRequest
-	(*SetUnconfirmedValuesResponse)(nil), // 23: lab.callout.v1.SetUnconfirmedValuesResponse
-	(*UnconfirmedRerunValue)(nil),        // 24: lab.callout.v1.UnconfirmedRerunValue
-	(*ReportStatus)(nil),                 // 25: lab.callout.v1.ReportStatus
-	(*WatchCalloutsRequest)(nil),         // 26: lab.callout.v1.WatchCalloutsRequest
-	(*ListOpenCalloutsRequest)(nil),      // 27: lab.callout.v1.ListOpenCalloutsRequest
-	(*ListOpenCalloutsResponse)(nil),     // 28: lab.callout.v1.ListOpenCalloutsResponse
-	(*NoticesOff)(nil),                   // 29: lab.callout.v1.NoticesOff
-	(*UnconfirmedValue)(nil),             // 30: lab.callout.v1.UnconfirmedValue
-	(*CorrectedCallout)(nil),             // 31: lab.callout.v1.CorrectedCallout
-	(*UnclearValue)(nil),                 // 32: lab.callout.v1.UnclearValue
-	(*OpenCallout)(nil),                  // 33: lab.callout.v1.OpenCallout
-	(*GetCalloutSettingsRequest)(nil),    // 34: lab.callout.v1.GetCalloutSettingsRequest
-	(*PutCalloutSettingsRequest)(nil),    // 35: lab.callout.v1.PutCalloutSettingsRequest
-	(*CalloutSettings)(nil),              // 36: lab.callout.v1.CalloutSettings
-	(*GetCalloutSummaryRequest)(nil),     // 37: lab.callout.v1.GetCalloutSummaryRequest
-	(*GetCalloutSummaryResponse)(nil),    // 38: lab.callout.v1.GetCalloutSummaryResponse
-	(*v1.RawJSON)(nil),                   // 39: lab.type.v1.RawJSON
-	(*v1.Event)(nil),                     // 40: lab.type.v1.Event
+	(*ClaimCalloutRequest)(nil),          // 18: lab.callout.v1.ClaimCalloutRequest
+	(*CalloutClaim)(nil),                 // 19: lab.callout.v1.CalloutClaim
+	(*ReleaseCalloutRequest)(nil),        // 20: lab.callout.v1.ReleaseCalloutRequest
+	(*ReleaseCalloutResponse)(nil),       // 21: lab.callout.v1.ReleaseCalloutResponse
+	(*EvaluateBillRequest)(nil),          // 22: lab.callout.v1.EvaluateBillRequest
+	(*EvaluateBillResponse)(nil),         // 23: lab.callout.v1.EvaluateBillResponse
+	(*EvaluateReportsRequest)(nil),       // 24: lab.callout.v1.EvaluateReportsRequest
+	(*EvaluateReportsResponse)(nil),      // 25: lab.callout.v1.EvaluateReportsResponse
+	(*SetUnconfirmedValuesRequest)(nil),  // 26: lab.callout.v1.SetUnconfirmedValuesRequest
+	(*SetUnconfirmedValuesResponse)(nil), // 27: lab.callout.v1.SetUnconfirmedValuesResponse
+	(*UnconfirmedRerunValue)(nil),        // 28: lab.callout.v1.UnconfirmedRerunValue
+	(*ReportStatus)(nil),                 // 29: lab.callout.v1.ReportStatus
+	(*WatchCalloutsRequest)(nil),         // 30: lab.callout.v1.WatchCalloutsRequest
+	(*ListOpenCalloutsRequest)(nil),      // 31: lab.callout.v1.ListOpenCalloutsRequest
+	(*ListOpenCalloutsResponse)(nil),     // 32: lab.callout.v1.ListOpenCalloutsResponse
+	(*NoticesOff)(nil),                   // 33: lab.callout.v1.NoticesOff
+	(*UnconfirmedValue)(nil),             // 34: lab.callout.v1.UnconfirmedValue
+	(*CorrectedCallout)(nil),             // 35: lab.callout.v1.CorrectedCallout
+	(*UnclearValue)(nil),                 // 36: lab.callout.v1.UnclearValue
+	(*OpenCallout)(nil),                  // 37: lab.callout.v1.OpenCallout
+	(*GetCalloutSettingsRequest)(nil),    // 38: lab.callout.v1.GetCalloutSettingsRequest
+	(*PutCalloutSettingsRequest)(nil),    // 39: lab.callout.v1.PutCalloutSettingsRequest
+	(*CalloutSettings)(nil),              // 40: lab.callout.v1.CalloutSettings
+	(*GetCalloutSummaryRequest)(nil),     // 41: lab.callout.v1.GetCalloutSummaryRequest
+	(*GetCalloutSummaryResponse)(nil),    // 42: lab.callout.v1.GetCalloutSummaryResponse
+	(*v1.RawJSON)(nil),                   // 43: lab.type.v1.RawJSON
+	(*v1.Event)(nil),                     // 44: lab.type.v1.Event
 }
 var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	3,  // 0: lab.callout.v1.ListCriticalRecordsResponse.reports:type_name -> lab.callout.v1.CriticalReport
@@ -3502,57 +3738,62 @@ var file_lab_callout_v1_callout_proto_depIdxs = []int32{
 	4,  // 5: lab.callout.v1.CriticalReport.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
 	5,  // 6: lab.callout.v1.CriticalReport.lab_report:type_name -> lab.callout.v1.LabReport
 	6,  // 7: lab.callout.v1.LabReport.reportID:type_name -> lab.callout.v1.ReportTest
-	39, // 8: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	39, // 9: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	43, // 8: lab.callout.v1.AttemptedCallout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	43, // 9: lab.callout.v1.AttemptedCallout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
 	8,  // 10: lab.callout.v1.AttemptedCallout.attempts:type_name -> lab.callout.v1.ReportAttempt
-	39, // 11: lab.callout.v1.ReportAttempt.critical_values_meta:type_name -> lab.type.v1.RawJSON
-	39, // 12: lab.callout.v1.ReportAttempt.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	43, // 11: lab.callout.v1.ReportAttempt.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	43, // 12: lab.callout.v1.ReportAttempt.critical_callout_meta:type_name -> lab.type.v1.RawJSON
 	11, // 13: lab.callout.v1.ListCalloutLogsResponse.logs:type_name -> lab.callout.v1.CalloutLog
-	39, // 14: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
+	43, // 14: lab.callout.v1.CalloutLog.meta:type_name -> lab.type.v1.RawJSON
 	14, // 15: lab.callout.v1.ListCalloutsResponse.records:type_name -> lab.callout.v1.Callout
-	39, // 16: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
-	39, // 17: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
+	43, // 16: lab.callout.v1.Callout.critical_callout_meta:type_name -> lab.type.v1.RawJSON
+	43, // 17: lab.callout.v1.Callout.critical_values_meta:type_name -> lab.type.v1.RawJSON
 	16, // 18: lab.callout.v1.SaveCalloutRequest.told_values:type_name -> lab.callout.v1.ToldValue
-	25, // 19: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	25, // 20: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
-	24, // 21: lab.callout.v1.SetUnconfirmedValuesRequest.values:type_name -> lab.callout.v1.UnconfirmedRerunValue
-	33, // 22: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
-	32, // 23: lab.callout.v1.ListOpenCalloutsResponse.unclear:type_name -> lab.callout.v1.UnclearValue
-	31, // 24: lab.callout.v1.ListOpenCalloutsResponse.corrected:type_name -> lab.callout.v1.CorrectedCallout
-	30, // 25: lab.callout.v1.ListOpenCalloutsResponse.unconfirmed:type_name -> lab.callout.v1.UnconfirmedValue
-	29, // 26: lab.callout.v1.ListOpenCalloutsResponse.notices_unavailable:type_name -> lab.callout.v1.NoticesOff
+	29, // 19: lab.callout.v1.EvaluateBillResponse.reports:type_name -> lab.callout.v1.ReportStatus
+	29, // 20: lab.callout.v1.EvaluateReportsResponse.reports:type_name -> lab.callout.v1.ReportStatus
+	28, // 21: lab.callout.v1.SetUnconfirmedValuesRequest.values:type_name -> lab.callout.v1.UnconfirmedRerunValue
+	37, // 22: lab.callout.v1.ListOpenCalloutsResponse.open:type_name -> lab.callout.v1.OpenCallout
+	36, // 23: lab.callout.v1.ListOpenCalloutsResponse.unclear:type_name -> lab.callout.v1.UnclearValue
+	35, // 24: lab.callout.v1.ListOpenCalloutsResponse.corrected:type_name -> lab.callout.v1.CorrectedCallout
+	34, // 25: lab.callout.v1.ListOpenCalloutsResponse.unconfirmed:type_name -> lab.callout.v1.UnconfirmedValue
+	33, // 26: lab.callout.v1.ListOpenCalloutsResponse.notices_unavailable:type_name -> lab.callout.v1.NoticesOff
 	4,  // 27: lab.callout.v1.UnconfirmedValue.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
 	4,  // 28: lab.callout.v1.CorrectedCallout.called_parameters:type_name -> lab.callout.v1.CriticalParameter
 	4,  // 29: lab.callout.v1.OpenCallout.critical_parameters:type_name -> lab.callout.v1.CriticalParameter
-	0,  // 30: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
-	9,  // 31: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
-	12, // 32: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
-	27, // 33: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
-	26, // 34: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
-	37, // 35: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
-	15, // 36: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
-	34, // 37: lab.callout.v1.CalloutService.GetCalloutSettings:input_type -> lab.callout.v1.GetCalloutSettingsRequest
-	35, // 38: lab.callout.v1.CalloutService.PutCalloutSettings:input_type -> lab.callout.v1.PutCalloutSettingsRequest
-	18, // 39: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
-	20, // 40: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
-	22, // 41: lab.callout.v1.CalloutService.SetUnconfirmedValues:input_type -> lab.callout.v1.SetUnconfirmedValuesRequest
-	1,  // 42: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
-	10, // 43: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
-	13, // 44: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
-	28, // 45: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
-	40, // 46: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
-	38, // 47: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
-	17, // 48: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
-	36, // 49: lab.callout.v1.CalloutService.GetCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
-	36, // 50: lab.callout.v1.CalloutService.PutCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
-	19, // 51: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
-	21, // 52: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
-	23, // 53: lab.callout.v1.CalloutService.SetUnconfirmedValues:output_type -> lab.callout.v1.SetUnconfirmedValuesResponse
-	42, // [42:54] is the sub-list for method output_type
-	30, // [30:42] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	19, // 30: lab.callout.v1.OpenCallout.claim:type_name -> lab.callout.v1.CalloutClaim
+	0,  // 31: lab.callout.v1.CalloutService.ListCriticalRecords:input_type -> lab.callout.v1.ListCriticalRecordsRequest
+	9,  // 32: lab.callout.v1.CalloutService.ListCalloutLogs:input_type -> lab.callout.v1.ListCalloutLogsRequest
+	12, // 33: lab.callout.v1.CalloutService.ListCallouts:input_type -> lab.callout.v1.ListCalloutsRequest
+	31, // 34: lab.callout.v1.CalloutService.ListOpenCallouts:input_type -> lab.callout.v1.ListOpenCalloutsRequest
+	30, // 35: lab.callout.v1.CalloutService.WatchCallouts:input_type -> lab.callout.v1.WatchCalloutsRequest
+	41, // 36: lab.callout.v1.CalloutService.GetCalloutSummary:input_type -> lab.callout.v1.GetCalloutSummaryRequest
+	15, // 37: lab.callout.v1.CalloutService.SaveCallout:input_type -> lab.callout.v1.SaveCalloutRequest
+	18, // 38: lab.callout.v1.CalloutService.ClaimCallout:input_type -> lab.callout.v1.ClaimCalloutRequest
+	20, // 39: lab.callout.v1.CalloutService.ReleaseCallout:input_type -> lab.callout.v1.ReleaseCalloutRequest
+	38, // 40: lab.callout.v1.CalloutService.GetCalloutSettings:input_type -> lab.callout.v1.GetCalloutSettingsRequest
+	39, // 41: lab.callout.v1.CalloutService.PutCalloutSettings:input_type -> lab.callout.v1.PutCalloutSettingsRequest
+	22, // 42: lab.callout.v1.CalloutService.EvaluateBill:input_type -> lab.callout.v1.EvaluateBillRequest
+	24, // 43: lab.callout.v1.CalloutService.EvaluateReports:input_type -> lab.callout.v1.EvaluateReportsRequest
+	26, // 44: lab.callout.v1.CalloutService.SetUnconfirmedValues:input_type -> lab.callout.v1.SetUnconfirmedValuesRequest
+	1,  // 45: lab.callout.v1.CalloutService.ListCriticalRecords:output_type -> lab.callout.v1.ListCriticalRecordsResponse
+	10, // 46: lab.callout.v1.CalloutService.ListCalloutLogs:output_type -> lab.callout.v1.ListCalloutLogsResponse
+	13, // 47: lab.callout.v1.CalloutService.ListCallouts:output_type -> lab.callout.v1.ListCalloutsResponse
+	32, // 48: lab.callout.v1.CalloutService.ListOpenCallouts:output_type -> lab.callout.v1.ListOpenCalloutsResponse
+	44, // 49: lab.callout.v1.CalloutService.WatchCallouts:output_type -> lab.type.v1.Event
+	42, // 50: lab.callout.v1.CalloutService.GetCalloutSummary:output_type -> lab.callout.v1.GetCalloutSummaryResponse
+	17, // 51: lab.callout.v1.CalloutService.SaveCallout:output_type -> lab.callout.v1.SaveCalloutResponse
+	19, // 52: lab.callout.v1.CalloutService.ClaimCallout:output_type -> lab.callout.v1.CalloutClaim
+	21, // 53: lab.callout.v1.CalloutService.ReleaseCallout:output_type -> lab.callout.v1.ReleaseCalloutResponse
+	40, // 54: lab.callout.v1.CalloutService.GetCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	40, // 55: lab.callout.v1.CalloutService.PutCalloutSettings:output_type -> lab.callout.v1.CalloutSettings
+	23, // 56: lab.callout.v1.CalloutService.EvaluateBill:output_type -> lab.callout.v1.EvaluateBillResponse
+	25, // 57: lab.callout.v1.CalloutService.EvaluateReports:output_type -> lab.callout.v1.EvaluateReportsResponse
+	27, // 58: lab.callout.v1.CalloutService.SetUnconfirmedValues:output_type -> lab.callout.v1.SetUnconfirmedValuesResponse
+	45, // [45:59] is the sub-list for method output_type
+	31, // [31:45] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_lab_callout_v1_callout_proto_init() }
@@ -3565,21 +3806,22 @@ func file_lab_callout_v1_callout_proto_init() {
 	file_lab_callout_v1_callout_proto_msgTypes[6].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[14].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[15].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[28].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[30].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[31].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[18].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[32].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[33].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[34].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[35].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[36].OneofWrappers = []any{}
 	file_lab_callout_v1_callout_proto_msgTypes[37].OneofWrappers = []any{}
-	file_lab_callout_v1_callout_proto_msgTypes[38].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[39].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[41].OneofWrappers = []any{}
+	file_lab_callout_v1_callout_proto_msgTypes[42].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_callout_v1_callout_proto_rawDesc), len(file_lab_callout_v1_callout_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -29,6 +29,8 @@ const (
 	CalloutService_WatchCallouts_FullMethodName        = "/lab.callout.v1.CalloutService/WatchCallouts"
 	CalloutService_GetCalloutSummary_FullMethodName    = "/lab.callout.v1.CalloutService/GetCalloutSummary"
 	CalloutService_SaveCallout_FullMethodName          = "/lab.callout.v1.CalloutService/SaveCallout"
+	CalloutService_ClaimCallout_FullMethodName         = "/lab.callout.v1.CalloutService/ClaimCallout"
+	CalloutService_ReleaseCallout_FullMethodName       = "/lab.callout.v1.CalloutService/ReleaseCallout"
 	CalloutService_GetCalloutSettings_FullMethodName   = "/lab.callout.v1.CalloutService/GetCalloutSettings"
 	CalloutService_PutCalloutSettings_FullMethodName   = "/lab.callout.v1.CalloutService/PutCalloutSettings"
 	CalloutService_EvaluateBill_FullMethodName         = "/lab.callout.v1.CalloutService/EvaluateBill"
@@ -59,6 +61,11 @@ type CalloutServiceClient interface {
 	GetCalloutSummary(ctx context.Context, in *GetCalloutSummaryRequest, opts ...grpc.CallOption) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
 	SaveCallout(ctx context.Context, in *SaveCalloutRequest, opts ...grpc.CallOption) (*SaveCalloutResponse, error)
+	// Marks a waiting result as being called by the caller for ten minutes, so that no one else calls at the same time.
+	// Repeating it prolongs the claim. A claim never refuses a callout.
+	ClaimCallout(ctx context.Context, in *ClaimCalloutRequest, opts ...grpc.CallOption) (*CalloutClaim, error)
+	// Ends the caller's claim of a waiting result. Without a claim it changes nothing.
+	ReleaseCallout(ctx context.Context, in *ReleaseCalloutRequest, opts ...grpc.CallOption) (*ReleaseCalloutResponse, error)
 	// Returns the laboratory's callout settings, completed by the defaults of the deployment.
 	GetCalloutSettings(ctx context.Context, in *GetCalloutSettingsRequest, opts ...grpc.CallOption) (*CalloutSettings, error)
 	// Replaces the laboratory's callout settings. A field that is left out returns to the default of the deployment. Only for
@@ -161,6 +168,26 @@ func (c *calloutServiceClient) SaveCallout(ctx context.Context, in *SaveCalloutR
 	return out, nil
 }
 
+func (c *calloutServiceClient) ClaimCallout(ctx context.Context, in *ClaimCalloutRequest, opts ...grpc.CallOption) (*CalloutClaim, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CalloutClaim)
+	err := c.cc.Invoke(ctx, CalloutService_ClaimCallout_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *calloutServiceClient) ReleaseCallout(ctx context.Context, in *ReleaseCalloutRequest, opts ...grpc.CallOption) (*ReleaseCalloutResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReleaseCalloutResponse)
+	err := c.cc.Invoke(ctx, CalloutService_ReleaseCallout_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *calloutServiceClient) GetCalloutSettings(ctx context.Context, in *GetCalloutSettingsRequest, opts ...grpc.CallOption) (*CalloutSettings, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CalloutSettings)
@@ -234,6 +261,11 @@ type CalloutServiceServer interface {
 	GetCalloutSummary(context.Context, *GetCalloutSummaryRequest) (*GetCalloutSummaryResponse, error)
 	// Records a callout, or an attempt as a draft.
 	SaveCallout(context.Context, *SaveCalloutRequest) (*SaveCalloutResponse, error)
+	// Marks a waiting result as being called by the caller for ten minutes, so that no one else calls at the same time.
+	// Repeating it prolongs the claim. A claim never refuses a callout.
+	ClaimCallout(context.Context, *ClaimCalloutRequest) (*CalloutClaim, error)
+	// Ends the caller's claim of a waiting result. Without a claim it changes nothing.
+	ReleaseCallout(context.Context, *ReleaseCalloutRequest) (*ReleaseCalloutResponse, error)
 	// Returns the laboratory's callout settings, completed by the defaults of the deployment.
 	GetCalloutSettings(context.Context, *GetCalloutSettingsRequest) (*CalloutSettings, error)
 	// Replaces the laboratory's callout settings. A field that is left out returns to the default of the deployment. Only for
@@ -277,6 +309,12 @@ func (UnimplementedCalloutServiceServer) GetCalloutSummary(context.Context, *Get
 }
 func (UnimplementedCalloutServiceServer) SaveCallout(context.Context, *SaveCalloutRequest) (*SaveCalloutResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SaveCallout not implemented")
+}
+func (UnimplementedCalloutServiceServer) ClaimCallout(context.Context, *ClaimCalloutRequest) (*CalloutClaim, error) {
+	return nil, status.Error(codes.Unimplemented, "method ClaimCallout not implemented")
+}
+func (UnimplementedCalloutServiceServer) ReleaseCallout(context.Context, *ReleaseCalloutRequest) (*ReleaseCalloutResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReleaseCallout not implemented")
 }
 func (UnimplementedCalloutServiceServer) GetCalloutSettings(context.Context, *GetCalloutSettingsRequest) (*CalloutSettings, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetCalloutSettings not implemented")
@@ -433,6 +471,42 @@ func _CalloutService_SaveCallout_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CalloutService_ClaimCallout_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ClaimCalloutRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CalloutServiceServer).ClaimCallout(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CalloutService_ClaimCallout_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CalloutServiceServer).ClaimCallout(ctx, req.(*ClaimCalloutRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CalloutService_ReleaseCallout_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReleaseCalloutRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CalloutServiceServer).ReleaseCallout(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CalloutService_ReleaseCallout_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CalloutServiceServer).ReleaseCallout(ctx, req.(*ReleaseCalloutRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CalloutService_GetCalloutSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetCalloutSettingsRequest)
 	if err := dec(in); err != nil {
@@ -553,6 +627,14 @@ var CalloutService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SaveCallout",
 			Handler:    _CalloutService_SaveCallout_Handler,
+		},
+		{
+			MethodName: "ClaimCallout",
+			Handler:    _CalloutService_ClaimCallout_Handler,
+		},
+		{
+			MethodName: "ReleaseCallout",
+			Handler:    _CalloutService_ReleaseCallout_Handler,
 		},
 		{
 			MethodName: "GetCalloutSettings",

@@ -96,6 +96,9 @@ func (l *locked) addCallout(ctx context.Context, d *callout.Decision) (err error
 	if s.CalloutID, err = l.insertCallout(ctx, d, report); err != nil {
 		return err
 	}
+	if err := l.endClaim(ctx, d.Report.ID, s.Record.Performer); err != nil {
+		return err
+	}
 	if s.Kind == callout.Attempt {
 		s.CalloutID = 0 // the draft's row is replaced by the next attempt
 		return nil

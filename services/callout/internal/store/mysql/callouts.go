@@ -37,9 +37,9 @@ func (l *locked) insertCallout(ctx context.Context, d *callout.Decision, reportI
 		return 0, fmt.Errorf("add callout: %w", err)
 	}
 	b := d.Report.Bill
-	user, doctor := "", r.Performer
+	user, doctor := "", r.Performer.Name
 	if r.DoctorID == 0 {
-		user, doctor = r.Performer, ""
+		user, doctor = r.Performer.Name, ""
 	}
 	lab := l.scope.LabID()
 	result, err := l.tx.ExecContext(ctx, "INSERT INTO CriticalCallout (lab_id, bill_id, lab_report_id, org_id, user_details_id,"+

@@ -18,6 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/claim"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 	"github.com/labplatform/labplatform/services/callout/internal/records"
 	"github.com/labplatform/labplatform/services/callout/internal/settings"
@@ -45,6 +46,7 @@ type Store struct {
 }
 
 var (
+	_ claim.Store    = (*Store)(nil)
 	_ history.Store  = (*Store)(nil)
 	_ records.Store  = (*Store)(nil)
 	_ settings.Store = (*Store)(nil)

@@ -22,7 +22,7 @@ const (
 	// twice.
 	waitingNames = "SELECT r.id, IFNULL(b.labBillId, 0), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
 		" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), IFNULL(e.detected_at, 0), e.due_at," +
-		" IFNULL(e.escalations, 0), IFNULL(e.notices_off, 0), e.remind_at, e.parameters, e.id FROM (%s%s LIMIT ?) found" +
+		" IFNULL(e.escalations, 0), IFNULL(e.notices_off, 0), e.remind_at, e.parameters, e.id, " + claimColumns + " FROM (%s%s LIMIT ?) found" +
 		" JOIN labReportRelation r ON r.id = found.id LEFT JOIN callout_episode e ON e.id = found.episode" +
 		" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
 		" LEFT JOIN userDetails u ON u.id = r.userDetailsId_id AND u.labId_id = r.labId_id" +
@@ -64,11 +64,13 @@ func (s *Store) scanItem(r *sql.Rows) (i worklist.Item, id int64, err error) {
 	var detected int64
 	var dueAt, remindAt, wait sql.NullInt64
 	var parameters []byte
-	err = r.Scan(&id, &i.LabBillID, &i.Patient, &i.PatientID, &i.Organization, &i.Referral, &detected, &dueAt,
-		&i.Level, &i.NoticesOff, &remindAt, &parameters, &wait)
+	var claimed claimRow
+	err = r.Scan(append([]any{&id, &i.LabBillID, &i.Patient, &i.PatientID, &i.Organization, &i.Referral, &detected, &dueAt,
+		&i.Level, &i.NoticesOff, &remindAt, &parameters, &wait}, claimed.into()...)...)
 	if err != nil {
 		return i, id, err
 	}
+	i.Claim = claimed.facts().Held
 	i.DetectedAt = s.clock.Now() // not adopted by the reaper yet
 	if detected > 0 {
 		i.DetectedAt = at(detected)

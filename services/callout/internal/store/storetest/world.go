@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/claim"
 	"github.com/labplatform/labplatform/services/callout/internal/delivery"
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 	"github.com/labplatform/labplatform/services/callout/internal/history"
@@ -77,6 +78,7 @@ type Fixture struct {
 	List     *records.UseCase
 	History  *history.UseCase
 	Save     *save.UseCase
+	Claim    *claim.UseCase
 	Evaluate *evaluate.UseCase
 	Worklist *worklist.UseCase
 	Decide   *settings.UseCase
@@ -124,6 +126,7 @@ func Over(t *testing.T, db *sql.DB, c *clocktest.Clock) *Fixture {
 	n, wake := &Counters{}, func() {}
 	x := &Fixture{Store: store, T: t, DB: db, Clock: c, Count: n, Jobs: &Jobs{}, Reach: &FakeReach{}}
 	x.List, x.History, x.Worklist = records.New(store), history.New(store), worklist.New(store, c)
+	x.Claim = claim.New(store, n)
 	x.Save = save.New(save.Deps{Store: store, Clock: c, WakeRelay: wake, Counters: n, Signals: n})
 	x.Evaluate = evaluate.New(evaluate.Deps{
 		Store: store, Clock: c, WakeRelay: wake, Counters: n, Signals: n, Log: silent(),

@@ -19,7 +19,7 @@ function item(m) {
   li.setAttribute("role", "option");
   li.setAttribute("aria-selected", String(keyOf(m) === selected));
   const top = element("div", undefined, "row");
-  top.append(element("strong", m.channel), element("span", new Date(m.at_ms).toLocaleTimeString(undefined, { hour12: false }), "dim"));
+  top.append(element("strong", m.channel), element("span", new Date(m.at_ms).toLocaleTimeString(undefined, { hourCycle: "h23" }), "dim"));
   const bottom = element("div", undefined, "row dim");
   const delivered = m.outcome === "delivered";
   const outcome = element("span", delivered ? "delivered" : "failed", delivered ? "good" : "bad");
@@ -58,7 +58,7 @@ function show(m) {
     ["To", (m.to || []).join(", ")],
     ["Channel", m.channel + (m.kind ? " – " + m.kind : "")],
     ["Job", m.job_id + " (attempt " + m.attempt + ")"],
-    ["At", new Date(m.at_ms).toLocaleString(undefined, { hour12: false })],
+    ["At", new Date(m.at_ms).toLocaleString(undefined, { hourCycle: "h23" })],
     ["Outcome", m.outcome + (m.http_status ? " (HTTP " + m.http_status + ")" : "")],
   ];
   for (const note of m.notes || []) rows.push(["Note", note]);

@@ -76,4 +76,4 @@ export function age(ms) {
   return Math.round(s / 86400) + " d";
 }
 
-export const moment = (ms) => (ms ? new Date(ms).toLocaleString(undefined, { hour12: false }) : "–");
+export const moment = (ms) => (ms ? new Date(ms).toLocaleString(undefined, { hourCycle: "h23" }) : "–");

@@ -155,7 +155,7 @@ export async function refresh(again) {
 
 export async function ahead() {
   const a = await get("ahead"), most = Math.max(1, ...a.hours), sum = a.hours.reduce((x, y) => x + y, 0);
-  const words = { weekday: "short", hour: "2-digit", minute: "2-digit", hour12: false };
+  const words = { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
   const hour = (i) => new Date(a.first_ms + i * 3600000).toLocaleString([], words);
   byId("ahead").replaceChildren(...a.hours.map((n, i) => {
     const bar = element("span");

@@ -38,7 +38,7 @@ async function draw() {
   byId("login").hidden = true;
   byId("board").hidden = false;
   byId("leave").hidden = !token.get();
-  byId("status").textContent = "As of " + new Date(o.now_ms).toLocaleTimeString(undefined, { hour12: false });
+  byId("status").textContent = "As of " + new Date(o.now_ms).toLocaleTimeString(undefined, { hourCycle: "h23" });
   if (begun) return;
   begun = true;
   const channels = [...new Set(o.lanes.map((lane) => lane.channel))];

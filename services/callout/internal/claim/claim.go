@@ -1,0 +1,109 @@
+// Package claim owns claims: a person states "I am calling" about a waiting report, which others see on the board, so
+// that a clinician is not called twice. A claim is a courtesy: no callout is refused because of it.
+package claim
+
+import (
+	"context"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/callout/internal/callout"
+	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
+)
+
+// lasts is how long a claim lasts unless it is repeated: longer than most calls.
+const lasts = 10 * time.Minute
+
+// Claim states that a person is calling about a report. The zero Claim is none.
+type Claim struct {
+	By           authn.Actor
+	Since, Until time.Time
+}
+
+// Of reports whether the claim is the person's.
+func (c Claim) Of(person authn.Actor) bool { return !c.Until.IsZero() && c.By == person }
+
+// Facts are the claim of a waiting report, and the time of the store's clock. A claim that ended is the zero Claim.
+type Facts struct {
+	Held Claim
+	Now  time.Time
+}
+
+// Store keeps the claims of waiting reports.
+type Store interface {
+	// ChangeClaim locks a visible waiting report, calls decide and writes the claim that it returns, all in one
+	// transaction. A report that does not wait, or is not visible, is ErrNotWaiting.
+	ChangeClaim(
+		ctx context.Context, scope authn.LabScope, reportID int64, v callout.Visibility,
+		decide func(Facts) (Claim, error),
+	) (Claim, error)
+}
+
+// ErrNotWaiting is returned for a report that does not wait, and for one that the caller does not see.
+var ErrNotWaiting = apperr.New(apperr.NotFound, "NOT_WAITING",
+	"No result with this id waits for a callout in this laboratory; reload the board")
+
+// UseCase changes claims. Its methods may be called from several goroutines.
+type UseCase struct {
+	store   Store
+	signals evaluate.Signals
+}
+
+// New returns the use case.
+func New(s Store, signals evaluate.Signals) *UseCase { return &UseCase{s, signals} }
+
+// Claim claims a report for a person, or prolongs the person's claim. insteadOf is the beginning of another person's
+// claim that is taken over; zero: none is.
+func (u *UseCase) Claim(
+	ctx context.Context, scope authn.LabScope, by authn.Actor, v callout.Visibility, reportID int64, insteadOf time.Time,
+) (Claim, error) {
+	return u.change(ctx, scope, reportID, v, func(f Facts) (Claim, error) { return f.claimed(by, insteadOf) })
+}
+
+// Release ends the person's claim of a report.
+func (u *UseCase) Release(
+	ctx context.Context, scope authn.LabScope, by authn.Actor, v callout.Visibility, reportID int64,
+) error {
+	_, err := u.change(ctx, scope, reportID, v, func(f Facts) (Claim, error) { return f.released(by) })
+	return err
+}
+
+func (u *UseCase) change(
+	ctx context.Context, scope authn.LabScope, reportID int64, v callout.Visibility, decide func(Facts) (Claim, error),
+) (Claim, error) {
+	c, err := u.store.ChangeClaim(ctx, scope, reportID, v, decide)
+	if err == nil {
+		u.signals.Changed(ctx, scope)
+	}
+	return c, err
+}
+
+// claimed decides about a claim of a person.
+func (f Facts) claimed(by authn.Actor, insteadOf time.Time) (Claim, error) {
+	wanted := Claim{By: by, Since: f.Now, Until: f.Now.Add(lasts)}
+	switch {
+	case f.Held.Of(by):
+		wanted.Since = f.Held.Since
+	case !f.Held.Until.IsZero() && !f.Held.Since.Equal(insteadOf):
+		return Claim{}, f.Held.errClaimed("take the claim over with instead_of if they agree, or wait")
+	}
+	return wanted, nil
+}
+
+// released decides about the end of a person's claim.
+func (f Facts) released(by authn.Actor) (Claim, error) {
+	if !f.Held.Until.IsZero() && !f.Held.Of(by) {
+		return Claim{}, f.Held.errClaimed("only that person gives the claim up; it ends by itself")
+	}
+	return Claim{}, nil
+}
+
+// errClaimed describes the claim of another person. The name is in the data alone, because messages name no one.
+func (c Claim) errClaimed(todo string) error {
+	const claimed = "CLAIMED"
+	since, until := c.Since.Format(time.RFC3339Nano), c.Until.Format(time.RFC3339Nano)
+	return apperr.Newf(apperr.Conflict, claimed,
+		"Another person is calling about this result since %s; %s", c.Since.Format(time.RFC3339), todo).
+		WithDetails(claimed).WithData(map[string]string{"name": c.By.Name, "since": since, "until": until})
+}

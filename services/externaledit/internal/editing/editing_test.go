@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
 const (
@@ -54,6 +55,7 @@ type fixture struct {
 	*editing.UseCase
 	t        *testing.T
 	store    *memory.Store
+	files    *memory.Files
 	clock    *clocktest.Clock
 	scope    authn.LabScope
 	counters *counters
@@ -74,7 +76,9 @@ func newFixture(t *testing.T) *fixture {
 	b.UseCase = editing.New(editing.Deps{
 		Reports: memory.Editing{Store: b.store}, Files: files, Tokens: tokens{}, Clock: b.clock, Lifetime: lifetime,
 		NewID: func() string { return "token" }, WakeRelay: func() {}, Counters: b.counters,
+		Copier: upload.Copier{Files: files}, LinkFor: 15 * time.Minute,
 	})
+	b.files = files
 	return b
 }
 

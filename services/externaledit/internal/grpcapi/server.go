@@ -62,11 +62,12 @@ const (
 	opList    = "revisions"
 	opRestore = "restore"
 	opHasOpen = "has_open"
+	opOffer   = "templates"
 )
 
 // Operations lists them.
 func Operations() []string {
-	return []string{opGet, opCreate, opEnd, opForce, opBeat, opUpload, opList, opRestore, opHasOpen}
+	return []string{opGet, opCreate, opEnd, opForce, opBeat, opUpload, opList, opRestore, opHasOpen, opOffer}
 }
 
 // The attributes of spans, beside the laboratory.

@@ -46,7 +46,8 @@ type Page struct {
 	Limit  int
 }
 
-// Upload is a save under way: where its files are being stored, before any revision names them.
+// Upload is a save under way: where its files are being stored, before any revision names them. That with the number 0
+// is the copy that a session begins with, which no revision will name.
 type Upload struct {
 	ID        int64
 	LabID     int64
@@ -70,6 +71,8 @@ func (s *Session) Link(r *Revision, now time.Time) bool {
 
 // Template is a Word file that sessions may begin with.
 type Template struct {
-	ID   int64
-	Path string // as the table has it: a URL or a key
+	ID     int64
+	Path   string // as the table has it: a URL or a key
+	Name   string
+	TestID int64 // of the test that it is for, 0 for any
 }

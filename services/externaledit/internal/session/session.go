@@ -57,6 +57,10 @@ func (s *Session) IsActive(now time.Time) bool { return s.End == Active && now.B
 // HasExpired reports whether the session is still to be closed because no one showed a sign of life.
 func (s *Session) HasExpired(now time.Time) bool { return s.End == Active && !now.Before(s.ExpiresAt) }
 
+// IsUnused reports whether no desktop client has worked in the session: it was opened on the page, and its author's
+// client may continue it.
+func (s *Session) IsUnused() bool { return s.Reserved == 0 && s.UpdatedAt.Equal(s.CreatedAt) }
+
 // Close ends the session. It returns an error for a session that has ended.
 func (s *Session) Close(reason EndReason, now time.Time) error {
 	if !ends[s.End][reason] {

@@ -71,10 +71,10 @@ func (s *saving) receive(ctx context.Context, form Form) (word, pdf session.Stor
 var (
 	errOtherReport = apperr.New(apperr.Conflict, "DOCUMENT_OF_ANOTHER_REPORT",
 		"word_file: the Word document is that of another report; open the document of this report and bring your changes"+
-			" into it")
+			" into it").WithDetails("DOCUMENT_OF_ANOTHER_REPORT")
 	errTracked = apperr.New(apperr.Conflict, "TRACKED_CHANGES",
 		"word_file: the Word document has changes that are neither accepted nor rejected; accept or reject them and save"+
-			" again, or send allow_tracked_changes=true with a PDF that shows what is meant")
+			" again, or send allow_tracked_changes=true with a PDF that shows what is meant").WithDetails("TRACKED_CHANGES")
 )
 
 // judge refuses a document that is in order and does not belong here.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
@@ -125,4 +126,14 @@ func (l *locked) Template(ctx context.Context, id int64) (session.Template, erro
 	err := l.tx.QueryRowContext(ctx, "SELECT word_s3_filepath FROM report_word_template"+
 		" WHERE id = ? AND (lab_id IS NULL OR lab_id = ?) AND is_disabled = 0", id, l.scope.LabID()).Scan(&t.Path)
 	return t, orMissing("read template", err, session.ErrNoTemplate)
+}
+
+// Templates returns those that are in use: the laboratory's, then the platform's.
+func (s *Store) Templates(ctx context.Context, scope authn.LabScope) ([]session.Template, error) {
+	const query = "SELECT id, word_s3_filepath, name, IFNULL(test_id, 0) FROM report_word_template" +
+		" WHERE (lab_id = ? OR lab_id IS NULL) AND is_disabled = 0 ORDER BY lab_id IS NULL, name, id LIMIT 1000"
+	found, err := mysqldb.Collect(ctx, s.db, query, []any{scope.LabID()}, func(row mysqldb.Row, t *session.Template) error {
+		return row.Scan(&t.ID, &t.Path, &t.Name, &t.TestID)
+	})
+	return found, mysqldb.Wrap("read templates", err)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/externaledit/document"
@@ -12,7 +13,14 @@ import (
 // unfit is what is wrong with the document itself: the same file is not tried again.
 type unfit struct{ error }
 
+func (u *unfit) Error() string { return sentence(u.error.Error()) }
+
 func (u *unfit) Unwrap() error { return u.error }
+
+// sentence leaves out the name of the form's field.
+func sentence(message string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(message, "word_file: "), "pdf_file: ")
+}
 
 // checkDocument refuses what the platform would, with its words, before LibreOffice is asked. It reports whether the
 // document has tracked changes.

@@ -61,9 +61,9 @@ type problem struct {
 
 func (p *problem) Error() string {
 	if p.Details == "" || p.Details == p.Message {
-		return fmt.Sprintf("%d %s", p.Code, p.Message)
+		return fmt.Sprintf("%d %s", p.Code, sentence(p.Message))
 	}
-	return fmt.Sprintf("%d %s: %s", p.Code, p.Message, p.Details)
+	return fmt.Sprintf("%d %s: %s", p.Code, sentence(p.Message), p.Details)
 }
 
 // refused reports that the session is over.

@@ -81,7 +81,7 @@ func checkPDF(path, said string) error {
 		if full := probe(path + ".probe"); full != nil {
 			return fmt.Errorf("LibreOffice could not write the whole PDF: %w; make room on the disk", full)
 		}
-		return fmt.Errorf("LibreOffice wrote a PDF that cannot be used: %s", err.Error())
+		return fmt.Errorf("LibreOffice wrote a PDF that cannot be used: %s", sentence(err.Error()))
 	}
 	return nil
 }

@@ -197,7 +197,7 @@ func TestAConverterThatFails(t *testing.T) {
 		"hang":    "did not finish within 500ms and was ended",
 		"fork":    "made no PDF",
 		"nothing": "made no PDF of the document; it said: Error: source file could not be loaded",
-		"cut":     "wrote a PDF that cannot be used: pdf_file: the PDF is incomplete",
+		"cut":     "wrote a PDF that cannot be used: the PDF is incomplete",
 		"fails":   "exit status 77: cannot open display",
 	} {
 		t.Run(mode, func(t *testing.T) {

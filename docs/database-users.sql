@@ -106,6 +106,7 @@ GRANT INSERT ON lab.ActivityLog TO 'externaledit'@'%';
 GRANT SELECT ON lab.billing TO 'externaledit'@'%';
 GRANT SELECT ON lab.doctorDetails TO 'externaledit'@'%';
 GRANT SELECT ON lab.labUser TO 'externaledit'@'%';
+GRANT SELECT ON lab.labs TO 'externaledit'@'%';
 GRANT SELECT ON lab.report_word_template TO 'externaledit'@'%';
 
 CREATE USER IF NOT EXISTS 'notifications'@'%' IDENTIFIED BY '<password>';

@@ -166,7 +166,7 @@ func TestTakeOver(t *testing.T) {
 	other := b.creation(78)
 	_, err := b.Create(t.Context(), other)
 	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Conflict ||
-		!strings.Contains(e.Details, "by user 77 since 2026-11-22T08:00:00Z") {
+		!strings.Contains(e.Details, "by user 77 since 22 November 2026 13:30 Asia/Kolkata") {
 		t.Errorf("%v", err)
 	}
 	other.TakeOver = true

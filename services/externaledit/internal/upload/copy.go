@@ -34,4 +34,3 @@ func (c Copier) Copy(
 	}
 	return err == nil, err
 }
-

@@ -13,7 +13,8 @@ import (
 const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_path, word_file_path,
   pdf_file_path, token_id, author_id, author_name, author_is_doctor, author_listed, login, is_active, revision,
   reserved, created_at, updated_at, saved_at,
-  expires_at, ended_at, end_reason, ended_by_name
+  expires_at, ended_at, end_reason, ended_by_name,
+  IFNULL((SELECT timezone FROM labs WHERE labs.id = external_edit_session.lab_id), '')
 FROM external_edit_session`
 
 func readSession(
@@ -52,6 +53,7 @@ func scanSession(row mysqldb.Row, s *session.Session) error {
 		&ended,
 		&reason,
 		&endedBy,
+		&s.Zone,
 	)
 	s.CreatedAt, s.UpdatedAt, s.ExpiresAt = moment(created), moment(updated), moment(expires)
 	if saved.Valid {

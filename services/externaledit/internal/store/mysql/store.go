@@ -31,6 +31,7 @@ func LegacyColumns() map[string][]string {
 		"billing":           {"id", "labId_id", "docId_id"},
 		"labUser":           {"id", "labId_id", "permissions"},
 		"doctorDetails":     {"id", "labId_id"},
+		"labs":              {"id", "timezone"},
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns

@@ -48,9 +48,17 @@ func (l libreOffice) convert(ctx context.Context, s slot, word string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // a part of it ended, and the rest was ended
-		return fmt.Errorf("LibreOffice could not convert the document: %w: %s", err, said.text())
+		err = fmt.Errorf("LibreOffice could not convert the document: %w: %s", err, said.text())
+	default:
+		err = checkPDF(s.pdf(), said.text())
 	}
-	return checkPDF(s.pdf(), said.text())
+	if err == nil {
+		return nil
+	}
+	if full := probe(s.pdf() + ".probe"); full != nil {
+		return fmt.Errorf("LibreOffice could not write the PDF: %w; make room on the disk", full)
+	}
+	return err
 }
 
 // relative returns the folder of pdf as seen from the folder of word.
@@ -78,9 +86,6 @@ func checkPDF(path, said string) error {
 		err = scanner.Finish()
 	}
 	if err != nil {
-		if full := probe(path + ".probe"); full != nil {
-			return fmt.Errorf("LibreOffice could not write the whole PDF: %w; make room on the disk", full)
-		}
 		return fmt.Errorf("LibreOffice wrote a PDF that cannot be used: %s", sentence(err.Error()))
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 
 // TestMain has the folders in memory where the machine has such a place: the journal is synced thousands of times.
 func TestMain(m *testing.M) {
-	if mode := os.Getenv(fakeVariable); mode != "" {
+	if mode, fake := strings.CutPrefix(filepath.Base(os.Args[0]), fakePrefix); fake {
 		fakeConverter(mode)
 	}
 	const memory = "/dev/shm"

@@ -91,9 +91,9 @@ func TestWhereLibreOfficeIsInstalled(t *testing.T) {
 	}
 }
 
-// The fake converter is this program. It is as strict about the URL of its profile as the real one, which waits for an
-// answer in a window that nobody sees.
-const fakeVariable = "LAB_AGENT_FAKE_CONVERTER"
+// The fake converter is this program under a name that begins so. It is as strict about the URL of its profile as the real
+// one, which waits for an answer in a window that nobody sees.
+const fakePrefix = "fake-soffice-"
 
 // fakeConverter plays soffice and never returns.
 func fakeConverter(mode string) {
@@ -118,18 +118,10 @@ func fakeConverter(mode string) {
 	pdf := filepath.Join(out, strings.TrimSuffix(word, ".docx")+".pdf")
 	switch mode {
 	case "hang": // as oosplash: a child that hangs and keeps the output
-		child := exec.Command("sleep", "400")
-		child.Stdout, child.Stderr = os.Stdout, os.Stderr
-		if err := child.Start(); err == nil {
-			_ = os.WriteFile(os.Getenv(fakeVariable+"_PID"), []byte(fmt.Sprint(child.Process.Pid)), 0o600)
-		}
+		bear()
 		time.Sleep(time.Hour)
 	case "fork": // ends at once and leaves a child behind
-		child := exec.Command("sleep", "400")
-		child.Stdout = os.Stdout
-		if err := child.Start(); err == nil {
-			_ = os.WriteFile(os.Getenv(fakeVariable+"_PID"), []byte(fmt.Sprint(child.Process.Pid)), 0o600)
-		}
+		bear()
 	case "nothing":
 		fmt.Fprintln(os.Stderr, "Error: source file could not be loaded")
 	case "cut":
@@ -143,20 +135,31 @@ func fakeConverter(mode string) {
 	os.Exit(0)
 }
 
-// fake returns a converter that starts this program.
+// bear starts a child that keeps the output open, and writes down its number.
+func bear() {
+	child := exec.Command("sleep", "400")
+	child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	err := child.Start()
+	if err == nil {
+		err = os.WriteFile(os.Args[0]+".new", []byte(fmt.Sprint(child.Process.Pid)), 0o600)
+	}
+	if err != nil || os.Rename(os.Args[0]+".new", os.Args[0]+".child") != nil {
+		os.Exit(1)
+	}
+}
+
+// fake returns a converter that starts this program, and the file with the number of its child.
 func fake(t *testing.T, mode string, limit time.Duration) (l libreOffice, child string) {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	child = filepath.Join(t.TempDir(), "child")
-	script := filepath.Join(t.TempDir(), "soffice")
-	text := fmt.Sprintf("#!/bin/sh\n%s=%s %s_PID='%s' exec '%s' \"$@\"\n", fakeVariable, mode, fakeVariable, child, program)
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+	soffice := filepath.Join(t.TempDir(), fakePrefix+mode)
+	if err := os.Symlink(program, soffice); err != nil {
 		t.Fatal(err)
 	}
-	return libreOffice{script, limit, newFamily}, child
+	return libreOffice{soffice, limit, newFamily}, soffice + ".child"
 }
 
 // folderNames are what pathologists call their folders.
@@ -171,7 +174,7 @@ func TestEveryFolderNameConverts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l, _ := fake(t, "ok", time.Minute)
-			if err := convertIn(t, l, name); err != nil {
+			if err := convertIn(t.Context(), t, l, name); err != nil {
 				t.Error(err)
 			}
 		})
@@ -179,22 +182,22 @@ func TestEveryFolderNameConverts(t *testing.T) {
 }
 
 // convertIn converts a document in a slot below a folder of the name.
-func convertIn(t *testing.T, l libreOffice, name string) error {
+func convertIn(ctx context.Context, t *testing.T, l libreOffice, name string) error {
 	t.Helper()
 	s, err := slots{filepath.Join(t.TempDir(), name)}.take()
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer s.release()
 	if err := os.WriteFile(s.word(), []byte(wordDocument(t, textRun("Befund"))), 0o600); err != nil {
-		t.Fatal(err)
+		return err
 	}
-	return l.convert(t.Context(), s, s.word())
+	return l.convert(ctx, s, s.word())
 }
 
 func TestAConverterThatFails(t *testing.T) {
 	for mode, want := range map[string]string{
-		"hang":    "did not finish within 500ms and was ended",
+		"hang":    "did not finish within 100ms and was ended",
 		"fork":    "made no PDF",
 		"nothing": "made no PDF of the document; it said: Error: source file could not be loaded",
 		"cut":     "wrote a PDF that cannot be used: the PDF is incomplete",
@@ -204,21 +207,38 @@ func TestAConverterThatFails(t *testing.T) {
 			t.Parallel()
 			limit := time.Minute
 			if mode == "hang" {
-				limit = 500 * time.Millisecond
+				limit = 100 * time.Millisecond
 			}
 			l, child := fake(t, mode, limit)
-			err := convertIn(t, l, "My Documents")
+			err := convertIn(t.Context(), t, l, "My Documents")
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 			if _, again := patience(err, time.Second); !again {
 				t.Error("it would not be tried again")
 			}
-			if mode == "hang" || mode == "fork" {
+			if mode == "fork" {
 				wantDead(t, child)
 			}
 		})
 	}
+}
+
+// A conversion that is ended takes the grandchild with it, which keeps the output open.
+func TestAHangingConverterIsEndedWithItsChildren(t *testing.T) {
+	l, child := fake(t, "hang", time.Hour)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- convertIn(ctx, t, l, "My Documents") }()
+	await.Nil(t, "the grandchild", func() error {
+		_, err := os.Stat(child)
+		return err
+	})
+	stop()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	wantDead(t, child)
 }
 
 // wantDead waits for the end of the process whose id is in a file; one that nobody has waited for yet counts as dead.

@@ -114,7 +114,7 @@ breaking: $(GENERATORS) $(BUF) ## Compare the contracts with the main branch
 
 # ---- the desktop client of external editing -----------------------------------------------------------------
 
-# Programs without further files, for the computers of those who edit reports.
+# Programs without further files, for the computers of the authors.
 .PHONY: agent
 agent: ## Build the desktop client for Windows, macOS and Linux: .bin/agent/
 	@mkdir -p $(BIN)/agent

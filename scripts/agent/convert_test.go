@@ -92,7 +92,7 @@ func TestWhereLibreOfficeIsInstalled(t *testing.T) {
 }
 
 // The fake converter is this program under a name that begins so. It is as strict about the URL of its profile as the real
-// one, which waits for an answer in a window that nobody sees.
+// one, which waits for an answer in a window that is not shown.
 const fakePrefix = "fake-soffice-"
 
 // fakeConverter plays soffice and never returns.
@@ -241,7 +241,7 @@ func TestAHangingConverterIsEndedWithItsChildren(t *testing.T) {
 	wantDead(t, child)
 }
 
-// wantDead waits for the end of the process whose id is in a file; one that nobody has waited for yet counts as dead.
+// wantDead waits for the end of the process whose id is in a file; one that was not waited for yet counts as dead.
 func wantDead(t *testing.T, file string) {
 	t.Helper()
 	pid, err := os.ReadFile(file)

@@ -62,7 +62,7 @@ func TestLibreOfficeConvertsInEveryFolder(t *testing.T) {
 	}
 }
 
-// characters are those that the fonts of a PDF map, as hexadecimal numbers: what a reader can copy from its text.
+// characters are what the fonts of a PDF map, as hexadecimal numbers: what a reader can copy from its text.
 func characters(t *testing.T, pdf []byte) string {
 	t.Helper()
 	var all strings.Builder

@@ -110,7 +110,7 @@ func run(ctx context.Context, args []string) error {
 	return a.run(ctx)
 }
 
-// converter returns LibreOffice, or where there is none, and the user wants that, a stand-in that says so on its page.
+// converter returns LibreOffice, or where there is none, and the user wants that, a stand-in page.
 func converter(soffice string, mayStandIn bool) (func(context.Context, slot, string) error, error) {
 	found, err := findLibreOffice(soffice)
 	switch {

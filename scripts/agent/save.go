@@ -18,7 +18,7 @@ type saver struct {
 	before  os.FileInfo // at the last look
 	done    os.FileInfo // saved, or refused for good
 	refused string      // the hash of what was refused for good
-	hashAt  time.Time   // when the content is looked at although the file seems unchanged
+	hashAt  time.Time   // when the content is read although the file seems unchanged
 	missing time.Time   // since when there is no document
 	told    bool        // that it is missing
 	pause   time.Duration
@@ -86,7 +86,7 @@ func (a *agent) settled(ctx context.Context, info os.FileInfo, sum string, err e
 	return err
 }
 
-// look says that the document is missing, once, when it is not just being replaced.
+// look reports that the document is missing, once, when it is not just being replaced.
 func (a *agent) look(err error) {
 	s := &a.saver
 	if s.missing.IsZero() {
@@ -99,7 +99,7 @@ func (a *agent) look(err error) {
 	a.say("%v", a.unreadable(err))
 }
 
-// unreadable explains a document that cannot be looked at.
+// unreadable explains a document that cannot be read.
 func (a *agent) unreadable(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is missing: if you saved it under another name or moved it, save it as %s again",

@@ -28,7 +28,7 @@ const (
 	pdfInStream
 )
 
-const maxToken = 64 // bytes of a token that are kept; those that matter are shorter
+const maxToken = 64 // bytes of a token that are kept; the names that matter are shorter
 
 // pdfLexer reads the tokens of a PDF. A reader finds the objects by their places in the file, so a new one begins wherever
 // its keyword is: also in what looks like a text, a comment or the data of a stream.

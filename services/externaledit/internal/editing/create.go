@@ -189,8 +189,8 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 	return c.opened.ID, c.tellOfTakeOver(ctx, l, now)
 }
 
-// continues reports whether the author's own session was opened on the page and is not used yet: the desktop client goes
-// on with it, whatever it asks to begin with.
+// continues reports whether the author's own session was opened on the page and is not used yet: the desktop client
+// continues it, whatever it asks to begin with.
 func (c *creating) continues(active *session.Session, r session.Report, now time.Time) bool {
 	return active != nil && !c.in.TakeOver && active.IsActive(now) && active.Author.Is(c.in.Author) && active.IsUnused() &&
 		r.CheckEditable() == nil

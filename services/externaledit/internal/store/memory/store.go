@@ -338,7 +338,7 @@ func (s History) Lock(_ context.Context, scope authn.LabScope, id int64, work fu
 	return s.lock(scope, id, func(l *locked) error { return work(l) })
 }
 
-// Templates implements editing.Reports.
+// Templates returns what AddTemplate added.
 func (s *Store) Templates(_ context.Context, scope authn.LabScope) ([]session.Template, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

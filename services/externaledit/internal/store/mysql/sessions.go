@@ -130,7 +130,7 @@ func (l *locked) Template(ctx context.Context, id int64) (session.Template, erro
 	return t, orMissing("read template", err, session.ErrNoTemplate)
 }
 
-// Templates returns those that are in use: the laboratory's, then the platform's.
+// Templates returns the templates in use: the laboratory's, then the platform's.
 func (s *Store) Templates(ctx context.Context, scope authn.LabScope) ([]session.Template, error) {
 	const query = "SELECT id, word_s3_filepath, name, IFNULL(test_id, 0) FROM report_word_template" +
 		" WHERE (lab_id = ? OR lab_id IS NULL) AND is_disabled = 0 ORDER BY lab_id IS NULL, name, id LIMIT 1000"

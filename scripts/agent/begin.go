@@ -161,7 +161,7 @@ func (a *agent) fetch(ctx context.Context) error {
 	return a.replace(ctx, current)
 }
 
-// overtaken ends the session, whose document is not to be uploaded over somebody else's save.
+// overtaken ends the session, whose document is not to be uploaded over someone else's save.
 func (a *agent) overtaken(ctx context.Context) error {
 	j := a.known()
 	_ = a.platform.end(ctx, j.EditID, j.Token) // else it expires

@@ -226,7 +226,8 @@ func problemOf(response *http.Response) error {
 	return p
 }
 
-// files is a save: the paths of both files, and whether the document has changes that are neither accepted nor rejected.
+// files is a save: the paths of both files, and whether the document has changes that are neither accepted nor
+// rejected.
 type files struct {
 	word, pdf string
 	tracked   bool

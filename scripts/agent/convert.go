@@ -37,8 +37,8 @@ func (l libreOffice) convert(ctx context.Context, s slot, word string) error {
 	defer cancel()
 	var said tail
 	// The names are relative: LibreOffice reads a path with a percent sign as a URL.
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), l.soffice, "-env:UserInstallation="+fileURL(s.profile()), "--headless", "--norestore",
-		"--convert-to", "pdf", "--outdir", relative(word, s.pdf()), filepath.Base(word))
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), l.soffice, "-env:UserInstallation="+fileURL(s.profile()),
+		"--headless", "--norestore", "--convert-to", "pdf", "--outdir", relative(word, s.pdf()), filepath.Base(word))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Dir(word), &said, &said
 	err := runFamily(ctx, cmd, l.family(), s.lock)
 	switch {

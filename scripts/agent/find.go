@@ -31,8 +31,8 @@ func findLibreOffice(named string) (string, error) {
 	return "", errNoConverter
 }
 
-// installedAt lists where systems install LibreOffice. On Windows soffice.com waits for the conversion; soffice.exe does
-// not when it is started from a console.
+// installedAt lists where systems install LibreOffice. On Windows soffice.com waits for the conversion; soffice.exe
+// does not when it is started from a console.
 func installedAt(system string, environment func(string) string) []string {
 	switch system {
 	case "windows":

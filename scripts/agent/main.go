@@ -47,7 +47,8 @@ const (
 	tokenVariable   = "LAB_TOKEN"
 )
 
-// lastSaveTimeout is how long Ctrl-C waits for the last save. With the end of the session it takes less than ten seconds.
+// lastSaveTimeout is how long Ctrl-C waits for the last save. With the end of the session it takes less than ten
+// seconds.
 const lastSaveTimeout = 7 * time.Second
 
 var errUsage = errors.New("usage")
@@ -57,14 +58,16 @@ save with LibreOffice and sends both files to the platform, until Ctrl-C ends th
 
   LAB_SESSION=<session cookie> agent --base https://lab.example.org --report 7001
 
-The credential comes from the environment: LAB_SESSION (the value of the cookie sessionid) or LAB_TOKEN (a bearer token).
+The credential comes from the environment: LAB_SESSION (the value of the cookie sessionid) or LAB_TOKEN (a bearer
+token).
 A save that could not be sent stays in the folder and is sent when the same command is started again.
 
 `
 
 func run(ctx context.Context, args []string) error {
 	c := client{http: newHTTPClient(), session: os.Getenv(sessionVariable), bearer: os.Getenv(tokenVariable)}
-	a := agent{out: os.Stdout, poll: 500 * time.Millisecond, patience: lastSaveTimeout, newKey: rand.Text, check: checkDocument}
+	a := agent{out: os.Stdout, poll: 500 * time.Millisecond, patience: lastSaveTimeout, newKey: rand.Text,
+		check: checkDocument}
 	var dir, soffice, tracked string
 	var standIn bool
 	flags := flag.NewFlagSet("agent", flag.ContinueOnError)

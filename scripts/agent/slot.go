@@ -35,8 +35,8 @@ func userSlots() (slots, error) {
 	return slots{filepath.Join(cache, "lab-agent")}, nil
 }
 
-// take returns a free slot with an empty folder for the files. Other agents of the user, and a LibreOffice that outlived
-// its agent, hold others.
+// take returns a free slot with an empty folder for the files. Other agents of the user, and a LibreOffice that
+// outlived its agent, hold others.
 func (s slots) take() (slot, error) {
 	for n := range maxSlots {
 		found, err := takeSlot(filepath.Join(s.root, fmt.Sprint("slot-", n+1)))
@@ -88,7 +88,8 @@ func (s slot) release() {
 // lockName is the lock of a report's folder.
 const lockName = ".agent.lock"
 
-// lockFolder refuses the folder of a running agent. Where the file system has no locks, as on some shares, it only warns.
+// lockFolder refuses the folder of a running agent. Where the file system has no locks, as on some shares, it only
+// warns.
 func lockFolder(dir string, say func(string, ...any)) (unlock func(), err error) {
 	lock, err := lockFile(filepath.Join(dir, lockName))
 	switch {

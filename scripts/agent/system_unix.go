@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// lockFile opens the file and locks it until it, and the copies of it that programs inherit, are closed. errBusy: somebody
-// else has the lock.
+// lockFile opens the file and locks it until it, and the copies of it that programs inherit, are closed. errBusy:
+// someone else has the lock.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

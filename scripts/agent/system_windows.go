@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile opens the file and locks it until it is closed. errBusy: somebody else has the lock.
+// lockFile opens the file and locks it until it is closed. errBusy: someone else has the lock.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

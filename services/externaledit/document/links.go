@@ -61,7 +61,7 @@ func isRemote(target string) bool {
 	}
 	scheme, rest, found := strings.Cut(target, ":")
 	switch {
-	case !found, len(scheme) == 1, strings.ContainsAny(scheme, "/ #?"), scheme == "data": // a drive, or a name with a colon
+	case !found, len(scheme) == 1, strings.ContainsAny(scheme, "/ #?"), scheme == "data": // a drive, or a colon in a name
 		return false
 	case scheme != "file":
 		return true

@@ -13,9 +13,9 @@ const (
 	objSBytes = 64 << 20 // what all object streams of a file may inflate to
 )
 
-// PDFScanner reads a PDF while it passes by, as an io.Writer; Finish tells the verdict. It reads the objects as a reader
-// does, also those inside compressed object streams: a word in a text, a link, a comment or a picture is none. A table
-// of cross-references is not needed.
+// PDFScanner reads a PDF while it passes by, as an io.Writer; Finish tells the verdict. It reads the objects as a
+// reader does, also those inside compressed object streams: a word in a text, a link, a comment or a picture is none. A
+// table of cross-references is not needed.
 type PDFScanner struct {
 	file, inner pdfLexer
 	verdict     pdfVerdict
@@ -106,7 +106,7 @@ func (s *PDFScanner) streamBegins() {
 	o := s.object
 	s.object = pdfObject{}
 	switch {
-	case !o.isObjStm && !(o.hasN && o.hasFirst):
+	case !o.isObjStm && (!o.hasN || !o.hasFirst):
 	case o.unusual:
 		s.damage = errPDFUnusual
 	default:
@@ -123,7 +123,8 @@ func (s *PDFScanner) remember(name string) {
 		s.object.hasN = true
 	case "First":
 		s.object.hasFirst = true
-	case "LZWDecode", "LZW", "ASCIIHexDecode", "AHx", "ASCII85Decode", "A85", "RunLengthDecode", "RL", "Crypt", "Predictor":
+	case "LZWDecode", "LZW", "ASCIIHexDecode", "AHx", "ASCII85Decode", "A85", "RunLengthDecode", "RL", "Crypt",
+		"Predictor":
 		s.object.unusual = true
 	}
 }

@@ -30,8 +30,8 @@ const (
 
 const maxToken = 64 // bytes of a token that are kept; the names that matter are shorter
 
-// pdfLexer reads the tokens of a PDF. A reader finds the objects by their places in the file, so a new one begins wherever
-// its keyword is: also in what looks like a text, a comment or the data of a stream.
+// pdfLexer reads the tokens of a PDF. A reader finds the objects by their places in the file, so a new one begins
+// wherever its keyword is: also in what looks like a text, a comment or the data of a stream.
 type pdfLexer struct {
 	emit   func(pdfEvent) error
 	flat   bool // an object stream, which has neither streams nor the keywords of objects

@@ -244,7 +244,8 @@ func (t types) start(e *element) error {
 func (p *officePackage) scan(name string, handle xmlHandler) error {
 	err := p.open(name, func(content *bufio.Reader, _ *zip.File) error { return scanXML(content, handle) })
 	if errors.Is(err, errXML) {
-		return wordInvalid("WORD_DAMAGED", "is damaged: the part "+path.Base(p.parts[name].Name)+" is empty or no XML").WithCause(err)
+		return wordInvalid("WORD_DAMAGED",
+			"is damaged: the part "+path.Base(p.parts[name].Name)+" is empty or no XML").WithCause(err)
 	}
 	return err
 }

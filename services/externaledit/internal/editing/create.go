@@ -36,8 +36,9 @@ type Created struct {
 var errTakeOverForbidden = apperr.New(apperr.Forbidden, "TAKE_OVER_NOT_ALLOWED",
 	"Taking over another user's session needs the permission report_edit_takeover; ask an administrator of the laboratory")
 
-// Create opens a session, or continues one that its author opened on the page and has not used yet. Errors: NotFound for the report, Invalid for the template, Forbidden for a report that may
-// not change and for a take-over without the right, Conflict that names the holder.
+// Create opens a session, or continues one that its author opened on the page and has not used yet. Errors: NotFound
+// for the report, Invalid for the template, Forbidden for a report that may not change and for a take-over without the
+// right, Conflict that names the holder.
 func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 	c := &creating{UseCase: u, in: in}
 	if err := c.lookForFile(ctx); err != nil {
@@ -112,8 +113,8 @@ func (c *creating) announce(ctx context.Context, l Locked) error {
 // copyTimeout is less than it takes until the sweeper may delete the copy.
 const copyTimeout = time.Minute
 
-// copy stores the session's own copy of the document, which names its report, and links it. A file that cannot be copied
-// is linked itself.
+// copy stores the session's own copy of the document, which names its report, and links it. A file that cannot be
+// copied is linked itself.
 func (c *creating) copy(ctx context.Context) error {
 	from, err := c.d.Files.Parse(c.opened.Template)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // Copier makes the documents that sessions begin with.
 type Copier struct{ Files Files }
 
-// Copy stores the Word document of size bytes at from as to, with the id of the report in it. It returns false for a file
-// that is no such document, of which there is no copy. It may be repeated.
+// Copy stores the Word document of size bytes at from as to, with the id of the report in it. It returns false for a
+// file that is no such document, of which there is no copy. It may be repeated.
 func (c Copier) Copy(
 	ctx context.Context, scope authn.LabScope, reportID int64, from string, size int64, to string,
 ) (bool, error) {

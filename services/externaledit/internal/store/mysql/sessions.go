@@ -134,8 +134,7 @@ func (l *locked) Template(ctx context.Context, id int64) (session.Template, erro
 func (s *Store) Templates(ctx context.Context, scope authn.LabScope) ([]session.Template, error) {
 	const query = "SELECT id, word_s3_filepath, name, IFNULL(test_id, 0) FROM report_word_template" +
 		" WHERE (lab_id = ? OR lab_id IS NULL) AND is_disabled = 0 ORDER BY lab_id IS NULL, name, id LIMIT 1000"
-	found, err := mysqldb.Collect(ctx, s.db, query, []any{scope.LabID()}, func(row mysqldb.Row, t *session.Template) error {
-		return row.Scan(&t.ID, &t.Path, &t.Name, &t.TestID)
-	})
+	found, err := mysqldb.Collect(ctx, s.db, query, []any{scope.LabID()},
+		func(row mysqldb.Row, t *session.Template) error { return row.Scan(&t.ID, &t.Path, &t.Name, &t.TestID) })
 	return found, mysqldb.Wrap("read templates", err)
 }

@@ -39,6 +39,7 @@ type user struct {
 	convert  atomic.Pointer[func(context.Context) error]
 	check    func(path string) (bool, error)
 	final    bool
+	takeOver bool
 
 	said *paper
 	stop context.CancelFunc
@@ -78,7 +79,7 @@ func (p *paper) String() string {
 func (u *user) start(pretend ...*process) {
 	u.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	a := &agent{platform: u.hospital, disk: folder{u.dir}, report: u.report,
+	a := &agent{platform: u.hospital, disk: folder{u.dir}, report: u.report, creation: creation{TakeOver: u.takeOver},
 		beats: time.Minute, poll: 500 * time.Millisecond, patience: lastSaveTimeout, out: u.said,
 		slots: slots{filepath.Join(u.t.TempDir(), "slots")}, check: u.check, final: u.final,
 		convert: func(ctx context.Context, _ slot, _ string) error { return (*u.convert.Load())(ctx) },
@@ -257,6 +258,7 @@ func TestAnExpiredSessionIsNotOpenedOverSomeoneElsesWork(t *testing.T) {
 	for _, holds := range []bool{false, true} {
 		t.Run(fmt.Sprint("someone holds the report ", holds), func(t *testing.T) {
 			story(t, func(_ *testing.T, h *hospital, u *user) {
+				u.takeOver = true // at the start; that is no order to take the report from anyone later
 				u.start()
 				u.types("ONE")
 				h.expire(1)
@@ -268,6 +270,9 @@ func TestAnExpiredSessionIsNotOpenedOverSomeoneElsesWork(t *testing.T) {
 				u.wantError(<-u.done, errLost)
 				u.wantReport(7001, "B's work")
 				u.wantDocument("TWO, which Word still has open")
+				if held := h.active(7001) != nil; held != holds {
+					u.t.Errorf("someone holds the report %t, want %t", held, holds)
+				}
 			})
 		})
 	}

@@ -85,6 +85,7 @@ func endedByAuthor(err error) bool { return strings.Contains(err.Error(), "ended
 // because a word processor may have it open; when someone else saved meanwhile, the work ends.
 func (a *agent) reopen(ctx context.Context) error {
 	a.say("session %d expired; another one is opened", a.known().EditID)
+	a.creation.TakeOver = false // that was about the start
 	if err := a.note(func(j *journal) { *j = j.next() }); err != nil {
 		return err
 	}

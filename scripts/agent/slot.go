@@ -52,6 +52,9 @@ func takeSlot(dir string) (slot, error) {
 		return slot{}, err
 	}
 	lock, err := lockFile(filepath.Join(dir, "lock"))
+	if errors.Is(err, errors.ErrUnsupported) {
+		return slot{}, fmt.Errorf("the file system of %s has no locks: name a folder of this computer in XDG_CACHE_HOME", dir)
+	}
 	if err != nil {
 		return slot{}, err
 	}

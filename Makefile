@@ -343,7 +343,7 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-libreoffice test-long explore fuzz test-stores test-times chaos soak drills bench
+.PHONY: test test-libreoffice test-documents test-long explore fuzz test-stores test-times chaos soak drills bench
 test: $(BIN)/gotestsum devstack $(if $(SERVICE),document documents) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
@@ -359,9 +359,15 @@ test-libreoffice: devstack ## Test the desktop client of external editing with t
 	 go test -count=1 -run '^TestLibreOffice' ./scripts/agent && \
 	 LAB_PIPELINE=off $(BIN)/devstack engines -- go test -count=1 -run '^TestExternalEditWithLibreOffice$$' ./scripts/e2e
 
+DOCUMENTS = $(or $(LAB_DISTRIBUTIONS),$(LAB_DIR)/distributions)/documents
+test-documents: ## Judge three hundred documents of other programs, fetched once
+	@scripts/documents.sh "$(DOCUMENTS)"
+	@LAB_DOCUMENTS="$(DOCUMENTS)" go test -count=1 -v -run '^TestThreeHundredDocuments$$' ./services/externaledit/document
+
 test-long: ## The same with fresh seeds, the long forms of crash tests and drills, deeper histories, and every parser fuzzed; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-libreoffice
+	@$(MAKE) --no-print-directory test-documents
 	@$(MAKE) --no-print-directory explore
 	@$(MAKE) --no-print-directory fuzz
 

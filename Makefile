@@ -115,6 +115,16 @@ lint-proto: $(GENERATORS) $(BUF) ## Lint the contracts
 breaking: $(GENERATORS) $(BUF) ## Compare the contracts with the main branch
 	@scripts/breaking.sh $(BUF) $(BIN)/protodeps
 
+# ---- the desktop client of external editing -----------------------------------------------------------------
+
+# Programs without further files, for the computers of the authors.
+.PHONY: agent
+agent: ## Build the desktop client for Windows, macOS and Linux: .bin/agent/
+	@mkdir -p $(BIN)/agent
+	@for target in windows/amd64/agent.exe windows/arm64/agent-arm64.exe darwin/arm64/agent-macos darwin/amd64/agent-macos-intel linux/amd64/agent-linux linux/arm64/agent-linux-arm64; do \
+	  IFS=/ read -r system machine name <<<"$$target"; echo "building $$name"; \
+	  CGO_ENABLED=0 GOOS=$$system GOARCH=$$machine go build -trimpath -ldflags='-s -w' -o $(BIN)/agent/$$name ./scripts/agent || exit 1; done
+
 # ---- checks -----------------------------------------------------------------------------------------------
 
 .PHONY: check phrases phrases-update fmt formatted lint generated tidy tidy-check alone
@@ -336,7 +346,7 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-long explore fuzz test-stores test-times chaos soak drills bench
+.PHONY: test test-libreoffice test-documents test-long explore fuzz test-stores test-times chaos soak drills bench
 test: $(BIN)/gotestsum devstack $(if $(SERVICE),document documents) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
@@ -346,8 +356,21 @@ test-one: devstack ## Run the tests of one package on real engines: make test-on
 	@test -n "$(PKG)" || { echo "usage: make test-one PKG=./services/rerun/internal/store/mysql RUN=TestSaves"; exit 2; }
 	@LAB_PIPELINE=$(or $(LAB_PIPELINE),off) $(BIN)/devstack engines -- go test -count=1 -run "$(RUN)" $(PKG)
 
+# The agent with the real LibreOffice: two minutes. LAB_SOFFICE names another one than that which devstack fetches.
+test-libreoffice: devstack ## Test the desktop client of external editing with the real LibreOffice
+	@soffice=$${LAB_SOFFICE:-$$($(BIN)/devstack libreoffice)} && export LAB_SOFFICE="$$soffice" && \
+	 go test -count=1 -run '^TestLibreOffice' ./scripts/agent && \
+	 LAB_PIPELINE=off $(BIN)/devstack engines -- go test -count=1 -run '^TestExternalEditWithLibreOffice$$' ./scripts/e2e
+
+DOCUMENTS = $(or $(LAB_DISTRIBUTIONS),$(LAB_DIR)/distributions)/documents
+test-documents: ## Judge three hundred documents of other programs, fetched once
+	@scripts/documents.sh "$(DOCUMENTS)"
+	@LAB_DOCUMENTS="$(DOCUMENTS)" go test -count=1 -v -run '^TestThreeHundredDocuments$$' ./services/externaledit/document
+
 test-long: ## The same with fresh seeds, the long forms of crash tests and drills, deeper histories, and every parser fuzzed; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory test-libreoffice
+	@$(MAKE) --no-print-directory test-documents
 	@$(MAKE) --no-print-directory explore
 	@$(MAKE) --no-print-directory fuzz
 

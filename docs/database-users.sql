@@ -109,6 +109,7 @@ GRANT SELECT ON lab.AllTests TO 'externaledit'@'%';
 GRANT SELECT ON lab.billing TO 'externaledit'@'%';
 GRANT SELECT ON lab.doctorDetails TO 'externaledit'@'%';
 GRANT SELECT ON lab.labUser TO 'externaledit'@'%';
+GRANT SELECT ON lab.labs TO 'externaledit'@'%';
 GRANT SELECT ON lab.report_word_template TO 'externaledit'@'%';
 GRANT SELECT ON lab.userDetails TO 'externaledit'@'%';
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,6 +15,7 @@ import (
 // How a run that did not save everything ends; main gives each its exit code.
 var (
 	errLost     = errors.New("the session is not ours any more")
+	errExpired  = errors.New("the session expired")
 	errNotSaved = errors.New("the last save is NOT in the report")
 )
 
@@ -21,11 +23,13 @@ var (
 type platform interface {
 	// create opens a session; the same key again answers the same session.
 	create(ctx context.Context, report int64, key string, in creation) (opened, error)
+	// templates returns what a report without a save may begin with.
+	templates(ctx context.Context) ([]wordTemplate, error)
 	// current returns the save that is the report's, nil before the first; token "" asks as the user.
 	current(ctx context.Context, report int64, token string) (*revision, error)
 	download(ctx context.Context, link, path string) error
 	heartbeat(ctx context.Context, id int64, token string) (string, error)
-	upload(ctx context.Context, id int64, token, word, pdf string) (string, error)
+	upload(ctx context.Context, id int64, token string, f files) (string, error)
 	end(ctx context.Context, id int64, token string) error
 }
 
@@ -47,7 +51,10 @@ type agent struct {
 	beats    time.Duration
 	poll     time.Duration
 	patience time.Duration // of the last save, after Ctrl-C
-	convert  func(ctx context.Context, word, pdf string) error
+	slots    slots
+	check    func(word string) (tracked bool, err error)
+	final    bool // tracked changes are shown as accepted in the PDF
+	convert  func(ctx context.Context, s slot, word string) error
 	newKey   func() string
 	out      io.Writer
 
@@ -84,15 +91,36 @@ func (a *agent) note(change func(*journal)) error {
 // run works until ctx ends; then it saves what was not saved and ends the session. The errors errLost and errNotSaved
 // leave the document and the journal where they are.
 func (a *agent) run(ctx context.Context) error {
-	if err := os.MkdirAll(filepath.Dir(a.disk.document()), 0o700); err != nil {
+	dir := filepath.Dir(a.disk.document())
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
+	unlock, err := lockFolder(dir, a.say)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	a.slots.sweep()
 	if err := a.begin(ctx); err != nil {
 		return err
 	}
 	a.say("edit %s; every save is uploaded; Ctrl-C ends the session", a.disk.document())
+	for {
+		err := a.work(ctx)
+		if !errors.Is(err, errExpired) || ctx.Err() != nil {
+			return err
+		}
+		if err := a.reopen(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// work uploads every save of the session until ctx ends, then the last one, and ends the session.
+func (a *agent) work(ctx context.Context) error {
 	working, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(a.patience, func() { lose(errStopped) }) })()
 	beating, stop := context.WithCancel(working)
 	defer stop()
 	go a.keepAlive(beating, lose)
@@ -104,7 +132,9 @@ func (a *agent) run(ctx context.Context) error {
 	}
 	stop()
 	j := a.known()
-	if err := a.platform.end(context.WithoutCancel(ctx), j.EditID, j.Token); err != nil {
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer cancel()
+	if err := a.platform.end(ending, j.EditID, j.Token); err != nil {
 		return fmt.Errorf("everything is saved, but the session could not be ended: %w; start again to end it", err)
 	}
 	a.say("session %d has ended", j.EditID)
@@ -120,41 +150,52 @@ func (a *agent) watch(ctx, working context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-working.Done():
-			return context.Cause(working)
+			if cause := context.Cause(working); !errors.Is(cause, errStopped) {
+				return cause
+			}
+			return nil
 		case <-look.C:
 		}
-		if err := a.saveIfDue(working); errors.Is(err, errLost) {
+		if err := a.saveIfDue(working); errors.Is(err, errLost) || errors.Is(err, errExpired) {
 			return err
 		}
 	}
 }
 
-// lastSave saves until everything is saved, it is refused, or patience ends.
+// errStopped ends the last save.
+var errStopped = errors.New("it was not finished when the agent was stopped")
+
+// lastSave saves until everything is saved, it is refused, or working ends.
 func (a *agent) lastSave(working context.Context) error {
-	ctx, cancel := context.WithTimeout(working, a.patience)
-	defer cancel()
 	for {
 		sum, err := hash(a.disk.document())
-		j := a.known()
-		if err == nil && sum == j.Saved {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %w, and start the same command again", errNotSaved, a.unreadable(err))
+		}
+		if err == nil && sum == a.known().Saved {
 			return nil
 		}
 		if err == nil {
-			err = a.save(ctx)
+			err = a.save(working)
 		}
 		if err == nil {
 			continue // the document may have changed meanwhile
 		}
-		if cause := context.Cause(working); errors.Is(cause, errLost) {
+		cause := context.Cause(working)
+		if errors.Is(cause, errLost) || errors.Is(cause, errExpired) {
 			return cause
 		}
 		wait, again := patience(err, time.Second)
 		if errors.Is(err, errLost) || !again {
 			return fmt.Errorf("%w: %w", errNotSaved, err)
 		}
+		if cause != nil {
+			err = cause
+		}
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w; start the same command again", errNotSaved, err)
+		case <-working.Done():
+			return fmt.Errorf("%w: %w; it is kept in %s and sent when you start the same command again", errNotSaved, err,
+				a.disk.document())
 		case <-time.After(wait):
 		}
 	}

@@ -17,6 +17,9 @@ import (
 
 // TestMain has the folders in memory where the machine has such a place: the journal is synced thousands of times.
 func TestMain(m *testing.M) {
+	if mode, fake := strings.CutPrefix(filepath.Base(os.Args[0]), fakePrefix); fake {
+		fakeConverter(mode)
+	}
 	const memory = "/dev/shm"
 	if _, err := os.Stat(memory); err == nil {
 		if err := os.Setenv("TMPDIR", memory); err != nil {
@@ -33,7 +36,10 @@ type user struct {
 	dir      string
 	report   int64
 	keys     int
-	convert  atomic.Pointer[func() error]
+	convert  atomic.Pointer[func(context.Context) error]
+	check    func(path string) (bool, error)
+	final    bool
+	takeOver bool
 
 	said *paper
 	stop context.CancelFunc
@@ -42,13 +48,14 @@ type user struct {
 
 func newUser(t *testing.T, h *hospital) *user {
 	t.Helper()
-	u := &user{t: t, hospital: h, dir: t.TempDir(), report: 7001, said: &paper{}}
-	u.converts(func() error { return nil })
+	u := &user{t: t, hospital: h, dir: t.TempDir(), report: 7001, said: &paper{},
+		check: func(string) (bool, error) { return false, nil }}
+	u.converts(func(context.Context) error { return nil })
 	return u
 }
 
 // converts replaces the converter.
-func (u *user) converts(f func() error) { u.convert.Store(&f) }
+func (u *user) converts(f func(context.Context) error) { u.convert.Store(&f) }
 
 // paper takes what several goroutines write.
 type paper struct {
@@ -72,9 +79,10 @@ func (p *paper) String() string {
 func (u *user) start(pretend ...*process) {
 	u.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	a := &agent{platform: u.hospital, disk: folder{u.dir}, report: u.report, creation: creation{TemplateID: 1, Path: "t.docx"},
-		beats: time.Minute, poll: 500 * time.Millisecond, patience: 2 * time.Minute, out: u.said,
-		convert: func(context.Context, string, string) error { return (*u.convert.Load())() },
+	a := &agent{platform: u.hospital, disk: folder{u.dir}, report: u.report, creation: creation{TakeOver: u.takeOver},
+		beats: time.Minute, poll: 500 * time.Millisecond, patience: lastSaveTimeout, out: u.said,
+		slots: slots{filepath.Join(u.t.TempDir(), "slots")}, check: u.check, final: u.final,
+		convert: func(ctx context.Context, _ slot, _ string) error { return (*u.convert.Load())(ctx) },
 		newKey:  func() string { u.keys++; return fmt.Sprint("key ", u.keys) }}
 	for _, p := range pretend {
 		p.kill = stop
@@ -228,21 +236,46 @@ func TestAnExpiredSessionGoesOnUnlessSomebodySaved(t *testing.T) {
 	}
 }
 
-// A machine that slept for too long: no one took the report, so the same command continues.
-func TestASessionThatExpiredUnderARunningAgentGoesOn(t *testing.T) {
+// A machine that slept for too long, or a day that has passed: no one took the report, so the agent opens it again.
+func TestASessionThatExpiredUnderARunningAgentIsOpenedAgain(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		u.start()
-		h.expire(1)
 		u.types("ONE")
-		lost := <-u.done
-		u.wantError(lost, errLost)
-		if !strings.Contains(lost.Error(), "start the same command again") || strings.Contains(lost.Error(), "move it") {
-			u.t.Errorf("it says %v", lost)
-		}
-		u.start()
-		u.wantReport(7001, "ONE")
+		h.expire(1)
+		u.types("TWO")
+		time.Sleep(2 * time.Minute)
+		u.wantReport(7001, "TWO")
+		u.types("THREE")
 		u.wantError(u.ctrlC(), nil)
+		u.wantReport(7001, "THREE")
+		if h.active(7001) != nil || len(h.sessions) != 2 {
+			u.t.Errorf("%d sessions", len(h.sessions))
+		}
 	})
+}
+
+func TestAnExpiredSessionIsNotOpenedOverSomeoneElsesWork(t *testing.T) {
+	for _, holds := range []bool{false, true} {
+		t.Run(fmt.Sprint("someone holds the report ", holds), func(t *testing.T) {
+			story(t, func(_ *testing.T, h *hospital, u *user) {
+				u.takeOver = true // at the start; that is no order to take the report from anyone later
+				u.start()
+				u.types("ONE")
+				h.expire(1)
+				h.somebodyElse(7001, "B's work")
+				if holds {
+					_, _ = h.create(context.Background(), 7001, "B's", creation{})
+				}
+				u.types("TWO, which Word still has open")
+				u.wantError(<-u.done, errLost)
+				u.wantReport(7001, "B's work")
+				u.wantDocument("TWO, which Word still has open")
+				if held := h.active(7001) != nil; held != holds {
+					u.t.Errorf("someone holds the report %t, want %t", held, holds)
+				}
+			})
+		})
+	}
 }
 
 func TestARestoredSaveIsNotOverwritten(t *testing.T) {
@@ -287,14 +320,14 @@ func TestARefusedSaveIsNotCalledSaved(t *testing.T) {
 func TestWhatPassesByItselfIsSaidAndTriedAgain(t *testing.T) {
 	story(t, func(_ *testing.T, h *hospital, u *user) {
 		broken := errors.New("LibreOffice could not convert the document")
-		u.converts(func() error { return broken })
+		u.converts(func(context.Context) error { return broken })
 		u.start()
 		u.types("ONE")
 		if err := os.Remove(u.path()); err != nil { // a word processor replaces the file
 			t.Fatal(err)
 		}
 		u.wait()
-		u.converts(func() error { return nil })
+		u.converts(func(context.Context) error { return nil })
 		u.types("TWO")
 		time.Sleep(time.Minute)
 		u.wantReport(7001, "TWO")
@@ -312,7 +345,7 @@ func TestWhatPassesByItselfIsSaidAndTriedAgain(t *testing.T) {
 func TestASlowConversionDoesNotLoseTheSession(t *testing.T) {
 	story(t, func(t *testing.T, h *hospital, u *user) {
 		h.ttl = 3 * time.Minute
-		u.converts(func() error {
+		u.converts(func(context.Context) error {
 			time.Sleep(30 * time.Minute)
 			return nil
 		})
@@ -325,6 +358,119 @@ func TestASlowConversionDoesNotLoseTheSession(t *testing.T) {
 		}
 		u.wantReport(7001, "ONE")
 		u.wantError(u.ctrlC(), nil)
+	})
+}
+
+// Two saves within the resolution of a share's times, of equal length.
+func TestASaveIsSeenAlthoughTimeAndSizeAreEqual(t *testing.T) {
+	story(t, func(t *testing.T, _ *hospital, u *user) {
+		u.start()
+		u.types("Gleason 3+4=7")
+		u.wantReport(7001, "Gleason 3+4=7")
+		info, err := os.Stat(u.path())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.WriteFile(u.path(), []byte("Gleason 4+3=7"), 0o600),
+			os.Chtimes(u.path(), info.ModTime(), info.ModTime())); err != nil {
+			t.Fatal(err)
+		}
+		u.wait()
+		u.wantReport(7001, "Gleason 4+3=7")
+		u.wantError(u.ctrlC(), nil)
+	})
+}
+
+func TestAMissingDocumentIsSaidAtOnce(t *testing.T) {
+	story(t, func(t *testing.T, h *hospital, u *user) {
+		u.start()
+		u.types("ONE")
+		other := filepath.Join(u.dir, "Save As.docx")
+		if err := os.Rename(u.path(), other); err != nil {
+			t.Fatal(err)
+		}
+		u.wait()
+		if n := strings.Count(u.said.String(), "report.docx is missing"); n != 1 {
+			t.Errorf("said %d times: %s", n, u.said)
+		}
+		begin := time.Now()
+		err := u.ctrlC()
+		u.wantError(err, errNotSaved)
+		if time.Since(begin) > time.Second || !strings.Contains(err.Error(), "is missing") {
+			t.Errorf("after %s: %v", time.Since(begin), err)
+		}
+		if err := os.Rename(other, u.path()); err != nil {
+			t.Fatal(err)
+		}
+		u.start()
+		u.types("TWO")
+		u.wantError(u.ctrlC(), nil)
+		u.wantReport(7001, "TWO")
+	})
+}
+
+func TestCtrlCTakesLessThanTenSeconds(t *testing.T) {
+	story(t, func(t *testing.T, h *hospital, u *user) {
+		hangs := func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		u.converts(hangs)
+		u.start()
+		u.types("ONE")
+		begin := time.Now()
+		err := u.ctrlC()
+		u.wantError(err, errNotSaved)
+		if time.Since(begin) >= 10*time.Second || !strings.Contains(err.Error(), "sent when you start") {
+			t.Errorf("after %s: %v", time.Since(begin), err)
+		}
+		u.wantDocument("ONE")
+		u.converts(func(context.Context) error { return nil })
+		u.start()
+		u.wantReport(7001, "ONE")
+		u.wantError(u.ctrlC(), nil)
+	})
+}
+
+func TestTrackedChangesAreNotPublishedUnasked(t *testing.T) {
+	for _, final := range []bool{false, true} {
+		t.Run(fmt.Sprint("final ", final), func(t *testing.T) {
+			story(t, func(t *testing.T, h *hospital, u *user) {
+				u.check = func(path string) (bool, error) {
+					content, err := os.ReadFile(path)
+					return strings.Contains(string(content), "tracked"), err
+				}
+				u.final = final
+				u.start()
+				document := wordDocument(t, "carcinoma, tracked")
+				u.types(document)
+				if !final {
+					u.wantReport(7001, template)
+					if !strings.Contains(u.said.String(), "accept or reject them") {
+						t.Errorf("it said %s", u.said)
+					}
+					u.types("fibroadenoma")
+				}
+				u.wantError(u.ctrlC(), nil)
+				want := map[bool]string{false: "fibroadenoma", true: document}[final]
+				u.wantReport(7001, want)
+			})
+		})
+	}
+}
+
+func TestTwoAgentsInOneFolderExcludeEachOther(t *testing.T) {
+	story(t, func(t *testing.T, h *hospital, u *user) {
+		u.start()
+		second := newUser(t, h)
+		second.dir = u.dir
+		second.start()
+		if err := second.ctrlC(); err == nil || !strings.Contains(err.Error(), "another agent works in the folder") {
+			t.Errorf("%v", err)
+		}
+		u.types("ONE")
+		u.wantError(u.ctrlC(), nil)
+		u.wantReport(7001, "ONE")
 	})
 }
 
@@ -345,10 +491,10 @@ func TestATokenThatGrewOldIsReplaced(t *testing.T) {
 
 func TestAPDFIsNotPublishedByAStandInUnasked(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := converter(false); !errors.Is(err, errNoConverter) {
+	if _, err := converter("", false); !errors.Is(err, errNoConverter) {
 		t.Errorf("%v", err)
 	}
-	if _, err := converter(true); err != nil {
+	if _, err := converter("", true); err != nil {
 		t.Errorf("when told to: %v", err)
 	}
 }

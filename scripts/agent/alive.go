@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -51,7 +52,10 @@ func (a *agent) beat(ctx context.Context) error {
 
 // lost tells what to do.
 func lost(err error) error {
-	if endedByItself(err) {
+	switch {
+	case expired(err):
+		return fmt.Errorf("%w: %w; the document is kept: start the same command again", errExpired, err)
+	case endedByAuthor(err):
 		return fmt.Errorf("%w: %w; the document is kept: start the same command again", errLost, err)
 	}
 	return fmt.Errorf("%w: %w; the document is kept: ask who has the report now. To start over, move it and %s away", errLost,
@@ -63,7 +67,7 @@ func lost(err error) error {
 func (a *agent) alive(ctx context.Context) (bool, error) {
 	err := a.beat(ctx)
 	switch {
-	case isCode(err, http.StatusForbidden) && endedByItself(err):
+	case isCode(err, http.StatusForbidden) && (expired(err) || endedByAuthor(err)):
 		a.say("session %d has ended (%v)", a.journal.EditID, err)
 		return false, nil
 	case refused(err):
@@ -72,7 +76,50 @@ func (a *agent) alive(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// endedByItself reports that no one took the report away.
-func endedByItself(err error) bool {
-	return strings.Contains(err.Error(), "the session expired") || strings.Contains(err.Error(), "ended by its author")
+// expired and endedByAuthor report that no one took the report away.
+func expired(err error) bool { return strings.Contains(err.Error(), "the session expired") }
+
+func endedByAuthor(err error) bool { return strings.Contains(err.Error(), "ended by its author") }
+
+// reopen opens another session after ours expired: the machine slept, or a day has passed. The document stays as it is,
+// because a word processor may have it open; when someone else saved meanwhile, the work ends.
+func (a *agent) reopen(ctx context.Context) error {
+	a.say("session %d expired; another one is opened", a.known().EditID)
+	a.creation.TakeOver = false // that was about the start
+	if err := a.note(func(j *journal) { *j = j.next() }); err != nil {
+		return err
+	}
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		err := a.reopenOnce(ctx)
+		wait, again := patience(err, pause)
+		if err == nil || errors.Is(err, errLost) {
+			return err
+		}
+		if !again {
+			return fmt.Errorf("%w: %w; the document is kept in %s", errLost, err, a.document())
+		}
+		a.say("no session could be opened yet: %v; again in %s", err, wait)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: no session could be opened; start the same command again", errNotSaved)
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (a *agent) reopenOnce(ctx context.Context) error {
+	if a.known().EditID == 0 {
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+	}
+	j := a.known()
+	current, err := a.platform.current(ctx, a.report, j.Token)
+	if err != nil {
+		return err
+	}
+	if !j.isOurs(current) {
+		return a.overtaken(ctx)
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // begin continues with the session of the journal, or opens one, and has the document in the folder.
@@ -32,13 +33,13 @@ func (a *agent) begin(ctx context.Context) error {
 	}
 }
 
-// sweep deletes what a crash left of a save or a download.
+// sweep deletes what a crash left of a download, and what an earlier version left of a save.
 func (a *agent) sweep() {
 	dir := filepath.Dir(a.disk.document())
-	for _, pattern := range []string{savePattern, downloadName + "*"} {
-		left, _ := filepath.Glob(filepath.Join(dir, pattern)) // the patterns are in order
-		for _, path := range left {
-			_ = os.RemoveAll(path) // else the next start
+	found, _ := os.ReadDir(dir) // else the next start
+	for _, entry := range found {
+		if name := entry.Name(); strings.HasPrefix(name, downloadName) || strings.HasPrefix(name, ".save-") {
+			_ = os.RemoveAll(filepath.Join(dir, name)) // else the next start
 		}
 	}
 }
@@ -90,9 +91,9 @@ func (a *agent) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		wish := a.creation
-		if current != nil {
-			wish.Path = current.Word
+		wish, err := a.wish(ctx, current)
+		if err != nil {
+			return err
 		}
 		if err := a.note(func(j *journal) { j.Key, j.Creation = a.newKey(), wish }); err != nil {
 			return err
@@ -107,6 +108,31 @@ func (a *agent) open(ctx context.Context) error {
 	}
 	a.say("session %d of report %d is open", session.EditID, a.report)
 	return a.note(func(j *journal) { j.EditID, j.Token = session.EditID, session.Token })
+}
+
+// wish is what to ask for: the report's newest save; for a report without one the template that was chosen, or the only
+// one that there is.
+func (a *agent) wish(ctx context.Context, current *revision) (creation, error) {
+	wish := a.creation
+	if current != nil {
+		wish.Path, wish.TemplateID = current.Word, max(wish.TemplateID, 1) // any: the save is the document
+		return wish, nil
+	}
+	offered, err := a.platform.templates(ctx)
+	if err != nil {
+		return wish, err
+	}
+	var list strings.Builder
+	for _, t := range offered {
+		if t.ID == wish.TemplateID || (wish.TemplateID == 0 && len(offered) == 1) {
+			return creation{TemplateID: t.ID, Path: t.Path, TakeOver: wish.TakeOver}, nil
+		}
+		fmt.Fprintf(&list, "\n  --template %d  %s", t.ID, t.Name)
+	}
+	if len(offered) == 0 {
+		return wish, errors.New("the laboratory has no template: ask an administrator for one")
+	}
+	return wish, fmt.Errorf("choose the template of the new document:%s", list.String())
 }
 
 // fetch has the newest save in the folder, or the template of a report without one. A document that was not saved
@@ -128,13 +154,19 @@ func (a *agent) fetch(ctx context.Context) error {
 		a.say("%s was not saved yet and is kept", a.document())
 		return nil
 	case unsaved:
-		_ = a.platform.end(ctx, j.EditID, j.Token) // else it expires
-		return fmt.Errorf("%w: someone saved since %s was downloaded; it is kept: move it and %s away, start again and bring"+
-			" your changes into the new document", errLost, a.document(), journalName)
+		return a.overtaken(ctx)
 	case !missing && j.Base == pathOf(current):
 		return nil
 	}
 	return a.replace(ctx, current)
+}
+
+// overtaken ends the session, whose document is not to be uploaded over someone else's save.
+func (a *agent) overtaken(ctx context.Context) error {
+	j := a.known()
+	_ = a.platform.end(ctx, j.EditID, j.Token) // else it expires
+	return fmt.Errorf("%w: someone saved since %s was downloaded; it is kept: move it and %s away, start again and bring"+
+		" your changes into the new document", errLost, a.document(), journalName)
 }
 
 func (a *agent) document() string { return a.disk.document() }
@@ -170,12 +202,14 @@ func (a *agent) replace(ctx context.Context, current *revision) error {
 	return a.note((*journal).placed)
 }
 
-// link is that of the save, or a fresh one of the template: the creation repeated answers with it.
+// link is that of the session's own copy of the document that it began with: the creation repeated answers with it. A
+// save that was made since has its own.
 func (a *agent) link(ctx context.Context, current *revision) (string, error) {
-	if current != nil {
+	j := a.known()
+	if current != nil && current.Word != j.Creation.Path {
 		return current.Link, nil
 	}
-	again, err := a.platform.create(ctx, a.report, a.known().Key, a.known().Creation)
+	again, err := a.platform.create(ctx, a.report, j.Key, j.Creation)
 	return again.Template, err
 }
 

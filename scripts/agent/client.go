@@ -60,10 +60,10 @@ type problem struct {
 }
 
 func (p *problem) Error() string {
-	if p.Details == "" {
-		return fmt.Sprintf("%d %s", p.Code, p.Message)
+	if p.Details == "" || p.Details == p.Message {
+		return fmt.Sprintf("%d %s", p.Code, sentence(p.Message))
 	}
-	return fmt.Sprintf("%d %s: %s", p.Code, p.Message, p.Details)
+	return fmt.Sprintf("%d %s: %s", p.Code, sentence(p.Message), p.Details)
 }
 
 // refused reports that the session is over.
@@ -75,6 +75,10 @@ func refused(err error) bool {
 // grew old is replaced by the next sign of life.
 func patience(err error, pause time.Duration) (time.Duration, bool) {
 	var p *problem
+	var own *unfit
+	if errors.As(err, &own) {
+		return 0, false
+	}
 	if !errors.As(err, &p) { // no answer at all
 		return pause, true
 	}
@@ -121,6 +125,22 @@ type revision struct {
 	Link         string `json:"word_url"`
 	RestoredFrom int64  `json:"restored_from"`
 	IsCurrent    bool   `json:"is_current"`
+}
+
+// wordTemplate is what a document may begin with.
+type wordTemplate struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+	Path string `json:"word_s3_filepath"`
+}
+
+// templates returns those of the laboratory and the platform.
+func (c client) templates(ctx context.Context) ([]wordTemplate, error) {
+	var out struct {
+		Templates []wordTemplate `json:"templates"`
+	}
+	err := c.into(ctx, http.MethodGet, "/templates", "", &out)
+	return out.Templates, err
 }
 
 // errOtherFiles reports that the report has files of which this program cannot report whether it may replace them.
@@ -206,15 +226,26 @@ func problemOf(response *http.Response) error {
 	return p
 }
 
+// files is a save: the paths of both files, and whether the document has changes that are neither accepted nor
+// rejected.
+type files struct {
+	word, pdf string
+	tracked   bool
+}
+
 // upload sends both files and returns where the Word document is stored.
-func (c client) upload(ctx context.Context, id int64, token, word, pdf string) (string, error) {
+func (c client) upload(ctx context.Context, id int64, token string, f files) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
 	reader, writer := io.Pipe()
 	form := multipart.NewWriter(writer)
 	go func() {
-		err := errors.Join(addFile(form, "word_file", word, "report.docx", wordType),
-			addFile(form, "pdf_file", pdf, "report.pdf", "application/pdf"))
+		var allowed error
+		if f.tracked {
+			allowed = form.WriteField("allow_tracked_changes", "true")
+		}
+		err := errors.Join(allowed, addFile(form, "word_file", f.word, "report.docx", wordType),
+			addFile(form, "pdf_file", f.pdf, "report.pdf", "application/pdf"))
 		_ = writer.CloseWithError(errors.Join(err, form.Close()))
 	}()
 	defer func() { _ = reader.Close() }() // ends the writer

@@ -1,79 +1,198 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
-const convertTimeout = 2 * time.Minute
+const (
+	convertTimeout = 2 * time.Minute
+	// endTimeout is how long the ended program's output is waited for.
+	endTimeout = time.Second
+)
 
-var errNoConverter = errors.New("LibreOffice is not installed, so there is nothing to make the PDF with: install it " +
-	"(apt-get install libreoffice-writer-nogui); with --stand-in-pdf a page that says so becomes the report's PDF")
-
-// converter returns LibreOffice, or where there is none, and the user wants that, a stand-in that says so on its page.
-func converter(mayStandIn bool) (func(ctx context.Context, word, pdf string) error, error) {
-	soffice, err := exec.LookPath("soffice")
-	switch {
-	case err == nil:
-		return func(ctx context.Context, word, pdf string) error { return libreOffice(ctx, soffice, word, pdf) }, nil
-	case mayStandIn:
-		return standIn, nil
-	}
-	return nil, errNoConverter
+// libreOffice converts with the program soffice.
+type libreOffice struct {
+	soffice string
+	limit   time.Duration
+	family  func() family
 }
 
-// libreOffice converts with a profile of its own, so that an open LibreOffice is not in the way.
-func libreOffice(ctx context.Context, soffice, word, pdf string) error {
-	ctx, cancel := context.WithTimeout(ctx, convertTimeout)
-	defer cancel()
-	dir := filepath.Dir(pdf)
-	profile, err := filepath.Abs(filepath.Join(dir, "profile"))
-	if err != nil {
+// convert makes the PDF of word, a document in the slot. It ends everything that LibreOffice started.
+func (l libreOffice) convert(ctx context.Context, s slot, word string) error {
+	if err := writeSettings(s.profile()); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, soffice, "-env:UserInstallation=file://"+profile, "--headless", "--convert-to", "pdf",
-		"--outdir", dir, word)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("LibreOffice could not convert the document: %w: %.500s", err, text)
+	ctx, cancel := context.WithTimeout(ctx, l.limit)
+	defer cancel()
+	var said tail
+	// The names are relative: LibreOffice reads a path with a percent sign as a URL.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), l.soffice, "-env:UserInstallation="+fileURL(s.profile()),
+		"--headless", "--norestore", "--convert-to", "pdf", "--outdir", relative(word, s.pdf()), filepath.Base(word))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = filepath.Dir(word), &said, &said
+	err := runFamily(ctx, cmd, l.family(), s.lock)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("LibreOffice did not finish within %s and was ended; if it happens again, save the document as"+
+			" another .docx, or restart the computer", l.limit)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // a part of it ended, and the rest was ended
+		err = fmt.Errorf("LibreOffice could not convert the document: %w: %s", err, said.text())
+	default:
+		err = checkPDF(s.pdf(), said.text())
 	}
-	made := strings.TrimSuffix(filepath.Join(dir, filepath.Base(word)), filepath.Ext(word)) + ".pdf"
-	if made != pdf {
-		return os.Rename(made, pdf)
+	if err == nil {
+		return nil
 	}
-	_, err = os.Stat(pdf)
+	if full := probe(s.pdf() + ".probe"); full != nil {
+		return fmt.Errorf("LibreOffice could not write the PDF: %w; make room on the disk", full)
+	}
 	return err
 }
 
-// standIn writes a page of text.
-func standIn(_ context.Context, word, pdf string) error {
-	sum, err := hash(word)
+// relative returns the folder of pdf as seen from the folder of word.
+func relative(word, pdf string) string {
+	dir, err := filepath.Rel(filepath.Dir(word), filepath.Dir(pdf))
+	if err != nil {
+		return filepath.Dir(pdf)
+	}
+	return dir
+}
+
+// checkPDF checks what LibreOffice wrote, whatever it says of that: it ends without an error when the disk is full.
+func checkPDF(path, said string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("LibreOffice made no PDF of the document; it said: %s", said)
+	}
 	if err != nil {
 		return err
 	}
-	text := "BT /F1 12 Tf 40 800 Td (Stand-in: no converter was there. Word document " + sum[:16] + ") Tj ET"
+	defer file.Close()
+	scanner := &document.PDFScanner{}
+	_, err = io.Copy(struct{ io.Writer }{scanner}, file)
+	if err == nil {
+		err = scanner.Finish()
+	}
+	if err != nil {
+		return fmt.Errorf("LibreOffice wrote a PDF that cannot be used: %s", sentence(err.Error()))
+	}
+	return nil
+}
+
+// probe finds out whether the disk takes a file of some size.
+func probe(path string) error {
+	const size = 1 << 20
+	defer os.Remove(path)
+	return os.WriteFile(path, make([]byte, size), 0o600)
+}
+
+// family is a program and everything that it starts, as the operating system groups them.
+type family interface {
+	// prepare is called before the start. The programs keep the lock open where they can.
+	prepare(cmd *exec.Cmd, lock *os.File)
+	started(p *os.Process) error
+	// end ends all that are left. It may be called again, and at the same time.
+	end() error
+}
+
+// runFamily runs the program to its end, or to that of ctx, and leaves none of the family behind. The command has a
+// context of its own, which does not end.
+func runFamily(ctx context.Context, cmd *exec.Cmd, f family, lock *os.File) error {
+	f.prepare(cmd, lock)
+	cmd.WaitDelay = endTimeout // a program that left the family may keep the output open
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := f.started(cmd.Process); err != nil {
+		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
+	}
+	stop := context.AfterFunc(ctx, func() { _ = f.end() }) // tried again below
+	defer stop()
+	return errors.Join(cmd.Wait(), f.end())
+}
+
+// tail keeps the end of what a program says.
+type tail struct{ b bytes.Buffer }
+
+const maxTail = 500
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.b.Write(p[max(0, len(p)-maxTail):])
+	t.b.Next(max(0, t.b.Len()-maxTail))
+	return len(p), nil
+}
+
+func (t *tail) text() string {
+	if text := strings.TrimSpace(t.b.String()); text != "" {
+		return text
+	}
+	return "nothing"
+}
+
+// fileURL names a path of the system, as it is written on Windows or elsewhere, in a URL. Whatever could mean something
+// else there, or in LibreOffice's settings, is escaped.
+func fileURL(path string) string {
+	if !strings.HasPrefix(path, "/") { // Windows
+		path = strings.ReplaceAll(path, `\`, "/")
+		path = strings.Replace(path, "//?/UNC/", "//", 1)
+		path = strings.TrimPrefix(path, "//?/")
+		if !strings.HasPrefix(path, "//") { // of a drive, not of a share
+			path = "///" + path
+		}
+	} else {
+		path = "//" + path
+	}
 	var b strings.Builder
-	b.WriteString("%PDF-1.4\n")
-	offsets := make([]int, 0, 5)
-	for i, object := range []string{
-		"<</Type /Catalog /Pages 2 0 R>>", "<</Type /Pages /Kids [3 0 R] /Count 1>>",
-		"<</Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources <</Font <</F1 5 0 R>>>>>>",
-		fmt.Sprintf("<</Length %d>>\nstream\n%s\nendstream", len(text),
-			text), "<</Type /Font /Subtype /Type1 /BaseFont /Helvetica>>",
-	} {
-		offsets = append(offsets, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj %s endobj\n", i+1, object)
+	b.WriteString("file:")
+	for _, c := range []byte(path) {
+		if c < 0x80 && (isLetterOrDigit(c) || strings.IndexByte("/:-._~", c) >= 0) {
+			b.WriteByte(c)
+			continue
+		}
+		fmt.Fprintf(&b, "%%%02X", c)
 	}
-	table := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(offsets)+1)
-	for _, offset := range offsets {
-		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
+	return b.String()
+}
+
+func isLetterOrDigit(c byte) bool {
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+}
+
+// settings are LibreOffice's of every conversion: no comments in the PDF, no macros, nothing fetched for the document.
+var settings = []struct{ path, name, value string }{
+	{"/org.openoffice.Office.Common/Filter/PDF/Export", "ExportNotes", "false"},
+	{"/org.openoffice.Office.Common/Filter/PDF/Export", "ExportNotesInMargin", "false"},
+	{"/org.openoffice.Office.Common/Security/Scripting", "MacroSecurityLevel", "3"},
+	{"/org.openoffice.Office.Common/Security/Scripting", "DisableMacrosExecution", "true"},
+	{"/org.openoffice.Office.Common/Security/Scripting", "BlockUntrustedRefererLinks", "true"},
+	{"/org.openoffice.Office.Writer/Content/Update", "Link", "0"},
+}
+
+// writeSettings writes LibreOffice's settings, which it changes itself.
+func writeSettings(profile string) error {
+	var b strings.Builder
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" +
+		`<oor:items xmlns:oor="http://openoffice.org/2001/registry" xmlns:xs="http://www.w3.org/2001/XMLSchema">` + "\n")
+	for _, s := range settings {
+		fmt.Fprintf(&b, `<item oor:path=%q><prop oor:name=%q oor:op="fuse"><value>%s</value></prop></item>`+"\n",
+			s.path, s.name, s.value)
 	}
-	fmt.Fprintf(&b, "trailer <</Root 1 0 R /Size %d>>\nstartxref\n%d\n%%%%EOF\n", len(offsets)+1, table)
-	return os.WriteFile(pdf, []byte(b.String()), 0o600)
+	b.WriteString("</oor:items>\n")
+	user := filepath.Join(profile, "user")
+	if err := os.MkdirAll(user, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(user, "registrymodifications.xcu"), []byte(b.String()), 0o600)
 }

@@ -86,8 +86,8 @@ func (d dying) heartbeat(ctx context.Context, id int64, token string) (string, e
 	return do(d.p, "heartbeat", func() (string, error) { return d.platform.heartbeat(ctx, id, token) })
 }
 
-func (d dying) upload(ctx context.Context, id int64, token, word, pdf string) (string, error) {
-	return do(d.p, "upload", func() (string, error) { return d.platform.upload(ctx, id, token, word, pdf) })
+func (d dying) upload(ctx context.Context, id int64, token string, f files) (string, error) {
+	return do(d.p, "upload", func() (string, error) { return d.platform.upload(ctx, id, token, f) })
 }
 
 func (d dying) end(ctx context.Context, id int64, token string) error {

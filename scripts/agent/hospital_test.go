@@ -28,6 +28,7 @@ type held struct {
 	id, report int64
 	expires    time.Time
 	ended      string
+	begins     string // the link of the document that it began with
 }
 
 type saved struct {
@@ -112,11 +113,11 @@ func (h *hospital) create(_ context.Context, report int64, key string, in creati
 			s.ended = "the session was taken over by someone"
 		}
 		id = int64(len(h.sessions)) + 1
-		h.sessions[id] = &held{id: id, report: report, expires: time.Now().Add(h.ttl)}
+		h.sessions[id] = &held{id: id, report: report, expires: time.Now().Add(h.ttl), begins: "https://link/" + in.Path}
 		h.keys[key] = id
 	}
 	h.tokens++
-	return opened{EditID: id, Token: fmt.Sprintf("token %d of %d", h.tokens, id), Template: template}, nil
+	return opened{EditID: id, Token: fmt.Sprintf("token %d of %d", h.tokens, id), Template: h.sessions[id].begins}, nil
 }
 
 func (h *hospital) current(_ context.Context, report int64, _ string) (*revision, error) {
@@ -161,8 +162,12 @@ func (h *hospital) heartbeat(_ context.Context, id int64, token string) (string,
 	return token, nil
 }
 
-func (h *hospital) upload(_ context.Context, id int64, token, word, _ string) (string, error) {
-	content, err := os.ReadFile(word)
+func (h *hospital) templates(context.Context) ([]wordTemplate, error) {
+	return []wordTemplate{{ID: 1, Name: "Histology", Path: "t.docx"}}, nil
+}
+
+func (h *hospital) upload(_ context.Context, id int64, token string, f files) (string, error) {
+	content, err := os.ReadFile(f.word)
 	if err != nil {
 		return "", err
 	}

@@ -7,15 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 )
 
-// saver remembers what was looked at, so that a large document is read only when it changed.
+// saver remembers what was looked at, so that a large document is read rarely unless it changed.
 type saver struct {
 	before  os.FileInfo // at the last look
 	done    os.FileInfo // saved, or refused for good
+	refused string      // the hash of what was refused for good
+	hashAt  time.Time   // when the content is read although the file seems unchanged
+	missing time.Time   // since when there is no document
+	told    bool        // that it is missing
 	pause   time.Duration
 	retryAt time.Time
 }
@@ -23,69 +28,124 @@ type saver struct {
 const (
 	firstPause = time.Second
 	maxPause   = time.Minute
+	// goneFor is how long a word processor may take to replace the file.
+	goneFor = 2 * time.Second
+	// rereadPause is how often an unchanged file is read: on some shares two saves within two seconds have one time. A
+	// document that takes long to read is read less often.
+	rereadPause, rereadTimes = 5 * time.Second, 20
 )
 
 // saveIfDue uploads the document when it changed and is not being written. What passes by itself is said and tried
-// again; what does not is said once, until the document changes. errLost ends the work.
+// again; what does not is said once, until the document changes. errLost and errExpired end the work.
 func (a *agent) saveIfDue(ctx context.Context) error {
 	s := &a.saver
 	info, err := os.Stat(a.document())
-	if err != nil { // a word processor replaces the file
-		return nil //nolint:nilerr // the next look finds it
+	if err != nil {
+		a.look(err)
+		return nil
 	}
+	if s.told {
+		a.say("%s is there again", a.document())
+	}
+	s.missing, s.told = time.Time{}, false
 	settled := same(s.before, info)
-	if s.before = info; !settled || same(s.done, info) || time.Now().Before(s.retryAt) {
+	s.before = info
+	now := time.Now()
+	if !settled || now.Before(s.retryAt) || (same(s.done, info) && now.Before(s.hashAt)) {
 		return nil
 	}
 	sum, err := hash(a.document())
-	j := a.known()
-	if err == nil && sum != j.Saved {
+	s.hashAt = time.Now().Add(max(rereadPause, rereadTimes*time.Since(now)))
+	if err == nil && (sum == a.known().Saved || sum == s.refused) {
+		s.done = info
+		return nil
+	}
+	if err == nil {
 		err = a.save(ctx)
 	}
+	return a.settled(ctx, info, sum, err)
+}
+
+// settled says how a save ended and decides when the next one is due.
+func (a *agent) settled(ctx context.Context, info os.FileInfo, sum string, err error) error {
+	s := &a.saver
 	s.pause, s.retryAt = min(max(2*s.pause, firstPause), maxPause), time.Time{}
 	wait, again := patience(err, s.pause)
 	switch {
 	case err == nil:
 		s.done, s.pause = info, 0
-	case errors.Is(err, errLost), ctx.Err() != nil:
+	case errors.Is(err, errLost), errors.Is(err, errExpired), ctx.Err() != nil:
 		return err
 	case again:
 		s.retryAt = time.Now().Add(wait)
 		a.say("not uploaded yet: %v; again in %s", err, wait)
 	default:
-		s.done, s.pause = info, 0
-		a.say("NOT uploaded: %v; what is wrong must be changed before the document is saved again", err)
+		s.done, s.refused, s.pause = info, sum, 0
+		a.say("NOT uploaded: %v. Your text is kept in %s; the next save of it is tried again", err, a.document())
 	}
 	return err
+}
+
+// look reports that the document is missing, once, when it is not just being replaced.
+func (a *agent) look(err error) {
+	s := &a.saver
+	if s.missing.IsZero() {
+		s.missing = time.Now()
+	}
+	if s.told || time.Since(s.missing) < goneFor {
+		return
+	}
+	s.told = true
+	a.say("%v", a.unreadable(err))
+}
+
+// unreadable explains a document that cannot be read.
+func (a *agent) unreadable(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing: if you saved it under another name or moved it, save it as %s again",
+			a.document(), a.document())
+	}
+	return fmt.Errorf("the document cannot be read: %w", err)
 }
 
 func same(a, b os.FileInfo) bool {
 	return a != nil && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-const savePattern = ".save-*"
+var errTracked = errors.New("the document has changes that are neither accepted nor rejected, which would stand in the" +
+	" report as they are: accept or reject them (in Word: Review, Accept or Reject) and save again; or start the agent" +
+	" with --tracked-changes=final, which shows in the PDF what remains when all are accepted")
 
 // save uploads the document once.
 func (a *agent) save(ctx context.Context) error {
-	dir, err := os.MkdirTemp(filepath.Dir(a.document()), savePattern)
+	s, err := a.slots.take()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	word, pdf := filepath.Join(dir, documentName), filepath.Join(dir, "report.pdf")
-	if err := copyFile(a.document(), word); err != nil { // what is uploaded does not change while it is
+	defer s.release()
+	if err := copyFile(a.document(), s.word()); err != nil { // what is uploaded does not change while it is
 		return err
 	}
-	sum, err := hash(word)
+	sum, err := hash(s.word())
 	if err != nil {
 		return err
+	}
+	tracked, err := a.check(s.word())
+	if err != nil {
+		return err
+	}
+	shown := s.word()
+	if tracked {
+		if shown, err = a.shown(s); err != nil {
+			return err
+		}
 	}
 	a.say("saved: converting")
-	if err := a.convert(ctx, word, pdf); err != nil {
+	if err := a.convert(ctx, s, shown); err != nil {
 		return err
 	}
 	j := a.known()
-	path, err := a.platform.upload(ctx, j.EditID, j.Token, word, pdf)
+	path, err := a.platform.upload(ctx, j.EditID, j.Token, files{s.word(), s.pdf(), tracked})
 	if refused(err) {
 		return lost(err)
 	}
@@ -94,6 +154,17 @@ func (a *agent) save(ctx context.Context) error {
 	}
 	a.say("uploaded: %s", path)
 	return a.note(func(j *journal) { j.Base, j.Saved = path, sum })
+}
+
+// shown writes the document as it is when all changes are accepted, if the author asked for that.
+func (a *agent) shown(s slot) (string, error) {
+	if !a.final {
+		return "", &unfit{errTracked}
+	}
+	if err := os.Mkdir(filepath.Dir(s.shown()), 0o700); err != nil {
+		return "", err
+	}
+	return s.shown(), finalView(s.word(), s.shown())
 }
 
 func hash(path string) (string, error) {
@@ -114,5 +185,8 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return fmt.Errorf("copy the document: %w", err)
 	}
-	return os.WriteFile(to, content, 0o600)
+	if err := os.WriteFile(to, content, 0o600); err != nil {
+		return fmt.Errorf("copy the document: %w", err)
+	}
+	return nil
 }

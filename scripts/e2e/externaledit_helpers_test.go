@@ -81,11 +81,15 @@ func editReport(t *testing.T) int {
 // docx is a Word document that says text; parts are added or replace others.
 func docx(t *testing.T, text string, parts ...string) []byte {
 	t.Helper()
+	names := []string{"[Content_Types].xml", "_rels/.rels", "word/document.xml"}
 	all := map[string]string{
-		"[Content_Types].xml": `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="xml" ContentType="application/xml"/></Types>`,
-		"word/document.xml":   "<document>" + text + "</document>",
+		"[Content_Types].xml": `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
+			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+			`<Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>`,
+		"_rels/.rels": `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1"` +
+			` Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`,
+		"word/document.xml": `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">` + text + `</w:document>`,
 	}
-	names := []string{"[Content_Types].xml", "word/document.xml"}
 	for i := 0; i+1 < len(parts); i += 2 {
 		if _, known := all[parts[i]]; !known {
 			names = append(names, parts[i])
@@ -210,7 +214,7 @@ func objectsOf(t *testing.T, report int) string {
 		strconv.Itoa(report))
 	var found []string
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
+		if err == nil && !entry.IsDir() && !strings.Contains(path, "/0-") { // what a session began with
 			found = append(found, strings.TrimPrefix(path, root))
 		}
 		return err

@@ -92,7 +92,7 @@ func TestExternalEditMoreUploadsThanItTakesAreRefusedWithARetryTime(t *testing.T
 	}()
 	await.True(t, "the first upload is under way", func() bool {
 		var n int
-		queryRow(t, "SELECT COUNT(*) FROM external_edit_upload WHERE session_id = ?", first).scan(&n)
+		queryRow(t, "SELECT COUNT(*) FROM external_edit_upload WHERE session_id = ? AND revision > 0", first).scan(&n)
 		return n == 1
 	})
 	next := func() answer {

@@ -227,12 +227,12 @@ func TestExternalEditBadFiles(t *testing.T) {
 		{"a renamed .exe", wordFile("report.docx", wordType, []byte("MZ\x90\x00 this is a program")), "word_file"},
 		{"an .exe", wordFile("report.exe", wordType, word), ".docx"},
 		{"an empty file", wordFile("report.docx", wordType, nil), "empty"},
-		{"no document.xml", wordFile("report.docx", wordType, otherZip(t)), "document.xml"},
+		{"no document", wordFile("report.docx", wordType, otherZip(t)), "not a Word document"},
 		{"macros", wordFile("report.docx", wordType, docx(t, "x", "word/vbaProject.bin", "x")), "macros"},
 		{"an encrypted document", wordFile("report.docx", wordType, []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1....")),
 			"password"},
 		{"a bomb", wordFile("report.docx", wordType, bomb), "inflates"},
-		{"a nested archive", wordFile("report.docx", wordType, docx(t, "x", "word/media/a.png", string(word))), "archive"},
+		{"a nested archive", wordFile("report.docx", wordType, docx(t, "x", "word/media/a.png", string(otherZip(t)))), "archive"},
 		{"a wrong content type", wordFile("report.docx", "application/msword", word), "content type"},
 		{"no file name", wordFile("", wordType, word), "file name"},
 		{"a path as file name", wordFile("../../etc/report.docx", wordType, word), "path"},
@@ -286,7 +286,7 @@ func otherZip(t *testing.T) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	if _, err := w.Create("[Content_Types].xml"); err != nil {
+	if _, err := w.Create("setup.exe"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

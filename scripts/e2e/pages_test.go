@@ -81,7 +81,8 @@ func TestNotificationsPageInABrowser(t *testing.T) {
 	p.Pictures("notifications-switches")
 }
 
-// TestExternalEditPageInABrowser is a report: no one holds it, someone does, another takes it over, the session ends.
+// TestExternalEditPageInABrowser is a report: no one holds it, its author chooses a template, opens it and ends it again,
+// another takes it over, the session ends.
 func TestExternalEditPageInABrowser(t *testing.T) {
 	const report = 97051
 	newReport(t, report)
@@ -90,8 +91,22 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 	held := `document.getElementById("held").textContent`
 	p.visit(fmt.Sprintf("/external-edit/?report=%d", report), held+fmt.Sprintf(` === "No one edits report %d."`, report))
 	p.Clean() // the browser notes the 404 of a report that no one holds
+	p.Await("the templates", `!document.getElementById("begin").hidden && document.getElementById("template").textContent.includes("Platform standard")`)
+	p.Eval(`document.getElementById("template").value = "2"`)
 	p.Eval(`document.getElementById("open").click()`)
 	p.Await("it is open", held+`.startsWith("Asha Ranade has report") && document.querySelector("#opened a") !== null`)
+	p.Await("the command", fmt.Sprintf(`document.getElementById("command").textContent.endsWith("--report %d")`, report))
+	var template int
+	queryRow(t, "SELECT template_id FROM external_edit_session WHERE lab_report_id = ?", report).scan(&template)
+	if template != 2 {
+		t.Errorf("the session begins with template %d, want 2", template)
+	}
+	p.Eval(`document.getElementById("end").click()`)
+	p.Await("the question", `document.getElementById("ask").open && document.getElementById("question").textContent.startsWith("End your session")`)
+	p.Eval(`document.getElementById("yes").click()`)
+	p.Await("the author has ended it", held+`.startsWith("No one edits")`)
+	p.Eval(`document.getElementById("open").click()`)
+	p.Await("it is open again", held+`.startsWith("Asha Ranade has report") && document.querySelector("#opened a") !== null`)
 	p.Pictures("external-edit")
 	p.login("demo-admin")
 	line := fmt.Sprintf(`[...document.querySelectorAll("#list tbody tr")].find((tr) => tr.textContent.startsWith("E2E-%d"))`, report)
@@ -131,7 +146,7 @@ func (p page) wantAllSaves(report int) {
 	p.Eval(`document.getElementById("older").click()`)
 	p.Await("the older ones", shown+" === 60 && document.getElementById('older').hidden")
 	p.Eval(`document.getElementById("open").click()`)
-	p.Await("the older ones stay when something happens", `document.getElementById("take").hidden === false && `+shown+" === 60")
+	p.Await("the older ones stay when something happens", `document.getElementById("end").hidden === false && `+shown+" === 60")
 }
 
 // TestBillPageInABrowser chooses tests, sees both sums, splits and undoes it.

@@ -6,8 +6,6 @@ import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js"
 import { withTotal, workList } from "../assets/worklist.js";
 
 const base = "/api-v3/report/external-edit/";
-// Template for a report that has no document yet.
-const firstDocument = { template_id: 1, word_s3_filepath: "templates/report.docx" };
 
 const $ = (id) => document.getElementById(id);
 let report = 0;
@@ -15,6 +13,7 @@ let session = null; // the active editing session, or null
 let versions = [];
 let more = false; // whether the server has older versions than the loaded ones
 let stream = null;
+let templates = []; // what a report without a version may begin with
 
 function say(text, bad) {
   $("state").textContent = text;
@@ -58,12 +57,19 @@ function row(one) {
   return tr;
 }
 
+// own reports whether the session is the user's: only its author gets the token.
+const own = () => Boolean(session?.auth_token);
+
 function show() {
   $("holder").hidden = $("versions").hidden = false;
   $("held").textContent = session ? `${session.author_name} has report ${report} open, last active ${moment(session.updated_at)}.`
     : `No one edits report ${report}.`;
   $("open").hidden = session !== null;
-  $("take").hidden = $("end").hidden = session === null;
+  $("end").hidden = session === null;
+  $("take").hidden = session === null || own();
+  $("begin").hidden = session !== null || versions.length > 0 || templates.length < 2;
+  $("continue").hidden = !own();
+  $("command").textContent = `agent --base ${location.origin} --report ${report}`;
   $("rows").replaceChildren(...versions.map(row));
   $("none").hidden = versions.length > 0;
   $("older").hidden = !more;
@@ -114,15 +120,27 @@ function follow() {
   for (const event of ["session_created", "files_uploaded", "session_ended", "authorship_changed"]) stream.addEventListener(event, reload);
 }
 
+// offer lists the templates. A user who may not edit gets none.
+async function offer() {
+  templates = await request(`${base}templates`).then((list) => list.templates ?? [], () => []);
+  $("template").replaceChildren(...templates.map((t) => new Option(t.name, t.id)));
+}
+
+// firstDocument is what the session begins with: the report's newest version, or the template that was chosen.
+function firstDocument() {
+  const current = versions.find((v) => v.is_current)?.word_file_path;
+  const template = templates.find((t) => String(t.id) === $("template").value);
+  if (!current && !template) throw new Error("The laboratory has no template for a new document. Ask an administrator for one.");
+  return { template_id: template?.id ?? 1, word_s3_filepath: current || template.word_s3_filepath };
+}
+
 async function begin(takeOver) {
   const requested = report;
-  const current = versions.find((v) => v.is_current);
-  const word = current?.word_file_path || firstDocument.word_s3_filepath;
-  const made = await request(`${base}${report}`, { ...firstDocument, word_s3_filepath: word, take_over: takeOver });
+  const made = await request(`${base}${report}`, { ...firstDocument(), take_over: takeOver });
   if (requested !== report) return;
   const link = element("a", "", "Download the document");
   link.href = made.template_path;
-  $("opened").replaceChildren(link, ". The desktop application saves what you change; each save appears below.");
+  $("opened").replaceChildren(link, " to read it. Edit it with the desktop application, which saves what you change; each save appears below.");
   $("opened").hidden = false;
   await load();
 }
@@ -138,8 +156,10 @@ async function takeOver() {
 
 async function end() {
   const { id, author_name: author } = session; // the one that the question is about
-  if (!await confirmed(`End the session of ${author}? Unsaved changes are lost.`, "End session")) return;
-  await request(`${base}sessions/${id}/end`, {});
+  const mine = own();
+  if (!await confirmed(`End ${mine ? "your session" : `the session of ${author}`}? Unsaved changes are lost.`, "End session")) return;
+  await (mine ? request(`${base}${id}`, undefined, { method: "PUT" }) : request(`${base}sessions/${id}/end`, {}));
+  $("opened").hidden = true;
   await load();
 }
 
@@ -202,6 +222,7 @@ const held = workList($("list"), {
   row: (one) => ({ id: one.edit_id, href: `?report=${one.lab_report_id}`,
     cells: [one.sample_id || `Report ${one.lab_report_id}`, describe(one.patient), one.test_name, one.author_name, moment(one.created_at)] }),
 });
+await offer();
 const wanted = Number(new URLSearchParams(location.search).get("report"));
 if (wanted > 0) choose(wanted).catch(failed);
 else held.show(true);

@@ -175,14 +175,19 @@ func pictures(seed byte) noise { return noise{rand.NewChaCha8([32]byte{seed})} }
 // writeWord is a document of text and pictures, which Word stores as they are.
 func writeWord(w io.Writer) error {
 	archive := zip.NewWriter(w)
-	for name, content := range map[string]string{
-		"[Content_Types].xml": `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`, "word/document.xml": "<document/>",
+	for _, p := range [][2]string{
+		{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
+			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+			`<Override PartName="/word/document.xml" ContentType="application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>`},
+		{"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1"` +
+			` Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="word/document.xml"/></Relationships>`},
+		{"word/document.xml", `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"/>`},
 	} {
-		part, err := archive.Create(name)
+		part, err := archive.Create(p[0])
 		if err != nil {
 			return err
 		}
-		if _, err := io.WriteString(part, content); err != nil {
+		if _, err := io.WriteString(part, p[1]); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/labplatform/labplatform/scripts/devstack/internal/install"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/settings"
 	"github.com/labplatform/labplatform/scripts/devstack/internal/stack"
 )
@@ -28,6 +29,7 @@ const help = `devstack runs the laboratory platform on this machine.
                                 e.g. devstack exec cdc connectors status
   devstack engines -- CMD …     run CMD with private test engines (LAB_TEST_MYSQL_DSN, LAB_TEST_MONGO_URI,
                                 LAB_TEST_KAFKA_BROKERS, LAB_TEST_ES_URL)
+  devstack libreoffice          fetch LibreOffice, once, and print the path of its program (for LAB_SOFFICE)
 
 Options before the verb: --dir DIR (instead of LAB_DIR).
 Environment: LAB_DIR, LAB_PORT_BASE, LAB_PIPELINE=on|off, LAB_TRACES=on|off, LAB_SEED=demo|none, LAB_DEMO=day|off,
@@ -92,6 +94,12 @@ func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stde
 		return 0, seedFile(ctx, s, args, stdout)
 	case "print-internal-token":
 		return printInternalToken(s, args, stdout)
+	case "libreoffice":
+		soffice, err := install.LibreOffice(ctx, s.Distributions, stderr)
+		if err == nil {
+			fmt.Fprintln(stdout, soffice)
+		}
+		return 0, err
 	default:
 		return 2, fmt.Errorf("unknown verb %q: see devstack --help", verb)
 	}

@@ -2,7 +2,6 @@ package editing
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
@@ -36,8 +36,9 @@ type Created struct {
 var errTakeOverForbidden = apperr.New(apperr.Forbidden, "TAKE_OVER_NOT_ALLOWED",
 	"Taking over another user's session needs the permission report_edit_takeover; ask an administrator of the laboratory")
 
-// Create opens a session. Errors: NotFound for the report, Invalid for the template, Forbidden for a report that may
-// not change and for a take-over without the right, Conflict that names the holder.
+// Create opens a session, or continues one that its author opened on the page and has not used yet. Errors: NotFound
+// for the report, Invalid for the template, Forbidden for a report that may not change and for a take-over without the
+// right, Conflict that names the holder.
 func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 	c := &creating{UseCase: u, in: in}
 	if err := c.lookForFile(ctx); err != nil {
@@ -50,9 +51,12 @@ func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 		return Created{}, err
 	}
 	u.d.WakeRelay()
-	if !c.replayed {
+	if c.created {
 		u.d.Counters.Created()
 		c.countClosed()
+	}
+	if err := c.copy(ctx); err != nil {
+		return Created{}, err
 	}
 	token, err := u.d.Tokens.Mint(&c.opened)
 	if err != nil {
@@ -64,12 +68,13 @@ func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 // creating is one attempt; run begins from nothing each time.
 type creating struct {
 	*UseCase
-	in       Creation
-	missing  bool // there is no file to begin with
-	link     string
-	opened   session.Session
-	closed   *session.Session // the one that made way
-	replayed bool
+	in      Creation
+	missing bool // there is no file to begin with
+	link    string
+	opened  session.Session
+	closed  *session.Session // the one that made way
+	created bool             // else the session was there
+	copied  string           // the key of the copy to begin with
 }
 
 // lookForFile asks the store before the report's row is held: an answer may take its time.
@@ -78,28 +83,57 @@ func (c *creating) lookForFile(ctx context.Context) error {
 	if err != nil {
 		return nil //nolint:nilerr // template refuses it, after what counts more
 	}
-	found, err := c.d.Files.Exists(ctx, c.in.Scope, key)
-	c.missing = !found
+	size, err := c.d.Files.Size(ctx, c.in.Scope, key)
+	c.missing = size < 0
 	return err
 }
 
 func (c *creating) run(ctx context.Context, l Locked) error {
-	c.closed, c.opened = nil, session.Session{}
-	id, replayed, err := l.Once(ctx, c.request(), func() (int64, error) { return c.open(ctx, l) })
+	c.closed, c.opened, c.created = nil, session.Session{}, false
+	id, _, err := l.Once(ctx, c.request(), func() (int64, error) { return c.open(ctx, l) })
 	if err != nil {
 		return err
 	}
-	if c.replayed = replayed; !replayed {
-		return nil
+	if c.opened.ID == 0 {
+		if c.opened, err = l.Session(ctx, id); err != nil {
+			return err
+		}
 	}
-	if c.opened, err = l.Session(ctx, id); err != nil {
-		return err
-	}
-	key, err := c.d.Files.Parse(c.opened.Template)
+	return c.announce(ctx, l)
+}
+
+// announce writes down where the copy will be, which the sweeper deletes some time after the link to it has ended.
+func (c *creating) announce(ctx context.Context, l Locked) error {
+	folder := fmt.Sprintf("external-edit/%d/%d/0-%s/", c.in.ReportID, c.opened.ID, c.d.NewID())
+	c.copied = c.d.Files.Key(c.in.Scope, folder+document.Word.FileName)
+	return l.Announce(ctx, &session.Upload{LabID: c.in.Scope.LabID(), SessionID: c.opened.ID, WordKey: c.copied,
+		PDFKey: c.d.Files.Key(c.in.Scope, folder+document.PDF.FileName), StartedAt: c.now().Add(c.d.LinkFor)})
+}
+
+// copyTimeout is less than it takes until the sweeper may delete the copy.
+const copyTimeout = time.Minute
+
+// copy stores the session's own copy of the document, which names its report, and links it. A file that cannot be
+// copied is linked itself.
+func (c *creating) copy(ctx context.Context) error {
+	from, err := c.d.Files.Parse(c.opened.Template)
 	if err != nil {
 		return err
 	}
-	c.link, err = c.d.Files.Link(ctx, c.in.Scope, key)
+	ctx, cancel := context.WithTimeout(ctx, copyTimeout)
+	defer cancel()
+	size, err := c.d.Files.Size(ctx, c.in.Scope, from)
+	if err != nil {
+		return err
+	}
+	copied, err := c.d.Copier.Copy(ctx, c.in.Scope, c.in.ReportID, from, size, c.copied)
+	if err != nil {
+		return err
+	}
+	if copied {
+		from = c.copied
+	}
+	c.link, err = c.d.Files.Link(ctx, c.in.Scope, from)
 	return err
 }
 
@@ -115,6 +149,14 @@ func (c *creating) request() idempotency.Request {
 
 func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 	now := c.now()
+	active, err := l.Active(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if c.continues(active, l.Report(), now) {
+		c.opened = *active
+		return active.ID, nil
+	}
 	key, err := c.template(ctx, l)
 	if err != nil {
 		return 0, err
@@ -135,27 +177,34 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 		TokenID: c.d.NewID(), Author: c.in.Author, Listed: listed,
 		Login: login,
 	}, now, c.d.Lifetime)
-	if err := c.insert(ctx, l, now); err != nil {
+	if err := c.makeWay(ctx, l, active, now); err != nil {
 		return 0, err
 	}
+	if err := l.Insert(ctx, &c.opened); err != nil {
+		return 0, err
+	}
+	c.created = true
 	if err := l.Emit(ctx, session.Event{Name: session.Created, Session: c.opened}); err != nil {
 		return 0, err
 	}
 	return c.opened.ID, c.tellOfTakeOver(ctx, l, now)
 }
 
-// template returns the key of the Word file to begin with: the template's own, the report's, or that of one of its
-// saves. Another file of the laboratory may be another patient's.
+// continues reports whether the author's own session was opened on the page and is not used yet: the desktop client
+// continues it, whatever it asks to begin with.
+func (c *creating) continues(active *session.Session, r session.Report, now time.Time) bool {
+	return active != nil && !c.in.TakeOver && active.IsActive(now) && active.Author.Is(c.in.Author) && active.IsUnused() &&
+		r.CheckEditable() == nil
+}
+
+// template returns the key of the Word file to begin with: the report's, that of one of its saves, or the template's
+// own. Another file of the laboratory may be another patient's. The template counts only when it is used.
 func (c *creating) template(ctx context.Context, l Locked) (string, error) {
-	template, err := l.Template(ctx, c.in.TemplateID)
-	if err != nil {
-		return "", err
-	}
 	asked, err := c.d.Files.Parse(c.in.Path)
 	if err != nil {
 		return "", session.ErrNoTemplate.WithCause(err)
 	}
-	own, err := c.isOwn(ctx, l, template, asked)
+	own, err := c.isOwn(ctx, l, asked)
 	switch {
 	case err != nil:
 		return "", err
@@ -165,41 +214,34 @@ func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 		return "", session.ErrNoTemplate.WithDetails(
 			"the file of the template is not in the store; upload it there, or choose another template")
 	}
-	if c.link, err = c.d.Files.Link(ctx, c.in.Scope, asked); apperr.Is(err, apperr.NotFound) { // another laboratory's
+	if _, err = c.d.Files.Link(ctx, c.in.Scope, asked); apperr.Is(err, apperr.NotFound) { // another laboratory's
 		return "", session.ErrNoTemplate.WithCause(err)
 	}
 	return asked, err
 }
 
-// isOwn reports whether the file is the template's, or the report's as a Word document.
-func (c *creating) isOwn(ctx context.Context, l Locked, template session.Template, asked string) (bool, error) {
-	for _, path := range []string{template.Path, l.Report().Files.Word} {
-		if key, err := c.d.Files.Parse(path); err == nil && key == asked {
-			return true, nil
-		}
+// isOwn reports whether the file is the report's as a Word document, or the template's.
+func (c *creating) isOwn(ctx context.Context, l Locked, asked string) (bool, error) {
+	if c.means(l.Report().Files.Word, asked) {
+		return true, nil
 	}
-	return l.Saved(ctx, c.d.Files.URL(asked))
+	if saved, err := l.Saved(ctx, c.d.Files.URL(asked)); err != nil || saved {
+		return saved, err
+	}
+	template, err := l.Template(ctx, c.in.TemplateID)
+	return err == nil && c.means(template.Path, asked), err
 }
 
-// insert asks for the active session only when there is one: the unique index tells.
-func (c *creating) insert(ctx context.Context, l Locked, now time.Time) error {
-	err := l.Insert(ctx, &c.opened)
-	if !errors.Is(err, session.ErrSessionExists) {
-		return err
-	}
-	if err := c.makeWay(ctx, l, now); err != nil {
-		return err
-	}
-	return l.Insert(ctx, &c.opened)
+func (c *creating) means(path, key string) bool {
+	parsed, err := c.d.Files.Parse(path)
+	return err == nil && parsed == key
 }
 
 // makeWay closes a session that expired, or that is to be taken over, and refuses otherwise.
-func (c *creating) makeWay(ctx context.Context, l Locked, now time.Time) error {
-	active, err := l.Active(ctx)
-	if err != nil || active == nil {
-		return err
-	}
+func (c *creating) makeWay(ctx context.Context, l Locked, active *session.Session, now time.Time) error {
 	switch {
+	case active == nil:
+		return nil
 	case active.HasExpired(now):
 		c.closed = active
 		return Close(ctx, l, active, session.Expired, now)

@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
 
 const (
@@ -54,6 +55,7 @@ type fixture struct {
 	*editing.UseCase
 	t        *testing.T
 	store    *memory.Store
+	files    *memory.Files
 	clock    *clocktest.Clock
 	scope    authn.LabScope
 	counters *counters
@@ -74,7 +76,9 @@ func newFixture(t *testing.T) *fixture {
 	b.UseCase = editing.New(editing.Deps{
 		Reports: memory.Editing{Store: b.store}, Files: files, Tokens: tokens{}, Clock: b.clock, Lifetime: lifetime,
 		NewID: func() string { return "token" }, WakeRelay: func() {}, Counters: b.counters,
+		Copier: upload.Copier{Files: files}, LinkFor: 15 * time.Minute,
 	})
+	b.files = files
 	return b
 }
 
@@ -162,7 +166,7 @@ func TestTakeOver(t *testing.T) {
 	other := b.creation(78)
 	_, err := b.Create(t.Context(), other)
 	if e, _ := apperr.From(err); e == nil || e.Kind != apperr.Conflict ||
-		!strings.Contains(e.Details, "by user 77 since 2026-11-22T08:00:00Z") {
+		!strings.Contains(e.Details, "by user 77 since 22 November 2026 13:30 Asia/Kolkata") {
 		t.Errorf("%v", err)
 	}
 	other.TakeOver = true

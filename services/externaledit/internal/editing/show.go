@@ -25,6 +25,11 @@ func (u *UseCase) Show(ctx context.Context, scope authn.LabScope, reportID int64
 	return s, nil
 }
 
+// Templates returns what a report without a save may begin with.
+func (u *UseCase) Templates(ctx context.Context, scope authn.LabScope) ([]session.Template, error) {
+	return u.d.Reports.Templates(ctx, scope)
+}
+
 // Admit refuses the token of a session that has ended, however it did.
 func (u *UseCase) Admit(ctx context.Context, scope authn.LabScope, grant session.Grant) error {
 	s, err := u.d.Reports.Session(ctx, scope, grant.SessionID)

@@ -22,6 +22,8 @@ type Reports interface {
 	Session(ctx context.Context, scope authn.LabScope, id int64) (session.Session, error)
 	// Report returns a report; session.ErrNoReport without one.
 	Report(ctx context.Context, scope authn.LabScope, id int64) (session.Report, error)
+	// Templates returns those of the laboratory, then those of the platform.
+	Templates(ctx context.Context, scope authn.LabScope) ([]session.Template, error)
 	// Open returns the sessions of the reports that were not closed.
 	Open(ctx context.Context, scope authn.LabScope, reportIDs []int64) ([]session.Session, error)
 }
@@ -46,6 +48,8 @@ type Locked interface {
 	Emit(ctx context.Context, e session.Event) error
 	// Log appends to the activity log.
 	Log(ctx context.Context, e activitylog.Entry) error
+	// Announce stores where a copy of a document will be, and from when on it may be deleted.
+	Announce(ctx context.Context, u *session.Upload) error
 	// Once runs work unless the request was answered before, and returns the id of the session that it opened.
 	Once(ctx context.Context, request idempotency.Request, work func() (int64, error)) (id int64, replayed bool, err error)
 }
@@ -55,10 +59,18 @@ type Files interface {
 	// Parse returns the key that a URL or a key names; an error for what is neither.
 	Parse(text string) (string, error)
 	URL(key string) string
-	// Exists reports whether there is an object that Link may sign a link to.
-	Exists(ctx context.Context, scope authn.LabScope, key string) (bool, error)
+	// Key returns the laboratory's key of a name.
+	Key(scope authn.LabScope, name string) string
+	// Size returns the bytes of an object that Link may sign a link to, -1 without one.
+	Size(ctx context.Context, scope authn.LabScope, key string) (int64, error)
 	// Link returns a download link of a file of the laboratory or of the platform.
 	Link(ctx context.Context, scope authn.LabScope, key string) (string, error)
+}
+
+// Copier makes copies of documents that name their report.
+type Copier interface {
+	// Copy stores the document of size bytes at from as to; false: it is not one that can be copied.
+	Copy(ctx context.Context, scope authn.LabScope, reportID int64, from string, size int64, to string) (bool, error)
 }
 
 // Tokens signs session tokens.
@@ -77,11 +89,13 @@ type Counters interface {
 type Deps struct {
 	Reports   Reports
 	Files     Files
+	Copier    Copier
 	Tokens    Tokens
 	Logins    Logins
 	Clock     clock.Clock
 	Lifetime  session.Lifetime
-	NewID     func() string // of tokens
+	LinkFor   time.Duration // how long a download link lasts
+	NewID     func() string // of tokens and copies
 	WakeRelay func()
 	Counters  Counters
 }

@@ -86,7 +86,7 @@ func newDesk(t *testing.T) *desk {
 		t.Fatal(err)
 	}
 	d.editing = editing.New(editing.Deps{Reports: memory.Editing{Store: store}, Files: files, Tokens: lenient{}, Clock: clock, Lifetime: lifetime,
-		NewID: func() string { return "another" }, WakeRelay: wake, Counters: lenient{}})
+		NewID: func() string { return "another" }, WakeRelay: wake, Counters: lenient{}, Copier: upload.Copier{Files: files}})
 	d.Server = New(Deps{
 		Editor: d.editing, Watcher: watched(nil), Linker: files, Limits: lenient{}, Logins: lenient{}, Observer: lenient{}, Clock: clock,
 		Uploader: upload.New(upload.Deps{Reports: memory.Uploading{Store: store}, Files: files, Limits: lenient{}, Clock: clock, Lifetime: lifetime,

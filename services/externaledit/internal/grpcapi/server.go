@@ -63,11 +63,12 @@ const (
 	opRestore = "restore"
 	opHasOpen = "has_open"
 	opHeld    = "held"
+	opOffer   = "templates"
 )
 
 // Operations lists them.
 func Operations() []string {
-	return []string{opGet, opCreate, opEnd, opForce, opBeat, opUpload, opList, opRestore, opHasOpen, opHeld}
+	return []string{opGet, opCreate, opEnd, opForce, opBeat, opUpload, opList, opRestore, opHasOpen, opHeld, opOffer}
 }
 
 // The attributes of spans, beside the laboratory.

@@ -81,6 +81,36 @@ func (s *Server) CreateSession(
 		TemplatePath: created.TemplateLink}, nil
 }
 
+// ListTemplates lists what a report without a save may begin with.
+func (s *Server) ListTemplates(
+	ctx context.Context, _ *externaleditv1.ListTemplatesRequest,
+) (*externaleditv1.ListTemplatesResponse, error) {
+	defer s.begin(ctx, opOffer, "templates", 0)()
+	c, err := s.callerOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.d.Limits.Retrieve(ctx, c.Principal); err != nil {
+		return nil, err
+	}
+	if err := c.mayEdit(); err != nil {
+		return nil, err
+	}
+	found, err := s.d.Editor.Templates(ctx, c.scope)
+	if err != nil {
+		return nil, err
+	}
+	out := &externaleditv1.ListTemplatesResponse{}
+	for _, t := range found {
+		message := &externaleditv1.Template{Id: t.ID, Name: t.Name, WordS3Filepath: t.Path}
+		if t.TestID != 0 {
+			message.TestId = &t.TestID
+		}
+		out.Templates = append(out.Templates, message)
+	}
+	return out, nil
+}
+
 func checkCreation(in *externaleditv1.CreateSessionRequest) error {
 	if err := positive("lab_report_id", in.GetLabReportId()); err != nil {
 		return err

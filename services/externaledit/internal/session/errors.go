@@ -34,6 +34,6 @@ var (
 // Held is ErrSessionExists with who holds the report and since when.
 func Held(s *Session) error {
 	return ErrSessionExists.WithDetails("active session " + itoa(s.ID) + " by " + s.Author.Name + " since " +
-		stamp(s.CreatedAt) +
+		s.stamp(s.CreatedAt) +
 		"; wait until it ends, or take it over")
 }

@@ -23,11 +23,11 @@ type Revision struct {
 // Files returns the pair.
 func (r *Revision) Files() Files { return Files{Word: r.Word.URL, PDF: r.PDF.URL} }
 
-// Repeats reports whether both files are those of the linked save once more, and nothing can come between them: an
+// Repeats reports whether the Word document is that of the linked save once more, and nothing can come between them: an
 // upload that began after the linked save and before this one may still arrive, and must not replace what this one
-// holds.
+// holds. The PDF does not count: a repeated conversion makes another one, with another time in it.
 func (r *Revision) Repeats(linked *Revision) bool {
-	return r.Number == linked.Number+1 && r.Word.SHA256 == linked.Word.SHA256 && r.PDF.SHA256 == linked.PDF.SHA256
+	return r.Number == linked.Number+1 && r.Word.SHA256 == linked.Word.SHA256
 }
 
 // Retention is which saves of a report are kept beside the linked one: the newest, and the young. 0 asks for nothing;
@@ -46,7 +46,8 @@ type Page struct {
 	Limit  int
 }
 
-// Upload is a save under way: where its files are being stored, before any revision names them.
+// Upload is a save under way: where its files are being stored, before any revision names them. That with the number 0
+// is the copy that a session begins with, which no revision will name.
 type Upload struct {
 	ID        int64
 	LabID     int64
@@ -70,6 +71,8 @@ func (s *Session) Link(r *Revision, now time.Time) bool {
 
 // Template is a Word file that sessions may begin with.
 type Template struct {
-	ID   int64
-	Path string // as the table has it: a URL or a key
+	ID     int64
+	Path   string // as the table has it: a URL or a key
+	Name   string
+	TestID int64 // of the test that it is for, 0 for any
 }

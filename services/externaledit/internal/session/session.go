@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/lab/labtime"
 )
 
 // Files names a Word document and its PDF by the URLs of their objects.
@@ -44,6 +45,7 @@ type Session struct {
 	EndedAt    time.Time // zero while active
 	End        EndReason
 	EndedBy    string // who took it over
+	Zone       string // of the laboratory, as its row has it; for what people read
 }
 
 // ends is the transition table: an active session ends once, and nothing revives it.
@@ -56,6 +58,10 @@ func (s *Session) IsActive(now time.Time) bool { return s.End == Active && now.B
 
 // HasExpired reports whether the session is still to be closed because no one showed a sign of life.
 func (s *Session) HasExpired(now time.Time) bool { return s.End == Active && !now.Before(s.ExpiresAt) }
+
+// IsUnused reports whether no desktop client has worked in the session: it was opened on the page, and its author's
+// client may continue it.
+func (s *Session) IsUnused() bool { return s.Reserved == 0 && s.UpdatedAt.Equal(s.CreatedAt) }
 
 // Close ends the session. It returns an error for a session that has ended.
 func (s *Session) Close(reason EndReason, now time.Time) error {
@@ -103,18 +109,25 @@ func (s *Session) inactive() *apperr.Error {
 		if s.EndedBy != "" {
 			by = " by " + s.EndedBy
 		}
-		return ErrInactive.WithDetails("the session was taken over" + by + " at " + stamp(s.EndedAt) +
+		return ErrInactive.WithDetails("the session was taken over" + by + " at " + s.stamp(s.EndedAt) +
 			"; keep the document and ask who took over")
 	case ByAuthor:
-		return ErrInactive.WithDetails("the session was ended by its author at " + stamp(s.EndedAt) + "; open a new one")
+		return ErrInactive.WithDetails("the session was ended by its author at " + s.stamp(s.EndedAt) + "; open a new one")
 	case ByAdmin:
-		return ErrInactive.WithDetails("the session was ended by an administrator at " + stamp(s.EndedAt) +
+		return ErrInactive.WithDetails("the session was ended by an administrator at " + s.stamp(s.EndedAt) +
 			"; open a new one")
 	}
-	return ErrInactive.WithDetails("the session expired at " + stamp(s.ExpiresAt) + "; open a new one")
+	return ErrInactive.WithDetails("the session expired at " + s.stamp(s.ExpiresAt) + "; open a new one")
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+// stamp is a time as people of the laboratory read it.
+func (s *Session) stamp(t time.Time) string {
+	zone, ok := labtime.Zone(s.Zone)
+	if !ok {
+		zone = labtime.Default()
+	}
+	return t.In(zone).Format("2 January 2006 15:04 MST")
+}
 
 // Opening is what a new session begins with.
 type Opening struct {

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,22 @@ func TestASignOfLifeNeverShortensASession(t *testing.T) {
 	s.Extend(now.Add(time.Minute), session.Lifetime{Idle: time.Hour, Most: day})
 	if !s.ExpiresAt.Equal(now.Add(time.Hour + time.Minute)) {
 		t.Errorf("expires at %v", s.ExpiresAt)
+	}
+}
+
+// TestTimesAreThoseOfTheLaboratory in what the author reads.
+func TestTimesAreThoseOfTheLaboratory(t *testing.T) {
+	t.Parallel()
+	for zone, want := range map[string]string{
+		"Europe/Berlin": "22 November 2026 10:00 CET", "Asia/Kathmandu": "22 November 2026 14:45 +0545",
+		"nowhere": "22 November 2026 14:30 Asia/Kolkata",
+	} {
+		s := opened()
+		s.Zone = zone
+		err := s.CheckActive(now.Add(time.Hour))
+		if e, _ := apperr.From(err); e == nil || !strings.Contains(e.Details, "the session expired at "+want+";") {
+			t.Errorf("%s: %v, want %s", zone, err, want)
+		}
 	}
 }
 

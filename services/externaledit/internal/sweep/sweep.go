@@ -58,13 +58,14 @@ const (
 	Closed  = "session_closed"
 	Orphan  = "orphan_closed" // a session whose report was deleted
 	Deleted = "upload_deleted"
+	Copies  = "copy_deleted" // what a session began with, after the link to it has ended
 	Keys    = "key_forgotten"
 	Retired = "revision_retired"
 	Failed  = "failed"
 )
 
 // Outcomes lists them.
-func Outcomes() []string { return []string{Closed, Orphan, Deleted, Keys, Retired, Failed} }
+func Outcomes() []string { return []string{Closed, Orphan, Deleted, Copies, Keys, Retired, Failed} }
 
 // Counters counts outcomes.
 type Counters interface {
@@ -142,7 +143,11 @@ func (s *Sweeper) uploads(ctx context.Context) error {
 	for after := int64(0); ; {
 		stale, err := s.d.Store.Stale(ctx, s.d.Clock.Now().Add(-s.d.Config.UploadAge), after, page)
 		for _, u := range stale {
-			problems = append(problems, s.count(Deleted, s.delete(ctx, u)))
+			outcome := Deleted
+			if u.Number == 0 {
+				outcome = Copies
+			}
+			problems = append(problems, s.count(outcome, s.delete(ctx, u)))
 			after = u.ID
 		}
 		if err != nil || len(stale) < page {

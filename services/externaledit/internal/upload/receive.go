@@ -10,10 +10,11 @@ import (
 	"hash"
 	"io"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
@@ -39,6 +40,8 @@ type reception struct {
 	refuse    context.CancelCauseFunc
 	arrived   map[string]bool // by field
 	word, pdf session.Stored
+	facts     document.Facts
+	tracked   bool          // tracked changes are allowed
 	wordDone  chan struct{} // closed when the Word document was stored and checked; nil before it arrived
 }
 
@@ -59,7 +62,30 @@ func (s *saving) receive(ctx context.Context, form Form) (word, pdf session.Stor
 	if refused := context.Cause(r.ctx); refused != nil && ctx.Err() == nil {
 		err = refused
 	}
+	if err == nil {
+		err = r.judge()
+	}
 	return r.word, r.pdf, err
+}
+
+var (
+	errOtherReport = apperr.New(apperr.Conflict, "DOCUMENT_OF_ANOTHER_REPORT",
+		"word_file: the Word document is that of another report; open the document of this report and bring your changes"+
+			" into it").WithDetails("DOCUMENT_OF_ANOTHER_REPORT")
+	errTracked = apperr.New(apperr.Conflict, "TRACKED_CHANGES",
+		"word_file: the Word document has changes that are neither accepted nor rejected; accept or reject them and save"+
+			" again, or send allow_tracked_changes=true with a PDF that shows what is meant").WithDetails("TRACKED_CHANGES")
+)
+
+// judge refuses a document that is in order and does not belong here.
+func (r *reception) judge() error {
+	switch {
+	case r.facts.ReportID != 0 && r.facts.ReportID != r.reportID:
+		return errOtherReport
+	case r.facts.Tracked && !r.tracked:
+		return errTracked
+	}
+	return nil
 }
 
 // touchEvery is how often a slow upload tells the sweeper that it is alive.
@@ -107,7 +133,9 @@ func (r *reception) part(p Part) error {
 	switch {
 	case !known && p.FileName != "":
 		return errUnexpected
-	case !known: // a plain value of the form
+	case p.Field == trackedField:
+		return r.allowTracked(p.Body)
+	case !known: // another plain value of the form
 		return skip(p.Body)
 	}
 	if r.arrived[kind.Field] {
@@ -120,6 +148,26 @@ func (r *reception) part(p Part) error {
 		return err
 	}
 	return r.file(kind, p.Body)
+}
+
+// trackedField allows tracked changes.
+const trackedField = "allow_tracked_changes"
+
+func (r *reception) allowTracked(body io.Reader) error {
+	const longest = 8
+	text, err := io.ReadAll(io.LimitReader(body, longest))
+	if err != nil {
+		return err
+	}
+	switch strings.TrimSpace(string(text)) {
+	case "true", "1":
+		r.tracked = true
+	case "false", "0", "":
+		r.tracked = false
+	default:
+		return apperr.InvalidField(trackedField, trackedField+" must be true or false")
+	}
+	return nil
 }
 
 const maxValue = 64 << 10 // bytes of a plain value
@@ -190,7 +238,8 @@ func (r *reception) storeWord(source io.Reader) (err error) {
 		return err
 	}
 	size := r.word.Size
-	return document.CheckWord(newStoredFile(r.ctx, r.d.Files, r.scope, r.upload.WordKey, size), size)
+	r.facts, err = document.ReadWord(newStoredFile(r.ctx, r.d.Files, r.scope, r.upload.WordKey, size), size)
+	return err
 }
 
 // once calls ended at the end of its reader, which it leaves alone from then on: what follows is another part.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )

@@ -1,13 +1,17 @@
 package upload_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
@@ -60,6 +64,82 @@ func TestTheSameFilesAgainAreNoRevision(t *testing.T) {
 			len(b.store.Events()), err)
 	}
 	b.wantNothingLeft("after a repeated save")
+}
+
+// TestARetryWithAnotherPDFIsOneRevision: the answer was lost, and LibreOffice converted the same document once more.
+func TestARetryWithAnotherPDFIsOneRevision(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	u := b.useCase(b.reports(), b.files)
+	first, err := b.save(u, saying(t, "first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	retry := &form{parts: []upload.Part{part(document.Word, storetest.Docx(t, "first")),
+		part(document.PDF, storetest.PDF("% says first\n% CreationDate another"))}}
+	if again, err := b.save(u, retry); err != nil || again != first {
+		t.Errorf("%v, %v, want the first pair %v", again, err, first)
+	}
+	s, err := b.store.Session(t.Context(), b.scope, b.session.ID)
+	if err != nil || s.Revision != 1 {
+		t.Errorf("revision %d, %v, want 1", s.Revision, err)
+	}
+	b.wantNothingLeft("after a retry")
+}
+
+func TestADocumentThatDoesNotBelongHereIsRefused(t *testing.T) {
+	t.Parallel()
+	tracked := storetest.Docx(t, `<w:ins w:id="1"/>`)
+	ofReport := func(id int64) []byte {
+		var copied bytes.Buffer
+		plain := storetest.Docx(t, "new")
+		if err := document.CopyFor(id, &copied, bytes.NewReader(plain), int64(len(plain))); err != nil {
+			t.Fatal(err)
+		}
+		return copied.Bytes()
+	}
+	value := func(text string) []upload.Part {
+		return []upload.Part{{Field: "allow_tracked_changes", Body: strings.NewReader(text)}}
+	}
+	for name, c := range map[string]struct {
+		word          []byte
+		before, after []upload.Part
+		reason        string
+		kind          apperr.Kind
+	}{
+		"of this report":                {word: ofReport(reportID)},
+		"of another report":             {word: ofReport(7003), reason: "DOCUMENT_OF_ANOTHER_REPORT", kind: apperr.Conflict},
+		"tracked":                       {word: tracked, reason: "TRACKED_CHANGES", kind: apperr.Conflict},
+		"tracked, allowed":              {word: tracked, before: value("true")},
+		"tracked, allowed at the end":   {word: tracked, after: value("true")},
+		"tracked, not allowed":          {word: tracked, before: value("false"), reason: "TRACKED_CHANGES", kind: apperr.Conflict},
+		"tracked, and something unsure": {word: tracked, before: value("maybe"), reason: "INVALID_ARGUMENT", kind: apperr.Invalid},
+		"another report, tracked, allowed": {word: bytes.Clone(ofReport(7003)), before: value("true"),
+			reason: "DOCUMENT_OF_ANOTHER_REPORT", kind: apperr.Conflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newFixture(t)
+			u := b.useCase(b.reports(), b.files)
+			if _, err := b.save(u, saying(t, "previous")); err != nil {
+				t.Fatal(err)
+			}
+			files := []upload.Part{part(document.Word, c.word), part(document.PDF, storetest.PDF(""))}
+			_, err := b.save(u, &form{parts: slices.Concat(c.before, files, c.after)})
+			if c.kind == 0 && err != nil {
+				t.Fatal(err)
+			}
+			if found, _ := apperr.From(err); c.kind != 0 && (found == nil || found.Kind != c.kind || found.Reason != c.reason) {
+				t.Errorf("%v, want %s", err, c.reason)
+			}
+			if c.kind != 0 {
+				if _, said := b.linked(); said != "previous" {
+					t.Errorf("linked %q", said)
+				}
+			}
+			b.wantNothingLeft(name)
+		})
+	}
 }
 
 func TestWhatCannotBeLinkedLeavesTheFormerPair(t *testing.T) {

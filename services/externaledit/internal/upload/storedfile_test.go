@@ -12,7 +12,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
-	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
@@ -44,8 +44,9 @@ func album(t *testing.T, pictures int, shuffled bool) []byte {
 		}
 		_, _ = part.Write(content)
 	}
-	add("[Content_Types].xml", []byte("<Types/>"))
-	add("word/document.xml", []byte("<document/>"))
+	for _, p := range storetest.Parts("pictures") {
+		add(p[0], []byte(p[1]))
+	}
 	picture := make([]byte, 64<<10)
 	for i := range pictures {
 		_, _ = dice.Read(picture)

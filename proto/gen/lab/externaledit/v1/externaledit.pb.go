@@ -165,6 +165,157 @@ func (x *GetSessionResponse) GetUpdatedAt() int64 {
 	return 0
 }
 
+type ListTemplatesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTemplatesRequest) Reset() {
+	*x = ListTemplatesRequest{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTemplatesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTemplatesRequest) ProtoMessage() {}
+
+func (x *ListTemplatesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTemplatesRequest.ProtoReflect.Descriptor instead.
+func (*ListTemplatesRequest) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{2}
+}
+
+type ListTemplatesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Templates     []*Template            `protobuf:"bytes,1,rep,name=templates,proto3" json:"templates,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListTemplatesResponse) Reset() {
+	*x = ListTemplatesResponse{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListTemplatesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListTemplatesResponse) ProtoMessage() {}
+
+func (x *ListTemplatesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListTemplatesResponse.ProtoReflect.Descriptor instead.
+func (*ListTemplatesResponse) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListTemplatesResponse) GetTemplates() []*Template {
+	if x != nil {
+		return x.Templates
+	}
+	return nil
+}
+
+// A Word file that a document may begin with.
+type Template struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The storage URL of the file.
+	WordS3Filepath string `protobuf:"bytes,3,opt,name=word_s3_filepath,json=wordS3Filepath,proto3" json:"word_s3_filepath,omitempty"`
+	// The test that it is for; null: any.
+	TestId        *int64 `protobuf:"varint,4,opt,name=test_id,json=testId,proto3,oneof" json:"test_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Template) Reset() {
+	*x = Template{}
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Template) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Template) ProtoMessage() {}
+
+func (x *Template) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Template.ProtoReflect.Descriptor instead.
+func (*Template) Descriptor() ([]byte, []int) {
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Template) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Template) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Template) GetWordS3Filepath() string {
+	if x != nil {
+		return x.WordS3Filepath
+	}
+	return ""
+}
+
+func (x *Template) GetTestId() int64 {
+	if x != nil && x.TestId != nil {
+		return *x.TestId
+	}
+	return 0
+}
+
 type CreateSessionRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	LabReportId    int64                  `protobuf:"varint,1,opt,name=lab_report_id,json=labReportId,proto3" json:"lab_report_id,omitempty"`
@@ -178,7 +329,7 @@ type CreateSessionRequest struct {
 
 func (x *CreateSessionRequest) Reset() {
 	*x = CreateSessionRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[2]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -190,7 +341,7 @@ func (x *CreateSessionRequest) String() string {
 func (*CreateSessionRequest) ProtoMessage() {}
 
 func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[2]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -203,7 +354,7 @@ func (x *CreateSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSessionRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{2}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CreateSessionRequest) GetLabReportId() int64 {
@@ -238,7 +389,7 @@ type CreateSessionResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	EditId    int64                  `protobuf:"varint,1,opt,name=edit_id,json=editId,proto3" json:"edit_id,omitempty"`
 	AuthToken string                 `protobuf:"bytes,2,opt,name=auth_token,json=authToken,proto3" json:"auth_token,omitempty"`
-	// A pre-signed download URL.
+	// A pre-signed download URL of the session's own copy of the document, which carries the report's id.
 	TemplatePath  string `protobuf:"bytes,3,opt,name=template_path,json=templatePath,proto3" json:"template_path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -246,7 +397,7 @@ type CreateSessionResponse struct {
 
 func (x *CreateSessionResponse) Reset() {
 	*x = CreateSessionResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[3]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -258,7 +409,7 @@ func (x *CreateSessionResponse) String() string {
 func (*CreateSessionResponse) ProtoMessage() {}
 
 func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[3]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -271,7 +422,7 @@ func (x *CreateSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSessionResponse.ProtoReflect.Descriptor instead.
 func (*CreateSessionResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{3}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateSessionResponse) GetEditId() int64 {
@@ -304,7 +455,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[4]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -316,7 +467,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[4]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -329,7 +480,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{4}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EndSessionRequest) GetEditId() int64 {
@@ -348,7 +499,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[5]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -360,7 +511,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[5]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -373,7 +524,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{5}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *EndSessionResponse) GetMessage() string {
@@ -392,7 +543,7 @@ type ForceEndSessionRequest struct {
 
 func (x *ForceEndSessionRequest) Reset() {
 	*x = ForceEndSessionRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[6]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -404,7 +555,7 @@ func (x *ForceEndSessionRequest) String() string {
 func (*ForceEndSessionRequest) ProtoMessage() {}
 
 func (x *ForceEndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[6]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -417,7 +568,7 @@ func (x *ForceEndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceEndSessionRequest.ProtoReflect.Descriptor instead.
 func (*ForceEndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{6}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ForceEndSessionRequest) GetEditId() int64 {
@@ -436,7 +587,7 @@ type ForceEndSessionResponse struct {
 
 func (x *ForceEndSessionResponse) Reset() {
 	*x = ForceEndSessionResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[7]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -448,7 +599,7 @@ func (x *ForceEndSessionResponse) String() string {
 func (*ForceEndSessionResponse) ProtoMessage() {}
 
 func (x *ForceEndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[7]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -461,7 +612,7 @@ func (x *ForceEndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForceEndSessionResponse.ProtoReflect.Descriptor instead.
 func (*ForceEndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{7}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ForceEndSessionResponse) GetMessage() string {
@@ -485,7 +636,7 @@ type UploadFilesRequest struct {
 
 func (x *UploadFilesRequest) Reset() {
 	*x = UploadFilesRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[8]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -497,7 +648,7 @@ func (x *UploadFilesRequest) String() string {
 func (*UploadFilesRequest) ProtoMessage() {}
 
 func (x *UploadFilesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[8]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -510,7 +661,7 @@ func (x *UploadFilesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadFilesRequest.ProtoReflect.Descriptor instead.
 func (*UploadFilesRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{8}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *UploadFilesRequest) GetPart() isUploadFilesRequest_Part {
@@ -581,7 +732,7 @@ type UploadStart struct {
 
 func (x *UploadStart) Reset() {
 	*x = UploadStart{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[9]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -593,7 +744,7 @@ func (x *UploadStart) String() string {
 func (*UploadStart) ProtoMessage() {}
 
 func (x *UploadStart) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[9]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -606,7 +757,7 @@ func (x *UploadStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadStart.ProtoReflect.Descriptor instead.
 func (*UploadStart) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{9}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UploadStart) GetEditId() int64 {
@@ -636,7 +787,7 @@ type UploadFile struct {
 
 func (x *UploadFile) Reset() {
 	*x = UploadFile{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[10]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -648,7 +799,7 @@ func (x *UploadFile) String() string {
 func (*UploadFile) ProtoMessage() {}
 
 func (x *UploadFile) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[10]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -661,7 +812,7 @@ func (x *UploadFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadFile.ProtoReflect.Descriptor instead.
 func (*UploadFile) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{10}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UploadFile) GetField() string {
@@ -696,7 +847,7 @@ type UploadFilesResponse struct {
 
 func (x *UploadFilesResponse) Reset() {
 	*x = UploadFilesResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[11]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -708,7 +859,7 @@ func (x *UploadFilesResponse) String() string {
 func (*UploadFilesResponse) ProtoMessage() {}
 
 func (x *UploadFilesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[11]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -721,7 +872,7 @@ func (x *UploadFilesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UploadFilesResponse.ProtoReflect.Descriptor instead.
 func (*UploadFilesResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{11}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *UploadFilesResponse) GetMessage() string {
@@ -754,7 +905,7 @@ type HeartbeatRequest struct {
 
 func (x *HeartbeatRequest) Reset() {
 	*x = HeartbeatRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -766,7 +917,7 @@ func (x *HeartbeatRequest) String() string {
 func (*HeartbeatRequest) ProtoMessage() {}
 
 func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[12]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -779,7 +930,7 @@ func (x *HeartbeatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatRequest.ProtoReflect.Descriptor instead.
 func (*HeartbeatRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{12}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *HeartbeatRequest) GetEditId() int64 {
@@ -801,7 +952,7 @@ type HeartbeatResponse struct {
 
 func (x *HeartbeatResponse) Reset() {
 	*x = HeartbeatResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +964,7 @@ func (x *HeartbeatResponse) String() string {
 func (*HeartbeatResponse) ProtoMessage() {}
 
 func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[13]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +977,7 @@ func (x *HeartbeatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeartbeatResponse.ProtoReflect.Descriptor instead.
 func (*HeartbeatResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{13}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *HeartbeatResponse) GetExpiresAt() int64 {
@@ -856,7 +1007,7 @@ type ListRevisionsRequest struct {
 
 func (x *ListRevisionsRequest) Reset() {
 	*x = ListRevisionsRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +1019,7 @@ func (x *ListRevisionsRequest) String() string {
 func (*ListRevisionsRequest) ProtoMessage() {}
 
 func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[14]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +1032,7 @@ func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{14}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListRevisionsRequest) GetLabReportId() int64 {
@@ -914,7 +1065,7 @@ type ListRevisionsResponse struct {
 
 func (x *ListRevisionsResponse) Reset() {
 	*x = ListRevisionsResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -926,7 +1077,7 @@ func (x *ListRevisionsResponse) String() string {
 func (*ListRevisionsResponse) ProtoMessage() {}
 
 func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[15]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -939,7 +1090,7 @@ func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListRevisionsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{15}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListRevisionsResponse) GetRevisions() []*Revision {
@@ -977,7 +1128,7 @@ type Revision struct {
 
 func (x *Revision) Reset() {
 	*x = Revision{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -989,7 +1140,7 @@ func (x *Revision) String() string {
 func (*Revision) ProtoMessage() {}
 
 func (x *Revision) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[16]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1002,7 +1153,7 @@ func (x *Revision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Revision.ProtoReflect.Descriptor instead.
 func (*Revision) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{16}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Revision) GetId() int64 {
@@ -1115,7 +1266,7 @@ type ListHeldReportsRequest struct {
 
 func (x *ListHeldReportsRequest) Reset() {
 	*x = ListHeldReportsRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1127,7 +1278,7 @@ func (x *ListHeldReportsRequest) String() string {
 func (*ListHeldReportsRequest) ProtoMessage() {}
 
 func (x *ListHeldReportsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[17]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1140,7 +1291,7 @@ func (x *ListHeldReportsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeldReportsRequest.ProtoReflect.Descriptor instead.
 func (*ListHeldReportsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{17}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListHeldReportsRequest) GetLimit() int32 {
@@ -1170,7 +1321,7 @@ type ListHeldReportsResponse struct {
 
 func (x *ListHeldReportsResponse) Reset() {
 	*x = ListHeldReportsResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1182,7 +1333,7 @@ func (x *ListHeldReportsResponse) String() string {
 func (*ListHeldReportsResponse) ProtoMessage() {}
 
 func (x *ListHeldReportsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[18]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1195,7 +1346,7 @@ func (x *ListHeldReportsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHeldReportsResponse.ProtoReflect.Descriptor instead.
 func (*ListHeldReportsResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{18}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListHeldReportsResponse) GetReports() []*HeldReport {
@@ -1238,7 +1389,7 @@ type HeldReport struct {
 
 func (x *HeldReport) Reset() {
 	*x = HeldReport{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1401,7 @@ func (x *HeldReport) String() string {
 func (*HeldReport) ProtoMessage() {}
 
 func (x *HeldReport) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[19]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1414,7 @@ func (x *HeldReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldReport.ProtoReflect.Descriptor instead.
 func (*HeldReport) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{19}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *HeldReport) GetEditId() int64 {
@@ -1339,7 +1490,7 @@ type RestoreRevisionRequest struct {
 
 func (x *RestoreRevisionRequest) Reset() {
 	*x = RestoreRevisionRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1351,7 +1502,7 @@ func (x *RestoreRevisionRequest) String() string {
 func (*RestoreRevisionRequest) ProtoMessage() {}
 
 func (x *RestoreRevisionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[20]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1364,7 +1515,7 @@ func (x *RestoreRevisionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreRevisionRequest.ProtoReflect.Descriptor instead.
 func (*RestoreRevisionRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{20}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RestoreRevisionRequest) GetLabReportId() int64 {
@@ -1391,7 +1542,7 @@ type RestoreRevisionResponse struct {
 
 func (x *RestoreRevisionResponse) Reset() {
 	*x = RestoreRevisionResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1403,7 +1554,7 @@ func (x *RestoreRevisionResponse) String() string {
 func (*RestoreRevisionResponse) ProtoMessage() {}
 
 func (x *RestoreRevisionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[21]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1416,7 +1567,7 @@ func (x *RestoreRevisionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreRevisionResponse.ProtoReflect.Descriptor instead.
 func (*RestoreRevisionResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{21}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RestoreRevisionResponse) GetMessage() string {
@@ -1442,7 +1593,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1605,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[22]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1618,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{22}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchEventsRequest) GetLabReportId() int64 {
@@ -1488,7 +1639,7 @@ type HasOpenSessionRequest struct {
 
 func (x *HasOpenSessionRequest) Reset() {
 	*x = HasOpenSessionRequest{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[23]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1500,7 +1651,7 @@ func (x *HasOpenSessionRequest) String() string {
 func (*HasOpenSessionRequest) ProtoMessage() {}
 
 func (x *HasOpenSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[23]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1513,7 +1664,7 @@ func (x *HasOpenSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HasOpenSessionRequest.ProtoReflect.Descriptor instead.
 func (*HasOpenSessionRequest) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{23}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *HasOpenSessionRequest) GetLabId() int64 {
@@ -1540,7 +1691,7 @@ type HasOpenSessionResponse struct {
 
 func (x *HasOpenSessionResponse) Reset() {
 	*x = HasOpenSessionResponse{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[24]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1703,7 @@ func (x *HasOpenSessionResponse) String() string {
 func (*HasOpenSessionResponse) ProtoMessage() {}
 
 func (x *HasOpenSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[24]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1716,7 @@ func (x *HasOpenSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HasOpenSessionResponse.ProtoReflect.Descriptor instead.
 func (*HasOpenSessionResponse) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{24}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *HasOpenSessionResponse) GetIsOpen() bool {
@@ -1596,7 +1747,7 @@ type OpenSession struct {
 
 func (x *OpenSession) Reset() {
 	*x = OpenSession{}
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[25]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +1759,7 @@ func (x *OpenSession) String() string {
 func (*OpenSession) ProtoMessage() {}
 
 func (x *OpenSession) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[25]
+	mi := &file_lab_externaledit_v1_externaledit_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +1772,7 @@ func (x *OpenSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenSession.ProtoReflect.Descriptor instead.
 func (*OpenSession) Descriptor() ([]byte, []int) {
-	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{25}
+	return file_lab_externaledit_v1_externaledit_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *OpenSession) GetEditId() int64 {
@@ -1669,7 +1820,17 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x06 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\a \x01(\x03R\tupdatedAt\"\xf5\x01\n" +
+	"updated_at\x18\a \x01(\x03R\tupdatedAt\"\x16\n" +
+	"\x14ListTemplatesRequest\"T\n" +
+	"\x15ListTemplatesResponse\x12;\n" +
+	"\ttemplates\x18\x01 \x03(\v2\x1d.lab.externaledit.v1.TemplateR\ttemplates\"\x82\x01\n" +
+	"\bTemplate\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12(\n" +
+	"\x10word_s3_filepath\x18\x03 \x01(\tR\x0ewordS3Filepath\x12\x1c\n" +
+	"\atest_id\x18\x04 \x01(\x03H\x00R\x06testId\x88\x01\x01B\n" +
+	"\n" +
+	"\b_test_id\"\xf5\x01\n" +
 	"\x14CreateSessionRequest\x120\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x125\n" +
 	"\vtemplate_id\x18\x02 \x01(\x03B\x0f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?\xe0A\x02H\x00R\n" +
@@ -1789,10 +1950,11 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x03 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\x98\r\n" +
+	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xb7\x0e\n" +
 	"\x13ExternalEditService\x12\x99\x01\n" +
 	"\n" +
-	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\":\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\xa5\x01\n" +
+	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\":\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\x9c\x01\n" +
+	"\rListTemplates\x12).lab.externaledit.v1.ListTemplatesRequest\x1a*.lab.externaledit.v1.ListTemplatesResponse\"4\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02(\x12&/api-v3/report/external-edit/templates\x12\xa5\x01\n" +
 	"\rCreateSession\x12).lab.externaledit.v1.CreateSessionRequest\x1a*.lab.externaledit.v1.CreateSessionResponse\"=\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/report/external-edit/{lab_report_id}\x12\x93\x01\n" +
 	"\n" +
 	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"4\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12\xaf\x01\n" +
@@ -1817,72 +1979,78 @@ func file_lab_externaledit_v1_externaledit_proto_rawDescGZIP() []byte {
 	return file_lab_externaledit_v1_externaledit_proto_rawDescData
 }
 
-var file_lab_externaledit_v1_externaledit_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_lab_externaledit_v1_externaledit_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_lab_externaledit_v1_externaledit_proto_goTypes = []any{
 	(*GetSessionRequest)(nil),       // 0: lab.externaledit.v1.GetSessionRequest
 	(*GetSessionResponse)(nil),      // 1: lab.externaledit.v1.GetSessionResponse
-	(*CreateSessionRequest)(nil),    // 2: lab.externaledit.v1.CreateSessionRequest
-	(*CreateSessionResponse)(nil),   // 3: lab.externaledit.v1.CreateSessionResponse
-	(*EndSessionRequest)(nil),       // 4: lab.externaledit.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),      // 5: lab.externaledit.v1.EndSessionResponse
-	(*ForceEndSessionRequest)(nil),  // 6: lab.externaledit.v1.ForceEndSessionRequest
-	(*ForceEndSessionResponse)(nil), // 7: lab.externaledit.v1.ForceEndSessionResponse
-	(*UploadFilesRequest)(nil),      // 8: lab.externaledit.v1.UploadFilesRequest
-	(*UploadStart)(nil),             // 9: lab.externaledit.v1.UploadStart
-	(*UploadFile)(nil),              // 10: lab.externaledit.v1.UploadFile
-	(*UploadFilesResponse)(nil),     // 11: lab.externaledit.v1.UploadFilesResponse
-	(*HeartbeatRequest)(nil),        // 12: lab.externaledit.v1.HeartbeatRequest
-	(*HeartbeatResponse)(nil),       // 13: lab.externaledit.v1.HeartbeatResponse
-	(*ListRevisionsRequest)(nil),    // 14: lab.externaledit.v1.ListRevisionsRequest
-	(*ListRevisionsResponse)(nil),   // 15: lab.externaledit.v1.ListRevisionsResponse
-	(*Revision)(nil),                // 16: lab.externaledit.v1.Revision
-	(*ListHeldReportsRequest)(nil),  // 17: lab.externaledit.v1.ListHeldReportsRequest
-	(*ListHeldReportsResponse)(nil), // 18: lab.externaledit.v1.ListHeldReportsResponse
-	(*HeldReport)(nil),              // 19: lab.externaledit.v1.HeldReport
-	(*RestoreRevisionRequest)(nil),  // 20: lab.externaledit.v1.RestoreRevisionRequest
-	(*RestoreRevisionResponse)(nil), // 21: lab.externaledit.v1.RestoreRevisionResponse
-	(*WatchEventsRequest)(nil),      // 22: lab.externaledit.v1.WatchEventsRequest
-	(*HasOpenSessionRequest)(nil),   // 23: lab.externaledit.v1.HasOpenSessionRequest
-	(*HasOpenSessionResponse)(nil),  // 24: lab.externaledit.v1.HasOpenSessionResponse
-	(*OpenSession)(nil),             // 25: lab.externaledit.v1.OpenSession
-	(*v1.Patient)(nil),              // 26: lab.type.v1.Patient
-	(*v1.Event)(nil),                // 27: lab.type.v1.Event
+	(*ListTemplatesRequest)(nil),    // 2: lab.externaledit.v1.ListTemplatesRequest
+	(*ListTemplatesResponse)(nil),   // 3: lab.externaledit.v1.ListTemplatesResponse
+	(*Template)(nil),                // 4: lab.externaledit.v1.Template
+	(*CreateSessionRequest)(nil),    // 5: lab.externaledit.v1.CreateSessionRequest
+	(*CreateSessionResponse)(nil),   // 6: lab.externaledit.v1.CreateSessionResponse
+	(*EndSessionRequest)(nil),       // 7: lab.externaledit.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),      // 8: lab.externaledit.v1.EndSessionResponse
+	(*ForceEndSessionRequest)(nil),  // 9: lab.externaledit.v1.ForceEndSessionRequest
+	(*ForceEndSessionResponse)(nil), // 10: lab.externaledit.v1.ForceEndSessionResponse
+	(*UploadFilesRequest)(nil),      // 11: lab.externaledit.v1.UploadFilesRequest
+	(*UploadStart)(nil),             // 12: lab.externaledit.v1.UploadStart
+	(*UploadFile)(nil),              // 13: lab.externaledit.v1.UploadFile
+	(*UploadFilesResponse)(nil),     // 14: lab.externaledit.v1.UploadFilesResponse
+	(*HeartbeatRequest)(nil),        // 15: lab.externaledit.v1.HeartbeatRequest
+	(*HeartbeatResponse)(nil),       // 16: lab.externaledit.v1.HeartbeatResponse
+	(*ListRevisionsRequest)(nil),    // 17: lab.externaledit.v1.ListRevisionsRequest
+	(*ListRevisionsResponse)(nil),   // 18: lab.externaledit.v1.ListRevisionsResponse
+	(*Revision)(nil),                // 19: lab.externaledit.v1.Revision
+	(*ListHeldReportsRequest)(nil),  // 20: lab.externaledit.v1.ListHeldReportsRequest
+	(*ListHeldReportsResponse)(nil), // 21: lab.externaledit.v1.ListHeldReportsResponse
+	(*HeldReport)(nil),              // 22: lab.externaledit.v1.HeldReport
+	(*RestoreRevisionRequest)(nil),  // 23: lab.externaledit.v1.RestoreRevisionRequest
+	(*RestoreRevisionResponse)(nil), // 24: lab.externaledit.v1.RestoreRevisionResponse
+	(*WatchEventsRequest)(nil),      // 25: lab.externaledit.v1.WatchEventsRequest
+	(*HasOpenSessionRequest)(nil),   // 26: lab.externaledit.v1.HasOpenSessionRequest
+	(*HasOpenSessionResponse)(nil),  // 27: lab.externaledit.v1.HasOpenSessionResponse
+	(*OpenSession)(nil),             // 28: lab.externaledit.v1.OpenSession
+	(*v1.Patient)(nil),              // 29: lab.type.v1.Patient
+	(*v1.Event)(nil),                // 30: lab.type.v1.Event
 }
 var file_lab_externaledit_v1_externaledit_proto_depIdxs = []int32{
-	9,  // 0: lab.externaledit.v1.UploadFilesRequest.start:type_name -> lab.externaledit.v1.UploadStart
-	10, // 1: lab.externaledit.v1.UploadFilesRequest.file:type_name -> lab.externaledit.v1.UploadFile
-	16, // 2: lab.externaledit.v1.ListRevisionsResponse.revisions:type_name -> lab.externaledit.v1.Revision
-	19, // 3: lab.externaledit.v1.ListHeldReportsResponse.reports:type_name -> lab.externaledit.v1.HeldReport
-	26, // 4: lab.externaledit.v1.HeldReport.patient:type_name -> lab.type.v1.Patient
-	16, // 5: lab.externaledit.v1.RestoreRevisionResponse.revision:type_name -> lab.externaledit.v1.Revision
-	25, // 6: lab.externaledit.v1.HasOpenSessionResponse.sessions:type_name -> lab.externaledit.v1.OpenSession
-	0,  // 7: lab.externaledit.v1.ExternalEditService.GetSession:input_type -> lab.externaledit.v1.GetSessionRequest
-	2,  // 8: lab.externaledit.v1.ExternalEditService.CreateSession:input_type -> lab.externaledit.v1.CreateSessionRequest
-	4,  // 9: lab.externaledit.v1.ExternalEditService.EndSession:input_type -> lab.externaledit.v1.EndSessionRequest
-	6,  // 10: lab.externaledit.v1.ExternalEditService.ForceEndSession:input_type -> lab.externaledit.v1.ForceEndSessionRequest
-	8,  // 11: lab.externaledit.v1.ExternalEditService.UploadFiles:input_type -> lab.externaledit.v1.UploadFilesRequest
-	12, // 12: lab.externaledit.v1.ExternalEditService.Heartbeat:input_type -> lab.externaledit.v1.HeartbeatRequest
-	14, // 13: lab.externaledit.v1.ExternalEditService.ListRevisions:input_type -> lab.externaledit.v1.ListRevisionsRequest
-	20, // 14: lab.externaledit.v1.ExternalEditService.RestoreRevision:input_type -> lab.externaledit.v1.RestoreRevisionRequest
-	22, // 15: lab.externaledit.v1.ExternalEditService.WatchEvents:input_type -> lab.externaledit.v1.WatchEventsRequest
-	17, // 16: lab.externaledit.v1.ExternalEditService.ListHeldReports:input_type -> lab.externaledit.v1.ListHeldReportsRequest
-	23, // 17: lab.externaledit.v1.ExternalEditService.HasOpenSession:input_type -> lab.externaledit.v1.HasOpenSessionRequest
-	1,  // 18: lab.externaledit.v1.ExternalEditService.GetSession:output_type -> lab.externaledit.v1.GetSessionResponse
-	3,  // 19: lab.externaledit.v1.ExternalEditService.CreateSession:output_type -> lab.externaledit.v1.CreateSessionResponse
-	5,  // 20: lab.externaledit.v1.ExternalEditService.EndSession:output_type -> lab.externaledit.v1.EndSessionResponse
-	7,  // 21: lab.externaledit.v1.ExternalEditService.ForceEndSession:output_type -> lab.externaledit.v1.ForceEndSessionResponse
-	11, // 22: lab.externaledit.v1.ExternalEditService.UploadFiles:output_type -> lab.externaledit.v1.UploadFilesResponse
-	13, // 23: lab.externaledit.v1.ExternalEditService.Heartbeat:output_type -> lab.externaledit.v1.HeartbeatResponse
-	15, // 24: lab.externaledit.v1.ExternalEditService.ListRevisions:output_type -> lab.externaledit.v1.ListRevisionsResponse
-	21, // 25: lab.externaledit.v1.ExternalEditService.RestoreRevision:output_type -> lab.externaledit.v1.RestoreRevisionResponse
-	27, // 26: lab.externaledit.v1.ExternalEditService.WatchEvents:output_type -> lab.type.v1.Event
-	18, // 27: lab.externaledit.v1.ExternalEditService.ListHeldReports:output_type -> lab.externaledit.v1.ListHeldReportsResponse
-	24, // 28: lab.externaledit.v1.ExternalEditService.HasOpenSession:output_type -> lab.externaledit.v1.HasOpenSessionResponse
-	18, // [18:29] is the sub-list for method output_type
-	7,  // [7:18] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	4,  // 0: lab.externaledit.v1.ListTemplatesResponse.templates:type_name -> lab.externaledit.v1.Template
+	12, // 1: lab.externaledit.v1.UploadFilesRequest.start:type_name -> lab.externaledit.v1.UploadStart
+	13, // 2: lab.externaledit.v1.UploadFilesRequest.file:type_name -> lab.externaledit.v1.UploadFile
+	19, // 3: lab.externaledit.v1.ListRevisionsResponse.revisions:type_name -> lab.externaledit.v1.Revision
+	22, // 4: lab.externaledit.v1.ListHeldReportsResponse.reports:type_name -> lab.externaledit.v1.HeldReport
+	29, // 5: lab.externaledit.v1.HeldReport.patient:type_name -> lab.type.v1.Patient
+	19, // 6: lab.externaledit.v1.RestoreRevisionResponse.revision:type_name -> lab.externaledit.v1.Revision
+	28, // 7: lab.externaledit.v1.HasOpenSessionResponse.sessions:type_name -> lab.externaledit.v1.OpenSession
+	0,  // 8: lab.externaledit.v1.ExternalEditService.GetSession:input_type -> lab.externaledit.v1.GetSessionRequest
+	2,  // 9: lab.externaledit.v1.ExternalEditService.ListTemplates:input_type -> lab.externaledit.v1.ListTemplatesRequest
+	5,  // 10: lab.externaledit.v1.ExternalEditService.CreateSession:input_type -> lab.externaledit.v1.CreateSessionRequest
+	7,  // 11: lab.externaledit.v1.ExternalEditService.EndSession:input_type -> lab.externaledit.v1.EndSessionRequest
+	9,  // 12: lab.externaledit.v1.ExternalEditService.ForceEndSession:input_type -> lab.externaledit.v1.ForceEndSessionRequest
+	11, // 13: lab.externaledit.v1.ExternalEditService.UploadFiles:input_type -> lab.externaledit.v1.UploadFilesRequest
+	15, // 14: lab.externaledit.v1.ExternalEditService.Heartbeat:input_type -> lab.externaledit.v1.HeartbeatRequest
+	17, // 15: lab.externaledit.v1.ExternalEditService.ListRevisions:input_type -> lab.externaledit.v1.ListRevisionsRequest
+	23, // 16: lab.externaledit.v1.ExternalEditService.RestoreRevision:input_type -> lab.externaledit.v1.RestoreRevisionRequest
+	25, // 17: lab.externaledit.v1.ExternalEditService.WatchEvents:input_type -> lab.externaledit.v1.WatchEventsRequest
+	20, // 18: lab.externaledit.v1.ExternalEditService.ListHeldReports:input_type -> lab.externaledit.v1.ListHeldReportsRequest
+	26, // 19: lab.externaledit.v1.ExternalEditService.HasOpenSession:input_type -> lab.externaledit.v1.HasOpenSessionRequest
+	1,  // 20: lab.externaledit.v1.ExternalEditService.GetSession:output_type -> lab.externaledit.v1.GetSessionResponse
+	3,  // 21: lab.externaledit.v1.ExternalEditService.ListTemplates:output_type -> lab.externaledit.v1.ListTemplatesResponse
+	6,  // 22: lab.externaledit.v1.ExternalEditService.CreateSession:output_type -> lab.externaledit.v1.CreateSessionResponse
+	8,  // 23: lab.externaledit.v1.ExternalEditService.EndSession:output_type -> lab.externaledit.v1.EndSessionResponse
+	10, // 24: lab.externaledit.v1.ExternalEditService.ForceEndSession:output_type -> lab.externaledit.v1.ForceEndSessionResponse
+	14, // 25: lab.externaledit.v1.ExternalEditService.UploadFiles:output_type -> lab.externaledit.v1.UploadFilesResponse
+	16, // 26: lab.externaledit.v1.ExternalEditService.Heartbeat:output_type -> lab.externaledit.v1.HeartbeatResponse
+	18, // 27: lab.externaledit.v1.ExternalEditService.ListRevisions:output_type -> lab.externaledit.v1.ListRevisionsResponse
+	24, // 28: lab.externaledit.v1.ExternalEditService.RestoreRevision:output_type -> lab.externaledit.v1.RestoreRevisionResponse
+	30, // 29: lab.externaledit.v1.ExternalEditService.WatchEvents:output_type -> lab.type.v1.Event
+	21, // 30: lab.externaledit.v1.ExternalEditService.ListHeldReports:output_type -> lab.externaledit.v1.ListHeldReportsResponse
+	27, // 31: lab.externaledit.v1.ExternalEditService.HasOpenSession:output_type -> lab.externaledit.v1.HasOpenSessionResponse
+	20, // [20:32] is the sub-list for method output_type
+	8,  // [8:20] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_lab_externaledit_v1_externaledit_proto_init() }
@@ -1890,23 +2058,24 @@ func file_lab_externaledit_v1_externaledit_proto_init() {
 	if File_lab_externaledit_v1_externaledit_proto != nil {
 		return
 	}
-	file_lab_externaledit_v1_externaledit_proto_msgTypes[2].OneofWrappers = []any{}
-	file_lab_externaledit_v1_externaledit_proto_msgTypes[8].OneofWrappers = []any{
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[4].OneofWrappers = []any{}
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[5].OneofWrappers = []any{}
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[11].OneofWrappers = []any{
 		(*UploadFilesRequest_Start)(nil),
 		(*UploadFilesRequest_File)(nil),
 		(*UploadFilesRequest_Chunk)(nil),
 	}
-	file_lab_externaledit_v1_externaledit_proto_msgTypes[14].OneofWrappers = []any{}
-	file_lab_externaledit_v1_externaledit_proto_msgTypes[16].OneofWrappers = []any{}
 	file_lab_externaledit_v1_externaledit_proto_msgTypes[17].OneofWrappers = []any{}
 	file_lab_externaledit_v1_externaledit_proto_msgTypes[19].OneofWrappers = []any{}
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[20].OneofWrappers = []any{}
+	file_lab_externaledit_v1_externaledit_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_externaledit_v1_externaledit_proto_rawDesc), len(file_lab_externaledit_v1_externaledit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   26,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

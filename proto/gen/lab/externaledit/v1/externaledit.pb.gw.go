@@ -74,6 +74,27 @@ func local_request_ExternalEditService_GetSession_0(ctx context.Context, marshal
 	return msg, metadata, err
 }
 
+func request_ExternalEditService_ListTemplates_0(ctx context.Context, marshaler runtime.Marshaler, client ExternalEditServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListTemplatesRequest
+		metadata runtime.ServerMetadata
+	)
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ListTemplates(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_ExternalEditService_ListTemplates_0(ctx context.Context, marshaler runtime.Marshaler, server ExternalEditServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListTemplatesRequest
+		metadata runtime.ServerMetadata
+	)
+	msg, err := server.ListTemplates(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_ExternalEditService_CreateSession_0(ctx context.Context, marshaler runtime.Marshaler, client ExternalEditServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq CreateSessionRequest
@@ -405,6 +426,26 @@ func RegisterExternalEditServiceHandlerServer(ctx context.Context, mux *runtime.
 		}
 		forward_ExternalEditService_GetSession_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_ExternalEditService_ListTemplates_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/ListTemplates", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/templates"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_ExternalEditService_ListTemplates_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_ListTemplates_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_ExternalEditService_CreateSession_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -602,6 +643,23 @@ func RegisterExternalEditServiceHandlerClient(ctx context.Context, mux *runtime.
 		}
 		forward_ExternalEditService_GetSession_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodGet, pattern_ExternalEditService_ListTemplates_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/lab.externaledit.v1.ExternalEditService/ListTemplates", runtime.WithHTTPPathPattern("/api-v3/report/external-edit/templates"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_ExternalEditService_ListTemplates_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExternalEditService_ListTemplates_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_ExternalEditService_CreateSession_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -726,6 +784,7 @@ func RegisterExternalEditServiceHandlerClient(ctx context.Context, mux *runtime.
 
 var (
 	pattern_ExternalEditService_GetSession_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "lab_report_id"}, ""))
+	pattern_ExternalEditService_ListTemplates_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3}, []string{"api-v3", "report", "external-edit", "templates"}, ""))
 	pattern_ExternalEditService_CreateSession_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "lab_report_id"}, ""))
 	pattern_ExternalEditService_EndSession_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api-v3", "report", "external-edit", "edit_id"}, ""))
 	pattern_ExternalEditService_ForceEndSession_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 2, 3, 1, 0, 4, 1, 5, 4, 2, 5}, []string{"api-v3", "report", "external-edit", "sessions", "edit_id", "end"}, ""))
@@ -737,6 +796,7 @@ var (
 
 var (
 	forward_ExternalEditService_GetSession_0      = runtime.ForwardResponseMessage
+	forward_ExternalEditService_ListTemplates_0   = runtime.ForwardResponseMessage
 	forward_ExternalEditService_CreateSession_0   = runtime.ForwardResponseMessage
 	forward_ExternalEditService_EndSession_0      = runtime.ForwardResponseMessage
 	forward_ExternalEditService_ForceEndSession_0 = runtime.ForwardResponseMessage

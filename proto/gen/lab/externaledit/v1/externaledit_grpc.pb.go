@@ -23,6 +23,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	ExternalEditService_GetSession_FullMethodName      = "/lab.externaledit.v1.ExternalEditService/GetSession"
+	ExternalEditService_ListTemplates_FullMethodName   = "/lab.externaledit.v1.ExternalEditService/ListTemplates"
 	ExternalEditService_CreateSession_FullMethodName   = "/lab.externaledit.v1.ExternalEditService/CreateSession"
 	ExternalEditService_EndSession_FullMethodName      = "/lab.externaledit.v1.ExternalEditService/EndSession"
 	ExternalEditService_ForceEndSession_FullMethodName = "/lab.externaledit.v1.ExternalEditService/ForceEndSession"
@@ -43,7 +44,10 @@ const (
 type ExternalEditServiceClient interface {
 	// Returns the report's active session; 404 when there is none.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// Opens a session; 409 names the holder when one is active.
+	// Lists the templates that a document may begin with: the laboratory's, then those of the platform.
+	ListTemplates(ctx context.Context, in *ListTemplatesRequest, opts ...grpc.CallOption) (*ListTemplatesResponse, error)
+	// Opens a session; 409 names the holder when one is active. The author's own session that no desktop client has used yet
+	// is continued.
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
 	// Ends a session. Only its author may.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
@@ -82,6 +86,16 @@ func (c *externalEditServiceClient) GetSession(ctx context.Context, in *GetSessi
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetSessionResponse)
 	err := c.cc.Invoke(ctx, ExternalEditService_GetSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *externalEditServiceClient) ListTemplates(ctx context.Context, in *ListTemplatesRequest, opts ...grpc.CallOption) (*ListTemplatesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTemplatesResponse)
+	err := c.cc.Invoke(ctx, ExternalEditService_ListTemplates_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +222,10 @@ func (c *externalEditServiceClient) HasOpenSession(ctx context.Context, in *HasO
 type ExternalEditServiceServer interface {
 	// Returns the report's active session; 404 when there is none.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// Opens a session; 409 names the holder when one is active.
+	// Lists the templates that a document may begin with: the laboratory's, then those of the platform.
+	ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error)
+	// Opens a session; 409 names the holder when one is active. The author's own session that no desktop client has used yet
+	// is continued.
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
 	// Ends a session. Only its author may.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
@@ -245,6 +262,9 @@ type UnimplementedExternalEditServiceServer struct{}
 
 func (UnimplementedExternalEditServiceServer) GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetSession not implemented")
+}
+func (UnimplementedExternalEditServiceServer) ListTemplates(context.Context, *ListTemplatesRequest) (*ListTemplatesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTemplates not implemented")
 }
 func (UnimplementedExternalEditServiceServer) CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateSession not implemented")
@@ -311,6 +331,24 @@ func _ExternalEditService_GetSession_Handler(srv interface{}, ctx context.Contex
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(ExternalEditServiceServer).GetSession(ctx, req.(*GetSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExternalEditService_ListTemplates_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTemplatesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExternalEditServiceServer).ListTemplates(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExternalEditService_ListTemplates_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExternalEditServiceServer).ListTemplates(ctx, req.(*ListTemplatesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -487,6 +525,10 @@ var ExternalEditService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetSession",
 			Handler:    _ExternalEditService_GetSession_Handler,
+		},
+		{
+			MethodName: "ListTemplates",
+			Handler:    _ExternalEditService_ListTemplates_Handler,
 		},
 		{
 			MethodName: "CreateSession",

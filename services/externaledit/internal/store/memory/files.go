@@ -67,11 +67,14 @@ func (f *Files) Owns(scope authn.LabScope, key string) bool {
 	return strings.HasPrefix(key, prefix(scope))
 }
 
-func (f *Files) Exists(_ context.Context, scope authn.LabScope, key string) (bool, error) {
+func (f *Files) Size(_ context.Context, scope authn.LabScope, key string) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, ok := f.objects[key]
-	return ok && (f.Owns(scope, key) || !strings.HasPrefix(key, "labs/")), nil
+	content, ok := f.objects[key]
+	if !ok || (!f.Owns(scope, key) && strings.HasPrefix(key, "labs/")) {
+		return -1, nil
+	}
+	return int64(len(content)), nil
 }
 
 // Add adds an object.

@@ -337,3 +337,16 @@ func (s Uploading) Lock(_ context.Context, scope authn.LabScope, id int64, work 
 func (s History) Lock(_ context.Context, scope authn.LabScope, id int64, work func(history.Locked) error) error {
 	return s.lock(scope, id, func(l *locked) error { return work(l) })
 }
+
+// Templates returns what AddTemplate added.
+func (s *Store) Templates(_ context.Context, scope authn.LabScope) ([]session.Template, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []session.Template
+	for id, t := range s.state.templates {
+		if !t.disabled && (t.lab == 0 || t.lab == scope.LabID()) {
+			found = append(found, session.Template{ID: id, Path: t.path})
+		}
+	}
+	return found, nil
+}

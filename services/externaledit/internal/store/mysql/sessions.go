@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
@@ -12,7 +13,8 @@ import (
 const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_path, word_file_path,
   pdf_file_path, token_id, author_id, author_name, author_is_doctor, author_listed, login, is_active, revision,
   reserved, created_at, updated_at, saved_at,
-  expires_at, ended_at, end_reason, ended_by_name
+  expires_at, ended_at, end_reason, ended_by_name,
+  IFNULL((SELECT timezone FROM labs WHERE labs.id = external_edit_session.lab_id), '')
 FROM external_edit_session`
 
 func readSession(
@@ -51,6 +53,7 @@ func scanSession(row mysqldb.Row, s *session.Session) error {
 		&ended,
 		&reason,
 		&endedBy,
+		&s.Zone,
 	)
 	s.CreatedAt, s.UpdatedAt, s.ExpiresAt = moment(created), moment(updated), moment(expires)
 	if saved.Valid {
@@ -125,4 +128,13 @@ func (l *locked) Template(ctx context.Context, id int64) (session.Template, erro
 	err := l.tx.QueryRowContext(ctx, "SELECT word_s3_filepath FROM report_word_template"+
 		" WHERE id = ? AND (lab_id IS NULL OR lab_id = ?) AND is_disabled = 0", id, l.scope.LabID()).Scan(&t.Path)
 	return t, orMissing("read template", err, session.ErrNoTemplate)
+}
+
+// Templates returns the templates in use: the laboratory's, then the platform's.
+func (s *Store) Templates(ctx context.Context, scope authn.LabScope) ([]session.Template, error) {
+	const query = "SELECT id, word_s3_filepath, name, IFNULL(test_id, 0) FROM report_word_template" +
+		" WHERE (lab_id = ? OR lab_id IS NULL) AND is_disabled = 0 ORDER BY lab_id IS NULL, name, id LIMIT 1000"
+	found, err := mysqldb.Collect(ctx, s.db, query, []any{scope.LabID()},
+		func(row mysqldb.Row, t *session.Template) error { return row.Scan(&t.ID, &t.Path, &t.Name, &t.TestID) })
+	return found, mysqldb.Wrap("read templates", err)
 }

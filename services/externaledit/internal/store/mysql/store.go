@@ -35,6 +35,7 @@ func LegacyColumns() map[string][]string {
 		"userDetails":   worklist.PatientTable(),
 		"labUser":       {"id", "labId_id", "permissions"},
 		"doctorDetails": {"id", "labId_id"},
+		"labs":          {"id", "timezone"},
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns

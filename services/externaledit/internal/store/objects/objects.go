@@ -29,26 +29,27 @@ func (s *Store) Parse(text string) (string, error) { return s.bucket.Key(text) }
 // URL returns how rows and answers name the object.
 func (s *Store) URL(key string) string { return s.bucket.URL(key) }
 
-// Exists reports whether there is a file of the laboratory or of the platform.
-func (s *Store) Exists(ctx context.Context, scope authn.LabScope, key string) (bool, error) {
-	reader := s.bucket.Shared().Reader
-	if lab := s.bucket.Lab(scope); lab.Owns(key) {
-		reader = lab.Reader
-	}
-	_, err := reader.Attributes(ctx, key)
+// Size returns the bytes of a file of the laboratory or of the platform, -1 without one.
+func (s *Store) Size(ctx context.Context, scope authn.LabScope, key string) (int64, error) {
+	found, err := s.reader(scope, key).Attributes(ctx, key)
 	if errors.Is(err, blob.ErrNotFound) {
-		return false, nil
+		return -1, nil
 	}
-	return err == nil, err
+	return found.Size, err
+}
+
+// reader reads the files of the laboratory or those of the platform, whichever the key is of.
+func (s *Store) reader(scope authn.LabScope, key string) blob.Reader {
+	if lab := s.bucket.Lab(scope); lab.Owns(key) {
+		return lab.Reader
+	}
+	return s.bucket.Shared().Reader
 }
 
 // Link returns a download link of a file of the laboratory or of the platform; blob.ErrNotFound for another
 // laboratory's.
 func (s *Store) Link(ctx context.Context, scope authn.LabScope, key string) (string, error) {
-	if lab := s.bucket.Lab(scope); lab.Owns(key) {
-		return lab.SignedURL(ctx, key, s.expiry)
-	}
-	return s.bucket.Shared().SignedURL(ctx, key, s.expiry)
+	return s.reader(scope, key).SignedURL(ctx, key, s.expiry)
 }
 
 // Put stores what source holds.
@@ -58,11 +59,11 @@ func (s *Store) Put(
 	return s.bucket.Lab(scope).Put(ctx, key, contentType, source)
 }
 
-// Open returns a part of an object.
+// Open returns a part of a file of the laboratory or of the platform.
 func (s *Store) Open(
 	ctx context.Context, scope authn.LabScope, key string, offset, length int64,
 ) (io.ReadCloser, error) {
-	return s.bucket.Lab(scope).Open(ctx, key, offset, length)
+	return s.reader(scope, key).Open(ctx, key, offset, length)
 }
 
 // Delete removes an object.

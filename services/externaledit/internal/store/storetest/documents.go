@@ -7,14 +7,31 @@ import (
 	"testing"
 )
 
+const mainType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+
+// Parts are the names and contents of what a Word document needs that says text.
+func Parts(text string) [][2]string {
+	return [][2]string{
+		{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
+			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
+			`<Default Extension="xml" ContentType="application/xml"/>` +
+			`<Override PartName="/word/document.xml" ContentType="` + mainType + `"/></Types>`},
+		{"_rels/.rels", `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">` +
+			`<Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"` +
+			` Target="word/document.xml"/></Relationships>`},
+		{"word/document.xml", `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">` + text +
+			"</w:document>"},
+	}
+}
+
 // Docx is a Word document that says text. Further arguments are names and contents of parts, which are added, replace
 // others, or with the content "-" leave them out.
 func Docx(t testing.TB, text string, parts ...string) []byte {
 	t.Helper()
-	names := []string{"[Content_Types].xml", "word/document.xml"}
-	contents := map[string]string{
-		"[Content_Types].xml": `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`,
-		"word/document.xml":   "<document>" + text + "</document>",
+	var names []string
+	contents := map[string]string{}
+	for _, part := range Parts(text) {
+		names, contents[part[0]] = append(names, part[0]), part[1]
 	}
 	for i := 0; i+1 < len(parts); i += 2 {
 		if _, known := contents[parts[i]]; !known {

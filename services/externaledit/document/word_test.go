@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
@@ -27,7 +27,8 @@ func reason(err error) string {
 }
 
 func checkWord(content []byte) error {
-	return document.CheckWord(bytes.NewReader(content), int64(len(content)))
+	_, err := document.ReadWord(bytes.NewReader(content), int64(len(content)))
+	return err
 }
 
 // rawZip writes an archive whose headers the test chooses.
@@ -51,6 +52,7 @@ func rawZip(t *testing.T, change func(*zip.FileHeader), name string, content []b
 func TestWordDocuments(t *testing.T) {
 	t.Parallel()
 	nested := string(storetest.Docx(t, "inner"))
+	archive := string(rawZip(t, func(*zip.FileHeader) {}, "setup.exe", []byte("MZ")))
 	flip := storetest.Docx(t, strings.Repeat("some text ", 300))
 	flip[60] ^= 0xff // inside the first part
 	for name, c := range map[string]struct {
@@ -63,9 +65,8 @@ func TestWordDocuments(t *testing.T) {
 		"a folder":                      {storetest.Docx(t, "x", "word/theme/", ""), ""},
 		"no document.xml":               {storetest.Docx(t, "x", "word/document.xml", "-"), "WORD_PART_MISSING"},
 		"no content types":              {storetest.Docx(t, "x", "[Content_Types].xml", "-"), "WORD_PART_MISSING"},
-		"a zip of a document":           {storetest.Docx(t, "x", "report.docx", nested), "WORD_NESTED_ARCHIVE"},
-		"an archive as picture":         {storetest.Docx(t, "x", "word/media/image1.png", nested), "WORD_NESTED_ARCHIVE"},
-		"an embedded macro book":        {storetest.Docx(t, "x", "word/embeddings/book.xlsm", nested), "WORD_NESTED_ARCHIVE"},
+		"an archive as picture":         {storetest.Docx(t, "x", "word/media/image1.png", archive), "WORD_NESTED_ARCHIVE"},
+		"an embedded archive":           {storetest.Docx(t, "x", "word/embeddings/a.xlsx", archive), "WORD_NESTED_ARCHIVE"},
 		"macros":                        {storetest.Docx(t, "x", "word/vbaProject.bin", "x"), "WORD_MACRO"},
 		"macros elsewhere, in capitals": {storetest.Docx(t, "x", "custom/VBAPROJECT.BIN", "x"), "WORD_MACRO"},
 		"a macro content type": {storetest.Docx(t, "x", "[Content_Types].xml",
@@ -127,7 +128,7 @@ var errStore = errors.New("the store does not answer")
 
 func TestAStoreThatFailsIsNotTheDocumentsFault(t *testing.T) {
 	t.Parallel()
-	if err := document.CheckWord(brokenReader{}, 1000); !errors.Is(err, errStore) {
+	if _, err := document.ReadWord(brokenReader{}, 1000); !errors.Is(err, errStore) {
 		t.Errorf("%v", err)
 	}
 }

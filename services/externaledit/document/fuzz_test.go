@@ -63,6 +63,8 @@ func FuzzAWordDocumentIsJudged(f *testing.F) {
 
 // A document passes whatever its parts hold only if it has both main parts, and none is a macro or leaves the document.
 func FuzzThePartsOfAWordDocumentAreJudged(f *testing.F) {
+	f.Add("word/document.xml", `<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"/>`,
+		"_rels/.rels", `<Relationships><Relationship Type="/officeDocument" Target="word/document.xml"/></Relationships>`, 1)
 	f.Add("word/document.xml", "<w:p/>", "word/vbaProject.bin", "x", 1)
 	f.Add("word/document.xml", "<w:p/>", "word/_rels/document.xml.rels",
 		`<Relationship Type="oleObject" Target="mhtml:https://example.org/x.html!x-usc:https://example.org/x.html" TargetMode="External"/>`, 1)
@@ -76,7 +78,9 @@ func FuzzThePartsOfAWordDocumentAreJudged(f *testing.F) {
 		}
 		var b bytes.Buffer
 		w := zip.NewWriter(&b)
-		for _, part := range [][2]string{{"[Content_Types].xml", "<Types/>"}, {first, strings.Repeat(firstText, times)}, {second, secondText}} {
+		for _, part := range [][2]string{
+			storetest.Parts("")[0], {first, strings.Repeat(firstText, times)}, {second, secondText},
+		} {
 			to, err := w.Create(part[0])
 			if err != nil {
 				t.Skip() // no archive has such a name
@@ -102,5 +106,23 @@ func FuzzThePartsOfAWordDocumentAreJudged(f *testing.F) {
 		if first != "word/document.xml" && second != "word/document.xml" {
 			t.Errorf("a document of %q and %q passes", first, second)
 		}
+	})
+}
+
+// Whatever a part holds, it is read within bounds and without a panic.
+func FuzzAnyXMLIsReadInBoundedMemory(f *testing.F) {
+	for _, text := range []string{
+		"<a/>", "<a><b c='1'>x</b></a>", `<?xml version="1.0"?><!-- c --><w:document xmlns:w="urn:w"><![CDATA[<]]>&amp;&#65;</w:document>`,
+		"<a", "<a b=>", "<a></b>", "</a>", "<!DOCTYPE a><a/>", "<a>&nbsp;</a>", "\xff\xfe<\x00a\x00/\x00>\x00", "<a b='" + strings.Repeat("x", 9000) + "'/>",
+		strings.Repeat("<a>", 5000), strings.Repeat("<a/>", 5000), "<a xmlns:b='1' b:c='2'/>",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<16 {
+			t.Skip()
+		}
+		content := storetest.Docx(t, "", "word/document.xml", text)
+		allocation.AtMost(t, 4<<20+32*len(content), func() { _ = checkWord(content) })
 	})
 }

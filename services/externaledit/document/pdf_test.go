@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/labplatform/labplatform/services/externaledit/internal/document"
+	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 )
 
@@ -60,7 +60,28 @@ func TestPDFs(t *testing.T) {
 		"plain": {"", ""},
 		"links and pages": {"2 0 obj <</Type /Annot /A <</S /URI /URI (https://lab.example/JS)>>>> endobj",
 			""},
-		"a picture":                                   {picture, ""},
+		"a picture": {picture, ""},
+		"words in a link": {"2 0 obj <</A <</S /URI /URI (https://x/Launch/1 /JavaScript /Encrypt/2 \\) /Launch)>>>> endobj",
+			""},
+		"words in a hexadecimal text":                  {"2 0 obj <</T <2F4A617661536372697074>>> endobj", ""},
+		"words in a comment":                           {"2 0 obj % /Launch /JavaScript\n<<>> endobj", ""},
+		"words in a page":                              {"2 0 obj <</Length 9>>\nstream\n(/Launch) Tj /JavaScript\nendstream endobj", ""},
+		"words in a text of object stream":             {objectStream("4 0 <</T (a/JavaScript) /U <2F>>>"), ""},
+		"a parenthesis between objects":                {"(\n3 0 obj <</S /Launch>> endobj", "PDF_LAUNCH"},
+		"an object in a comment":                       {"% 3 0 obj <</S /Launch>> endobj", "PDF_LAUNCH"},
+		"a name stored elsewhere":                      {"3 0 obj <</S 4 0 R>> endobj 4 0 obj /JavaScript endobj", "PDF_JAVASCRIPT"},
+		"a rendition with a script":                    {"3 0 obj <</S/Rendition/JS(app.alert)>> endobj", "PDF_JAVASCRIPT"},
+		"a rendition whose script is stored elsewhere": {"3 0 obj <</S/Rendition/JS 5 0 R>> endobj", "PDF_JAVASCRIPT"},
+		"a font that is called JS":                     {"3 0 obj <</Font <</JS 5 0 R /EF 6 0 R>>>> endobj", ""},
+		"an embedded file":                             {"3 0 obj <</Type/Filespec/F(a.exe)/EF<</F 4 0 R>>>> endobj", "PDF_EMBEDDED_FILE"},
+		"an embedded file of an array":                 {"3 0 obj <</Type/Filespec/UF(a.exe)/EF 4 0 R>> endobj", "PDF_EMBEDDED_FILE"},
+		"a stream of an embedded file":                 {"4 0 obj <</Type/EmbeddedFile>>stream\nMZ\nendstream endobj", "PDF_EMBEDDED_FILE"},
+		"an object stream without its type": {strings.Replace(objectStream("4 0 <</S /Launch>>"), "/Type /ObjStm ", "", 1),
+			"PDF_LAUNCH"},
+		"an object stream that is encrypted": {"5 0 obj <</Type /ObjStm /N 1 /First 4>>\nstream\n" + noise(500) +
+			"\nendstream endobj\ntrailer <</Encrypt 9 0 R>>", "PDF_ENCRYPTED"},
+		"an object stream that is damaged": {"5 0 obj <</Type /ObjStm /N 1 /First 4>>\nstream\n" + noise(500) +
+			"\nendstream endobj", "PDF_DAMAGED"},
 		"an object stream":                            {objectStream("4 0 <</Type /Pages /JS_NOT 1>>"), ""},
 		"names that begin alike":                      {"<</JavaScriptEngine 1 /Launcher 2 /EncryptMetadata true /ObjStmX 3>>", ""},
 		"JavaScript":                                  {"3 0 obj <</S /JavaScript /JS (app.alert(1))>> endobj", "PDF_JAVASCRIPT"},
@@ -77,7 +98,7 @@ func TestPDFs(t *testing.T) {
 			"PDF_LAUNCH"},
 		"encrypted": {"trailer <</Encrypt 9 0 R>>", "PDF_ENCRYPTED"},
 		"an object stream that is packed otherwise": {"<</Type /ObjStm /Filter /LZWDecode>>stream\n" + noise(500) +
-			"\nendstream", "PDF_DAMAGED"},
+			"\nendstream", "PDF_UNUSUAL"},
 		"an object stream without end":            {"<</Type /ObjStm>>stream\n" + noise(500), "PDF_DAMAGED"},
 		"an object stream that inflates for ever": {objectStream(strings.Repeat("<<>>    ", 10<<20)), "PDF_BOMB"},
 		"an object stream of ten megabytes": {"<</Type /ObjStm>>stream\n" + noise(10<<20) + "\nendstream",
@@ -95,8 +116,15 @@ func TestPDFs(t *testing.T) {
 	if got := reason(scan([]byte("%PDF-1.7\n1 0 obj"), 5)); got != "PDF_INCOMPLETE" {
 		t.Errorf("without its end: %q", got)
 	}
-	if got := reason(scan([]byte("%PDF-1.7\n%%EOF"+strings.Repeat(" ", 2000)), 100)); got != "PDF_INCOMPLETE" {
-		t.Errorf("its end far from the end: %q", got)
+	for text, want := range map[string]string{
+		"%PDF-1.7\n%%EOF": "PDF_INCOMPLETE", // no object
+		"%PDF-1.7\n1 0 obj <</Type/Catalog>> endobj\n%%EOF" + strings.Repeat("\x00", 5000):                  "", // a scanner's
+		"%PDF-1.7\n1 0 obj <</Type/Catalog>> endobj\nstartxref\n9\n":                                        "",
+		"%PDF-1.7\n1 0 obj <</Type/Catalog>> endobj\n%%EOF\n2 0 obj <</Length 9000>>stream\nan update, cut": "PDF_INCOMPLETE",
+	} {
+		if got := reason(scan([]byte(text), 100)); got != want {
+			t.Errorf("%.80q: %q, want %q", text, got, want)
+		}
 	}
 }
 

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+)
+
+var errNoConverter = errors.New("LibreOffice is not installed, so there is nothing to make the PDF with: " +
+	advice[runtime.GOOS] + "; or name it with --soffice")
+
+var advice = map[string]string{
+	"windows": "install it from https://www.libreoffice.org/download",
+	"darwin":  "install it from https://www.libreoffice.org/download and put it into Applications",
+	"linux": "install it with the system's packages (Debian, Ubuntu: apt-get install libreoffice-writer-nogui;" +
+		" Fedora: dnf install libreoffice-writer)",
+}
+
+// findLibreOffice returns the program that named names, or the one that is installed.
+func findLibreOffice(named string) (string, error) {
+	if named != "" {
+		return exec.LookPath(named)
+	}
+	for _, name := range installedAt(runtime.GOOS, os.Getenv) {
+		if path, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	return "", errNoConverter
+}
+
+// installedAt lists where systems install LibreOffice. On Windows soffice.com waits for the conversion; soffice.exe
+// does not when it is started from a console.
+func installedAt(system string, environment func(string) string) []string {
+	switch system {
+	case "windows":
+		found := []string{"soffice.com"}
+		for _, folder := range []string{"ProgramFiles", "ProgramW6432", "ProgramFiles(x86)", "LOCALAPPDATA"} {
+			if root := environment(folder); root != "" {
+				found = append(found, root+`\LibreOffice\program\soffice.com`, root+`\Programs\LibreOffice\program\soffice.com`)
+			}
+		}
+		return append(found, "soffice.exe")
+	case "darwin":
+		const app = "/Applications/LibreOffice.app/Contents/MacOS/soffice"
+		return []string{"soffice", app, environment("HOME") + app}
+	}
+	versions, _ := filepath.Glob("/opt/libreoffice*/program/soffice") // the pattern is in order
+	return append([]string{
+		"soffice", "libreoffice", "/usr/lib/libreoffice/program/soffice", "/usr/lib64/libreoffice/program/soffice",
+	}, versions...)
+}

@@ -1,0 +1,269 @@
+package document
+
+import (
+	"bytes"
+	"compress/zlib"
+	"errors"
+	"io"
+	"regexp"
+)
+
+const (
+	maxObjS   = 4 << 20  // bytes of one compressed object stream
+	objSBytes = 64 << 20 // what all object streams of a file may inflate to
+)
+
+// PDFScanner reads a PDF while it passes by, as an io.Writer; Finish tells the verdict. It reads the objects as a
+// reader does, also those inside compressed object streams: a word in a text, a link, a comment or a picture is none. A
+// table of cross-references is not needed.
+type PDFScanner struct {
+	file, inner pdfLexer
+	verdict     pdfVerdict
+	object      pdfObject
+	objects     int
+	complete    bool  // the end mark came behind the last object
+	damage      error // told at the end: of an encrypted file everything looks damaged
+
+	collecting bool
+	collected  []byte // of an object stream
+	inflated   int64
+
+	// A file may have millions of object streams: all use these.
+	inflater io.ReadCloser
+	buffer   []byte
+}
+
+// pdfObject is what the scanner remembers of the object that it reads.
+type pdfObject struct {
+	isObjStm, hasN, hasFirst bool
+	unusual                  bool // filters that are not undone here
+}
+
+// Write implements io.Writer. It fails on what must not be stored.
+func (s *PDFScanner) Write(p []byte) (int, error) {
+	if s.file.emit == nil {
+		s.file.emit, s.inner = s.take, pdfLexer{flat: true, emit: s.takeInner}
+	}
+	for at := 0; at < len(p); {
+		read := s.file.write
+		if s.collecting {
+			read = s.collect
+		}
+		n, err := read(p[at:])
+		if at += n; err != nil {
+			return at, err
+		}
+	}
+	return len(p), nil
+}
+
+// Finish returns what is wrong with the whole file.
+func (s *PDFScanner) Finish() error {
+	if !s.collecting {
+		if _, err := s.Write([]byte("\n")); err != nil { // ends the last token
+			return err
+		}
+	}
+	switch {
+	case s.damage != nil:
+		return s.damage
+	case s.collecting:
+		return errPDFDamaged
+	case !s.complete || s.objects == 0:
+		return PDF.invalid("PDF_INCOMPLETE", "is incomplete: its end is missing; create it again")
+	}
+	return nil
+}
+
+// take follows the structure of the file.
+func (s *PDFScanner) take(event pdfEvent) error {
+	name := ""
+	switch event {
+	case pdfObjectBegins:
+		s.object, s.complete = pdfObject{}, false
+		s.objects++
+	case pdfEndMark:
+		s.complete = true
+	case pdfStreamBegins:
+		s.streamBegins()
+	case pdfName:
+		name = s.file.name()
+		s.remember(name)
+	}
+	return s.verdict.take(event, name)
+}
+
+func (s *PDFScanner) takeInner(event pdfEvent) error {
+	name := ""
+	if event == pdfName {
+		name = s.inner.name()
+	}
+	return s.verdict.take(event, name)
+}
+
+// streamBegins has the data of an object stream collected. Some writers leave its type out.
+func (s *PDFScanner) streamBegins() {
+	o := s.object
+	s.object = pdfObject{}
+	switch {
+	case !o.isObjStm && (!o.hasN || !o.hasFirst):
+	case o.unusual:
+		s.damage = errPDFUnusual
+	default:
+		s.collecting, s.file.pause, s.collected = true, true, s.collected[:0]
+		s.file.state = pdfPlain
+	}
+}
+
+func (s *PDFScanner) remember(name string) {
+	switch name {
+	case "ObjStm":
+		s.object.isObjStm = true
+	case "N":
+		s.object.hasN = true
+	case "First":
+		s.object.hasFirst = true
+	case "LZWDecode", "LZW", "ASCIIHexDecode", "AHx", "ASCII85Decode", "A85", "RunLengthDecode", "RL", "Crypt",
+		"Predictor":
+		s.object.unusual = true
+	}
+}
+
+// pdfVerdict finds what a PDF must not have.
+type pdfVerdict struct {
+	last                     string // the name before
+	rendition, script        bool   // an action that may have a script; a script that is stored elsewhere
+	fileSpecification, files bool   // the same of embedded files
+}
+
+var (
+	errPDFScript = PDF.invalid("PDF_JAVASCRIPT", "contains JavaScript; create it without")
+	errPDFFile   = PDF.invalid("PDF_EMBEDDED_FILE", "contains an embedded file; create it without attachments")
+)
+
+func (v *pdfVerdict) take(event pdfEvent, name string) error {
+	before := v.last
+	v.last = ""
+	switch {
+	case event == pdfName:
+		return v.name(name)
+	case before == "JS" && event == pdfString:
+		return errPDFScript
+	case before == "EF" && event == pdfDictionary:
+		return errPDFFile
+	}
+	v.script = v.script || before == "JS"
+	v.files = v.files || before == "EF"
+	return v.both()
+}
+
+func (v *pdfVerdict) both() error {
+	switch {
+	case v.script && v.rendition:
+		return errPDFScript
+	case v.files && v.fileSpecification:
+		return errPDFFile
+	}
+	return nil
+}
+
+func (v *pdfVerdict) name(name string) error {
+	v.last = name
+	switch name {
+	case "JavaScript":
+		return errPDFScript
+	case "Launch":
+		return PDF.invalid("PDF_LAUNCH", "wants to start a program; create it without launch actions")
+	case "Encrypt":
+		return PDF.invalid("PDF_ENCRYPTED", "is encrypted; create it without a password")
+	case "EmbeddedFile":
+		return errPDFFile
+	case "Rendition":
+		v.rendition = true
+	case "Filespec", "UF":
+		v.fileSpecification = true
+	}
+	return v.both()
+}
+
+var (
+	errPDFUnusual = PDF.invalid("PDF_UNUSUAL",
+		"is built in an unusual way that cannot be checked; create it with another program")
+	endStream     = []byte("endstream")
+	errPDFDamaged = PDF.invalid("PDF_DAMAGED", "is damaged: a part of it cannot be read; create it again")
+	errPDFBomb    = PDF.invalid("PDF_BOMB", "inflates to far more than a report; create it again")
+)
+
+// collect takes the data of an object stream up to its end, and returns how much it took.
+func (s *PDFScanner) collect(p []byte) (int, error) {
+	before := len(s.collected)
+	s.collected = append(s.collected, p[:min(len(p), maxObjS+len(endStream)-before)]...)
+	from := max(0, before-len(endStream)+1) // the mark may have begun in the piece before
+	at := bytes.Index(s.collected[from:], endStream)
+	if at < 0 {
+		if len(s.collected) >= maxObjS+len(endStream) {
+			return 0, errPDFUnusual
+		}
+		return len(p), nil
+	}
+	end := from + at
+	s.collecting = false
+	data := bytes.TrimPrefix(bytes.TrimPrefix(s.collected[:end], []byte("\r")), []byte("\n"))
+	return end + len(endStream) - before, s.objectStream(data)
+}
+
+var plainObjects = regexp.MustCompile(`^\s*\d+\s+\d+[\s<\[]`)
+
+// objectStream reads the objects of an object stream, as it is and inflated.
+func (s *PDFScanner) objectStream(raw []byte) error {
+	if err := s.names(bytes.NewReader(raw)); err != nil {
+		return err
+	}
+	if err := s.inflate(raw); err != nil {
+		if !plainObjects.Match(raw) {
+			s.damage = errPDFDamaged.WithCause(err)
+		}
+		return nil
+	}
+	left := objSBytes - s.inflated
+	counted := &budgeted{r: s.inflater, left: &left, spent: errPDFBomb}
+	err := s.names(counted)
+	s.inflated = objSBytes - left
+	return err
+}
+
+// inflate makes the inflater read raw.
+func (s *PDFScanner) inflate(raw []byte) (err error) {
+	if again, ok := s.inflater.(zlib.Resetter); ok {
+		return again.Reset(bytes.NewReader(raw), nil)
+	}
+	s.inflater, err = zlib.NewReader(bytes.NewReader(raw))
+	return err
+}
+
+const bufferBytes = 32 << 10
+
+// names judges the objects of an object stream, which has no streams. Damage ends it: many writers leave the checksum
+// out.
+func (s *PDFScanner) names(r io.Reader) error {
+	if s.buffer == nil {
+		s.buffer = make([]byte, bufferBytes+1)
+	}
+	s.inner = pdfLexer{flat: true, emit: s.inner.emit}
+	for {
+		n, err := r.Read(s.buffer[:bufferBytes])
+		if errors.Is(err, errPDFBomb) {
+			return err
+		}
+		if err != nil {
+			s.buffer[n] = '\n' // ends the last token
+			n++
+		}
+		if _, refused := s.inner.write(s.buffer[:n]); refused != nil {
+			return refused
+		}
+		if err != nil {
+			return nil //nolint:nilerr // what could be read was
+		}
+	}
+}

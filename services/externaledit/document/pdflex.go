@@ -1,0 +1,245 @@
+package document
+
+import "strings"
+
+// pdfEvent is what a lexer met.
+type pdfEvent int
+
+const (
+	pdfName pdfEvent = iota // see pdfLexer.name
+	pdfString
+	pdfDictionary
+	pdfOther        // another token
+	pdfObjectBegins // "1 0 obj"
+	pdfStreamBegins
+	pdfEndMark // "%%EOF" or "startxref"
+)
+
+type pdfState int
+
+const (
+	pdfPlain    pdfState = iota
+	pdfInName            // behind the slash
+	pdfInWord            // a keyword or a number
+	pdfInText            // ( … )
+	pdfInHex             // < … >
+	pdfInAngle           // behind the first <
+	pdfInRemark          // % …
+	pdfInStream
+)
+
+const maxToken = 64 // bytes of a token that are kept; the names that matter are shorter
+
+// pdfLexer reads the tokens of a PDF. A reader finds the objects by their places in the file, so a new one begins
+// wherever its keyword is: also in what looks like a text, a comment or the data of a stream.
+type pdfLexer struct {
+	emit   func(pdfEvent) error
+	flat   bool // an object stream, which has neither streams nor the keywords of objects
+	pause  bool // set by emit: what follows is read by someone else
+	state  pdfState
+	depth  int // of parentheses
+	escape bool
+	token  [maxToken]byte
+	length int
+	recent uint64 // the last eight bytes
+}
+
+const (
+	lastThree   = 1<<24 - 1
+	lastFive    = 1<<40 - 1
+	recentObj   = 'o'<<16 | 'b'<<8 | 'j'
+	recentEOF   = '%'<<32 | '%'<<24 | 'E'<<16 | 'O'<<8 | 'F'
+	recentNdStr = 'n'<<56 | 'd'<<48 | 's'<<40 | 't'<<32 | 'r'<<24 | 'e'<<16 | 'a'<<8 | 'm'
+)
+
+// write reads p up to its end, or to a pause, and returns how much it read.
+func (l *pdfLexer) write(p []byte) (int, error) {
+	for i, c := range p {
+		l.recent = l.recent<<8 | uint64(c)
+		if l.state == pdfInStream && c != 'j' && c != 'm' && c != 'F' {
+			continue
+		}
+		marked, err := l.mark(c)
+		if err == nil && !marked {
+			err = l.step(c)
+		}
+		if err != nil || l.pause {
+			l.pause = false
+			return i + 1, err
+		}
+	}
+	return len(p), nil
+}
+
+// mark finds the keywords that count wherever they are.
+func (l *pdfLexer) mark(c byte) (bool, error) {
+	switch {
+	case l.flat:
+		return false, nil
+	case c == 'j' && l.recent&lastThree == recentObj:
+		before := byte(l.recent >> 24)
+		if isPDFSpace(before) || isDigit(before) {
+			l.state = pdfPlain
+			return true, l.emit(pdfObjectBegins)
+		}
+		if l.state == pdfInStream && before == 'd' { // endobj: the end of the stream is missing
+			l.state = pdfPlain
+		}
+	case c == 'F' && l.recent&lastFive == recentEOF:
+		return false, l.emit(pdfEndMark)
+	case c == 'm' && l.state == pdfInStream && l.recent == recentNdStr:
+		l.state = pdfPlain
+	}
+	return false, nil
+}
+
+func (l *pdfLexer) step(c byte) error {
+	switch l.state {
+	case pdfPlain:
+		return l.plain(c)
+	case pdfInName, pdfInWord:
+		return l.word(c)
+	case pdfInText:
+		return l.inText(c)
+	case pdfInHex:
+		if c == '>' {
+			l.state = pdfPlain
+		}
+	case pdfInAngle:
+		return l.angle(c)
+	case pdfInRemark:
+		if c == '\n' || c == '\r' {
+			l.state = pdfPlain
+		}
+	}
+	return nil
+}
+
+func (l *pdfLexer) plain(c byte) error {
+	l.length = 0
+	switch c {
+	case '/':
+		l.state = pdfInName
+	case '(':
+		l.state, l.depth, l.escape = pdfInText, 1, false
+		return l.emit(pdfString)
+	case '<':
+		l.state = pdfInAngle
+	case '%':
+		l.state = pdfInRemark
+	case '>', '[', ']', '{', '}', ')':
+		return l.emit(pdfOther)
+	default:
+		if !isPDFSpace(c) {
+			l.state = pdfInWord
+			l.keep(c)
+		}
+	}
+	return nil
+}
+
+func (l *pdfLexer) keep(c byte) {
+	if l.length < maxToken {
+		l.token[l.length] = c
+	}
+	l.length++
+}
+
+func (l *pdfLexer) word(c byte) error {
+	if !isPDFSpace(c) && !isPDFDelimiter(c) {
+		l.keep(c)
+		return nil
+	}
+	name := l.state == pdfInName
+	l.state = pdfPlain
+	event := pdfOther
+	if name {
+		event = pdfName
+	} else if !l.flat && l.length <= maxToken {
+		switch string(l.token[:l.length]) {
+		case "stream":
+			l.state = pdfInStream
+			return l.emit(pdfStreamBegins)
+		case "startxref":
+			event = pdfEndMark
+		}
+	}
+	if err := l.emit(event); err != nil {
+		return err
+	}
+	return l.plain(c)
+}
+
+func (l *pdfLexer) inText(c byte) error {
+	switch {
+	case l.escape:
+		l.escape = false
+	case c == '\\':
+		l.escape = true
+	case c == '(':
+		l.depth++
+	case c == ')':
+		if l.depth--; l.depth == 0 {
+			l.state = pdfPlain
+		}
+	}
+	return nil
+}
+
+func (l *pdfLexer) angle(c byte) error {
+	if c == '<' {
+		l.state = pdfPlain
+		return l.emit(pdfDictionary)
+	}
+	l.state = pdfInHex
+	if c == '>' {
+		l.state = pdfPlain
+	}
+	return l.emit(pdfString)
+}
+
+// name is the name that was met, with its #xx replaced; "" for one that is too long to matter.
+func (l *pdfLexer) name() string {
+	if l.length > maxToken {
+		return ""
+	}
+	raw := l.token[:l.length]
+	var name [maxToken]byte
+	n := 0
+	for i := 0; i < len(raw); i++ {
+		c := raw[i]
+		if c == '#' && i+2 < len(raw) && isHex(raw[i+1]) && isHex(raw[i+2]) {
+			c = unhex(raw[i+1])<<4 | unhex(raw[i+2])
+			i += 2
+		}
+		name[n] = c
+		n++
+	}
+	return string(name[:n])
+}
+
+func isPDFSpace(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t' || c == '\f' || c == 0
+}
+
+func isPDFDelimiter(c byte) bool {
+	switch c {
+	case '(', ')', '<', '>', '[', ']', '{', '}', '/', '%':
+		return true
+	}
+	return false
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
+
+func unhex(c byte) byte {
+	switch {
+	case c >= 'a':
+		return c - 'a' + 10
+	case c >= 'A':
+		return c - 'A' + 10
+	}
+	return c - '0'
+}

@@ -1,0 +1,413 @@
+package document
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+)
+
+const (
+	maxEntries = 10_000
+	// A document may inflate to this much, and to that many times its own size more. What counts is what comes out, not
+	// what the headers say.
+	inflatedBytes = 64 << 20
+	inflatedTimes = 10
+
+	contentTypes = "[content_types].xml" // as all names of parts here, in lower case
+	rootRels     = "_rels/.rels"
+	encryptedBit = 1
+
+	typeDocument = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+	typeTemplate = "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml"
+	typeWordML   = "application/vnd.openxmlformats-officedocument.wordprocessingml."
+	typeComments = typeWordML + "comments+xml"
+	typeVBA      = "application/vnd.ms-office.vbaproject"
+)
+
+// Facts is what the rules of a save need to know about a Word document.
+type Facts struct {
+	ReportID int64 // of the report whose copy it is, 0 when it does not say
+	Tracked  bool  // it has insertions, deletions or moves that are neither accepted nor rejected
+}
+
+// ReadWord reads a whole .docx of size bytes. An error of r itself is returned as it is.
+func ReadWord(r io.ReaderAt, size int64) (Facts, error) {
+	source := &watched{ReaderAt: r}
+	p, err := openPackage(source, size)
+	if err == nil {
+		p.budget = inflatedBytes + inflatedTimes*size
+		err = p.word()
+	}
+	if source.err != nil { // not the document's fault
+		return Facts{}, source.err
+	}
+	if err != nil {
+		return Facts{}, damaged(err)
+	}
+	return p.facts, nil
+}
+
+// officePackage is an Office document: a ZIP archive whose parts have content types and relationships.
+type officePackage struct {
+	archive  *zip.Reader
+	parts    map[string]*zip.File // by name in lower case
+	byName   map[string]string    // content types, in lower case
+	byEnding map[string]string
+	budget   int64 // what may still be inflated, of this package and those inside
+	depth    int   // 0 for the document, above for what is embedded in it
+	main     string
+	custom   string // the part of custom properties
+	facts    Facts
+}
+
+func openPackage(r io.ReaderAt, size int64) (*officePackage, error) {
+	directory := &limitedDirectory{ReaderAt: r, left: maxDirectory}
+	archive, err := zip.NewReader(directory, size)
+	if directory.left < 0 {
+		return nil, wordInvalid("WORD_TOO_MANY_PARTS", "has too many parts")
+	}
+	directory.read = true
+	if err != nil {
+		return nil, wordInvalid("WORD_DAMAGED", "is damaged: its list of parts cannot be read").WithCause(err)
+	}
+	if len(archive.File) > maxEntries {
+		return nil, wordInvalid("WORD_TOO_MANY_PARTS", "has too many parts")
+	}
+	p := &officePackage{archive: archive, parts: map[string]*zip.File{}, byName: map[string]string{},
+		byEnding: map[string]string{}}
+	for _, part := range archive.File {
+		name := strings.ToLower(part.Name)
+		if err := checkPart(part); err != nil {
+			return nil, err
+		}
+		if p.parts[name] != nil {
+			return nil, wordInvalid("WORD_DAMAGED", "is damaged: it has a part twice")
+		}
+		p.parts[name] = part
+	}
+	return p, nil
+}
+
+func checkPart(part *zip.File) error {
+	name := part.Name
+	switch {
+	case strings.HasPrefix(name, "/") || strings.ContainsAny(name, "\\\x00") || strings.Contains("/"+name+"/", "/../"):
+		return wordInvalid("WORD_PART_PATH", "has a part whose name leaves the document")
+	case part.Flags&encryptedBit != 0:
+		return wordInvalid("WORD_ENCRYPTED", "is encrypted; save it without a password")
+	case part.Method != zip.Store && part.Method != zip.Deflate:
+		return wordInvalid("WORD_DAMAGED", "is compressed in a way that Word does not use")
+	}
+	return nil
+}
+
+// word reads all parts of a Word document.
+func (p *officePackage) word() error {
+	if err := p.index(); err != nil {
+		return err
+	}
+	switch kind := p.typeOf(p.main); {
+	case kind == typeTemplate:
+		return wordInvalid("WORD_TEMPLATE",
+			"is a template (.dotx), whatever its name says; save it as a Word document (.docx)")
+	case kind != typeDocument || p.parts[p.main] == nil:
+		return wordInvalid("WORD_PART_MISSING",
+			"is not a Word document: it has no main part of a document; save it from Word as .docx")
+	}
+	return p.all()
+}
+
+// index reads the content types and the relationships of the package.
+func (p *officePackage) index() error {
+	if p.parts[contentTypes] == nil {
+		return wordInvalid("WORD_PART_MISSING", "is not a Word document: its list of content types is missing")
+	}
+	if err := p.scan(contentTypes, types{p: p}); err != nil {
+		return err
+	}
+	if p.parts[rootRels] == nil {
+		return nil
+	}
+	return p.scan(rootRels, relations{take: func(r relation, external bool) error {
+		switch {
+		case external:
+		case r.is(relOffice) && p.main == "":
+			p.main = resolve("", r.target)
+		case r.is(relCustom):
+			p.custom = resolve("", r.target)
+		}
+		return nil
+	}})
+}
+
+// all reads every part to its end.
+func (p *officePackage) all() error {
+	for _, part := range p.archive.File {
+		if part.FileInfo().IsDir() {
+			continue
+		}
+		if err := p.part(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// macroParts are what Word keeps programs in, in lower case.
+var macroParts = []string{"vbaproject.bin", "vbadata.xml", "vbaprojectsignature.bin", "attachedtoolbars.bin"}
+
+var errMacro = wordInvalid("WORD_MACRO",
+	"contains macros; save it as .docx without them, and remove embedded files that have macros")
+
+func isMacro(name, kind string) bool {
+	base := path.Base(name)
+	for _, macro := range macroParts {
+		if base == macro {
+			return true
+		}
+	}
+	return kind == typeVBA || strings.Contains(kind, ".macroenabled")
+}
+
+func (p *officePackage) part(part *zip.File) error {
+	name := strings.ToLower(part.Name)
+	kind := p.typeOf(name)
+	switch {
+	case isMacro(name, kind):
+		return errMacro
+	case p.depth > 0: // what is embedded is no part of the text
+	case name == p.main, strings.HasPrefix(kind, typeWordML) && strings.HasSuffix(kind, "+xml"):
+		return p.story(name, kind)
+	case name == p.custom:
+		return p.scan(name, &properties{found: &p.facts.ReportID})
+	case strings.HasSuffix(name, ".rels"):
+		return p.scan(name, relations{take: func(r relation, external bool) error {
+			if !external {
+				return nil
+			}
+			return r.judge()
+		}})
+	}
+	return p.open(name, p.embedded)
+}
+
+func (p *officePackage) story(name, kind string) error {
+	s := &story{main: name == p.main}
+	err := p.scan(name, s)
+	if errors.Is(err, errXML) && s.depth == 0 && !s.main { // an empty part, which some programs leave
+		err = nil
+	}
+	if kind != typeComments && !strings.Contains(name, "glossary/") {
+		p.facts.Tracked = p.facts.Tracked || s.tracked
+	}
+	return err
+}
+
+func (p *officePackage) typeOf(name string) string {
+	if kind, ok := p.byName[name]; ok {
+		return kind
+	}
+	return p.byEnding[strings.TrimPrefix(path.Ext(name), ".")]
+}
+
+// types takes the list of content types.
+type types struct {
+	noText
+	p *officePackage
+}
+
+func (t types) start(e *element) error {
+	kind := strings.ToLower(e.attr("ContentType"))
+	switch e.local {
+	case "Override":
+		t.p.byName[resolve("", e.attr("PartName"))] = kind
+	case "Default":
+		t.p.byEnding[strings.ToLower(e.attr("Extension"))] = kind
+	}
+	if len(t.p.byName)+len(t.p.byEnding) > 2*maxEntries {
+		return wordInvalid("WORD_TOO_MANY_PARTS", "has too many parts")
+	}
+	if strings.Contains(kind, ".macroenabled") {
+		return errMacro
+	}
+	return nil
+}
+
+// scan reads a part that is XML.
+func (p *officePackage) scan(name string, handle xmlHandler) error {
+	err := p.open(name, func(content *bufio.Reader, _ *zip.File) error { return scanXML(content, handle) })
+	if errors.Is(err, errXML) {
+		return wordInvalid("WORD_DAMAGED",
+			"is damaged: the part "+path.Base(p.parts[name].Name)+" is empty or no XML").WithCause(err)
+	}
+	return err
+}
+
+// open gives the content of a part to read, and reads what that leaves: the checksum is at the end.
+func (p *officePackage) open(name string, read func(*bufio.Reader, *zip.File) error) error {
+	part := p.parts[name]
+	content, err := part.Open()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	counted := bufio.NewReader(&budgeted{r: content, left: &p.budget, spent: errWordBomb})
+	if err := read(counted, part); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, struct{ io.Reader }{counted})
+	return err
+}
+
+var errWordBomb = wordInvalid("WORD_BOMB", "inflates to far more than a report; save it again from Word")
+
+// budgeted fails with spent once more came than is left.
+type budgeted struct {
+	r     io.Reader
+	left  *int64
+	spent error
+}
+
+func (b *budgeted) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if *b.left -= int64(n); *b.left < 0 {
+		return 0, b.spent
+	}
+	return n, err
+}
+
+var zipSignature = []byte("PK\x03\x04")
+
+// embedded looks at parts that are files of their own: Office documents without macros are accepted, as the workbook
+// behind a chart, other archives are not.
+func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
+	head, _ := content.Peek(len(oldOffice)) // a shorter part is none of both
+	switch {
+	case bytes.HasPrefix(head, oldOffice):
+		return scanOldOffice(content)
+	case !bytes.HasPrefix(head, zipSignature):
+		return nil
+	case p.depth >= maxEmbedded:
+		return errArchive
+	}
+	inner, err := readEmbedded(content, part)
+	if err != nil {
+		return err
+	}
+	nested, err := openPackage(bytes.NewReader(inner), int64(len(inner)))
+	if err != nil || nested.parts[contentTypes] == nil {
+		return errArchive
+	}
+	nested.depth, nested.budget = p.depth+1, p.budget
+	if err := nested.index(); err != nil {
+		return err
+	}
+	err = nested.all()
+	p.budget = nested.budget
+	return err
+}
+
+const (
+	maxEmbedded      = 2        // documents within documents
+	maxEmbeddedBytes = 16 << 20 // of each, because it is kept in memory
+)
+
+var errArchive = wordInvalid("WORD_NESTED_ARCHIVE", "contains an archive; remove the embedded file")
+
+func readEmbedded(content io.Reader, part *zip.File) ([]byte, error) {
+	if part.UncompressedSize64 > maxEmbeddedBytes {
+		return nil, wordInvalid("WORD_EMBEDDED_TOO_LARGE",
+			"contains an embedded file of more than 16 MB; remove it, or insert a picture of it")
+	}
+	inner := make([]byte, part.UncompressedSize64)
+	_, err := io.ReadFull(content, inner)
+	return inner, err
+}
+
+// reportProperty is the custom property with the id of the report.
+const reportProperty = "lab_report_id"
+
+// properties takes the custom properties.
+type properties struct {
+	found *int64
+	ours  bool
+	value []byte
+}
+
+func (p *properties) start(e *element) error {
+	if e.local == "property" {
+		p.ours, p.value = e.attr("name") == reportProperty, p.value[:0]
+	}
+	return nil
+}
+
+func (p *properties) text(text []byte) error {
+	const most = 32
+	if p.ours && len(p.value)+len(text) <= most {
+		p.value = append(p.value, text...)
+	}
+	return nil
+}
+
+func (p *properties) end(local string) error {
+	if p.ours && local == "property" {
+		*p.found, _ = strconv.ParseInt(string(bytes.TrimSpace(p.value)), 10, 64) // 0: a property of that name by someone else
+		p.ours = false
+	}
+	return nil
+}
+
+// damaged keeps a refusal and explains everything else: the archive reader's errors are about the file.
+func damaged(err error) error {
+	if refused, ok := apperr.From(err); ok {
+		return refused
+	}
+	return wordInvalid("WORD_DAMAGED", "is damaged: a part of it cannot be read").WithCause(err)
+}
+
+func wordInvalid(reason, problem string) *apperr.Error { return Word.invalid(reason, problem) }
+
+// maxDirectory limits the bytes that are read for the list of parts, before any part is counted: each entry costs
+// several times its size in memory.
+const maxDirectory = 2 << 20
+
+// limitedDirectory fails once too much was read for the list of parts. left is then negative.
+type limitedDirectory struct {
+	io.ReaderAt
+	left int64
+	read bool // the list was read; parts have a limit of their own
+}
+
+var errDirectory = errors.New("the list of parts is too long")
+
+func (l *limitedDirectory) ReadAt(p []byte, at int64) (int, error) {
+	if !l.read {
+		if l.left -= int64(len(p)); l.left < 0 {
+			return 0, errDirectory
+		}
+	}
+	return l.ReaderAt.ReadAt(p, at)
+}
+
+// watched remembers an error of the source, which must not be taken for damage.
+type watched struct {
+	io.ReaderAt
+	err error
+}
+
+var _ io.ReaderAt = (*watched)(nil)
+
+func (w *watched) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := w.ReaderAt.ReadAt(p, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}

@@ -1,0 +1,135 @@
+package editing_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/services/externaledit/document"
+	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
+	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
+	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
+)
+
+// quiet counts nothing.
+type quiet struct{}
+
+func (quiet) Swept(string, int) {}
+
+// TestASessionBeginsWithACopyThatNamesItsReport: the copy is another object, and goes some time after the link to it.
+func TestASessionBeginsWithACopyThatNamesItsReport(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	template := storetest.Docx(t, "Befund")
+	b.files.Add("templates/t.docx", template)
+	in := b.creation(77)
+	in.Key = "once"
+	first, again := b.mustCreate(in), b.mustCreate(in) // the first answer was lost
+	if first.ID != again.ID {
+		t.Errorf("sessions %d and %d", first.ID, again.ID)
+	}
+	for _, created := range []editing.Created{first, again} {
+		key := strings.TrimPrefix(created.TemplateLink, "https://link/")
+		if !strings.HasPrefix(key, "labs/12/external-edit/7001/") {
+			t.Fatalf("the link is %s", created.TemplateLink)
+		}
+		content := b.files.Content("mem://files/" + key)
+		facts, err := document.ReadWord(bytes.NewReader(content), int64(len(content)))
+		if err != nil || facts.ReportID != 7001 {
+			t.Errorf("the copy says %+v, %v", facts, err)
+		}
+	}
+	if !bytes.Equal(b.files.Content("mem://files/templates/t.docx"), template) {
+		t.Error("the template was changed")
+	}
+	sweeper := sweep.New(sweep.Deps{Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files,
+		Sessions: b.UseCase, Clock: b.clock, Counters: quiet{}})
+	before := len(b.files.Keys())
+	for _, c := range []struct {
+		after time.Duration
+		gone  int
+	}{{15 * time.Minute, 0}, {6 * time.Minute, 1}} { // the test's ids are all the same
+		b.clock.Advance(c.after)
+		if err := sweeper.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if left := len(b.files.Keys()); left != before-c.gone {
+			t.Errorf("after %s there are %d of %d files", c.after, left, before)
+		}
+	}
+}
+
+// failing stores nothing.
+type failing struct{ *memory.Files }
+
+var errStore = apperr.New(apperr.Unavailable, "FILE_STORE_UNAVAILABLE", "try again")
+
+func (failing) Put(context.Context, authn.LabScope, string, string, io.Reader) (int64, error) {
+	return 0, errStore
+}
+
+// TestAStoreThatFailsAfterTheSessionWasOpened: the session is there, and the repeated request continues with it.
+func TestAStoreThatFailsAfterTheSessionWasOpened(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.files.Add("templates/t.docx", storetest.Docx(t, "Befund"))
+	deps := editing.Deps{
+		Reports: memory.Editing{Store: b.store}, Files: b.files, Tokens: tokens{}, Clock: b.clock, Lifetime: lifetime,
+		NewID: func() string { return "token" }, WakeRelay: func() {}, Counters: b.counters,
+		Copier: upload.Copier{Files: failing{b.files}},
+	}
+	if _, err := editing.New(deps).Create(t.Context(), b.creation(77)); !errors.Is(err, errStore) {
+		t.Fatalf("%v", err)
+	}
+	if created := b.mustCreate(b.creation(77)); !strings.Contains(created.TemplateLink, "/external-edit/7001/") {
+		t.Errorf("%+v", created)
+	}
+}
+
+// TestThePagesSessionIsContinuedByItsAuthorsClient, once: a session in use is another machine's.
+func TestThePagesSessionIsContinuedByItsAuthorsClient(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	page := b.mustCreate(b.creation(77))
+	b.clock.Advance(time.Hour)
+	client := b.creation(77)
+	client.Key, client.TemplateID, client.Path = "client's", 99, "templates/another.docx"
+	if continued := b.mustCreate(client); continued.ID != page.ID || continued.TemplateLink != page.TemplateLink {
+		t.Errorf("%+v, want the page's %+v", continued, page)
+	}
+	if _, err := b.Create(t.Context(), b.creation(78)); !apperr.Is(err, apperr.Conflict) {
+		t.Errorf("another user: %v", err)
+	}
+	grant := session.Grant{SessionID: page.ID, ReportID: 7001, TokenID: "token"}
+	if _, _, err := b.Heartbeat(t.Context(), b.scope, grant, page.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Create(t.Context(), b.creation(77)); !apperr.Is(err, apperr.Conflict) {
+		t.Errorf("the same user's other machine: %v", err)
+	}
+	if again := b.mustCreate(client); again.ID != page.ID {
+		t.Errorf("the client's repeated request got session %d", again.ID)
+	}
+	if events := b.events(); len(events) != 1 {
+		t.Errorf("%v", events)
+	}
+}
+
+// TestTheTemplateDoesNotMatterForAReportWithASave: it may have been disabled since.
+func TestTheTemplateDoesNotMatterForAReportWithASave(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	b.store.AddReport(12, session.Report{ID: 7001, Files: session.Files{Word: "mem://files/" + earlierSave}})
+	in := b.creation(77)
+	in.TemplateID, in.Path = 99, earlierSave
+	b.mustCreate(in)
+}

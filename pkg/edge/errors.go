@@ -139,6 +139,9 @@ var parameterName = regexp.MustCompile(`parameter: (\w+)|(?:field|parsing)[^"]*"
 // parameterError returns the error for a path or query parameter that cannot be parsed. text is the message of the
 // generated code, which only serves to find the parameter's name.
 func parameterError(text string) *apperr.Error {
+	if m := misspeltParameter.FindStringSubmatch(text); m != nil {
+		return apperr.InvalidField(m[1], m[1]+" is not a parameter; it is written "+m[2])
+	}
 	m := parameterName.FindStringSubmatch(text)
 	if m == nil {
 		return apperr.New(apperr.Invalid, "INVALID_ARGUMENT", "the request is not valid")

@@ -62,6 +62,7 @@ func newMux(a *Area, routes routeTable) *Mux {
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithWriteContentLength(),
+		runtime.SetQueryParameterParser(&queryParser{}),
 	)
 	return m
 }

@@ -76,7 +76,7 @@ func (d *decoder) message(t *table, m protoreflect.Message, unknown *[]string) e
 		}
 		f := t.find(name, next)
 		if f == nil {
-			err = d.unknownField(name, &seen, unknown)
+			err = d.unknownField(t, name, &seen, unknown)
 		} else {
 			next = f.number + 1
 			err = d.known(m, f, &seen)
@@ -100,15 +100,25 @@ func (t *table) find(name []byte, next int) *field {
 	return t.byName[string(name)]
 }
 
-func (d *decoder) unknownField(name []byte, seen *members, unknown *[]string) error {
+// unknownField skips a field that the message does not have, unless its name resembles one that it has: who misspells a
+// field must not be taken to have left it out.
+func (d *decoder) unknownField(t *table, name []byte, seen *members, unknown *[]string) error {
 	if !seen.unknown.add(name) {
 		return d.duplicate(name)
+	}
+	if meant := Near(string(name), t.names); meant != "" {
+		return &TypeError{Path: shortName(name), Problem: "is not a field; it is written " + meant}
+	}
+	if t.strict && unknown == nil {
+		return &TypeError{Path: shortName(name), Problem: "is not a field here; leave it out"}
 	}
 	if unknown != nil {
 		*unknown = append(*unknown, string(name))
 	}
 	return d.skip()
 }
+
+func shortName(name []byte) string { return string(name[:min(len(name), shownName)]) }
 
 func (d *decoder) known(m protoreflect.Message, f *field, seen *members) error {
 	if !seen.add(f.number) {

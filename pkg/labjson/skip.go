@@ -75,9 +75,11 @@ func (d *decoder) array(element func(index int) error) error {
 	return nil
 }
 
+// shownName is how many bytes of a name a message shows at most.
+const shownName = 64
+
 func (d *decoder) duplicate(name []byte) error {
-	const shown = 64 // maximum bytes of the name in the message
-	if len(name) > shown {
+	if len(name) > shownName {
 		return d.syntax("has a name twice in one object")
 	}
 	return d.syntax(`has the name "` + string(name) + `" twice in one object`)

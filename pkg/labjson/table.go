@@ -36,6 +36,7 @@ type table struct {
 	strict bool
 	fields []*field // in order of declaration
 	byName map[string]*field
+	names  []string // that a request may use, in order
 }
 
 type field struct {
@@ -91,7 +92,9 @@ func newTable(md protoreflect.MessageDescriptor) *table {
 		// A JSON name with an underscore is explicit: no default one has it. Requests may use it too.
 		if alias := f.fd.JSONName(); strings.Contains(alias, "_") {
 			t.byName[alias] = f
+			t.names = append(t.names, alias)
 		}
+		t.names = append(t.names, f.name)
 	}
 	return t
 }

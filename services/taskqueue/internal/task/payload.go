@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/labjson"
@@ -162,7 +165,7 @@ type WhatsApp struct {
 func Decode(data []byte, dst any) (field, message string) {
 	err := json.Unmarshal(data, dst)
 	if err == nil {
-		return "", ""
+		return misspelt(data, dst)
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
@@ -172,6 +175,35 @@ func Decode(data []byte, dst any) (field, message string) {
 		return "data", "contact must be a telephone number, countryCode and otp whole numbers or strings of digits"
 	}
 	return "data", "data is not valid JSON for this task"
+}
+
+// misspelt names a member of data whose name resembles one of the payload: a countrycode that is left out sends a message
+// to another country.
+func misspelt(data []byte, payload any) (field, message string) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil {
+		return "", ""
+	}
+	known := memberNames(reflect.TypeOf(payload).Elem())
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if meant := labjson.Near(name, known); meant != "" {
+			return "data." + name, "data." + name + " is not a member; it is written " + meant
+		}
+	}
+	return "", ""
+}
+
+// memberNames are the names of a payload's members.
+func memberNames(t reflect.Type) (names []string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			names = append(names, memberNames(f.Type)...)
+			continue
+		}
+		names = append(names, f.Tag.Get("json"))
+	}
+	return names
 }
 
 // IsObject reports whether raw is a JSON object.

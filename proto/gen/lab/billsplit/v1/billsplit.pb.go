@@ -1262,7 +1262,7 @@ var File_lab_billsplit_v1_billsplit_proto protoreflect.FileDescriptor
 
 const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\n" +
-	" lab/billsplit/v1/billsplit.proto\x12\x10lab.billsplit.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xd2\x02\n" +
+	" lab/billsplit/v1/billsplit.proto\x12\x10lab.billsplit.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xd8\x02\n" +
 	"\x10SplitBillRequest\x12%\n" +
 	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x124\n" +
 	"\btest_ids\x18\x02 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\atestIds\x12<\n" +
@@ -1271,7 +1271,7 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\vis_validate\x18\x04 \x01(\bH\x01R\n" +
 	"isValidate\x88\x01\x01\x12&\n" +
 	"\fis_calculate\x18\x05 \x01(\bH\x02R\visCalculate\x88\x01\x01\x12\x1a\n" +
-	"\x06lab_id\x18\x06 \x01(\x03H\x03R\x05labId\x88\x01\x01B\r\n" +
+	"\x06lab_id\x18\x06 \x01(\x03H\x03R\x05labId\x88\x01\x01:\x04\x88\xe7\x18\x01B\r\n" +
 	"\v_new_sourceB\x0e\n" +
 	"\f_is_validateB\x0f\n" +
 	"\r_is_calculateB\t\n" +
@@ -1371,10 +1371,10 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\x06amount\x18\x05 \x01(\x01R\x06amount\x12\x14\n" +
 	"\x05tests\x18\x06 \x01(\x05R\x05tests\x12\x1b\n" +
 	"\tbill_time\x18\a \x01(\x03R\bbillTime\x12.\n" +
-	"\apatient\x18\b \x01(\v2\x14.lab.type.v1.PatientR\apatient\"`\n" +
+	"\apatient\x18\b \x01(\v2\x14.lab.type.v1.PatientR\apatient\"f\n" +
 	"\x10MergeBillRequest\x12%\n" +
 	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12\x1a\n" +
-	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01B\t\n" +
+	"\x06lab_id\x18\x02 \x01(\x03H\x00R\x05labId\x88\x01\x01:\x04\x88\xe7\x18\x01B\t\n" +
 	"\a_lab_id\"\x89\x01\n" +
 	"\x11MergeBillResponse\x12%\n" +
 	"\x06status\x18\x01 \x01(\tB\r\x92A\n" +

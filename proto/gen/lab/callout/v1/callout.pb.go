@@ -3445,7 +3445,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\n" +
 	"created_on\x18\r \x01(\tR\tcreatedOnB\n" +
 	"\n" +
-	"\b_bill_id\"\xba\x05\n" +
+	"\b_bill_id\"\xc0\x05\n" +
 	"\x12SaveCalloutRequest\x12%\n" +
 	"\abill_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06billId\x12\x19\n" +
 	"\bis_draft\x18\x02 \x01(\bR\aisDraft\x123\n" +
@@ -3463,7 +3463,7 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	" \x01(\tB7\x92A4\xf2\x02\tconfirmed\xf2\x02\x13reached_no_readback\xf2\x02\x0funable_to_reachH\x04R\aoutcome\x88\x01\x01\x12\x14\n" +
 	"\x05force\x18\v \x01(\bR\x05force\x12:\n" +
 	"\vtold_values\x18\f \x03(\v2\x19.lab.callout.v1.ToldValueR\n" +
-	"toldValuesB\x1b\n" +
+	"toldValues:\x04\x88\xe7\x18\x01B\x1b\n" +
 	"\x19_critical_callout_commentB\f\n" +
 	"\n" +
 	"_read_backB\x12\n" +
@@ -3619,13 +3619,13 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\a_due_atB\x13\n" +
 	"\x11_next_reminder_atB\b\n" +
 	"\x06_claim\"\x1b\n" +
-	"\x19GetCalloutSettingsRequest\"\xb0\x03\n" +
+	"\x19GetCalloutSettingsRequest\"\xb6\x03\n" +
 	"\x19PutCalloutSettingsRequest\x12E\n" +
 	"\x10escalate_minutes\x18\x01 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x80\x96@i\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x0fescalateMinutes\x88\x01\x01\x12?\n" +
 	"\rescalate_most\x18\x02 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x004@i\x00\x00\x00\x00\x00\x00\xf0?H\x01R\fescalateMost\x88\x01\x01\x12-\n" +
 	"\x10read_back_needed\x18\x03 \x01(\bH\x02R\x0ereadBackNeeded\x88\x01\x01\x12A\n" +
 	"\x13repeat_within_hours\x18\x04 \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00e@H\x03R\x11repeatWithinHours\x88\x01\x01\x124\n" +
-	"\fremind_hours\x18\x05 \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00e@H\x04R\vremindHours\x88\x01\x01B\x13\n" +
+	"\fremind_hours\x18\x05 \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00e@H\x04R\vremindHours\x88\x01\x01:\x04\x88\xe7\x18\x01B\x13\n" +
 	"\x11_escalate_minutesB\x10\n" +
 	"\x0e_escalate_mostB\x13\n" +
 	"\x11_read_back_neededB\x16\n" +

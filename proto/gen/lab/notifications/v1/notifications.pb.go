@@ -2310,16 +2310,16 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x16default_message_params\x18\x06 \x01(\v2\x14.lab.type.v1.RawJSONR\x14defaultMessageParams\x12\x14\n" +
 	"\x05order\x18\a \x01(\x05R\x05order\x12\x1f\n" +
 	"\vis_disabled\x18\b \x01(\bR\n" +
-	"isDisabled\"t\n" +
+	"isDisabled\"z\n" +
 	"\n" +
 	"TypeSwitch\x12$\n" +
 	"\x02id\x18\x01 \x01(\x03B\x0f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?\xe0A\x02H\x00R\x02id\x88\x01\x01\x12)\n" +
 	"\vis_disabled\x18\x02 \x01(\bB\x03\xe0A\x02H\x01R\n" +
-	"isDisabled\x88\x01\x01B\x05\n" +
+	"isDisabled\x88\x01\x01:\x04\x88\xe7\x18\x01B\x05\n" +
 	"\x03_idB\x0e\n" +
-	"\f_is_disabled\"p\n" +
+	"\f_is_disabled\"v\n" +
 	"\x12UpdateTypesRequest\x12Z\n" +
-	"\x12notification_types\x18\x01 \x03(\v2 .lab.notifications.v1.TypeSwitchB\t\x92A\x03\xa8\x01\x01\xe0A\x02R\x11notificationTypes\"\x9a\x01\n" +
+	"\x12notification_types\x18\x01 \x03(\v2 .lab.notifications.v1.TypeSwitchB\t\x92A\x03\xa8\x01\x01\xe0A\x02R\x11notificationTypes:\x04\x88\xe7\x18\x01\"\x9a\x01\n" +
 	"\x13UpdateTypesResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12O\n" +
@@ -2337,10 +2337,10 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12\x1f\n" +
 	"\vis_disabled\x18\x05 \x01(\bR\n" +
 	"isDisabled\x12!\n" +
-	"\fis_mandatory\x18\x06 \x01(\bR\visMandatory\"\xbf\x01\n" +
+	"\fis_mandatory\x18\x06 \x01(\bR\visMandatory\"\xc5\x01\n" +
 	"\x18UpdatePreferencesRequest\x127\n" +
 	"\tlabUserId\x18\x01 \x01(\v2\x14.lab.type.v1.RawJSONB\x03\xe0A\x02R\tlabUserId\x12J\n" +
-	"\x1buserNotificationPreferences\x18\x02 \x01(\tB\x03\xe0A\x02H\x00R\x1buserNotificationPreferences\x88\x01\x01B\x1e\n" +
+	"\x1buserNotificationPreferences\x18\x02 \x01(\tB\x03\xe0A\x02H\x00R\x1buserNotificationPreferences\x88\x01\x01:\x04\x88\xe7\x18\x01B\x1e\n" +
 	"\x1c_userNotificationPreferences\"\x9c\x01\n" +
 	"\x19UpdatePreferencesResponse\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12\x18\n" +

@@ -1611,7 +1611,7 @@ var File_lab_taskqueue_v1_taskqueue_proto protoreflect.FileDescriptor
 
 const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\n" +
-	" lab/taskqueue/v1/taskqueue.proto\x12\x10lab.taskqueue.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xa5\x05\n" +
+	" lab/taskqueue/v1/taskqueue.proto\x12\x10lab.taskqueue.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"\xab\x05\n" +
 	"\x04Task\x12.\n" +
 	"\x04task\x18\x01 \x01(\x05B\x1a\x92A\x14\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014\xf2\x02\x016\xe0A\x02R\x04task\x12?\n" +
 	"\ttask_type\x18\x02 \x01(\x05B\"\x92A\x1c\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014\xf2\x02\x015\xf2\x02\x016\xf2\x02\x017\xe0A\x02R\btaskType\x12-\n" +
@@ -1626,7 +1626,7 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	" \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00$@H\x05R\x05retry\x88\x01\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01:\x04\x88\xe7\x18\x01B\n" +
 	"\n" +
 	"\b_log_tagB\f\n" +
 	"\n" +
@@ -1643,7 +1643,7 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\x10_idempotency_key\"I\n" +
 	"\x0fEnqueueResponse\x12\x1d\n" +
 	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x17\n" +
-	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"\xe3\x06\n" +
+	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"\xe9\x06\n" +
 	"\rScheduledTask\x12\x1e\n" +
 	"\bsch_time\x18\x01 \x01(\tB\x03\xe0A\x02R\aschTime\x12.\n" +
 	"\x04task\x18\x02 \x01(\x05B\x1a\x92A\x14\xf2\x02\x011\xf2\x02\x012\xf2\x02\x013\xf2\x02\x014\xf2\x02\x016\xe0A\x02R\x04task\x12?\n" +
@@ -1661,7 +1661,7 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\x05retry\x18\r \x01(\x05B\f\x92A\tY\x00\x00\x00\x00\x00\x00$@H\aR\x05retry\x88\x01\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01:\x04\x88\xe7\x18\x01B\x0f\n" +
 	"\r_window_delayB\x12\n" +
 	"\x10_override_windowB\f\n" +
 	"\n" +

@@ -335,7 +335,7 @@ var (
 
 // Extension fields to descriptorpb.MessageOptions.
 var (
-	// Unknown top-level names are an error; without this option they are ignored.
+	// Unknown names are an error; without this option they are ignored, unless they resemble one of the message.
 	//
 	// optional bool strict = 50801;
 	E_Strict = &file_lab_type_v1_type_proto_extTypes[3]

@@ -62,8 +62,14 @@ function reasons(hit, typed) {
 const proposals = { full_name: () => "similar name", contact: (hit) => `same telephone ${hit.contact}`,
   alternate_contact: (hit) => `same telephone ${hit.alternate_contact}`, date_of_birth: (hit) => `same birth date ${hit.date_of_birth}` };
 
+// guesses say why a hit may be another person than the one who was typed.
+const guesses = { sound: "sounds alike", typo: "similar spelling", tolerant: "something was left out" };
+
 function why(hit, typed) {
-  if (!duplicates) return reasons(hit, typed);
+  if (!duplicates) {
+    const guess = guesses[hit.match];
+    return [...(guess ? [element("span", "warn", guess)] : []), ...reasons(hit, typed)];
+  }
   return hit.matched_fields.filter((f) => proposals[f]).map((f) => element("span", "dim", proposals[f](hit)));
 }
 

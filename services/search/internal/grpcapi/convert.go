@@ -123,6 +123,7 @@ func hit(h search.Hit, today time.Time) *searchv1.SearchHit {
 		UpdatedAt:        seconds(h.UpdatedAt),
 		Score:            h.Score,
 		Bucket:           string(h.Bucket),
+		Match:            h.Match.String(),
 	}
 	for _, f := range h.Matched {
 		out.MatchedFields = append(out.MatchedFields, string(f))

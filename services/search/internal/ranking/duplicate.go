@@ -20,7 +20,7 @@ func (c Compiler) Duplicates(q search.Query) Plan {
 	}
 	all, half := alikeNames(names)
 	spelled := nearer{match(string(search.FullName), q.Identity.Name), 0.2} // implies half of it
-	p.agreeing = same
+	p.agreeing, p.names = same, names
 	if len(birth) > 0 && len(number) > 0 {
 		p.clauses = append(p.clauses, clause{tier: tierWhole, field: search.DateOfBirth,
 			found:  every(anyOfThem(birth), anyOfThem(number)),

@@ -13,6 +13,7 @@ type Plan struct {
 	whole   bool // every field is compared
 	// agreeing are what the search for duplicates compares: those that hold are why a hit was found.
 	agreeing []sameness
+	names    []string // of the person who may be a duplicate
 }
 
 // wordly says how each word of the text may be found; every word has to be.

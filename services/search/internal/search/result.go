@@ -37,6 +37,25 @@ type Hit struct {
 	Score   float64
 	Bucket  Bucket
 	Matched []Field // in the order of the table of fields
+	Match   Match
+}
+
+// Match is the weakest step that was needed for a hit, the closest first. From Sound on it is a guess.
+type Match uint8
+
+// The grades.
+const (
+	Exact    Match = iota // as it is registered, also in another order, joined or apart
+	Begins                // the beginnings of words of the name
+	Part                  // a part of a number or address
+	Sound                 // a word of the name only sounds alike
+	Typo                  // a word of the name has other letters
+	Tolerant              // something that was asked for was left out
+)
+
+// String is the grade as the contract writes it.
+func (m Match) String() string {
+	return [...]string{"exact", "begins", "part", "sound", "typo", "tolerant"}[m]
 }
 
 // Result is one page of an answer.

@@ -398,6 +398,9 @@ type SearchHit struct {
 	// patient, bill, order, report or sample.
 	Bucket        string   `protobuf:"bytes,24,opt,name=bucket,proto3" json:"bucket,omitempty"`
 	MatchedFields []string `protobuf:"bytes,25,rep,name=matched_fields,json=matchedFields,proto3" json:"matched_fields,omitempty"`
+	// The weakest step that was needed: exact (also in another order, joined or apart), begins, part; sound, typo and tolerant are guesses at another
+	// spelling or with something left out. With the key duplicate it grades the name.
+	Match         string `protobuf:"bytes,26,opt,name=match,proto3" json:"match,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -605,6 +608,13 @@ func (x *SearchHit) GetMatchedFields() []string {
 		return x.MatchedFields
 	}
 	return nil
+}
+
+func (x *SearchHit) GetMatch() string {
+	if x != nil {
+		return x.Match
+	}
+	return ""
 }
 
 type GetUserRequest struct {
@@ -1607,7 +1617,7 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\x04bill\x18\x02 \x01(\x03R\x04bill\x12\x14\n" +
 	"\x05order\x18\x03 \x01(\x03R\x05order\x12\x16\n" +
 	"\x06report\x18\x04 \x01(\x03R\x06report\x12\x16\n" +
-	"\x06sample\x18\x05 \x01(\x03R\x06sample\"\x95\a\n" +
+	"\x06sample\x18\x05 \x01(\x03R\x06sample\"\xe2\a\n" +
 	"\tSearchHit\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\x03R\x06userId\x12\x15\n" +
 	"\x06lab_id\x18\x02 \x01(\x03R\x05labId\x12$\n" +
@@ -1637,7 +1647,8 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"updated_at\x18\x16 \x01(\x03R\tupdatedAt\x12\x14\n" +
 	"\x05score\x18\x17 \x01(\x01R\x05score\x12R\n" +
 	"\x06bucket\x18\x18 \x01(\tB:\x92A7\xf2\x02\apatient\xf2\x02\x04bill\xf2\x02\x05order\xf2\x02\x06report\xf2\x02\x06sample\xf2\x02\tduplicateR\x06bucket\x12%\n" +
-	"\x0ematched_fields\x18\x19 \x03(\tR\rmatchedFieldsB\x10\n" +
+	"\x0ematched_fields\x18\x19 \x03(\tR\rmatchedFields\x12K\n" +
+	"\x05match\x18\x1a \x01(\tB5\x92A2\xf2\x02\x05exact\xf2\x02\x06begins\xf2\x02\x04part\xf2\x02\x05sound\xf2\x02\x04typo\xf2\x02\btolerantR\x05matchB\x10\n" +
 	"\x0e_date_of_birthB\f\n" +
 	"\n" +
 	"_branch_idB\t\n" +

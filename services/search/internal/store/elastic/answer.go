@@ -91,7 +91,9 @@ func (a *answer) result(of func(score float64) *ranking.Plan) (search.Result, er
 		if len(h.Sort) > 0 { // asked for again, the engine would compute it again
 			one.Score = h.Sort[0]
 		}
-		one.Bucket, one.Matched = of(one.Score).Reason(&one.Person, one.Score)
+		plan := of(one.Score)
+		one.Bucket, one.Matched = plan.Reason(&one.Person, one.Score)
+		one.Match = plan.Match(&one.Person, one.Score)
 	}
 	return r, nil
 }

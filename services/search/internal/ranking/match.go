@@ -1,0 +1,103 @@
+package ranking
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/labplatform/labplatform/pkg/lab/phonetic"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// Match grades a hit by the weakest step that was needed for it, so that no one takes a guess for the person who was
+// asked for.
+func (p *Plan) Match(card *userindex.Card, score float64) search.Match {
+	if p.agreeing != nil {
+		return nameMatch(p.names, card)
+	}
+	switch t := tierOf(score); t {
+	case tierWhole, tierName, tierWords, tierPerson:
+		return search.Exact
+	case tierLast, tierBegins:
+		return search.Begins
+	case tierJoined:
+		if _, found := p.Reason(card, score); slices.Equal(found, []search.Field{search.FullName}) {
+			return search.Exact // words that are joined or apart
+		}
+		return search.Part
+	case tierMixed, tierTypo:
+		return p.weakest(card, t)
+	case tierSound:
+		return search.Sound
+	case tierMost:
+		return search.Tolerant
+	}
+	return search.Part
+}
+
+// weakest is the grade of the word that needed most.
+func (p *Plan) weakest(card *userindex.Card, of tier) search.Match {
+	weakest := search.Exact
+	for i := range p.byWord {
+		if p.byWord[i].tier != of {
+			continue
+		}
+		for _, w := range p.byWord[i].words {
+			weakest = max(weakest, w.match(card))
+		}
+	}
+	return weakest
+}
+
+// match is how a word stands on the card: the closest of its places that shows, else by its sound or with an error.
+func (w word) match(card *userindex.Card) search.Match {
+	closest, piece := search.Typo, ""
+	for i := range w {
+		l := &w[i]
+		isName := l.field.Kind() == search.Name
+		if isName && piece == "" && l.found.Kind == AllWords {
+			piece = l.found.Texts[0]
+		}
+		shown, _ := l.found.shows(card)
+		switch {
+		case !shown:
+		case !isName:
+			closest = min(closest, search.Part)
+		case strings.HasSuffix(l.found.Field, ".prefix"):
+			closest = min(closest, search.Begins)
+		default:
+			closest = search.Exact
+		}
+	}
+	if closest == search.Typo && soundsIn(piece, card) {
+		return search.Sound
+	}
+	return closest
+}
+
+// soundsIn reports whether a word of a name has the sound of one on the card.
+func soundsIn(piece string, card *userindex.Card) bool {
+	codes := phonetic.Codes(userindex.Latin(card.FullName))
+	return slices.ContainsFunc(phonetic.Codes(userindex.Latin(piece)), func(code string) bool { return slices.Contains(codes, code) })
+}
+
+// nameMatch grades a name that stands beside what two registrations agree in.
+func nameMatch(names []string, card *userindex.Card) search.Match {
+	have := userindex.Words(card.FullName)
+	weakest, missing := search.Exact, 0
+	for _, name := range names {
+		switch {
+		case slices.Contains(have, name):
+		case slices.ContainsFunc(have, func(w string) bool { return strings.HasPrefix(w, name) }):
+			weakest = max(weakest, search.Begins)
+		case soundsIn(name, card):
+			weakest = max(weakest, search.Sound)
+		default:
+			missing++
+		}
+	}
+	if missing > 0 {
+		return search.Tolerant
+	}
+	return weakest
+}

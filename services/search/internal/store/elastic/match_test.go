@@ -1,0 +1,40 @@
+package elastic_test
+
+import (
+	"testing"
+
+	"github.com/labplatform/labplatform/services/cdc/indextest"
+	"github.com/labplatform/labplatform/services/search/internal/search"
+)
+
+// A hit that is a guess says so: each is graded by the weakest step that was needed.
+func TestEachHitIsGradedByTheWeakestStep(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(indextest.Row{UserID: 1, LabID: 7, FullName: "Krishnamurthy Raju", Contact: "7775945807", LabPatientID: "OPD-26-001534-7"},
+		indextest.Row{UserID: 2, LabID: 7, FullName: "Mohammed Farooq"},
+		indextest.Row{UserID: 3, LabID: 7, FullName: "Anna Maria Rossi", DateOfBirth: "1990-02-11", Contact: "9812345678"})
+	for text, want := range map[string]string{
+		"Krishnamurthy Raju": "exact", "raju krishnamurthy": "exact", "KrishnamurthyRaju": "exact", "OPD-26-001534-7": "exact", "7775945807": "exact",
+		"krishnam raju": "begins", "krish": "begins", "OPD-26": "part", "45807": "part", "raju 77759": "part", "krishnam 77759": "part",
+		"Muhammad Faruk": "sound", "Krishnamurti Raaju": "sound", "Farooq Muhammed": "sound", "Krishnamurthy Rajv": "typo", "Rosti Anna": "typo",
+		"Anna Maria Rossi of Verona": "tolerant",
+	} {
+		result := i.search(7, text, search.All, search.Full)
+		if len(result.Hits) == 0 {
+			t.Errorf("%q finds no one, want a hit of %s", text, want)
+			continue
+		}
+		if got := result.Hits[0].Match.String(); got != want {
+			t.Errorf("%q finds %s by %s, want %s", text, result.Hits[0].FullName, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"Anna Maria Rossi 1990-02-11": "exact", "Rossi Ana 1990-02-11": "sound", "Verdi Anna 1990-02-11": "tolerant",
+	} {
+		result := i.search(7, text, search.Duplicate, search.Full)
+		if len(result.Hits) == 0 || result.Hits[0].Match.String() != want {
+			t.Errorf("duplicate %q: %+v, want a hit of %s", text, result.Hits, want)
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// A hit that is a guess says so: each is graded by the weakest step that was needed.
+// A guess is marked as one: each hit is graded by the weakest step that was needed.
 func TestEachHitIsGradedByTheWeakestStep(t *testing.T) {
 	t.Parallel()
 	i := open(t)

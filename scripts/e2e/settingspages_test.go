@@ -51,8 +51,11 @@ func TestCounterKeysPageMapsKeys(t *testing.T) {
 	p.Eval(`((s) => { s.value = "5"; s.dispatchEvent(new Event("change")); })(document.querySelector("#rows tr:nth-child(4) select"))`)
 	p.Fill("target", "input", "200")
 	submit()
-	p.Await("the key that is chosen twice, in its row", `document.querySelector("#rows tr:nth-child(4) .bad")?.textContent.includes("key 'm' is already given") === true`)
+	p.Await("the key that is chosen twice, in its row", `document.querySelector("#rows tr:nth-child(4) .bad")?.textContent === "The key m is also on P3."`)
 	p.Pictures("counter-keys-refused")
+	press(4, "Enter")
+	submit()
+	p.Await("what the server refuses, in its row", `document.querySelector("#rows tr:nth-child(4) .bad")?.textContent.includes("key Enter is reserved") === true`)
 	p.Clean() // the refusal is an error of the console
 	press(4, "e")
 	submit()
@@ -133,7 +136,7 @@ func TestCalloutSettingsPageChangesWhatItShows(t *testing.T) {
 	}
 }
 
-// TestNotificationsPageSwitchesTypesForTheLaboratory switches a type off by its name; the user's own switch of it is gone.
+// TestNotificationsPageSwitchesTypesForTheLaboratory switches a type off by its name; the user has no switch of it then.
 func TestNotificationsPageSwitchesTypesForTheLaboratory(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway)
 	p.login(administrator)

@@ -108,7 +108,7 @@ func (s Sight) limit(where string, args []any) (string, []any) {
 	return where, args[:len(args):len(args)]
 }
 
-// PatientColumns are those that Patient scans. JoinPatient joins them for a column that holds the id of a patient of the
+// PatientColumns are the columns that Patient scans. JoinPatient joins them for a column that holds the id of a patient of the
 // bill's laboratory; a patient who was removed is not shown.
 const PatientColumns = "IFNULL(u.id, 0), IFNULL(u.fullName, ''), IFNULL(u.gender, ''), u.dateOfBirth, IFNULL(u.age, '')," +
 	" IFNULL(u.labPatientId, '')"

@@ -9,7 +9,7 @@ const fields = [
   ["escalate_minutes", "Minutes until a result is escalated", "A critical result that no one has called for so long is announced to the laboratory again. The same time lies between escalations. 1 to 1440.", 1, 1440],
   ["escalate_most", "Escalations of one result", "After so many, reminders follow. 1 to 20.", 1, 20],
   ["remind_hours", "Hours between reminders", "After the last escalation the laboratory is reminded until someone calls. 0 to 168; 0: no reminders.", 0, 168],
-  ["repeat_within_hours", "Hours in which a call is not repeated", "A call with read-back makes calls about the same patient needless while the values are not worse. 0 to 168; 0: every critical result is called.", 0, 168],
+  ["repeat_within_hours", "Hours in which a call is not repeated", "After a call with read-back, calls about the same patient are unnecessary while the values are not worse. 0 to 168; 0: every critical result is called.", 0, 168],
   ["read_back_needed", "Read-back is needed", "A call without read-back stays an attempt, and the result keeps waiting."],
 ];
 const $ = (id) => document.getElementById(id);
@@ -38,7 +38,7 @@ function mark(name, text) {
   $(name).setAttribute("aria-invalid", String(text !== ""));
 }
 
-// show fills in settings, and lets only those change them who may.
+// show fills in settings. Without the right to change them their fields are disabled.
 function show(settings) {
   loaded = settings;
   for (const [name, , , least] of fields) {

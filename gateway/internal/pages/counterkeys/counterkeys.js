@@ -132,7 +132,8 @@ function press(event) {
 function changed() {
   const list = rows.filter((row) => (row.key !== "" || row.cell !== 0) && (row.key !== row.saved?.key || row.cell !== row.saved?.cell));
   for (const row of list) {
-    row.note = row.key === "" ? "Choose a key, or no cell." : row.cell === 0 ? "Choose a cell." : "";
+    const same = rows.find((other) => other !== row && row.key !== "" && other.key.toLowerCase() === row.key.toLowerCase());
+    row.note = row.key === "" ? "Choose a key, or no cell." : row.cell === 0 ? "Choose a cell." : same ? `The key ${row.key} is also on ${same.name}.` : "";
     draw(row);
   }
   return list;

@@ -144,7 +144,8 @@ async function preferences() {
   $("switches").hidden = response.user_preferences.length === 0;
 }
 
-// laboratory shows the switches of the whole laboratory to those who may change them. What is off for it, no one can choose.
+// laboratory shows the switches of the whole laboratory to a login that may change them. A type that is off there is not offered
+// to its users.
 async function laboratory() {
   const { notification_types: kinds, may_change: may } = await request(`${base}notification-type/all`);
   const store = (one) => request(`${base}notification-type/bulk`, { notification_types: [one] }).then(preferences);

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // TestCounterKeysPageMapsKeys is the laboratory's head of haematology, who maps keys by pressing them: from the default keys of a
@@ -53,7 +54,7 @@ func TestCounterKeysPageMapsKeys(t *testing.T) {
 	submit()
 	p.Await("the key that is chosen twice, in its row", `document.querySelector("#rows tr:nth-child(4) .bad")?.textContent === "The key m is also on P3."`)
 	p.Pictures("counter-keys-refused")
-	press(4, "Enter")
+	press(4, kb.Enter)
 	submit()
 	p.Await("what the server refuses, in its row", `document.querySelector("#rows tr:nth-child(4) .bad")?.textContent.includes("key Enter is reserved") === true`)
 	p.Clean() // the refusal is an error of the console

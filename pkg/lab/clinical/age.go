@@ -97,8 +97,9 @@ func parseUnit(s string) (Unit, bool) {
 // firstBirthYear is the year before which a stored birth date is a placeholder.
 const firstBirthYear = 1900
 
-// AgeText returns how old someone is on a day: in years ("36 Y"), in months below one year ("7 M"), in days below a month
-// ("12 D"); written, what was written down, when the birth date is unknown: the zero time, before 1900, or after the day.
+// AgeText returns how old someone is on a day: in years ("36 Y"), in months below one year ("7 M"), in days below a
+// month ("12 D"); written, what was written down, when the birth date is unknown: the zero time, before 1900, or after
+// the day.
 func AgeText(day, birth time.Time, written string) string {
 	if birth.Year() < firstBirthYear || birth.After(day) {
 		return written

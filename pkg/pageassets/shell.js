@@ -36,6 +36,19 @@ export async function presentLogin() {
 // mayUse reports whether a login may use a page. An unknown login may use all: the server decides.
 export const mayUse = (login, path) => !login.session_type || pages.some(([page, , may]) => page === path && may(login));
 
+const mapsKeys = ({ permissions }) => ["cell_counter_configure", "cell_counter_edit"].some((one) => permissions.includes(one));
+// Settings pages by the page that they belong to: address, name, and whether a login may change them.
+const settings = {
+  "/callout/": ["/callout-settings/", "Settings", () => request("/operation/critical-callout/settings").then((held) => held.may_change)],
+  "/cell-counter/": ["/cell-counter-keys/", "Keys", (login) => !login.session_type || mapsKeys(login)],
+};
+
+// settingsLink adds the page's settings to its title, for a login that may change them.
+async function settingsLink(login) {
+  const [address, name, may] = settings[location.pathname] ?? [];
+  if (address && await may(login)) document.querySelector("header").append(link(address, name, "settings"));
+}
+
 // header adds the frame to the page, sets the time zone of the laboratory, and returns the visitor. In a demonstration it
 // redirects a visitor who has not chosen a user to the home page.
 export async function header() {
@@ -54,6 +67,7 @@ export async function header() {
   }
   if (login.session_type) nav.append(commandBox((path) => mayUse(login, path)));
   nav.append(who(visitor, login));
+  settingsLink(login).catch(() => {}); // without an answer there is no link
   return { ...visitor, id: visitor.id || login.lab_user_id };
 }
 

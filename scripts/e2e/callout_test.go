@@ -119,7 +119,7 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 		{"open", labSession, "GET", "/operation/critical-callout/open", "", 200, `{"open":[`},
 		{"summary", labSession, "GET", "/operation/critical-callout/summary?from=2026-01-01", "", 200, `"median_minutes_to_callout":`},
 		{"a summary of nonsense", labSession, "GET", "/operation/critical-callout/summary?from=soon", "", 400, "from must be an ISO date"},
-		{"settings", labSession, "GET", "/operation/critical-callout/settings", "", 200, `{"escalate_minutes":30,"escalate_most":3,"read_back_needed":true,"repeat_within_hours":0,"remind_hours":8}`},
+		{"settings", labSession, "GET", "/operation/critical-callout/settings", "", 200, `{"escalate_minutes":30,"escalate_most":3,"read_back_needed":true,"repeat_within_hours":0,"remind_hours":8,"may_change":false}`},
 		{"settings that silence", "demo-admin", "PUT", "/operation/critical-callout/settings", `{"escalate_minutes":100000}`, 400, "escalate_minutes must be 1 to 1440"},
 		{"settings of a user", labSession, "PUT", "/operation/critical-callout/settings", `{}`, 403, "administrators"},
 		{"open for an organisation", "demo-organization", "GET", "/operation/critical-callout/open", "", 403, `"code":403`},

@@ -10,7 +10,7 @@ import (
 )
 
 // TestCellCounterPageBeginsWithTheSmearsThatWait is the way of a smear: no number is typed, the first observer opens it from the
-// list, it stays there for the second one, who is another person, and then it is gone.
+// list, it stays there for the second one, who is another person, and then it is on the list no more.
 func TestCellCounterPageBeginsWithTheSmearsThatWait(t *testing.T) {
 	p, report := counterPage(t, 77021)
 	row := fmt.Sprintf(`[...document.querySelectorAll("#waiting tbody tr")].find((tr) => tr.textContent.startsWith("E2E-%d"))`, report)
@@ -45,20 +45,20 @@ func TestCellCounterPageBeginsWithTheSmearsThatWait(t *testing.T) {
 	}
 }
 
-// TestCellCounterPageCountsInOneTab opens a count in a second tab: the cells go on there, the first tab counts none, and no cell
+// TestCellCounterPageCountsInOneTab opens a count in a second tab: the cells are counted there, the first tab counts none, and no cell
 // is lost when the count is taken back.
 func TestCellCounterPageCountsInOneTab(t *testing.T) {
 	p, report := counterPage(t, 77022)
 	p.Press("n", "n", "l")
 	p.Eval(fmt.Sprintf(`(window.second = window.open("/cell-counter/?test=77022&report=%d"), "opened")`, report))
 	p.Await("the second tab has the cells", `second.document.getElementById("total")?.textContent === "3"`)
-	p.says("This count goes on in another tab of this browser, with all its cells")
+	p.says("This count was opened in another tab of this browser, with all its cells")
 	p.Press("n", "n")
 	p.Eval(`(["n", "n", "l"].forEach((key) => second.document.body.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}))), "typed")`)
 	p.Await("the second tab counts", `second.document.getElementById("total").textContent === "6"`)
 	p.Do(chromedp.Click(chromedp.CSS("#load")))
 	p.says(": 6 cells of observer 1. Count on, or start again")
-	p.Await("the second tab gave it back", `second.document.getElementById("message").textContent.startsWith("This count goes on in another tab")`)
+	p.Await("the second tab gave it back", `second.document.getElementById("message").textContent.startsWith("This count was opened in another tab")`)
 	p.Press("l", kb.Enter)
 	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
 	if got := call(t, labSession, "GET", fmt.Sprintf("%s77022/counts/%d", mappingsPath, report), "").body; !strings.Contains(got, `{"cell_id":1,"count":4,"include_in_total":true},{"cell_id":3,"count":3,`) {

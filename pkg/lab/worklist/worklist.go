@@ -1,5 +1,5 @@
-// Package worklist reads what waits for a person as pages of a list, with the number of all its entries. List and number
-// come from one query of one login's sight, so they cannot contradict each other.
+// Package worklist reads what waits for a person as pages of a list, with the number of all its entries. List and
+// number come from one query of one login's sight, so they cannot contradict each other.
 package worklist
 
 import (
@@ -108,12 +108,12 @@ func (s Sight) limit(where string, args []any) (string, []any) {
 	return where, args[:len(args):len(args)]
 }
 
-// PatientColumns are those that Patient scans. JoinPatient joins them for a column that holds the id of a patient of the
-// bill's laboratory; a patient who was removed is not shown.
+// PatientColumns are the columns that Patient scans.
 const PatientColumns = "IFNULL(u.id, 0), IFNULL(u.fullName, ''), IFNULL(u.gender, ''), u.dateOfBirth, IFNULL(u.age, '')," +
 	" IFNULL(u.labPatientId, '')"
 
-// JoinPatient returns the join of the patient with the id in a column of a laboratory in another.
+// JoinPatient returns the join of the patient whose id and laboratory stand in two columns. A patient who was removed
+// is not shown.
 func JoinPatient(id, lab string) string {
 	return " LEFT JOIN userDetails u ON u.id = " + id + " AND u.labId_id = " + lab + " AND u.isDeleted = 0"
 }

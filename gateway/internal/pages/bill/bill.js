@@ -43,7 +43,7 @@ function testLine(test, choosable) {
   return element("li", "", element("label", "", box, nameOf(test), amount));
 }
 
-// pick takes over the state of boxes.
+// pick chooses the tests of checked boxes, and leaves out the tests of the others.
 function pick(boxes) {
   for (const box of boxes) {
     if (box.checked) chosen.add(Number(box.value));

@@ -270,7 +270,7 @@ function leave() {
   counter = subject = null;
   $("counter").hidden = true;
   $("test").disabled = $("report").disabled = false;
-  say("This count goes on in another tab of this browser, with all its cells. To go on here, load the keys.", "warn");
+  say("This count was opened in another tab of this browser, with all its cells. To count here, load the keys.", "warn");
 }
 
 function undo() {

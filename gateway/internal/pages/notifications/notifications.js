@@ -115,20 +115,19 @@ async function allow() {
 // title is what people call a type; its name is a word of programs.
 const title = (one) => one.description || one.name.replaceAll("_", " ");
 
-function type(one) {
+// type returns the switch of a type. store sends what the user chose: true for off.
+function type(one, store) {
   const box = element("input");
   box.type = "checkbox";
   box.checked = !one.is_disabled;
   box.disabled = one.is_mandatory;
-  box.addEventListener("change", () => change(one, box));
+  box.addEventListener("change", () => change(one, box, store));
   return element("li", "", element("label", "", box, title(one), element("span", "", one.is_mandatory ? "always on" : "")));
 }
 
-async function change(one, box) {
-  const form = new URLSearchParams({ labUserId: person.id,
-    userNotificationPreferences: JSON.stringify([{ id: one.id, is_disabled: box.checked ? 0 : 1 }]) });
+async function change(one, box, store) {
   try {
-    await request(`${base}notification-type/user-preferences`, undefined, { method: "POST", body: form });
+    await store({ id: one.id, is_disabled: !box.checked });
     tell(`${title(one)}: ${box.checked ? "on" : "off"}.`, "good");
   } catch (problem) {
     box.checked = !box.checked;
@@ -139,8 +138,19 @@ async function change(one, box) {
 async function preferences() {
   if (!person.id) return;
   const response = await request(`${base}notification-type/user-preferences/${person.id}`);
-  $("types").replaceChildren(...response.user_preferences.map(type));
+  const store = ({ id, is_disabled: off }) => request(`${base}notification-type/user-preferences`, undefined, { method: "POST",
+    body: new URLSearchParams({ labUserId: person.id, userNotificationPreferences: JSON.stringify([{ id, is_disabled: off ? 1 : 0 }]) }) });
+  $("types").replaceChildren(...response.user_preferences.map((one) => type(one, store)));
   $("switches").hidden = response.user_preferences.length === 0;
+}
+
+// laboratory shows the switches of the whole laboratory to a login that may change them. A type that is off there is not offered
+// to its users.
+async function laboratory() {
+  const { notification_types: kinds, may_change: may } = await request(`${base}notification-type/all`);
+  const store = (one) => request(`${base}notification-type/bulk`, { notification_types: [one] }).then(preferences);
+  $("kinds").replaceChildren(...kinds.map((one) => type(one, store)));
+  $("laboratory").hidden = !may;
 }
 
 $("only").addEventListener("change", show);
@@ -151,7 +161,7 @@ login = await currentLogin();
 try {
   await load();
   follow();
-  await preferences();
+  await Promise.all([preferences(), laboratory()]);
 } catch (problem) {
   say(problem.message, true);
 }

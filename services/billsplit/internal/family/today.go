@@ -16,7 +16,7 @@ type Splittable struct {
 	OrderNumber  string
 	Organization string // "" without one
 	Amount       bill.Paise
-	Tests        int // those that can be chosen; a profile is one
+	Tests        int // tests that can be chosen; a profile is one
 	BilledAt     time.Time
 	Patient      worklist.Patient
 }

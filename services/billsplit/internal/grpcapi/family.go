@@ -35,7 +35,7 @@ func (s *Server) ListSplittableBills(
 	if err != nil {
 		return nil, err
 	}
-	page, err := worklist.PageOf(in.Limit, in.Before) //nolint:protogetter // absent is not 0
+	page, err := worklist.PageOf(in.Limit, in.Before)
 	if err != nil {
 		return nil, err
 	}

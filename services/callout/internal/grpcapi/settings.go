@@ -14,7 +14,7 @@ func (s *Server) GetCalloutSettings(
 	ctx context.Context, _ *calloutv1.GetCalloutSettingsRequest,
 ) (*calloutv1.CalloutSettings, error) {
 	defer s.u.Durations.Measure(ctx, opSettings)()
-	_, scope, _, err := person(ctx)
+	p, scope, _, err := person(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,11 @@ func (s *Server) GetCalloutSettings(
 	if err != nil {
 		return nil, err
 	}
-	return settingsOf(held), nil
+	may, err := s.u.Settings.MayChange(ctx, p, scope)
+	if err != nil {
+		return nil, err
+	}
+	return settingsOf(held, may), nil
 }
 
 // PutCalloutSettings replaces the settings of the laboratory.
@@ -42,7 +46,7 @@ func (s *Server) PutCalloutSettings(
 	if err != nil {
 		return nil, err
 	}
-	return settingsOf(held), nil
+	return settingsOf(held, true), nil
 }
 
 func number(n *int32) *int {
@@ -53,10 +57,10 @@ func number(n *int32) *int {
 	return &value
 }
 
-func settingsOf(held callout.Settings) *calloutv1.CalloutSettings {
+func settingsOf(held callout.Settings, mayChange bool) *calloutv1.CalloutSettings {
 	return &calloutv1.CalloutSettings{
 		EscalateMinutes: clamp(int(held.After / time.Minute)), EscalateMost: clamp(held.Most),
 		ReadBackNeeded: held.ReadBackNeeded, RepeatWithinHours: clamp(int(held.RepeatWithin / time.Hour)),
-		RemindHours: clamp(int(held.RemindAfter / time.Hour)),
+		RemindHours: clamp(int(held.RemindAfter / time.Hour)), MayChange: mayChange,
 	}
 }

@@ -4,6 +4,7 @@ package settings
 
 import (
 	"context"
+	"errors"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -89,6 +90,15 @@ func New(s Store, e Evaluator, c clock.Clock, permission string) *UseCase {
 // Get returns the settings of the laboratory, completed by the defaults.
 func (u *UseCase) Get(ctx context.Context, scope authn.LabScope) (callout.Settings, error) {
 	return u.store.Settings(ctx, scope)
+}
+
+// MayChange reports whether p may change the settings of the laboratory.
+func (u *UseCase) MayChange(ctx context.Context, p authn.Principal, scope authn.LabScope) (bool, error) {
+	err := u.mayChange(ctx, p, scope)
+	if errors.Is(err, errNotAllowed) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 var errNotAllowed = apperr.New(

@@ -66,7 +66,8 @@ func (s *Server) ListParameters(
 	out := &cellcounterv1.ListParametersResponse{TestName: name, LabId: owner.LabID(), MayChange: mayChange(p, owner)}
 	for _, f := range formats {
 		out.Parameters = append(out.Parameters, &cellcounterv1.ReportParameter{
-			ReportFormatId: f.ID, ReportFormatIndex: clamp(f.Index), ReportFormatOrder: clamp(f.Order), Name: f.Name, Unit: f.Unit,
+			ReportFormatId: f.ID, ReportFormatIndex: clamp(f.Index), ReportFormatOrder: clamp(f.Order),
+			Name: f.Name, Unit: f.Unit,
 		})
 	}
 	return out, nil
@@ -85,7 +86,7 @@ func (s *Server) ListWaiting(
 	if err != nil {
 		return nil, err
 	}
-	page, err := worklist.PageOf(in.Limit, in.Before) //nolint:protogetter // absent is not 0
+	page, err := worklist.PageOf(in.Limit, in.Before)
 	if err != nil {
 		return nil, err
 	}

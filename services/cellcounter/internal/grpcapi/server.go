@@ -38,8 +38,9 @@ const (
 
 // Operations returns all values of the label operation.
 func Operations() []string {
-	return []string{opRead, opWrite, opReset, opDelete, opDifferential, opCounts, opSaveCount, opCells, opTests, opParameters,
-		opWaiting}
+	return []string{
+		opRead, opWrite, opReset, opDelete, opDifferential, opCounts, opSaveCount, opCells, opTests, opParameters, opWaiting,
+	}
 }
 
 // Deps holds the use cases that the server calls.

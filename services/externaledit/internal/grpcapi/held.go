@@ -30,7 +30,7 @@ func (s *Server) ListHeldReports(
 	if err := s.d.Limits.List(ctx, c.Principal); err != nil {
 		return nil, err
 	}
-	page, err := worklist.PageOf(in.Limit, in.Before) //nolint:protogetter // absent is not 0
+	page, err := worklist.PageOf(in.Limit, in.Before)
 	if err != nil {
 		return nil, err
 	}

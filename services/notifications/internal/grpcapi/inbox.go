@@ -3,6 +3,7 @@ package grpcapi
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	"github.com/labplatform/labplatform/services/notifications/internal/inbox"
@@ -91,7 +92,8 @@ func (s *Server) ListTypes(
 	ctx context.Context,
 	_ *notificationsv1.ListTypesRequest,
 ) (*notificationsv1.ListTypesResponse, error) {
-	lab, err := authn.FromContext(ctx).Scope(0)
+	p := authn.FromContext(ctx)
+	lab, err := p.Scope(0)
 	if err != nil {
 		return nil, err
 	}
@@ -99,5 +101,11 @@ func (s *Server) ListTypes(
 	if err != nil {
 		return nil, err
 	}
-	return &notificationsv1.ListTypesResponse{Total: int64(len(kinds)), NotificationTypes: typesOf(kinds)}, nil
+	may := s.d.Preferences.MaySwitch(ctx, p)
+	if may != nil && !apperr.Is(may, apperr.Forbidden) {
+		return nil, may
+	}
+	return &notificationsv1.ListTypesResponse{
+		Total: int64(len(kinds)), NotificationTypes: typesOf(kinds), MayChange: may == nil,
+	}, nil
 }

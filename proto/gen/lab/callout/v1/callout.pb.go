@@ -3092,8 +3092,10 @@ type CalloutSettings struct {
 	ReadBackNeeded    bool                   `protobuf:"varint,3,opt,name=read_back_needed,json=readBackNeeded,proto3" json:"read_back_needed,omitempty"`
 	RepeatWithinHours int32                  `protobuf:"varint,4,opt,name=repeat_within_hours,json=repeatWithinHours,proto3" json:"repeat_within_hours,omitempty"`
 	RemindHours       int32                  `protobuf:"varint,5,opt,name=remind_hours,json=remindHours,proto3" json:"remind_hours,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Whether the caller may change them.
+	MayChange     bool `protobuf:"varint,6,opt,name=may_change,json=mayChange,proto3" json:"may_change,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CalloutSettings) Reset() {
@@ -3159,6 +3161,13 @@ func (x *CalloutSettings) GetRemindHours() int32 {
 		return x.RemindHours
 	}
 	return 0
+}
+
+func (x *CalloutSettings) GetMayChange() bool {
+	if x != nil {
+		return x.MayChange
+	}
+	return false
 }
 
 type GetCalloutSummaryRequest struct {
@@ -3630,13 +3639,15 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x0e_escalate_mostB\x13\n" +
 	"\x11_read_back_neededB\x16\n" +
 	"\x14_repeat_within_hoursB\x0f\n" +
-	"\r_remind_hours\"\xde\x01\n" +
+	"\r_remind_hours\"\xfd\x01\n" +
 	"\x0fCalloutSettings\x12)\n" +
 	"\x10escalate_minutes\x18\x01 \x01(\x05R\x0fescalateMinutes\x12#\n" +
 	"\rescalate_most\x18\x02 \x01(\x05R\fescalateMost\x12(\n" +
 	"\x10read_back_needed\x18\x03 \x01(\bR\x0ereadBackNeeded\x12.\n" +
 	"\x13repeat_within_hours\x18\x04 \x01(\x05R\x11repeatWithinHours\x12!\n" +
-	"\fremind_hours\x18\x05 \x01(\x05R\vremindHours\"\x8e\x02\n" +
+	"\fremind_hours\x18\x05 \x01(\x05R\vremindHours\x12\x1d\n" +
+	"\n" +
+	"may_change\x18\x06 \x01(\bR\tmayChange\"\x8e\x02\n" +
 	"\x18GetCalloutSummaryRequest\x12r\n" +
 	"\x04from\x18\x01 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x00R\x04from\x88\x01\x01\x12n\n" +
 	"\x02to\x18\x02 \x01(\tBY\x92AV\x8a\x01S^20\\d{2}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])(T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\dZ)?$H\x01R\x02to\x88\x01\x01B\a\n" +

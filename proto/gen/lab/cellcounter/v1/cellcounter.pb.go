@@ -1443,7 +1443,7 @@ type WaitingReport struct {
 	Patient   *v1.Patient `protobuf:"bytes,6,opt,name=patient,proto3" json:"patient,omitempty"`
 	// The observer whose count is missing; 1 when both are.
 	MissingObserver int32 `protobuf:"varint,7,opt,name=missing_observer,json=missingObserver,proto3" json:"missing_observer,omitempty"`
-	// Who counted as the other observer; null when no one did.
+	// The name of the other observer, who counted; null when no one did.
 	CountedByName *string `protobuf:"bytes,8,opt,name=counted_by_name,json=countedByName,proto3,oneof" json:"counted_by_name,omitempty"`
 	// Epoch seconds.
 	CountedAt *int64 `protobuf:"varint,9,opt,name=counted_at,json=countedAt,proto3,oneof" json:"counted_at,omitempty"`

@@ -1264,8 +1264,10 @@ type ListTypesResponse struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Total             int64                  `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
 	NotificationTypes []*NotificationType    `protobuf:"bytes,2,rep,name=notification_types,json=notificationTypes,proto3" json:"notification_types,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Whether the caller may switch them for the laboratory.
+	MayChange     bool `protobuf:"varint,3,opt,name=may_change,json=mayChange,proto3" json:"may_change,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListTypesResponse) Reset() {
@@ -1310,6 +1312,13 @@ func (x *ListTypesResponse) GetNotificationTypes() []*NotificationType {
 		return x.NotificationTypes
 	}
 	return nil
+}
+
+func (x *ListTypesResponse) GetMayChange() bool {
+	if x != nil {
+		return x.MayChange
+	}
+	return false
 }
 
 type NotificationType struct {
@@ -2297,10 +2306,12 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x17notification_activities\x18\x02 \x03(\v2*.lab.notifications.v1.NotificationActivityR\x16notificationActivities\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x12#\n" +
 	"\rlimit_reached\x18\x04 \x01(\bR\flimitReached\"\x12\n" +
-	"\x10ListTypesRequest\"\x80\x01\n" +
+	"\x10ListTypesRequest\"\x9f\x01\n" +
 	"\x11ListTypesResponse\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12U\n" +
-	"\x12notification_types\x18\x02 \x03(\v2&.lab.notifications.v1.NotificationTypeR\x11notificationTypes\"\x9c\x02\n" +
+	"\x12notification_types\x18\x02 \x03(\v2&.lab.notifications.v1.NotificationTypeR\x11notificationTypes\x12\x1d\n" +
+	"\n" +
+	"may_change\x18\x03 \x01(\bR\tmayChange\"\x9c\x02\n" +
 	"\x10NotificationType\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1a\n" +
 	"\bcategory\x18\x02 \x01(\tR\bcategory\x12\x12\n" +

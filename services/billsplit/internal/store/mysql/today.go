@@ -59,7 +59,8 @@ func scanSplittable(row mysqldb.Row, b *family.Splittable) error {
 func (g Guards) absent() string {
 	var where strings.Builder
 	for _, guard := range bill.Guards() {
-		where.WriteString(" AND NOT EXISTS (SELECT 1 FROM `" + guard.Table + "` g WHERE g.`" + g.column(guard.Table) + "` = b.id)")
+		where.WriteString(" AND NOT EXISTS (SELECT 1 FROM `" + guard.Table + "` g" +
+			" WHERE g.`" + g.column(guard.Table) + "` = b.id)")
 	}
 	return where.String()
 }

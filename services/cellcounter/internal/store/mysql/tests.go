@@ -15,13 +15,15 @@ const ownTests = "(t.labId_id = ? OR t.labId_id IS NULL)"
 // Tests returns at most limit tests that have a report format.
 func (s *Store) Tests(ctx context.Context, owner mapping.Owner, name string, limit int) ([]configure.Test, error) {
 	const mapped = "EXISTS (SELECT 1 FROM cell_counter_mappings m WHERE m.test_id = t.id AND m.lab_scope = ?)"
-	const query = "SELECT t.id, t.testName, ? <> 0 AND " + mapped + " AS own, " + mapped + " AS defaults FROM AllTests t WHERE " + ownTests +
-		" AND LOCATE(?, t.testName) > 0 AND EXISTS (SELECT 1 FROM ReportFormat f WHERE f.testId_id = t.id AND f.isDisabled = 0)" +
+	const query = "SELECT t.id, t.testName, " + mapped + " AS own, " + mapped + " AS defaults FROM AllTests t" +
+		" WHERE " + ownTests + " AND LOCATE(?, t.testName) > 0 AND EXISTS (SELECT 1 FROM ReportFormat f WHERE f.testId_id = t.id AND f.isDisabled = 0)" +
 		" ORDER BY own OR defaults DESC, t.testName, t.id LIMIT ?"
 	lab := owner.LabID()
-	list, err := mysqldb.Collect(ctx, s.db, query, []any{lab, lab, 0, lab, name, limit},
+	list, err := mysqldb.Collect(ctx, s.db, query, []any{lab, 0, lab, name, limit},
 		func(row mysqldb.Row, t *configure.Test) error {
-			return row.Scan(&t.ID, &t.Name, &t.Own, &t.HasDefaults)
+			err := row.Scan(&t.ID, &t.Name, &t.Own, &t.HasDefaults)
+			t.Own = t.Own && !owner.AreDefaults()
+			return err
 		})
 	return list, mysqldb.Wrap("read tests", err)
 }

@@ -1,0 +1,111 @@
+package worklist_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/worklist"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+)
+
+var template = mysqltest.Template{Platform: map[string][]string{
+	"billing": {"id", "labId_id", "labBillId", "branchId", "docId_id", "userDetailsId_id"}, "userDetails": worklist.PatientTable(),
+}}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	number := func(n int32) *int32 { return &n }
+	id := func(n int64) *int64 { return &n }
+	for name, c := range map[string]struct {
+		limit  *int32
+		before *int64
+		want   worklist.Page
+		field  string // at fault
+	}{
+		"absent":        {nil, nil, worklist.Page{Limit: 50}, ""},
+		"given":         {number(200), id(7), worklist.Page{Limit: 200, Before: 7}, ""},
+		"none":          {number(0), nil, worklist.Page{}, "limit"},
+		"too many":      {number(201), nil, worklist.Page{}, "limit"},
+		"before no id":  {nil, id(0), worklist.Page{}, "before"},
+		"a negative id": {nil, id(-1), worklist.Page{}, "before"},
+	} {
+		got, err := worklist.PageOf(c.limit, c.before)
+		if e, _ := apperr.From(err); e != nil && (len(e.Fields) != 1 || e.Fields[0].Name != c.field) || (err == nil) != (c.field == "") {
+			t.Errorf("%s: %v, want an error about %q", name, err, c.field)
+		}
+		if err == nil && got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestTheNumberIsThatOfTheList reads a list with more entries than are counted, as logins with different sights.
+func TestTheNumberIsThatOfTheList(t *testing.T) {
+	t.Parallel()
+	db := template.New(t)
+	const entries = worklist.MaxTotal + 2
+	if _, err := db.ExecContext(t.Context(), "INSERT INTO userDetails (id, labId_id, fullName, gender, age, dateOfBirth) VALUES"+
+		" (1, 12, 'Meena Joshi', 'Female', '36 Y', '1850-01-01'), (2, 13, 'Another', '', '', NULL)"); err != nil {
+		t.Fatal(err)
+	}
+	for i := 1; i <= entries; i++ {
+		if _, err := db.ExecContext(t.Context(), "INSERT INTO billing (id, labId_id, labBillId, branchId, docId_id, userDetailsId_id) VALUES (?, 12, ?, ?, ?, 1 + (? = 1))",
+			i, i, i%2, i%3, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	doctor := 2
+	for name, c := range map[string]struct {
+		who  authn.Principal
+		want string
+	}{
+		"the laboratory":      {authn.Principal{SessionType: authn.LabUser, LabID: 12}, "[1002 1001] of 1000, more: true"},
+		"a branch":            {authn.Principal{SessionType: authn.LabUser, LabID: 12, BranchID: 1}, "[1001 999] of 501, more: false"},
+		"a referring doctor":  {authn.Principal{SessionType: authn.Doctor, LabID: 12, DocType: &doctor, DoctorID: 2}, "[1001 998] of 334, more: false"},
+		"a doctor without id": {authn.Principal{SessionType: authn.Doctor, LabID: 12, DocType: &doctor, DoctorID: 9}, "[] of 0, more: false"},
+		"another laboratory":  {authn.Principal{SessionType: authn.LabUser, LabID: 13}, "[] of 0, more: false"},
+	} {
+		list := read(t, db, c.who, worklist.Page{Limit: 2})
+		ids := []int64{}
+		for _, e := range list.Entries {
+			ids = append(ids, e.id)
+		}
+		if got := fmt.Sprintf("%v of %d, more: %v", ids, list.Total, list.More); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	last := read(t, db, authn.Principal{SessionType: authn.LabUser, LabID: 12}, worklist.Page{Limit: 2, Before: 3})
+	if p := last.Entries[0].patient.Message(time.Now()); p.GetFullName() != "Meena Joshi" || p.GetAge() != "36 Y" {
+		t.Errorf("patient with a placeholder as birth date: %v, want the age that was written down", p)
+	}
+	if p := last.Entries[1].patient.Message(time.Now()); p.GetFullName() != "" || p.GetUserId() != 0 {
+		t.Errorf("patient of another laboratory: %v, want none", p)
+	}
+}
+
+type entry struct {
+	id      int64
+	patient worklist.Patient
+}
+
+func read(t *testing.T, db mysqldb.RowsQuerier, who authn.Principal, page worklist.Page) worklist.List[entry] {
+	t.Helper()
+	sight, err := worklist.SightOf(who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := worklist.Read(t.Context(), db, sight, worklist.Query{
+		Columns: "b.id, " + worklist.PatientColumns, From: "billing b" + worklist.JoinPatient("b.userDetailsId_id", "b.labId_id"),
+		Where: "b.labId_id = ?", Args: []any{sight.Lab.LabID()}, ID: "b.id",
+	}, page, func(row mysqldb.Row, e *entry) error {
+		return row.Scan(append([]any{&e.id}, e.patient.Targets()...)...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestCounterKeysPageMapsKeys is the laboratory's head of haematology, who maps keys by pressing them: from the default keys of a
+// test to own ones and back, with a key that two cells cannot share.
+func TestCounterKeysPageMapsKeys(t *testing.T) {
+	const test = 77031
+	seedTest(t, test)
+	applyFixture(t, fmt.Sprintf(`{"mysql":{"AllTests":[{"id":%d,"labId_id":12,"testName":"Marrow differential"}],
+		"cell_counter_mappings":[{"test_id":%d,"key":"n","cell_id":1,"report_format_index":1,"report_format_order":1,"created_at":0,"updated_at":0},
+		{"test_id":%d,"key":"l","cell_id":3,"report_format_index":2,"report_format_order":2,"created_at":0,"updated_at":0}]}}`, test, test, test))
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(labSession)
+	p.visit("/cell-counter/", `document.querySelector("header a.settings") !== null`)
+	p.Eval(`document.querySelector("header a.settings").click()`) // not by its place, which may move while the page loads
+	p.Await("tests with their keys", `location.pathname === "/cell-counter-keys/" && document.querySelectorAll("#tests button").length > 0`)
+	p.Fill("name", "input", "MARROW")
+	p.Eval(`document.getElementById("find").requestSubmit()`)
+	p.Await("the test by a part of its name", `document.getElementById("tests").textContent === "Marrow differentialdefault keys"`)
+	p.Do(chromedp.Click(chromedp.CSS("#tests button")))
+	rows := func() string {
+		return p.Eval(`[...document.querySelectorAll("#rows tr")].map((tr) => [tr.children[0].textContent, tr.querySelector("kbd")?.textContent ?? "-", tr.querySelector("select").selectedOptions[0].text].join(" ")).join("; ")`)
+	}
+	p.Await("the default keys", `document.querySelectorAll("#rows tr").length === 5 && document.getElementById("scope").textContent.startsWith("These are the default keys")`)
+	if got := rows(); got != "P1 n Neutrophil; P2 l Lymphocyte; P3 - No cell; P4 - No cell; P5 - No cell" {
+		t.Errorf("rows: %s", got)
+	}
+	p.Pictures("counter-keys")
+	press := func(row int, key string) {
+		t.Helper()
+		p.Eval(fmt.Sprintf(`document.querySelector("#rows tr:nth-child(%d) button").click()`, row))
+		p.Press(key)
+	}
+	told := func(what, text string) {
+		t.Helper()
+		p.Await(what, fmt.Sprintf(`document.getElementById("told").textContent.includes(%q)`, text))
+	}
+	submit := func() { p.Eval(`document.getElementById("save").requestSubmit()`) }
+	press(3, "m") // the default key of monocytes chooses them
+	press(4, "q")
+	submit()
+	told("what a row lacks", "Complete the rows with a note")
+	press(4, "m")
+	p.Eval(`((s) => { s.value = "5"; s.dispatchEvent(new Event("change")); })(document.querySelector("#rows tr:nth-child(4) select"))`)
+	p.Fill("target", "input", "200")
+	submit()
+	p.Await("the key that is chosen twice, in its row", `document.querySelector("#rows tr:nth-child(4) .bad")?.textContent === "The key m is also on P3."`)
+	p.Pictures("counter-keys-refused")
+	press(4, kb.Enter)
+	submit()
+	p.Await("what the server refuses, in its row", `document.querySelector("#rows tr:nth-child(4) .bad")?.textContent.includes("key Enter is reserved") === true`)
+	p.Clean() // the refusal is an error of the console
+	press(4, "e")
+	submit()
+	told("the answer", "Saved.")
+	if got := rows() + " " + p.Eval(`document.getElementById("scope").textContent + document.getElementById("target").value`); got != "P1 n Neutrophil; P2 l Lymphocyte; P3 m Monocyte; P4 e Eosinophil; P5 - No cell These are your laboratory's keys.200" {
+		t.Errorf("after saving: %s", got)
+	}
+	p.Eval(`document.querySelector("#rows tr:nth-child(2) [data-part=remove]").click()`)
+	told("a key is removed", "The key l counts nothing any more")
+	p.visit(fmt.Sprintf("/cell-counter-keys/?test=%d", test), `document.querySelectorAll("#rows kbd").length === 3`)
+	p.Do(chromedp.Click(chromedp.CSS("#reset")))
+	p.Await("a question", `document.getElementById("ask").open`)
+	p.Do(chromedp.Click(chromedp.CSS("#no")))
+	p.Do(chromedp.Click(chromedp.CSS("#reset")))
+	p.Await("a question", `document.getElementById("ask").open`)
+	p.Do(chromedp.Click(chromedp.CSS("#yes")))
+	told("the defaults", "counts with the defaults again")
+	p.Do(chromedp.Click(chromedp.CSS("#copy")))
+	told("a copy", "has a copy of the default keys now")
+	if got := call(t, labSession, "GET", fmt.Sprint(mappingsPath, test), "").body; !strings.Contains(got, `"key":"l"`) || !strings.Contains(got, `"scope":"lab"`) {
+		t.Errorf("stored: %s, want the laboratory's copy of both keys", got)
+	}
+	if errors, foreign := p.Clean(); len(errors) > 0 || len(foreign) > 0 {
+		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
+	}
+	p.login(editor(t, 12))
+	p.visit(fmt.Sprintf("/cell-counter-keys/?test=%d", test), `document.getElementById("scope").textContent.includes("needs the permission")`)
+	if got := p.Eval(`document.querySelectorAll("#rows button:not(:disabled), #rows select:not(:disabled), #save button:not([hidden])").length`); got != "0" {
+		t.Errorf("%s controls for a login without the permission, want none", got)
+	}
+}
+
+// administrator is a login that may change every setting.
+const administrator = "demo-admin"
+
+// TestCalloutSettingsPageChangesWhatItShows is an administrator: wrong numbers are named where they are, what someone else changed
+// meanwhile is not overwritten, and others can only read.
+func TestCalloutSettingsPageChangesWhatItShows(t *testing.T) {
+	const path = "/operation/critical-callout/settings"
+	defer call(t, administrator, "PUT", path, `{}`)
+	call(t, administrator, "PUT", path, `{}`)
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(administrator)
+	p.visit("/callout/", `document.querySelector("header a.settings") !== null`)
+	p.Eval(`document.querySelector("header a.settings").click()`) // not by its place, which may move while the page loads
+	p.Await("the values", `document.getElementById("escalate_minutes")?.value === "30" && document.getElementById("remind_hours").value === "8"`)
+	p.Pictures("callout-settings")
+	submit := func() { p.Eval(`document.getElementById("settings").requestSubmit()`) }
+	p.Fill("escalate_minutes", "input", "0")
+	p.Fill("remind_hours", "input", "7,5")
+	submit()
+	p.Await("what is wrong, where it is", `document.getElementById("escalate_minutes-wrong").textContent === "Write a whole number from 1 to 1440." && document.getElementById("remind_hours-wrong").textContent !== "" && document.activeElement.id === "escalate_minutes"`)
+	p.Pictures("callout-settings-wrong")
+	p.Fill("escalate_minutes", "input", "20")
+	p.Fill("remind_hours", "input", "0")
+	call(t, administrator, "PUT", path, `{"escalate_most":5}`)
+	submit()
+	p.Await("someone else's change", `document.getElementById("told").textContent.startsWith("Someone changed the settings meanwhile") && document.getElementById("escalate_most").value === "5"`)
+	p.Fill("escalate_minutes", "input", "20")
+	p.Eval(`document.getElementById("read_back_needed").click()`)
+	submit()
+	p.Await("the answer", `document.getElementById("told").textContent === "Saved."`)
+	if got := call(t, administrator, "GET", path, ""); !strings.Contains(got.body, `{"escalate_minutes":20,"escalate_most":5,"read_back_needed":false,`) {
+		t.Errorf("stored: %s", got.body)
+	}
+	p.Do(chromedp.Click(chromedp.CSS("#reset")))
+	p.Await("a question", `document.getElementById("ask").open`)
+	p.Do(chromedp.Click(chromedp.CSS("#yes")))
+	p.Await("the defaults", `document.getElementById("told").textContent === "The defaults are in force." && document.getElementById("escalate_minutes").value === "30"`)
+	if errors, foreign := p.Clean(); len(errors) > 0 || len(foreign) > 0 {
+		t.Errorf("errors %q, requests elsewhere %q", errors, foreign)
+	}
+	p.login(editor(t, 12))
+	p.visit("/callout-settings/", `document.getElementById("told").textContent.startsWith("You can read the settings") && document.getElementById("escalate_minutes").disabled && document.getElementById("buttons").hidden`)
+	p.visit("/callout/", `document.querySelector("nav.pages .person") !== null`)
+	if got := p.Eval(`document.querySelectorAll("header a.settings").length`); got != "0" {
+		t.Error("the board offers the settings to a login that may not change them")
+	}
+}
+
+// TestNotificationsPageSwitchesTypesForTheLaboratory switches a type off by its name; the user has no switch of it then.
+func TestNotificationsPageSwitchesTypesForTheLaboratory(t *testing.T) {
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(administrator)
+	p.visit("/notifications/", `document.querySelectorAll("#kinds input").length === 2 && document.querySelectorAll("#types input").length === 2`)
+	if got := p.Eval(`document.getElementById("kinds").textContent`); !strings.Contains(got, "A report of the organisation is ready") || strings.Contains(got, "_") {
+		t.Errorf("the laboratory's types: %s, want their names for people", got)
+	}
+	p.Pictures("notifications-laboratory")
+	const first = `document.querySelector("#kinds input")`
+	p.Eval(first + ".click()")
+	p.Await("it is off", `document.querySelectorAll("#types input").length === 1 && document.getElementById("told").textContent.endsWith(": off.")`)
+	p.Eval(first + ".click()")
+	p.Await("it is on again", `document.querySelectorAll("#types input").length === 2`)
+	p.login(editor(t, 12))
+	p.visit("/notifications/", `document.getElementById("state").textContent.startsWith("Up to date") && document.getElementById("kinds").children.length === 2`)
+	if got := p.Eval(`document.getElementById("laboratory").hidden`); got != "true" {
+		t.Error("the laboratory's switches are shown to a login that may not change them")
+	}
+}

@@ -6,10 +6,13 @@ import (
 	"compress/zlib"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
 // realLibreOffice is the one that LAB_SOFFICE names. `devstack libreoffice` fetches one and prints its path.
@@ -149,6 +152,33 @@ func TestLibreOfficeLeavesCommentsOut(t *testing.T) {
 	pdf := made(t, l, t.TempDir(), document, false)
 	if bytes.Contains(pdf, []byte("/Annot")) || strings.Contains(characters(t, pdf), omega) {
 		t.Error("the comment is in the PDF")
+	}
+}
+
+// An author who edits in LibreOffice saves the report's id with the document.
+func TestLibreOfficeKeepsTheIDOfTheReport(t *testing.T) {
+	l, dir := realLibreOffice(t), t.TempDir()
+	plain := wordDocument(t, textRun("Befund"))
+	var copied bytes.Buffer
+	if err := document.CopyFor(7001, &copied, strings.NewReader(plain), int64(len(plain))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, documentName)
+	if err := os.WriteFile(path, copied.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	if said, err := exec.CommandContext(t.Context(), l.soffice, "-env:UserInstallation="+fileURL(filepath.Join(dir, "profile")),
+		"--headless", "--convert-to", "docx", "--outdir", out, path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	saved, err := os.ReadFile(filepath.Join(out, documentName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := document.ReadWord(bytes.NewReader(saved), int64(len(saved)))
+	if err != nil || facts.ReportID != 7001 {
+		t.Errorf("it saved a document of report %d, %v, want 7001", facts.ReportID, err)
 	}
 }
 

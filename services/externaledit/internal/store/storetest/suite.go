@@ -270,7 +270,9 @@ func templates(t *testing.T, s Subject) {
 		}
 		return nil
 	}))
-	for lab, want := range map[int64][]string{12: {"own.docx", "platform.docx"}, 13: {"other.docx", "platform.docx"}, 14: {"platform.docx"}} {
+	for lab, want := range map[int64][]string{
+		12: {"own.docx", "platform.docx"}, 13: {"other.docx", "platform.docx"}, 14: {"platform.docx"},
+	} {
 		found, err := s.Editing.Templates(t.Context(), Scope(t, lab))
 		must(t, err)
 		var paths []string

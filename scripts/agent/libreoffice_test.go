@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
 // realLibreOffice is the one that LAB_SOFFICE names. `devstack libreoffice` fetches one and prints its path.
@@ -153,6 +155,33 @@ func TestLibreOfficeLeavesCommentsOut(t *testing.T) {
 	}
 }
 
+// An author who edits in LibreOffice saves the report's id with the document.
+func TestLibreOfficeKeepsTheIDOfTheReport(t *testing.T) {
+	l, dir := realLibreOffice(t), t.TempDir()
+	plain := wordDocument(t, textRun("Befund"))
+	var copied bytes.Buffer
+	if err := document.CopyFor(7001, &copied, strings.NewReader(plain), int64(len(plain))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, documentName)
+	if err := os.WriteFile(path, copied.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	if said, err := exec.CommandContext(t.Context(), l.soffice, "-env:UserInstallation="+fileURL(filepath.Join(dir, "profile")),
+		"--headless", "--convert-to", "docx", "--outdir", out, path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	saved, err := os.ReadFile(filepath.Join(out, documentName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts, err := document.ReadWord(bytes.NewReader(saved), int64(len(saved)))
+	if err != nil || facts.ReportID != 7001 {
+		t.Errorf("it saved a document of report %d, %v, want 7001", facts.ReportID, err)
+	}
+}
+
 // The real one with a document that keeps it busy: the limit ends all of it, and the next conversion works.
 func TestLibreOfficeIsEndedAtTheLimit(t *testing.T) {
 	l := realLibreOffice(t)
@@ -170,8 +199,11 @@ func TestLibreOfficeIsEndedAtTheLimit(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	s.release()
-	if found, _ := exec.CommandContext(t.Context(), "pgrep", "-f", root).Output(); len(found) > 0 {
-		t.Errorf("these live on: %s", found)
+	programs, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is in order
+	for _, program := range programs {
+		if line, _ := os.ReadFile(program); bytes.Contains(line, []byte(root)) {
+			t.Errorf("it lives on: %q", line)
+		}
 	}
 	made(t, l, root, wordDocument(t, textRun("Befund")), false)
 }

@@ -184,7 +184,7 @@ func TestExternalEditOfTwentyCreatorsOneGetsTheReport(t *testing.T) {
 			opened++
 		case 409:
 			if details, _ := got.json(t)["details"].(string); !strings.Contains(details, "by Editor ") ||
-				!strings.Contains(details, "since 20") {
+				!strings.Contains(details, " IST;") {
 				t.Errorf("the holder is not named: %s", got.body)
 			}
 		default:

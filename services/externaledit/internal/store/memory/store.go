@@ -343,9 +343,11 @@ func (s *Store) Templates(_ context.Context, scope authn.LabScope) ([]session.Te
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []session.Template
-	for id, t := range s.state.templates {
-		if !t.disabled && (t.lab == 0 || t.lab == scope.LabID()) {
-			found = append(found, session.Template{ID: id, Path: t.path})
+	for _, lab := range []int64{scope.LabID(), 0} {
+		for id, t := range s.state.templates {
+			if !t.disabled && t.lab == lab {
+				found = append(found, session.Template{ID: id, Path: t.path})
+			}
 		}
 	}
 	return found, nil

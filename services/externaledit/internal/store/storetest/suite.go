@@ -270,6 +270,19 @@ func templates(t *testing.T, s Subject) {
 		}
 		return nil
 	}))
+	for lab, want := range map[int64][]string{
+		12: {"own.docx", "platform.docx"}, 13: {"other.docx", "platform.docx"}, 14: {"platform.docx"},
+	} {
+		found, err := s.Editing.Templates(t.Context(), Scope(t, lab))
+		must(t, err)
+		var paths []string
+		for _, template := range found {
+			paths = append(paths, template.Path)
+		}
+		if diff := cmp.Diff(want, paths); diff != "" {
+			t.Errorf("templates of laboratory %d: %s", lab, diff)
+		}
+	}
 }
 
 func once(t *testing.T, s Subject) {

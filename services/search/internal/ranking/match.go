@@ -78,7 +78,9 @@ func (w word) match(card *userindex.Card) search.Match {
 // soundsIn reports whether a word of a name has the sound of one on the card.
 func soundsIn(piece string, card *userindex.Card) bool {
 	codes := phonetic.Codes(userindex.Latin(card.FullName))
-	return slices.ContainsFunc(phonetic.Codes(userindex.Latin(piece)), func(code string) bool { return slices.Contains(codes, code) })
+	return slices.ContainsFunc(phonetic.Codes(userindex.Latin(piece)), func(code string) bool {
+		return slices.Contains(codes, code)
+	})
 }
 
 // nameMatch grades a name that stands beside what two registrations agree in.

@@ -177,8 +177,8 @@ func Decode(data []byte, dst any) (field, message string) {
 	return "data", "data is not valid JSON for this task"
 }
 
-// misspelt names a member of data whose name resembles one of the payload: a countrycode that is left out sends a message
-// to another country.
+// misspelt names a member of data whose name resembles one of the payload: a countrycode that is left out sends a
+// message to another country.
 func misspelt(data []byte, payload any) (field, message string) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) != nil {

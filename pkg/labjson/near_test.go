@@ -13,7 +13,7 @@ func TestANameThatResemblesAFieldIsToldFromAnotherName(t *testing.T) {
 	known := []string{"is_calculate", "test_ids", "lab_id", "id", "to", "sch_time", "isBody", "countryCode"}
 	for name, want := range map[string]string{
 		"is_calculate": "", "isCalculate": "is_calculate", "IS-CALCULATE": "is_calculate", "is_calculte": "is_calculate",
-		"is_calcualte": "is_calculate", "is_calculates": "is_calculate", "test_id": "test_ids", "labId": "lab_id", "labid": "lab_id",
+		"is_claculate": "is_calculate", "is_calculates": "is_calculate", "test_id": "test_ids", "labId": "lab_id", "labid": "lab_id",
 		"ids": "", "ID": "id", "too": "", "schTime": "sch_time", "schedule_time": "", "isbody": "isBody", "country_code": "countryCode",
 		"country": "", "note": "", "": "", "_": "", "лаb_id": "",
 	} {

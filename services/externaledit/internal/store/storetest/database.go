@@ -158,8 +158,8 @@ func (d *Database) AddTemplate(lab int64, t session.Template, disabled bool) {
 		t.ID, lab, t.Path, disabled)
 }
 
-// SetListed has the platform's list of users say, or not say any more, that someone may edit. It leaves a user without the
-// permission; a doctor, of whom the list says no more, is taken from it.
+// SetListed has the platform's list of users say, or not say any more, that someone may edit. It leaves a user without
+// the permission; a doctor, of whom the list says no more, is taken from it.
 func (d *Database) SetListed(lab int64, a session.Author, listed bool) {
 	d.t.Helper()
 	permissions := `["x"]`

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
-	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
@@ -69,7 +69,7 @@ func TestASessionBeginsWithACopyThatNamesItsReport(t *testing.T) {
 }
 
 // failing stores nothing.
-type failing struct{ *memory.Files }
+type failing struct{ *storetest.Files }
 
 var errStore = apperr.New(apperr.Unavailable, "FILE_STORE_UNAVAILABLE", "try again")
 
@@ -83,7 +83,7 @@ func TestAStoreThatFailsAfterTheSessionWasOpened(t *testing.T) {
 	b := newFixture(t)
 	b.files.Add("templates/t.docx", storetest.Docx(t, "Befund"))
 	deps := editing.Deps{
-		Reports: memory.Editing{Store: b.store}, Files: b.files, Tokens: tokens{}, Clock: b.clock, Lifetime: lifetime,
+		Reports: mysql.Editing{Store: b.store.Store}, Files: b.files, Tokens: tokens{}, Clock: b.clock, Lifetime: lifetime,
 		NewID: func() string { return "token" }, WakeRelay: func() {}, Counters: b.counters,
 		Copier: upload.Copier{Files: failing{b.files}},
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/delivery"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
-	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
@@ -30,12 +29,12 @@ var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migr
 func TestACrashOfTheCreation(t *testing.T) {
 	t.Parallel()
 	var db *sql.DB
-	var files *memory.Files
+	var files *storetest.Files
 	clock, ids := clocktest.New(storetest.Now), 0
 	open := func() string {
 		var dsn string
 		db, dsn = template.Open(t)
-		files = memory.NewFiles()
+		files = storetest.NewFiles()
 		files.Add("templates/t.docx", storetest.Docx(t, "Befund"))
 		for _, statement := range []string{
 			"INSERT INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id) VALUES (7001, 12, 9001, 501, 55)",

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
-	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
@@ -54,8 +54,8 @@ func (c *counters) Ended(r session.EndReason) {
 type fixture struct {
 	*editing.UseCase
 	t        *testing.T
-	store    *memory.Store
-	files    *memory.Files
+	store    *storetest.Database
+	files    *storetest.Files
 	clock    *clocktest.Clock
 	scope    authn.LabScope
 	counters *counters
@@ -63,18 +63,18 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	b := &fixture{t: t, store: memory.New(), clock: clocktest.New(storetest.Now), scope: storetest.Scope(t, 12),
-		counters: &counters{}}
+	b := &fixture{t: t, clock: clocktest.New(storetest.Now), scope: storetest.Scope(t, 12), counters: &counters{}}
+	b.store = storetest.New(t, b.clock)
 	b.store.AddReport(12, session.Report{ID: 7001})
 	b.store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)
 	b.store.AddTemplate(0, session.Template{ID: 3, Path: "templates/lost.docx"}, false)
 	b.store.AddTemplate(12, session.Template{ID: 2, Path: "labs/13/foreign.docx"}, false)
-	files := memory.NewFiles()
+	files := storetest.NewFiles()
 	for _, key := range []string{"templates/t.docx", "labs/13/foreign.docx", earlierSave} {
 		files.Add(key, []byte("PK"))
 	}
 	b.UseCase = editing.New(editing.Deps{
-		Reports: memory.Editing{Store: b.store}, Files: files, Tokens: tokens{}, Clock: b.clock, Lifetime: lifetime,
+		Reports: mysql.Editing{Store: b.store.Store}, Files: files, Tokens: tokens{}, Clock: b.clock, Lifetime: lifetime,
 		NewID: func() string { return "token" }, WakeRelay: func() {}, Counters: b.counters,
 		Copier: upload.Copier{Files: files}, LinkFor: 15 * time.Minute,
 	})
@@ -228,7 +228,7 @@ func TestAnAdministratorEndsWhoeversSession(t *testing.T) {
 		t.Error(diff)
 	}
 	log := b.store.Entries()
-	if len(log) != 1 || log[0].Category != activitylog.ExternalEditEnded || log[0].Actor.ID != 90 {
+	if len(log) != 1 || log[0].Category != activitylog.ExternalEditEnded || log[0].ActorID != 90 {
 		t.Errorf("activity log %+v", log)
 	}
 	if !slices.Equal(b.counters.ended, []session.EndReason{session.ByAdmin}) {

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
-	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
@@ -63,7 +63,7 @@ func (w watched) Watch(_ context.Context, _ authn.LabScope, _ int64, _ string, s
 type desk struct {
 	*Server
 	t       *testing.T
-	store   *memory.Store
+	store   *storetest.Database
 	editing *editing.UseCase
 	clock   *clocktest.Clock
 	session session.Session
@@ -71,7 +71,8 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	store, files, clock := memory.New(), memory.NewFiles(), clocktest.New(storetest.Now)
+	files, clock := storetest.NewFiles(), clocktest.New(storetest.Now)
+	store := storetest.New(t, clock)
 	store.AddReport(12, session.Report{ID: 7001, BillID: 9001, DoctorID: 301})
 	store.AddTemplate(12, session.Template{ID: 1, Path: "templates/t.docx"}, false)
 	files.Add("templates/t.docx", []byte("PK"))
@@ -80,18 +81,18 @@ func newDesk(t *testing.T) *desk {
 	d.session.Listed = true
 	store.SetListed(12, d.session.Author, true)
 	d.session.ExpiresAt = storetest.Now.Add(ttl)
-	err := memory.Editing{Store: store}.Lock(t.Context(), storetest.Scope(t, 12), 7001,
+	err := mysql.Editing{Store: store.Store}.Lock(t.Context(), storetest.Scope(t, 12), 7001,
 		func(l editing.Locked) error { return l.Insert(t.Context(), &d.session) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.editing = editing.New(editing.Deps{Reports: memory.Editing{Store: store}, Files: files, Tokens: lenient{}, Clock: clock, Lifetime: lifetime,
+	d.editing = editing.New(editing.Deps{Reports: mysql.Editing{Store: store.Store}, Files: files, Tokens: lenient{}, Clock: clock, Lifetime: lifetime,
 		NewID: func() string { return "another" }, WakeRelay: wake, Counters: lenient{}, Copier: upload.Copier{Files: files}})
 	d.Server = New(Deps{
 		Editor: d.editing, Watcher: watched(nil), Linker: files, Limits: lenient{}, Logins: lenient{}, Observer: lenient{}, Clock: clock,
-		Uploader: upload.New(upload.Deps{Reports: memory.Uploading{Store: store}, Files: files, Limits: lenient{}, Clock: clock, Lifetime: lifetime,
+		Uploader: upload.New(upload.Deps{Reports: mysql.Uploads{Store: store.Store}, Files: files, Limits: lenient{}, Clock: clock, Lifetime: lifetime,
 			NewID: func() string { return "u" }, WakeRelay: wake, Counters: lenient{}}),
-		Historian: history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, WakeRelay: wake, Counters: lenient{}}),
+		Historian: history.New(history.Deps{Reports: mysql.History{Store: store.Store}, Clock: clock, WakeRelay: wake, Counters: lenient{}}),
 	})
 	return d
 }

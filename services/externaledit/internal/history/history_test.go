@@ -8,12 +8,13 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/history"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
-	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
@@ -24,18 +25,18 @@ func (c *counters) Restored()               { c.restored++ }
 func (c *counters) Ended(session.EndReason) { c.expired++ }
 
 // saved is a report with two saves in a session that is still open.
-func saved(t *testing.T) (*memory.Store, session.Session, []session.Revision) {
+func saved(t *testing.T) (*storetest.Database, session.Session, []session.Revision) {
 	t.Helper()
-	store, scope := memory.New(), storetest.Scope(t, 12)
+	store, scope := storetest.New(t, clock.Fixed(storetest.Now)), storetest.Scope(t, 12)
 	store.AddReport(12, session.Report{ID: 7001})
 	s := storetest.Opened()
 	revisions := make([]session.Revision, 2)
-	err := memory.Editing{Store: store}.Lock(t.Context(), scope, 7001,
+	err := mysql.Editing{Store: store.Store}.Lock(t.Context(), scope, 7001,
 		func(l editing.Locked) error { return l.Insert(t.Context(), &s) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = memory.Uploading{Store: store}.Lock(t.Context(), scope, 7001, func(l upload.Locked) error {
+	err = mysql.Uploads{Store: store.Store}.Lock(t.Context(), scope, 7001, func(l upload.Locked) error {
 		for i, name := range []string{"one", "two"} {
 			revisions[i] = session.Revision{SessionID: s.ID, Number: int64(i + 1), Word: session.Stored{URL: name + ".docx"},
 				PDF: session.Stored{URL: name + ".pdf"}, UploadedAt: storetest.Now}
@@ -58,7 +59,7 @@ func TestAnEarlierSaveIsRestoredOnce(t *testing.T) {
 	t.Parallel()
 	store, s, revisions := saved(t)
 	clock, counted := clocktest.New(storetest.Now), &counters{}
-	u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, WakeRelay: func() {}, Counters: counted})
+	u := history.New(history.Deps{Reports: mysql.History{Store: store.Store}, Clock: clock, WakeRelay: func() {}, Counters: counted})
 	in := history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: revisions[0].ID,
 		By: session.Author{ID: 79, Name: "Chief"}}
 	if _, err := u.Restore(t.Context(), in); !apperr.Is(err, apperr.Conflict) {
@@ -104,7 +105,7 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		store, _, revisions := saved(t)
 		store.AddReport(12, c.report)
 		clock := clocktest.New(storetest.Now.Add(2 * time.Hour))
-		u := history.New(history.Deps{Reports: memory.History{Store: store}, Clock: clock, WakeRelay: func() {},
+		u := history.New(history.Deps{Reports: mysql.History{Store: store.Store}, Clock: clock, WakeRelay: func() {},
 			Counters: &counters{}})
 		in := history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001, RevisionID: revisions[0].ID}
 		c.change(&in)
@@ -150,7 +151,7 @@ func TestARestoreAsksAgainForTheRight(t *testing.T) {
 		if c.listed != nil {
 			store.SetListed(12, chief, *c.listed)
 		}
-		u := history.New(history.Deps{Reports: memory.History{Store: store}, Logins: c.answer, WakeRelay: func() {},
+		u := history.New(history.Deps{Reports: mysql.History{Store: store.Store}, Logins: c.answer, WakeRelay: func() {},
 			Clock: clocktest.New(storetest.Now.Add(2 * time.Hour)), Counters: &counters{}})
 		_, err := u.Restore(t.Context(), history.Restoration{Scope: storetest.Scope(t, 12), ReportID: 7001,
 			RevisionID: revisions[0].ID, By: chief, Login: c.login, GlobalAdmin: c.admin})

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/clocktest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
-	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 )
@@ -51,23 +51,24 @@ func (f failing) CloseExpired(ctx context.Context, scope authn.LabScope, reportI
 func TestExpiredSessionsAreClosedWhateverBecameOfTheirReports(t *testing.T) {
 	t.Parallel()
 	const kept, deleted, broken = 7001, 7002, 7003
-	store, clock, scope := memory.New(), clocktest.New(storetest.Now), storetest.Scope(t, 12)
+	clock, scope := clocktest.New(storetest.Now), storetest.Scope(t, 12)
+	store := storetest.New(t, clock)
 	for _, id := range []int64{kept, deleted, broken} {
 		store.AddReport(12, session.Report{ID: id})
 		opened := storetest.Opened()
 		opened.ReportID = id
-		if err := (memory.Editing{Store: store}).Lock(t.Context(), scope, id,
+		if err := (mysql.Editing{Store: store.Store}).Lock(t.Context(), scope, id,
 			func(l editing.Locked) error { return l.Insert(t.Context(), &opened) }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	store.RemoveReport(deleted)
+	store.RemoveReport(12, deleted)
 	clock.Advance(2 * time.Hour)
-	sessions := editing.New(editing.Deps{Reports: memory.Editing{Store: store}, Clock: clock, WakeRelay: func() {},
+	sessions := editing.New(editing.Deps{Reports: mysql.Editing{Store: store.Store}, Clock: clock, WakeRelay: func() {},
 		Counters: quiet{}})
 	got := counts{}
 	sweeper := sweep.New(sweep.Deps{Config: sweep.Config{UploadAge: time.Minute}, Store: store, Clock: clock,
-		Counters: got, Sessions: failing{sessions, broken}, Files: memory.NewFiles()})
+		Counters: got, Sessions: failing{sessions, broken}, Files: storetest.NewFiles()})
 	for range 2 {
 		if err := sweeper.RunOnce(t.Context()); !errors.Is(err, errBoom) {
 			t.Errorf("%v", err)

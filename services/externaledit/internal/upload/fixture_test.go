@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -16,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
-	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/sweep"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
@@ -29,25 +30,47 @@ const (
 
 var lifetime = session.Lifetime{Idle: ttl, Most: 24 * time.Hour}
 
-// fixture is report 7001 with an open session, on stores in memory.
+// fixture is report 7001 with an open session, with its files in memory.
 type fixture struct {
 	t       *testing.T
-	store   *memory.Store
-	files   *memory.Files
+	store   *storetest.Database
+	files   *storetest.Files
 	clock   *clocktest.Clock
 	scope   authn.LabScope
 	session session.Session
 	ids     atomic.Int64
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t *testing.T, changes ...func(*session.Session)) *fixture {
 	t.Helper()
-	b := &fixture{t: t, store: memory.New(), files: memory.NewFiles(), clock: clocktest.New(storetest.Now),
-		scope: storetest.Scope(t, 12)}
+	c := clocktest.New(storetest.Now)
+	return newFixtureOn(t, storetest.New(t, c), c, changes...)
+}
+
+// inBubble runs a test in virtual time, with a pool of its own: what is in the bubble may not wait for what is outside.
+func inBubble(t *testing.T, run func(*testing.T, *fixture)) {
+	t.Helper()
+	dsn := storetest.NewDSN(t)
+	synctest.Test(t, func(t *testing.T) {
+		db := storetest.Pool(t, dsn)
+		defer db.Close()
+		c := clocktest.New(storetest.Now)
+		run(t, newFixtureOn(t, storetest.With(t, db, c), c))
+	})
+}
+
+func newFixtureOn(
+	t *testing.T, store *storetest.Database, c *clocktest.Clock, changes ...func(*session.Session),
+) *fixture {
+	t.Helper()
+	b := &fixture{t: t, store: store, files: storetest.NewFiles(), clock: c, scope: storetest.Scope(t, 12)}
 	b.store.AddReport(12, session.Report{ID: reportID, BillID: 9001})
 	b.session = storetest.Opened()
 	b.session.ExpiresAt = storetest.Now.Add(ttl)
-	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID,
+	for _, change := range changes {
+		change(&b.session)
+	}
+	err := mysql.Editing{Store: b.store.Store}.Lock(t.Context(), b.scope, reportID,
 		func(l editing.Locked) error { return l.Insert(t.Context(), &b.session) })
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +97,7 @@ func (b *fixture) useCase(reports upload.Reports, files upload.Files) *upload.Us
 	})
 }
 
-func (b *fixture) reports() upload.Reports { return memory.Uploading{Store: b.store} }
+func (b *fixture) reports() upload.Reports { return mysql.Uploads{Store: b.store.Store} }
 
 func (b *fixture) grant() session.Grant {
 	return session.Grant{SessionID: b.session.ID, ReportID: reportID, Author: session.Author{ID: 77}, TokenID: b.session.TokenID}
@@ -97,7 +120,7 @@ func (b *fixture) sweep() {
 func (b *fixture) sweeper(keep session.Retention) *sweep.Sweeper {
 	return sweep.New(sweep.Deps{
 		Config: sweep.Config{UploadAge: 5 * time.Minute}, Store: b.store, Files: b.files, Clock: b.clock, Counters: quiet{},
-		Sessions: editing.New(editing.Deps{Reports: memory.Editing{Store: b.store}, Clock: b.clock, Lifetime: lifetime, WakeRelay: func() {},
+		Sessions: editing.New(editing.Deps{Reports: mysql.Editing{Store: b.store.Store}, Clock: b.clock, Lifetime: lifetime, WakeRelay: func() {},
 			Counters: quiet{}}),
 		Retention: keep,
 	})

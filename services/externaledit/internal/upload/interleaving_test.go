@@ -2,6 +2,7 @@ package upload_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -138,16 +139,17 @@ func TestTwoHundredInterleavings(t *testing.T) {
 	}
 	t.Logf("from seed %d", seed)
 	for i := range uint64(200) {
-		synctest.Test(t, func(t *testing.T) { interleave(t, rand.New(rand.NewPCG(seed, i))) })
+		t.Run(fmt.Sprint("round ", i), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *fixture) { interleave(t, b, rand.New(rand.NewPCG(seed, i))) })
+		})
 		if t.Failed() {
-			t.Fatalf("in round %d", i)
+			return
 		}
 	}
 }
 
-func interleave(t *testing.T, dice *rand.Rand) {
+func interleave(t *testing.T, b *fixture, dice *rand.Rand) {
 	t.Helper()
-	b := newFixture(t)
 	s := &schedule{dice: dice, waiting: make(chan chan struct{}, 100)}
 	uploads := 2 + dice.IntN(3)
 	heard, done := make([]outcome, uploads), make(chan struct{})

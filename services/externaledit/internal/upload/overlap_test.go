@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -107,9 +106,7 @@ func (f slowDisk) Put(
 // The PDF does not wait for the disk to have the Word document.
 func TestThePDFArrivesWhileTheWordDocumentIsStored(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	synctest.Test(t, func(t *testing.T) {
-		b.t = t
+	inBubble(t, func(t *testing.T, b *fixture) {
 		if _, err := b.save(b.useCase(b.reports(), slowDisk{b.files, make(chan struct{})}), saying(t, "new")); err != nil {
 			t.Fatal(err)
 		}

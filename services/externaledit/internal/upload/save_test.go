@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
-	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/upload"
 )
@@ -195,7 +195,7 @@ func report(b *fixture) session.Report {
 
 func end(b *fixture, reason session.EndReason) {
 	b.t.Helper()
-	err := memory.Editing{Store: b.store}.Lock(b.t.Context(), b.scope, reportID, func(l editing.Locked) error {
+	err := mysql.Editing{Store: b.store.Store}.Lock(b.t.Context(), b.scope, reportID, func(l editing.Locked) error {
 		s, err := l.Session(b.t.Context(), b.session.ID)
 		if err != nil {
 			return err
@@ -260,14 +260,8 @@ func TestOldSavesGoWithTheirFiles(t *testing.T) {
 // begins and before it is linked.
 func TestAnAuthorWhosePermissionWasWithdrawnSavesNothing(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
+	b := newFixture(t, func(s *session.Session) { s.Listed = true })
 	b.store.SetListed(12, b.session.Author, true)
-	b.session.Listed = true
-	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID,
-		func(l editing.Locked) error { return l.Update(t.Context(), &b.session) })
-	if err != nil {
-		t.Fatal(err)
-	}
 	u := b.useCase(b.reports(), b.files)
 	before, err := b.save(u, saying(t, "before"))
 	if err != nil {
@@ -297,13 +291,7 @@ func (a *answers) MayEdit(context.Context, *session.Session) (bool, error) { ret
 // it has ended the session ends. The list of users has nothing to say of this author.
 func TestTheLoginOfAnAuthorWhoIsNotListedDecides(t *testing.T) {
 	t.Parallel()
-	b := newFixture(t)
-	b.session.Login = []byte("sealed")
-	err := memory.Editing{Store: b.store}.Lock(t.Context(), b.scope, reportID,
-		func(l editing.Locked) error { return l.Update(t.Context(), &b.session) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := newFixture(t, func(s *session.Session) { s.Login = []byte("sealed") })
 	login := &answers{may: true}
 	u := upload.New(upload.Deps{
 		Reports: b.reports(), Files: b.files, Limits: quiet{}, Logins: login, Clock: b.clock, Lifetime: lifetime,

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
-	"github.com/labplatform/labplatform/services/externaledit/internal/store/memory"
 	"github.com/labplatform/labplatform/services/externaledit/internal/store/storetest"
 	"github.com/labplatform/labplatform/services/externaledit/internal/watch"
 )
@@ -58,15 +58,23 @@ func (l *log) Listen(context.Context, string) (<-chan struct{}, func(), error) {
 	return l.signal, func() {}, nil
 }
 
+// only7001 has one report.
+type only7001 struct{}
+
+func (only7001) Report(_ context.Context, scope authn.LabScope, id int64) (session.Report, error) {
+	if scope.LabID() != 12 || id != 7001 {
+		return session.Report{}, session.ErrNoReport
+	}
+	return session.Report{ID: id}, nil
+}
+
 type gauge struct{}
 
 func (gauge) Watching(int) {}
 
 func newWatch(t *testing.T, l *log) *watch.UseCase {
 	t.Helper()
-	store := memory.New()
-	store.AddReport(12, session.Report{ID: 7001})
-	return watch.New(watch.Deps{Reports: store, Log: l, Gauge: gauge{}, MaxAge: 15 * time.Minute})
+	return watch.New(watch.Deps{Reports: only7001{}, Log: l, Gauge: gauge{}, MaxAge: 15 * time.Minute})
 }
 
 // reader collects what it is sent.

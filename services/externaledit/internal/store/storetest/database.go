@@ -1,0 +1,177 @@
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"sync"
+	"testing"
+
+	driver "github.com/go-sql-driver/mysql"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
+	"github.com/labplatform/labplatform/pkg/outbox"
+	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
+	"github.com/labplatform/labplatform/services/externaledit/internal/delivery"
+	"github.com/labplatform/labplatform/services/externaledit/internal/session"
+	"github.com/labplatform/labplatform/services/externaledit/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/externaledit/migrations"
+)
+
+var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
+
+// Database is a database of a test's own, with what the platform's core writes into it and what the tests read back.
+type Database struct {
+	*mysql.Store
+
+	t  testing.TB
+	db *sql.DB
+
+	mu     sync.Mutex
+	events []session.Event // that were encoded, also in transactions that did not commit
+}
+
+// New returns an empty database.
+func New(t testing.TB, c clock.Clock) *Database {
+	t.Helper()
+	return With(t, template.New(t), c)
+}
+
+// NewDSN returns the DSN of an empty database, for a pool that the test opens and closes itself.
+func NewDSN(t testing.TB) string {
+	t.Helper()
+	_, dsn := template.Open(t)
+	return dsn
+}
+
+// Pool opens a pool, which the caller closes.
+func Pool(t testing.TB, dsn string) *sql.DB {
+	t.Helper()
+	config, err := driver.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	connector, err := mysqldb.Connector(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sql.OpenDB(connector)
+}
+
+// With is New over a pool of the caller's.
+func With(t testing.TB, db *sql.DB, c clock.Clock) *Database {
+	t.Helper()
+	d := &Database{t: t, db: db}
+	store, err := mysql.New(db, d.encode, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Store = store
+	return d
+}
+
+// encode keeps the event and has the message carry its number.
+func (d *Database) encode(e session.Event) (outbox.Event, error) {
+	message, err := delivery.Encode(e)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.events = append(d.events, e)
+	message.Payload = binary.BigEndian.AppendUint64(nil, uint64(len(d.events)-1))
+	return message, err
+}
+
+// Events returns what was emitted by transactions that committed, in order.
+func (d *Database) Events() []session.Event {
+	d.t.Helper()
+	payloads := read[[]byte](d, "SELECT payload FROM outbox_externaledit ORDER BY id")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var events []session.Event
+	for _, payload := range payloads {
+		events = append(events, d.events[binary.BigEndian.Uint64(payload)])
+	}
+	return events
+}
+
+// Entry is a line of the activity log.
+type Entry struct {
+	Category activitylog.Category
+	ActorID  int64
+}
+
+// Entries returns the activity log.
+func (d *Database) Entries() []Entry {
+	d.t.Helper()
+	found, err := mysqldb.Collect(context.Background(), d.db, "SELECT category, IFNULL(labUserId, 0) FROM ActivityLog ORDER BY id", nil,
+		func(row mysqldb.Row, e *Entry) error { return row.Scan(&e.Category, &e.ActorID) })
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return found
+}
+
+// Uploads returns how many uploads are announced, copies that sessions begin with included.
+func (d *Database) Uploads() int {
+	d.t.Helper()
+	return read[int](d, "SELECT COUNT(*) FROM external_edit_upload")[0]
+}
+
+func read[T any](d *Database, query string) []T {
+	d.t.Helper()
+	found, err := mysqldb.Collect(context.Background(), d.db, query, nil,
+		func(row mysqldb.Row, value *T) error { return row.Scan(value) })
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return found
+}
+
+func (d *Database) exec(statement string, args ...any) {
+	d.t.Helper()
+	if _, err := d.db.ExecContext(context.Background(), statement, args...); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// AddReport adds a report or changes it.
+func (d *Database) AddReport(lab int64, r session.Report) {
+	d.t.Helper()
+	d.exec("REPLACE INTO labReportRelation (id, labId_id, billId_id, userDetailsId_id, reportID_id, isSigned, dismissed,"+
+		" wordFilePath, pdfFilePath) VALUES (?, ?, ?, 501, 55, ?, ?, ?, ?)",
+		r.ID, lab, r.BillID, r.Signed, r.Dismissed, r.Files.Word, r.Files.PDF)
+	d.exec("REPLACE INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id) VALUES (?, ?, ?, 501, NULLIF(?, 0))",
+		r.BillID, lab, r.BillID, r.DoctorID)
+}
+
+// RemoveReport deletes a report, as the platform's core may.
+func (d *Database) RemoveReport(lab, id int64) {
+	d.t.Helper()
+	d.exec("DELETE FROM labReportRelation WHERE id = ? AND labId_id = ?", id, lab)
+}
+
+// AddTemplate adds a template; lab 0 is the platform's.
+func (d *Database) AddTemplate(lab int64, t session.Template, disabled bool) {
+	d.t.Helper()
+	d.exec("INSERT INTO report_word_template (id, lab_id, name, word_s3_filepath, is_disabled) VALUES (?, NULLIF(?, 0), 't', ?, ?)",
+		t.ID, lab, t.Path, disabled)
+}
+
+// SetListed has the platform's list of users say, or not say any more, that someone may edit. It leaves a user without
+// the permission; a doctor, of whom the list says no more, is taken from it.
+func (d *Database) SetListed(lab int64, a session.Author, listed bool) {
+	d.t.Helper()
+	permissions := `["x"]`
+	if listed {
+		permissions = `["x","report_edit"]`
+	}
+	switch {
+	case !a.IsDoctor:
+		d.exec("REPLACE INTO labUser (id, labId_id, username, permissions) VALUES (?, ?, 'u', ?)", a.ID, lab, permissions)
+	case listed:
+		d.exec("REPLACE INTO doctorDetails (id, labId_id, docFullName) VALUES (?, ?, 'd')", a.ID, lab)
+	default:
+		d.exec("DELETE FROM doctorDetails WHERE id = ?", a.ID)
+	}
+}

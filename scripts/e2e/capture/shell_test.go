@@ -5,8 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/labplatform/labplatform/scripts/e2e/browser"
 )
 
 const (
@@ -136,4 +139,28 @@ func TestACountBelongsToTheScannedSample(t *testing.T) {
 	b.Do(chromedp.Click(chromedp.CSS("#no")))
 	b.Do(chromedp.Navigate(fmt.Sprintf("%s/cell-counter/?test=%d", platform.Endpoints.Gateway, test)))
 	b.shows("nothing of this count for the next patient", says, "Ready: 1 keys")
+	b.keptForItsLogin(patient*100, test)
+}
+
+// keptForItsLogin has a cell that was not saved, and logs in as another user of the laboratory, who neither gets it nor can save it.
+func (b tab) keptForItsLogin(report, test int) {
+	b.T.Helper()
+	const says = `document.getElementById("message").textContent`
+	as := func(session string) {
+		b.Do(browser.Command(network.SetCookie, network.SetCookieParams{Name: "sessionid", Value: session, URL: platform.Endpoints.Gateway}))
+	}
+	open := func() {
+		b.Do(chromedp.Navigate(fmt.Sprintf("%s/cell-counter/?test=%d&report=%d", platform.Endpoints.Gateway, test, report)))
+	}
+	store(b.T, fmt.Sprintf(`{"sessions":[{"id":"shell-second","session_type":"lab_user","lab_id":%d,"lab_user_id":9422,"username":"una","full_name":"Una"}]}`, ownLab))
+	open()
+	b.shows("the cell that was not saved", says, "1 cells of observer 1. Count on, or start again")
+	as("shell-second")
+	b.Press(kb.Enter)
+	b.shows("who counted", says, "These cells were counted by Tia. Log in as this person to save them")
+	open()
+	b.shows("none of them for the other login", says, "Ready: 1 keys")
+	as("shell-counter")
+	open()
+	b.shows("they are kept", says, "1 cells of observer 1. Count on, or start again")
 }

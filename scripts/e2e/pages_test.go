@@ -38,6 +38,16 @@ func TestPagesAVisitorSignsInAndFindsEverything(t *testing.T) {
 	}
 }
 
+// TestPagesShowOnlyCardsThatALoginMayUse has the login of an organization, which neither splits bills nor counts or edits.
+func TestPagesShowOnlyCardsThatALoginMayUse(t *testing.T) {
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(organizationLogin(t, "e2e-cards", "12", "4834"))
+	p.visit("/", `document.getElementById("unread").textContent === "0 unread" && ["waiting", "cells", "editing", "bills"].every((id) => document.getElementById(id).closest("li").hidden)`)
+	if got := p.Eval(`[...document.querySelectorAll(".tiles li:not([hidden]) a")].map((a) => a.pathname).filter((path) => ["/notifications/", "/docs"].includes(path)).join()`); got != "/notifications/,/docs" {
+		t.Errorf("cards %s, want notifications and the reference among them", got)
+	}
+}
+
 // TestPagesOfAPlatformForRealAskToLogIn: where there is no demo no one is led anywhere, and no page shows anything.
 func TestPagesOfAPlatformForRealAskToLogIn(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/")

@@ -55,15 +55,15 @@ func newAPI(s *service.Service, cfg Config, store *mysql.Store) (*grpcapi.Server
 	if err != nil {
 		return nil, err
 	}
+	rules := split.Rules{
+		VATPercent:       bill.PercentRule(cfg.VATPercent),
+		RequireLabSwitch: cfg.LabSwitch == switchRequired,
+	}
 	return grpcapi.New(grpcapi.Deps{
 		Splitter: split.New(split.Deps{
-			Store: store, After: after, Clock: s.Clock, Log: s.Log, Observer: metrics,
-			Rules: split.Rules{
-				VATPercent:       bill.PercentRule(cfg.VATPercent),
-				RequireLabSwitch: cfg.LabSwitch == switchRequired,
-			},
+			Store: store, After: after, Clock: s.Clock, Log: s.Log, Observer: metrics, Rules: rules,
 		}),
-		Viewer: family.NewViewer(store, s.Clock, metrics),
+		Viewer: family.NewViewer(store, s.Clock, metrics, rules),
 		Merger: family.NewMerger(store, after, s.Clock, metrics),
 		Access: grpcapi.Access(cfg.Access),
 		Clock:  s.Clock,

@@ -46,8 +46,8 @@ type Reader interface {
 	// Family returns the members of the laboratory's family to which the bill belongs, by id; none when there is no
 	// such bill.
 	Family(ctx context.Context, lab authn.LabScope, billID int64) ([]Member, error)
-	// Today returns the bills of the day of now, in the laboratory's time zone, that can be split.
-	Today(ctx context.Context, s worklist.Sight, now time.Time, p worklist.Page) (Today, error)
+	// Today returns the bills of the day of now, in the laboratory's time zone, that can be split under these rules.
+	Today(ctx context.Context, s worklist.Sight, now time.Time, p worklist.Page, r split.Rules) (Today, error)
 }
 
 // ErrNoBill reports that the laboratory has no such bill.
@@ -75,10 +75,13 @@ type Viewer struct {
 	reader   Reader
 	clock    clock.Clock
 	observer Observer
+	rules    split.Rules
 }
 
-// NewViewer returns a Viewer.
-func NewViewer(r Reader, c clock.Clock, o Observer) *Viewer { return &Viewer{r, c, o} }
+// NewViewer returns a Viewer. rules are those of splits.
+func NewViewer(r Reader, c clock.Clock, o Observer, rules split.Rules) *Viewer {
+	return &Viewer{r, c, o, rules}
+}
 
 // View returns the family of a bill, which may be any of its members.
 func (v *Viewer) View(ctx context.Context, lab authn.LabScope, billID int64) (Family, error) {

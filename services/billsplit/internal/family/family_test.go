@@ -14,6 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/crashdb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
@@ -34,7 +35,7 @@ func TestAFamilyAddsUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	viewer := family.NewViewer(b.Store, clock.System{}, cases.Counts)
+	viewer := family.NewViewer(b.Store, clock.System{}, cases.Counts, split.Rules{})
 	f, err := viewer.View(t.Context(), storetest.Lab(t, 12), original)
 	if err != nil || len(f.Members) != 3 {
 		t.Fatalf("%+v %v", f, err)

@@ -31,5 +31,5 @@ type Today struct {
 // Today returns the splittable bills of the present day of the laboratory's time zone, the newest first.
 func (v *Viewer) Today(ctx context.Context, s worklist.Sight, p worklist.Page) (Today, error) {
 	defer split.Timed(v.clock, v.observer, modeToday)()
-	return v.reader.Today(ctx, s, v.clock.Now(), p)
+	return v.reader.Today(ctx, s, v.clock.Now(), p, v.rules)
 }

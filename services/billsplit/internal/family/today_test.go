@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 	"github.com/labplatform/labplatform/services/billsplit/internal/store/storetest"
 )
 
@@ -23,7 +24,7 @@ func listed(t *testing.T, b storetest.Database, at time.Time, p authn.Principal,
 	if err != nil {
 		t.Fatal(err)
 	}
-	today, err := family.NewViewer(b.Store, clock.Fixed(at), &storetest.Counts{}).Today(t.Context(), sight, page)
+	today, err := family.NewViewer(b.Store, clock.Fixed(at), &storetest.Counts{}, split.Rules{}).Today(t.Context(), sight, page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,6 +110,15 @@ func TestTheListIsOfTheLaboratorysDay(t *testing.T) {
 	if got, want := fmt.Sprint(one.ID, one.LabBillID, one.OrderNumber, one.Organization, one.Amount, one.Tests, one.Patient.Name, one.Patient.Message(noon).GetAge(), one.Patient.LabPatientID),
 		fmt.Sprint(9001, 301, "ORD-1", "Sunrise", bill.Paise(112500), 3, "Meena Joshi", "35 Y", "P-7"); got != want || !one.BilledAt.Equal(storetest.BilledAt) {
 		t.Errorf("the bill: %s of %s, want %s", got, one.BilledAt, want)
+	}
+	b.Exec("UPDATE labs SET enable_bill_split = 0")
+	sight, err := worklist.SightOf(asha)
+	if err != nil {
+		t.Fatal(err)
+	}
+	required, err := family.NewViewer(b.Store, clock.Fixed(noon), &storetest.Counts{}, split.Rules{RequireLabSwitch: true}).Today(t.Context(), sight, wholeDay)
+	if err != nil || required.Total != 0 || listed(t, b, noon, asha, wholeDay).Total != 1 {
+		t.Errorf("with the laboratory's switch off: %d bills, %v, want none where the switch is required, and else 1", required.Total, err)
 	}
 	b.Exec("UPDATE userDetails SET isDeleted = 1")
 	if got := listed(t, b, noon, asha, wholeDay).Entries[0].Patient.Name; got != "" {

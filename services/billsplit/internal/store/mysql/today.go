@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
+	"github.com/labplatform/labplatform/services/billsplit/internal/split"
 )
 
 const (
@@ -27,7 +28,7 @@ const (
 
 // Today finds bills by their laboratory and time. What stands in the way of a bill is looked up by the bill's id.
 func (s *Store) Today(
-	ctx context.Context, sight worklist.Sight, now time.Time, p worklist.Page,
+	ctx context.Context, sight worklist.Sight, now time.Time, p worklist.Page, r split.Rules,
 ) (family.Today, error) {
 	zone, err := labtime.ZoneOf(ctx, s.db, sight.Lab)
 	if err != nil {
@@ -43,6 +44,9 @@ func (s *Store) Today(
 		Where: ofDay + splittable + s.guards.absent(),
 		Args:  []any{sight.Lab.LabID(), begin.UTC(), time.Date(year, month, day+1, 0, 0, 0, 0, zone).UTC()},
 		ID:    "b.id",
+	}
+	if r.RequireLabSwitch {
+		q.Where += " AND NOT EXISTS (SELECT 1 FROM labs l WHERE l.id = b.labId_id AND l.enable_bill_split = 0)"
 	}
 	list, err := worklist.Read(ctx, s.db, sight, q, p, scanSplittable)
 	return family.Today{List: list, Day: begin.Format(time.DateOnly)}, err

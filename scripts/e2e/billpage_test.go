@@ -49,6 +49,25 @@ func TestBillPageBeginsWithTheBillsOfToday(t *testing.T) {
 	}
 }
 
+// TestBillPageGoesBackToTheBillBefore types one bill after the other; Back shows the first one again, and does not leave the page.
+func TestBillPageGoesBackToTheBillBefore(t *testing.T) {
+	const first, second = 91084, 91085
+	session := editor(t, 12)
+	seedBill(t, first)
+	seedBill(t, second)
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(session)
+	shows := func(id int) string {
+		return fmt.Sprintf(`location.search === "?bill=%d" && document.querySelector('#family [data-bill="%d"]') !== null`, id, id)
+	}
+	p.visit(fmt.Sprintf("/bill/?bill=%d", first), shows(first))
+	p.Fill("bill", "input", fmt.Sprint(second))
+	p.Eval(`document.getElementById("choose").requestSubmit()`)
+	p.Await("the second bill", shows(second))
+	p.Eval(`history.back()`)
+	p.Await("the first bill again", shows(first))
+}
+
 // TestBillPageChoosesFromTwoHundredTests filters, chooses all that are shown, sees the sum, and can press the button without
 // scrolling.
 func TestBillPageChoosesFromTwoHundredTests(t *testing.T) {

@@ -113,7 +113,7 @@ func forget(t *testing.T, running endpoints.Endpoints) {
 	defer db.Close()
 	for _, statement := range []string{
 		"DELETE FROM callout_episode WHERE bill_id BETWEEN 990100 AND 990199", "DELETE FROM callout_statement WHERE bill_id BETWEEN 990100 AND 990199",
-		"DELETE FROM cell_count WHERE lab_report_id = 7001", "UPDATE external_edit_session SET is_active = 0 WHERE lab_report_id = 7001",
+		"DELETE FROM cell_count WHERE lab_report_id = 7001", "DELETE FROM cell_counter_mappings WHERE test_id = 55 AND lab_id = 12", "UPDATE external_edit_session SET is_active = 0 WHERE lab_report_id = 7001",
 	} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -202,13 +202,17 @@ func (c *camera) board() {
 	c.scene("notifications")
 }
 
-// count counts 100 cells of report 7001 twice: on the keyboard, and by another person on the keypad of a tablet. The keys are mapped
-// beforehand; a page that maps them has its scene here.
+// count maps keys on their page, and counts 100 cells of report 7001 twice: on the keyboard, and by another person on the keypad of a
+// tablet.
 func (c *camera) count() {
 	c.T.Helper()
+	c.visit("/cell-counter-keys/?test=55", `document.querySelectorAll("#rows tr").length > 0`)
+	c.scene("keys-none")
 	c.Eval(`fetch("/api-v3/cell-counter-mappings/55", {method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify({lab_id: 12, target_count: 100,
 		mappings: [["n", 1, 9], ["l", 3, 10], ["m", 4, 11], ["e", 5, 12]].map(([key, cell_id, at]) => ({key, cell_id, report_format_index: at, report_format_order: at}))})}).then((r) => { window.mapped = r.ok; })`)
 	c.Await("the keys are mapped", `window.mapped === true`)
+	c.visit("/cell-counter-keys/?test=55", `document.querySelectorAll("#rows kbd").length === 4`)
+	c.scene("keys-mapped")
 	const keys = `document.querySelectorAll("#cells tr").length > 0`
 	c.visit("/cell-counter/?test=55&report=7001", keys)
 	c.Press(strings.Split(strings.Repeat("nnnnnlllme", 8)+"nnnn", "")...)
@@ -232,7 +236,7 @@ func (c *camera) count() {
 // document opens a report as a document; its author ends the session.
 func (c *camera) document() {
 	c.T.Helper()
-	c.login(sunita)
+	c.login(asha)
 	c.visit("/external-edit/?report=7001", `document.getElementById("held").textContent !== ""`)
 	c.scene("document")
 	c.click("#open")

@@ -145,7 +145,9 @@ async function choose(id, match = { bill_id: id }) {
   }
   if (own !== choice) return; // the user chose another bill meanwhile
   [shownBill, bills, chosen] = [String(id), response.bills.map(named), new Set()];
-  history.replaceState(null, "", `?bill=${id}`);
+  const shown = new URLSearchParams(location.search);
+  const again = shown.has("number") || shown.get("bill") === String(id);
+  history[again ? "replaceState" : "pushState"](null, "", `?bill=${id}`);
   show();
   say(bills.length > 1 ? `${bills.length} bills of one order.` : $("split").hidden ? "Only insurance bills with tests can be split." : "This bill has not been split.");
   await patientBar(match);
@@ -245,6 +247,7 @@ const today = workList($("today"), {
   row: (bill) => ({ id: textOf(bill, "id"), href: `?bill=${textOf(bill, "id")}`,
     cells: [`Bill ${bill.labBillId}`, describe(bill.patient), bill.organization, String(bill.tests), money.format(bill.amount), minute(new Date(bill.bill_time))] }),
 });
+window.addEventListener("popstate", () => location.reload()); // Back shows the bill before, or the list
 const parameters = new URLSearchParams(location.search);
 if (/^[1-9]\d*$/.test(parameters.get("bill"))) choose(parameters.get("bill")).catch(failed);
 else if (parameters.get("number")) find(parameters.get("number")).catch(failed);

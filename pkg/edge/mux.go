@@ -50,6 +50,7 @@ func newMuxes(ctx context.Context, all areas, connections map[string]grpc.Client
 }
 
 func newMux(a *Area, routes routeTable) *Mux {
+	setQueryParser()
 	m := &Mux{area: a, routes: routes}
 	m.ServeMux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.HTTPBodyMarshaler{Marshaler: codec{}}),
@@ -62,7 +63,6 @@ func newMux(a *Area, routes routeTable) *Mux {
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithWriteContentLength(),
-		runtime.SetQueryParameterParser(&queryParser{}),
 	)
 	return m
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
@@ -19,6 +20,9 @@ import (
 type queryParser struct{ runtime.DefaultQueryParser }
 
 var _ runtime.QueryParameterParser = (*queryParser)(nil)
+
+// setQueryParser sets the parser once: the library keeps one for all muxes of the process.
+var setQueryParser = sync.OnceFunc(func() { runtime.NewServeMux(runtime.SetQueryParameterParser(&queryParser{})) })
 
 // Parse fills msg. The error's text is read by parameterError.
 func (p *queryParser) Parse(msg proto.Message, values url.Values, filter *utilities.DoubleArray) error {

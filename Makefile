@@ -365,7 +365,7 @@ test-libreoffice: devstack ## Test the desktop client of external editing with t
 DOCUMENTS = $(or $(LAB_DISTRIBUTIONS),$(LAB_DIR)/distributions)/documents
 test-documents: ## Judge three hundred documents of other programs, fetched once
 	@scripts/documents.sh "$(DOCUMENTS)"
-	@LAB_DOCUMENTS="$(DOCUMENTS)" go test -count=1 -v -run '^TestThreeHundredDocuments$$' ./services/externaledit/document
+	@LAB_FOREIGN_DOCUMENTS="$(DOCUMENTS)" go test -count=1 -v -run '^TestThreeHundredDocuments$$' ./services/externaledit/document
 
 test-long: ## The same with fresh seeds, the long forms of crash tests and drills, deeper histories, and every parser fuzzed; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test

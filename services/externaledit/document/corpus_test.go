@@ -109,12 +109,12 @@ func TestRealDocuments(t *testing.T) {
 	compare(t, "testdata/real", "testdata/real/verdicts.txt")
 }
 
-// TestThreeHundredDocuments judges the documents in the folder that LAB_DOCUMENTS names.
+// TestThreeHundredDocuments judges the documents in the folder that LAB_FOREIGN_DOCUMENTS names.
 func TestThreeHundredDocuments(t *testing.T) {
 	t.Parallel()
-	root := os.Getenv("LAB_DOCUMENTS")
+	root := os.Getenv("LAB_FOREIGN_DOCUMENTS")
 	if root == "" {
-		t.Skip("LAB_DOCUMENTS names no folder: make test-documents fetches them and runs this")
+		t.Skip("LAB_FOREIGN_DOCUMENTS names no folder: make test-documents fetches them and runs this")
 	}
 	compare(t, root, "testdata/documents.txt")
 }

@@ -10,6 +10,9 @@ const minEdited = 4
 // names of four letters and more, one letter away (another, one more, one less, two swapped). A name that is one of
 // known resembles none.
 func Near(name string, known []string) string {
+	if strings.HasPrefix(name, "$") || strings.HasPrefix(name, "@") { // what serializers add, $type and @id
+		return ""
+	}
 	plain := plainName(name)
 	for _, one := range known {
 		if one == name {

@@ -3479,11 +3479,11 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x10_notified_personB\x0e\n" +
 	"\f_notified_atB\n" +
 	"\n" +
-	"\b_outcome\"v\n" +
+	"\b_outcome\"|\n" +
 	"\tToldValue\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12(\n" +
 	"\x10report_format_id\x18\x02 \x01(\x03R\x0ereportFormatId\x12\x1b\n" +
-	"\traw_value\x18\x03 \x01(\tR\brawValue\"a\n" +
+	"\traw_value\x18\x03 \x01(\tR\brawValue:\x04\x88\xe7\x18\x01\"a\n" +
 	"\x13SaveCalloutResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x18\n" +

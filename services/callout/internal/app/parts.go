@@ -3,6 +3,7 @@ package app
 import (
 	"database/sql"
 
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	"github.com/labplatform/labplatform/pkg/service"
@@ -30,7 +31,7 @@ func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs,
 		return delivery.Jobs{}, err
 	}
 	queue := taskqueuev1.NewTaskQueueServiceClient(conn)
-	return delivery.Jobs{BaseURL: cfg.WebhookURL, Queue: queue, Deadlines: store}, nil
+	return delivery.Jobs{BaseURL: cfg.WebhookURL, Queue: queue, Deadlines: store, Clock: clock.System{}}, nil
 }
 
 // newRelay returns the relay from the outbox to notifications and the task queue.

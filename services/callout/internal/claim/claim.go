@@ -22,7 +22,9 @@ type Claim struct {
 }
 
 // Of reports whether the claim is the person's.
-func (c Claim) Of(person authn.Actor) bool { return !c.Until.IsZero() && c.By == person }
+func (c Claim) Of(person authn.Actor) bool {
+	return !c.Until.IsZero() && c.By.Kind == person.Kind && c.By.ID == person.ID // the name may have changed since
+}
 
 // Facts are the claim of a waiting report, and the time of the store's clock. A claim that ended is the zero Claim.
 type Facts struct {

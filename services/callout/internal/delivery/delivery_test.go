@@ -10,6 +10,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/outbox"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
@@ -17,6 +18,9 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/delivery"
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
+
+// now is what the clock shows.
+var now = time.Date(2026, 11, 21, 9, 20, 0, 0, time.UTC)
 
 // others is a fake of the called services, and of the store.
 type others struct {
@@ -86,7 +90,8 @@ func (o *others) Delivered(_ context.Context, _ authn.LabScope, _ callout.Messag
 
 func (o *others) dispatcher() delivery.Dispatcher {
 	return delivery.Dispatcher{
-		Table: "outbox_callout", Notifications: o, Jobs: delivery.Jobs{BaseURL: "http://gateway:8091/", Queue: o, Deadlines: o}, Notices: o,
+		Table: "outbox_callout", Notifications: o, Notices: o,
+		Jobs: delivery.Jobs{BaseURL: "http://gateway:8091/", Queue: o, Deadlines: o, Clock: clock.Fixed(now)},
 	}
 }
 
@@ -121,6 +126,18 @@ func TestTheJobIsAlignedWithTheDeadline(t *testing.T) {
 	}
 	if len(o.cancelled) != 1 || o.cancelled[0] != `["job-1"]` || o.deadline.JobID != "" {
 		t.Fatalf("cancelled %q, job %q, want one cancelled job and none left", o.cancelled, o.deadline.JobID)
+	}
+}
+
+func TestADeadlineOfLongAgoIsDueNow(t *testing.T) {
+	t.Parallel()
+	o := &others{deadline: callout.Deadline{LabID: 12, BillID: 400, DueAt: now.Add(-25 * time.Hour)}}
+	wake, err := delivery.Messages{}.Wake(12, 400)
+	if err := deliver(t, o.dispatcher(), wake, err); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.scheduled[0].GetTasks()[0].GetSchTime(); got != "2026-11-21T09:20:00" {
+		t.Fatalf("a deadline 25 hours ago is scheduled for %s, want now: the queue refuses it otherwise", got)
 	}
 }
 

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/clock"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
@@ -53,6 +55,7 @@ type Jobs struct {
 	BaseURL   string
 	Queue     TaskQueue
 	Deadlines Deadlines
+	Clock     clock.Clock
 }
 
 // Align schedules the job of a bill for its earliest deadline. It may be repeated: the window key makes it one job for
@@ -64,6 +67,7 @@ func (j Jobs) Align(ctx context.Context, scope authn.LabScope, billID int64, key
 		return err
 	}
 	if !d.DueAt.IsZero() {
+		d.DueAt = j.notLongPast(d.DueAt)
 		key = fmt.Sprintf("%s-%d", key, d.DueAt.UnixMilli())
 		return j.schedule(ctx, scope, []callout.Deadline{d}, key, true)
 	}
@@ -121,6 +125,15 @@ func (j Jobs) schedule(
 	return nil
 }
 
+// notLongPast returns a deadline, or now instead of one that ended more than an hour ago: the queue takes a time that is
+// more than a day in the past for a mistake and refuses it.
+func (j Jobs) notLongPast(due time.Time) time.Time {
+	if now := j.Clock.Now(); due.Before(now.Add(-time.Hour)) {
+		return now
+	}
+	return due
+}
+
 func (j Jobs) task(scope authn.LabScope, d callout.Deadline, override bool) (*taskqueuev1.ScheduledTask, error) {
 	bill := strconv.FormatInt(d.BillID, 10)
 	data, err := json.Marshal(struct {
@@ -136,7 +149,7 @@ func (j Jobs) task(scope authn.LabScope, d callout.Deadline, override bool) (*ta
 		return nil, fmt.Errorf("encode webhook: %w", err)
 	}
 	task := &taskqueuev1.ScheduledTask{
-		SchTime:          d.DueAt.UTC().Format(timeLayout),
+		SchTime:          j.notLongPast(d.DueAt).UTC().Format(timeLayout),
 		Task:             taskWebhook,
 		TaskType:         webhookPost,
 		Data:             &typev1.RawJSON{Json: data},

@@ -30,6 +30,9 @@ func (s *Store) Jump(ctx context.Context, connectors []string) error {
 }
 
 func (s *Store) Jumped(ctx context.Context, connector string) error {
+	if err := s.forgetSeen(ctx, connector); err != nil {
+		return err
+	}
 	return s.note(ctx, connector, resumed)
 }
 

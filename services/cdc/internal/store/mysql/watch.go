@@ -42,3 +42,10 @@ func (s *Store) Seen(ctx context.Context, connector string, number int64) (missi
 	})
 	return missing && err == nil, s.fault(ctx, wrap("note a number", err))
 }
+
+// forgetSeen forgets the last number that a connector carried: one that begins at a new place leaves numbers out, which
+// its jump accounts for.
+func (s *Store) forgetSeen(ctx context.Context, connector string) error {
+	_, err := s.db.ExecContext(ctx, "DELETE FROM cdc_cursor WHERE name = ?", watchPrefix+connector)
+	return s.fault(ctx, wrap("forget a number", err))
+}

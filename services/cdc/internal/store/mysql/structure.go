@@ -33,8 +33,8 @@ var unreadableParts = []struct {
 	{regexp.MustCompile(`(?i)\bWITHOUT OVERLAPS\b`), "a key WITHOUT OVERLAPS"},
 }
 
-// text is what a definition quotes: comments and defaults.
-var text = regexp.MustCompile(`'(?:[^'\\]|\\.|'')*'`)
+// quoted is what a definition quotes: comments and defaults, and names.
+var quoted = regexp.MustCompile("'(?:[^'\\\\]|\\\\.|'')*'|`(?:[^`]|``)*`")
 
 // rowFormat is an option of the table that has the name of a column's option.
 var rowFormat = regexp.MustCompile(`(?i)\b(ROW_FORMAT|PAGE_COMPRESSED)\s*=\s*\S+`)
@@ -72,7 +72,8 @@ func (s *Store) UnreadableTables(ctx context.Context) ([]Unreadable, error) {
 
 // unreadablePart returns what the connectors cannot read of a definition; "" when they can.
 func unreadablePart(definition string) string {
-	definition = rowFormat.ReplaceAllString(text.ReplaceAllString(definition, "''"), "")
+	definition = quoted.ReplaceAllStringFunc(definition, func(part string) string { return part[:1] + part[len(part)-1:] })
+	definition = rowFormat.ReplaceAllString(definition, "")
 	for _, part := range unreadableParts {
 		if part.found.MatchString(definition) {
 			return part.what

@@ -22,12 +22,14 @@ type Cause struct {
 func CauseOf(err error) Cause {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	var alert tls.AlertError
+	var remote *net.OpError
 	var host x509.HostnameError
 	var name *net.DNSError
 	var passed net.Error
 	late := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &passed) && passed.Timeout()
 	switch {
+	case errors.Is(err, context.Canceled):
+		return Cause{"canceled", "was not waited for any longer"}
 	case errors.Is(err, ErrUnanswered) && late:
 		return Cause{"timeout", "did not answer in time after the request was sent"}
 	case errors.Is(err, ErrUnanswered) && closed(err):
@@ -40,8 +42,8 @@ func CauseOf(err error) Cause {
 		return Cause{"tls", "has a certificate that is not trusted or not valid now"}
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
 		return Cause{"tls", "does not use encryption on this port"}
-	case errors.As(err, &alert):
-		return Cause{"tls", "does not accept our version or parameters of encryption"}
+	case errors.As(err, &remote) && remote.Op == "remote error":
+		return Cause{"tls", "does not accept our version, parameters or certificate of encryption"}
 	case errors.As(err, &name):
 		return Cause{"network", "has a host name that cannot be resolved"}
 	case errors.Is(err, io.EOF):

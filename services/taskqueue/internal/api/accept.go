@@ -168,7 +168,7 @@ func (g *group) identify() {
 	for i := range g.tasks {
 		p := &g.tasks[i]
 		body := p.Body
-		body.WindowKey, body.Country, body.Flow = "", 0, job.IdentityFlow(body.Flow, body.LabID)
+		body.WindowKey, body.Flow = "", job.IdentityFlow(body.Flow, body.LabID)
 		buffer = body.Encode(buffer[:0])
 		_, _ = fmt.Fprintf(h, "%d/%d/%d/%s/%t:", len(buffer), p.DueMs, p.Lane.Priority, p.window, p.Override)
 		_, _ = h.Write(buffer)
@@ -210,6 +210,7 @@ func (a *Acceptor) batch(g *group) engine.Batch {
 		p := &g.tasks[i]
 		body := p.Body
 		body.CreatedMs, body.Traceparent, body.RequestID = now, g.Traceparent, g.RequestID
+		body.Data = task.WithRecipient(body.Data, p.to)
 		if body.ExpiresMs > 0 {
 			body.ExpiresMs += max(now, p.DueMs)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -44,7 +45,11 @@ type Planned struct {
 	Override bool
 	window   string // which jobs it may join; empty: none
 	lacks    string // what this installation lacks to deliver it
+	to       phone.Number
 }
+
+// Recipient is the telephone that was decided.
+func (p *Planned) Recipient() phone.Number { return p.to }
 
 // Targets knows which URLs may be called.
 type Targets interface {

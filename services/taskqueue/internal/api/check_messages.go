@@ -24,8 +24,8 @@ func (c *checker) sms(d *task.SMS) {
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
-// recipient decides once whose telephone a task means: its country is kept with the job, so that a number without a
-// code goes to the same telephone when the setting changes before it is sent.
+// recipient decides once whose telephone a task means: it is stored with its country, so that a number without a code
+// goes to the same telephone when the setting changes before it is sent, or another release sends it.
 func (c *checker) recipient(r task.Recipient) phone.Number {
 	if r.Contact == "" {
 		c.wrong.If(true, "data.contact", "data.contact is missing")
@@ -35,7 +35,7 @@ func (c *checker) recipient(r task.Recipient) phone.Number {
 	c.wrong.If(err != nil, "data.contact", "data.contact %v", err)
 	c.wrong.If(!c.Mailbox && phone.Reserved(string(r.Contact)), "data.contact",
 		"data.contact is a number of the mailbox, which is off here")
-	c.Body.Country = to.Country
+	c.to = to
 	return to
 }
 

@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	maxRun       = 330 * time.Second // the longest webhook timeout and some
 	reapEvery    = time.Second
 	tidyEvery    = 2 * time.Second
 	holdsEvery   = time.Second
@@ -85,7 +84,7 @@ func (b *builder) pump(channel job.Channel, shard int, handler worker.Handler, p
 			Shard:   shard,
 			Channel: channel,
 			Lease:   b.gate.Lease(),
-			MaxRun:  maxRun,
+			MaxRun:  job.LongestRun(channel),
 			Grace:   time.Duration(b.cfg.Queue.GraceSeconds) * time.Second,
 		},
 		worker.Deps{Queue: operate.Pausing(b.gate, b.pauses), Pool: pool, Handler: worker.Traced(handler, b.Tracers()),

@@ -64,3 +64,18 @@ func taskDelay(failed int) time.Duration {
 	}
 	return min(d, maxDelay)
 }
+
+// The longest webhook timeout and some; the longest session with a mail server, and the ten minutes that it may take to
+// answer the complete message.
+const (
+	longestRun     = 330 * time.Second
+	longestMailRun = 16 * time.Minute
+)
+
+// LongestRun is how long an attempt of channel c may take before its lease ends.
+func LongestRun(c Channel) time.Duration {
+	if c == Email {
+		return longestMailRun
+	}
+	return longestRun
+}

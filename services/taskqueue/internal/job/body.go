@@ -39,7 +39,7 @@ type Body struct {
 	Sealed      []byte // Data and Headers encrypted, which are then empty; see package seal
 	CallbackTo  string // the callback_url of sealed Data
 	RequestID   string // of the request that enqueued it
-	Country     int    // calling code of the recipient's telephone number, decided at acceptance; 0: none
+	PatientMs   int64  // it is retried so long after it was due, because of an earlier failure
 	Progress    []byte // fate of each part of a message, by package progress; it names no one and is never sealed
 }
 
@@ -110,7 +110,7 @@ func (b *Body) wire(w *wire) {
 	text(w, 28, &b.CallbackTo)
 	text(w, 29, &b.RequestID)
 	text(w, 30, &b.Progress)
-	integer(w, 31, &b.Country)
+	integer(w, 31, &b.PatientMs)
 }
 
 func (a *Attempt) wire(w *wire) {

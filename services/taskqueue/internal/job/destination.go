@@ -15,6 +15,7 @@ const (
 	toReceiver = "to:"
 	viaWhom    = "via:"
 	atRate     = "rate:"
+	outOf      = "out:"
 )
 
 // ToReceiver is a receiver by its origin, whichever laboratory sends.
@@ -43,14 +44,13 @@ func ViaAny(c Channel) Destination { return Destination(viaWhom + c.String()) }
 // Via is one provider of a channel.
 func Via(c Channel, provider string) Destination { return ViaAny(c) + Destination(":"+provider) }
 
-// outMark ends the destination of a provider whose row is wrong. No name of a provider ends so.
-const outMark = "\x00out"
-
 // Out is a provider whose row is wrong: what waits for it waits for a person.
-func Out(c Channel, provider string) Destination { return Via(c, provider) + outMark }
+func Out(c Channel, provider string) Destination {
+	return Destination(outOf + c.String() + ":" + provider)
+}
 
 // IsOut reports whether Out made it.
-func (d Destination) IsOut() bool { return strings.HasSuffix(string(d), outMark) }
+func (d Destination) IsOut() bool { return strings.HasPrefix(string(d), outOf) }
 
 // Provider reads what Via made.
 func (d Destination) Provider() (channel, provider string, ok bool) {

@@ -35,7 +35,7 @@ func (p *Providers) Configured(c job.Channel, provider string) {
 		p.attempts.WithLabelValues(c.String(), provider, outcome)
 	}
 	p.Paused(c, provider, false)
-	p.Out(c, provider, false)
+	p.Out(c.String(), provider, false)
 }
 
 // Attempt counts one.
@@ -49,6 +49,6 @@ func (p *Providers) Paused(c job.Channel, provider string, paused bool) {
 }
 
 // Out reports whether a row of the provider is wrong.
-func (p *Providers) Out(c job.Channel, provider string, out bool) {
-	p.out.WithLabelValues(c.String(), provider).Set(telemetry.Bool(out))
+func (p *Providers) Out(channel, provider string, out bool) {
+	p.out.WithLabelValues(channel, provider).Set(telemetry.Bool(out))
 }

@@ -18,7 +18,7 @@ func TestSeriesOfAProviderExistAtZeroFromTheStart(t *testing.T) {
 	p.Configured(job.SMS, "twilio")
 	p.Attempt(job.SMS, "twilio", "sent")
 	p.Paused(job.SMS, "twilio", true)
-	p.Out(job.SMS, "twilio", true)
+	p.Out("sms", "twilio", true)
 	const want = `
 # HELP taskqueue_provider_attempts_total Messages given to a provider, by outcome.
 # TYPE taskqueue_provider_attempts_total counter

@@ -83,18 +83,31 @@ func Parse(country int, text string) (Number, error) {
 	case country != 0 && !international && regionOf(country) == phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY:
 		text = "+" + strconv.Itoa(country) + strings.TrimPrefix(text, strconv.Itoa(country))
 	}
+	national, valid := read(text, country)
+	// In countries whose numbers have many lengths, one with its code in front may also be a landline of that country.
+	if with, ok := read("+"+text, country); ok && text[0] != '+' && with.Country == country && (!valid || !with.Landline) {
+		return with, nil
+	}
+	switch {
+	case !valid:
+		return Number{}, noSuchNumber(country)
+	case country != 0 && national.Country != country:
+		return Number{}, ErrOther
+	}
+	return national, nil
+}
+
+// read returns a number that exists.
+func read(text string, country int) (n Number, ok bool) {
 	parsed, err := phonenumbers.Parse(text, regionOf(country))
 	if err != nil || !phonenumbers.IsValidNumber(parsed) {
-		return Number{}, noSuchNumber(country)
-	}
-	if country != 0 && int(parsed.GetCountryCode()) != country {
-		return Number{}, ErrOther
+		return Number{}, false
 	}
 	return Number{
 		Country:  int(parsed.GetCountryCode()),
 		Digits:   phonenumbers.Format(parsed, phonenumbers.E164)[1:],
 		Landline: phonenumbers.GetNumberType(parsed) == phonenumbers.FIXED_LINE,
-	}, nil
+	}, true
 }
 
 func noSuchNumber(country int) error {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/labjson"
@@ -58,9 +59,9 @@ func (r Recipient) Number(country int) (phone.Number, error) {
 	return phone.Parse(own, string(r.Contact))
 }
 
-// Of is the number that an accepted task means, or the failure of one that no telephone has.
-func (r Recipient) Of(b *job.Body) (phone.Number, error) {
-	to, err := r.Number(b.Country)
+// Accepted is the number of an accepted task, or the failure of one that no telephone has.
+func (r Recipient) Accepted() (phone.Number, error) {
+	to, err := r.Number(0)
 	if err != nil {
 		return to, job.Permanent("bad_number", "The telephone number "+err.Error())
 	}
@@ -81,6 +82,26 @@ func (d *Digits) UnmarshalJSON(raw []byte) error {
 }
 
 var errDigits = errors.New("must be digits")
+
+// WithRecipient returns data with its contact as a national number and its countryCode, in the form that every release
+// reads alike; the other members stay as they are. Data that says the same already, or has no number, is returned.
+func WithRecipient(data []byte, to phone.Number) []byte {
+	var members map[string]json.RawMessage
+	if to.Country == 0 || json.Unmarshal(data, &members) != nil {
+		return data
+	}
+	country := strconv.Itoa(to.Country)
+	contact := strings.TrimPrefix(to.Digits, country)
+	if string(members["countryCode"]) == country && strings.Trim(string(members["contact"]), `"`) == contact {
+		return data
+	}
+	members["contact"], members["countryCode"] = json.RawMessage(strconv.Quote(contact)), json.RawMessage(country)
+	stored, err := json.Marshal(members)
+	if err != nil {
+		return data
+	}
+	return stored
+}
 
 // Provider is the config object of SMS and WhatsApp tasks.
 type Provider struct {

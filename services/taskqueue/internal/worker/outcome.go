@@ -31,7 +31,8 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 		return p.postponed(r, failure), "postponed"
 	}
 	attempts := r.body.Attempts + 1
-	last := attempts > r.body.Retry && (r.body.Retry == 0 || p.waited(r) >= failure.Patience)
+	patience := max(failure.Patience, time.Duration(r.body.PatientMs)*time.Millisecond)
+	last := attempts > r.body.Retry && (r.body.Retry == 0 || p.waited(r) >= patience)
 	if failure.Doubtful && (last || !failure.Repeatable) {
 		return p.final(r, job.Unknown, result, failure, began), "unknown"
 	}
@@ -106,6 +107,7 @@ func (p *Pump) countAttempt(b *job.Body, r *run, result job.Result, failure *job
 		b.LastError, b.LastReason = "", ""
 		return
 	}
+	b.PatientMs = max(b.PatientMs, failure.Patience.Milliseconds())
 	b.LastError, b.LastReason = failure.Message, failure.Reason
 	b.History = job.AppendHistory(b.History, job.Attempt{StartedMs: r.redisTime(began), EndedMs: p.now(r),
 		HTTPStatus: result.HTTPStatus, Error: failure.Message, Reason: failure.Reason})

@@ -1,6 +1,7 @@
 package email
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -79,8 +80,8 @@ func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Resul
 	if err != nil {
 		return job.Result{}, provider.NoSecret("The password of the mail server cannot be read")
 	}
-	if progress.Count(marks, progress.Refused) == len(marks) {
-		marks = progress.Read(&job.Body{}, len(marks)) // it failed, and a person wants it tried again
+	if progress.Count(marks, progress.Left) == 0 { // it ended, and a person wants it tried again
+		marks = bytes.ReplaceAll(marks, []byte{progress.Refused}, []byte{progress.Left})
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,7 +104,7 @@ func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Resul
 		result.MessageID = l.id
 	}
 	if refused := l.places(marks, progress.Refused); refused != "" && sent {
-		result.Excerpt = "The mail server refused " + refused + "; the others have the message"
+		result.Excerpt = "The mail server refused " + refused
 	}
 	if err == nil && client.UpdateDeadline(quitTimeout) == nil {
 		_ = client.Quit() // the message is accepted: whatever is answered now changes nothing

@@ -1,11 +1,13 @@
 package email
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"net/mail"
 	"net/textproto"
 	"strings"
 	"time"
@@ -27,6 +29,7 @@ const (
 	// mailbox hours.
 	greylistPatience = 4 * time.Hour
 	serviceCloses    = 421
+	recipientStep    = "recipient"
 	lost             = "connection_lost" // reason of failures of the connection
 )
 
@@ -98,11 +101,8 @@ func (t *transaction) deliver(from string, extend func()) error {
 		return replyFailure("sender", err, true)
 	}
 	taken, refusal := t.offer()
-	switch {
-	case len(taken) == 0 && refusal == nil: // all have it
-		return nil
-	case len(taken) == 0:
-		return refusal
+	if len(taken) == 0 {
+		return t.end(refusal)
 	}
 	w, err := t.client.Data()
 	if err != nil {
@@ -123,11 +123,25 @@ func (t *transaction) deliver(from string, extend func()) error {
 	for _, i := range taken {
 		t.marks[i] = progress.Sent
 	}
-	if left := t.letter.places(t.marks, progress.Left); left != "" {
-		refusal.Message += ", for " + left + "; the others have the message"
+	return t.end(refusal)
+}
+
+// end is what the fates say: who is left is tried again; a message that someone has is sent.
+func (t *transaction) end(refusal *job.Failure) error {
+	left := t.letter.places(t.marks, progress.Left)
+	switch {
+	case refusal == nil:
+		return nil
+	case refusal.Reason == lost:
 		return refusal
+	case left != "":
+		later := *refusal
+		later.Message += ", for " + left
+		return &later
+	case progress.Count(t.marks, progress.Sent) > 0:
+		return nil
 	}
-	return nil
+	return refusal
 }
 
 // offer names the recipients that are left to the server. It returns the positions of the recipients that it takes, and
@@ -137,21 +151,19 @@ func (t *transaction) offer() (taken []int, refusal *job.Failure) {
 		if mark != progress.Left {
 			continue
 		}
-		err := t.client.Rcpt("<" + t.letter.to[i].address + ">")
+		err := t.client.Rcpt((&mail.Address{Address: t.letter.to[i].address}).String())
 		if err == nil {
 			taken = append(taken, i)
 			continue
 		}
-		failure := replyFailure("recipient", err, false)
+		failure := replyFailure(recipientStep, err, false)
 		switch {
 		case failure.Reason == lost:
 			return nil, failure
 		case failure.Permanent:
 			t.marks[i] = progress.Refused
 			failure.OfMessage = failure.Elsewhere
-			if refusal == nil {
-				refusal = failure
-			}
+			refusal = cmp.Or(refusal, failure)
 		default:
 			refusal = failure
 		}
@@ -179,11 +191,10 @@ func replyFailure(step string, err error, own bool) *job.Failure {
 	}
 	message := fmt.Sprintf("The mail server answered %d to the %s", reply.Code, step)
 	switch {
-	case reply.Code == serviceCloses:
-		return job.Retryable("smtp_4xx", message)
 	case reply.Code < 500:
 		failure := job.Retryable("smtp_4xx", message)
-		failure.OfMessage, failure.Patience = !own, greylistPatience
+		failure.OfMessage = step == recipientStep && reply.Code != serviceCloses
+		failure.Patience = greylistPatience
 		return failure
 	case own, strings.HasPrefix(reply.Msg, "5.7."):
 		return provider.FailOver("smtp_5xx", message)

@@ -77,7 +77,7 @@ func (c *counter) Paused(_ job.Channel, name string, open bool) {
 	c.note(fmt.Sprintf("%s paused %t", name, open), 1)
 }
 
-func (c *counter) Out(_ job.Channel, name string, out bool) {
+func (c *counter) Out(_, name string, out bool) {
 	c.note(fmt.Sprintf("%s out %t", name, out), 1)
 }
 
@@ -380,7 +380,7 @@ func TestAWrongRowIsOutAloneAndItsMessagesWait(t *testing.T) {
 		t.Errorf("the row that is right: %v", err)
 	}
 	for _, data := range []string{india, `{"contact":9812345678,"countryCode":91,"config":{"provider":"bad"}}`} {
-		if f := job.AsFailure(b.send(t, 1, data)); !f.Postponed || f.Recovers || f.Reason != "provider_out" || f.To != job.ViaAny(job.SMS) {
+		if f := job.AsFailure(b.send(t, 1, data)); !f.Postponed || f.Recovers || f.Reason != "provider_out" || f.To != job.Out(job.SMS, "bad") {
 			t.Errorf("%s: %+v, want it to wait", data, f)
 		}
 	}
@@ -395,7 +395,7 @@ func TestAWrongRowIsOutAloneAndItsMessagesWait(t *testing.T) {
 	if err := b.send(t, 1, india); err != nil || b.seen.counts["bad out false"] != 1 {
 		t.Errorf("after the correction: %v, %v", err, b.seen.counts)
 	}
-	if h, err := b.queue.Holds(t.Context()); err != nil || len(h.Held) != 2 { // two rows are still wrong
+	if h, err := b.queue.Holds(t.Context()); err != nil || len(h.Held) != 2 { // two rows of channels are still wrong
 		t.Errorf("held after the correction: %+v, %v", h, err)
 	}
 	b.broken["good"] = true // its secret was removed, and nothing in its row changed

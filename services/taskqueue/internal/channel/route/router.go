@@ -38,8 +38,10 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 	}
 	list, out := known.choose(r.channel, to)
 	switch {
-	case len(list) == 0 && out: // until someone corrects the row
-		return job.Result{}, job.Postpone("provider_out", unservedDelay).For(job.ViaAny(r.channel))
+	case len(list) == 0 && out != "": // until someone corrects the row
+		wait := job.Out(r.channel, out)
+		r.set.cfg.Circuits.Wait(ctx, wait, holdOut) // also when no one reads the rows at the moment
+		return job.Result{}, job.Postpone("provider_out", unservedDelay).For(wait)
 	case len(list) == 0:
 		return job.Result{}, nobody(to)
 	}
@@ -79,7 +81,7 @@ func address(c job.Channel, b *job.Body) (target, error) {
 	if err := json.Unmarshal(b.Data, &d); err != nil {
 		return target{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	to, err := d.Of(b)
+	to, err := d.Accepted()
 	return target{taskType: b.TaskType, country: to.Country, forced: d.Config.Provider}, err
 }
 

@@ -74,9 +74,9 @@ func (t table) named(c job.Channel, name string) *account {
 	return nil
 }
 
-// choose lists the providers for a message in the order in which they are tried, each once, and reports whether a row
-// that would serve it is out.
-func (t table) choose(c job.Channel, to target) (list []*account, out bool) {
+// choose lists the providers for a message in the order in which they are tried, each once, and names the first that
+// would serve it and whose row is out.
+func (t table) choose(c job.Channel, to target) (list []*account, out string) {
 	for _, r := range t[c] {
 		serves := r.matches(to)
 		if to.forced != "" {
@@ -85,7 +85,7 @@ func (t table) choose(c job.Channel, to target) (list []*account, out bool) {
 		switch {
 		case !serves:
 		case r.account == nil:
-			out = true
+			out = cmp.Or(out, r.row.Provider, "unnamed")
 		case !slices.Contains(list, r.account):
 			list = append(list, r.account)
 		}

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,7 +36,7 @@ type Observer interface {
 	// Paused reports whether the provider is left alone.
 	Paused(c job.Channel, provider string, paused bool)
 	// Out reports whether a row of the provider is wrong.
-	Out(c job.Channel, provider string, out bool)
+	Out(channel, provider string, out bool)
 }
 
 // Source reads the configuration, disabled rows included.
@@ -102,11 +103,12 @@ func (s *Set) Replace(ctx context.Context, rows []Row) {
 	s.replace.Lock()
 	defer s.replace.Unlock()
 	next, states := s.build(rows)
-	before := s.known()
+	before, earlier := s.known(), s.Rows()
 	s.current.Store(&next)
-	s.logChanges(s.Rows(), states)
 	s.states.Store(&states)
-	s.tell(ctx, before, next)
+	s.configured(before, next)
+	s.logChanges(earlier, states)
+	s.tell(ctx, earlier, states)
 }
 
 // logChanges writes a line for each row that went out or came back.
@@ -214,41 +216,53 @@ func (s *Set) accountOf(next table, c job.Channel, row Row) (*account, error) {
 	}, nil
 }
 
-// holdOut is how long the messages of a row that is out wait for news of it; each look says it again.
+// holdOut is how long the messages of a row that is out wait for news of it; each look repeats it.
 const holdOut = 2 * time.Minute
 
-// tell says which rows are out: to the metrics, and to the messages that wait for them.
-func (s *Set) tell(ctx context.Context, before, next table) {
-	for c, rules := range next {
+// tell reports which rows are out: to the metrics, and to the messages that wait for them.
+func (s *Set) tell(ctx context.Context, before, now []RowState) {
+	was := outOf(before)
+	is := outOf(now)
+	for one := range is {
+		s.cfg.Observer.Out(one.channel, one.provider, true)
+		if c, err := channelOf(one.channel); err == nil {
+			s.cfg.Circuits.Wait(ctx, job.Out(c, cmp.Or(one.provider, "unnamed")), holdOut)
+		}
+	}
+	for one := range was {
+		if is[one] {
+			continue
+		}
+		s.cfg.Observer.Out(one.channel, one.provider, false)
+		if c, err := channelOf(one.channel); err == nil {
+			s.cfg.Circuits.Wait(ctx, job.Out(c, cmp.Or(one.provider, "unnamed")), 0)
+		}
+	}
+}
+
+// named is a provider of a channel.
+type named struct{ channel, provider string }
+
+// outOf names the providers of the rows that are out.
+func outOf(rows []RowState) map[named]bool {
+	list := map[named]bool{}
+	for _, r := range rows {
+		if r.Out != "" {
+			list[named{r.Channel, r.Provider}] = true
+		}
+	}
+	return list
+}
+
+// configured tells the observer of providers that are new.
+func (s *Set) configured(before, now table) {
+	for c, rules := range now {
 		for _, r := range rules {
 			if r.account != nil && before.named(c, r.row.Provider) != r.account {
 				s.cfg.Observer.Configured(c, r.row.Provider)
 			}
 		}
-		for name := range outOf(rules) {
-			s.cfg.Observer.Out(c, name, true)
-			s.cfg.Circuits.Wait(ctx, job.Out(c, name), holdOut)
-		}
 	}
-	for c, rules := range before {
-		for name := range outOf(rules) {
-			if !outOf(next[c])[name] {
-				s.cfg.Observer.Out(c, name, false)
-				s.cfg.Circuits.Wait(ctx, job.Out(c, name), 0)
-			}
-		}
-	}
-}
-
-// outOf names the providers of the rows that are out.
-func outOf(rules []*rule) map[string]bool {
-	list := map[string]bool{}
-	for _, r := range rules {
-		if r.account == nil {
-			list[r.row.Provider] = true
-		}
-	}
-	return list
 }
 
 // rateOf reads rate_per_second, which every kind of provider may have; 0 when there is none.

@@ -103,7 +103,7 @@ func renderPush(d *task.Push) (mailbox.Message, error) {
 
 // renderWhatsApp shows the first request as the Graph interface gets it; the others are notes.
 func renderWhatsApp(d worker.Delivery, data *task.WhatsApp) (mailbox.Message, error) {
-	to, err := data.Of(d.Body)
+	to, err := data.Accepted()
 	if err != nil {
 		return mailbox.Message{}, err
 	}

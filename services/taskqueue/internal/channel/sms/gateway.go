@@ -77,6 +77,8 @@ func (s *GatewaySettings) compileRules() (err error) {
 		return errors.New("success.field and success.values belong together")
 	case len(rule.Statuses) == 0 && rule.Field == "" && rule.Text == "":
 		return errors.New("success needs a rule that can fail: statuses, field with values, or text")
+	case s.Failure.Text != "" && rule.Text == "" && rule.Field == "":
+		return errors.New("failure.text needs success.text or success.field: a text that neither finds is unknown")
 	}
 	if rule.Text != "" {
 		if rule.text, err = regexp.Compile(rule.Text); err != nil {
@@ -97,6 +99,10 @@ func (s *GatewaySettings) judge(answer *netguard.Response, now time.Time) error 
 		return err
 	}
 	body := provider.Text(answer.Body)
+	asksBody := s.Failure.text != nil || s.Success.text != nil || s.Success.Field != ""
+	if asksBody && (answer.Truncated || answer.Header.Get("Content-Encoding") != "") {
+		return provider.Unreadable()
+	}
 	if s.Failure.text != nil && s.Failure.text.Match(body) {
 		return refusedByProvider()
 	}

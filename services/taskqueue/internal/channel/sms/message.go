@@ -66,7 +66,7 @@ func Read(d worker.Delivery, sender string) (Message, error) {
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
 		return Message{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	to, err := data.Of(d.Body)
+	to, err := data.Accepted()
 	if err != nil {
 		return Message{}, err
 	}

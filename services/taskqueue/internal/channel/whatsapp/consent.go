@@ -39,7 +39,7 @@ func (g *Gate) Handle(ctx context.Context, d worker.Delivery) (job.Result, error
 	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
 		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
 	}
-	to, err := data.Of(d.Body)
+	to, err := data.Accepted()
 	if err != nil {
 		return job.Result{}, err
 	}

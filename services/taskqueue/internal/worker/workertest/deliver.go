@@ -42,7 +42,7 @@ func Deliver(
 	seen := &claimed{}
 	ctx, stop := context.WithCancel(t.Context())
 	pump := worker.New(
-		worker.Config{Channel: c, Lease: 15 * time.Second, MaxRun: 330 * time.Second, Grace: time.Second},
+		worker.Config{Channel: c, Lease: 15 * time.Second, MaxRun: job.LongestRun(c), Grace: time.Second},
 		worker.Deps{
 			Queue:    queue,
 			Pool:     worker.NewPool(32),

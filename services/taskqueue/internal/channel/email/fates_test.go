@@ -1,0 +1,50 @@
+package email_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/emersion/go-smtp"
+
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// One has the message, one is refused, one is told to wait and then refused.
+func TestTheResultNamesEveryRecipientWithoutTheMessageAndARetryAsksAgain(t *testing.T) {
+	t.Parallel()
+	refused := &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "no such"}
+	later := &smtp.SMTPError{Code: 450, EnhancedCode: smtp.EnhancedCode{4, 2, 0}, Message: "later"}
+	s := serve(t, script{rcpt: map[string]error{"b@example.org": refused, "c@example.org": later}})
+	p := newProvider(t, s, nil, nil)
+	try := func(marks []byte) (job.Result, error) {
+		data := `{"to":["a@example.org"],"cc":["b@example.org","c@example.org"],"subject":"x","message":"y"}`
+		return p.Handle(t.Context(), worker.Delivery{ID: jobID, Body: &job.Body{Task: 2, TaskType: 1, Data: []byte(data), Progress: marks}})
+	}
+	first, err := try(nil)
+	if err == nil || strings.Contains(first.Excerpt, "cc 1; the others have the message") {
+		t.Errorf("cc 2 has nothing, the result says %q", first.Excerpt)
+	}
+	s.mu.Lock()
+	s.script.rcpt["c@example.org"] = refused
+	s.mu.Unlock()
+	second, err := try(first.Progress)
+	if err != nil {
+		t.Errorf("as when both are refused at once, the message is finished with an excerpt; got %q", err)
+	}
+	s.take("b@example.org")
+	s.take("c@example.org")
+	if _, err := try(second.Progress); err == nil && len(s.accepted()) == 1 {
+		t.Error("a person retries the failed mail: it is finished, and no server was asked")
+	}
+}
+
+func TestAQuotedLocalPartStaysQuotedInTheEnvelope(t *testing.T) {
+	t.Parallel()
+	s := serve(t, script{})
+	_, err := send(t, newProvider(t, s, nil, nil), `{"to":["\"dr rao\"@example.org"],"subject":"x","message":"y"}`)
+	if got := s.accepted(); err != nil || len(got) != 1 || !slices.Equal(got[0].to, []string{"dr rao@example.org"}) {
+		t.Errorf("%+v, %v; want the server to read the local part in quotes", got, err)
+	}
+}

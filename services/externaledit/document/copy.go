@@ -21,10 +21,13 @@ func CopyFor(reportID int64, to io.Writer, r io.ReaderAt, size int64) error {
 	}
 	value := strconv.FormatInt(reportID, 10)
 	if p.custom == "" {
+		kind, space := relSpace+relCustom, customSpace
+		if p.strict {
+			kind, space = strictSpace+relCustomISO, customStrict
+		}
 		if err := p.add("docProps/custom", "application/vnd.openxmlformats-officedocument.custom-properties+xml",
-			rootRels, "http://schemas.openxmlformats.org/officeDocument/2006/relationships"+relCustom,
-			`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`+"\n"+`<Properties xmlns="`+customSpace+`">`+
-				property(customSpace, value, firstPropertyID)+`</Properties>`); err != nil {
+			rootRels, kind, `<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`+"\n"+`<Properties xmlns="`+space+`">`+
+				property(space, value, firstPropertyID)+`</Properties>`); err != nil {
 			return err
 		}
 		return p.write(to)

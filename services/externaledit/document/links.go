@@ -10,6 +10,7 @@ import (
 const (
 	relOffice    = "/officeDocument"
 	relCustom    = "/custom-properties"
+	relCustomISO = "/customProperties" // of the strict edition
 	relSettings  = "/settings"
 	relHyperlink = "/hyperlink"
 	relTemplate  = "/attachedTemplate"
@@ -23,6 +24,11 @@ var (
 		" break the link in Word (File, Info, Edit Links to Files) or insert the picture itself, and save it again")
 	errLinked = wordInvalid("WORD_LINKED_OBJECT", "has an object that is linked to another file;"+
 		" break the link in Word (File, Info, Edit Links to Files) and save it again")
+)
+
+const (
+	relSpace    = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+	strictSpace = "http://purl.oclc.org/ooxml/officeDocument/relationships"
 )
 
 // relation is one line of a part of relationships.

@@ -45,6 +45,13 @@ func document2(t *testing.T, kind string) []byte {
 		"word/document2.xml", `<w:document xmlns:w="`+wordSpace+`"/>`)
 }
 
+// strictDocument is a document that was saved as "Strict Open XML".
+func strictDocument(t *testing.T) []byte {
+	return storetest.Docx(t, "", "_rels/.rels", `<Relationships xmlns="`+relsSpace+`"><Relationship Id="x" Type="`+
+		strictSpace+`/officeDocument" Target="word/document.xml"/></Relationships>`, "word/document.xml",
+		`<w:document xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"/>`)
+}
+
 func field(instruction ...string) string {
 	text := `<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r>`
 	for _, part := range instruction {
@@ -77,9 +84,7 @@ func TestWhatADocumentIsFollowsFromItsStructure(t *testing.T) {
 	}{
 		"another name of the main part": {document2(t, "document.main+xml"), ""},
 		"a template":                    {document2(t, "template.main+xml"), "WORD_TEMPLATE"},
-		"a strict document": {storetest.Docx(t, "", "_rels/.rels", `<Relationships xmlns="`+relsSpace+`"><Relationship Id="x" Type="`+
-			strictSpace+`/officeDocument" Target="word/document.xml"/></Relationships>`, "word/document.xml",
-			`<w:document xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"/>`), ""},
+		"a strict document":             {strictDocument(t), ""},
 		"a workbook": {storetest.Docx(t, "x", "[Content_Types].xml", strings.Replace(override(), "wordprocessingml.document",
 			"spreadsheetml.sheet", 1)), "WORD_PART_MISSING"},
 		"an empty main part":    {storetest.Docx(t, "x", "word/document.xml", ""), "WORD_DAMAGED"},
@@ -228,7 +233,8 @@ func TestACopyCarriesTheReportAndNothingElseChanges(t *testing.T) {
 			[]string{"docProps/props.xml"}},
 		"with empty properties": {custom(`<?xml version="1.0"?><p:Properties xmlns:p="` + space + `" />`),
 			[]string{"docProps/props.xml"}},
-		"of another report": {copyFor(t, 7003, storetest.Docx(t, "hello")), []string{"docProps/custom.xml"}},
+		"of another report, saved as a strict document": {copyFor(t, 7003, strictDocument(t)), []string{"docProps/custom.xml"}},
+		"of another report":                             {copyFor(t, 7003, storetest.Docx(t, "hello")), []string{"docProps/custom.xml"}},
 		"of another report, changed by Word": {custom(`<Properties xmlns="` + space + `"><property pid="2" name="lab_report_id"><x>7003</x>` +
 			`</property><property pid="3" name="b"/></Properties>`), []string{"docProps/props.xml"}},
 	} {
@@ -252,6 +258,10 @@ func TestACopyCarriesTheReportAndNothingElseChanges(t *testing.T) {
 		if strings.Contains(after["docProps/props.xml"]+after["docProps/custom.xml"], "7003") {
 			t.Errorf("%s: the other report is still named", name)
 		}
+	}
+	if got := partsOf(t, copyFor(t, 7001, strictDocument(t))); !strings.Contains(got["_rels/.rels"], strictSpace+"/customProperties") ||
+		!strings.Contains(got["docProps/custom.xml"], "http://purl.oclc.org/ooxml/officeDocument/customProperties") {
+		t.Errorf("the copy of a strict document is not strict: %v", got)
 	}
 	if got := facts(t, storetest.Docx(t, "hello")).ReportID; got != 0 {
 		t.Errorf("a document without the property is of report %d", got)

@@ -63,6 +63,7 @@ type officePackage struct {
 	budget   int64 // what may still be inflated, of this package and those inside
 	depth    int   // 0 for the document, above for what is embedded in it
 	main     string
+	strict   bool   // saved as "Strict Open XML"
 	custom   string // the part of custom properties
 	facts    Facts
 }
@@ -139,8 +140,8 @@ func (p *officePackage) index() error {
 		switch {
 		case external:
 		case r.is(relOffice) && p.main == "":
-			p.main = resolve("", r.target)
-		case r.is(relCustom):
+			p.main, p.strict = resolve("", r.target), strings.HasPrefix(r.kind, strictSpace)
+		case r.is(relCustom), r.is(relCustomISO):
 			p.custom = resolve("", r.target)
 		}
 		return nil

@@ -1,6 +1,11 @@
 package document
 
-import "strings"
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode"
+)
 
 // The namespaces of WordprocessingML, of both editions of the standard.
 func isWordML(space string) bool {
@@ -11,25 +16,52 @@ func isWordML(space string) bool {
 var errDDE = wordInvalid("WORD_DDE", "has a field that asks another program for data (DDE);"+
 	" remove it in Word (Alt+F9 shows the fields) and save it again")
 
+var errFields = wordInvalid("WORD_FIELDS",
+	"has a field that cannot be checked; remove it in Word (Alt+F9 shows the fields) and save it again")
+
 const (
 	maxFields      = 64  // within each other
 	maxInstruction = 512 // bytes that are looked at
 )
 
+// wordField is an open complex field.
+type wordField struct {
+	instruction []byte
+	branch      int  // of alternative content that it begins in
+	result      bool // the instruction is complete
+}
+
 // story reads a part with text: the document, headers, footers, notes.
 type story struct {
-	main    bool
-	depth   int
-	tracked bool
-	fields  [][]byte // instructions of the open complex fields
-	reading bool     // the text of an instruction
+	main     bool
+	untyped  bool   // the content type does not say that it is one
+	root     string // the name of the first element
+	depth    int
+	tracked  bool
+	fields   []wordField
+	reading  bool  // the text of an instruction
+	branches []int // of alternative content, of which a reader takes one
+	branched int
 }
+
+// errNotWord ends the reading of a part that is XML of something else.
+var errNotWord = errors.New("the part is no text of Word")
 
 func (s *story) start(e *element) error {
 	s.depth++
 	ours := isWordML(e.space)
-	if s.main && s.depth == 1 && (!ours || e.local != "document") {
-		return errXML
+	if s.depth == 1 {
+		s.root = e.local
+		switch {
+		case s.main && (!ours || e.local != "document"):
+			return errXML
+		case s.untyped && !ours:
+			return errNotWord
+		}
+	}
+	if isBranch(e.local) {
+		s.branched++
+		s.branches = append(s.branches, s.branched)
 	}
 	if !ours {
 		return nil
@@ -40,52 +72,125 @@ func (s *story) start(e *element) error {
 	case "instrText", "delInstrText":
 		s.reading = true
 	case "fldSimple":
-		return judgeInstruction(e.attr("instr"))
+		return s.simpleField(e)
 	case "fldChar":
-		return s.field(e.attr("fldCharType"))
+		mark, _ := e.wordAttr("fldCharType")
+		return s.field(mark)
 	}
 	return nil
 }
 
 func (s *story) end(local string) error {
 	s.depth--
-	if local == "instrText" || local == "delInstrText" {
+	switch {
+	case local == "instrText" || local == "delInstrText":
 		s.reading = false
+	case isBranch(local):
+		s.branches = s.branches[:len(s.branches)-1]
 	}
 	return nil
 }
 
-func (s *story) text(p []byte) error {
-	if last := len(s.fields) - 1; s.reading && last >= 0 {
-		room := maxInstruction - len(s.fields[last])
-		s.fields[last] = append(s.fields[last], p[:min(room, len(p))]...)
+func isBranch(local string) bool { return local == "Choice" || local == "Fallback" }
+
+func (s *story) branch() int {
+	if len(s.branches) == 0 {
+		return 0
 	}
+	return s.branches[len(s.branches)-1]
+}
+
+func (s *story) text(p []byte) error {
+	last := len(s.fields) - 1
+	if !s.reading || last < 0 {
+		return nil
+	}
+	f := &s.fields[last]
+	if f.branch != s.branch() {
+		return errFields // each reader would see another instruction
+	}
+	f.instruction = bytes.TrimLeftFunc(append(f.instruction, p...), isBlank)
+	f.instruction = f.instruction[:min(maxInstruction, len(f.instruction))]
 	return nil
 }
 
 // field follows the marks of a complex field.
 func (s *story) field(mark string) error {
-	last := len(s.fields) - 1
-	switch {
-	case mark == "begin" && len(s.fields) >= maxFields:
-		return wordInvalid("WORD_FIELDS", "has fields nested too deeply to be checked; remove them and save it again")
-	case mark == "begin":
-		s.fields = append(s.fields, nil)
-		return nil
-	case last < 0:
+	if mark == "begin" {
+		if err := s.nested(); err != nil {
+			return err
+		}
+		s.fields = append(s.fields, wordField{branch: s.branch()})
 		return nil
 	}
-	instruction := string(s.fields[last])
+	last := len(s.fields) - 1
+	if last < 0 {
+		return nil
+	}
+	f := s.fields[last]
+	if f.branch != s.branch() {
+		return errFields
+	}
+	s.fields[last].result = true
 	if mark == "end" {
 		s.fields = s.fields[:last]
+	}
+	return judgeInstruction(string(f.instruction))
+}
+
+// nested refuses a field within the name of another one, of which its result becomes a part.
+func (s *story) nested() error {
+	last := len(s.fields) - 1
+	switch {
+	case last < 0:
+		return nil
+	case last+1 >= maxFields:
+		return wordInvalid("WORD_FIELDS", "has fields nested too deeply to be checked; remove them and save it again")
+	case s.fields[last].result:
+		return nil
+	}
+	name, rest := fieldName(string(s.fields[last].instruction))
+	for _, fetching := range fetchingFields {
+		if rest == "" && strings.HasPrefix(fetching, name) {
+			return errFields
+		}
+	}
+	return nil
+}
+
+func (s *story) simpleField(e *element) error {
+	if err := s.nested(); err != nil {
+		return err
+	}
+	const longestName = 64
+	instruction, cut := e.wordAttr("instr")
+	if cut && len(strings.TrimLeftFunc(instruction, isBlank)) < longestName {
+		return errFields
 	}
 	return judgeInstruction(instruction)
 }
 
+var fetchingFields = []string{"DDEAUTO", "LINK", "INCLUDEPICTURE", "IMPORT", "INCLUDETEXT"}
+
+// isBlank reports whether Word passes over a character in front of the name of a field.
+func isBlank(r rune) bool { return unicode.In(r, unicode.White_Space, unicode.Cc, unicode.Cf) }
+
+// fieldName returns the name of an instruction in capitals, and what follows.
+func fieldName(instruction string) (name, rest string) {
+	instruction = strings.TrimLeftFunc(instruction, isBlank)
+	end := strings.IndexFunc(instruction, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	if end < 0 {
+		end = len(instruction)
+	}
+	return strings.ToUpper(instruction[:end]), instruction[end:]
+}
+
 // judgeInstruction refuses fields that fetch something when the document is opened.
 func judgeInstruction(instruction string) error {
-	name, rest, _ := strings.Cut(strings.TrimLeft(instruction, " \t\r\n\u00a0"), " ")
-	switch strings.ToUpper(strings.TrimSpace(name)) {
+	name, rest := fieldName(instruction)
+	switch name {
 	case "DDE", "DDEAUTO":
 		return errDDE
 	case "LINK":
@@ -109,7 +214,7 @@ func fetches(argument string) bool {
 
 // firstArgument returns the first argument of an instruction, with or without quotes.
 func firstArgument(rest string) string {
-	rest = strings.TrimSpace(rest)
+	rest = strings.TrimFunc(rest, isBlank)
 	for _, quotes := range []string{`""`, "\u201c\u201d"} {
 		opening, closing := string([]rune(quotes)[0]), string([]rune(quotes)[1])
 		if inner, ok := strings.CutPrefix(rest, opening); ok {

@@ -52,13 +52,21 @@ func strictDocument(t *testing.T) []byte {
 		`<w:document xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"/>`)
 }
 
-func field(instruction ...string) string {
-	text := `<w:p><w:r><w:fldChar w:fldCharType="begin"/></w:r>`
-	for _, part := range instruction {
-		text += `<w:r><w:instrText xml:space="preserve">` + part + `</w:instrText></w:r>`
+const (
+	begin = `<w:r><w:fldChar w:fldCharType="begin"/></w:r>`
+	end   = `<w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>x</w:t></w:r><w:r><w:fldChar w:fldCharType="end"/></w:r>`
+)
+
+func instruction(text string) string {
+	return `<w:r><w:instrText xml:space="preserve">` + text + `</w:instrText></w:r>`
+}
+
+func field(parts ...string) string {
+	text := `<w:p>` + begin
+	for _, part := range parts {
+		text += instruction(part)
 	}
-	return text + `<w:r><w:fldChar w:fldCharType="separate"/></w:r><w:r><w:t>x</w:t></w:r>` +
-		`<w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>`
+	return text + end + `</w:p>`
 }
 
 func TestWhatADocumentIsFollowsFromItsStructure(t *testing.T) {
@@ -97,12 +105,28 @@ func TestWhatADocumentIsFollowsFromItsStructure(t *testing.T) {
 		"entities and sections": {storetest.Docx(t, `<!-- <w:ins> --><a b='1' c = "&amp;&#x41;"/>&lt;<![CDATA[<w:del>]]>`), ""},
 		"an empty header": {storetest.Docx(t, "x", "[Content_Types].xml", override("/word/header1.xml", wordType+"header+xml"),
 			"word/header1.xml", ""), ""},
-		"DDE":                   {storetest.Docx(t, field(" DDEAUTO c:\\\\x cmd")), "WORD_DDE"},
-		"DDE in two runs":       {storetest.Docx(t, field("D", "DE c:\\\\x")), "WORD_DDE"},
-		"DDE as a simple field": {storetest.Docx(t, `<w:fldSimple w:instr="&#68;DE x y"/>`), "WORD_DDE"},
-		"DDE in a header":       {storetest.Docx(t, "x", "[Content_Types].xml", override("/word/h.xml", wordType+"header+xml"), "word/h.xml", `<w:hdr xmlns:w="`+wordSpace+`">`+field("dde x")+`</w:hdr>`), "WORD_DDE"},
-		"a text about DDE":      {storetest.Docx(t, "<w:t>DDEAUTO</w:t>"+field(" PAGE ")), ""},
-		"a linked field":        {storetest.Docx(t, field(` LINK Excel.Sheet "C:\\\\b.xlsx" `)), "WORD_LINKED_OBJECT"},
+		"DDE":                                  {storetest.Docx(t, field(" DDEAUTO c:\\\\x cmd")), "WORD_DDE"},
+		"DDE in two runs":                      {storetest.Docx(t, field("D", "DE c:\\\\x")), "WORD_DDE"},
+		"DDE as a simple field":                {storetest.Docx(t, `<w:fldSimple w:instr="&#68;DE x y"/>`), "WORD_DDE"},
+		"DDE in a header":                      {storetest.Docx(t, "x", "[Content_Types].xml", override("/word/h.xml", wordType+"header+xml"), "word/h.xml", `<w:hdr xmlns:w="`+wordSpace+`">`+field("dde x")+`</w:hdr>`), "WORD_DDE"},
+		"DDE behind blanks":                    {storetest.Docx(t, field(strings.Repeat(" ", 600), "DDE x")), "WORD_DDE"},
+		"DDE and a tab":                        {storetest.Docx(t, field("DDEAUTO\tc:\\\\x")), "WORD_DDE"},
+		"DDE and a quote":                      {storetest.Docx(t, field(`DDEAUTO"c:\\x"`)), "WORD_DDE"},
+		"DDE and a fixed blank":                {storetest.Docx(t, field("\u00a0DDEAUTO\u00a0c:\\\\x")), "WORD_DDE"},
+		"a name made by a field":               {storetest.Docx(t, begin+field("QUOTE 68 68 69")+instruction(" c:\\x")+end), "WORD_FIELDS"},
+		"a name finished by a field":           {storetest.Docx(t, begin+instruction("D")+field("QUOTE 68 69")+instruction(" x")+end), "WORD_FIELDS"},
+		"a name finished by a simple field":    {storetest.Docx(t, begin+instruction("D")+`<w:fldSimple w:instr="QUOTE DE"/>`+end), "WORD_FIELDS"},
+		"a field within a field":               {storetest.Docx(t, begin+instruction("IF ")+field("PAGE")+instruction(" = 1 a b")+end), ""},
+		"a simple field behind blanks":         {storetest.Docx(t, `<w:fldSimple w:instr="`+strings.Repeat(" ", 2047)+`DDE x"/>`), "WORD_FIELDS"},
+		"a simple field with two instructions": {storetest.Docx(t, `<w:fldSimple xmlns:x="urn:x" x:instr="PAGE" w:instr="DDE x"/>`), "WORD_DDE"},
+		"an instruction with alternatives": {storetest.Docx(t, begin+`<x:Choice xmlns:x="urn:x">`+instruction("PAGE ")+
+			`</x:Choice><x:Fallback xmlns:x="urn:x">`+instruction("DDE x")+`</x:Fallback>`+end), "WORD_FIELDS"},
+		"fields as alternatives": {storetest.Docx(t, `<x:Choice xmlns:x="urn:x">`+field("PAGE ")+
+			`</x:Choice><x:Fallback xmlns:x="urn:x">`+field("DATE")+`</x:Fallback>`), ""},
+		"DDE in a header of another type": {storetest.Docx(t, "x", "word/h.xml", `<w:hdr xmlns:w="`+wordSpace+`">`+field("dde x")+`</w:hdr>`), "WORD_DDE"},
+		"other XML":                       {storetest.Docx(t, "x", "word/h.xml", `<hdr><unfinished>`), ""},
+		"a text about DDE":                {storetest.Docx(t, "<w:t>DDEAUTO</w:t>"+field(" PAGE ")), ""},
+		"a linked field":                  {storetest.Docx(t, field(` LINK Excel.Sheet "C:\\\\b.xlsx" `)), "WORD_LINKED_OBJECT"},
 		"a picture of another host": {storetest.Docx(t, field(` INCLUDEPICTURE "https://x.example/a.png" \\* MERGEFORMAT`)),
 			"WORD_REMOTE_PICTURE"},
 		"a picture of a share":         {storetest.Docx(t, field(` INCLUDEPICTURE "\\\\server\\a.png"`)), "WORD_REMOTE_PICTURE"},
@@ -169,13 +193,14 @@ func TestTrackedChangesAreFoundInEveryPart(t *testing.T) {
 		"marks of a past move": {storetest.Docx(t, `<w:moveFromRangeStart w:id="1"/><w:moveFromRangeEnd w:id="1"/>`), false},
 		"recording is on": {storetest.Docx(t, "x", "[Content_Types].xml", override("/word/s.xml", wordType+"settings+xml"), "word/s.xml",
 			`<w:settings xmlns:w="`+wordSpace+`"><w:trackRevisions/></w:settings>`), false},
-		"a comment":              {in("comments.xml", "comments"), false},
-		"a header":               {in("header1.xml", "header"), true},
-		"a footer":               {in("footer1.xml", "footer"), true},
-		"a footnote":             {in("footnotes.xml", "footnotes"), true},
-		"an endnote":             {in("endnotes.xml", "endnotes"), true},
-		"an embedded document":   {storetest.Docx(t, "x", "word/embeddings/a.docx", string(storetest.Docx(t, inserted))), false},
-		"a part that is no text": {storetest.Docx(t, "x", "customXml/item1.xml", `<w:ins xmlns:w="`+wordSpace+`"/>`), false},
+		"a comment":                {in("comments.xml", "comments"), false},
+		"a header":                 {in("header1.xml", "header"), true},
+		"a footer":                 {in("footer1.xml", "footer"), true},
+		"a header of another type": {storetest.Docx(t, "x", "word/h.xml", `<w:hdr xmlns:w="`+wordSpace+`">`+inserted+`</w:hdr>`), true},
+		"a footnote":               {in("footnotes.xml", "footnotes"), true},
+		"an endnote":               {in("endnotes.xml", "endnotes"), true},
+		"an embedded document":     {storetest.Docx(t, "x", "word/embeddings/a.docx", string(storetest.Docx(t, inserted))), false},
+		"a part that is no text":   {storetest.Docx(t, "x", "customXml/item1.xml", `<w:ins xmlns:w="`+wordSpace+`"/>`), false},
 	} {
 		if got := facts(t, c.content).Tracked; got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)

@@ -211,6 +211,23 @@ func (p *officePackage) story(name, kind string) error {
 	return err
 }
 
+// untyped judges a part as text of Word if that is what it begins with: Word finds headers by their relationships.
+func (p *officePackage) untyped(content *bufio.Reader) error {
+	s := &story{untyped: true}
+	err := scanXML(content, s)
+	switch {
+	case errors.Is(err, errNotWord), errors.Is(err, errXML) && s.root == "":
+		return nil
+	case err != nil:
+		return err
+	}
+	switch s.root {
+	case "hdr", "ftr", "footnotes", "endnotes":
+		p.facts.Tracked = p.facts.Tracked || s.tracked
+	}
+	return nil
+}
+
 func (p *officePackage) typeOf(name string) string {
 	if kind, ok := p.byName[name]; ok {
 		return kind
@@ -293,6 +310,8 @@ func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
 	switch {
 	case bytes.HasPrefix(head, oldOffice):
 		return scanOldOffice(content)
+	case bytes.ContainsAny(head[:min(1, len(head))], "< \t\r\n\xef\xff\xfe") && p.depth == 0: // as XML may begin
+		return p.untyped(content)
 	case !bytes.HasPrefix(head, zipSignature):
 		return nil
 	case p.depth >= maxEmbedded:

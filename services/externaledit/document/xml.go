@@ -25,16 +25,27 @@ type element struct {
 	local string // the name without its prefix
 	space string // the namespace
 	attrs []xmlAttr
+	in    *xmlScanner
 }
 
-// attr returns the value of an attribute, whatever its prefix is.
+// attr returns the value of an attribute without a prefix, which belongs to no namespace.
 func (e *element) attr(local string) string {
 	for _, a := range e.attrs {
-		if _, name := splitName(a.name); string(name) == local {
+		if string(a.name) == local {
 			return html.UnescapeString(string(a.value))
 		}
 	}
 	return ""
+}
+
+// wordAttr returns the value of an attribute of WordprocessingML, and whether it was longer than what is kept.
+func (e *element) wordAttr(local string) (value string, cut bool) {
+	for _, a := range e.attrs {
+		if prefix, name := splitName(a.name); len(prefix) > 0 && string(name) == local && isWordML(e.in.space(prefix)) {
+			return html.UnescapeString(string(a.value)), len(a.value) == maxXMLValue
+		}
+	}
+	return "", false
 }
 
 type xmlAttr struct{ name, value []byte }
@@ -352,7 +363,7 @@ func (x *xmlScanner) started() error {
 		x.bindings = append(x.bindings, binding{len(x.open), string(local), html.UnescapeString(string(a.value))})
 	}
 	prefix, local := splitName(x.top())
-	x.element.local, x.element.space = x.string(local), x.space(prefix)
+	x.element.local, x.element.space, x.element.in = x.string(local), x.space(prefix), x
 	return x.handle.start(&x.element)
 }
 

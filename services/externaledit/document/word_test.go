@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -84,6 +85,24 @@ func TestWordDocuments(t *testing.T) {
 		if got := reason(checkWord(c.content)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// TestPrefixesAreLimited: thousands of prefixes in scope are no document's.
+func TestPrefixesAreLimited(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{200: "", 4000: "WORD_DAMAGED"} {
+		declared := ""
+		for i := range n {
+			declared += fmt.Sprintf(`<a xmlns:p%d="urn:x">`, i)
+		}
+		if got := reason(checkWord(storetest.Docx(t, declared+strings.Repeat("</a>", n)))); got != want {
+			t.Errorf("%d prefixes: %q, want %q", n, got, want)
+		}
+	}
+	repeated := strings.Repeat(`<a xmlns="urn:x">`, 1000) + strings.Repeat("</a>", 1000)
+	if err := checkWord(storetest.Docx(t, repeated)); err != nil {
+		t.Errorf("a prefix that is repeated: %v", err)
 	}
 }
 

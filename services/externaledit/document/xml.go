@@ -16,6 +16,7 @@ const (
 	maxXMLDepth = 4096
 	maxXMLValue = 2048 // bytes of an attribute's value; the rest is read and forgotten
 	maxXMLAttrs = 256
+	maxPrefixes = 256 // declared by the open elements, repetitions not counted
 )
 
 var errXML = errors.New("the XML is not well-formed")
@@ -57,7 +58,7 @@ type xmlHandler interface {
 	text(p []byte) error
 }
 
-// binding is what a prefix means from a depth on.
+// binding is what a prefix meant before the element of a depth.
 type binding struct {
 	depth         int
 	prefix, space string
@@ -68,9 +69,10 @@ type binding struct {
 type xmlScanner struct {
 	r        *bufio.Reader
 	handle   xmlHandler
-	names    []byte // of the open elements
-	open     []int  // where each of them begins in names
-	bindings []binding
+	names    []byte            // of the open elements
+	open     []int             // where each of them begins in names
+	spaces   map[string]string // by prefix
+	bindings []binding         // to be restored in spaces
 	values   []byte
 	element  element
 	rooted   bool
@@ -82,7 +84,7 @@ type xmlScanner struct {
 func scanXML(r io.Reader, handle xmlHandler) error {
 	const size = 32 << 10
 	buffered := bufio.NewReaderSize(utf8Reader(r), size)
-	x := &xmlScanner{r: buffered, handle: handle, known: map[string]string{}}
+	x := &xmlScanner{r: buffered, handle: handle, spaces: map[string]string{}, known: map[string]string{}}
 	if mark, err := x.r.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
 		_, _ = x.r.Discard(len(byteOrderMark)) // it was just seen
 	}
@@ -357,14 +359,28 @@ func (x *xmlScanner) started() error {
 		case string(prefix) != "xmlns":
 			continue
 		}
-		if len(x.bindings) >= maxXMLDepth {
-			return errXML
+		if err := x.bind(local, a.value); err != nil {
+			return err
 		}
-		x.bindings = append(x.bindings, binding{len(x.open), string(local), html.UnescapeString(string(a.value))})
 	}
 	prefix, local := splitName(x.top())
 	x.element.local, x.element.space, x.element.in = x.string(local), x.space(prefix), x
 	return x.handle.start(&x.element)
+}
+
+// bind has the prefix mean a namespace up to the end of the element.
+func (x *xmlScanner) bind(prefix, value []byte) error {
+	space, before := html.UnescapeString(string(value)), x.spaces[string(prefix)]
+	switch {
+	case space == before:
+		return nil
+	case len(x.bindings) >= maxPrefixes:
+		return errXML
+	}
+	name := x.string(prefix)
+	x.bindings = append(x.bindings, binding{len(x.open), name, before})
+	x.spaces[name] = space
+	return nil
 }
 
 func (x *xmlScanner) closing() error {
@@ -388,6 +404,7 @@ func (x *xmlScanner) ended() error {
 	_, local := splitName(x.top())
 	name := x.string(local)
 	for n := len(x.bindings); n > 0 && x.bindings[n-1].depth == len(x.open); n-- {
+		x.unbind(x.bindings[n-1])
 		x.bindings = x.bindings[:n-1]
 	}
 	last := len(x.open) - 1
@@ -398,13 +415,15 @@ func (x *xmlScanner) ended() error {
 // top is the name of the innermost open element.
 func (x *xmlScanner) top() []byte { return x.names[x.open[len(x.open)-1]:] }
 
-func (x *xmlScanner) space(prefix []byte) string {
-	for i := len(x.bindings) - 1; i >= 0; i-- {
-		if x.bindings[i].prefix == string(prefix) {
-			return x.bindings[i].space
-		}
+func (x *xmlScanner) space(prefix []byte) string { return x.spaces[string(prefix)] }
+
+// unbind keeps the map no larger than what is open.
+func (x *xmlScanner) unbind(b binding) {
+	if b.space == "" {
+		delete(x.spaces, b.prefix)
+		return
 	}
-	return ""
+	x.spaces[b.prefix] = b.space
 }
 
 // string returns a name as a string; the same one for the names that documents repeat.

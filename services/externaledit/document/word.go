@@ -61,6 +61,7 @@ type officePackage struct {
 	byName   map[string]string    // content types, in lower case
 	byEnding map[string]string
 	budget   int64 // what may still be inflated, of this package and those inside
+	memory   int   // what may still be remembered, of this package and those inside
 	depth    int   // 0 for the document, above for what is embedded in it
 	main     string
 	strict   bool   // saved as "Strict Open XML"
@@ -82,7 +83,7 @@ func openPackage(r io.ReaderAt, size int64) (*officePackage, error) {
 		return nil, wordInvalid("WORD_TOO_MANY_PARTS", "has too many parts")
 	}
 	p := &officePackage{archive: archive, parts: map[string]*zip.File{}, byName: map[string]string{},
-		byEnding: map[string]string{}}
+		byEnding: map[string]string{}, memory: maxMemory}
 	for _, part := range archive.File {
 		name := strings.ToLower(part.Name)
 		if err := checkPart(part); err != nil {
@@ -247,17 +248,26 @@ type types struct {
 
 func (t types) start(e *element) error {
 	kind := strings.ToLower(e.attr("ContentType"))
-	switch e.local {
-	case "Override":
-		t.p.byName[resolve("", e.attr("PartName"))] = kind
-	case "Default":
-		t.p.byEnding[strings.ToLower(e.attr("Extension"))] = kind
-	}
-	if len(t.p.byName)+len(t.p.byEnding) > 2*maxEntries {
-		return wordInvalid("WORD_TOO_MANY_PARTS", "has too many parts")
-	}
 	if strings.Contains(kind, ".macroenabled") {
 		return errMacro
+	}
+	switch e.local {
+	case "Override":
+		return t.remember(t.p.byName, resolve("", e.attr("PartName")), kind)
+	case "Default":
+		return t.remember(t.p.byEnding, strings.ToLower(e.attr("Extension")), kind)
+	}
+	return nil
+}
+
+func (t types) remember(in map[string]string, name, kind string) error {
+	const longest = 256 // bytes
+	if len(name) > longest || len(kind) > longest {
+		return wordInvalid("WORD_DAMAGED", "is damaged: its list of content types has a name that is too long")
+	}
+	in[name] = kind
+	if t.p.memory -= len(name) + len(kind); t.p.memory < 0 || len(t.p.byName)+len(t.p.byEnding) > 2*maxEntries {
+		return wordInvalid("WORD_TOO_MANY_PARTS", "has too many parts")
 	}
 	return nil
 }
@@ -321,7 +331,7 @@ func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
 	case p.depth >= maxEmbedded:
 		return errArchive
 	}
-	inner, err := readEmbedded(content, part)
+	inner, err := p.readEmbedded(content, part)
 	if err != nil {
 		return err
 	}
@@ -329,7 +339,7 @@ func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
 	if err != nil || nested.parts[contentTypes] == nil {
 		return errArchive
 	}
-	nested.depth, nested.budget = p.depth+1, p.budget
+	nested.depth, nested.budget, nested.memory = p.depth+1, p.budget, p.memory-len(inner)
 	if err := nested.index(); err != nil {
 		return err
 	}
@@ -341,12 +351,15 @@ func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
 const (
 	maxEmbedded      = 2        // documents within documents
 	maxEmbeddedBytes = 16 << 20 // of each, because it is kept in memory
+
+	// maxMemory is for the embedded documents that are open at a time and the content types of all of them.
+	maxMemory = maxEmbedded*maxEmbeddedBytes + 4<<20
 )
 
 var errArchive = wordInvalid("WORD_NESTED_ARCHIVE", "contains an archive; remove the embedded file")
 
-func readEmbedded(content io.Reader, part *zip.File) ([]byte, error) {
-	if part.UncompressedSize64 > maxEmbeddedBytes {
+func (p *officePackage) readEmbedded(content io.Reader, part *zip.File) ([]byte, error) {
+	if part.UncompressedSize64 > uint64(min(p.memory, maxEmbeddedBytes)) {
 		return nil, wordInvalid("WORD_EMBEDDED_TOO_LARGE",
 			"contains an embedded file of more than 16 MB; remove it, or insert a picture of it")
 	}

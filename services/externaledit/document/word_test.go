@@ -139,6 +139,29 @@ func TestABombIsCountedByWhatComesOut(t *testing.T) {
 	}
 }
 
+// TestContentTypesAreLimited: the types of a document and of those embedded in it are remembered at the same time.
+func TestContentTypesAreLimited(t *testing.T) {
+	t.Parallel()
+	list := func(n, length int) []byte {
+		var pairs []string
+		for i := range n {
+			pairs = append(pairs, fmt.Sprintf("/%0*d", length, i), strings.Repeat("t", length))
+		}
+		return storetest.Docx(t, "x", "[Content_Types].xml", override(pairs...))
+	}
+	for _, c := range []struct {
+		n, length int
+		want      string
+	}{{200, 100, ""}, {1, 1000, "WORD_DAMAGED"}} {
+		content := list(c.n, c.length)
+		for _, content := range [][]byte{content, storetest.Docx(t, "x", "word/embeddings/a.docx", string(content))} {
+			if got := reason(checkWord(content)); got != c.want {
+				t.Errorf("%d types of %d bytes: %q, want %q", c.n, c.length, got, c.want)
+			}
+		}
+	}
+}
+
 type brokenReader struct{}
 
 func (brokenReader) ReadAt([]byte, int64) (int, error) { return 0, errStore }

@@ -67,7 +67,9 @@ func isRemote(target string) bool {
 	}
 	scheme, rest, found := strings.Cut(target, ":")
 	switch {
-	case !found, len(scheme) == 1, strings.ContainsAny(scheme, "/ #?"), scheme == "data": // a drive, or a colon in a name
+	case !found, len(scheme) == 1, strings.ContainsAny(scheme, "/ #?"): // a drive, or a colon in a name
+		return false
+	case scheme == "data", scheme == "cid": // in the link itself, or a picture of the e-mail that a text was pasted from
 		return false
 	case scheme != "file":
 		return true

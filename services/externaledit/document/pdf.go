@@ -2,10 +2,10 @@ package document
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/zlib"
 	"errors"
 	"io"
-	"regexp"
 )
 
 const (
@@ -20,6 +20,8 @@ type PDFScanner struct {
 	file, inner pdfLexer
 	verdict     pdfVerdict
 	object      pdfObject
+	stream      pdfObject // the object stream that is collected
+	index       pdfIndex
 	objects     int
 	complete    bool  // the end mark came behind the last object
 	damage      error // told at the end: of an encrypted file everything looks damaged
@@ -31,12 +33,6 @@ type PDFScanner struct {
 	// A file may have millions of object streams: all use these.
 	inflater io.ReadCloser
 	buffer   []byte
-}
-
-// pdfObject is what the scanner remembers of the object that it reads.
-type pdfObject struct {
-	isObjStm, hasN, hasFirst bool
-	unusual                  bool // filters that are not undone here
 }
 
 // Write implements io.Writer. It fails on what must not be stored.
@@ -88,7 +84,11 @@ func (s *PDFScanner) take(event pdfEvent) error {
 		s.streamBegins()
 	case pdfName:
 		name = s.file.name()
-		s.remember(name)
+		s.object.name(name)
+	default:
+		if s.object.key != noKey {
+			s.object.value(s.file.text())
+		}
 	}
 	return s.verdict.take(event, name)
 }
@@ -103,29 +103,14 @@ func (s *PDFScanner) takeInner(event pdfEvent) error {
 
 // streamBegins has the data of an object stream collected. Some writers leave its type out.
 func (s *PDFScanner) streamBegins() {
-	o := s.object
-	s.object = pdfObject{}
+	s.stream, s.object = s.object, pdfObject{}
 	switch {
-	case !o.isObjStm && (!o.hasN || !o.hasFirst):
-	case o.unusual:
+	case !s.stream.isObjectStream():
+	case !s.stream.isReadable():
 		s.damage = errPDFUnusual
 	default:
 		s.collecting, s.file.pause, s.collected = true, true, s.collected[:0]
 		s.file.state = pdfPlain
-	}
-}
-
-func (s *PDFScanner) remember(name string) {
-	switch name {
-	case "ObjStm":
-		s.object.isObjStm = true
-	case "N":
-		s.object.hasN = true
-	case "First":
-		s.object.hasFirst = true
-	case "LZWDecode", "LZW", "ASCIIHexDecode", "AHx", "ASCII85Decode", "A85", "RunLengthDecode", "RL", "Crypt",
-		"Predictor":
-		s.object.unusual = true
 	}
 }
 
@@ -212,17 +197,13 @@ func (s *PDFScanner) collect(p []byte) (int, error) {
 	return end + len(endStream) - before, s.objectStream(data)
 }
 
-var plainObjects = regexp.MustCompile(`^\s*\d+\s+\d+[\s<\[]`)
-
-// objectStream reads the objects of an object stream, as it is and inflated.
+// objectStream reads the objects of an object stream.
 func (s *PDFScanner) objectStream(raw []byte) error {
-	if err := s.names(bytes.NewReader(raw)); err != nil {
-		return err
+	if s.stream.filters == 0 {
+		return s.names(bytes.NewReader(raw))
 	}
 	if err := s.inflate(raw); err != nil {
-		if !plainObjects.Match(raw) {
-			s.damage = errPDFDamaged.WithCause(err)
-		}
+		s.damage = errPDFDamaged.WithCause(err)
 		return nil
 	}
 	left := objSBytes - s.inflated
@@ -232,38 +213,56 @@ func (s *PDFScanner) objectStream(raw []byte) error {
 	return err
 }
 
-// inflate makes the inflater read raw.
-func (s *PDFScanner) inflate(raw []byte) (err error) {
-	if again, ok := s.inflater.(zlib.Resetter); ok {
-		return again.Reset(bytes.NewReader(raw), nil)
+// inflate makes the inflater read raw. The checksum behind the data is not checked: many writers leave it out.
+func (s *PDFScanner) inflate(raw []byte) error {
+	const head, deflate, dictionary, check = 2, 8, 1 << 5, 31
+	if len(raw) < head || raw[0]&0xf != deflate || raw[1]&dictionary != 0 || (int(raw[0])<<8|int(raw[1]))%check != 0 {
+		return zlib.ErrHeader
 	}
-	s.inflater, err = zlib.NewReader(bytes.NewReader(raw))
-	return err
+	data := bytes.NewReader(raw[head:])
+	if again, ok := s.inflater.(flate.Resetter); ok {
+		return again.Reset(data, nil)
+	}
+	s.inflater = flate.NewReader(data)
+	return nil
 }
 
 const bufferBytes = 32 << 10
 
-// names judges the objects of an object stream, which has no streams. Damage ends it: many writers leave the checksum
-// out.
+// names judges the objects of an object stream, which has no streams. The data must be whole and its objects apart from
+// each other: a reader may see what is behind damage otherwise.
 func (s *PDFScanner) names(r io.Reader) error {
 	if s.buffer == nil {
-		s.buffer = make([]byte, bufferBytes+1)
+		s.buffer = make([]byte, bufferBytes)
 	}
 	s.inner = pdfLexer{flat: true, emit: s.inner.emit}
+	s.index = pdfIndex{first: s.stream.first, digits: s.index.digits[:0], places: s.index.places[:0]}
 	for {
-		n, err := r.Read(s.buffer[:bufferBytes])
+		n, err := r.Read(s.buffer)
 		if errors.Is(err, errPDFBomb) {
 			return err
 		}
-		if err != nil {
-			s.buffer[n] = '\n' // ends the last token
-			n++
-		}
-		if _, refused := s.inner.write(s.buffer[:n]); refused != nil {
+		if refused := s.objectsOf(s.buffer[:n]); refused != nil {
 			return refused
 		}
-		if err != nil {
-			return nil //nolint:nilerr // what could be read was
+		if err == nil {
+			continue
 		}
+		if !errors.Is(err, io.EOF) || !s.index.isComplete() || !s.inner.isBetween('\n') || s.stream.firsts == 0 {
+			s.damage = errPDFDamaged.WithCause(err)
+		}
+		_, refused := s.inner.write([]byte{'\n'}) // ends the last token
+		return refused
 	}
+}
+
+func (s *PDFScanner) objectsOf(p []byte) error {
+	for len(p) > 0 {
+		n := s.index.piece(p, &s.inner)
+		if _, err := s.inner.write(p[:n]); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package document_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/zlib"
 	"fmt"
 	"io"
@@ -36,6 +37,28 @@ func deflated(text string) string {
 	return b.String()
 }
 
+// packed is an object stream with further entries of its dictionary.
+func packed(entries, data string) string {
+	first := 4
+	if strings.HasPrefix(data, "6") {
+		first = 8
+	}
+	if !strings.Contains(entries, "/First") {
+		entries += fmt.Sprintf("/First %d", first)
+	}
+	return fmt.Sprintf("5 0 obj <</Type/ObjStm/N 1%s/Length %d>>\nstream\n%s\nendstream endobj", entries, len(data), data)
+}
+
+// storedFirst deflates text of which the beginning stays readable.
+func storedFirst(begin, text string) string {
+	var b bytes.Buffer
+	b.WriteString("\x78\x01\x00" + string([]byte{byte(len(begin)), 0, ^byte(len(begin)), 255}) + begin)
+	w, _ := flate.NewWriter(&b, flate.BestCompression)
+	_, _ = io.WriteString(w, strings.Repeat(text, 3))
+	_ = w.Close()
+	return b.String()
+}
+
 func objectStream(text string) string {
 	data := deflated(text)
 	return fmt.Sprintf("5 0 obj <</Filter /FlateDecode /Type /ObjStm /N 1 /First 4 /Length %d>>\nstream\r\n%s\nendstream endobj", len(data), data)
@@ -52,6 +75,7 @@ func noise(n int) string {
 
 func TestPDFs(t *testing.T) {
 	t.Parallel()
+	const script = "<</S/JavaScript/JS(app.alert(1))>>"
 	picture := "6 0 obj <</Subtype /Image /Length 3000000>>\nstream\n" + noise(3_000_000) + "\nendstream endobj"
 	for name, c := range map[string]struct {
 		body string
@@ -93,7 +117,17 @@ func TestPDFs(t *testing.T) {
 			"PDF_JAVASCRIPT"},
 		"JavaScript raw where an object stream should be": {"<</Type /ObjStm>>stream\n4 0 <</S /JavaScript>>\nendstream",
 			"PDF_JAVASCRIPT"},
-		"a launch action": {"3 0 obj <</S /Launch /F (calc.exe)>> endobj", "PDF_LAUNCH"},
+		"an object stream that is deflated twice":                {packed("/Filter[/FlateDecode/FlateDecode]", deflated(deflated("4 0 "+script))), "PDF_UNUSUAL"},
+		"an object stream whose filter is stored elsewhere":      {packed("/Filter 7 0 R", fmt.Sprintf("%x", "4 0 "+script)), "PDF_UNUSUAL"},
+		"an object stream whose first place is stored elsewhere": {packed("/First 7 0 R", "4 0 "+script[:20]), "PDF_UNUSUAL"},
+		"an array of one filter":                                 {packed("/Filter[/FlateDecode]/DecodeParms[null]", deflated("4 0 <<>>")), ""},
+		"an object stream as it is":                              {packed("", "4 0 <<>>"), ""},
+		"JavaScript behind an open parenthesis":                  {packed("", "6 0 4 2 ( "+script), "PDF_DAMAGED"},
+		"JavaScript behind a remark":                             {packed("", "6 0 4 2 % "+script), "PDF_DAMAGED"},
+		"JavaScript behind a mark of the end":                    {packed("/Filter/FlateDecode", storedFirst("4 0 % endstream ( ", script)), "PDF_DAMAGED"},
+		"JavaScript behind a mark of the end in a remark":        {packed("", "4 0 % endstream (\n"+script), "PDF_DAMAGED"},
+		"an object within another one":                           {packed("", "6 0 4 9 <</S/JavaScr <<>>"), "PDF_DAMAGED"},
+		"a launch action":                                        {"3 0 obj <</S /Launch /F (calc.exe)>> endobj", "PDF_LAUNCH"},
 		"a launch action in an object stream": {objectStream(strings.Repeat("x", 100_000) + "<</S /Launch>>"),
 			"PDF_LAUNCH"},
 		"encrypted": {"trailer <</Encrypt 9 0 R>>", "PDF_ENCRYPTED"},

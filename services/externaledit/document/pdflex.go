@@ -128,6 +128,7 @@ func (l *pdfLexer) plain(c byte) error {
 	case '%':
 		l.state = pdfInRemark
 	case '>', '[', ']', '{', '}', ')':
+		l.keep(c)
 		return l.emit(pdfOther)
 	default:
 		if !isPDFSpace(c) {
@@ -196,6 +197,25 @@ func (l *pdfLexer) angle(c byte) error {
 		l.state = pdfPlain
 	}
 	return l.emit(pdfString)
+}
+
+// isBetween reports whether an object that begins with c may begin here.
+func (l *pdfLexer) isBetween(c byte) bool {
+	switch l.state {
+	case pdfPlain:
+		return true
+	case pdfInName, pdfInWord:
+		return isPDFSpace(c) || isPDFDelimiter(c)
+	}
+	return false
+}
+
+// text is the token that was met; "" for one that is too long to matter.
+func (l *pdfLexer) text() string {
+	if l.length > maxToken {
+		return ""
+	}
+	return string(l.token[:l.length])
 }
 
 // name is the name that was met, with its #xx replaced; "" for one that is too long to matter.

@@ -15,6 +15,7 @@ const (
 	relHyperlink = "/hyperlink"
 	relTemplate  = "/attachedTemplate"
 	relImage     = "/image"
+	relChunk     = "/aFChunk"
 )
 
 var (
@@ -43,7 +44,7 @@ func (r relation) judge() error {
 	switch {
 	case r.is(relHyperlink):
 		return nil
-	case r.is("/oleObject"), r.is("/package"), r.is("/aFChunk"), r.is("/subDocument"):
+	case r.is("/oleObject"), r.is("/package"), r.is(relChunk), r.is("/subDocument"):
 		return errLinked
 	case !isRemote(r.target):
 		return nil

@@ -45,6 +45,12 @@ func document2(t *testing.T, kind string) []byte {
 		"word/document2.xml", `<w:document xmlns:w="`+wordSpace+`"/>`)
 }
 
+// merging is a document into which Word merges a file.
+func merging(t *testing.T, name, content string) []byte {
+	return storetest.Docx(t, "x", "word/"+name, content, "word/_rels/document.xml.rels", `<Relationships xmlns="`+relsSpace+
+		`"><Relationship Id="r" Type="`+officeSpace+`/aFChunk" Target="`+name+`"/></Relationships>`)
+}
+
 // strictDocument is a document that was saved as "Strict Open XML".
 func strictDocument(t *testing.T) []byte {
 	return storetest.Docx(t, "", "_rels/.rels", `<Relationships xmlns="`+relsSpace+`"><Relationship Id="x" Type="`+
@@ -140,22 +146,32 @@ func TestWhatADocumentIsFollowsFromItsStructure(t *testing.T) {
 			`x:TargetMode="Internal" xmlns:x="urn:x" TargetMode`, 1)), "WORD_REMOTE_TEMPLATE"},
 		"a remote template of another type": {storetest.Docx(t, "x", "[Content_Types].xml", override("/"+rels, wordType+"styles+xml"),
 			rels, remoteTemplate), "WORD_REMOTE_TEMPLATE"},
-		"a template of a port":         {settings("attachedTemplate", `file://host:80/x.dotm`), "WORD_REMOTE_TEMPLATE"},
-		"a template of a drive":        {settings("attachedTemplate", `file://C:/x.dotm`), ""},
-		"a template of a share":        {settings("attachedTemplate", `file:///\\server\x.dotx`), "WORD_REMOTE_TEMPLATE"},
-		"the own template":             {settings("attachedTemplate", `file:///C:\Users\Dr%20M\Templates\Normal.dotm`), ""},
-		"the own template on a Mac":    {settings("attachedTemplate", `/Users/m/Normal.dotm`), ""},
-		"a template by name":           {settings("attachedTemplate", `Normal.dotm`), ""},
-		"a link to click":              {settings("hyperlink", "https://slides.example.org/Launch/123"), ""},
-		"a linked picture":             {settings("image", "https://x.example/a.png"), "WORD_REMOTE_PICTURE"},
-		"a linked picture of a host":   {settings("image", "file://server/a.png"), "WORD_REMOTE_PICTURE"},
-		"a picture on the own disk":    {settings("image", "file:///C:/a.png"), ""},
-		"a linked object":              {settings("oleObject", `file:///C:\b.xlsx`), "WORD_LINKED_OBJECT"},
-		"a linked object of a page":    {settings("oleObject", "mhtml:https://x.example/x.html!x-usc:y"), "WORD_LINKED_OBJECT"},
-		"a frame of another host":      {settings("frame", "https://x.example"), "WORD_LINKED_OBJECT"},
-		"an embedded drawing":          {storetest.Docx(t, "x", "word/embeddings/Drawing1.vsdx", book), ""},
-		"an embedded binary workbook":  {storetest.Docx(t, "x", "word/embeddings/Book1.xlsb", book), ""},
-		"an altChunk":                  {storetest.Docx(t, "x", "word/afchunk1.docx", book), ""},
+		"a template of a port":                   {settings("attachedTemplate", `file://host:80/x.dotm`), "WORD_REMOTE_TEMPLATE"},
+		"a template of a drive":                  {settings("attachedTemplate", `file://C:/x.dotm`), ""},
+		"a template of a share":                  {settings("attachedTemplate", `file:///\\server\x.dotx`), "WORD_REMOTE_TEMPLATE"},
+		"the own template":                       {settings("attachedTemplate", `file:///C:\Users\Dr%20M\Templates\Normal.dotm`), ""},
+		"the own template on a Mac":              {settings("attachedTemplate", `/Users/m/Normal.dotm`), ""},
+		"a template by name":                     {settings("attachedTemplate", `Normal.dotm`), ""},
+		"a link to click":                        {settings("hyperlink", "https://slides.example.org/Launch/123"), ""},
+		"a linked picture":                       {settings("image", "https://x.example/a.png"), "WORD_REMOTE_PICTURE"},
+		"a linked picture of a host":             {settings("image", "file://server/a.png"), "WORD_REMOTE_PICTURE"},
+		"a picture on the own disk":              {settings("image", "file:///C:/a.png"), ""},
+		"a linked object":                        {settings("oleObject", `file:///C:\b.xlsx`), "WORD_LINKED_OBJECT"},
+		"a linked object of a page":              {settings("oleObject", "mhtml:https://x.example/x.html!x-usc:y"), "WORD_LINKED_OBJECT"},
+		"a frame of another host":                {settings("frame", "https://x.example"), "WORD_LINKED_OBJECT"},
+		"an embedded drawing":                    {storetest.Docx(t, "x", "word/embeddings/Drawing1.vsdx", book), ""},
+		"an embedded binary workbook":            {storetest.Docx(t, "x", "word/embeddings/Book1.xlsb", book), ""},
+		"an altChunk":                            {storetest.Docx(t, "x", "word/afchunk1.docx", book), ""},
+		"a merged document":                      {merging(t, "a.docx", book), ""},
+		"DDE in a merged document":               {merging(t, "a.docx", string(storetest.Docx(t, field("DDE x")))), "WORD_DDE"},
+		"DDE in a document that is merged twice": {merging(t, "a.docx", string(merging(t, "b.docx", string(storetest.Docx(t, field("DDE x")))))), "WORD_DDE"},
+		"a remote template of a merged document": {merging(t, "a.docx", string(settings("attachedTemplate", "https://x.example/x.dotm"))),
+			"WORD_REMOTE_TEMPLATE"},
+		"DDE in an embedded document":  {storetest.Docx(t, "x", "word/embeddings/a.docx", string(storetest.Docx(t, field("DDE x")))), ""},
+		"merged RTF":                   {merging(t, "a.rtf", `{\rtf1{\field{\*\fldinst DDEAUTO cmd}}}`), "WORD_MERGED_FILE"},
+		"merged HTML":                  {merging(t, "a.htm", `<p>see <a href="https://x.example">x</a></p>`), ""},
+		"merged HTML with a picture":   {merging(t, "a.htm", `<img SRC = "//x.example/a.png">`), "WORD_MERGED_FILE"},
+		"merged MHT with a picture":    {merging(t, "a.mht", "<img s=72=\r\nc=3D'https://x.example/a.png'>"), "WORD_MERGED_FILE"},
 		"macros in a workbook":         {storetest.Docx(t, "x", "word/embeddings/Book1.xlsx", macroBook), "WORD_MACRO"},
 		"macros under another name":    {storetest.Docx(t, "x", "word/embeddings/Book1.xlsx", renamedMacros), "WORD_MACRO"},
 		"an old workbook":              {storetest.Docx(t, "x", "word/embeddings/o.bin", oldBook), ""},
@@ -209,6 +225,7 @@ func TestTrackedChangesAreFoundInEveryPart(t *testing.T) {
 		"a header of another type": {storetest.Docx(t, "x", "word/h.xml", `<w:hdr xmlns:w="`+wordSpace+`">`+inserted+`</w:hdr>`), true},
 		"a footnote":               {in("footnotes.xml", "footnotes"), true},
 		"an endnote":               {in("endnotes.xml", "endnotes"), true},
+		"a merged document":        {merging(t, "a.docx", string(storetest.Docx(t, inserted))), true},
 		"an embedded document":     {storetest.Docx(t, "x", "word/embeddings/a.docx", string(storetest.Docx(t, inserted))), false},
 		"a part that is no text":   {storetest.Docx(t, "x", "customXml/item1.xml", `<w:ins xmlns:w="`+wordSpace+`"/>`), false},
 	} {

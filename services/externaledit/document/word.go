@@ -63,9 +63,11 @@ type officePackage struct {
 	budget   int64 // what may still be inflated, of this package and those inside
 	memory   int   // what may still be remembered, of this package and those inside
 	depth    int   // 0 for the document, above for what is embedded in it
+	merged   bool  // the document, or one that Word merges into its text
 	main     string
-	strict   bool   // saved as "Strict Open XML"
-	custom   string // the part of custom properties
+	strict   bool            // saved as "Strict Open XML"
+	custom   string          // the part of custom properties
+	chunks   map[string]bool // parts that Word merges into the text
 	facts    Facts
 }
 
@@ -83,7 +85,8 @@ func openPackage(r io.ReaderAt, size int64) (*officePackage, error) {
 		return nil, wordInvalid("WORD_TOO_MANY_PARTS", "has too many parts")
 	}
 	p := &officePackage{archive: archive, parts: map[string]*zip.File{}, byName: map[string]string{},
-		byEnding: map[string]string{}, memory: maxMemory}
+		byEnding: map[string]string{}, memory: maxMemory,
+		chunks: map[string]bool{}}
 	for _, part := range archive.File {
 		name := strings.ToLower(part.Name)
 		if err := checkPart(part); err != nil {
@@ -123,6 +126,7 @@ func (p *officePackage) word() error {
 		return wordInvalid("WORD_PART_MISSING",
 			"is not a Word document: it has no main part of a document; save it from Word as .docx")
 	}
+	p.merged = true
 	return p.all()
 }
 
@@ -149,14 +153,16 @@ func (p *officePackage) index() error {
 	}})
 }
 
-// all reads every part to its end.
+// all reads every part to its end; the relationships first, which say what the others are for.
 func (p *officePackage) all() error {
-	for _, part := range p.archive.File {
-		if part.FileInfo().IsDir() {
-			continue
-		}
-		if err := p.part(part); err != nil {
-			return err
+	for _, rels := range []bool{true, false} {
+		for _, part := range p.archive.File {
+			if part.FileInfo().IsDir() || isRels(strings.ToLower(part.Name)) != rels {
+				continue
+			}
+			if err := p.part(part); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -188,20 +194,28 @@ func (p *officePackage) part(part *zip.File) error {
 	switch {
 	case isMacro(name, kind):
 		return errMacro
-	case p.depth > 0: // what is embedded is no part of the text
+	case !p.merged: // what is embedded is no part of the text
 	case isRels(name): // whatever its content type says
-		return p.scan(name, relations{take: func(r relation, external bool) error {
-			if !external {
-				return nil
-			}
-			return r.judge()
-		}})
+		return p.relations(name)
 	case name == p.main, strings.HasPrefix(kind, typeWordML) && strings.HasSuffix(kind, "+xml"):
 		return p.story(name, kind)
 	case name == p.custom:
 		return p.scan(name, &properties{found: &p.facts.ReportID})
 	}
 	return p.open(name, p.embedded)
+}
+
+func (p *officePackage) relations(name string) error {
+	from := path.Join(path.Dir(path.Dir(name)), strings.TrimSuffix(path.Base(name), ".rels"))
+	return p.scan(name, relations{take: func(r relation, external bool) error {
+		if external {
+			return r.judge()
+		}
+		if target := resolve(from, r.target); r.is(relChunk) && p.parts[target] != nil {
+			p.chunks[target] = true
+		}
+		return nil
+	}})
 }
 
 func (p *officePackage) story(name, kind string) error {
@@ -321,10 +335,13 @@ var zipSignature = []byte("PK\x03\x04")
 // behind a chart, other archives are not.
 func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
 	head, _ := content.Peek(len(oldOffice)) // a shorter part is none of both
+	isChunk := p.chunks[strings.ToLower(part.Name)]
 	switch {
+	case isChunk && !bytes.HasPrefix(head, zipSignature):
+		return chunk(content)
 	case bytes.HasPrefix(head, oldOffice):
 		return scanOldOffice(content)
-	case bytes.ContainsAny(head[:min(1, len(head))], "< \t\r\n\xef\xff\xfe") && p.depth == 0: // as XML may begin
+	case bytes.ContainsAny(head[:min(1, len(head))], "< \t\r\n\xef\xff\xfe") && p.merged: // as XML may begin
 		return p.untyped(content)
 	case !bytes.HasPrefix(head, zipSignature):
 		return nil
@@ -343,8 +360,10 @@ func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
 	if err := nested.index(); err != nil {
 		return err
 	}
+	nested.merged = isChunk && strings.HasPrefix(nested.typeOf(nested.main), typeWordML)
 	err = nested.all()
 	p.budget = nested.budget
+	p.facts.Tracked = p.facts.Tracked || nested.facts.Tracked
 	return err
 }
 

@@ -44,8 +44,11 @@ func FinalView(to io.Writer, r io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	const space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-	const view = `<w:revisionView xmlns:w="` + space + `" w:markup="0"/>`
+	space, kind := "http://schemas.openxmlformats.org/wordprocessingml/2006/main", relSpace+relSettings
+	if p.strict {
+		space, kind = "http://purl.oclc.org/ooxml/wordprocessingml/main", strictSpace+relSettings
+	}
+	view := `<w:revisionView xmlns:w="` + space + `" w:markup="0"/>`
 	rels, settings := path.Join(path.Dir(p.main), "_rels", path.Base(p.main)+".rels"), ""
 	if p.parts[rels] != nil {
 		if err := p.scan(rels, relations{take: func(r relation, external bool) error {
@@ -58,14 +61,13 @@ func FinalView(to io.Writer, r io.ReaderAt, size int64) error {
 		}
 	}
 	if p.parts[settings] == nil {
-		if err := p.add(path.Join(path.Dir(p.main), "settings"), typeWordML+"settings+xml", rels,
-			"http://schemas.openxmlformats.org/officeDocument/2006/relationships"+relSettings,
+		if err := p.add(path.Join(path.Dir(p.main), "settings"), typeWordML+"settings+xml", rels, kind,
 			`<w:settings xmlns:w="`+space+`">`+view+`</w:settings>`); err != nil {
 			return err
 		}
 		return p.write(to)
 	}
-	if err := p.change(settings, func(part []byte) ([]byte, error) { return insertFirst(part, view) }); err != nil {
+	if err := p.change(settings, func(part []byte) ([]byte, error) { return setView(part, view) }); err != nil {
 		return err
 	}
 	return p.write(to)
@@ -228,6 +230,27 @@ func setProperty(part []byte, value string) ([]byte, error) {
 		part = append(bytes.Clone(part[:from]), part[to:]...)
 	}
 	return insertLast(part, property(space, value, next))
+}
+
+// setView puts the view of tracked changes into the settings, in place of previous ones.
+func setView(part []byte, view string) ([]byte, error) {
+	var kept []byte
+	from, copied := 0, 0
+	err := walk(part, func(depth int, token xml.Token, begin, end int) {
+		start, ok := token.(xml.StartElement)
+		switch {
+		case ok && depth == 1 && start.Name.Local == "revisionView":
+			from = begin
+		case from > 0 && depth == 1:
+			if _, ok := token.(xml.EndElement); ok {
+				kept, copied, from = append(kept, part[copied:from]...), end, 0
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return insertFirst(append(kept, part[copied:]...), view)
 }
 
 // insertFirst and insertLast put text in front of or behind what the root element holds.

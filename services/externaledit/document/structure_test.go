@@ -330,3 +330,31 @@ func TestWhatIsNoDocumentIsNotCopied(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFinalViewReplacesTheViewOfTheSettings(t *testing.T) {
+	t.Parallel()
+	settings := func(view string) string {
+		return `<w:settings xmlns:w="` + wordSpace + `"><w:zoom/>` + view + `<w:trackRevisions/></w:settings>`
+	}
+	const final = `<w:revisionView xmlns:w="` + wordSpace + `" w:markup="0"/>`
+	want := strings.Replace(settings(""), "<w:zoom", final+"<w:zoom", 1)
+	for _, view := range []string{"", `<w:revisionView w:markup="1"/>`, `<w:revisionView w:markup="1"></w:revisionView><w:revisionView/>`} {
+		content := storetest.Docx(t, "x", "word/settings.xml", settings(view), "word/_rels/document.xml.rels", `<Relationships xmlns="`+
+			relsSpace+`"><Relationship Id="r" Type="`+officeSpace+`/settings" Target="settings.xml"/></Relationships>`)
+		var b bytes.Buffer
+		if err := document.FinalView(&b, bytes.NewReader(content), int64(len(content))); err != nil {
+			t.Fatal(err)
+		}
+		if got := partsOf(t, b.Bytes())["word/settings.xml"]; got != want {
+			t.Errorf("%s: %s", view, got)
+		}
+	}
+	var b bytes.Buffer
+	strict := strictDocument(t)
+	if err := document.FinalView(&b, bytes.NewReader(strict), int64(len(strict))); err != nil {
+		t.Fatal(err)
+	}
+	if got := partsOf(t, b.Bytes()); !strings.Contains(got["word/settings.xml"], "http://purl.oclc.org/ooxml/wordprocessingml/main") {
+		t.Errorf("a strict document gets %v", got)
+	}
+}

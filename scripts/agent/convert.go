@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
@@ -85,10 +86,21 @@ func checkPDF(path, said string) error {
 	if err == nil {
 		err = scanner.Finish()
 	}
-	if err != nil {
-		return fmt.Errorf("LibreOffice wrote a PDF that cannot be used: %s", sentence(err.Error()))
+	if err == nil {
+		return nil
 	}
-	return nil
+	unusable := fmt.Errorf("LibreOffice wrote a PDF that cannot be used: %s", sentence(err.Error()))
+	if isRefusedContent(err) {
+		return &unfit{fmt.Errorf("%w; remove it from the document", unusable)}
+	}
+	return unusable
+}
+
+// isRefusedContent reports whether the PDF is complete and has content that is not allowed: the next conversion of the
+// same document would have it too. A damaged or incomplete PDF may come from a full disk or an ended program.
+func isRefusedContent(err error) bool {
+	refusal, ok := apperr.From(err)
+	return ok && refusal.Kind == apperr.Invalid && refusal.Reason != "PDF_INCOMPLETE" && refusal.Reason != "PDF_DAMAGED"
 }
 
 // probe finds out whether the disk takes a file of some size.

@@ -14,9 +14,10 @@ import (
 
 // How a run that did not save everything ends; main gives each its exit code.
 var (
-	errLost     = errors.New("the session is not ours any more")
-	errExpired  = errors.New("the session expired")
-	errNotSaved = errors.New("the last save is NOT in the report")
+	errLost      = errors.New("the session is not ours any more")
+	errExpired   = errors.New("the session expired")
+	errLoggedOut = errors.New("your login has ended")
+	errNotSaved  = errors.New("the last save is NOT in the report")
 )
 
 // platform is external editing as the agent uses it.

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 type user struct {
 	t        *testing.T
 	hospital *hospital
+	platform platform // as the agent reaches the hospital
 	dir      string
 	report   int64
 	keys     int
@@ -48,7 +49,7 @@ type user struct {
 
 func newUser(t *testing.T, h *hospital) *user {
 	t.Helper()
-	u := &user{t: t, hospital: h, dir: t.TempDir(), report: 7001, said: &paper{},
+	u := &user{t: t, hospital: h, platform: h, dir: t.TempDir(), report: 7001, said: &paper{},
 		check: func(string) (bool, error) { return false, nil }}
 	u.converts(func(context.Context) error { return nil })
 	return u
@@ -79,14 +80,14 @@ func (p *paper) String() string {
 func (u *user) start(pretend ...*process) {
 	u.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
-	a := &agent{platform: u.hospital, disk: folder{u.dir}, report: u.report, creation: creation{TakeOver: u.takeOver},
+	a := &agent{platform: u.platform, disk: folder{u.dir}, report: u.report, creation: creation{TakeOver: u.takeOver},
 		beats: time.Minute, poll: 500 * time.Millisecond, patience: lastSaveTimeout, out: u.said,
 		slots: slots{filepath.Join(u.t.TempDir(), "slots")}, check: u.check, final: u.final,
 		convert: func(ctx context.Context, _ slot, _ string) error { return (*u.convert.Load())(ctx) },
 		newKey:  func() string { u.keys++; return fmt.Sprint("key ", u.keys) }}
 	for _, p := range pretend {
 		p.kill = stop
-		a.platform, a.disk = dying{u.hospital, p}, mortal{folder{u.dir}, p}
+		a.platform, a.disk = dying{u.platform, p}, mortal{folder{u.dir}, p}
 	}
 	u.stop, u.done = stop, make(chan error, 1)
 	go func() { u.done <- a.run(ctx) }()

@@ -27,6 +27,9 @@ func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
 		case refused(err):
 			lose(lost(err))
 			return
+		case errors.Is(err, errLoggedOut):
+			lose(err)
+			return
 		case err != nil:
 			a.say("no sign of life was given: %v", err)
 		}
@@ -40,7 +43,11 @@ func (a *agent) beat(ctx context.Context) error {
 	token, err := a.platform.heartbeat(ctx, j.EditID, j.Token)
 	if isCode(err, http.StatusUnauthorized) {
 		var again opened
-		if again, err = a.platform.create(ctx, a.report, j.Key, j.Creation); err == nil {
+		again, err = a.platform.create(ctx, a.report, j.Key, j.Creation)
+		if isCode(err, http.StatusUnauthorized) {
+			return a.loggedOut(err)
+		}
+		if err == nil {
 			token, err = a.platform.heartbeat(ctx, j.EditID, again.Token)
 		}
 	}
@@ -48,6 +55,12 @@ func (a *agent) beat(ctx context.Context) error {
 		return err
 	}
 	return a.note(func(j *journal) { j.Token = token })
+}
+
+// loggedOut tells what to do when the user's own login was refused: it does not come back by itself.
+func (a *agent) loggedOut(err error) error {
+	return fmt.Errorf("%w: %w; your saves stay in %s and are NOT sent: log in to the platform, set %s or %s again and start"+
+		" the same command, which sends the newest", errLoggedOut, err, a.document(), sessionVariable, tokenVariable)
 }
 
 // lost tells what to do.
@@ -94,6 +107,9 @@ func (a *agent) reopen(ctx context.Context) error {
 		wait, again := patience(err, pause)
 		if err == nil || errors.Is(err, errLost) {
 			return err
+		}
+		if isCode(err, http.StatusUnauthorized) {
+			return a.loggedOut(err)
 		}
 		if !again {
 			return fmt.Errorf("%w: %w; the document is kept in %s", errLost, err, a.document())

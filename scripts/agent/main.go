@@ -18,7 +18,7 @@ const (
 	exitFailed  = 1
 	exitUsage   = 2
 	exitLost    = 3 // someone took the session over, or saved since; the document is kept
-	exitUnsaved = 4 // the last save was refused or never answered; the document and the journal are kept
+	exitUnsaved = 4 // the last save was refused or never answered, or the login ended; document and journal are kept
 )
 
 func main() {
@@ -35,7 +35,7 @@ func main() {
 	switch {
 	case errors.Is(err, errLost), errors.Is(err, errExpired):
 		os.Exit(exitLost)
-	case errors.Is(err, errNotSaved):
+	case errors.Is(err, errNotSaved), errors.Is(err, errLoggedOut):
 		os.Exit(exitUnsaved)
 	}
 	os.Exit(exitFailed)

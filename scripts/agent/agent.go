@@ -26,6 +26,8 @@ type platform interface {
 	create(ctx context.Context, report int64, key string, in creation) (opened, error)
 	// templates returns what a report without a save may begin with.
 	templates(ctx context.Context) ([]wordTemplate, error)
+	// own returns the report's active session if it is the user's, else nil.
+	own(ctx context.Context, report int64) (*ownSession, error)
 	// current returns the save that is the report's, nil before the first; token "" asks as the user.
 	current(ctx context.Context, report int64, token string) (*revision, error)
 	download(ctx context.Context, link, path string) error

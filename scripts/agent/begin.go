@@ -111,7 +111,7 @@ func (a *agent) open(ctx context.Context) error {
 }
 
 // wish is what to ask for: the report's newest save; for a report without one the template that was chosen, or the only
-// one that there is.
+// one that there is, or that of the user's own session: the page opened it, and its command does not name the template.
 func (a *agent) wish(ctx context.Context, current *revision) (creation, error) {
 	wish := a.creation
 	if current != nil {
@@ -132,7 +132,26 @@ func (a *agent) wish(ctx context.Context, current *revision) (creation, error) {
 	if len(offered) == 0 {
 		return wish, errors.New("the laboratory has no template: ask an administrator for one")
 	}
+	if wish.TemplateID == 0 && !wish.TakeOver {
+		if own, err := a.platform.own(ctx, a.report); err != nil || own != nil {
+			return own.creation(offered), err
+		}
+	}
 	return wish, fmt.Errorf("choose the template of the new document:%s", list.String())
+}
+
+// creation asks for the session again. The service continues an unused session whatever is asked for; it answers a used
+// one with 409 only when the template and its file belong together. The file may be named by its key or its URL.
+func (o *ownSession) creation(offered []wordTemplate) creation {
+	if o == nil {
+		return creation{}
+	}
+	for _, t := range offered {
+		if t.Path == o.Word || strings.HasSuffix(o.Word, "/"+t.Path) {
+			return creation{TemplateID: t.ID, Path: t.Path}
+		}
+	}
+	return creation{TemplateID: 1, Path: o.Word}
 }
 
 // fetch has the newest save in the folder, or the template of a report without one. A document that was not saved

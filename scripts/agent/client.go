@@ -143,6 +143,22 @@ func (c client) templates(ctx context.Context) ([]wordTemplate, error) {
 	return out.Templates, err
 }
 
+// ownSession is an active session of the user's. Word is its newest save, before the first the file that it began with.
+type ownSession struct {
+	Word  string `json:"word_file_path"`
+	Token string `json:"auth_token"` // for its author alone
+}
+
+// own returns the report's active session if it is the user's, else nil.
+func (c client) own(ctx context.Context, report int64) (*ownSession, error) {
+	var out ownSession
+	err := c.into(ctx, http.MethodGet, fmt.Sprintf("/%d", report), "", &out)
+	if isCode(err, http.StatusNotFound) || (err == nil && out.Token == "") {
+		return nil, nil
+	}
+	return &out, err
+}
+
 // errOtherFiles reports that the report has files of which this program cannot report whether it may replace them.
 var errOtherFiles = errors.New("the report's files are none of its saves, another program has put them there; " +
 	"restore a save, then start again")

@@ -78,6 +78,10 @@ func (d dying) current(ctx context.Context, report int64, token string) (*revisi
 	return do(d.p, "look for the newest save", func() (*revision, error) { return d.platform.current(ctx, report, token) })
 }
 
+func (d dying) own(ctx context.Context, report int64) (*ownSession, error) {
+	return do(d.p, "look for the own session", func() (*ownSession, error) { return d.platform.own(ctx, report) })
+}
+
 func (d dying) download(ctx context.Context, link, path string) error {
 	return just(d.p, "download", func() error { return d.platform.download(ctx, link, path) })
 }

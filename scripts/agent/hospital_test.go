@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -29,6 +30,7 @@ type held struct {
 	expires    time.Time
 	ended      string
 	begins     string // the link of the document that it began with
+	unused     bool   // opened on the page: the next client continues it
 }
 
 type saved struct {
@@ -106,6 +108,12 @@ func (h *hospital) create(_ context.Context, report int64, key string, in creati
 	defer h.mu.Unlock()
 	id, again := h.keys[key]
 	if !again {
+		if s := h.active(report); s != nil && s.unused && !in.TakeOver {
+			s.unused = false
+			h.keys[key], id, again = s.id, s.id, true
+		}
+	}
+	if !again {
 		if s := h.active(report); s != nil {
 			if !in.TakeOver {
 				return opened{}, &problem{Code: http.StatusConflict, Message: "A session is already active"}
@@ -127,6 +135,21 @@ func (h *hospital) current(_ context.Context, report int64, _ string) (*revision
 		return &r.revision, nil
 	}
 	return nil, nil
+}
+
+// own takes every session for the user's.
+func (h *hospital) own(_ context.Context, report int64) (*ownSession, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := h.active(report)
+	if s == nil {
+		return nil, nil
+	}
+	own := &ownSession{Word: strings.TrimPrefix(s.begins, "https://link/"), Token: "token"}
+	if r := h.newest(report); r != nil && r.EditID == s.id {
+		own.Word = r.Word
+	}
+	return own, nil
 }
 
 func (h *hospital) newest(report int64) *saved {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// choice is a laboratory with two templates, where the user chose one on the page.
+type choice struct{ *hospital }
+
+func (choice) templates(context.Context) ([]wordTemplate, error) {
+	return []wordTemplate{{ID: 1, Name: "Histology", Path: "t.docx"}, {ID: 2, Name: "Cytology", Path: "u.docx"}}, nil
+}
+
+// opensOnThePage opens a session of the report as its page does.
+func (u *user) opensOnThePage(path string) {
+	u.t.Helper()
+	page, err := u.hospital.create(u.t.Context(), u.report, "page", creation{TemplateID: 2, Path: path})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.hospital.sessions[page.EditID].unused = true
+}
+
+// TestThePagesCommandContinuesThePagesSession: the page says "agent --base … --report 7001", without a template.
+func TestThePagesCommandContinuesThePagesSession(t *testing.T) {
+	story(t, func(t *testing.T, h *hospital, u *user) {
+		u.platform = choice{h}
+		u.opensOnThePage("u.docx")
+		u.start()
+		u.types("ONE")
+		u.wantError(u.ctrlC(), nil)
+		u.wantReport(7001, "ONE")
+		if len(h.sessions) != 1 {
+			t.Errorf("%d sessions", len(h.sessions))
+		}
+	})
+}
+
+func TestWithoutAPagesSessionTheTemplateIsAskedFor(t *testing.T) {
+	story(t, func(t *testing.T, h *hospital, u *user) {
+		u.platform = choice{h}
+		u.start()
+		if err := u.ctrlC(); err == nil || !strings.Contains(err.Error(), "--template 2  Cytology") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestAnOwnSessionIsAskedForWithItsTemplate(t *testing.T) {
+	offered := []wordTemplate{{ID: 5, Path: "templates/t.docx"}, {ID: 6, Path: "s3://files/templates/u.docx"}}
+	for word, want := range map[string]creation{
+		"s3://files/templates/t.docx": {TemplateID: 5, Path: "templates/t.docx"},
+		"s3://files/templates/u.docx": {TemplateID: 6, Path: "s3://files/templates/u.docx"},
+		"s3://files/other.docx":       {TemplateID: 1, Path: "s3://files/other.docx"},
+	} {
+		if got := (&ownSession{Word: word}).creation(offered); got != want {
+			t.Errorf("for %s: %+v, want %+v", word, got, want)
+		}
+	}
+}
+
+func TestOnlyTheAuthorsSessionIsOwn(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"id": 4, "word_file_path": "t.docx", "auth_token": "t", "is_active": 1}`: true,
+		`{"id": 4, "word_file_path": "t.docx", "auth_token": "", "is_active": 1}`:  false,
+		"": false, // 404
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if body == "" || r.URL.Path != prefix+"/7001" {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = w.Write([]byte(body))
+		}))
+		own, err := client{base: server.URL, http: server.Client()}.own(t.Context(), 7001)
+		server.Close()
+		if err != nil || (own != nil) != want {
+			t.Errorf("%s: %+v, %v", body, own, err)
+		}
+	}
+}

@@ -222,11 +222,20 @@ func (a *agent) replace(ctx context.Context, current *revision) error {
 }
 
 // link is that of the session's own copy of the document that it began with: the creation repeated answers with it. A
-// save that was made since has its own.
+// save that was made since has its own; so has one that a continued session was not opened with.
 func (a *agent) link(ctx context.Context, current *revision) (string, error) {
 	j := a.known()
 	if current != nil && current.Word != j.Creation.Path {
 		return current.Link, nil
+	}
+	if current != nil {
+		own, err := a.platform.own(ctx, a.report)
+		if err != nil {
+			return "", err
+		}
+		if own == nil || own.Word != current.Word {
+			return current.Link, nil
+		}
 	}
 	again, err := a.platform.create(ctx, a.report, j.Key, j.Creation)
 	return again.Template, err

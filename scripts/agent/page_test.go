@@ -40,6 +40,18 @@ func TestThePagesCommandContinuesThePagesSession(t *testing.T) {
 	})
 }
 
+// TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave: another program opened it, although there are saves.
+func TestASessionThatBeganWithTheTemplateGoesOnWithTheNewestSave(t *testing.T) {
+	story(t, func(_ *testing.T, h *hospital, u *user) {
+		h.somebodyElse(7001, "B's work")
+		u.opensOnThePage("t.docx")
+		u.start()
+		u.wantDocument("B's work")
+		u.wantError(u.ctrlC(), nil)
+		u.wantReport(7001, "B's work")
+	})
+}
+
 func TestWithoutAPagesSessionTheTemplateIsAskedFor(t *testing.T) {
 	story(t, func(t *testing.T, h *hospital, u *user) {
 		u.platform = choice{h}

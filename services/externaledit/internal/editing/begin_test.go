@@ -106,6 +106,14 @@ func TestThePagesSessionIsContinuedByItsAuthorsClient(t *testing.T) {
 	if continued := b.mustCreate(client); continued.ID != page.ID || continued.TemplateLink != page.TemplateLink {
 		t.Errorf("%+v, want the page's %+v", continued, page)
 	}
+	second := b.creation(77)
+	second.Key = "second-client's"
+	if _, err := b.Create(t.Context(), second); !apperr.Is(err, apperr.Conflict) {
+		t.Errorf("a second client before the first sign of life: %v", err)
+	}
+	if again := b.mustCreate(client); again.ID != page.ID {
+		t.Errorf("the first client's lost response repeated got session %d", again.ID)
+	}
 	if _, err := b.Create(t.Context(), b.creation(78)); !apperr.Is(err, apperr.Conflict) {
 		t.Errorf("another user: %v", err)
 	}
@@ -121,6 +129,23 @@ func TestThePagesSessionIsContinuedByItsAuthorsClient(t *testing.T) {
 	}
 	if events := b.events(); len(events) != 1 {
 		t.Errorf("%v", events)
+	}
+}
+
+// TestARequestWithoutAKeyLeavesTheSessionUnused: it cannot be repeated after a lost response otherwise.
+func TestARequestWithoutAKeyLeavesTheSessionUnused(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	page := b.mustCreate(b.creation(77))
+	client := b.creation(77)
+	client.Key = "client's"
+	for _, in := range []editing.Creation{b.creation(77), client, client} { // at the time of the creation
+		if again := b.mustCreate(in); again.ID != page.ID {
+			t.Errorf("key %q got session %d, want %d", in.Key, again.ID, page.ID)
+		}
+	}
+	if _, err := b.Create(t.Context(), b.creation(77)); !apperr.Is(err, apperr.Conflict) {
+		t.Errorf("a second client: %v", err)
 	}
 }
 

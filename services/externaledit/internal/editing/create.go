@@ -154,8 +154,7 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 		return 0, err
 	}
 	if c.continues(active, l.Report(), now) {
-		c.opened = *active
-		return active.ID, nil
+		return active.ID, c.continueIt(ctx, l, active, now)
 	}
 	key, err := c.template(ctx, l)
 	if err != nil {
@@ -195,6 +194,19 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 func (c *creating) continues(active *session.Session, r session.Report, now time.Time) bool {
 	return active != nil && !c.in.TakeOver && active.IsActive(now) && active.Author.Is(c.in.Author) && active.IsUnused() &&
 		r.CheckEditable() == nil
+}
+
+// continueIt has the session used by this request alone: another client is refused. The same request again, after a
+// lost response, is answered by its key. A request without a key leaves the session unused, so that it can be repeated.
+func (c *creating) continueIt(ctx context.Context, l Locked, active *session.Session, now time.Time) error {
+	if c.in.Key != "" {
+		active.Continue(now, c.d.Lifetime)
+		if err := l.Update(ctx, active); err != nil {
+			return err
+		}
+	}
+	c.opened = *active
+	return nil
 }
 
 // template returns the key of the Word file to begin with: the report's, that of one of its saves, or the template's

@@ -63,6 +63,14 @@ func (s *Session) HasExpired(now time.Time) bool { return s.End == Active && !no
 // client may continue it.
 func (s *Session) IsUnused() bool { return s.Reserved == 0 && s.UpdatedAt.Equal(s.CreatedAt) }
 
+// Continue has a desktop client work in an unused session: it is not unused any more.
+func (s *Session) Continue(now time.Time, l Lifetime) {
+	if !now.After(s.CreatedAt) { // times have milliseconds
+		now = s.CreatedAt.Add(time.Millisecond)
+	}
+	s.Extend(now, l)
+}
+
 // Close ends the session. It returns an error for a session that has ended.
 func (s *Session) Close(reason EndReason, now time.Time) error {
 	if !ends[s.End][reason] {

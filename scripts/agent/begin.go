@@ -133,19 +133,22 @@ func (a *agent) wish(ctx context.Context, current *revision) (creation, error) {
 		return wish, errors.New("the laboratory has no template: ask an administrator for one")
 	}
 	if wish.TemplateID == 0 && !wish.TakeOver {
-		if own, err := a.platform.own(ctx, a.report); err != nil || own != nil {
-			return own.creation(offered), err
+		own, err := a.platform.own(ctx, a.report)
+		if err != nil {
+			return wish, err
+		}
+		if own != nil {
+			wish = own.creation(offered)
+			a.creation.TemplateID = wish.TemplateID // of the next session too, if this one expires without a save
+			return wish, nil
 		}
 	}
-	return wish, fmt.Errorf("choose the template of the new document:%s", list.String())
+	return wish, &unfit{fmt.Errorf("choose the template of the new document:%s", list.String())}
 }
 
 // creation asks for the session again. The service continues an unused session whatever is asked for; it answers a used
 // one with 409 only when the template and its file belong together. The file may be named by its key or its URL.
 func (o *ownSession) creation(offered []wordTemplate) creation {
-	if o == nil {
-		return creation{}
-	}
 	for _, t := range offered {
 		if t.Path == o.Word || strings.HasSuffix(o.Word, "/"+t.Path) {
 			return creation{TemplateID: t.ID, Path: t.Path}

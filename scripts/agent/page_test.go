@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // choice is a laboratory with two templates, where the user chose one on the page.
@@ -36,6 +37,23 @@ func TestThePagesCommandContinuesThePagesSession(t *testing.T) {
 		u.wantReport(7001, "ONE")
 		if len(h.sessions) != 1 {
 			t.Errorf("%d sessions", len(h.sessions))
+		}
+	})
+}
+
+// TestAPagesSessionThatExpiresWithoutASaveIsOpenedAgain: with the same template, since the author is not there to choose one.
+func TestAPagesSessionThatExpiresWithoutASaveIsOpenedAgain(t *testing.T) {
+	story(t, func(t *testing.T, h *hospital, u *user) {
+		u.platform = choice{h}
+		u.opensOnThePage("u.docx")
+		u.start()
+		h.expire(1)
+		time.Sleep(2 * time.Minute)
+		u.types("ONE")
+		u.wantError(u.ctrlC(), nil)
+		u.wantReport(7001, "ONE")
+		if s := h.sessions[2]; s == nil || s.begins != "https://link/u.docx" {
+			t.Errorf("the second session is %+v", s)
 		}
 	})
 }

@@ -125,8 +125,8 @@ func (j Jobs) schedule(
 	return nil
 }
 
-// notLongPast returns a deadline, or now instead of one that ended more than an hour ago: the queue takes a time that is
-// more than a day in the past for a mistake and refuses it.
+// notLongPast returns a deadline, or now instead of one that ended more than an hour ago: the queue takes a time that
+// is more than a day in the past for a mistake and refuses it.
 func (j Jobs) notLongPast(due time.Time) time.Time {
 	if now := j.Clock.Now(); due.Before(now.Add(-time.Hour)) {
 		return now

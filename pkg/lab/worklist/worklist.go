@@ -1,5 +1,6 @@
 // Package worklist reads what waits for a person as pages of a list, with the number of all its entries. List and
-// number come from one query of one login's sight, so they cannot contradict each other.
+// number come from the same conditions, but from two queries without one snapshot: an entry that is added or finished
+// between them is in only one of them.
 package worklist
 
 import (
@@ -21,10 +22,13 @@ const (
 	MaxTotal = 1000
 )
 
-// Sight is what a login sees: the laboratory's bills, or those of its branch or of a referring doctor.
+// Sight is what a login sees: the laboratory's bills, or those of its branch, organization, collection centre or
+// referring doctor. Every limit that a login has applies, whatever the type of its session is, as in the search.
 type Sight struct {
 	Lab      authn.LabScope
 	BranchID int64 // 0: all branches
+	OrgID    int64 // 0: all organizations
+	CCID     int64 // 0: all collection centres
 	OwnBills bool
 	DoctorID int64 // of the bills, if OwnBills is true
 }
@@ -32,7 +36,7 @@ type Sight struct {
 // SightOf returns what p sees of its laboratory.
 func SightOf(p authn.Principal) (Sight, error) {
 	lab, err := p.Scope(0)
-	s := Sight{Lab: lab, BranchID: p.BranchID}
+	s := Sight{Lab: lab, BranchID: p.BranchID, OrgID: p.OrgID, CCID: p.CCID}
 	s.DoctorID, s.OwnBills = p.ReferringDoctor()
 	return s, err
 }
@@ -61,7 +65,8 @@ func PageOf(limit *int32, before *int64) (Page, error) {
 	return p, nil
 }
 
-// Query finds the entries of a list. From joins the bill of an entry as b and may join its patient with JoinPatient.
+// Query finds the entries of a list. From joins the bill of an entry as b, whose columns
+// BillTable names, and may join its patient with JoinPatient.
 type Query struct {
 	Columns     string
 	From, Where string
@@ -99,14 +104,25 @@ func Read[T any](
 // limit adds the conditions of the sight. The result has room for no more arguments, so that appending copies them.
 func (s Sight) limit(where string, args []any) (string, []any) {
 	args = args[:len(args):len(args)]
-	if s.BranchID != 0 {
-		where, args = where+" AND b.branchId = ?", append(args, s.BranchID)
-	}
-	if s.OwnBills {
-		where, args = where+" AND b.docId_id = ?", append(args, s.DoctorID)
+	for _, l := range []struct {
+		column  string
+		id      int64
+		applies bool
+	}{
+		{"branchId", s.BranchID, s.BranchID != 0},
+		{"orgId_id", s.OrgID, s.OrgID != 0},
+		{"ccId_id", s.CCID, s.CCID != 0},
+		{"docId_id", s.DoctorID, s.OwnBills},
+	} {
+		if l.applies {
+			where, args = where+" AND b."+l.column+" = ?", append(args, l.id)
+		}
 	}
 	return where, args[:len(args):len(args)]
 }
+
+// BillTable are the columns of billing that a Sight needs.
+func BillTable() []string { return []string{"branchId", "orgId_id", "ccId_id", "docId_id"} }
 
 // PatientColumns are the columns that Patient scans.
 const PatientColumns = "IFNULL(u.id, 0), IFNULL(u.fullName, ''), IFNULL(u.gender, ''), u.dateOfBirth, IFNULL(u.age, '')," +

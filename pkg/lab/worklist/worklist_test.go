@@ -13,7 +13,7 @@ import (
 )
 
 var template = mysqltest.Template{Platform: map[string][]string{
-	"billing": {"id", "labId_id", "labBillId", "branchId", "docId_id", "userDetailsId_id"}, "userDetails": worklist.PatientTable(),
+	"billing": append(worklist.BillTable(), "id", "labId_id", "labBillId", "userDetailsId_id"), "userDetails": worklist.PatientTable(),
 }}
 
 func TestPages(t *testing.T) {
@@ -53,8 +53,8 @@ func TestTheNumberIsThatOfTheList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := 1; i <= entries; i++ {
-		if _, err := db.ExecContext(t.Context(), "INSERT INTO billing (id, labId_id, labBillId, branchId, docId_id, userDetailsId_id) VALUES (?, 12, ?, ?, ?, 1 + (? = 1))",
-			i, i, i%2, i%3, i); err != nil {
+		if _, err := db.ExecContext(t.Context(), "INSERT INTO billing (id, labId_id, labBillId, branchId, docId_id, orgId_id, ccId_id, userDetailsId_id)"+
+			" VALUES (?, 12, ?, ?, ?, ?, ?, 1 + (? = 1))", i, i, i%2, i%3, i%4, i%5, i); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,6 +67,9 @@ func TestTheNumberIsThatOfTheList(t *testing.T) {
 		"a branch":            {authn.Principal{SessionType: authn.LabUser, LabID: 12, BranchID: 1}, "[1001 999] of 501, more: false"},
 		"a referring doctor":  {authn.Principal{SessionType: authn.Doctor, LabID: 12, DocType: &doctor, DoctorID: 2}, "[1001 998] of 334, more: false"},
 		"a doctor without id": {authn.Principal{SessionType: authn.Doctor, LabID: 12, DocType: &doctor, DoctorID: 9}, "[] of 0, more: false"},
+		"an organization":     {authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 3}, "[999 995] of 250, more: false"},
+		"a centre":            {authn.Principal{SessionType: authn.CollectionCenter, LabID: 12, CCID: 2}, "[1002 997] of 201, more: false"},
+		"limits of a user":    {authn.Principal{SessionType: authn.LabUser, LabID: 12, OrgID: 3, CCID: 2}, "[987 967] of 50, more: false"},
 		"another laboratory":  {authn.Principal{SessionType: authn.LabUser, LabID: 13}, "[] of 0, more: false"},
 	} {
 		list := read(t, db, c.who, worklist.Page{Limit: 2})
@@ -84,6 +87,22 @@ func TestTheNumberIsThatOfTheList(t *testing.T) {
 	}
 	if p := last.Entries[1].patient.Message(time.Now()); p.GetFullName() != "" || p.GetUserId() != 0 {
 		t.Errorf("patient of another laboratory: %v, want none", p)
+	}
+}
+
+// TestALoginOfACollectionCentreSeesLessThanTheLaboratory, as in the search.
+func TestALoginOfACollectionCentreSeesLessThanTheLaboratory(t *testing.T) {
+	all := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77}
+	centre, organization := all, all
+	centre.CCID, organization.OrgID = 9, 45
+	whole, err := worklist.SightOf(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range map[string]authn.Principal{"centre": centre, "organization": organization} {
+		if s, err := worklist.SightOf(p); err == nil && s == whole {
+			t.Errorf("a login of one %s sees the whole laboratory", name)
+		}
 	}
 }
 

@@ -131,13 +131,11 @@ func TestTheListIsOfTheLoginsSight(t *testing.T) {
 	t.Parallel()
 	b := storetest.Open(t, worked())
 	for id := range int64(4) {
-		b.Exec("INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, source, billTime, branchId) VALUES (?, 12, ?, 1, 'Insurance', ?, 3)", 9101+id, 501+id, storetest.BilledAt)
+		b.Exec("INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, source, billTime, branchId, orgId_id, ccId_id) VALUES (?, 12, ?, 1, 'Insurance', ?, 3, 45, 21)", 9101+id, 501+id, storetest.BilledAt)
 		b.Exec("INSERT INTO billingInfo (billId_id, labId_id, testId_id) VALUES (?, 12, 1), (?, 12, 2)", 9101+id, 9101+id)
 	}
-	branch := asha
-	branch.BranchID = 3
-	other := asha
-	other.LabID = 14
+	branch, organization, centre, other := asha, asha, asha, asha
+	branch.BranchID, organization.OrgID, centre.CCID, other.LabID = 3, 46, 21, 14
 	for name, c := range map[string]struct {
 		who  authn.Principal
 		page worklist.Page
@@ -147,6 +145,8 @@ func TestTheListIsOfTheLoginsSight(t *testing.T) {
 		"the second":         {asha, worklist.Page{Limit: 2, Before: 9103}, "[9102 9101] of 5"},
 		"the last":           {asha, worklist.Page{Limit: 2, Before: 9101}, "[9001] of 5"},
 		"a branch":           {branch, wholeDay, "[9104 9103 9102 9101] of 4"},
+		"an organization":    {organization, wholeDay, "[] of 0"},
+		"a centre":           {centre, wholeDay, "[9104 9103 9102 9101] of 4"},
 		"another laboratory": {other, wholeDay, "[] of 0"},
 	} {
 		today := listed(t, b, noon, c.who, c.page)

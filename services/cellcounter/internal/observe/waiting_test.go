@@ -84,7 +84,7 @@ func TestASmearWaitsUntilTwoHaveCounted(t *testing.T) {
 func TestWaitingReportsAreThoseOfTheLogin(t *testing.T) {
 	t.Parallel()
 	db := smears(t, 4)
-	storetest.Exec(t, db, "INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id, branchId) VALUES (2, 12, 2, 1, 302, 3)")
+	storetest.Exec(t, db, "INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id, branchId, orgId_id, ccId_id) VALUES (2, 12, 2, 1, 302, 3, 45, 21)")
 	storetest.Exec(t, db, "UPDATE labReportRelation SET billId_id = 2 WHERE id IN (8000, 8002)")
 	login := func(edit func(*authn.Principal)) authn.Principal {
 		p := technician
@@ -100,6 +100,8 @@ func TestWaitingReportsAreThoseOfTheLogin(t *testing.T) {
 		"the second":         {technician, worklist.Page{Limit: 2, Before: 8002}, "[8001 8000] of 5"},
 		"a branch":           {login(func(p *authn.Principal) { p.BranchID = 3 }), all, "[8002 8000] of 2"},
 		"a referring doctor": {login(func(p *authn.Principal) { p.SessionType, p.DoctorID = authn.Doctor, 302 }), all, "[8002 8000] of 2"},
+		"an organization":    {login(func(p *authn.Principal) { p.OrgID = 45 }), all, "[8002 8000] of 2"},
+		"a centre":           {login(func(p *authn.Principal) { p.CCID = 21 }), all, "[8002 8000] of 2"},
 		"another laboratory": {login(func(p *authn.Principal) { p.LabID = 13 }), all, "[] of 0"},
 	} {
 		got, total := waiting(t, db, c.who, c.page)

@@ -11,6 +11,7 @@ import (
 	"database/sql"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 
 	driver "github.com/go-sql-driver/mysql"
@@ -54,7 +55,7 @@ func New(db *sql.DB, c clock.Clock, g Guards) (*Store, error) {
 // LegacyColumns are the columns of the platform's tables that the service uses.
 func LegacyColumns(g Guards) map[string][]string {
 	columns := map[string][]string{
-		"billing":           append([]string{"id", "branchId", "docId_id"}, strings.Split(headColumns, ", ")...),
+		"billing":           billColumns(),
 		"organization":      {"id", "labId_id", "orgFullName"},
 		"userDetails":       worklist.PatientTable(),
 		"billingInfo":       strings.Split("billId_id, testId_id, "+rowColumns, ", "),
@@ -66,6 +67,12 @@ func LegacyColumns(g Guards) map[string][]string {
 	maps.Copy(columns, g.columns())
 	maps.Copy(columns, activitylog.Columns())
 	return columns
+}
+
+func billColumns() []string {
+	columns := slices.Concat([]string{"id"}, worklist.BillTable(), strings.Split(headColumns, ", "))
+	slices.Sort(columns)
+	return slices.Compact(columns)
 }
 
 // snapshot runs read on one unchanging picture of the laboratory's bills.

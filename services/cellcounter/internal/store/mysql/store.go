@@ -30,7 +30,7 @@ func LegacyColumns() map[string][]string {
 		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "unit", "isDisabled"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "userDetailsId_id", "sampleId", "manualSampleId",
 			"isSigned", "dismissed"},
-		"billing":     {"id", "labId_id", "labBillId", "docId_id", "branchId"},
+		"billing":     append(worklist.BillTable(), "id", "labId_id", "labBillId"),
 		"userDetails": worklist.PatientTable(),
 	}
 	maps.Copy(columns, activitylog.Columns())

@@ -29,7 +29,7 @@ func TestHeldReportsAreThoseOfTheLogin(t *testing.T) {
 	}
 	exec(t, db, "INSERT INTO AllTests (id, labId_id, testName) VALUES (55, 12, 'Blood count')")
 	exec(t, db, "INSERT INTO userDetails (id, labId_id, fullName) VALUES (501, 12, 'Meena Joshi')")
-	exec(t, db, "INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id, branchId) VALUES (1, 12, 311, 501, 301, 3), (2, 12, 312, 501, 302, NULL)")
+	exec(t, db, "INSERT INTO billing (id, labId_id, labBillId, userDetailsId_id, docId_id, branchId, orgId_id, ccId_id) VALUES (1, 12, 311, 501, 301, 3, 45, NULL), (2, 12, 312, 501, 302, NULL, NULL, 21)")
 	later, now := storetest.Now.UnixMilli()+1, storetest.Now.UnixMilli()
 	session(1, 12, 1, 1, later)
 	session(2, 12, 2, 1, later)
@@ -41,8 +41,8 @@ func TestHeldReportsAreThoseOfTheLogin(t *testing.T) {
 		WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT 12, 1, 1, 't', 'token', 77, 0, 0, 0, ? FROM n`, ended, later)
 	exec(t, db, "ANALYZE TABLE external_edit_session, labReportRelation")
 	user := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12}
-	branch, doctor, other := user, user, user
-	branch.BranchID, other.LabID = 3, 14
+	branch, organization, centre, doctor, other := user, user, user, user, user
+	branch.BranchID, organization.OrgID, centre.CCID, other.LabID = 3, 45, 21, 14
 	doctor.SessionType, doctor.DoctorID = authn.Doctor, 302
 	for name, c := range map[string]struct {
 		who  authn.Principal
@@ -53,6 +53,8 @@ func TestHeldReportsAreThoseOfTheLogin(t *testing.T) {
 		"the second page":    {user, worklist.Page{Limit: 1, Before: 1002}, "1 Blood count M-1 311 Meena Joshi Asha R 1000 2000, of 2"},
 		"a branch":           {branch, worklist.Page{Limit: 50}, "1 Blood count M-1 311 Meena Joshi Asha R 1000 2000, of 1"},
 		"a referring doctor": {doctor, worklist.Page{Limit: 50}, "2 Blood count M-1 312 Meena Joshi Asha R 1000 2000, of 1"},
+		"an organization":    {organization, worklist.Page{Limit: 50}, "1 Blood count M-1 311 Meena Joshi Asha R 1000 2000, of 1"},
+		"a centre":           {centre, worklist.Page{Limit: 50}, "2 Blood count M-1 312 Meena Joshi Asha R 1000 2000, of 1"},
 		"another laboratory": {other, worklist.Page{Limit: 50}, "of 0"},
 	} {
 		sight, err := worklist.SightOf(c.who)

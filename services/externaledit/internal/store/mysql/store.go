@@ -30,7 +30,7 @@ func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "userDetailsId_id", "sampleId", "manualSampleId",
 			"isSigned", "dismissed", "wordFilePath", "pdfFilePath"},
-		"billing":       {"id", "labId_id", "labBillId", "docId_id", "branchId"},
+		"billing":       append(worklist.BillTable(), "id", "labId_id", "labBillId"),
 		"AllTests":      {"id", "labId_id", "testName"},
 		"userDetails":   worklist.PatientTable(),
 		"labUser":       {"id", "labId_id", "permissions"},

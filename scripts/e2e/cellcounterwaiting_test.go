@@ -85,3 +85,16 @@ func TestCellCounterPageKeepsACountForItsCounter(t *testing.T) {
 	p.Press(kb.Enter)
 	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
 }
+
+// TestCellCounterPageRestoresNoCountWithoutALogin has a count as version 1.0.0 stored it: it is no login's, and it is removed.
+func TestCellCounterPageRestoresNoCountWithoutALogin(t *testing.T) {
+	p, report := counterPage(t, 77024)
+	name := fmt.Sprintf("cell-counter:77024:%d:1", report)
+	p.Eval(fmt.Sprintf(`(localStorage.setItem(%q, JSON.stringify({subject: {test: 77024, report: %d, observer: 1},
+		count: {history: [1, 1, 3], target: 10}, at: Date.now()})), "stored")`, name, report))
+	p.atReport(77024, report)
+	p.says("Ready: 5 keys")
+	if got := p.total() + " " + p.Eval(fmt.Sprintf(`String(localStorage.getItem(%q))`, name)); got != "0 null" {
+		t.Errorf("cells and what is stored: %s, want 0 null", got)
+	}
+}

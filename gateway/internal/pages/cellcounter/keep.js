@@ -23,11 +23,13 @@ export function keep(subject, count) {
 export const forget = (subject) => attempt(() => localStorage.removeItem(storageKey(subject)));
 
 // find returns the login's newest stored count of the test and report, or of any test if test is 0. It returns null if there is
-// none. A count that a previous version stored without a login is anyone's.
+// none. It removes counts that version 1.0.0 stored without a login: it is unknown whose they are, and one person's cells must not
+// be saved as another observer's.
 export function find(test, report, login) {
   const names = attempt(() => Object.keys(localStorage).filter((name) => name.startsWith(prefix)), []);
-  return names.map((name) => JSON.parse(localStorage.getItem(name)))
-    .filter(({ subject: s }) => (s.login?.key ?? login) === login && (!test || s.test === test && s.report === report))
+  const stored = names.map((name) => ({ name, ...JSON.parse(localStorage.getItem(name)) }));
+  for (const { name } of stored.filter(({ subject: s }) => !s.login)) attempt(() => localStorage.removeItem(name));
+  return stored.filter(({ subject: s }) => s.login?.key === login && (!test || s.test === test && s.report === report))
     .sort((a, b) => b.at - a.at)[0] || null;
 }
 

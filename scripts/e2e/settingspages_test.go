@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -86,6 +87,40 @@ func TestCounterKeysPageMapsKeys(t *testing.T) {
 	p.visit(fmt.Sprintf("/cell-counter-keys/?test=%d", test), `document.getElementById("scope").textContent.includes("needs the permission")`)
 	if got := p.Eval(`document.querySelectorAll("#rows button:not(:disabled), #rows select:not(:disabled), #save button:not([hidden])").length`); got != "0" {
 		t.Errorf("%s controls for a login without the permission, want none", got)
+	}
+}
+
+// keysPage opens the keys of a test of the laboratory: n counts neutrophils, s cells that are counted apart by its choice.
+func keysPage(t *testing.T, test int) page {
+	t.Helper()
+	seedTest(t, test)
+	if saved := call(t, labSession, "POST", fmt.Sprint(mappingsPath, test), `{"lab_id":12,"mappings":[
+		{"key":"n","cell_id":1,"report_format_index":1,"report_format_order":1},
+		{"key":"s","cell_id":3,"report_format_index":2,"report_format_order":2,"include_in_total":false}]}`); saved.status != http.StatusOK {
+		t.Fatalf("%d %s", saved.status, saved.body)
+	}
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(labSession)
+	p.visit(fmt.Sprintf("/cell-counter-keys/?test=%d", test), `document.querySelectorAll("#rows kbd").length === 2`)
+	return p
+}
+
+// TestCounterKeysPageKeepsWhatIsCountedApart exchanges two keys.
+func TestCounterKeysPageKeepsWhatIsCountedApart(t *testing.T) {
+	const test = 77032
+	p := keysPage(t, test)
+	for row, key := range []string{"s", "n"} {
+		p.Eval(fmt.Sprintf(`document.querySelector("#rows tr:nth-child(%d) button").click()`, row+1))
+		p.Press(key)
+	}
+	p.Eval(`document.getElementById("save").requestSubmit()`)
+	p.Await("the answer", `document.getElementById("told").textContent.includes("Saved.")`)
+	got := call(t, labSession, "GET", fmt.Sprint(mappingsPath, test), "").body
+	for _, want := range []string{`"key":"s","cell_id":1,"report_format_index":1,"report_format_order":1,"include_in_total":true`,
+		`"key":"n","cell_id":3,"report_format_index":2,"report_format_order":2,"include_in_total":false`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("stored: %s, want %s", got, want)
+		}
 	}
 }
 

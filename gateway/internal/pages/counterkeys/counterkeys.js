@@ -139,12 +139,19 @@ function changed() {
   return list;
 }
 
+// mappingOf returns what is stored of a row. A cell that stays keeps whether it is counted apart: the service finds mappings by key
+// first, so it takes an exchange of two keys for a change of their cells, and would choose the default of each cell.
+function mappingOf(row) {
+  const mapping = { key: row.key, cell_id: row.cell, report_format_index: row.index, report_format_order: row.order };
+  return row.cell === row.saved?.cell ? { ...mapping, include_in_total: !row.apart } : mapping;
+}
+
 async function save() {
   const list = changed();
   const target = Number($("target").value);
   if (list.some((row) => row.note)) return tell("Complete the rows with a note, then save again.", "warn");
   if (list.length === 0 && target === test.target) return tell("Nothing was changed.", "warn");
-  const mappings = list.map((row) => ({ key: row.key, cell_id: row.cell, report_format_index: row.index, report_format_order: row.order }));
+  const mappings = list.map(mappingOf);
   try {
     const { warnings } = await request(String(test.id), { lab_id: test.lab, mappings, copy_defaults: !test.own, target_count: target });
     await choose(test.id);

@@ -314,7 +314,7 @@ func (p page) countTwice(t *testing.T, report int) {
 	p.Await("the count is the editor's", `Object.keys(localStorage).some((name) => name.endsWith(":2:demo "))`)
 	p.offline(true)
 	p.Press("l", "l", "l", "l", "l", "l", "l", "l", "l", kb.Enter)
-	p.says("cannot be reached")
+	p.says("it cannot be checked who is logged in")
 	p.Clean()
 	p.want("without a network", 3, "l|Lymphocyte|10|100 %|12.00")
 	p.offline(false)

@@ -98,3 +98,31 @@ func TestCellCounterPageRestoresNoCountWithoutALogin(t *testing.T) {
 		t.Errorf("cells and what is stored: %s, want 0 null", got)
 	}
 }
+
+// TestCellCounterPageSavesNoCountOfAnUnknownLogin loads keys and counts while logins cannot be asked for: the count is saved after
+// they can, and after the login has said that it counted.
+func TestCellCounterPageSavesNoCountOfAnUnknownLogin(t *testing.T) {
+	p, report := counterPage(t, 77025)
+	p.Eval(`(() => {
+		const real = window.fetch;
+		window.outage = true;
+		window.fetch = (path, options) => window.outage && path === "/sign-in/person" ? Promise.reject(new TypeError("outage")) : real(path, options);
+		return "down";
+	})()`)
+	p.Eval(`(document.getElementById("message").textContent = "", "cleared")`)
+	p.Do(chromedp.Click(chromedp.CSS("#load")))
+	p.says("Ready: 5 keys")
+	p.Press("n", "n", "l", kb.Enter)
+	p.says("it cannot be checked who is logged in")
+	p.Eval(`(window.outage = false, "up")`)
+	for _, answer := range []string{"#no", "#yes"} {
+		p.Press(kb.Enter)
+		p.Await("a question", `document.getElementById("ask")?.open && document.getElementById("question").textContent.includes("who counted these 3 cells. Did Asha Ranade count")`)
+		if got := call(t, labSession, "GET", fmt.Sprintf("%s77025/counts/%d", mappingsPath, report), "").body; !strings.Contains(got, `"observers":[]`) {
+			t.Errorf("stored before the answer: %s", got)
+		}
+		p.Do(chromedp.Click(chromedp.CSS(answer)))
+		p.Await("the answer", `document.getElementById("ask").open === false`)
+	}
+	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
+}

@@ -33,6 +33,9 @@ const request = (path, body, options) => send(base + path, body, options);
 
 const counted = () => (counter ? counter.history.length : 0);
 
+// unknownLogin is who counts while that cannot be asked.
+const unknownLogin = { key: "", name: "" };
+
 // confirmed asks before counted cells are discarded, and returns whether the user agreed. If nothing is counted it returns true.
 async function confirmed(question, yes) {
   if (!counted()) return true;
@@ -88,7 +91,7 @@ async function load(event) {
       say("The count continues. Its keys stay loaded.");
       return;
     }
-    begin({ ...requested, login: login ?? { key: "", name: "" } }, view, list.cells);
+    begin({ ...requested, login: login ?? unknownLogin }, view, list.cells);
     showPatient();
     await compare().catch(() => {}); // counting works without the comparison
   } catch (error) {
@@ -317,14 +320,33 @@ async function isRight(report) {
   return right;
 }
 
-// isCounters reports whether the login is the one that counted.
+// isCounters reports whether the login is the one that counted. While that cannot be asked no count is saved: another person may
+// have logged in.
 async function isCounters() {
   busy = true;
   const login = await presentLogin();
   busy = false;
-  if (!login || login.key === subject.login.key) return true;
+  if (!login) {
+    say("The count is not saved, because it cannot be checked who is logged in. It stays in this browser. Log in if you are logged out, or wait a moment, and finish again.", "bad");
+    return false;
+  }
+  if (login.key === subject.login.key) return true;
+  if (subject.login.key === "") return adopted(login);
   say(`These cells were counted by ${subject.login.name || "another login"}. Log in as this person to save them, or start again.`, "bad");
   return false;
+}
+
+// adopted makes the count of an unknown login one of the present login after the user has confirmed it, and returns whether it is.
+async function adopted(login) {
+  const question = `It could not be checked who counted these ${counted()} cells. Did ${login.name || "you"} count all of them?`;
+  if (!(await confirmed(question, "Yes, save them"))) {
+    say("The count is not saved. Log in as the person who counted, and finish again; or start again.", "warn");
+    return false;
+  }
+  forget(subject); // the stored count was one of the unknown login
+  subject.login = login;
+  keep(subject, counter.saved());
+  return true;
 }
 
 // finish saves the count on the server for the report. If that fails, the count stays on the page and in this browser and can be

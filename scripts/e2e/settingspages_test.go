@@ -124,6 +124,20 @@ func TestCounterKeysPageKeepsWhatIsCountedApart(t *testing.T) {
 	}
 }
 
+// TestCounterKeysPageRemovesNoKeyThatWasMoved removes a key that someone has moved to another parameter since the page was loaded.
+func TestCounterKeysPageRemovesNoKeyThatWasMoved(t *testing.T) {
+	const test = 77033
+	p := keysPage(t, test)
+	call(t, labSession, "POST", fmt.Sprint(mappingsPath, test), `{"lab_id":12,"mappings":[
+		{"key":"s","cell_id":1,"report_format_index":1,"report_format_order":1},
+		{"key":"n","cell_id":3,"report_format_index":2,"report_format_order":2}]}`)
+	p.Eval(`document.querySelector("#rows tr:nth-child(1) [data-part=remove]").click()`)
+	p.Await("a refusal", `document.getElementById("told").textContent.startsWith("Someone moved the key n to another parameter")`)
+	if got := call(t, labSession, "GET", fmt.Sprint(mappingsPath, test), "").body; !strings.Contains(got, `"key":"n","cell_id":3,`) {
+		t.Errorf("stored: %s, want the key of the other parameter", got)
+	}
+}
+
 // administrator is a login that may change every setting.
 const administrator = "demo-admin"
 

@@ -166,7 +166,16 @@ async function save() {
   }
 }
 
+// isMoved reports whether the stored key of a row belongs to another parameter by now.
+async function isMoved(row) {
+  const { mappings } = await request(String(test.id));
+  const now = mappings.find((m) => m.key.toLowerCase() === row.saved.key.toLowerCase());
+  return now !== undefined && (now.report_format_index !== row.index || now.report_format_order !== row.order);
+}
+
+// drop removes the stored key of a row. The service removes by key, whatever parameter it counts into.
 async function drop(row) {
+  if (await isMoved(row)) return tell(`Someone moved the key ${row.saved.key} to another parameter meanwhile, so it was not removed. Load the page again to see the keys.`, "warn");
   await request(`${test.id}?lab_id=${test.lab}&key=${encodeURIComponent(row.saved.key)}`, undefined, { method: "DELETE" });
   tell(`The key ${row.saved.key} counts nothing any more.`);
   Object.assign(row, { key: "", cell: 0, saved: null, note: "" });

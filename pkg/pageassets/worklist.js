@@ -36,6 +36,7 @@ export function workList(section, { path, entries, title, heads, row, empty }) {
       more.hidden = rows.length < pageSize;
     } catch (problem) {
       if (own !== loads) return;
+      heading.textContent = ""; // its number may no longer be true
       state.textContent = `The list cannot be shown. ${problem.message}`;
       table.hidden = more.hidden = true;
     }

@@ -45,6 +45,21 @@ func TestCellCounterPageBeginsWithTheSmearsThatWait(t *testing.T) {
 	}
 }
 
+// TestCellCounterPageShowsNoOldNumberOfAList loads the list again while the server cannot be reached.
+func TestCellCounterPageShowsNoOldNumberOfAList(t *testing.T) {
+	p, _ := counterPage(t, 77026)
+	heading := `document.querySelector("#waiting h2").textContent`
+	p.visit("/cell-counter/", heading+` !== ""`)
+	load := `(document.dispatchEvent(new Event("visibilitychange")), "loaded again")`
+	p.offline(true)
+	p.Eval(load)
+	p.Await("an error and no number", `document.querySelector("#waiting [role=status]").textContent.startsWith("The list cannot be shown.") && `+heading+` === ""`)
+	p.offline(false)
+	p.Eval(load)
+	p.Await("the number", heading+` !== ""`)
+	p.Clean()
+}
+
 // TestCellCounterPageCountsInOneTab opens a count in a second tab: the cells are counted there, the first tab counts none, and no cell
 // is lost when the count is taken back.
 func TestCellCounterPageCountsInOneTab(t *testing.T) {

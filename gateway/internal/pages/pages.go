@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/pageassets"
 )
 
-//go:embed bill callout calloutsettings cellcounter counterkeys externaledit notifications search
+//go:embed bill callout calloutsettings cellcounter cellcounterkeys externaledit notifications search
 var files embed.FS
 
 // List returns the pages of the public listener.
@@ -24,7 +24,7 @@ func List() []edge.Page {
 		edge.Static("/callout", folder("callout")),
 		edge.Static("/callout-settings", folder("calloutsettings")),
 		edge.Static("/cell-counter", folder("cellcounter")),
-		edge.Static("/cell-counter-keys", folder("counterkeys")),
+		edge.Static("/cell-counter-keys", folder("cellcounterkeys")),
 		edge.Static("/external-edit", folder("externaledit")),
 		edge.Static("/notifications", folder("notifications")),
 		edge.Static("/search", folder("search")),

@@ -14,8 +14,8 @@ const pages = [
   ["/bill/", "Bills", isStaff],
 ];
 
-// currentLogin fetches the login of the session once per page: {name, session_type, lab_user_id, referring, permissions,
-// laboratory}. It is {} where the platform has no search, and while the request fails.
+// currentLogin fetches the login of the session once per page: {name, session_type, lab_user_id, actor_id, referring,
+// permissions, laboratory}. It is {} where the platform has no search, and while the request fails.
 let loginRequest;
 export const currentLogin = () => loginRequest ??= currentVisitor().then((visitor) =>
   visitor.has_search ? request("/api/v1/login").catch(() => ({})) : {});
@@ -27,7 +27,7 @@ export async function presentLogin() {
     const visitor = await request("/sign-in/person");
     const login = visitor.has_search ? await request("/api/v1/login") : {};
     const name = visitor.name || login.name || "";
-    return { name, key: login.session_type ? `${login.session_type} ${login.lab_user_id || name}` : visitor.demo ? `demo ${name}` : "" };
+    return { name, key: login.session_type ? `${login.session_type} ${login.actor_id || name}` : visitor.demo ? `demo ${name}` : "" };
   } catch {
     return null;
   }

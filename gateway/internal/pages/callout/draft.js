@@ -6,7 +6,7 @@ let owner = ""; // "" for a login that is not known
 
 // ofLogin sets whose drafts the following calls are about.
 export function ofLogin(visitor, login) {
-  const who = [login.laboratory?.lab_id, login.session_type, login.lab_user_id, login.name, visitor.id, visitor.name];
+  const who = [login.laboratory?.lab_id, login.session_type, login.actor_id, login.name, visitor.id, visitor.name];
   owner = who.some(Boolean) ? JSON.stringify(who) : "";
 }
 

@@ -70,7 +70,7 @@ func (s *Server) GetLogin(ctx context.Context, _ *searchv1.GetLoginRequest) (*se
 		name = p.Username
 	}
 	return &searchv1.GetLoginResponse{
-		Name: name, SessionType: string(p.SessionType), LabUserId: p.LabUserID, Referring: referring,
+		Name: name, SessionType: string(p.SessionType), LabUserId: p.LabUserID, ActorId: p.Actor().ID, Referring: referring,
 		Permissions: p.Permissions,
 		Laboratory:  &searchv1.Laboratory{LabId: lab.ID, Name: lab.Name, Timezone: lab.Timezone},
 	}, nil

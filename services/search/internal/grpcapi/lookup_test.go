@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	searchv1 "github.com/labplatform/labplatform/proto/gen/lab/search/v1"
 	"github.com/labplatform/labplatform/services/search/internal/grpcapi"
+	"github.com/labplatform/labplatform/services/search/internal/login"
 	"github.com/labplatform/labplatform/services/search/internal/lookup"
 )
 
@@ -25,5 +26,27 @@ func TestAResponseStatesWhatItLacks(t *testing.T) {
 		if err != nil || out.GetLimitReached() != answer.More || out.GetIncomplete() != answer.Incomplete {
 			t.Errorf("%+v is sent as %v, %v", answer, out, err)
 		}
+	}
+}
+
+type logins struct{}
+
+func (logins) Laboratory(context.Context, authn.Principal) (login.Laboratory, error) {
+	return login.Laboratory{ID: 12}, nil
+}
+
+func TestTwoDoctorsOfOneNameAreTwoLogins(t *testing.T) {
+	t.Parallel()
+	server, seen := grpcapi.New(grpcapi.Deps{Logins: logins{}, Clock: clock.Fixed(today)}), map[int64]bool{}
+	for _, id := range []int64{301, 302} {
+		doctor := authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: id, FullName: "Dr Rao"}
+		out, err := server.GetLogin(authn.NewContext(t.Context(), doctor), &searchv1.GetLoginRequest{})
+		if err != nil || out.GetLabUserId() != 0 {
+			t.Fatalf("%v, %v", out, err)
+		}
+		seen[out.GetActorId()] = true
+	}
+	if !seen[301] || !seen[302] {
+		t.Fatalf("actors %v, want 301 and 302", seen)
 	}
 }

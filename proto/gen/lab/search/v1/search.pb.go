@@ -1424,7 +1424,10 @@ type GetLoginResponse struct {
 	Permissions []string    `protobuf:"bytes,4,rep,name=permissions,proto3" json:"permissions,omitempty"`
 	Laboratory  *Laboratory `protobuf:"bytes,5,opt,name=laboratory,proto3" json:"laboratory,omitempty"`
 	// 0 for a login that is not a lab user's.
-	LabUserId     int64 `protobuf:"varint,6,opt,name=lab_user_id,json=labUserId,proto3" json:"lab_user_id,omitempty"`
+	LabUserId int64 `protobuf:"varint,6,opt,name=lab_user_id,json=labUserId,proto3" json:"lab_user_id,omitempty"`
+	// The lab user, doctor, organization or collection centre, by session_type: both together tell two logins apart. 0 for
+	// a login whose session does not have it.
+	ActorId       int64 `protobuf:"varint,7,opt,name=actor_id,json=actorId,proto3" json:"actor_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1497,6 +1500,13 @@ func (x *GetLoginResponse) GetLaboratory() *Laboratory {
 func (x *GetLoginResponse) GetLabUserId() int64 {
 	if x != nil {
 		return x.LabUserId
+	}
+	return 0
+}
+
+func (x *GetLoginResponse) GetActorId() int64 {
+	if x != nil {
+		return x.ActorId
 	}
 	return 0
 }
@@ -1732,7 +1742,7 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\ttest_name\x18\x03 \x01(\tR\btestName\x12\x1b\n" +
 	"\tsample_id\x18\x04 \x01(\tR\bsampleId\x12!\n" +
 	"\fcell_counter\x18\x05 \x01(\bR\vcellCounter\"\x11\n" +
-	"\x0fGetLoginRequest\"\xe4\x01\n" +
+	"\x0fGetLoginRequest\"\xff\x01\n" +
 	"\x10GetLoginResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fsession_type\x18\x02 \x01(\tR\vsessionType\x12\x1c\n" +
@@ -1741,7 +1751,8 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"\n" +
 	"laboratory\x18\x05 \x01(\v2\x19.lab.search.v1.LaboratoryR\n" +
 	"laboratory\x12\x1e\n" +
-	"\vlab_user_id\x18\x06 \x01(\x03R\tlabUserId\"S\n" +
+	"\vlab_user_id\x18\x06 \x01(\x03R\tlabUserId\x12\x19\n" +
+	"\bactor_id\x18\a \x01(\x03R\aactorId\"S\n" +
 	"\n" +
 	"Laboratory\x12\x15\n" +
 	"\x06lab_id\x18\x01 \x01(\x03R\x05labId\x12\x12\n" +

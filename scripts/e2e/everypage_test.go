@@ -15,15 +15,17 @@ import (
 func everyPage() map[string]struct{ address, ready string } {
 	gateway := stack.Endpoints.Gateway
 	return map[string]struct{ address, ready string }{
-		"landing":       {gateway + "/", `document.getElementById("bills").textContent !== ""`},
-		"bill":          {gateway + "/bill/?bill=9011", `document.querySelector("#family article") !== null`},
-		"callout":       {gateway + "/callout/", `document.getElementById("state").textContent.startsWith("Up to date")`},
-		"cellcounter":   {gateway + "/cell-counter/?test=55", `document.querySelector("#message").textContent !== ""`},
-		"externaledit":  {gateway + "/external-edit/?report=7001", `document.getElementById("held").textContent !== ""`},
-		"notifications": {gateway + "/notifications/", `document.querySelector("#list li") !== null`},
-		"search":        {gateway + "/search/", `document.querySelector("nav.pages .person") !== null`},
-		"queue":         {stack.Endpoints.TaskqueueAdminPage, `!document.getElementById("login").hidden`},
-		"outbox":        {stack.Endpoints.TaskqueueOutbox, `document.getElementById("status").textContent !== ""`},
+		"landing":         {gateway + "/", `document.getElementById("bills").textContent !== ""`},
+		"calloutsettings": {gateway + "/callout-settings/", `document.getElementById("escalate_minutes").value !== ""`},
+		"cellcounterkeys": {gateway + "/cell-counter-keys/?test=55", `document.querySelectorAll("#rows tr").length > 0`},
+		"bill":            {gateway + "/bill/?bill=9011", `document.querySelector("#family article") !== null`},
+		"callout":         {gateway + "/callout/", `document.getElementById("state").textContent.startsWith("Up to date")`},
+		"cellcounter":     {gateway + "/cell-counter/?test=55", `document.querySelector("#message").textContent !== ""`},
+		"externaledit":    {gateway + "/external-edit/?report=7001", `document.getElementById("held").textContent !== ""`},
+		"notifications":   {gateway + "/notifications/", `document.querySelector("#list li") !== null`},
+		"search":          {gateway + "/search/", `document.querySelector("nav.pages .person") !== null`},
+		"queue":           {stack.Endpoints.TaskqueueAdminPage, `!document.getElementById("login").hidden`},
+		"outbox":          {stack.Endpoints.TaskqueueOutbox, `document.getElementById("status").textContent !== ""`},
 	}
 }
 

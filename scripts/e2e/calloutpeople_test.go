@@ -38,7 +38,7 @@ func waitingResult(t *testing.T, bill int) (report int) {
 // TestCalloutTwoPeopleAtTheBoard: Asha states that she is calling, Sunita sees it at once, claims it after a question, and
 // records the call. It is a courtesy: it would have been recorded without.
 func TestCalloutTwoPeopleAtTheBoard(t *testing.T) {
-	report := waitingResult(t, 979800)
+	report := waitingResult(t, 980300)
 	asha, sunita := openPage(t, stack.Endpoints.Gateway), openPage(t, stack.Endpoints.Gateway)
 	asha.board(labSession)
 	sunita.board("demo-admin")

@@ -63,7 +63,7 @@ func drawPatient(r *rand.Rand, critical float64) patient {
 		one.title, one.given, one.gender = "Mr", men[r.IntN(len(men))], "Male"
 	}
 	one.family = families[r.IntN(len(families))]
-	one.contact = fmt.Sprintf("%d%09d", 6+r.IntN(4), r.IntN(1_000_000_000))
+	one.contact = fmt.Sprintf("98%08d", r.IntN(100_000_000)) // every such number is of a mobile telephone in India
 	one.born = time.Date(1936+r.IntN(72), time.Month(1+r.IntN(12)), 1+r.IntN(28), 0, 0, 0, 0, time.UTC)
 	one.source = "Org Pay"
 	if r.Float64() < insuredPart {

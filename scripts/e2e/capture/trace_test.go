@@ -36,6 +36,13 @@ func TestABatchIsFollowedToWhatItWrote(t *testing.T) {
 	})
 	defer replaced(t, nil)
 	db := database(t)
+	await.Nil(t, "the end of the walk over all patients, which could write the row first", func() error {
+		var waits bool
+		if err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM cdc_walk)").Scan(&waits); err != nil || !waits {
+			return err
+		}
+		return errors.New("patients are still computed again")
+	})
 	if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (941001, 12, ?)", followedName); err != nil {
 		t.Fatal(err)
 	}

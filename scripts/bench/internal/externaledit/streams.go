@@ -22,10 +22,10 @@ func (l *laboratory) listen(ctx context.Context, readers int, open func() error)
 	var connected, all sync.WaitGroup
 	var heard atomic.Int64
 	problems := make(chan error, readers)
-	for range readers {
+	for i := range readers {
 		connected.Add(1)
 		all.Go(func() {
-			if err := l.hear(ctx, client, connected.Done); err != nil {
+			if err := l.hear(ctx, client, i%l.sessions, connected.Done); err != nil {
 				problems <- err
 				return
 			}
@@ -47,8 +47,9 @@ func (l *laboratory) listen(ctx context.Context, readers int, open func() error)
 	return int(heard.Load()), l.end(ctx, 0)
 }
 
-// hear follows one stream until a session was opened. It calls connected once, whatever happens.
-func (l *laboratory) hear(ctx context.Context, client *http.Client, connected func()) error {
+// hear follows one stream until a session was opened, as the user of session i: each may have twenty streams open. It
+// calls connected once, whatever happens.
+func (l *laboratory) hear(ctx context.Context, client *http.Client, i int, connected func()) error {
 	told := false
 	tell := func() {
 		if !told {
@@ -62,7 +63,7 @@ func (l *laboratory) hear(ctx context.Context, client *http.Client, connected fu
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Cookie", "sessionid="+l.user(0))
+	request.Header.Set("Cookie", "sessionid="+l.user(i))
 	response, err := client.Do(request)
 	if err != nil {
 		return err

@@ -36,12 +36,18 @@ func TestABatchIsFollowedToWhatItWrote(t *testing.T) {
 	})
 	defer replaced(t, nil)
 	db := database(t)
-	const insert = "INSERT INTO userDetails (labId_id, fullName) VALUES (12, ?)"
-	var rows, index tracing.Tree
-	await.Nil(t, "both traces", func() (err error) {
-		if _, err := db.Exec(insert, followedName); err != nil { // again: a walk over all patients may write a row before its event
+	await.Nil(t, "the end of the walk over all patients, which could write the row first", func() error {
+		var waits bool
+		if err := db.QueryRow("SELECT EXISTS (SELECT 1 FROM cdc_walk)").Scan(&waits); err != nil || !waits {
 			return err
 		}
+		return errors.New("patients are still computed again")
+	})
+	if _, err := db.Exec("INSERT INTO userDetails (id, labId_id, fullName) VALUES (941001, 12, ?)", followedName); err != nil {
+		t.Fatal(err)
+	}
+	var rows, index tracing.Tree
+	await.Nil(t, "both traces", func() (err error) {
 		rows, err = treeOf(collector.All(), "process userDetails", "INSERT user_meta")
 		if err == nil {
 			index, err = treeOf(collector.All(), "process user_meta", "bulk")

@@ -325,3 +325,15 @@ func TestASlotThatIsInUseIsLeftAlone(t *testing.T) {
 		t.Errorf("the document was left behind: %v", err)
 	}
 }
+
+// A conversion works in the folder of its slot, where the name that the user gave would mean another program.
+func TestANamedLibreOfficeIsFoundFromEveryFolder(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("soffice", nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := findLibreOffice("./soffice"); err != nil || got != filepath.Join(dir, "soffice") {
+		t.Errorf("%s, %v, want %s", got, err, filepath.Join(dir, "soffice"))
+	}
+}

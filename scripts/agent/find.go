@@ -21,7 +21,11 @@ var advice = map[string]string{
 // findLibreOffice returns the program that named names, or the one that is installed.
 func findLibreOffice(named string) (string, error) {
 	if named != "" {
-		return exec.LookPath(named)
+		path, err := exec.LookPath(named)
+		if err != nil {
+			return "", err
+		}
+		return filepath.Abs(path) // it is started in the folder of a slot
 	}
 	for _, name := range installedAt(runtime.GOOS, os.Getenv) {
 		if path, err := exec.LookPath(name); err == nil {

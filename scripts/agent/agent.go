@@ -125,15 +125,20 @@ func (a *agent) work(ctx context.Context) error {
 	defer lose(nil)
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(a.patience, func() { lose(errStopped) }) })()
 	beating, stop := context.WithCancel(working)
-	defer stop()
-	go a.keepAlive(beating, lose)
+	var beats sync.WaitGroup
+	beats.Go(func() { a.keepAlive(beating, lose) })
+	rest := func() { // a beat that comes later would note the token of this session in the journal of the next
+		stop()
+		beats.Wait()
+	}
+	defer rest()
 	if err := a.watch(ctx, working); err != nil {
 		return err
 	}
 	if err := a.lastSave(working); err != nil {
 		return err
 	}
-	stop()
+	rest()
 	j := a.known()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()

@@ -14,6 +14,8 @@ import (
 	"os"
 	"strconv"
 	"time"
+
+	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
 const (
@@ -21,7 +23,6 @@ const (
 	callTimeout = 15 * time.Second
 	// uploadTimeout is for the largest files on a slow line.
 	uploadTimeout = 30 * time.Minute
-	wordType      = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 )
 
 // client speaks the documented REST. It asks as the user with a session cookie or a bearer token.
@@ -159,7 +160,7 @@ func (c client) own(ctx context.Context, report int64) (*ownSession, error) {
 	return &out, err
 }
 
-// errOtherFiles reports that the report has files of which this program cannot report whether it may replace them.
+// errOtherFiles: no save of the list is the report's, so this program does not know what it would replace.
 var errOtherFiles = errors.New("the report's files are none of its saves, another program has put them there; " +
 	"restore a save, then start again")
 
@@ -260,8 +261,7 @@ func (c client) upload(ctx context.Context, id int64, token string, f files) (st
 		if f.tracked {
 			allowed = form.WriteField("allow_tracked_changes", "true")
 		}
-		err := errors.Join(allowed, addFile(form, "word_file", f.word, "report.docx", wordType),
-			addFile(form, "pdf_file", f.pdf, "report.pdf", "application/pdf"))
+		err := errors.Join(allowed, addFile(form, document.Word, f.word), addFile(form, document.PDF, f.pdf))
 		_ = writer.CloseWithError(errors.Join(err, form.Close()))
 	}()
 	defer func() { _ = reader.Close() }() // ends the writer
@@ -273,15 +273,15 @@ func (c client) upload(ctx context.Context, id int64, token string, f files) (st
 	return out.Word, err
 }
 
-func addFile(form *multipart.Writer, field, path, name, contentType string) error {
+func addFile(form *multipart.Writer, kind document.Kind, path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	header := textproto.MIMEHeader{}
-	header.Set("Content-Disposition", fmt.Sprintf(`form-data; name=%q; filename=%q`, field, name))
-	header.Set("Content-Type", contentType)
+	header.Set("Content-Disposition", fmt.Sprintf(`form-data; name=%q; filename=%q`, kind.Field, kind.FileName))
+	header.Set("Content-Type", kind.ContentType)
 	part, err := form.CreatePart(header)
 	if err != nil {
 		return err

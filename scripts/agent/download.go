@@ -8,12 +8,11 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
-const (
-	downloadTimeout = 10 * time.Minute // of the largest document on a slow line
-	maxDocument     = 50 << 20         // bytes, the platform's limit of Word documents
-)
+const downloadTimeout = 10 * time.Minute // of the largest document on a slow line
 
 var errTooLarge = errors.New("the document is larger than 50 MB, which the platform would not take back")
 
@@ -31,23 +30,23 @@ func (c client) download(ctx context.Context, link, path string) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("download the template: %w", problemOf(response))
+		return fmt.Errorf("download the document: %w", problemOf(response))
 	}
 	part := path + ".part"
 	if err := writeFile(part, response.Body); err != nil {
-		return errors.Join(fmt.Errorf("download the template: %w", err), os.Remove(part))
+		return errors.Join(fmt.Errorf("download the document: %w", err), os.Remove(part))
 	}
 	return os.Rename(part, path)
 }
 
-// writeFile writes at most maxDocument bytes, and has them on the disk when it returns.
+// writeFile writes at most what the platform takes of a document, and has them on the disk when it returns.
 func writeFile(path string, source io.Reader) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(file, io.LimitReader(source, maxDocument+1))
-	if err == nil && n > maxDocument {
+	n, err := io.Copy(file, io.LimitReader(source, document.Word.MaxBytes+1))
+	if err == nil && n > document.Word.MaxBytes {
 		err = errTooLarge
 	}
 	return errors.Join(err, file.Sync(), file.Close())

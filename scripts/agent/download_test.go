@@ -9,22 +9,24 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
 func TestADownloadIsWholeOrNotThere(t *testing.T) {
 	t.Parallel()
-	document := bytes.Repeat([]byte("docx"), 64<<10)
+	content := bytes.Repeat([]byte("docx"), 64<<10)
 	for name, c := range map[string]struct {
 		serve http.HandlerFunc
 		want  error // nil: whole; errAny: some error
 	}{
-		"a document": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(document) }, nil},
+		"a document": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) }, nil},
 		"one that is too large": {func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.CopyN(w, endless{}, maxDocument+1)
+			_, _ = io.CopyN(w, endless{}, document.Word.MaxBytes+1)
 		}, errTooLarge},
 		"one that breaks off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000000")
-			_, _ = w.Write(document)
+			_, _ = w.Write(content)
 		}, io.ErrUnexpectedEOF},
 		"a link that has ended": {func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "ask for a new one", http.StatusForbidden)
@@ -38,7 +40,7 @@ func TestADownloadIsWholeOrNotThere(t *testing.T) {
 			err := client{http: newHTTPClient()}.download(t.Context(), server.URL, path)
 			got, missing := os.ReadFile(path)
 			if c.want == nil {
-				if err != nil || !bytes.Equal(got, document) {
+				if err != nil || !bytes.Equal(got, content) {
 					t.Errorf("%d bytes, error %v", len(got), err)
 				}
 				return

@@ -33,7 +33,7 @@ func (a *agent) begin(ctx context.Context) error {
 	}
 }
 
-// sweep deletes what a crash left of a download, and what an earlier version left of a save.
+// sweep deletes what a crash left of a download, and what the previous version left of a save.
 func (a *agent) sweep() {
 	dir := filepath.Dir(a.disk.document())
 	found, _ := os.ReadDir(dir) // else the next start

@@ -82,7 +82,7 @@ func checkPDF(path, said string) error {
 	}
 	defer file.Close()
 	scanner := &document.PDFScanner{}
-	_, err = io.Copy(struct{ io.Writer }{scanner}, file)
+	_, err = io.Copy(scanner, file)
 	if err == nil {
 		err = scanner.Finish()
 	}

@@ -123,10 +123,7 @@ func (a *agent) save(ctx context.Context) error {
 		return err
 	}
 	defer s.release()
-	if err := copyFile(a.document(), s.word()); err != nil { // what is uploaded does not change while it is
-		return err
-	}
-	sum, err := hash(s.word())
+	sum, err := copyFile(a.document(), s.word()) // what is uploaded does not change while it is
 	if err != nil {
 		return err
 	}
@@ -180,13 +177,15 @@ func hash(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func copyFile(from, to string) error {
+// copyFile returns the hash of what it copied.
+func copyFile(from, to string) (string, error) {
 	content, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, content, 0o600)
+	}
 	if err != nil {
-		return fmt.Errorf("copy the document: %w", err)
+		return "", fmt.Errorf("copy the document: %w", err)
 	}
-	if err := os.WriteFile(to, content, 0o600); err != nil {
-		return fmt.Errorf("copy the document: %w", err)
-	}
-	return nil
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]), nil
 }

@@ -44,9 +44,9 @@ func FinalView(to io.Writer, r io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	space, kind := "http://schemas.openxmlformats.org/wordprocessingml/2006/main", relSpace+relSettings
+	space, kind := wordSpace, relSpace+relSettings
 	if p.strict {
-		space, kind = "http://purl.oclc.org/ooxml/wordprocessingml/main", strictSpace+relSettings
+		space, kind = wordStrict, strictSpace+relSettings
 	}
 	view := `<w:revisionView xmlns:w="` + space + `" w:markup="0"/>`
 	rels, settings := path.Join(path.Dir(p.main), "_rels", path.Base(p.main)+".rels"), ""

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"fmt"
 	"mime"
 	"path"
 	"strings"
@@ -29,7 +30,7 @@ var (
 		Field: "word_file", Title: "the Word document", Extension: ".docx", FileName: "report.docx", MaxBytes: 50 << 20,
 		ContentType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 		Tolerated:   "application/octet-stream",
-		signature:   func(head []byte) bool { return bytes.HasPrefix(head, []byte("PK\x03\x04")) },
+		signature:   func(head []byte) bool { return bytes.HasPrefix(head, zipSignature) },
 	}
 	PDF = Kind{
 		Field: "pdf_file", Title: "the PDF", Extension: ".pdf", FileName: "report.pdf", MaxBytes: 100 << 20,
@@ -73,7 +74,7 @@ func forbidden(r rune) bool { return unicode.IsControl(r) || strings.ContainsRun
 // CheckContentType refuses declared types that are not the kind's.
 func (k Kind) CheckContentType(declared string) error {
 	media, _, err := mime.ParseMediaType(declared)
-	if err != nil || (media != k.ContentType && (k.Tolerated == "" || media != k.Tolerated)) {
+	if err != nil || (media != k.ContentType && media != k.Tolerated) {
 		return k.invalid("CONTENT_TYPE_INVALID", "must be sent with the content type "+k.ContentType)
 	}
 	return nil
@@ -97,10 +98,8 @@ func (k Kind) CheckHead(head []byte) error {
 
 // TooLarge is what a file above the limit gets.
 func (k Kind) TooLarge() error {
-	return k.invalid("FILE_TOO_LARGE", "is larger than "+sizes[k.Field]+"; remove large pictures and save it again")
+	return k.invalid("FILE_TOO_LARGE", fmt.Sprintf("is larger than %d MB; remove large pictures and save it again", k.MaxBytes>>20))
 }
-
-var sizes = map[string]string{"word_file": "50 MB", "pdf_file": "100 MB"}
 
 // Missing is what a form without the file gets.
 func (k Kind) Missing() error { return k.invalid("FILE_MISSING", "is missing; send it as "+k.Field) }

@@ -35,7 +35,7 @@ type PDFScanner struct {
 	buffer   []byte
 }
 
-// Write implements io.Writer. It fails on what must not be stored.
+// Write reads on. It fails on what must not be stored.
 func (s *PDFScanner) Write(p []byte) (int, error) {
 	if s.file.emit == nil {
 		s.file.emit, s.inner = s.take, pdfLexer{flat: true, emit: s.takeInner}

@@ -1,6 +1,6 @@
 package document
 
-import "strings"
+import "encoding/hex"
 
 // pdfEvent is what a lexer met.
 type pdfEvent int
@@ -227,12 +227,12 @@ func (l *pdfLexer) name() string {
 	var name [maxToken]byte
 	n := 0
 	for i := 0; i < len(raw); i++ {
-		c := raw[i]
-		if c == '#' && i+2 < len(raw) && isHex(raw[i+1]) && isHex(raw[i+2]) {
-			c = unhex(raw[i+1])<<4 | unhex(raw[i+2])
-			i += 2
+		name[n] = raw[i]
+		if raw[i] == '#' && i+2 < len(raw) {
+			if _, err := hex.Decode(name[n:n+1], raw[i+1:i+3]); err == nil {
+				i += 2
+			}
 		}
-		name[n] = c
 		n++
 	}
 	return string(name[:n])
@@ -251,15 +251,3 @@ func isPDFDelimiter(c byte) bool {
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
-
-func unhex(c byte) byte {
-	switch {
-	case c >= 'a':
-		return c - 'a' + 10
-	case c >= 'A':
-		return c - 'A' + 10
-	}
-	return c - '0'
-}

@@ -8,10 +8,12 @@ import (
 )
 
 // The namespaces of WordprocessingML, of both editions of the standard.
-func isWordML(space string) bool {
-	return space == "http://schemas.openxmlformats.org/wordprocessingml/2006/main" ||
-		space == "http://purl.oclc.org/ooxml/wordprocessingml/main"
-}
+const (
+	wordSpace  = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
+	wordStrict = "http://purl.oclc.org/ooxml/wordprocessingml/main"
+)
+
+func isWordML(space string) bool { return space == wordSpace || space == wordStrict }
 
 var errDDE = wordInvalid("WORD_DDE", "has a field that asks another program for data (DDE);"+
 	" remove it in Word (Alt+F9 shows the fields) and save it again")
@@ -215,8 +217,7 @@ func fetches(argument string) bool {
 // firstArgument returns the first argument of an instruction, with or without quotes.
 func firstArgument(rest string) string {
 	rest = strings.TrimFunc(rest, isBlank)
-	for _, quotes := range []string{`""`, "\u201c\u201d"} {
-		opening, closing := string([]rune(quotes)[0]), string([]rune(quotes)[1])
+	for opening, closing := range map[string]string{`"`: `"`, "\u201c": "\u201d"} {
 		if inner, ok := strings.CutPrefix(rest, opening); ok {
 			argument, _, _ := strings.Cut(inner, closing)
 			return argument

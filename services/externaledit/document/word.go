@@ -341,7 +341,7 @@ func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
 		return chunk(content)
 	case bytes.HasPrefix(head, oldOffice):
 		return scanOldOffice(content)
-	case bytes.ContainsAny(head[:min(1, len(head))], "< \t\r\n\xef\xff\xfe") && p.merged: // as XML may begin
+	case p.merged && len(head) > 0 && strings.IndexByte("< \t\r\n\xef\xff\xfe", head[0]) >= 0: // as XML may begin
 		return p.untyped(content)
 	case !bytes.HasPrefix(head, zipSignature):
 		return nil

@@ -60,7 +60,6 @@ func (f *Files) Parse(text string) (string, error) {
 	return key, nil
 }
 
-// URL implements editing.Files and upload.Files.
 func (f *Files) URL(key string) string { return base + "/" + key }
 
 func (f *Files) Owns(scope authn.LabScope, key string) bool {

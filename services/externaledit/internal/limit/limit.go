@@ -17,7 +17,7 @@ import (
 const (
 	creations  = 10  // of a user
 	retrievals = 60  // of a user
-	lists      = 60  // of revisions, of a user
+	lists      = 60  // of a user
 	uploads    = 5   // of a session
 	beats      = 120 // signs of life of a session, each a transaction on its report
 	window     = time.Minute
@@ -34,14 +34,14 @@ func (l Limits) Create(ctx context.Context, p authn.Principal) error {
 	return l.allow(ctx, "create:"+user(p), creations, "sessions were asked for")
 }
 
-// Retrieve counts a look at a session.
+// Retrieve counts a look at a session, or at the templates that one may begin with.
 func (l Limits) Retrieve(ctx context.Context, p authn.Principal) error {
-	return l.allow(ctx, "get:"+user(p), retrievals, "requests for sessions were made")
+	return l.allow(ctx, "get:"+user(p), retrievals, "requests for sessions and templates were made")
 }
 
-// List counts a look at revisions, which leaves the looks at sessions alone.
+// List counts a look at revisions or at held reports, which leaves the looks at sessions alone.
 func (l Limits) List(ctx context.Context, p authn.Principal) error {
-	return l.allow(ctx, "list:"+user(p), lists, "lists of revisions were asked for")
+	return l.allow(ctx, "list:"+user(p), lists, "lists were asked for")
 }
 
 // Upload counts an upload to a session.

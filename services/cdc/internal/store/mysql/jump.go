@@ -20,27 +20,35 @@ const (
 
 const nowMillis = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) DIV 1000"
 
+const (
+	// noteGap notes a jump; one that is noted keeps its state.
+	noteGap = "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, ?, " + nowMillis + ")" +
+		" ON DUPLICATE KEY UPDATE mark = VALUES(mark)"
+	noteJump = noteGap + ", last_user_id = VALUES(last_user_id)"
+)
+
+// Jump notes all connectors or none: the next supervisor continues with the noted ones alone.
 func (s *Store) Jump(ctx context.Context, connectors []string) error {
-	for _, name := range connectors {
-		if err := s.note(ctx, name, toForget); err != nil {
+	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		for _, name := range connectors {
+			if _, err := tx.ExecContext(ctx, noteJump, jumpPrefix+name, toForget); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return s.fault(ctx, wrap("note jumps", err))
+}
+
+// Jumped also forgets the last number that the connector carried: a jump leaves numbers out.
+func (s *Store) Jumped(ctx context.Context, connector string) error {
+	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM cdc_cursor WHERE name = ?", watchPrefix+connector); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (s *Store) Jumped(ctx context.Context, connector string) error {
-	if err := s.forgetSeen(ctx, connector); err != nil {
+		_, err := tx.ExecContext(ctx, noteJump, jumpPrefix+connector, resumed)
 		return err
-	}
-	return s.note(ctx, connector, resumed)
-}
-
-const noteJump = "INSERT INTO cdc_walk (name, last_user_id, mark) VALUES (?, ?, " + nowMillis + ")" +
-	" ON DUPLICATE KEY UPDATE last_user_id = VALUES(last_user_id), mark = VALUES(mark)"
-
-func (s *Store) note(ctx context.Context, connector string, state int) error {
-	_, err := s.db.ExecContext(ctx, noteJump, jumpPrefix+connector, state)
+	})
 	return s.fault(ctx, wrap("note a jump", err))
 }
 

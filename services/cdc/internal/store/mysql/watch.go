@@ -19,8 +19,8 @@ func (s *Store) CountUp(ctx context.Context) error {
 	return s.fault(ctx, wrap("count up", err))
 }
 
-// Seen notes that a connector carried a number, and returns whether it left out numbers before it: then it is noted in
-// the same transaction that the connector begins at a new place. Numbers that come again change nothing; 1 starts over.
+// Seen notes that a connector carried a number, and returns whether it left out numbers before it: then a jump is noted
+// in the same transaction. Numbers that come again change nothing; 1 starts over.
 func (s *Store) Seen(ctx context.Context, connector string, number int64) (missing bool, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
 		var last int64
@@ -33,7 +33,7 @@ func (s *Store) Seen(ctx context.Context, connector string, number int64) (missi
 			return nil
 		}
 		if missing = !first && number > last+1; missing {
-			if _, err := tx.ExecContext(ctx, noteJump, jumpPrefix+connector, resumed); err != nil {
+			if _, err := tx.ExecContext(ctx, noteGap, jumpPrefix+connector, resumed); err != nil {
 				return err
 			}
 		}
@@ -41,11 +41,4 @@ func (s *Store) Seen(ctx context.Context, connector string, number int64) (missi
 		return err
 	})
 	return missing && err == nil, s.fault(ctx, wrap("note a number", err))
-}
-
-// forgetSeen forgets the last number that a connector carried: one that begins at a new place leaves numbers out, which
-// its jump accounts for.
-func (s *Store) forgetSeen(ctx context.Context, connector string) error {
-	_, err := s.db.ExecContext(ctx, "DELETE FROM cdc_cursor WHERE name = ?", watchPrefix+connector)
-	return s.fault(ctx, wrap("forget a number", err))
 }

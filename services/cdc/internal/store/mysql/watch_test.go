@@ -42,6 +42,24 @@ func TestANumberThatAConnectorLeftOutHasEveryPatientComputedAgain(t *testing.T) 
 	}
 }
 
+// A connector that is to forget its place forgets it, even if a number that it left out is read before.
+func TestAMissingNumberLeavesAJumpThatHasBegun(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	const connector = "source-existing"
+	if err := b.store.Jump(t.Context(), []string{connector}); err != nil {
+		t.Fatal(err)
+	}
+	for _, number := range []int64{7, 9} {
+		if missing, err := b.store.Seen(t.Context(), connector, number); err != nil || missing != (number == 9) {
+			t.Fatalf("number %d: missing %t, %v", number, missing, err)
+		}
+	}
+	if jumping, err := b.store.Jumping(t.Context()); err != nil || !jumping[connector] {
+		t.Errorf("connectors that are to forget their place: %v, %v; want %s", jumping, err, connector)
+	}
+}
+
 func TestTheServicesOwnRowCountsUpByOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -46,16 +46,17 @@ func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Resu
 	results := make([]outcome.Result, len(batch))
 	newest := map[string]int{}
 	for i, record := range batch {
-		connector, at, result := read(record)
-		if result.Reason == foreign {
-			if err := s.count(ctx, record); err != nil {
+		b, result := read(record)
+		results[i] = result
+		if b.row == WatchRow && b.carrier != "" {
+			if err := s.count(ctx, b); err != nil {
 				return nil, err
 			}
 		}
-		results[i] = result
-		if connector == "" {
+		if result.Kind != outcome.Applied {
 			continue
 		}
+		connector, at := b.carrier, time.UnixMilli(b.value)
 		if before, ok := newest[connector]; ok {
 			results[before] = outcome.Result{Kind: outcome.Coalesced}
 		}
@@ -69,26 +70,14 @@ func (s *Sink) Apply(ctx context.Context, batch []change.Record) ([]outcome.Resu
 }
 
 // count notes a number of the service's own row, which both connectors carry.
-func (s *Sink) count(ctx context.Context, record change.Record) error {
-	c, err := envelope.Decode(record)
-	if err != nil {
-		return err
-	}
-	id, number, err := envelope.Beat(c.After)
-	carrier := record.Header(connectors.CarrierHeader)
-	if err != nil || id != WatchRow || carrier == "" {
-		return err
-	}
-	missing, err := s.Watch.Seen(ctx, carrier, number)
+func (s *Sink) count(ctx context.Context, b carried) error {
+	missing, err := s.Watch.Seen(ctx, b.carrier, b.value)
 	if missing {
-		s.Lost(carrier)
-		s.Log.ErrorContext(ctx, "a connector left changes out; all patients are computed again", "connector", carrier)
+		s.Lost(b.carrier)
+		s.Log.ErrorContext(ctx, "a connector left changes out; all patients are computed again", "connector", b.carrier)
 	}
 	return err
 }
-
-// foreign is the reason of a beat that another connector carried than the one whose row it is.
-const foreign = "foreign_beat"
 
 func (s *Sink) land(ctx context.Context, connector string, at time.Time) error {
 	landed, err := s.Jumps.Landed(ctx, connector, at)
@@ -98,23 +87,31 @@ func (s *Sink) land(ctx context.Context, connector string, at time.Time) error {
 	return err
 }
 
-// read returns the connector and time of a beat that its own connector carried, or the result of anything else.
-func read(record change.Record) (string, time.Time, outcome.Result) {
+// carried is a row of cdc_heartbeat from one connector: the value is a time in milliseconds, that of WatchRow a
+// number.
+type carried struct {
+	row, carrier string
+	value        int64
+}
+
+// read returns a beat. It is applied when its row is that of the connector which carried it.
+func read(record change.Record) (carried, outcome.Result) {
 	c, err := envelope.Decode(record)
 	switch {
 	case err != nil:
-		return "", time.Time{}, outcome.Died("decode", "malformed", err)
+		return carried{}, outcome.Died("decode", "malformed", err)
 	case c.Tombstone:
-		return "", time.Time{}, outcome.Skip("tombstone")
+		return carried{}, outcome.Skip("tombstone")
 	case c.After == nil:
-		return "", time.Time{}, outcome.Skip("no_row")
+		return carried{}, outcome.Skip("no_row")
 	}
-	id, beatAt, err := envelope.Beat(c.After)
+	row, value, err := envelope.Beat(c.After)
 	if err != nil {
-		return "", time.Time{}, outcome.Died("decode", "malformed", err)
+		return carried{}, outcome.Died("decode", "malformed", err)
 	}
-	if carrier := record.Header(connectors.CarrierHeader); carrier != id {
-		return "", time.Time{}, outcome.Skip(foreign)
+	b := carried{row: row, carrier: record.Header(connectors.CarrierHeader), value: value}
+	if b.carrier != b.row {
+		return b, outcome.Skip("foreign_beat")
 	}
-	return id, time.UnixMilli(beatAt), outcome.Result{Kind: outcome.Applied}
+	return b, outcome.Result{Kind: outcome.Applied}
 }

@@ -2,7 +2,6 @@ package mysql
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"regexp"
 	"slices"
@@ -36,19 +35,14 @@ var unreadableParts = []struct {
 // quoted is what a definition quotes: comments and defaults, and names.
 var quoted = regexp.MustCompile("'(?:[^'\\\\]|\\\\.|'')*'|`(?:[^`]|``)*`")
 
-// rowFormat is an option of the table that has the name of a column's option.
-var rowFormat = regexp.MustCompile(`(?i)\b(ROW_FORMAT|PAGE_COMPRESSED)\s*=\s*\S+`)
+// rowFormat is an option of tables, one value of which is also an option of columns.
+var rowFormat = regexp.MustCompile(`(?i)\bROW_FORMAT\s*=\s*\S+`)
 
 // UnreadableTables lists the tables of the database that the connectors cannot read.
 func (s *Store) UnreadableTables(ctx context.Context) ([]Unreadable, error) {
-	var tables []string
-	err := mysqldb.Each(ctx, s.db, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"+
-		" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY table_name", nil, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		tables = append(tables, name)
-		return err
-	})
+	tables, err := mysqldb.Collect(ctx, s.db, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()"+
+		" AND table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY table_name", nil,
+		func(row mysqldb.Row, name *string) error { return row.Scan(name) })
 	if err != nil {
 		return nil, s.fault(ctx, wrap("list tables", err))
 	}

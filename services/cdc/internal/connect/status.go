@@ -87,8 +87,8 @@ func LostPosition(trace string) bool { return holds(trace, lost) }
 // it begins at a new place.
 func LostStructure(trace string) bool { return holds(trace, structure) }
 
-func holds(trace string, any []string) bool {
-	return slices.ContainsFunc(any, func(words string) bool { return strings.Contains(trace, words) })
+func holds(trace string, list []string) bool {
+	return slices.ContainsFunc(list, func(words string) bool { return strings.Contains(trace, words) })
 }
 
 func isClass(name string) bool {

@@ -52,10 +52,8 @@ type Loop struct {
 }
 
 const (
-	// labsFor and indexedFor are how long the laboratories of the database and of the index count: the engine goes through
-	// all documents to list them.
-	labsFor    = 3 * time.Minute
-	indexedFor = time.Hour
+	labsFor    = 3 * time.Minute // how long the laboratories of the database count
+	indexedFor = time.Hour       // those of the index: the engine goes through all documents to list them
 	// heldFor is how often the log repeats that a laboratory is held.
 	heldFor = time.Hour
 )

@@ -222,7 +222,7 @@ func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 	}
 }
 
-// An hour of a laboratory's first days must not pass before it is compared, however many there are.
+// A new laboratory does not wait for its turn, which may be hours away.
 func TestALaboratoryThatIsNewIsComparedWithinMinutes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -99,10 +99,10 @@ func (s *Supervisor) open(ctx context.Context, name string, task int, trace stri
 	return c
 }
 
-// offsets as JSON; what cannot be read is said in their place.
 // hopeless reports whether restarts do not fix a failure.
 func hopeless(trace string) bool { return connect.LostPosition(trace) || connect.LostStructure(trace) }
 
+// offsets returns the connector's offsets as JSON, or why they cannot be read.
 func (s *Supervisor) offsets(ctx context.Context, name string) string {
 	offsets, err := s.Runtime.Offsets(ctx, name)
 	if err != nil {
@@ -111,8 +111,8 @@ func (s *Supervisor) offsets(ctx context.Context, name string) string {
 	return string(offsets)
 }
 
-// fix records the failure once, and restarts what failed whenever its time has come. A failure log that is unavailable
-// must not keep the connector down: it is tried again at the next look.
+// repair records the failure once, and restarts what failed whenever its time has come. A failure log that is
+// unavailable must not keep the connector down: it is tried again at the next look.
 func (s *Supervisor) repair(ctx context.Context, name string, c *failure, now time.Time) error {
 	var problem error
 	if !c.recorded {

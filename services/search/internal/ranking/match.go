@@ -86,7 +86,7 @@ func soundsIn(piece string, card *userindex.Card) bool {
 // nameMatch grades a name that stands beside what two registrations agree in.
 func nameMatch(names []string, card *userindex.Card) search.Match {
 	have := userindex.Words(card.FullName)
-	weakest, missing := search.Exact, 0
+	weakest := search.Exact
 	for _, name := range names {
 		switch {
 		case slices.Contains(have, name):
@@ -95,11 +95,8 @@ func nameMatch(names []string, card *userindex.Card) search.Match {
 		case soundsIn(name, card):
 			weakest = max(weakest, search.Sound)
 		default:
-			missing++
+			return search.Tolerant
 		}
-	}
-	if missing > 0 {
-		return search.Tolerant
 	}
 	return weakest
 }

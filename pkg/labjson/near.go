@@ -1,6 +1,9 @@
 package labjson
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // minEdited is how many letters a name has at least that may be one edit away from another: shorter names are too often
 // names of their own.
@@ -13,12 +16,10 @@ func Near(name string, known []string) string {
 	if strings.HasPrefix(name, "$") || strings.HasPrefix(name, "@") { // what serializers add, $type and @id
 		return ""
 	}
-	plain := plainName(name)
-	for _, one := range known {
-		if one == name {
-			return ""
-		}
+	if slices.Contains(known, name) {
+		return ""
 	}
+	plain := plainName(name)
 	for _, one := range known {
 		if plainName(one) == plain {
 			return one

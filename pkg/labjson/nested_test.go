@@ -12,13 +12,17 @@ import (
 
 func TestAnElementOfAStrictMessageIsStrict(t *testing.T) {
 	t.Parallel()
-	for body, m := range map[string]proto.Message{
-		`{"observer":1,"counts":[{"cell_id":4,"number":55}]}`:                &cellcounterv1.SaveCountRequest{},
-		`{"mappings":[{"key":"a","cell_id":4,"in_total":false}]}`:            &cellcounterv1.MappingsBody{},
-		`{"told_values":[{"lab_report_id":4,"told":"7.9"}],"is_draft":true}`: &calloutv1.SaveCalloutRequest{},
+	for _, c := range []struct {
+		body, unknown string
+		m             proto.Message
+	}{
+		{`{"observer":1,"counts":[{"cell_id":4,"number":55}]}`, "counts[0].number", &cellcounterv1.SaveCountRequest{}},
+		{`{"mappings":[{"key":"a","cell_id":4,"in_total":false}]}`, "mappings[0].in_total", &cellcounterv1.MappingsBody{}},
+		{`{"told_values":[{"lab_report_id":4,"told":"7.9"}],"is_draft":true}`, "told_values[0].told", &calloutv1.SaveCalloutRequest{}},
 	} {
-		if err := labjson.Unmarshal([]byte(body), m); err == nil {
-			t.Errorf("%s: accepted as %v", body, m)
+		want := c.unknown + " is not a field here; leave it out"
+		if err := labjson.Unmarshal([]byte(c.body), c.m); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", c.body, err, want)
 		}
 	}
 }

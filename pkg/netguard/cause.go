@@ -13,12 +13,12 @@ import (
 
 // Cause says why a request got no complete response, for people and for machines.
 type Cause struct {
-	Reason    string // stable: network, timeout, tls, tls_name, no_answer
+	Reason    string // stable: network, timeout, tls, tls_name, no_answer, canceled
 	Predicate string // what the receiver did, as in "The receiver <predicate>"
 }
 
-// CauseOf tells the causes of errors of Do apart: a name that does not resolve, no one who listens, encryption, silence
-// before and after the request, a closed connection, an answer that is not HTTP. Refusals are no such errors.
+// CauseOf returns why Do failed: the name, the connection, the encryption, a timeout before or after the request was
+// sent, a closed connection, an answer that is not HTTP. It is not for errors that match ErrRefused.
 func CauseOf(err error) Cause {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError

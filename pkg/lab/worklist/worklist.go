@@ -6,6 +6,7 @@ package worklist
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -65,8 +66,8 @@ func PageOf(limit *int32, before *int64) (Page, error) {
 	return p, nil
 }
 
-// Query finds the entries of a list. From joins the bill of an entry as b, whose columns
-// BillTable names, and may join its patient with JoinPatient.
+// Query finds the entries of a list. From joins the bill of an entry as b, whose columns BillTable names, and may join
+// its patient with JoinPatient.
 type Query struct {
 	Columns     string
 	From, Where string
@@ -103,7 +104,7 @@ func Read[T any](
 
 // limit adds the conditions of the sight. The result has room for no more arguments, so that appending copies them.
 func (s Sight) limit(where string, args []any) (string, []any) {
-	args = args[:len(args):len(args)]
+	args = slices.Clip(args)
 	for _, l := range []struct {
 		column  string
 		id      int64
@@ -118,7 +119,7 @@ func (s Sight) limit(where string, args []any) (string, []any) {
 			where, args = where+" AND b."+l.column+" = ?", append(args, l.id)
 		}
 	}
-	return where, args[:len(args):len(args)]
+	return where, slices.Clip(args)
 }
 
 // BillTable are the columns of billing that a Sight needs.

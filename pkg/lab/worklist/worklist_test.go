@@ -66,7 +66,7 @@ func TestTheNumberIsThatOfTheList(t *testing.T) {
 		"the laboratory":      {authn.Principal{SessionType: authn.LabUser, LabID: 12}, "[1002 1001] of 1000, more: true"},
 		"a branch":            {authn.Principal{SessionType: authn.LabUser, LabID: 12, BranchID: 1}, "[1001 999] of 501, more: false"},
 		"a referring doctor":  {authn.Principal{SessionType: authn.Doctor, LabID: 12, DocType: &doctor, DoctorID: 2}, "[1001 998] of 334, more: false"},
-		"a doctor without id": {authn.Principal{SessionType: authn.Doctor, LabID: 12, DocType: &doctor, DoctorID: 9}, "[] of 0, more: false"},
+		"a doctor of no bill": {authn.Principal{SessionType: authn.Doctor, LabID: 12, DocType: &doctor, DoctorID: 9}, "[] of 0, more: false"},
 		"an organization":     {authn.Principal{SessionType: authn.Organization, LabID: 12, OrgID: 3}, "[999 995] of 250, more: false"},
 		"a centre":            {authn.Principal{SessionType: authn.CollectionCenter, LabID: 12, CCID: 2}, "[1002 997] of 201, more: false"},
 		"limits of a user":    {authn.Principal{SessionType: authn.LabUser, LabID: 12, OrgID: 3, CCID: 2}, "[987 967] of 50, more: false"},
@@ -100,8 +100,8 @@ func TestALoginOfACollectionCentreSeesLessThanTheLaboratory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, p := range map[string]authn.Principal{"centre": centre, "organization": organization} {
-		if s, err := worklist.SightOf(p); err == nil && s == whole {
-			t.Errorf("a login of one %s sees the whole laboratory", name)
+		if s, err := worklist.SightOf(p); err != nil || s == whole {
+			t.Errorf("a login of one %s sees %+v, %v; want less than the whole laboratory", name, s, err)
 		}
 	}
 }

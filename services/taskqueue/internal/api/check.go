@@ -31,7 +31,7 @@ const (
 	// scheduled.
 	maxPasswordBytes = 1 << 10
 	PasswordHorizon  = time.Hour
-	// pastSkew is how far in the past a time may be that means now.
+	// pastSkew is how far in the past the time of a task may be; the task is then due at once.
 	pastSkew = 24 * time.Hour
 	// Horizon is how far ahead a task may be scheduled.
 	Horizon = 366 * 24 * time.Hour
@@ -208,7 +208,7 @@ func (c *checker) due() {
 	late := at.After(c.Clock.Now().Add(Horizon))
 	early := err == nil && at.Before(c.Clock.Now().Add(-pastSkew)) // a date that was never set, year 1 or 1970
 	c.wrong.If(err != nil, "sch_time", "sch_time must be written YYYY-MM-DDTHH:MM:SS in UTC")
-	c.wrong.If(early, "sch_time", "sch_time is more than a day in the past; leave it out of /queue/ to send at once")
+	c.wrong.If(early, "sch_time", "sch_time is more than a day in the past; to send at once, use POST /queue/ without it")
 	c.wrong.If(late, "sch_time", "sch_time is more than a year ahead; schedule the task later")
 	if err == nil && !late {
 		c.DueMs = max(at.UnixMilli(), 1)

@@ -92,12 +92,13 @@ var platformTopic = regexp.MustCompile(`_notification_type_\d+_`)
 // topicName is what the push provider takes as a topic.
 var topicName = regexp.MustCompile(`^[A-Za-z0-9_.~%-]{1,900}$`)
 
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
+
 func (c *checker) push(d *task.Push) {
 	c.wrong.If(!c.caller.Internal && platformTopic.MatchString(d.Topic), "data.topic",
 		"data.topic is a topic of the platform, which only its services may name; send to data.tokens")
 	c.wrong.If((len(d.Tokens) == 0) == (d.Topic == ""), "data.tokens",
 		"exactly one of data.tokens and data.topic must be given")
-	blank := func(token string) bool { return strings.TrimSpace(token) == "" }
 	c.wrong.If(slices.ContainsFunc(d.Tokens, blank), "data.tokens", "data.tokens holds an empty token")
 	c.wrong.If(d.Topic != "" && !topicName.MatchString(d.Topic), "data.topic",
 		"data.topic may have letters, digits and the signs - _ . ~ %%")
@@ -109,13 +110,13 @@ func (c *checker) push(d *task.Push) {
 	c.url("data.callback_url", d.CallbackURL, false)
 }
 
+func unfitParam(text string) bool { return blank(text) || strings.ContainsAny(text, "\r\n\t") }
+
 func (c *checker) whatsApp(d *task.WhatsApp) {
 	c.recipient(d.Recipient)
 	c.wrong.If(d.Message == "" && d.Template == "", "data.message", "data.message or data.template must be given")
-	for _, param := range d.Params {
-		c.wrong.If(strings.TrimSpace(param) == "" || strings.ContainsAny(param, "\r\n\t"), "data.params",
-			"data.params holds a text that is empty or has line breaks or tabs, which WhatsApp refuses")
-	}
+	c.wrong.If(slices.ContainsFunc(d.Params, unfitParam), "data.params",
+		"data.params holds a text that is empty or has line breaks or tabs, which WhatsApp refuses")
 	c.provider(job.WhatsApp, d.Config)
 	c.files(d.Files)
 	c.url("data.callback_url", d.CallbackURL, false)

@@ -19,6 +19,10 @@ func TestANumberBelongsToItsCountryOrIsRefused(t *testing.T) {
 		{91, "+91 98123-45678", "+919812345678"},
 		{91, "00919812345678", "+919812345678"},
 		{91, "9198123456", "+919198123456"}, // ten digits that begin like the country code are a number of their own
+		// In countries whose numbers have many lengths, these could also be landlines without the code.
+		{49, "4915112345678", "+4915112345678"},
+		{62, "62813760142", "+62813760142"},
+		{383, "38343181515", "+38343181515"},
 		{0, "+919812345678", "+919812345678"},
 		{0, "00919812345678", "+919812345678"},
 		{39, "3123456789", "+393123456789"},

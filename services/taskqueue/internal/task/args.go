@@ -28,7 +28,7 @@ func WithArgs(u *url.URL, args json.RawMessage) (*url.URL, error) {
 	}
 	query := url.Values{}
 	for name, raw := range members {
-		query.Set(name, QueryText(raw))
+		query.Set(name, queryText(raw))
 	}
 	with := *u
 	own := strings.TrimSuffix(u.RawQuery, "&")
@@ -42,8 +42,8 @@ func WithArgs(u *url.URL, args json.RawMessage) (*url.URL, error) {
 	return &with, nil
 }
 
-// QueryText is the value of a member of args in a query.
-func QueryText(raw json.RawMessage) string {
+// queryText is the value of a member of args in a query.
+func queryText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text // also null, which leaves text empty

@@ -108,12 +108,11 @@ func (t *transaction) deliver(from string, extend func()) error {
 	if err != nil {
 		return replyFailure("data", err, false)
 	}
-	if _, err := t.letter.text.WriteTo(w); err != nil {
-		return job.Retryable(lost, "The connection to the mail server broke while the message was sent").
-			WithCause(err)
+	if _, err = t.letter.text.WriteTo(w); err == nil {
+		extend()
+		err = t.client.UpdateDeadline(finalReply)
 	}
-	extend()
-	if err := t.client.UpdateDeadline(finalReply); err != nil {
+	if err != nil {
 		return job.Retryable(lost, "The connection to the mail server broke while the message was sent").
 			WithCause(err)
 	}
@@ -145,7 +144,7 @@ func (t *transaction) end(refusal *job.Failure) error {
 }
 
 // offer names the recipients that are left to the server. It returns the positions of the recipients that it takes, and
-// the reply to the last one that it does not.
+// why it does not take the others: the last temporary reply, if there is any, else the first permanent one.
 func (t *transaction) offer() (taken []int, refusal *job.Failure) {
 	for i, mark := range t.marks {
 		if mark != progress.Left {

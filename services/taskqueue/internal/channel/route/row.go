@@ -85,7 +85,7 @@ func (t table) choose(c job.Channel, to target) (list []*account, out string) {
 		switch {
 		case !serves:
 		case r.account == nil:
-			out = cmp.Or(out, r.row.Provider, "unnamed")
+			out = cmp.Or(out, r.row.Provider, unnamed)
 		case !slices.Contains(list, r.account):
 			list = append(list, r.account)
 		}

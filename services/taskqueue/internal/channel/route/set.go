@@ -221,24 +221,26 @@ const holdOut = 2 * time.Minute
 
 // tell reports which rows are out: to the metrics, and to the messages that wait for them.
 func (s *Set) tell(ctx context.Context, before, now []RowState) {
-	was := outOf(before)
 	is := outOf(now)
 	for one := range is {
-		s.cfg.Observer.Out(one.channel, one.provider, true)
-		if c, err := channelOf(one.channel); err == nil {
-			s.cfg.Circuits.Wait(ctx, job.Out(c, cmp.Or(one.provider, "unnamed")), holdOut)
-		}
+		s.tellOne(ctx, one, holdOut)
 	}
-	for one := range was {
-		if is[one] {
-			continue
-		}
-		s.cfg.Observer.Out(one.channel, one.provider, false)
-		if c, err := channelOf(one.channel); err == nil {
-			s.cfg.Circuits.Wait(ctx, job.Out(c, cmp.Or(one.provider, "unnamed")), 0)
+	for one := range outOf(before) {
+		if !is[one] {
+			s.tellOne(ctx, one, 0)
 		}
 	}
 }
+
+func (s *Set) tellOne(ctx context.Context, one named, hold time.Duration) {
+	s.cfg.Observer.Out(one.channel, one.provider, hold > 0)
+	if c, err := channelOf(one.channel); err == nil {
+		s.cfg.Circuits.Wait(ctx, job.Out(c, one.provider), hold)
+	}
+}
+
+// unnamed is the provider of a row without a name.
+const unnamed = "unnamed"
 
 // named is a provider of a channel.
 type named struct{ channel, provider string }
@@ -248,7 +250,7 @@ func outOf(rows []RowState) map[named]bool {
 	list := map[named]bool{}
 	for _, r := range rows {
 		if r.Out != "" {
-			list[named{r.Channel, r.Provider}] = true
+			list[named{r.Channel, cmp.Or(r.Provider, unnamed)}] = true
 		}
 	}
 	return list

@@ -1,12 +1,10 @@
-package task_test
+package task
 
 import (
 	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
-
-	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // The arguments of a webhook reach its query, and change nothing else of where it goes.
@@ -21,13 +19,13 @@ func FuzzArgumentsReachTheQuery(f *testing.F) {
 			return
 		}
 		var members map[string]json.RawMessage
-		u, err := task.WithArgs(before, args)
+		u, err := WithArgs(before, args)
 		if err != nil || json.Unmarshal(args, &members) != nil {
 			return
 		}
 		query := u.Query()
 		for name, value := range members {
-			if got := query[name]; len(got) == 0 || got[len(got)-1] != task.QueryText(value) {
+			if got := query[name]; len(got) == 0 || got[len(got)-1] != queryText(value) {
 				t.Errorf("%q of %s arrives as %q in %v", name, args, got, u)
 			}
 		}

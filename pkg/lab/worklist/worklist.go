@@ -12,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 )
@@ -23,33 +24,27 @@ const (
 	MaxTotal = 1000
 )
 
-// Sight is what a login sees: the laboratory's bills, or those of its branch, organization, collection centre or
-// referring doctor. Every limit that a login has applies, whatever the type of its session is, as in the search.
-type Sight struct {
-	Lab      authn.LabScope
-	BranchID int64 // 0: all branches
-	OrgID    int64 // 0: all organizations
-	CCID     int64 // 0: all collection centres
-	OwnBills bool
-	DoctorID int64 // of the bills, if OwnBills is true
-}
-
-// SightOf returns what p sees of its laboratory.
-func SightOf(p authn.Principal) (Sight, error) {
-	lab, err := p.Scope(0)
-	s := Sight{Lab: lab, BranchID: p.BranchID, OrgID: p.OrgID, CCID: p.CCID}
-	s.DoctorID, s.OwnBills = p.ReferringDoctor()
-	return s, err
-}
-
 // Page selects entries: at most Limit, with ids below Before unless that is 0.
 type Page struct {
 	Limit  int
 	Before int64
 }
 
-// PageOf returns the page that a request names; nil stands for an absent field. The error is Invalid.
-func PageOf(limit *int32, before *int64) (Page, error) {
+// Asked returns what a request for a list asks for: the bills that the caller sees of its laboratory, and the page; nil
+// stands for an absent field. Errors: those of sight.Of, and Invalid.
+func Asked(p authn.Principal, limit *int32, before *int64) (s sight.Sight, page Page, err error) {
+	lab, err := p.Scope(0)
+	if err != nil {
+		return s, page, err
+	}
+	if s, err = sight.Of(p, lab); err != nil {
+		return s, page, err
+	}
+	page, err = pageOf(limit, before)
+	return s, page, err
+}
+
+func pageOf(limit *int32, before *int64) (Page, error) {
 	p := Page{Limit: usualLimit}
 	if limit != nil {
 		p.Limit = int(*limit)
@@ -66,8 +61,7 @@ func PageOf(limit *int32, before *int64) (Page, error) {
 	return p, nil
 }
 
-// Query finds the entries of a list. From joins the bill of an entry as b, whose columns BillTable names, and may join
-// its patient with JoinPatient.
+// Query finds the entries of a list. From joins the bill of an entry as b, and may join its patient with JoinPatient.
 type Query struct {
 	Columns     string
 	From, Where string
@@ -84,10 +78,10 @@ type List[T any] struct {
 
 // Read returns the page of what s sees.
 func Read[T any](
-	ctx context.Context, db mysqldb.RowsQuerier, s Sight, q Query, p Page, scan func(mysqldb.Row, *T) error,
+	ctx context.Context, db mysqldb.RowsQuerier, s sight.Sight, q Query, p Page, scan func(mysqldb.Row, *T) error,
 ) (l List[T], err error) {
-	where, args := s.limit(q.Where, q.Args)
-	from := " FROM " + q.From + " WHERE " + where
+	seen, ids := s.Conditions(sight.OfBill)
+	from, args := " FROM "+q.From+" WHERE "+q.Where+seen, slices.Clip(slices.Concat(q.Args, ids))
 	total, err := mysqldb.Collect(ctx, db, "SELECT COUNT(*) FROM (SELECT 1 AS one"+from+" LIMIT ?) AS counted",
 		append(args, MaxTotal+1), func(row mysqldb.Row, n *int) error { return row.Scan(n) })
 	if err != nil {
@@ -101,29 +95,6 @@ func Read[T any](
 		append(args, p.Limit), scan)
 	return l, mysqldb.Wrap("read list", err)
 }
-
-// limit adds the conditions of the sight. The result has room for no more arguments, so that appending copies them.
-func (s Sight) limit(where string, args []any) (string, []any) {
-	args = slices.Clip(args)
-	for _, l := range []struct {
-		column  string
-		id      int64
-		applies bool
-	}{
-		{"branchId", s.BranchID, s.BranchID != 0},
-		{"orgId_id", s.OrgID, s.OrgID != 0},
-		{"ccId_id", s.CCID, s.CCID != 0},
-		{"docId_id", s.DoctorID, s.OwnBills},
-	} {
-		if l.applies {
-			where, args = where+" AND b."+l.column+" = ?", append(args, l.id)
-		}
-	}
-	return where, slices.Clip(args)
-}
-
-// BillTable are the columns of billing that a Sight needs.
-func BillTable() []string { return []string{"branchId", "orgId_id", "ccId_id", "docId_id"} }
 
 // PatientColumns are the columns that Patient scans.
 const PatientColumns = "IFNULL(u.id, 0), IFNULL(u.fullName, ''), IFNULL(u.gender, ''), u.dateOfBirth, IFNULL(u.age, '')," +

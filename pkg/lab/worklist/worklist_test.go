@@ -7,13 +7,14 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
 )
 
 var template = mysqltest.Template{Platform: map[string][]string{
-	"billing": append(worklist.BillTable(), "id", "labId_id", "labBillId", "userDetailsId_id"), "userDetails": worklist.PatientTable(),
+	"billing": append(sight.Columns(), "id", "labId_id", "labBillId", "userDetailsId_id"), "userDetails": worklist.PatientTable(),
 }}
 
 func TestPages(t *testing.T) {
@@ -33,7 +34,7 @@ func TestPages(t *testing.T) {
 		"before no id":  {nil, id(0), worklist.Page{}, "before"},
 		"a negative id": {nil, id(-1), worklist.Page{}, "before"},
 	} {
-		got, err := worklist.PageOf(c.limit, c.before)
+		_, got, err := worklist.Asked(authn.Principal{SessionType: authn.LabUser, LabID: 12}, c.limit, c.before)
 		if e, _ := apperr.From(err); e != nil && (len(e.Fields) != 1 || e.Fields[0].Name != c.field) || (err == nil) != (c.field == "") {
 			t.Errorf("%s: %v, want an error about %q", name, err, c.field)
 		}
@@ -90,22 +91,6 @@ func TestTheNumberIsThatOfTheList(t *testing.T) {
 	}
 }
 
-// TestALoginOfACollectionCentreSeesLessThanTheLaboratory, as in the search.
-func TestALoginOfACollectionCentreSeesLessThanTheLaboratory(t *testing.T) {
-	all := authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77}
-	centre, organization := all, all
-	centre.CCID, organization.OrgID = 9, 45
-	whole, err := worklist.SightOf(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, p := range map[string]authn.Principal{"centre": centre, "organization": organization} {
-		if s, err := worklist.SightOf(p); err != nil || s == whole {
-			t.Errorf("a login of one %s sees %+v, %v; want less than the whole laboratory", name, s, err)
-		}
-	}
-}
-
 type entry struct {
 	id      int64
 	patient worklist.Patient
@@ -113,13 +98,13 @@ type entry struct {
 
 func read(t *testing.T, db mysqldb.RowsQuerier, who authn.Principal, page worklist.Page) worklist.List[entry] {
 	t.Helper()
-	sight, err := worklist.SightOf(who)
+	sees, _, err := worklist.Asked(who, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := worklist.Read(t.Context(), db, sight, worklist.Query{
+	list, err := worklist.Read(t.Context(), db, sees, worklist.Query{
 		Columns: "b.id, " + worklist.PatientColumns, From: "billing b" + worklist.JoinPatient("b.userDetailsId_id", "b.labId_id"),
-		Where: "b.labId_id = ?", Args: []any{sight.Lab.LabID()}, ID: "b.id",
+		Where: "b.labId_id = ?", Args: []any{sees.Lab.LabID()}, ID: "b.id",
 	}, page, func(row mysqldb.Row, e *entry) error {
 		return row.Scan(append([]any{&e.id}, e.patient.Targets()...)...)
 	})

@@ -7,6 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
@@ -47,7 +48,7 @@ type Reader interface {
 	// such bill.
 	Family(ctx context.Context, lab authn.LabScope, billID int64) ([]Member, error)
 	// Today returns the bills of the day of now, in the laboratory's time zone, that can be split under these rules.
-	Today(ctx context.Context, s worklist.Sight, now time.Time, p worklist.Page, r split.Rules) (Today, error)
+	Today(ctx context.Context, s sight.Sight, now time.Time, p worklist.Page, r split.Rules) (Today, error)
 }
 
 // ErrNoBill reports that the laboratory has no such bill.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
@@ -29,7 +30,7 @@ type Today struct {
 }
 
 // Today returns the splittable bills of the present day of the laboratory's time zone, the newest first.
-func (v *Viewer) Today(ctx context.Context, s worklist.Sight, p worklist.Page) (Today, error) {
+func (v *Viewer) Today(ctx context.Context, s sight.Sight, p worklist.Page) (Today, error) {
 	defer split.Timed(v.clock, v.observer, modeToday)()
 	return v.reader.Today(ctx, s, v.clock.Now(), p, v.rules)
 }

@@ -20,11 +20,11 @@ var noon = storetest.BilledAt.Add(-6 * time.Hour)
 
 func listed(t *testing.T, b storetest.Database, at time.Time, p authn.Principal, page worklist.Page) family.Today {
 	t.Helper()
-	sight, err := worklist.SightOf(p)
+	sees, _, err := worklist.Asked(p, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	today, err := family.NewViewer(b.Store, clock.Fixed(at), &storetest.Counts{}, split.Rules{}).Today(t.Context(), sight, page)
+	today, err := family.NewViewer(b.Store, clock.Fixed(at), &storetest.Counts{}, split.Rules{}).Today(t.Context(), sees, page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,11 +112,11 @@ func TestTheListIsOfTheLaboratorysDay(t *testing.T) {
 		t.Errorf("the bill: %s of %s, want %s", got, one.BilledAt, want)
 	}
 	b.Exec("UPDATE labs SET enable_bill_split = 0")
-	sight, err := worklist.SightOf(asha)
+	sees, _, err := worklist.Asked(asha, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	required, err := family.NewViewer(b.Store, clock.Fixed(noon), &storetest.Counts{}, split.Rules{RequireLabSwitch: true}).Today(t.Context(), sight, wholeDay)
+	required, err := family.NewViewer(b.Store, clock.Fixed(noon), &storetest.Counts{}, split.Rules{RequireLabSwitch: true}).Today(t.Context(), sees, wholeDay)
 	if err != nil || required.Total != 0 || listed(t, b, noon, asha, wholeDay).Total != 1 {
 		t.Errorf("with the laboratory's switch off: %d bills, %v, want none where the switch is required, and else 1", required.Total, err)
 	}

@@ -31,15 +31,11 @@ func (s *Server) ListSplittableBills(
 	if err != nil {
 		return nil, err
 	}
-	sight, err := worklist.SightOf(p)
+	sees, page, err := worklist.Asked(p, in.Limit, in.Before)
 	if err != nil {
 		return nil, err
 	}
-	page, err := worklist.PageOf(in.Limit, in.Before)
-	if err != nil {
-		return nil, err
-	}
-	today, err := s.d.Viewer.Today(ctx, sight, page)
+	today, err := s.d.Viewer.Today(ctx, sees, page)
 	if err != nil {
 		return nil, err
 	}

@@ -82,15 +82,11 @@ func (s *Server) ListWaiting(
 	if _, err := counts(p); err != nil {
 		return nil, err
 	}
-	sight, err := worklist.SightOf(p)
+	sees, page, err := worklist.Asked(p, in.Limit, in.Before)
 	if err != nil {
 		return nil, err
 	}
-	page, err := worklist.PageOf(in.Limit, in.Before)
-	if err != nil {
-		return nil, err
-	}
-	list, err := s.d.Counter.Waiting(ctx, sight, page)
+	list, err := s.d.Counter.Waiting(ctx, sees, page)
 	if err != nil {
 		return nil, err
 	}

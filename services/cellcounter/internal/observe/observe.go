@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/counting"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/mapping"
@@ -48,7 +49,7 @@ type Store interface {
 	ChangeCounts(ctx context.Context, a Access, reportID, testID int64,
 		decide func(Facts) (Decision, error)) (Decision, error)
 	// Waiting returns a page of the reports that wait for a count.
-	Waiting(ctx context.Context, s worklist.Sight, p worklist.Page) (worklist.List[Waiting], error)
+	Waiting(ctx context.Context, s sight.Sight, p worklist.Page) (worklist.List[Waiting], error)
 }
 
 // Facts holds everything that saving a count depends on.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 )
 
@@ -25,7 +26,7 @@ func (w Waiting) IsCountedBy(a authn.Actor) bool { return w.CountedAt != 0 && is
 
 // Waiting returns a page of the reports that wait for a count, the newest first.
 func (c *Counter) Waiting(
-	ctx context.Context, s worklist.Sight, p worklist.Page,
+	ctx context.Context, s sight.Sight, p worklist.Page,
 ) (worklist.List[Waiting], error) {
 	return c.store.Waiting(ctx, s, p)
 }

@@ -21,11 +21,11 @@ var technician = authn.Principal{Kind: authn.Session, SessionType: authn.LabUser
 // waiting returns the reports that wait as "7001 wants 2 after Asha", and their number.
 func waiting(t *testing.T, db *sql.DB, p authn.Principal, page worklist.Page) (list []string, total int) {
 	t.Helper()
-	sight, err := worklist.SightOf(p)
+	sees, _, err := worklist.Asked(p, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := observe.New(mysql.New(db), clock.System{}).Waiting(t.Context(), sight, page)
+	found, err := observe.New(mysql.New(db), clock.System{}).Waiting(t.Context(), sees, page)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
@@ -12,7 +13,7 @@ import (
 
 // Holds lists reports that are held by an active session.
 type Holds interface {
-	Held(ctx context.Context, s worklist.Sight, now time.Time, p worklist.Page) (worklist.List[session.HeldReport], error)
+	Held(ctx context.Context, s sight.Sight, now time.Time, p worklist.Page) (worklist.List[session.HeldReport], error)
 }
 
 // ListHeldReports lists the reports that are held by an active session.
@@ -30,16 +31,12 @@ func (s *Server) ListHeldReports(
 	if err := s.d.Limits.List(ctx, c.Principal); err != nil {
 		return nil, err
 	}
-	page, err := worklist.PageOf(in.Limit, in.Before)
-	if err != nil {
-		return nil, err
-	}
-	sight, err := worklist.SightOf(c.Principal)
+	sees, page, err := worklist.Asked(c.Principal, in.Limit, in.Before)
 	if err != nil {
 		return nil, err
 	}
 	now := s.d.Clock.Now()
-	list, err := s.d.Holds.Held(ctx, sight, now, page)
+	list, err := s.d.Holds.Held(ctx, sees, now, page)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/services/search/internal/detail"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
@@ -108,7 +109,7 @@ func TestWhoMayNotSeeAPatientLearnsNothingAndLeavesNoLine(t *testing.T) {
 		"of another organization":  {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 47}, 501, detail.ErrNoUser, apperr.NotFound},
 		"of another doctor":        {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: 302, DocType: new(2)}, 501, detail.ErrNoUser, apperr.NotFound},
 		"of no centre":             {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12, CCID: 9}, 501, detail.ErrNoUser, apperr.NotFound},
-		"a login without its id":   {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12}, 501, search.ErrNoScope, apperr.Forbidden},
+		"a login without its id":   {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12}, 501, sight.ErrNoScope, apperr.Forbidden},
 		"a service":                {tables{record: rahul}, authn.Principal{Kind: authn.Service, Caller: "rerun"}, 501, nil, apperr.Invalid},
 		"a database that is away":  {tables{err: down}, authn.Principal{Kind: authn.Session, LabID: 12}, 501, down, apperr.Unavailable},
 		"a session without a home": {tables{record: rahul}, authn.Principal{Kind: authn.Session}, 501, authn.ErrNoLab, apperr.Invalid},

@@ -11,6 +11,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/distinct"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/services/search/internal/detail"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
@@ -21,12 +22,11 @@ const MaxNamed = 50
 // indexPatience is how long the index may keep a number waiting that the tables know.
 const indexPatience = 300 * time.Millisecond
 
-// Sight is what a login sees: a patient by the registration or any bill, and of bills those of its own branch,
-// organization, collection centre and, if it is a referring doctor's, of the doctor.
+// Sight is what a login sees: patients of the scope, by the registration or any bill, and bills.
 type Sight struct {
 	search.Scope
-	Referring bool
-	DoctorID  int64 // of a referring doctor
+
+	Bills sight.Sight
 }
 
 // Reader reads the tables. Every method reads what one login sees of one laboratory.
@@ -108,14 +108,17 @@ func (u *UseCase) Find(ctx context.Context, p authn.Principal, c Command) (Answe
 	if err := u.d.Limiter.AdmitRead(ctx, p, scope.Lab); err != nil {
 		return Answer{}, err
 	}
-	sight := Sight{Scope: scope}
-	sight.DoctorID, sight.Referring = p.ReferringDoctor()
-	all, err := named(ctx, sight)
+	bills, err := sight.Of(p, scope.Lab)
+	if err != nil {
+		return Answer{}, err
+	}
+	sees := Sight{scope, bills}
+	all, err := named(ctx, sees)
 	if err != nil {
 		return Answer{}, err
 	}
 	rows, more := newest(all.rows)
-	matches, err := u.matches(ctx, p, sight, rows)
+	matches, err := u.matches(ctx, p, sees, rows)
 	if err == nil && len(matches) == 0 {
 		err = all.missing
 	}

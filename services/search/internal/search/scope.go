@@ -3,13 +3,9 @@ package search
 import (
 	"slices"
 
-	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 )
-
-// ErrNoScope reports that a login which sees only its own patients does not say whose it is.
-var ErrNoScope = apperr.New(apperr.Forbidden, "SCOPE_MISSING",
-	"This login names no organization or collection centre, so it has no patients to show. Log in again; if it stays, ask the laboratory.")
 
 // ScopeOf returns what the caller may see. named is the request's lab_id, zero when it has none: callers
 // may only repeat their own.
@@ -18,10 +14,8 @@ func ScopeOf(p authn.Principal, named int64) (Scope, error) {
 	if err != nil {
 		return Scope{}, err
 	}
-	if (p.SessionType == authn.Organization && p.OrgID == 0) || (p.SessionType == authn.CollectionCenter && p.CCID == 0) {
-		return Scope{}, ErrNoScope
-	}
-	return Scope{Lab: lab, BranchID: p.BranchID, OrgID: p.OrgID, CCID: p.CCID}, nil
+	s, err := sight.Of(p, lab)
+	return Scope{Lab: s.Lab, BranchID: s.BranchID, OrgID: s.OrgID, CCID: s.CCID}, err
 }
 
 // Places are the branches, organizations and collection centres of a patient, by the registration and by every bill.

@@ -21,6 +21,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
@@ -70,7 +71,7 @@ func LegacyColumns(g Guards) map[string][]string {
 }
 
 func billColumns() []string {
-	columns := slices.Concat([]string{"id"}, worklist.BillTable(), strings.Split(headColumns, ", "))
+	columns := slices.Concat([]string{"id"}, sight.Columns(), strings.Split(headColumns, ", "))
 	slices.Sort(columns)
 	return slices.Compact(columns)
 }

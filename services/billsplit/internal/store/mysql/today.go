@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/billsplit/internal/bill"
@@ -28,9 +29,9 @@ const (
 
 // Today finds bills by their laboratory and time. What stands in the way of a bill is looked up by the bill's id.
 func (s *Store) Today(
-	ctx context.Context, sight worklist.Sight, now time.Time, p worklist.Page, r split.Rules,
+	ctx context.Context, sees sight.Sight, now time.Time, p worklist.Page, r split.Rules,
 ) (family.Today, error) {
-	zone, err := labtime.ZoneOf(ctx, s.db, sight.Lab)
+	zone, err := labtime.ZoneOf(ctx, s.db, sees.Lab)
 	if err != nil {
 		return family.Today{}, mysqldb.Wrap("read time zone", err)
 	}
@@ -42,13 +43,13 @@ func (s *Store) Today(
 		From: "billing b LEFT JOIN organization o ON o.id = b.orgId_id AND o.labId_id = b.labId_id" +
 			worklist.JoinPatient("b.userDetailsId_id", "b.labId_id"),
 		Where: ofDay + splittable + s.guards.absent(),
-		Args:  []any{sight.Lab.LabID(), begin.UTC(), time.Date(year, month, day+1, 0, 0, 0, 0, zone).UTC()},
+		Args:  []any{sees.Lab.LabID(), begin.UTC(), time.Date(year, month, day+1, 0, 0, 0, 0, zone).UTC()},
 		ID:    "b.id",
 	}
 	if r.RequireLabSwitch {
 		q.Where += " AND NOT EXISTS (SELECT 1 FROM labs l WHERE l.id = b.labId_id AND l.enable_bill_split = 0)"
 	}
-	list, err := worklist.Read(ctx, s.db, sight, q, p, scanSplittable)
+	list, err := worklist.Read(ctx, s.db, sees, q, p, scanSplittable)
 	return family.Today{List: list, Day: begin.Format(time.DateOnly)}, err
 }
 

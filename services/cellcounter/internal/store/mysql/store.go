@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
@@ -30,7 +31,7 @@ func LegacyColumns() map[string][]string {
 		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "unit", "isDisabled"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "userDetailsId_id", "sampleId", "manualSampleId",
 			"isSigned", "dismissed"},
-		"billing":     append(worklist.BillTable(), "id", "labId_id", "labBillId"),
+		"billing":     append(sight.Columns(), "id", "labId_id", "labBillId"),
 		"userDetails": worklist.PatientTable(),
 	}
 	maps.Copy(columns, activitylog.Columns())

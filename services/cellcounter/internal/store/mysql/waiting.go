@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
@@ -21,10 +22,10 @@ const waitingFrom = "(SELECT t.id, t.testName FROM AllTests t WHERE (t.labId_id 
 
 // Waiting returns reports of tests with mapped keys of which a count is missing.
 func (s *Store) Waiting(
-	ctx context.Context, sight worklist.Sight, p worklist.Page,
+	ctx context.Context, sees sight.Sight, p worklist.Page,
 ) (worklist.List[observe.Waiting], error) {
-	lab := sight.Lab.LabID()
-	return worklist.Read(ctx, s.db, sight, worklist.Query{
+	lab := sees.Lab.LabID()
+	return worklist.Read(ctx, s.db, sees, worklist.Query{
 		Columns: "r.id, t.id, t.testName, IF(r.sampleId = '', r.manualSampleId, r.sampleId), IFNULL(b.labBillId, 0)," +
 			" IF(f.observer IS NULL, 1, 2), IFNULL(f.counted_by, s.counted_by), IFNULL(f.counted_by_kind, s.counted_by_kind)," +
 			" IFNULL(f.counted_by_name, s.counted_by_name), IFNULL(f.counted_at, s.counted_at), " + worklist.PatientColumns,

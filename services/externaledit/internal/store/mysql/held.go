@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
@@ -12,9 +13,9 @@ import (
 // Held returns a page of the reports that are held by a session active at now. Open sessions are few: they are found by
 // their expiry, whatever their laboratory.
 func (s *Store) Held(
-	ctx context.Context, sight worklist.Sight, now time.Time, p worklist.Page,
+	ctx context.Context, sees sight.Sight, now time.Time, p worklist.Page,
 ) (worklist.List[session.HeldReport], error) {
-	return worklist.Read(ctx, s.db, sight, worklist.Query{
+	return worklist.Read(ctx, s.db, sees, worklist.Query{
 		Columns: "e.id, r.id, IFNULL(t.testName, ''), IF(r.sampleId = '', r.manualSampleId, r.sampleId), IFNULL(b.labBillId, 0)," +
 			" e.author_name, e.created_at, e.updated_at, " + worklist.PatientColumns,
 		From: "external_edit_session e JOIN labReportRelation r ON r.id = e.lab_report_id AND r.labId_id = e.lab_id" +
@@ -22,7 +23,7 @@ func (s *Store) Held(
 			" LEFT JOIN billing b ON b.id = r.billId_id AND b.labId_id = r.labId_id" +
 			worklist.JoinPatient("r.userDetailsId_id", "r.labId_id"),
 		Where: "e.is_active = 1 AND e.expires_at > ? AND e.lab_id = ?",
-		Args:  []any{now.UnixMilli(), sight.Lab.LabID()},
+		Args:  []any{now.UnixMilli(), sees.Lab.LabID()},
 		ID:    "e.id",
 	}, p, scanHeld)
 }

@@ -57,13 +57,13 @@ func TestHeldReportsAreThoseOfTheLogin(t *testing.T) {
 		"a centre":           {centre, worklist.Page{Limit: 50}, "2 Blood count M-1 312 Meena Joshi Asha R 1000 2000, of 1"},
 		"another laboratory": {other, worklist.Page{Limit: 50}, "of 0"},
 	} {
-		sight, err := worklist.SightOf(c.who)
+		sees, _, err := worklist.Asked(c.who, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := ""
 		read := mysqltest.RowsRead(t, db, func() {
-			list, err := store.Held(t.Context(), sight, storetest.Now, c.page)
+			list, err := store.Held(t.Context(), sees, storetest.Now, c.page)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/outbox"
@@ -30,7 +31,7 @@ func LegacyColumns() map[string][]string {
 	columns := map[string][]string{
 		"labReportRelation": {"id", "labId_id", "billId_id", "reportID_id", "userDetailsId_id", "sampleId", "manualSampleId",
 			"isSigned", "dismissed", "wordFilePath", "pdfFilePath"},
-		"billing":       append(worklist.BillTable(), "id", "labId_id", "labBillId"),
+		"billing":       append(sight.Columns(), "id", "labId_id", "labBillId"),
 		"AllTests":      {"id", "labId_id", "testName"},
 		"userDetails":   worklist.PatientTable(),
 		"labUser":       {"id", "labId_id", "permissions"},

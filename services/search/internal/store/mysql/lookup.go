@@ -8,6 +8,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/lab/labtime"
+	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/search/internal/login"
 	"github.com/labplatform/labplatform/services/search/internal/lookup"
@@ -39,43 +40,17 @@ const (
 // maxBillReports is how many reports of a bill are read.
 const maxBillReports = 200
 
-// limits are the conditions of what a login sees: condition says for a column of billing how a row fulfils it.
-func limits(s lookup.Sight, condition func(column string) string) (where string, args []any) {
-	for _, l := range []struct {
-		column  string
-		id      int64
-		applies bool
-	}{
-		{"branchId", s.BranchID, s.BranchID != 0},
-		{"orgId_id", s.OrgID, s.OrgID != 0},
-		{"ccId_id", s.CCID, s.CCID != 0},
-		{"docId_id", s.DoctorID, s.Referring},
-	} {
-		if !l.applies {
-			continue
-		}
-		c := condition(l.column)
-		where += " AND " + c
-		for range strings.Count(c, "?") {
-			args = append(args, l.id)
-		}
-	}
-	return where, args
-}
-
-func ofBill(column string) string { return "b." + column + " = ?" }
-
 // ofReportOrBill: only organizations are named by reports too.
 func ofReportOrBill(column string) string {
 	if column == "orgId_id" {
 		return "(b.orgId_id = ? OR r.orgId_id = ?)"
 	}
-	return ofBill(column)
+	return sight.OfBill(column)
 }
 
 // ofPatient is of the registration or any bill; only bills name doctors.
 func ofPatient(column string) string {
-	billed := "EXISTS (SELECT 1 FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id AND " + ofBill(column) + ")"
+	billed := "EXISTS (SELECT 1 FROM billing b WHERE b.userDetailsId_id = u.id AND b.labId_id = u.labId_id AND " + sight.OfBill(column) + ")"
 	if column == "docId_id" {
 		return billed
 	}
@@ -84,7 +59,7 @@ func ofPatient(column string) string {
 
 // union is a query of parts, each with a limit of its own, so that none hides rows of another.
 type union struct {
-	sight lookup.Sight
+	sees  lookup.Sight
 	parts []string
 	args  []any
 }
@@ -93,16 +68,18 @@ func (q *union) patients(where string, values []any) {
 	q.add(patientNamed+where, "u", ofPatient, values)
 }
 
-func (q *union) bills(query, where string, values []any) { q.add(query+where, "b", ofBill, values) }
+func (q *union) bills(query, where string, values []any) {
+	q.add(query+where, "b", sight.OfBill, values)
+}
 
 func (q *union) reports(query, where string, values []any) {
 	q.add(query+where, "r", ofReportOrBill, values)
 }
 
 func (q *union) add(query, table string, condition func(string) string, values []any) {
-	where, ids := limits(q.sight, condition)
+	where, ids := q.sees.Bills.Conditions(condition)
 	q.parts = append(q.parts, "("+query+where+" ORDER BY "+table+".id DESC LIMIT ?)")
-	q.args = append(q.args, q.sight.Lab.LabID())
+	q.args = append(q.args, q.sees.Lab.LabID())
 	q.args = append(append(append(q.args, values...), ids...), lookup.MaxNamed+1)
 }
 
@@ -115,9 +92,9 @@ func (s *Store) named(ctx context.Context, q *union) ([]lookup.Named, error) {
 }
 
 // Named finds the number in every column that has an index of it.
-func (s *Store) Named(ctx context.Context, sight lookup.Sight, n lookup.Number) ([]lookup.Named, error) {
+func (s *Store) Named(ctx context.Context, sees lookup.Sight, n lookup.Number) ([]lookup.Named, error) {
 	marks, texts := mysqldb.In(n.Texts)
-	q := &union{sight: sight}
+	q := &union{sees: sees}
 	q.patients("u.labPatientId IN ("+marks+") AND u.labPatientId <> ''", texts)
 	q.bills(orderNamed, "b.orderNumber IN ("+marks+") AND b.orderNumber <> ''", texts)
 	q.reports(sampleNamed, "r.sampleId IN ("+marks+") AND r.sampleId <> ''", texts)
@@ -130,20 +107,20 @@ func (s *Store) Named(ctx context.Context, sight lookup.Sight, n lookup.Number) 
 
 // OfPatients finds the number in the columns without an index, among the reports of patients.
 func (s *Store) OfPatients(
-	ctx context.Context, sight lookup.Sight, userIDs []int64, n lookup.Number,
+	ctx context.Context, sees lookup.Sight, userIDs []int64, n lookup.Number,
 ) ([]lookup.Named, error) {
 	users, args := mysqldb.In(userIDs)
 	marks, args := mysqldb.In(n.Texts, args...)
 	of := "r.userDetailsId_id IN (" + users + ") AND "
-	q := &union{sight: sight}
+	q := &union{sees: sees}
 	q.reports(manualNamed, of+"r.manualSampleId IN ("+marks+")", args)
 	q.reports(formNamed, of+"r.lrfId IN ("+marks+")", args)
 	return s.named(ctx, q)
 }
 
 // ByID finds the bill or the report with an id.
-func (s *Store) ByID(ctx context.Context, sight lookup.Sight, kind lookup.Kind, id int64) ([]lookup.Named, error) {
-	q := &union{sight: sight}
+func (s *Store) ByID(ctx context.Context, sees lookup.Sight, kind lookup.Kind, id int64) ([]lookup.Named, error) {
+	q := &union{sees: sees}
 	if kind == lookup.Report {
 		q.reports(reportNamed, "r.id = ?", []any{id})
 	} else {
@@ -153,12 +130,12 @@ func (s *Store) ByID(ctx context.Context, sight lookup.Sight, kind lookup.Kind, 
 }
 
 // Bills reads bills.
-func (s *Store) Bills(ctx context.Context, sight lookup.Sight, ids []int64) ([]lookup.BillRow, error) {
+func (s *Store) Bills(ctx context.Context, sees lookup.Sight, ids []int64) ([]lookup.BillRow, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	marks, args := mysqldb.In(ids, sight.Lab.LabID())
-	where, of := limits(sight, ofBill)
+	marks, args := mysqldb.In(ids, sees.Lab.LabID())
+	where, of := sees.Bills.Conditions(sight.OfBill)
 	bills, err := mysqldb.Collect(ctx, s.db, "SELECT b.id, b.labBillId, b.orderNumber, b.source, IFNULL(o.orgFullName, '') FROM billing b"+
 		" LEFT JOIN organization o ON o.id = b.orgId_id AND o.labId_id = b.labId_id WHERE b.labId_id = ? AND b.id IN ("+marks+")"+where,
 		append(args, of...),
@@ -174,16 +151,16 @@ const reportRows = "(SELECT r.id, r.billId_id, r.userDetailsId_id, r.reportID_id
 
 // Reports reads reports of bills and those with ids, each with its test. Each bill has a limit of its own.
 func (s *Store) Reports(
-	ctx context.Context, sight lookup.Sight, billIDs, ids []int64,
+	ctx context.Context, sees lookup.Sight, billIDs, ids []int64,
 ) ([]lookup.ReportRow, error) {
 	var parts []string
 	var args []any
 	for _, id := range billIDs {
 		parts = append(parts, reportRows+"r.billId_id = ? ORDER BY r.id LIMIT ?)")
-		args = append(args, sight.Lab.LabID(), id, maxBillReports)
+		args = append(args, sees.Lab.LabID(), id, maxBillReports)
 	}
 	if len(ids) > 0 {
-		marks, named := mysqldb.In(ids, sight.Lab.LabID())
+		marks, named := mysqldb.In(ids, sees.Lab.LabID())
 		parts, args = append(parts, reportRows+"r.id IN ("+marks+"))"), append(args, named...)
 	}
 	if len(parts) == 0 {

@@ -54,11 +54,14 @@ const (
 
 // write reads p up to its end, or to a pause, and returns how much it read.
 func (l *pdfLexer) write(p []byte) (int, error) {
-	for i, c := range p {
-		l.recent = l.recent<<8 | uint64(c)
-		if l.state == pdfInStream && c != 'j' && c != 'm' && c != 'F' {
-			continue
+	for i := 0; i < len(p); i++ {
+		if l.state == pdfInStream {
+			if i = l.skip(p, i); i == len(p) {
+				break
+			}
 		}
+		c := p[i]
+		l.recent = l.recent<<8 | uint64(c)
 		marked, err := l.mark(c)
 		if err == nil && !marked {
 			err = l.step(c)
@@ -69,6 +72,21 @@ func (l *pdfLexer) write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+// endsMark are the bytes that end a keyword of mark.
+var endsMark = [256]bool{'j': true, 'm': true, 'F': true}
+
+// skip returns where in the data of a stream, from i on, a keyword may end. Most of a report is pictures.
+func (l *pdfLexer) skip(p []byte, i int) int {
+	from := i
+	for i < len(p) && !endsMark[p[i]] {
+		i++
+	}
+	for _, c := range p[max(from, i-8):i] {
+		l.recent = l.recent<<8 | uint64(c)
+	}
+	return i
 }
 
 // mark finds the keywords that count wherever they are.

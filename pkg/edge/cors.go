@@ -10,7 +10,7 @@ import (
 
 const (
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, X-Is-External-Edit-Request"
-	corsExposed = "ETag, Retry-After, X-Request-Id"
+	corsExposed = "ETag, Idempotent-Replayed, Retry-After, X-Request-Id"
 	corsMaxAge  = "600"
 )
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/labjson"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
@@ -92,8 +93,11 @@ func (all muxes) serve(c *call, r *http.Request) {
 	m.ServeHTTP(c, r)
 }
 
-// ResponseFunc returns the response to a request on a path that is not generated.
-type ResponseFunc func(ctx context.Context, r *http.Request, params map[string]string) (proto.Message, error)
+// ResponseFunc returns the response to a request on a path that is not generated. The option is for its call of a
+// service, of which response headers are passed on.
+type ResponseFunc func(
+	ctx context.Context, r *http.Request, params map[string]string, option grpc.CallOption,
+) (proto.Message, error)
 
 // HandleUpload adds a path whose body respond reads itself. Errors of respond are handled like those of a service.
 func (m *Mux) HandleUpload(route Route, respond ResponseFunc) error {
@@ -108,7 +112,9 @@ func (m *Mux) HandleWithHeader(route Route, header map[string]string, respond Re
 			m.handleError(r.Context(), m.ServeMux, codec{}, w, r, err)
 			return
 		}
-		message, err := respond(ctx, r, params)
+		var md runtime.ServerMetadata
+		message, err := respond(ctx, r, params, grpc.Header(&md.HeaderMD))
+		ctx = runtime.NewServerMetadataContext(ctx, md)
 		if err != nil {
 			m.handleError(ctx, m.ServeMux, codec{}, w, r, err)
 			return
@@ -121,9 +127,13 @@ func (m *Mux) HandleWithHeader(route Route, header map[string]string, respond Re
 	})
 }
 
-// matchOutgoing passes on the ETag of a service and discards its other response headers; the edge sets the headers for
-// callers.
-func matchOutgoing(key string) (string, bool) { return "ETag", key == "etag" }
+// outgoing are the response headers of services that are passed on; the edge sets all others.
+var outgoing = map[string]string{"etag": "ETag", idempotency.ReplayedHeader: "Idempotent-Replayed"}
+
+func matchOutgoing(key string) (string, bool) {
+	name, ok := outgoing[key]
+	return name, ok
+}
 
 // dropHeader discards the trailers of services.
 func dropHeader(string) (string, bool) { return "", false }

@@ -57,7 +57,7 @@ func TestUploadDeadlineStartsWithItsLastByte(t *testing.T) {
 			Name: "files", Title: "Files", Prefixes: []string{"/files"}, Shape: httpserver.Envelope, Deadline: time.Second,
 			Uploads: []edge.Upload{{Route: route, MaxBytes: 1 << 20, Deadline: 20 * time.Second}},
 			Register: func(_ context.Context, mux *edge.Mux, _ grpc.ClientConnInterface) error {
-				return mux.HandleUpload(route, func(ctx context.Context, r *http.Request, _ map[string]string) (proto.Message, error) {
+				return mux.HandleUpload(route, func(ctx context.Context, r *http.Request, _ map[string]string, _ grpc.CallOption) (proto.Message, error) {
 					if _, err := io.ReadAll(r.Body); err != nil {
 						return nil, err
 					}

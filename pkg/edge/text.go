@@ -3,23 +3,28 @@ package edge
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 )
 
+func unfitKey(key string) bool {
+	return key == "" || strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
+}
+
 // checkText returns an error for a path, query parameter or Idempotency-Key that no protobuf message can carry. gRPC
 // would report it as a server error, and grpc-gateway would silently drop the key, so that a repeated write would be
-// executed twice.
+// executed twice. An empty key is a client's mistake.
 func checkText(r *http.Request) *apperr.Error {
 	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) {
 		return apperr.New(apperr.Invalid, "INVALID_PATH", "the path must be text in UTF-8")
 	}
-	for _, key := range r.Header.Values("Idempotency-Key") {
-		if strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }) {
-			return apperr.InvalidField("Idempotency-Key", "Idempotency-Key must consist of printable ASCII characters")
-		}
+	keys := r.Header.Values("Idempotency-Key")
+	if len(keys) > 1 || slices.ContainsFunc(keys, unfitKey) {
+		return apperr.InvalidField("Idempotency-Key",
+			"Idempotency-Key must consist of printable ASCII characters, for example a UUID; leave it out if there is none")
 	}
 	if r.URL.RawQuery == "" {
 		return nil

@@ -17,6 +17,14 @@ import (
 // The value is nil for a method without the option.
 func Callers() map[string]*typev1.Callers {
 	table := map[string]*typev1.Callers{}
+	eachMethod(func(name string, method protoreflect.MethodDescriptor) {
+		table[name], _ = proto.GetExtension(method.Options(), typev1.E_Callers).(*typev1.Callers)
+	})
+	return table
+}
+
+// eachMethod calls f for each method of the contracts linked into this binary, with its full name.
+func eachMethod(f func(name string, method protoreflect.MethodDescriptor)) {
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		if !strings.HasPrefix(string(file.Package()), "lab.") {
 			return true
@@ -25,13 +33,11 @@ func Callers() map[string]*typev1.Callers {
 			service := file.Services().Get(i)
 			for j := range service.Methods().Len() {
 				method := service.Methods().Get(j)
-				callers, _ := proto.GetExtension(method.Options(), typev1.E_Callers).(*typev1.Callers)
-				table["/"+string(service.FullName())+"/"+string(method.Name())] = callers
+				f("/"+string(service.FullName())+"/"+string(method.Name()), method)
 			}
 		}
 		return true
 	})
-	return table
 }
 
 var (

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
@@ -44,8 +47,11 @@ type interceptors struct {
 	auth      Authenticator
 	anonymous map[string]bool
 	callers   map[string]*typev1.Callers
-	log       *slog.Logger
-	telemetry *telemetry.Telemetry
+	responses Responses
+	// repeatable are the methods whose callers' idempotency keys are known here.
+	repeatable map[string]protoreflect.MethodDescriptor
+	log        *slog.Logger
+	telemetry  *telemetry.Telemetry
 }
 
 func newInterceptors(stopping context.Context, cfg Config, deps Deps, m metrics) *interceptors {
@@ -53,7 +59,15 @@ func newInterceptors(stopping context.Context, cfg Config, deps Deps, m metrics)
 	for _, method := range deps.Anonymous {
 		anonymous[method] = true
 	}
+	repeatable := map[string]protoreflect.MethodDescriptor{}
+	if deps.Responses != nil {
+		repeatable = Repeatable()
+		maps.DeleteFunc(repeatable, func(method string, _ protoreflect.MethodDescriptor) bool {
+			return slices.Contains(deps.OwnKeys, method)
+		})
+	}
 	return &interceptors{
+		responses: deps.Responses, repeatable: repeatable,
 		stopping: stopping,
 		deadline: time.Duration(cfg.DefaultDeadlineSeconds) * time.Second,
 		slots:    newSlots(cfg.MaxInFlight), streams: newSlots(cmp.Or(cfg.MaxStreams, defaultStreams)),

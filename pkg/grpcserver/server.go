@@ -88,6 +88,10 @@ type Deps struct {
 	Anonymous []string
 	// Codec encodes and decodes the messages; nil means gRPC's own.
 	Codec encoding.CodecV2
+	// Responses executes requests with an idempotency key once; nil if the methods are not repeatable.
+	Responses Responses
+	// OwnKeys lists the full names of methods that know their callers' idempotency keys themselves.
+	OwnKeys []string
 }
 
 // Server is a gRPC server. Register services on it before Serve.
@@ -120,6 +124,7 @@ func New(cfg Config, deps Deps) (*Server, error) {
 			i.deadlineUnary,
 			i.authenticateUnary,
 			i.limitUnary,
+			i.repeatUnary,
 		),
 		grpc.ChainStreamInterceptor(
 			m.calls.StreamServerInterceptor(grpcprom.WithExemplarFromContext(telemetry.Exemplar)),

@@ -84,6 +84,12 @@ func start(t *testing.T, cfg grpcserver.Config) (rerunv1.RerunServiceClient, *ha
 		t.Fatal(err)
 	}
 	h := &handler{release: make(chan struct{}), entered: make(chan struct{}, 1), tel: tel}
+	return serve(t, server, h), h, logs
+}
+
+// serve returns a client of server with the handler h.
+func serve(t *testing.T, server *grpcserver.Server, h rerunv1.RerunServiceServer) rerunv1.RerunServiceClient {
+	t.Helper()
 	rerunv1.RegisterRerunServiceServer(server, h)
 	listener := bufconn.Listen(1 << 16)
 	ctx, stop := context.WithCancel(context.Background())
@@ -101,7 +107,7 @@ func start(t *testing.T, cfg grpcserver.Config) (rerunv1.RerunServiceClient, *ha
 			t.Error(err)
 		}
 	})
-	return rerunv1.NewRerunServiceClient(conn), h, logs
+	return rerunv1.NewRerunServiceClient(conn)
 }
 
 func config() grpcserver.Config {

@@ -135,6 +135,45 @@ func TestKeyIsValidForOneRequestOfOneLaboratory(t *testing.T) {
 	b.requireBills(t, 3)
 }
 
+func TestKeysBelongToALogin(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	of := func(kind authn.ActorKind, id int64) idempotency.Request {
+		r := request("k", "body")
+		r.Actor = authn.Actor{Kind: kind, ID: id}
+		return r
+	}
+	for _, r := range []idempotency.Request{of(authn.ActorLabUser, 77), of(authn.ActorLabUser, 78), of(authn.ActorDoctor, 77)} {
+		if _, replayed := b.mustAdd(t, 12, r); replayed {
+			t.Errorf("%s %d: replayed = true for the first request, want false", r.Actor.Kind, r.Actor.ID)
+		}
+		if _, replayed := b.mustAdd(t, 12, r); !replayed {
+			t.Errorf("%s %d: replayed = false for the second request, want true", r.Actor.Kind, r.Actor.ID)
+		}
+	}
+	b.requireBills(t, 3)
+}
+
+// A client repeats a request while version 1.0.0, whose keys belong to the laboratory, is replaced.
+func TestARequestThatVersion100ExecutedIsReplayed(t *testing.T) {
+	t.Parallel()
+	b := newBills(t)
+	first, _ := b.mustAdd(t, 12, request("k", "body"))
+	if _, err := b.db.ExecContext(t.Context(), "UPDATE idempotency_test SET key_hash = UNHEX(SHA2('k', 256))"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		again, replayed := b.mustAdd(t, 12, request("k", "body"))
+		if diff := cmp.Diff(first, again); diff != "" || !replayed {
+			t.Errorf("replayed = %t, want true; response (-first +again):\n%s", replayed, diff)
+		}
+	}
+	if _, replayed := b.mustAdd(t, 12, request("k", "another body")); replayed {
+		t.Error("replayed = true for another body, want false: this login has not used the key")
+	}
+	b.requireBills(t, 2)
+}
+
 func TestRequestsWithoutAKeyAreAllExecuted(t *testing.T) {
 	t.Parallel()
 	b := newBills(t)

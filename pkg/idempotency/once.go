@@ -5,11 +5,16 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 )
 
 const (
@@ -30,15 +35,24 @@ var ErrKeyReused = apperr.New(
 
 // Request describes a request that its caller may repeat under one key.
 type Request struct {
-	Key       string // chosen by the caller; empty: the request is not stored
-	Operation string // the RPC's full name: a key is valid for one operation
-	Body      []byte // everything that the outcome depends on, with one fixed encoding
+	Actor     authn.Actor // whose key it is; all services of a laboratory share theirs
+	Key       string      // chosen by the caller; empty: the request is not stored
+	Operation string      // the RPC's full name: a key is valid for one operation
+	Body      []byte      // everything that the outcome depends on, with one fixed encoding
 }
 
 // Response is returned to the caller, now and whenever the request is repeated.
 type Response struct {
 	Status int // the service's own code of the outcome; may be 0
 	Body   []byte
+}
+
+// ReplayedHeader is the metadata of a response that is a stored one.
+const ReplayedHeader = "idempotent-replayed"
+
+// MarkReplayed tells the caller of the RPC that the response is a stored one.
+func MarkReplayed(ctx context.Context) {
+	_ = grpc.SetHeader(ctx, metadata.Pairs(ReplayedHeader, "true")) // fails outside an RPC alone
 }
 
 // CheckKey returns ErrKeyInvalid for an invalid key. The empty key, which means none, is valid.
@@ -67,8 +81,14 @@ func (t Table) Once(ctx context.Context, tx *sql.Tx, scope authn.LabScope, now t
 		response, err = work()
 		return response, false, err
 	}
-	row := row{table: t.name, lab: scope.LabID(), key: sha256.Sum256([]byte(request.Key)), request: request.hash()}
+	row := row{table: t.name, lab: scope.LabID(), key: keyOf(request.Actor, request.Key), request: request.hash()}
 	before, found, err := row.claim(ctx, tx, now)
+	if !found && err == nil {
+		before, found, err = row.former(ctx, tx, now, request.Key)
+	}
+	if found && err == nil {
+		MarkReplayed(ctx)
+	}
 	if found || err != nil {
 		return before, found, err
 	}
@@ -76,6 +96,11 @@ func (t Table) Once(ctx context.Context, tx *sql.Tx, scope authn.LabScope, now t
 		return Response{}, false, err
 	}
 	return response, false, row.store(ctx, tx, response)
+}
+
+// keyOf returns the key of an actor as it is stored.
+func keyOf(a authn.Actor, key string) [sha256.Size]byte {
+	return sha256.Sum256(fmt.Appendf(nil, "%s %d %s", a.Kind, a.ID, key))
 }
 
 // hash includes the length of the operation, the name of an RPC, so that no two requests hash the same text.
@@ -128,6 +153,21 @@ func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Respo
 	}
 	before.Status = int(status.Int32)
 	return before, true, nil
+}
+
+// former finds the response of a request that was executed by version 1.0.0, whose keys belong to the laboratory: a
+// client may repeat it while the version is replaced.
+func (r row) former(
+	ctx context.Context, tx *sql.Tx, now time.Time, key string,
+) (before Response, found bool, err error) {
+	hash := sha256.Sum256([]byte(key))
+	err = tx.QueryRowContext(ctx, "SELECT status, response FROM "+r.table+
+		" WHERE lab_id = ? AND key_hash = ? AND request_hash = ? AND status IS NOT NULL AND expires_at > ?",
+		r.lab, hash[:], r.request[:], now.UnixMilli()).Scan(&before.Status, &before.Body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Response{}, false, nil
+	}
+	return before, err == nil, mysqldb.Wrap("read key of version 1.0.0", err)
 }
 
 // renew assigns an expired key to this request.

@@ -10,6 +10,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/grpcclient"
 	"github.com/labplatform/labplatform/pkg/grpcserver"
+	"github.com/labplatform/labplatform/pkg/idempotency"
 )
 
 // Tokens returns the minter and verifier of this service's service tokens.
@@ -39,15 +40,23 @@ func (noSessions) Session(context.Context, string) ([]byte, error) { return nil,
 // GRPC creates the service's gRPC server; the caller registers the API on it. anonymous lists the full names of methods
 // that need no credential.
 func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grpcserver.Server, error) {
-	server, err := grpcserver.New(s.process.Config.GRPC, grpcserver.Deps{
-		Telemetry: s.telemetry, Authenticator: auth, Anonymous: anonymous, Codec: s.process.Codec,
-	})
+	deps := grpcserver.Deps{
+		Telemetry: s.telemetry, Authenticator: auth, Anonymous: anonymous, Codec: s.process.Codec, OwnKeys: s.ownKeys,
+	}
+	if s.cache != nil {
+		deps.Responses = idempotency.NewResponses(s.cache, s.process.Name)
+	}
+	server, err := grpcserver.New(s.process.Config.GRPC, deps)
 	if err != nil {
 		return nil, fmt.Errorf("gRPC server: %w", err)
 	}
 	s.server = server
 	return server, nil
 }
+
+// OwnKeys lists the full names of methods that know their callers' idempotency keys themselves, in the transaction of
+// the change. The responses of all other POSTs are kept in the cache. It must be called before GRPC.
+func (s *Service) OwnKeys(methods ...string) { s.ownKeys = methods }
 
 // LimitUploads limits concurrent streams of requests, so it must be called before GRPC. Each keeps buffers of its own.
 func (s *Service) LimitUploads(n int) { s.process.Config.GRPC.MaxUploads = n }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/encoding"
 
@@ -50,6 +51,8 @@ type Service struct {
 	group     *lifecycle.Group
 	admin     *http.ServeMux
 	server    *grpcserver.Server
+	cache     redis.UniversalClient // nil until it is opened
+	ownKeys   []string
 	after     *aftercommit.Queue
 	loops     []loop
 }

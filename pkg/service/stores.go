@@ -107,13 +107,15 @@ func Migrate(ctx context.Context, cfg mysqldb.Config, m Migration, log *slog.Log
 	return nil
 }
 
-// Cache opens the client of the key-value cache, with spans.
+// Cache opens the client of the key-value cache, with spans. The responses to requests with an idempotency key are kept
+// there, so it must be called before GRPC.
 func (s *Service) Cache(cfg redisdb.Config) (redis.UniversalClient, error) {
 	client, err := redisdb.Open(cfg, s.Tracers())
 	if err != nil {
 		return nil, fmt.Errorf("open cache: %w", err)
 	}
 	s.Close("cache", func(context.Context) error { return client.Close() })
+	s.cache = client
 	return client, nil
 }
 

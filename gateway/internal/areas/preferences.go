@@ -35,12 +35,12 @@ func registerNotifications(ctx context.Context, mux *edge.Mux, c grpc.ClientConn
 	}
 	return mux.HandleUpload(
 		updatePreferences,
-		func(ctx context.Context, r *http.Request, _ map[string]string) (proto.Message, error) {
+		func(ctx context.Context, r *http.Request, _ map[string]string, option grpc.CallOption) (proto.Message, error) {
 			in, err := preferencesOf(r)
 			if err != nil {
 				return nil, err
 			}
-			return client.UpdatePreferences(ctx, in)
+			return client.UpdatePreferences(ctx, in, option)
 		},
 	)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/labplatform/labplatform/pkg/edge"
@@ -24,7 +25,7 @@ func handleServiceWorker(mux *edge.Mux, client notificationsv1.NotificationsServ
 		"X-Content-Type-Options": "nosniff",
 	}
 	return mux.HandleWithHeader(serviceWorker, header,
-		func(ctx context.Context, _ *http.Request, params map[string]string) (proto.Message, error) {
-			return client.GetServiceWorker(ctx, &notificationsv1.GetServiceWorkerRequest{File: params["file"]})
+		func(ctx context.Context, _ *http.Request, params map[string]string, option grpc.CallOption) (proto.Message, error) {
+			return client.GetServiceWorker(ctx, &notificationsv1.GetServiceWorkerRequest{File: params["file"]}, option)
 		})
 }

@@ -44,7 +44,7 @@ func registerExternalEdit(ctx context.Context, mux *edge.Mux, c grpc.ClientConnI
 		return err
 	}
 	return mux.HandleUpload(uploadFiles.Route, func(ctx context.Context, r *http.Request,
-		params map[string]string) (proto.Message, error) {
+		params map[string]string, _ grpc.CallOption) (proto.Message, error) {
 		return upload(ctx, client, r, params["edit_id"])
 	})
 }

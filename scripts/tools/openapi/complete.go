@@ -160,6 +160,9 @@ func (o overlay) refusals(op operation, extra operationOverlay, edge edgeOverlay
 	if op.body["requestBody"] != nil {
 		maps.Copy(all, edge.Bodies)
 	}
+	if op.isKeyed() {
+		maps.Copy(all, edge.Keyed)
+	}
 	maps.Copy(all, o.Refusals)
 	maps.Copy(all, extra.Refusals)
 	return all

@@ -23,6 +23,7 @@ type contracts struct {
 	answered map[protoreflect.FullName]bool
 	sent     map[protoreflect.FullName]bool
 	inputs   map[string]protoreflect.MessageDescriptor // by operation id
+	unkeyed  map[string]bool                           // operation ids whose callers send no idempotency key
 }
 
 func readContracts(image string) (*contracts, error) {
@@ -44,7 +45,7 @@ func readContracts(image string) (*contracts, error) {
 	}
 	c := &contracts{files: files, omit: dynamicpb.NewExtensionType(omit.(protoreflect.ExtensionDescriptor)),
 		answered: map[protoreflect.FullName]bool{}, sent: map[protoreflect.FullName]bool{},
-		inputs: map[string]protoreflect.MessageDescriptor{}}
+		inputs: map[string]protoreflect.MessageDescriptor{}, unkeyed: map[string]bool{}}
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			c.addService(file.Services().Get(i))
@@ -57,7 +58,11 @@ func readContracts(image string) (*contracts, error) {
 func (c *contracts) addService(service protoreflect.ServiceDescriptor) {
 	for i := range service.Methods().Len() {
 		method := service.Methods().Get(i)
-		c.inputs[string(service.Name())+"_"+string(method.Name())] = method.Input()
+		id := string(service.Name()) + "_" + string(method.Name())
+		c.inputs[id] = method.Input()
+		options, _ := method.Options().(*descriptorpb.MethodOptions)
+		c.unkeyed[id] = method.IsStreamingClient() ||
+			options.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
 		reach(method.Input(), c.sent)
 		reach(method.Output(), c.answered)
 	}

@@ -54,6 +54,7 @@ func run(swagger, image, overlays, document string) error {
 	contracts.completeLimits(doc)
 	joinTwinPaths(doc)
 	contracts.completeSchemas(doc)
+	contracts.completeKeys(doc)
 	if err := complete(doc, all); err != nil {
 		return err
 	}

@@ -61,6 +61,7 @@ type edgeOverlay struct {
 	Parameters map[int]string `yaml:"parameters"`
 	Bodies     map[int]string `yaml:"bodies"`
 	Writes     map[int]string `yaml:"writes"`
+	Keyed      map[int]string `yaml:"keyed"`
 	Document   object         `yaml:"document"`
 	Access     map[string]struct {
 		Security    []any  `yaml:"security"`

@@ -40,6 +40,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	s.OwnKeys(billsplitv1.BillSplitService_SplitBill_FullMethodName, billsplitv1.BillSplitService_MergeBill_FullMethodName)
 	server, err := s.GRPC(s.Authenticator(cache))
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ const operation = "lab.billsplit.v1.BillSplitService/MergeBill"
 // Merge undoes the split in one transaction.
 func (m *Merger) Merge(ctx context.Context, r Request) (split.Result, error) {
 	defer split.Timed(m.clock, m.observer, modeMerge)()
-	once := idempotency.Request{Key: r.Key, Operation: operation, Body: fmt.Append(nil, r.BillID)}
+	once := idempotency.Request{Actor: r.Actor, Key: r.Key, Operation: operation, Body: fmt.Append(nil, r.BillID)}
 	now := m.clock.Now()
 	var done Decision
 	answer, replayed, err := m.store.Merge(ctx, r, once, func(f Facts) (d Decision, err error) {

@@ -29,7 +29,7 @@ func (r Request) once() (idempotency.Request, error) {
 		Tests  []int64
 		Source bill.Destination
 	}{r.BillID, slices.Sorted(slices.Values(r.Tests)), r.Source})
-	return idempotency.Request{Key: r.Key, Operation: operation, Body: body}, err
+	return idempotency.Request{Actor: r.Actor, Key: r.Key, Operation: operation, Body: body}, err
 }
 
 // Projection is what a calculation tells.

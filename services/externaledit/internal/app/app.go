@@ -77,6 +77,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 		return err
 	}
 	s.LimitUploads(cfg.MaxUploads)
+	s.OwnKeys(externaleditv1.ExternalEditService_CreateSession_FullMethodName)
 	server, err := s.GRPC(grpcapi.Authenticator{Users: users, Tokens: p.tokens})
 	if err != nil {
 		return err

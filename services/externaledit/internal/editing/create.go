@@ -144,7 +144,7 @@ func (c *creating) request() idempotency.Request {
 	if c.in.Author.IsDoctor {
 		body = append(body, "\ndoctor"...)
 	}
-	return idempotency.Request{Key: c.in.Key, Operation: "CreateSession", Body: body}
+	return idempotency.Request{Actor: c.in.Author.Actor(), Key: c.in.Key, Operation: "CreateSession", Body: body}
 }
 
 func (c *creating) open(ctx context.Context, l Locked) (int64, error) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/idempotency"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -96,6 +97,9 @@ func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wr
 		reason, answer := refusal(err)
 		a.Observer.Refused(reason)
 		return nil, answer
+	}
+	if accepted.Replay && r.IdempotencyKey != "" {
+		idempotency.MarkReplayed(ctx)
 	}
 	ids := make([]string, len(planned))
 	for i, slot := range g.slot {

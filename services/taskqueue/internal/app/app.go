@@ -103,6 +103,7 @@ func (b *builder) openServer() error {
 }
 
 func (b *builder) serve() error {
+	b.OwnKeys(taskqueuev1.TaskQueueService_Enqueue_FullMethodName, taskqueuev1.TaskQueueService_Schedule_FullMethodName)
 	server, err := b.GRPC(b.Authenticator(b.sessions), api.AnonymousMethods(b.cfg.Access)...)
 	if err != nil {
 		return err

@@ -3663,11 +3663,11 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\rlimit_minutes\x18\a \x01(\x05R\flimitMinutes\x12\x1c\n" +
 	"\telsewhere\x18\b \x01(\x03R\telsewhereB\x1c\n" +
 	"\x1a_median_minutes_to_calloutB\x19\n" +
-	"\x17_p90_minutes_to_callout2\xa1\x14\n" +
+	"\x17_p90_minutes_to_callout2\xa7\x14\n" +
 	"\x0eCalloutService\x12\xcd\x01\n" +
 	"\x13ListCriticalRecords\x12*.lab.callout.v1.ListCriticalRecordsRequest\x1a+.lab.callout.v1.ListCriticalRecordsResponse\"]\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02QZ+\x12)/api-v3/report/{bill_id}/critical/records\x12\"/report/{bill_id}/critical/records\x12\xcb\x01\n" +
-	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb0\x01\n" +
-	"\fListCallouts\x12#.lab.callout.v1.ListCalloutsRequest\x1a$.lab.callout.v1.ListCalloutsResponse\"U\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02I:\x01*Z':\x01*\"\"/api-v3/operation/critical-callout\"\x1b/operation/critical-callout\x12\xc0\x01\n" +
+	"\x0fListCalloutLogs\x12&.lab.callout.v1.ListCalloutLogsRequest\x1a'.lab.callout.v1.ListCalloutLogsResponse\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[Z0\x12./api-v3/report/bulk/critical-notification/logs\x12'/report/bulk/critical-notification/logs\x12\xb3\x01\n" +
+	"\fListCallouts\x12#.lab.callout.v1.ListCalloutsRequest\x1a$.lab.callout.v1.ListCalloutsResponse\"X\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02I:\x01*Z':\x01*\"\"/api-v3/operation/critical-callout\"\x1b/operation/critical-callout\x90\x02\x01\x12\xc0\x01\n" +
 	"\x10ListOpenCallouts\x12'.lab.callout.v1.ListOpenCalloutsRequest\x1a(.lab.callout.v1.ListOpenCalloutsResponse\"Y\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02MZ)\x12'/api-v3/operation/critical-callout/open\x12 /operation/critical-callout/open\x12S\n" +
 	"\rWatchCallouts\x12$.lab.callout.v1.WatchCalloutsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\xc9\x01\n" +
 	"\x11GetCalloutSummary\x12(.lab.callout.v1.GetCalloutSummaryRequest\x1a).lab.callout.v1.GetCalloutSummaryResponse\"_\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02SZ,\x12*/api-v3/operation/critical-callout/summary\x12#/operation/critical-callout/summary\x12\xbb\x01\n" +
@@ -3675,8 +3675,8 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\fClaimCallout\x12#.lab.callout.v1.ClaimCalloutRequest\x1a\x1c.lab.callout.v1.CalloutClaim\"\x83\x01\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02w:\x01*Z>:\x01*\x1a9/api-v3/operation/critical-callout/claims/{lab_report_id}\x1a2/operation/critical-callout/claims/{lab_report_id}\x12\xde\x01\n" +
 	"\x0eReleaseCallout\x12%.lab.callout.v1.ReleaseCalloutRequest\x1a&.lab.callout.v1.ReleaseCalloutResponse\"}\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02qZ;*9/api-v3/operation/critical-callout/claims/{lab_report_id}*2/operation/critical-callout/claims/{lab_report_id}\x12\xc3\x01\n" +
 	"\x12GetCalloutSettings\x12).lab.callout.v1.GetCalloutSettingsRequest\x1a\x1f.lab.callout.v1.CalloutSettings\"a\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02UZ-\x12+/api-v3/operation/critical-callout/settings\x12$/operation/critical-callout/settings\x12\xc9\x01\n" +
-	"\x12PutCalloutSettings\x12).lab.callout.v1.PutCalloutSettingsRequest\x1a\x1f.lab.callout.v1.CalloutSettings\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[:\x01*Z0:\x01*\x1a+/api-v3/operation/critical-callout/settings\x1a$/operation/critical-callout/settings\x12\xd7\x01\n" +
-	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"|\x8a\xe7\x18\x19\x12\acallout\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x12u\n" +
+	"\x12PutCalloutSettings\x12).lab.callout.v1.PutCalloutSettingsRequest\x1a\x1f.lab.callout.v1.CalloutSettings\"g\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02[:\x01*Z0:\x01*\x1a+/api-v3/operation/critical-callout/settings\x1a$/operation/critical-callout/settings\x12\xda\x01\n" +
+	"\fEvaluateBill\x12#.lab.callout.v1.EvaluateBillRequest\x1a$.lab.callout.v1.EvaluateBillResponse\"\x7f\x8a\xe7\x18\x19\x12\acallout\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02Y:\x01*Z/:\x01*\"*/api-v3/report/{bill_id}/critical/evaluate\"#/report/{bill_id}/critical/evaluate\x90\x02\x02\x12u\n" +
 	"\x0fEvaluateReports\x12&.lab.callout.v1.EvaluateReportsRequest\x1a'.lab.callout.v1.EvaluateReportsResponse\"\x11\x8a\xe7\x18\r\x12\x04core\x12\x05rerun\x12~\n" +
 	"\x14SetUnconfirmedValues\x12+.lab.callout.v1.SetUnconfirmedValuesRequest\x1a,.lab.callout.v1.SetUnconfirmedValuesResponse\"\v\x8a\xe7\x18\a\x12\x05rerunBGZEgithub.com/labplatform/labplatform/proto/gen/lab/callout/v1;calloutv1b\x06proto3"
 

@@ -1950,7 +1950,7 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x03 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xb7\x0e\n" +
+	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xba\x0e\n" +
 	"\x13ExternalEditService\x12\x99\x01\n" +
 	"\n" +
 	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\":\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\x9c\x01\n" +
@@ -1959,8 +1959,8 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\n" +
 	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"4\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12\xaf\x01\n" +
 	"\x0fForceEndSession\x12+.lab.externaledit.v1.ForceEndSessionRequest\x1a,.lab.externaledit.v1.ForceEndSessionResponse\"A\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x025\"3/api-v3/report/external-edit/sessions/{edit_id}/end\x12j\n" +
-	"\vUploadFiles\x12'.lab.externaledit.v1.UploadFilesRequest\x1a(.lab.externaledit.v1.UploadFilesResponse\"\x06\x8a\xe7\x18\x02\b\x01(\x01\x12\xa0\x01\n" +
-	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"D\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x12\xac\x01\n" +
+	"\vUploadFiles\x12'.lab.externaledit.v1.UploadFilesRequest\x1a(.lab.externaledit.v1.UploadFilesResponse\"\x06\x8a\xe7\x18\x02\b\x01(\x01\x12\xa3\x01\n" +
+	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"G\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x90\x02\x02\x12\xac\x01\n" +
 	"\rListRevisions\x12).lab.externaledit.v1.ListRevisionsRequest\x1a*.lab.externaledit.v1.ListRevisionsResponse\"D\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\x126/api-v3/report/external-edit/{lab_report_id}/revisions\x12\xc8\x01\n" +
 	"\x0fRestoreRevision\x12+.lab.externaledit.v1.RestoreRevisionRequest\x1a,.lab.externaledit.v1.RestoreRevisionResponse\"Z\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02N\"L/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore\x12T\n" +
 	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\x9d\x01\n" +

@@ -1783,11 +1783,11 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\a_lab_id\"P\n" +
 	"\x15UpdateConsentResponse\x12\x1d\n" +
 	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage2\xb3\t\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage2\xb6\t\n" +
 	"\x10TaskQueueService\x12\x9c\x01\n" +
 	"\aEnqueue\x12 .lab.taskqueue.v1.EnqueueRequest\x1a!.lab.taskqueue.v1.EnqueueResponse\"L\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x0f:\x05tasks\"\x06/queue\x12\xa2\x01\n" +
-	"\bSchedule\x12!.lab.taskqueue.v1.ScheduleRequest\x1a\".lab.taskqueue.v1.ScheduleResponse\"O\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x12:\x05tasks\"\t/schedule\x12{\n" +
-	"\aJobInfo\x12 .lab.taskqueue.v1.JobInfoRequest\x1a!.lab.taskqueue.v1.JobInfoResponse\"+\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\r:\x01*\"\b/jobInfo\x12\xa2\x01\n" +
+	"\bSchedule\x12!.lab.taskqueue.v1.ScheduleRequest\x1a\".lab.taskqueue.v1.ScheduleResponse\"O\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x12:\x05tasks\"\t/schedule\x12~\n" +
+	"\aJobInfo\x12 .lab.taskqueue.v1.JobInfoRequest\x1a!.lab.taskqueue.v1.JobInfoResponse\".\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\r:\x01*\"\b/jobInfo\x90\x02\x01\x12\xa2\x01\n" +
 	"\tCancelJob\x12\".lab.taskqueue.v1.CancelJobRequest\x1a#.lab.taskqueue.v1.CancelJobResponse\"L\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
 	"/cancelJob\x12\x93\x01\n" +
 	"\rRescheduleJob\x12&.lab.taskqueue.v1.RescheduleJobRequest\x1a'.lab.taskqueue.v1.RescheduleJobResponse\"1\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/rescheduleJob\x12\x86\x01\n" +

@@ -19,17 +19,14 @@ var impure = []string{
 	"cdc/internal/enginetest",
 	"cdc/internal/health",
 	"search/internal/health",
-	"taskqueue/internal/api",
 	"taskqueue/internal/channel/email",
 	"taskqueue/internal/channel/provider",
 	"taskqueue/internal/channel/push",
 	"taskqueue/internal/channel/sms",
 	"taskqueue/internal/channel/webhook",
-	"taskqueue/internal/copied",
 	"taskqueue/internal/engine",
 	"taskqueue/internal/mailbox",
 	"taskqueue/internal/operate",
-	"taskqueue/internal/sender",
 }
 
 // layerRule is one rule of depguard.

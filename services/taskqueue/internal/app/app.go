@@ -10,21 +10,23 @@ import (
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -63,7 +65,7 @@ type builder struct {
 	providers *route.Set
 	circuits  *circuit.Circuits
 	pacer     *pace.Pacer
-	server    *api.Server
+	server    *grpcapi.Server
 	keeper    *janitor.Archive // nil without a database
 }
 
@@ -94,17 +96,19 @@ func (b *builder) openStores() (err error) {
 
 // openServer makes what callers ask, which works without a database too.
 func (b *builder) openServer() error {
-	checks := api.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.redisTime,
+	checks := submit.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.redisTime,
 		Country: b.cfg.country(), Mailbox: b.cfg.OutboxEnabled()}
-	b.server = &api.Server{Access: b.cfg.Access, Send: b.cfg.SendPermission,
-		Tasks: &api.Acceptor{Checks: checks, Queue: b.gate, IDs: b.ids, Observer: b.metrics, Seals: b.seals, Bytes: b.bytes},
-		Jobs:  &api.Jobs{Queue: b.gate, Lease: b.gate.Lease(), Clock: b.redisTime, IDs: b.ids}}
+	b.server = &grpcapi.Server{Access: b.cfg.Access, Send: b.cfg.SendPermission,
+		Tasks: &submit.Acceptor{
+			Checks: checks, Queue: b.gate, IDs: b.ids, Observer: b.metrics, Seals: b.seals, Bytes: b.bytes,
+		},
+		Jobs: &manage.Jobs{Queue: b.gate, Lease: b.gate.Lease(), Clock: b.redisTime, IDs: b.ids}}
 	return nil
 }
 
 func (b *builder) serve() error {
 	b.OwnKeys(taskqueuev1.TaskQueueService_Enqueue_FullMethodName, taskqueuev1.TaskQueueService_Schedule_FullMethodName)
-	server, err := b.GRPC(b.Authenticator(b.sessions), api.AnonymousMethods(b.cfg.Access)...)
+	server, err := b.GRPC(b.Authenticator(b.sessions), grpcapi.AnonymousMethods(b.cfg.Access)...)
 	if err != nil {
 		return err
 	}

@@ -19,9 +19,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 )
@@ -57,7 +57,7 @@ type Config struct {
 	DatabaseEnabled bool `env:"DB_ENABLED" envDefault:"true"`
 
 	// Access is authenticated, open or off: who may use the queue in addition to the platform's services.
-	Access api.Access `env:"ACCESS" envDefault:"authenticated" danger:"open: callers without a credential enqueue tasks"`
+	Access grpcapi.Access `env:"ACCESS" envDefault:"authenticated" danger:"open: callers without a credential enqueue tasks"`
 	// DefaultCountryCode is the calling code of telephone numbers without one, 91; empty: they are refused.
 	DefaultCountryCode string `env:"DEFAULT_COUNTRY_CODE"`
 	// SendPermission is what users need to enqueue, schedule and retry tasks; empty: nothing but the credential.
@@ -143,7 +143,7 @@ func (c *Config) OutboxEnabled() bool {
 func (c *Config) Validate() error {
 	production := c.Telemetry.Production()
 	return errors.Join(
-		oneOf("ACCESS", c.Access, api.AccessAuthenticated, api.AccessOpen, api.AccessOff),
+		oneOf("ACCESS", c.Access, grpcapi.AccessAuthenticated, grpcapi.AccessOpen, grpcapi.AccessOff),
 		oneOf("PROFILE", c.Queue.Profile, engine.Durable, engine.Attested, engine.Fast),
 		oneOf("DOUBTFUL_SENDS", c.Queue.DoubtfulSends, doubtHold, doubtResend),
 		refuse(c.DefaultCountryCode != "" && !phone.KnownCountry(c.country()), fmt.Sprintf("TASKQUEUE_DEFAULT_COUNTRY_CODE "+

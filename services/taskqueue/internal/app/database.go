@@ -16,6 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mapping"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
+	copies "github.com/labplatform/labplatform/services/taskqueue/internal/store/redis"
 	"github.com/labplatform/labplatform/services/taskqueue/migrations"
 )
 
@@ -58,7 +59,7 @@ func (b *builder) useDatabase() error {
 	b.handlers[job.Mapping] = mapping.NewHandler(b.db)
 	b.handlers[job.WhatsApp] = whatsapp.NewGate(b.db, b.handlers[job.WhatsApp])
 	b.follow("provider rows", rowsEvery, func(ctx context.Context) error { return b.providers.Load(ctx, b.db) })
-	senders := sender.New(b.db, b.client)
+	senders := sender.New(b.db, copies.Copies{Client: b.client})
 	b.follow("sender rows", rowsEvery, senders.RunOnce)
 	b.server.Tasks.Sender = senders.Allows
 	for _, c := range []job.Channel{job.SMS, job.Email, job.WhatsApp} {

@@ -18,6 +18,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	copies "github.com/labplatform/labplatform/services/taskqueue/internal/store/redis"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -94,7 +95,7 @@ func (b *builder) openHandlers() error {
 		return d.HostRate
 	}
 	if b.db != nil {
-		cfg.Subscribers = webhook.NewSubscribers(b.db, b.secrets, b.client)
+		cfg.Subscribers = webhook.NewSubscribers(b.db, b.secrets, copies.Copies{Client: b.client})
 		b.follow("secrets of receivers", subscribersEvery, cfg.Subscribers.RunOnce)
 	}
 	if b.mailbox != nil {

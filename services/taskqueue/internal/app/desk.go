@@ -12,10 +12,10 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 )
@@ -55,7 +55,7 @@ func (d *desk) opened(work func(context.Context, []string) error) func(context.C
 		if err := redisTime.Measure(ctx, d.queue); err != nil {
 			return fmt.Errorf("ask the queue's Redis: %w", err)
 		}
-		jobs := &api.Jobs{Queue: d.queue, Lease: d.queue.Lease(), Clock: redisTime,
+		jobs := &manage.Jobs{Queue: d.queue, Lease: d.queue.Lease(), Clock: redisTime,
 			IDs: job.NewGenerator(clock.System{})}
 		d.operator = &operate.Operator{Queue: d.queue, Jobs: jobs, Clock: redisTime, Audit: d.log}
 		if cfg.DatabaseEnabled {

@@ -14,10 +14,10 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/cli"
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -165,7 +165,7 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 	w := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tSTATUS\tCHANNEL\tPRIORITY\tTASK\tLABORATORY\tATTEMPTS\tCREATED\tDUE\tSTARTED\tENDED\tERROR")
 	missing := 0
-	for chunk := range slices.Chunk(ids, api.MaxIDs) {
+	for chunk := range slices.Chunk(ids, manage.MaxIDs) {
 		views, err := d.operator.Jobs.Info(ctx, task.Caller{Internal: true}, chunk)
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (d *desk) showJobs(ctx context.Context, ids []string) error {
 	return nil
 }
 
-func status(v *api.Job) string {
+func status(v *manage.Job) string {
 	if v.CancelRequested {
 		return v.Record.State.String() + " (cancel requested)"
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/cli"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
@@ -41,7 +41,7 @@ func (d *desk) resolveVerb() cli.Verb {
 
 func (d *desk) resolve(ctx context.Context, ids []string) error {
 	left := 0
-	for d.order.IDs = range slices.Chunk(ids, api.MaxIDs) {
+	for d.order.IDs = range slices.Chunk(ids, manage.MaxIDs) {
 		c, err := d.operator.Change(ctx, d.order)
 		for _, id := range c.Done {
 			fmt.Fprintf(d.out, "%s\tresolved\n", id)

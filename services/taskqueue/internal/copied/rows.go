@@ -7,15 +7,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/redis/go-redis/v9"
 )
+
+// Copies keeps values for all processes.
+type Copies interface {
+	// Get returns nil for a key that no process has set.
+	Get(ctx context.Context, key string) ([]byte, error)
+	Set(ctx context.Context, key string, value []byte) error
+}
 
 // Rows follows one table. The rows are no secrets.
 type Rows[T any] struct {
 	Name   string // for errors
 	Key    string // of the copy
-	Client redis.UniversalClient
+	Copies Copies
 	Read   func(ctx context.Context) ([]T, error)
 	Use    func(rows []T) error // takes the rows that are in force now
 
@@ -33,14 +38,14 @@ func (r *Rows[T]) RunOnce(ctx context.Context) error {
 	if r.isKnown {
 		return err
 	}
-	raw, missing := r.Client.Get(ctx, r.Key).Bytes()
+	raw, missing := r.Copies.Get(ctx, r.Key)
+	if missing == nil && raw == nil {
+		return err
+	}
 	if missing == nil {
 		missing = json.Unmarshal(raw, &rows)
 	}
-	switch {
-	case errors.Is(missing, redis.Nil):
-		return err
-	case missing != nil:
+	if missing != nil {
 		return errors.Join(err, fmt.Errorf("recall %s: %w", r.Name, missing))
 	}
 	r.isKnown = true
@@ -50,7 +55,7 @@ func (r *Rows[T]) RunOnce(ctx context.Context) error {
 func (r *Rows[T]) keep(ctx context.Context, rows []T) error {
 	raw, err := json.Marshal(rows)
 	if err == nil {
-		err = r.Client.Set(ctx, r.Key, raw, 0).Err()
+		err = r.Copies.Set(ctx, r.Key, raw)
 	}
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", r.Name, err)

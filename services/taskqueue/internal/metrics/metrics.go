@@ -8,10 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/labplatform/labplatform/pkg/telemetry"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 )
 
 // Metrics implements the observers of the service.
@@ -42,7 +42,7 @@ func New(registry prometheus.Registerer) *Metrics {
 		runTime: m.Histograms("taskqueue_attempt_seconds", "Duration of an attempt in seconds.", runs(), channel),
 		wait:    m.Histograms("taskqueue_wait_seconds", "Seconds from a job's due time to its first attempt.", waits(), channel, priority),
 		refused: m.Counters("taskqueue_refused_total", "Requests whose tasks were not accepted.",
-			telemetry.By("reason", api.Refusals()...)),
+			telemetry.By("reason", submit.Refusals()...)),
 		ready:     m.Gauges("taskqueue_ready_jobs", "Jobs in a lane that are due.", channel, priority),
 		scheduled: m.Gauges("taskqueue_scheduled_jobs", "Jobs in a lane that are not due yet.", channel, priority),
 		dead:      m.Gauge("taskqueue_dead_jobs", "Dead letters: failed and unknown jobs kept for a retry."),

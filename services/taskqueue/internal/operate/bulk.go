@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 )
 
 // Action is something that is done to jobs.
@@ -144,7 +144,7 @@ func (o *Operator) act(ctx context.Context, a Action, found []match, out *Step) 
 	return err
 }
 
-func (o *Operator) change(ctx context.Context, a Action, ids []string) (api.Changed, error) {
+func (o *Operator) change(ctx context.Context, a Action, ids []string) (manage.Changed, error) {
 	switch a {
 	case Cancel:
 		return o.Jobs.Cancel(ctx, everybody, ids)
@@ -153,13 +153,13 @@ func (o *Operator) change(ctx context.Context, a Action, ids []string) (api.Chan
 	case Sent, NotSent:
 		return o.Jobs.Resolve(ctx, everybody, ids, a == Sent)
 	}
-	return api.Changed{}, apperr.InvalidField("action", "the action must be cancel, retry, sent or not_sent")
+	return manage.Changed{}, apperr.InvalidField("action", "the action must be cancel, retry, sent or not_sent")
 }
 
 // Change does something to single jobs: cancel, retry, sent or not_sent (of jobs in state unknown).
-func (o *Operator) Change(ctx context.Context, x Order) (api.Changed, error) {
+func (o *Operator) Change(ctx context.Context, x Order) (manage.Changed, error) {
 	if err := x.Check(); err != nil {
-		return api.Changed{}, err
+		return manage.Changed{}, err
 	}
 	c, err := o.change(ctx, x.Action, x.IDs)
 	c.Done, c.Requested = append(c.Done, c.Requested...), nil
@@ -187,7 +187,7 @@ func (o *Operator) delete(ctx context.Context, found []match, out *Step) error {
 	for shard, list := range byShard {
 		went, err := o.Queue.TrimDead(ctx, shard, list)
 		if err != nil {
-			return api.Unavailable(err)
+			return engine.Unavailable(err)
 		}
 		out.Done += int(went)
 	}

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
@@ -16,11 +16,11 @@ func TestWhatAFilterSelects(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, model.New(clock.System{}, engine.DefaultSettings()))
 	id := d.ids.Next(0, job.Lane{Channel: job.Email})
-	failed := &api.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Failed, LabID: 12, Reason: "http_503"}}
-	finished := &api.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Finished, LabID: 12}}
+	failed := &manage.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Failed, LabID: 12, Reason: "http_503"}}
+	finished := &manage.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Finished, LabID: 12}}
 	for name, c := range map[string]struct {
 		filter operate.Filter
-		view   *api.Job
+		view   *manage.Job
 		want   bool
 	}{
 		"everything":          {operate.Filter{}, failed, true},

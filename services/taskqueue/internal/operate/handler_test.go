@@ -16,10 +16,10 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
@@ -52,7 +52,7 @@ func open(t *testing.T, tokens string, payloads bool, n int) *site {
 		}
 		s.ids = append(s.ids, id)
 	}
-	jobs := &api.Jobs{Queue: queue, Lease: time.Second, Clock: clock.System{}, IDs: ids}
+	jobs := &manage.Jobs{Queue: queue, Lease: time.Second, Clock: clock.System{}, IDs: ids}
 	log := slog.New(slog.NewTextHandler(s.log, nil))
 	s.Server = httptest.NewServer(operate.Handler(
 		&operate.Operator{Queue: queue, Jobs: jobs, Clock: clock.System{}, Audit: log, ShowPayloads: payloads},

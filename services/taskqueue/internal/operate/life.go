@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 )
 
 // Job is one line of a list: nothing that a caller wrote.
@@ -30,7 +30,7 @@ type Job struct {
 	CancelRequested bool   `json:"cancel_requested"`
 }
 
-func jobOf(j *api.Job) Job {
+func jobOf(j *manage.Job) Job {
 	r, lane := &j.Record, j.ID.Lane()
 	return Job{ID: j.ID, State: r.State.String(), Channel: lane.Channel.String(), Priority: lane.Priority.String(),
 		Task: r.Task, TaskType: r.TaskType, LabID: r.LabID, Attempts: r.Attempts, Retry: r.Retry, Reason: r.Reason,

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -37,7 +37,7 @@ var everybody = task.Caller{Internal: true}
 // Operator runs the use cases. Safe for concurrent use.
 type Operator struct {
 	Queue        Queue
-	Jobs         *api.Jobs
+	Jobs         *manage.Jobs
 	Keeper       Keeper            // nil: there is no archive
 	Providers    func() []Provider // nil: unknown
 	Clock        clock.Clock

@@ -14,10 +14,10 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -25,7 +25,7 @@ import (
 // queue is an engine that can be operated.
 type queue interface {
 	operate.Queue
-	api.Managing
+	manage.Managing
 	worker.Queue
 	Enqueue(context.Context, engine.Batch) (engine.Accepted, error)
 	Lease() time.Duration
@@ -57,7 +57,7 @@ func onEveryEngine(t *testing.T, test func(d *desk)) {
 
 func newDesk(t *testing.T, q queue) *desk {
 	d := &desk{t: t, queue: q, ids: job.NewGenerator(clock.System{})}
-	jobs := &api.Jobs{Queue: q, Lease: q.Lease(), Clock: clock.System{}, IDs: d.ids}
+	jobs := &manage.Jobs{Queue: q, Lease: q.Lease(), Clock: clock.System{}, IDs: d.ids}
 	d.Operator = &operate.Operator{Queue: q, Jobs: jobs, Clock: clock.System{}, Audit: slog.New(slog.DiscardHandler)}
 	return d
 }

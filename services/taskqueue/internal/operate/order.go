@@ -9,9 +9,10 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/netguard"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // Order says what is to be done, as the page sends it and as the flags of a verb fill it, and which jobs are looked
@@ -45,7 +46,7 @@ const maxMinutes = 366 * 24 * 60
 
 // Check refuses an order that no one signed, before anything is done.
 func (o *Order) Check() error {
-	wrong := api.Wrong{Index: -1}
+	wrong := task.Wrong{Index: -1}
 	wrong.If(!operatorWord.MatchString(o.Operator), "operator",
 		"say who you are, in one word such as a.rao or your e-mail address: it goes to the log")
 	wrong.If(!ticketWord.MatchString(o.Ticket), "ticket",
@@ -93,7 +94,7 @@ func words[T fmt.Stringer](list []T) (names []string) {
 // Filter reads which jobs are looked for.
 func (o *Order) Filter() (Filter, error) {
 	f := Filter{LabID: o.LabID, Reason: strings.TrimSpace(o.Reason), CreatedBeforeMs: o.CreatedBeforeMs}
-	wrong := api.Wrong{Index: -1}
+	wrong := task.Wrong{Index: -1}
 	wrong.If(o.LabID < 0, "lab_id", "the laboratory must be a number above 0, or empty for all")
 	wrong.If(o.CreatedBeforeMs < 0, "created_before_ms", "the time must be milliseconds since 1970")
 	if o.Channel != "" {
@@ -111,7 +112,7 @@ func (o *Order) Filter() (Filter, error) {
 }
 
 // Selects reports whether the filter wants a job.
-func (f Filter) Selects(j *api.Job) bool {
+func (f Filter) Selects(j *manage.Job) bool {
 	r := &j.Record
 	return (f.LabID == 0 || r.LabID == f.LabID) &&
 		(len(f.Channels) == 0 || slices.Contains(f.Channels, j.ID.Lane().Channel)) &&

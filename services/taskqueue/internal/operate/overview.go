@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -74,7 +73,7 @@ const maxLeft = 50
 func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 	t, err := engine.Total(ctx, o.Queue)
 	if err != nil {
-		return Overview{}, api.Unavailable(err)
+		return Overview{}, engine.Unavailable(err)
 	}
 	out := Overview{NowMs: o.Clock.Now().UnixMilli(), Dead: t.Dead, Unsaved: t.Ends, Left: leftOf(t.Holds),
 		Providers: []Provider{}, Paused: map[string]int64{}, Held: []Alone{}, Attempts: map[string]int64{},
@@ -135,7 +134,7 @@ func (o *Operator) Ahead(ctx context.Context) (Ahead, error) {
 	for shard := range job.Shards {
 		depths, err := o.Queue.Depths(ctx, shard)
 		if err != nil {
-			return sum, api.Unavailable(err)
+			return sum, engine.Unavailable(err)
 		}
 		for _, d := range depths.Lanes {
 			if d.Waiting == d.Ready {
@@ -143,7 +142,7 @@ func (o *Operator) Ahead(ctx context.Context) (Ahead, error) {
 			}
 			a, err := o.Queue.Ahead(ctx, shard, d.Lane, first, aheadHours)
 			if err != nil {
-				return sum, api.Unavailable(err)
+				return sum, engine.Unavailable(err)
 			}
 			for i, n := range a.Hours {
 				sum.Hours[i] += n

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 )
 
@@ -34,7 +33,7 @@ func (o *Operator) Pause(ctx context.Context, x Order) (Paused, error) {
 		err = o.Queue.Resume(ctx, t)
 	}
 	if err != nil {
-		return Paused{}, api.Unavailable(err)
+		return Paused{}, engine.Unavailable(err)
 	}
 	x.log(o.Audit).WarnContext(ctx, "an operator paused or resumed a part of the queue",
 		"target", string(t), "paused", x.Paused)

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 )
 
 // StepSize is how many jobs are looked at together.
@@ -76,7 +76,7 @@ func parsePlace(text string) (p place, err error) {
 
 // match is a job that a filter selects, and where it was found.
 type match struct {
-	*api.Job
+	*manage.Job
 	entry engine.Member
 }
 
@@ -94,7 +94,7 @@ func (o *Operator) walk(
 		room := min(StepSize, most-looked)
 		page, err := o.Queue.Browse(ctx, ranges[p.at], p.after, room)
 		if err != nil {
-			return looked, "", api.Unavailable(err)
+			return looked, "", engine.Unavailable(err)
 		}
 		jobs, err := o.look(ctx, page)
 		if err != nil {
@@ -118,7 +118,7 @@ func (o *Operator) walk(
 }
 
 // look reads the jobs of a page; nil for those that are gone by now, for which no archive is asked.
-func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*api.Job, error) {
+func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*manage.Job, error) {
 	if len(page) == 0 {
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
+	copies "github.com/labplatform/labplatform/services/taskqueue/internal/store/redis"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
@@ -23,7 +24,7 @@ func TestSendersAreAskedAtTheMomentOfSending(t *testing.T) {
 	rows := &table{rows: []sender.Rule{
 		{LabID: 12, Channel: "sms", Sender: "MYLAB"}, {LabID: 12, Channel: "email", Sender: "@lab.example"},
 	}}
-	senders, passed := sender.New(rows, redistest.Start(t).Client()), &sent{}
+	senders, passed := sender.New(rows, copies.Copies{Client: redistest.Start(t).Client()}), &sent{}
 	gate := sender.NewGate(senders, passed)
 	ids := job.NewGenerator(clock.System{})
 	deliver := func(c job.Channel, lab int64, data string) string {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/labplatform/labplatform/services/taskqueue/internal/copied"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -47,9 +45,9 @@ type ruleSet struct {
 }
 
 // New makes a set that knows no rules until RunOnce.
-func New(source Source, copies redis.UniversalClient) *Senders {
+func New(source Source, copies copied.Copies) *Senders {
 	s := &Senders{}
-	s.Rows = copied.Rows[Rule]{Name: "senders", Key: "tq:senders", Client: copies, Read: source.Senders, Use: s.use}
+	s.Rows = copied.Rows[Rule]{Name: "senders", Key: "tq:senders", Copies: copies, Read: source.Senders, Use: s.use}
 	return s
 }
 

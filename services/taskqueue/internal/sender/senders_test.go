@@ -8,6 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
+	copies "github.com/labplatform/labplatform/services/taskqueue/internal/store/redis"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -34,7 +35,7 @@ func TestALaboratoryWithRulesMayNameTheirSendersOnly(t *testing.T) {
 		{Channel: "sms", Sender: "LABPLT"},
 		{LabID: 12, Channel: "sms", Sender: "MYLAB"},
 	}}
-	s := sender.New(rows, redistest.Start(t).Client())
+	s := sender.New(rows, copies.Copies{Client: redistest.Start(t).Client()})
 	if !s.Allows(job.Email, 12, task.Sender{Name: "anybody@else.example"}) {
 		t.Error("without rules every sender may be named")
 	}
@@ -68,12 +69,12 @@ func TestTheRulesOutliveTheDatabaseAndTheProcess(t *testing.T) {
 	t.Parallel()
 	client := redistest.Start(t).Client()
 	rows := &table{rows: []sender.Rule{{LabID: 12, Channel: "sms", Sender: "MYLAB"}}}
-	s := sender.New(rows, client)
+	s := sender.New(rows, copies.Copies{Client: client})
 	if err := s.RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	rows.away = true
-	restarted := sender.New(rows, client)
+	restarted := sender.New(rows, copies.Copies{Client: client})
 	for name, one := range map[string]*sender.Senders{"running": s, "restarted": restarted} {
 		if err := one.RunOnce(t.Context()); !errors.Is(err, errAway) {
 			t.Errorf("%s: %v", name, err)
@@ -95,7 +96,7 @@ func TestWithSeveralLaboratoriesOnlyAssignedSendersMayBeNamed(t *testing.T) {
 		{Several: true}, {LabID: 12, Channel: "email", Sender: "@lab.example"}, {LabID: 12, Channel: "email", Sender: "Asha Diagnostics"},
 		{Channel: "sms", Sender: "LABPLT"},
 	}}
-	s := sender.New(rows, redistest.Start(t).Client())
+	s := sender.New(rows, copies.Copies{Client: redistest.Start(t).Client()})
 	if err := s.RunOnce(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,25 @@ package task
 
 import (
 	"encoding/json"
+	"strings"
+	"time"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // TimeLayout is how every time of the interface is written, in UTC.
 const TimeLayout = "2006-01-02T15:04:05"
+
+// Horizon and PasswordHorizon are how far ahead a task, and a one-time password, may be scheduled.
+const (
+	Horizon         = 366 * 24 * time.Hour
+	PasswordHorizon = time.Hour
+)
+
+// ParseTime reads a documented time; a trailing Z is accepted, any other zone is not.
+func ParseTime(text string) (time.Time, error) {
+	return time.Parse(TimeLayout, strings.TrimSuffix(text, "Z"))
+}
 
 // Caller is who submits.
 type Caller struct {

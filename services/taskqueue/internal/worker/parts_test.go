@@ -11,9 +11,9 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -44,7 +44,7 @@ func TestPartsThatWereSentAreNotSentAgainByARetryNorAfterARevival(t *testing.T) 
 			if r := w.record(id); r == nil || r.State != job.Failed {
 				t.Fatalf("%s: %+v", name, r)
 			}
-			m := api.Jobs{Queue: w.queue, Clock: clock.System{}}
+			m := manage.Jobs{Queue: w.queue, Clock: clock.System{}}
 			if revived, err := m.RetryFailed(t.Context(), task.Caller{Internal: true}, []string{string(id)}); err != nil || len(revived.Done) != 1 {
 				t.Fatal(revived, err)
 			}

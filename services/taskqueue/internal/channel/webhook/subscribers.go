@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/copied"
@@ -40,9 +38,9 @@ type Subscribers struct {
 }
 
 // NewSubscribers makes a set that knows no one until RunOnce.
-func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies redis.UniversalClient) *Subscribers {
+func NewSubscribers(source SubscriberSource, secrets provider.Directory, copies copied.Copies) *Subscribers {
 	s := &Subscribers{secrets: secrets}
-	s.Rows = copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Client: copies,
+	s.Rows = copied.Rows[Subscriber]{Name: "webhook secrets", Key: "tq:subscribers", Copies: copies,
 		Read: source.Subscribers, Use: s.use}
 	return s
 }

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/redis/go-redis/v9"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	copies "github.com/labplatform/labplatform/services/taskqueue/internal/store/redis"
 )
 
 // rows is a table whose database may be away.
@@ -113,7 +113,9 @@ func TestAPrivateKeySignsForReceiversThatHoldOnlyThePublicOne(t *testing.T) {
 	}
 }
 
-func cache(t *testing.T) *redis.Client { return redistest.Start(t, "--appendfsync", "no").Client() }
+func cache(t *testing.T) copies.Copies {
+	return copies.Copies{Client: redistest.Start(t, "--appendfsync", "no").Client()}
+}
 
 func TestReceiversAreKnownWithoutTheDatabaseAndAMissingSecretMakesJobsWait(t *testing.T) {
 	t.Parallel()

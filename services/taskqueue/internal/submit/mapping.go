@@ -1,9 +1,8 @@
-package api
+package submit
 
 import (
 	"encoding/json"
 
-	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
@@ -11,7 +10,7 @@ import (
 const maxKeyword = 190
 
 // planMappings returns the plans of a request's mappings, or an error that names all wrong fields.
-func (v *Checks) planMappings(caller task.Caller, list []*taskqueuev1.DictionaryMapping) ([]Planned, error) {
+func (v *Checks) planMappings(caller task.Caller, list []task.Mapping) ([]Planned, error) {
 	if err := tooMany("mappings", len(list)); err != nil {
 		return nil, err
 	}
@@ -19,9 +18,8 @@ func (v *Checks) planMappings(caller task.Caller, list []*taskqueuev1.Dictionary
 	c.wrong.If(!v.Serves(job.Mapping), "mappings", "dictionary mappings are not served here")
 	planned := make([]Planned, len(list))
 	times := map[string]int64{}
-	for i, in := range list {
-		c.wrong.Index = i
-		m := task.Mapping{Keyword: in.GetKeyword(), Data: in.GetData().GetJson(), Position: times[in.GetKeyword()]}
+	for i, m := range list {
+		c.wrong.Index, m.Position = i, times[m.Keyword]
 		c.mapping(m)
 		times[m.Keyword]++
 		data, err := json.Marshal(m)

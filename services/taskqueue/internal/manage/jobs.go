@@ -1,4 +1,5 @@
-package api
+// Package manage owns what people and programs do to jobs that exist: look, cancel, move and retry them.
+package manage
 
 import (
 	"context"
@@ -67,7 +68,7 @@ func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, e
 	records, err := m.Archive.Find(ctx, missing)
 	if err != nil {
 		return nil, apperr.New(apperr.Unavailable, "ARCHIVE_UNAVAILABLE", "A job may be in the archive, which does not answer; try again in a few seconds").
-			WithRetryAfter(fullRetry).WithCause(err)
+			WithRetryAfter(engine.RetryAfter).WithCause(err)
 	}
 	for i, text := range ids {
 		if r := records[job.ID(text)]; list[i] == nil && r != nil && c.Sees(r.LabID) {
@@ -98,7 +99,7 @@ func (m *Jobs) Find(ctx context.Context, c task.Caller, texts []string) ([]*Job,
 	}
 	snapshots, err := m.Queue.Info(ctx, ids)
 	if err != nil {
-		return nil, Unavailable(err)
+		return nil, engine.Unavailable(err)
 	}
 	for i, s := range snapshots {
 		one, err := m.read(s)

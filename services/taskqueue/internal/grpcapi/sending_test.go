@@ -1,4 +1,4 @@
-package api_test
+package grpcapi_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -32,7 +32,7 @@ func TestASenderThatIsNotTheLaboratorysIsRefusedAndNothingIsWritten(t *testing.T
 		"data.senderId":        {Task: 1, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"hi","senderId":"%s"}`)},
 		"data.config.provider": {Task: 6, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"hi","config":{"provider":"%s"}}`)},
 	} {
-		a := open(t, api.AccessAuthenticated)
+		a := open(t, grpcapi.AccessAuthenticated)
 		with := func(name string) *taskqueuev1.Task {
 			text := strings.ReplaceAll(string(task.GetData().GetJson()), "%s", name)
 			return &taskqueuev1.Task{Task: task.GetTask(), TaskType: task.GetTaskType(), Data: raw(text)}
@@ -94,7 +94,7 @@ func (a *site) verbs(id string) map[string]func(context.Context) error {
 
 func TestEveryVerbNeedsThePermissionWhereOneIsSet(t *testing.T) {
 	t.Parallel()
-	a := openFor(t, api.AccessAuthenticated, "task_send")
+	a := openFor(t, grpcapi.AccessAuthenticated, "task_send")
 	allowed := authn.NewContext(t.Context(), authn.Principal{Kind: authn.Session, SessionType: authn.LabUser, LabID: 12, LabUserID: 77,
 		Permissions: []string{"task_send"}})
 	id := a.enqueue(allowed, hook())[0]
@@ -116,7 +116,7 @@ func TestEveryVerbNeedsThePermissionWhereOneIsSet(t *testing.T) {
 
 func TestWhoRefersPatientsHasNothingToDoWithMessages(t *testing.T) {
 	t.Parallel()
-	a := open(t, api.AccessAuthenticated)
+	a := open(t, grpcapi.AccessAuthenticated)
 	id := a.enqueue(asUser(t, 12), hook())[0]
 	referring, department := 2, 0
 	login := func(p authn.Principal) context.Context {
@@ -151,7 +151,7 @@ func asInstrument(t *testing.T, lab int64) context.Context {
 // TestAnInstrumentSendsWebhooksAndNothingToPeople: a message in any place of the request refuses all of it.
 func TestAnInstrumentSendsWebhooksAndNothingToPeople(t *testing.T) {
 	t.Parallel()
-	a := open(t, api.AccessAuthenticated)
+	a := open(t, grpcapi.AccessAuthenticated)
 	for name, message := range map[string]*taskqueuev1.Task{
 		"one-time password": {Task: 1, TaskType: 1, Data: raw(`{"contact":9812345678,"message":"Your code is 123456"}`)},
 		"mail":              {Task: 2, TaskType: 1, Data: raw(`{"to":["a@b.example"],"message":"hi"}`)},
@@ -173,7 +173,7 @@ func TestAnInstrumentSendsWebhooksAndNothingToPeople(t *testing.T) {
 // laboratory.
 func TestOnlyServicesNameTopicsOfThePlatform(t *testing.T) {
 	t.Parallel()
-	a := open(t, api.AccessAuthenticated)
+	a := open(t, grpcapi.AccessAuthenticated)
 	for _, topic := range []string{"IN_notification_type_2_lab_12", "IN_notification_type_2_lab_13", "X_notification_type_1_org_45_9f86d081884c"} {
 		push := &taskqueuev1.Task{Task: 3, TaskType: 1, Data: raw(`{"topic":"` + topic + `","title":"Critical report"}`)}
 		_, err := a.Enqueue(asUser(t, 12), &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{push}})
@@ -184,4 +184,28 @@ func TestOnlyServicesNameTopicsOfThePlatform(t *testing.T) {
 		a.enqueue(asService(t), push)
 	}
 	a.enqueue(asUser(t, 12), &taskqueuev1.Task{Task: 3, TaskType: 1, Data: raw(`{"topic":"news","title":"hi"}`)})
+}
+
+// What an installation lacks is corrected by people: a service is told to come again, a user what is wrong.
+func TestWhatAnInstallationLacksIsNoFaultOfAServicesTask(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		number int32
+		data   string
+	}{
+		"no provider":          {3, `{"topic":"t","title":"x"}`},
+		"an origin not listed": {4, `{"url":"http://bad-callout:8091/x"}`},
+	} {
+		a := open(t, grpcapi.AccessAuthenticated)
+		a.Tasks.Serves = func(ch job.Channel) bool { return ch != job.Push }
+		request := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{Task: c.number, TaskType: 2, Data: raw(c.data)}}}
+		for kind, want := range map[apperr.Kind]context.Context{apperr.Unavailable: asService(t), apperr.Invalid: asUser(t, 12)} {
+			if _, err := a.Enqueue(want, request); !apperr.Is(err, kind) {
+				t.Errorf("%s: %v, want kind %d", name, err, kind)
+			}
+		}
+		if n := a.waiting(); n != 0 {
+			t.Errorf("%s: %d jobs were written", name, n)
+		}
+	}
 }

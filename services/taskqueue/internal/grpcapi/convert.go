@@ -1,4 +1,4 @@
-package api
+package grpcapi
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -30,14 +31,14 @@ func jobIDs(field string, value, alias *typev1.RawJSON) (ids []string, list bool
 	return nil, false, apperr.InvalidField(field, field+" must be a job id or a list of job ids")
 }
 
-func unique(ids []string) []string {
-	if len(ids) > MaxIDs {
+func distinctIDs(ids []string) []string {
+	if len(ids) > manage.MaxIDs {
 		return ids // refused for their number; nothing else is done with them
 	}
 	return distinct.Of(ids)
 }
 
-func jobOf(v *Job) *taskqueuev1.Job {
+func jobOf(v *manage.Job) *taskqueuev1.Job {
 	r := &v.Record
 	created := clockText(r.CreatedMs)
 	return &taskqueuev1.Job{

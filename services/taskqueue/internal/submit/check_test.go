@@ -1,8 +1,9 @@
-package api_test
+package submit_test
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -11,14 +12,24 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
-	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-func checks() *api.Checks {
-	return &api.Checks{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping },
+type targets struct{}
+
+func (targets) CheckPublic(raw string) error {
+	if strings.Contains(raw, "bad") {
+		return errors.New("refused")
+	}
+	return nil
+}
+
+func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
+
+func checks() *submit.Checks {
+	return &submit.Checks{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping },
 		Clock: clock.Fixed(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)), Country: 91}
 }
 
@@ -28,8 +39,8 @@ func user() task.Caller { return task.Caller{LabID: 12, Name: "user:77"} }
 const never = "never"
 
 // check checks a task of a user.
-func check(index int, s *taskqueuev1.ScheduledTask) (api.Planned, []apperr.Field) {
-	return checks().Check(index, s, s.GetSchTime() == never, user())
+func check(index int, s task.Submission) (submit.Planned, []apperr.Field) {
+	return checks().Check(index, s, s.Due == never, user())
 }
 
 // The documented table, written a second time.
@@ -53,7 +64,7 @@ func TestEveryDocumentedPairHasItsDefaultPriority(t *testing.T) {
 	for number := -1; number < 8; number++ {
 		for taskType := 0; taskType < 9; taskType++ {
 			row := want[number]
-			p, fields := check(0, &taskqueuev1.ScheduledTask{SchTime: never, Task: int32(number), TaskType: int32(taskType), Data: raw(row.data)})
+			p, fields := check(0, task.Submission{Due: never, Task: number, Type: taskType, Data: []byte(row.data)})
 			exists := taskType >= 1 && taskType <= len(row.priorities)
 			if exists != (len(fields) == 0) {
 				t.Errorf("task %d type %d: %v", number, taskType, fields)
@@ -67,43 +78,43 @@ func TestEveryDocumentedPairHasItsDefaultPriority(t *testing.T) {
 
 func TestWrongFieldsAreNamed(t *testing.T) {
 	t.Parallel()
-	hook := func(extra string) *taskqueuev1.ScheduledTask {
-		return &taskqueuev1.ScheduledTask{SchTime: never, Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/"` + extra + `}`)}
+	hook := func(extra string) task.Submission {
+		return task.Submission{Due: never, Task: 4, Type: 2, Data: []byte(`{"url":"https://a.example/"` + extra + `}`)}
 	}
-	with := func(edit func(*taskqueuev1.ScheduledTask)) *taskqueuev1.ScheduledTask {
+	with := func(edit func(*task.Submission)) task.Submission {
 		s := hook("")
-		edit(s)
+		edit(&s)
 		return s
 	}
-	data := func(number, taskType int32, data string) *taskqueuev1.ScheduledTask {
-		return &taskqueuev1.ScheduledTask{SchTime: never, Task: number, TaskType: taskType, Data: raw(data)}
+	data := func(number, taskType int, data string) task.Submission {
+		return task.Submission{Due: never, Task: number, Type: taskType, Data: []byte(data)}
 	}
-	at := func(s *taskqueuev1.ScheduledTask, due string) *taskqueuev1.ScheduledTask {
-		s.SchTime = due
+	at := func(s task.Submission, due string) task.Submission {
+		s.Due = due
 		return s
 	}
 	for name, c := range map[string]struct {
-		s     *taskqueuev1.ScheduledTask
+		s     task.Submission
 		wrong []string
 	}{
 		"good":                      {hook(`,"args":{"a":1},"timeout":300,"callback":1,"callback_url":"https://a.example/cb"`), nil},
-		"retry 10 is allowed":       {with(func(s *taskqueuev1.ScheduledTask) { s.Retry = ptr(int32(10)) }), nil},
-		"retry 11 is not":           {with(func(s *taskqueuev1.ScheduledTask) { s.Retry = ptr(int32(11)) }), []string{"retry"}},
-		"retry -1 is not":           {with(func(s *taskqueuev1.ScheduledTask) { s.Retry = ptr(int32(-1)) }), []string{"retry"}},
-		"priority 3":                {with(func(s *taskqueuev1.ScheduledTask) { s.OverridePriority = ptr(int32(3)) }), []string{"override_priority"}},
-		"a long tag":                {with(func(s *taskqueuev1.ScheduledTask) { s.LogTag = ptr(strings.Repeat("x", 129)) }), []string{"log_tag"}},
-		"a bad subscriber":          {with(func(s *taskqueuev1.ScheduledTask) { s.Subscribe, s.FailedTaskHandler = ptr("bad"), ptr("bad") }), []string{"subscribe", "failed_task_handler"}},
-		"a time with a zone":        {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-11-20T10:00:00+05:30" }), []string{"sch_time"}},
-		"a time with a Z":           {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-11-20T10:00:00Z" }), nil},
-		"a time too far ahead":      {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2027-11-22T10:00:00" }), []string{"sch_time"}},
-		"a missing time":            {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "" }), []string{"sch_time"}},
-		"an impossible date":        {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-02-30T10:00:00" }), []string{"sch_time"}},
-		"a header with a newline":   {with(func(s *taskqueuev1.ScheduledTask) { s.Headers = map[string]string{"X": "a\r\nY: b"} }), []string{"headers"}},
+		"retry 10 is allowed":       {with(func(s *task.Submission) { s.Retry = new(10) }), nil},
+		"retry 11 is not":           {with(func(s *task.Submission) { s.Retry = new(11) }), []string{"retry"}},
+		"retry -1 is not":           {with(func(s *task.Submission) { s.Retry = new(-1) }), []string{"retry"}},
+		"priority 3":                {with(func(s *task.Submission) { s.Priority = new(3) }), []string{"override_priority"}},
+		"a long tag":                {with(func(s *task.Submission) { s.LogTag = strings.Repeat("x", 129) }), []string{"log_tag"}},
+		"a bad subscriber":          {with(func(s *task.Submission) { s.Subscribe, s.OnFailure = "bad", "bad" }), []string{"subscribe", "failed_task_handler"}},
+		"a time with a zone":        {with(func(s *task.Submission) { s.Due = "2026-11-20T10:00:00+05:30" }), []string{"sch_time"}},
+		"a time with a Z":           {with(func(s *task.Submission) { s.Due = "2026-11-20T10:00:00Z" }), nil},
+		"a time too far ahead":      {with(func(s *task.Submission) { s.Due = "2027-11-22T10:00:00" }), []string{"sch_time"}},
+		"a missing time":            {with(func(s *task.Submission) { s.Due = "" }), []string{"sch_time"}},
+		"an impossible date":        {with(func(s *task.Submission) { s.Due = "2026-02-30T10:00:00" }), []string{"sch_time"}},
+		"a header with a newline":   {with(func(s *task.Submission) { s.Headers = map[string]string{"X": "a\r\nY: b"} }), []string{"headers"}},
 		"a header with a colon":     {hook(`,"headers":{"X:":"a"}`), []string{"headers"}},
 		"no url":                    {data(4, 1, `{}`), []string{"data.url"}},
 		"a bad url":                 {data(4, 1, `{"url":"https://bad/"}`), []string{"data.url"}},
 		"an internal url":           {data(4, 1, `{"url":"http://gateway:8091/x"}`), []string{"data.url"}},
-		"an internal callback":      {with(func(s *taskqueuev1.ScheduledTask) { s.SuccessTaskHandler = ptr("http://gateway:8091/x") }), []string{"success_task_handler"}},
+		"an internal callback":      {with(func(s *task.Submission) { s.OnSuccess = "http://gateway:8091/x" }), []string{"success_task_handler"}},
 		"timeout 0":                 {hook(`,"timeout":0`), []string{"data.timeout"}},
 		"timeout 301":               {hook(`,"timeout":301`), []string{"data.timeout"}},
 		"args is a list":            {hook(`,"args":[1]`), []string{"data.args"}},
@@ -136,9 +147,9 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 		"an email with a bad file":  {data(2, 6, `{"to":["a@b.example"],"message":"x","files":["bad"]}`), []string{"data.files"}},
 		"args longer than a URL":    {data(4, 1, `{"url":"https://a.example/","args":{"a":"`+strings.Repeat("x", 3<<10)+`"}}`), []string{"data.args"}},
 		"long args in a body":       {hook(`,"args":{"a":"` + strings.Repeat("x", 3<<10) + `"}`), nil},
-		"a date never set":          {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "0001-01-01T00:00:00" }), []string{"sch_time"}},
-		"the first second of Unix":  {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "1970-01-01T00:00:00" }), []string{"sch_time"}},
-		"an hour ago":               {with(func(s *taskqueuev1.ScheduledTask) { s.SchTime = "2026-11-20T09:00:00" }), nil},
+		"a date never set":          {with(func(s *task.Submission) { s.Due = "0001-01-01T00:00:00" }), []string{"sch_time"}},
+		"the first second of Unix":  {with(func(s *task.Submission) { s.Due = "1970-01-01T00:00:00" }), []string{"sch_time"}},
+		"an hour ago":               {with(func(s *task.Submission) { s.Due = "2026-11-20T09:00:00" }), nil},
 		"push to an empty token":    {data(3, 1, `{"title":"x","tokens":["a"," "]}`), []string{"data.tokens"}},
 		"push to no topic's name":   {data(3, 1, `{"title":"x","topic":"lab 12"}`), []string{"data.topic"}},
 		"an empty parameter":        {data(6, 1, `{"contact":9812345678,"template":"t","params":["a",""]}`), []string{"data.params"}},
@@ -168,34 +179,10 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 
 func TestServicesMayNameInternalOrigins(t *testing.T) {
 	t.Parallel()
-	s := &taskqueuev1.ScheduledTask{Task: 4, TaskType: 2, Data: raw(`{"url":"http://gateway:8091/x"}`), Headers: map[string]string{"a": "1"}}
+	s := task.Submission{Task: 4, Type: 2, Data: []byte(`{"url":"http://gateway:8091/x"}`), Headers: map[string]string{"a": "1"}}
 	p, fields := checks().Check(0, s, true, task.Caller{Name: "service:rerun", Internal: true})
 	if len(fields) > 0 || !p.Body.Internal || string(p.Body.Headers) != `{"a":"1"}` || p.Body.Retry != 3 {
 		t.Errorf("%+v, %v", p, fields)
-	}
-}
-
-// What an installation lacks is corrected by people: a service is told to come again, a user what is wrong.
-func TestWhatAnInstallationLacksIsNoFaultOfAServicesTask(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		number int32
-		data   string
-	}{
-		"no provider":          {3, `{"topic":"t","title":"x"}`},
-		"an origin not listed": {4, `{"url":"http://bad-callout:8091/x"}`},
-	} {
-		a := open(t, api.AccessAuthenticated)
-		a.Tasks.Serves = func(ch job.Channel) bool { return ch != job.Push }
-		request := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{Task: c.number, TaskType: 2, Data: raw(c.data)}}}
-		for kind, want := range map[apperr.Kind]context.Context{apperr.Unavailable: asService(t), apperr.Invalid: asUser(t, 12)} {
-			if _, err := a.Enqueue(want, request); !apperr.Is(err, kind) {
-				t.Errorf("%s: %v, want kind %d", name, err, kind)
-			}
-		}
-		if n := a.waiting(); n != 0 {
-			t.Errorf("%s: %d jobs were written", name, n)
-		}
 	}
 }
 
@@ -222,20 +209,20 @@ func TestOnlyCriticalNoticesAreUrgent(t *testing.T) {
 	t.Parallel()
 	const push = `{"topic":"news","title":"t"}`
 	notifications := task.Caller{LabID: 12, Name: "service:notifications", Internal: true}
-	notice := func(change func(*taskqueuev1.ScheduledTask)) *taskqueuev1.ScheduledTask {
-		s := &taskqueuev1.ScheduledTask{Task: 3, TaskType: 1, Data: raw(push), OverridePriority: new(int32(2))}
-		change(s)
+	notice := func(change func(*task.Submission)) task.Submission {
+		s := task.Submission{Task: 3, Type: 1, Data: []byte(push), Priority: new(2)}
+		change(&s)
 		return s
 	}
-	same := func(*taskqueuev1.ScheduledTask) {}
-	at := func(d time.Duration) func(*taskqueuev1.ScheduledTask) {
-		return func(s *taskqueuev1.ScheduledTask) {
-			s.SchTime = checks().Clock.Now().Add(d).Format(task.TimeLayout)
+	same := func(*task.Submission) {}
+	at := func(d time.Duration) func(*task.Submission) {
+		return func(s *task.Submission) {
+			s.Due = checks().Clock.Now().Add(d).Format(task.TimeLayout)
 		}
 	}
 	for name, c := range map[string]struct {
 		caller task.Caller
-		change func(*taskqueuev1.ScheduledTask)
+		change func(*task.Submission)
 		want   job.Flow
 	}{
 		"a critical notice":       {notifications, same, job.UrgentFlow(12)},
@@ -244,19 +231,19 @@ func TestOnlyCriticalNoticesAreUrgent(t *testing.T) {
 		"the core":                {task.Caller{LabID: 12, Name: "service:core", Internal: true}, same, job.LabFlow(12)},
 		"a user of the same name": {task.Caller{LabID: 12, Name: "service:notifications"}, same, job.LabFlow(12)},
 		"no caller":               {task.Caller{LabID: -1, Name: "anonymous"}, same, job.LabFlow(-1)},
-		"the default priority":    {notifications, func(s *taskqueuev1.ScheduledTask) { s.OverridePriority = nil }, job.LabFlow(12)},
-		"a campaign":              {notifications, func(s *taskqueuev1.ScheduledTask) { s.TaskType = 4 }, job.LabFlow(12)},
-		"a reminder":              {notifications, func(s *taskqueuev1.ScheduledTask) { s.TaskType = 6 }, job.LabFlow(12)},
+		"the default priority":    {notifications, func(s *task.Submission) { s.Priority = nil }, job.LabFlow(12)},
+		"a campaign":              {notifications, func(s *task.Submission) { s.Type = 4 }, job.LabFlow(12)},
+		"a reminder":              {notifications, func(s *task.Submission) { s.Type = 6 }, job.LabFlow(12)},
 		"tomorrow":                {notifications, at(24 * time.Hour), job.LabFlow(12)},
-		"more than a push can have": {notifications, func(s *taskqueuev1.ScheduledTask) {
-			s.Data = raw(`{"topic":"news","title":"` + strings.Repeat("t", 4<<10) + `"}`)
+		"more than a push can have": {notifications, func(s *task.Submission) {
+			s.Data = []byte(`{"topic":"news","title":"` + strings.Repeat("t", 4<<10) + `"}`)
 		}, job.LabFlow(12)},
-		"a password of a user": {user(), func(s *taskqueuev1.ScheduledTask) {
-			s.Task, s.Data = 1, raw(`{"contact":9812345678,"countryCode":91,"message":"1234"}`)
+		"a password of a user": {user(), func(s *task.Submission) {
+			s.Task, s.Data = 1, []byte(`{"contact":9812345678,"countryCode":91,"message":"1234"}`)
 		}, job.OTPFlow(12)},
 	} {
 		s := notice(c.change)
-		p, fields := checks().Check(0, s, s.GetSchTime() == "", c.caller)
+		p, fields := checks().Check(0, s, s.Due == "", c.caller)
 		if len(fields) > 0 || p.Body.Flow != c.want {
 			t.Errorf("%s: flow %d, %v; want flow %d", name, p.Body.Flow, fields, c.want)
 		}
@@ -285,7 +272,7 @@ func TestTheCountryOfANumberIsDecidedWhenItsTaskIsAccepted(t *testing.T) {
 	} {
 		checks := checks()
 		checks.Country = c.fallback
-		planned, wrong := checks.Check(0, &taskqueuev1.ScheduledTask{Task: 1, TaskType: 3, Data: raw(c.data)}, true, user())
+		planned, wrong := checks.Check(0, task.Submission{Task: 1, Type: 3, Data: []byte(c.data)}, true, user())
 		if (len(wrong) > 0) != (c.want == "") {
 			t.Errorf("default %d, %s: %v, want %q", c.fallback, c.data, wrong, c.want)
 			continue

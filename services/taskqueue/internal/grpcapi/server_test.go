@@ -1,4 +1,4 @@
-package api_test
+package grpcapi_test
 
 import (
 	"bytes"
@@ -19,17 +19,19 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // site is the whole service below the transport, on the in-memory engine.
 type site struct {
-	*api.Server
+	*grpcapi.Server
 	t       *testing.T
 	queue   *model.Model
 	ledger  *ledger
@@ -68,17 +70,23 @@ func (targets) CheckPublic(raw string) error {
 
 func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
 
-func open(t *testing.T, access api.Access) *site {
+// uncounted counts nothing.
+type uncounted struct{}
+
+func (uncounted) Enqueued(job.Lane) {}
+func (uncounted) Refused(string)    {}
+
+func open(t *testing.T, access grpcapi.Access) *site {
 	t.Helper()
 	return openFor(t, access, "")
 }
 
 // openFor opens the queue to users with a permission.
-func openFor(t *testing.T, access api.Access, permission string) *site {
+func openFor(t *testing.T, access grpcapi.Access, permission string) *site {
 	t.Helper()
 	q := model.New(clock.System{}, engine.DefaultSettings())
 	ids := job.NewGenerator(clock.System{})
-	checks := api.Checks{Targets: targets{}, Serves: func(job.Channel) bool { return true },
+	checks := submit.Checks{Targets: targets{}, Serves: func(job.Channel) bool { return true },
 		Known: func(job.Channel, string) bool { return true },
 		Sender: func(c job.Channel, lab int64, named task.Sender) bool {
 			name := named.Name
@@ -86,8 +94,8 @@ func openFor(t *testing.T, access api.Access, permission string) *site {
 		},
 		Clock: clock.Fixed(time.Date(2034, 6, 1, 0, 0, 0, 0, time.UTC)), Country: 91} // the times below are within a year of it
 	ledger, stored := &ledger{}, &shelf{}
-	s := &api.Server{Tasks: &api.Acceptor{Queue: q, Checks: checks, IDs: ids, Observer: anywhere{}},
-		Jobs:     &api.Jobs{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{}, IDs: ids},
+	s := &grpcapi.Server{Tasks: &submit.Acceptor{Queue: q, Checks: checks, IDs: ids, Observer: uncounted{}},
+		Jobs:     &manage.Jobs{Queue: q, Archive: stored, Lease: q.Lease(), Clock: clock.System{}, IDs: ids},
 		Consents: consent.NewRecorder(ledger, clock.System{}, 91), Access: access, Send: permission}
 	return &site{Server: s, t: t, queue: q, ledger: ledger, archive: stored}
 }
@@ -171,7 +179,7 @@ func (a *site) settle(op engine.Op, state job.State) {
 
 func TestIDsComeInRequestOrderAndTheLifeOfAJobIsTold(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
 	high := hook()
 	high.OverridePriority = ptr(int32(2))
 	high.LogTag = ptr("tag")
@@ -195,7 +203,7 @@ func ptr[T any](v T) *T { return &v }
 
 func TestAnInvalidBatchIsRefusedAsAWholeAndNamesEveryFault(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
 	_, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook(), {Task: 5, TaskType: 1, Data: raw(`{}`)}, {Task: 4, TaskType: 2, Data: raw(`{}`), Retry: ptr(int32(11))}}})
 	e, ok := apperr.From(err)
 	if !ok || e.Kind != apperr.Invalid {
@@ -220,7 +228,7 @@ func TestAnInvalidBatchIsRefusedAsAWholeAndNamesEveryFault(t *testing.T) {
 
 func TestAnIdempotencyKeyReturnsTheSameIDsPerCaller(t *testing.T) {
 	t.Parallel()
-	a := open(t, api.AccessAuthenticated)
+	a := open(t, grpcapi.AccessAuthenticated)
 	keyed := func(ctx context.Context) context.Context {
 		return metadata.NewIncomingContext(ctx, metadata.Pairs("idempotency-key", "k1"))
 	}
@@ -238,7 +246,7 @@ func TestAnIdempotencyKeyReturnsTheSameIDsPerCaller(t *testing.T) {
 
 func TestAUserSeesOnlyJobsOfTheOwnLaboratory(t *testing.T) {
 	t.Parallel()
-	a := open(t, api.AccessAuthenticated)
+	a := open(t, grpcapi.AccessAuthenticated)
 	id := a.enqueue(asUser(t, 12), hook())[0]
 	service := a.enqueue(asService(t), hook())[0]
 	stranger := asUser(t, 13)
@@ -273,8 +281,8 @@ func TestAUserSeesOnlyJobsOfTheOwnLaboratory(t *testing.T) {
 func TestAccessSettings(t *testing.T) {
 	t.Parallel()
 	in := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{hook()}}
-	for access, want := range map[api.Access][3]string{ // anonymous, user, service
-		api.AccessAuthenticated: {"unauthenticated", "ok", "ok"}, api.AccessOpen: {"ok", "ok", "ok"}, api.AccessOff: {"forbidden", "forbidden", "ok"},
+	for access, want := range map[grpcapi.Access][3]string{ // anonymous, user, service
+		grpcapi.AccessAuthenticated: {"unauthenticated", "ok", "ok"}, grpcapi.AccessOpen: {"ok", "ok", "ok"}, grpcapi.AccessOff: {"forbidden", "forbidden", "ok"},
 	} {
 		a := open(t, access)
 		for i, ctx := range []context.Context{t.Context(), asUser(t, 12), asService(t)} {
@@ -291,14 +299,14 @@ func TestAccessSettings(t *testing.T) {
 			}
 		}
 	}
-	if len(api.AnonymousMethods(api.AccessOpen)) != 8 || api.AnonymousMethods(api.AccessAuthenticated) != nil {
+	if len(grpcapi.AnonymousMethods(grpcapi.AccessOpen)) != 8 || grpcapi.AnonymousMethods(grpcapi.AccessAuthenticated) != nil {
 		t.Error("methods without a credential")
 	}
 }
 
 func TestScheduleMoveCancelAndRetryAnswerWithTheDocumentedCodes(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
 	scheduled := &taskqueuev1.ScheduledTask{SchTime: "2034-07-01T00:00:00", Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/x"}`)}
 	out, err := a.Schedule(ctx, &taskqueuev1.ScheduleRequest{Tasks: []*taskqueuev1.ScheduledTask{scheduled}})
 	if err != nil {
@@ -341,7 +349,7 @@ func now() time.Time { return clock.System{}.Now() }
 
 func TestWindowsJoinOverrideAndBelongToALaboratory(t *testing.T) {
 	t.Parallel()
-	a := open(t, api.AccessAuthenticated)
+	a := open(t, grpcapi.AccessAuthenticated)
 	schedule := func(lab int64, at, url string, override bool, n int) []string {
 		t.Helper()
 		in := &taskqueuev1.ScheduleRequest{}
@@ -386,7 +394,7 @@ func TestWindowsJoinOverrideAndBelongToALaboratory(t *testing.T) {
 
 func TestInfoAcceptsAListAndItsAlias(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
 	ids := a.enqueue(ctx, hook(), hook())
 	out, err := a.JobInfo(ctx, &taskqueuev1.JobInfoRequest{JobId: raw(`["` + ids[1] + `","nope","` + ids[0] + `"]`)})
 	if err != nil || out.GetCode() != 401 || len(out.GetJobs()) != 2 || out.GetJobs()[0].GetId() != ids[1] || out.GetNotFound()[0] != "nope" {
@@ -401,7 +409,7 @@ func TestInfoAcceptsAListAndItsAlias(t *testing.T) {
 
 func TestAJobThatRedisForgotComesFromTheArchiveForItsLaboratoryOnly(t *testing.T) {
 	t.Parallel()
-	a := open(t, api.AccessAuthenticated)
+	a := open(t, grpcapi.AccessAuthenticated)
 	ids := a.enqueue(asUser(t, 12), hook())
 	const id = "00a01BX5ZZKBKACTAV9WEVGEMMVRZ"
 	a.archive.records = map[job.ID]*job.Record{id: {State: job.Finished, LabID: 12, Task: 4, Attempts: 1, EndedMs: 1_790_000_000_000}}
@@ -428,7 +436,7 @@ func TestAJobThatRedisForgotComesFromTheArchiveForItsLaboratoryOnly(t *testing.T
 
 func TestMappingsAreOneJobEachAndWrongOnesAreNamed(t *testing.T) {
 	t.Parallel()
-	a, ctx := open(t, api.AccessAuthenticated), asUser(t, 12)
+	a, ctx := open(t, grpcapi.AccessAuthenticated), asUser(t, 12)
 	out, err := a.Mapping(ctx, &taskqueuev1.MappingRequest{Mappings: []*taskqueuev1.DictionaryMapping{
 		{Keyword: "hb", Data: raw(`{"a":1}`)}, {Keyword: "wbc", Data: raw(`{}`)}, {Keyword: "hb", Data: raw(`{"a":2}`)}}})
 	if err != nil || out.GetCode() != 200 || len(out.GetJobIds()) != 3 {
@@ -454,7 +462,7 @@ func TestMappingsAreOneJobEachAndWrongOnesAreNamed(t *testing.T) {
 
 func TestAConsentIsRecordedAsSentForTheCallersLaboratory(t *testing.T) {
 	t.Parallel()
-	a := open(t, api.AccessAuthenticated)
+	a := open(t, grpcapi.AccessAuthenticated)
 	kind, key := "optin", "wa:1"
 	in := &taskqueuev1.UpdateConsentRequest{Type: &kind, CacheKey: &key, DetailsObj: raw(`{"source":"desk","contact":9812345678,"countryCode":"91","ip":7}`)}
 	out, err := a.UpdateConsent(asUser(t, 12), in)

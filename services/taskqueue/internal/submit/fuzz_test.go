@@ -1,12 +1,11 @@
-package api_test
+package submit_test
 
 import (
 	"encoding/json"
 	"net/url"
 	"testing"
 
-	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
-	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // The stub of targets takes what is no URL. What a user may send is JSON of a bounded size that names no address of the platform itself, whatever was written.
@@ -17,8 +16,8 @@ func FuzzAUsersTaskIsBoundedAndLeadsOutside(f *testing.F) {
 	f.Add(2, 5, []byte(`{"to":["a@b.example"],"is_template":1,"template":"<p>"}`), "http://GATEWAY:8091")
 	f.Add(6, 1, []byte(`{"contact":9812345678,"template":"welcome","countryCode":null}`), "//gateway:8091/")
 	f.Fuzz(func(t *testing.T, number, kind int, data []byte, subscribe string) {
-		p, fields := check(0, &taskqueuev1.ScheduledTask{SchTime: never, Task: int32(number), TaskType: int32(kind),
-			Data: &typev1.RawJSON{Json: data}, Subscribe: &subscribe})
+		p, fields := check(0, task.Submission{Due: never, Task: number, Type: kind,
+			Data: data, Subscribe: subscribe})
 		if len(fields) > 0 {
 			return
 		}

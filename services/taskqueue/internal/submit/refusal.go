@@ -1,4 +1,4 @@
-package api
+package submit
 
 import (
 	"errors"
@@ -8,13 +8,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 )
 
-const (
-	fullRetry = 5 * time.Second
-	labRetry  = time.Minute
-)
+const labRetry = time.Minute
 
 var queueFull = apperr.New(apperr.Unavailable, "QUEUE_FULL", "The queue is full; try again in a few seconds").
-	WithRetryAfter(fullRetry)
+	WithRetryAfter(engine.RetryAfter)
 
 // Reasons of refusals that no error of the engine stands for.
 const (
@@ -37,7 +34,7 @@ var refusals = []struct {
 	{engine.ErrMemoryFull, "memory_full", queueFull},
 	{engine.ErrUnconfirmed, "unconfirmed", apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE",
 		"The tasks are not safe yet on a second machine or the disk; send them again with the same Idempotency-Key in a few seconds").
-		WithRetryAfter(fullRetry)},
+		WithRetryAfter(engine.RetryAfter)},
 }
 
 // Refusals lists why requests are refused.
@@ -56,14 +53,5 @@ func refusal(err error) (reason string, answer error) {
 			return r.reason, r.answer.WithCause(err)
 		}
 	}
-	return refusedUnavailable, Unavailable(err)
-}
-
-// Unavailable tells a caller that the queue's Redis does not answer, unless err says already what is wrong.
-func Unavailable(err error) error {
-	if _, known := apperr.From(err); known {
-		return err
-	}
-	return apperr.New(apperr.Unavailable, "QUEUE_UNAVAILABLE", "The queue cannot be reached; try again in a few seconds").
-		WithRetryAfter(fullRetry).WithCause(err)
+	return refusedUnavailable, engine.Unavailable(err)
 }

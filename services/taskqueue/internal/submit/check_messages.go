@@ -1,4 +1,4 @@
-package api
+package submit
 
 import (
 	"net/mail"

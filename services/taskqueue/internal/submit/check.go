@@ -1,18 +1,16 @@
-package api
+package submit
 
 import (
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/netguard"
-	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -27,14 +25,10 @@ const (
 	otpValidity  = 5 * time.Minute
 	// maxUrgentBytes is the size of an urgent notice's data. FCM takes no larger message.
 	maxUrgentBytes = 4 << 10
-	// maxPasswordBytes and PasswordHorizon are the size of a one-time password's data, and how far ahead it may be
-	// scheduled.
+	// maxPasswordBytes is the size of a one-time password's data.
 	maxPasswordBytes = 1 << 10
-	PasswordHorizon  = time.Hour
 	// pastSkew is how far in the past the time of a task may be; the task is then due at once.
 	pastSkew = 24 * time.Hour
-	// Horizon is how far ahead a task may be scheduled.
-	Horizon = 366 * 24 * time.Hour
 )
 
 // Planned is a valid task, ready to become a job.
@@ -73,26 +67,30 @@ type Checks struct {
 	Sender func(c job.Channel, lab int64, named task.Sender) bool
 }
 
+// errInstrument is the token of an instrument interface with a task that reaches a person.
+var errInstrument = apperr.New(apperr.Forbidden, "INSTRUMENT_MAY_NOT_SEND",
+	"An instrument's token may queue webhooks (task 4) only; messages to people are sent by a login or a service")
+
 // checker plans one task and collects its wrong fields.
 type checker struct {
 	*Checks
 	Planned
-	t      *taskqueuev1.ScheduledTask
+	t      task.Submission
 	row    task.Kind
 	caller task.Caller
-	wrong  Wrong
+	wrong  task.Wrong
 }
 
 // plan returns the plans of a request's tasks, or an error that names all wrong fields.
-func (v *Checks) plan(caller task.Caller, tasks []*taskqueuev1.ScheduledTask, now bool) ([]Planned, error) {
+func (v *Checks) plan(caller task.Caller, tasks []task.Submission, now bool) ([]Planned, error) {
 	if err := tooMany("tasks", len(tasks)); err != nil {
 		return nil, err
 	}
 	planned := make([]Planned, len(tasks))
-	var wrong Wrong
+	var wrong task.Wrong
 	lacks := ""
 	for i, t := range tasks {
-		row, found, _ := task.Find(int(t.GetTask()), int(t.GetTaskType()))
+		row, found, _ := task.Find(t.Task, t.Type)
 		if caller.Instrument && found && reachesPeople(row.Channel) {
 			return nil, errInstrument
 		}
@@ -132,36 +130,34 @@ func tooMany(field string, n int) error {
 	return nil
 }
 
-// Check returns the plan of a task at position index, or its wrong fields. now: it has no time of its own. A null
-// element is refused like an empty one.
+// Check returns the plan of a task at position index, or its wrong fields. now: it has no time of its own.
 func (v *Checks) Check(
-	index int, t *taskqueuev1.ScheduledTask, now bool, caller task.Caller,
+	index int, t task.Submission, now bool, caller task.Caller,
 ) (Planned, []apperr.Field) {
-	t = cmp.Or(t, &taskqueuev1.ScheduledTask{})
-	row, found, known := task.Find(int(t.GetTask()), int(t.GetTaskType()))
-	c := &checker{Checks: v, t: t, row: row, caller: caller, wrong: Wrong{Index: index}}
-	c.wrong.If(!known, "task", "task %d is not one of 1 SMS, 2 email, 3 push, 4 webhook, 6 WhatsApp", t.GetTask())
-	c.wrong.If(known && !found, "task_type", "task_type %d does not exist for task %d", t.GetTaskType(), t.GetTask())
+	row, found, known := task.Find(t.Task, t.Type)
+	c := &checker{Checks: v, t: t, row: row, caller: caller, wrong: task.Wrong{Index: index}}
+	c.wrong.If(!known, "task", "task %d is not one of 1 SMS, 2 email, 3 push, 4 webhook, 6 WhatsApp", t.Task)
+	c.wrong.If(known && !found, "task_type", "task_type %d does not exist for task %d", t.Type, t.Task)
 	c.Planned = Planned{
 		Lane:     job.Lane{Channel: row.Channel, Priority: row.Priority},
-		Override: t.GetOverrideWindow() == 1,
+		Override: t.Override,
 		Body: job.Body{
-			Task:      int(t.GetTask()),
-			TaskType:  int(t.GetTaskType()),
+			Task:      t.Task,
+			TaskType:  t.Type,
 			LabID:     caller.LabID,
 			Caller:    caller.Name,
 			Internal:  caller.Internal,
-			Data:      t.GetData().GetJson(),
-			LogTag:    t.GetLogTag(),
-			Subscribe: t.GetSubscribe(),
-			OnSuccess: t.GetSuccessTaskHandler(),
-			OnFailure: t.GetFailedTaskHandler(),
+			Data:      t.Data,
+			LogTag:    t.LogTag,
+			Subscribe: t.Subscribe,
+			OnSuccess: t.OnSuccess,
+			OnFailure: t.OnFailure,
 			Retry:     job.DefaultRetry,
-			WindowKey: t.GetWindowDelay(),
+			WindowKey: t.WindowKey,
 			Flow:      job.LabFlow(caller.LabID),
 		},
 	}
-	c.setup(found && !v.Serves(row.Channel), "task", fmt.Sprintf("no provider is configured for task %d", t.GetTask()))
+	c.setup(found && !v.Serves(row.Channel), "task", fmt.Sprintf("no provider is configured for task %d", t.Task))
 	c.settings()
 	if !now {
 		c.due()
@@ -181,31 +177,26 @@ func (v *Checks) Check(
 
 func (c *checker) settings() {
 	if c.t.Retry != nil {
-		c.Body.Retry = int(c.t.GetRetry())
+		c.Body.Retry = *c.t.Retry
 	}
 	c.wrong.If(c.Body.Retry < 0 || c.Body.Retry > job.MaxRetry, "retry", "retry must be 0 to %d", job.MaxRetry)
-	if c.t.OverridePriority != nil {
-		p := c.t.GetOverridePriority()
-		c.wrong.If(p < int32(job.Low) || p > int32(job.High), "override_priority", "override_priority must be 0, 1 or 2")
+	if c.t.Priority != nil {
+		p := *c.t.Priority
+		c.wrong.If(p < int(job.Low) || p > int(job.High), "override_priority", "override_priority must be 0, 1 or 2")
 		c.Lane.Priority = job.Priority(p)
 	}
 	c.wrong.If(len(c.Body.LogTag) > maxTag, "log_tag", "log_tag is longer than %d bytes", maxTag)
 	c.wrong.If(len(c.Body.WindowKey) > maxWindowKey, "window_delay", "window_delay is longer than %d bytes", maxWindowKey)
 	size := len(c.Body.Data)
-	for name, value := range c.t.GetHeaders() {
+	for name, value := range c.t.Headers {
 		size += len(name) + len(value)
 	}
 	c.wrong.If(size > maxTaskBytes, "data", "a task is at most 64 KiB, this one has %d bytes", size)
 }
 
-// parseTime reads a documented time; a trailing Z is accepted, any other zone is not.
-func parseTime(text string) (time.Time, error) {
-	return time.Parse(task.TimeLayout, strings.TrimSuffix(text, "Z"))
-}
-
 func (c *checker) due() {
-	at, err := parseTime(c.t.GetSchTime())
-	late := at.After(c.Clock.Now().Add(Horizon))
+	at, err := task.ParseTime(c.t.Due)
+	late := at.After(c.Clock.Now().Add(task.Horizon))
 	early := err == nil && at.Before(c.Clock.Now().Add(-pastSkew)) // a date that was never set, year 1 or 1970
 	c.wrong.If(err != nil, "sch_time", "sch_time must be written YYYY-MM-DDTHH:MM:SS in UTC")
 	c.wrong.If(early, "sch_time", "sch_time is more than a day in the past; to send at once, use POST /queue/ without it")
@@ -264,7 +255,7 @@ func (c *checker) data() {
 // another hour is an ordinary task, so that the reserved part stays free.
 func (c *checker) urgent() bool {
 	return c.caller.Notices() && c.row.Notice() && c.Lane.Priority == job.High &&
-		len(c.Body.Data) <= maxUrgentBytes && c.DueMs <= c.Clock.Now().Add(PasswordHorizon).UnixMilli()
+		len(c.Body.Data) <= maxUrgentBytes && c.DueMs <= c.Clock.Now().Add(task.PasswordHorizon).UnixMilli()
 }
 
 // decoded has a payload checked, or names the field that makes it unreadable.
@@ -285,7 +276,7 @@ func (c *checker) password() {
 	n := len(c.Body.Data)
 	c.wrong.If(n > maxPasswordBytes, "data",
 		"a one-time password is at most 1 KiB, this one has %d bytes; send other messages with another task_type", n)
-	c.wrong.If(c.DueMs > c.Clock.Now().Add(PasswordHorizon).UnixMilli(), "sch_time",
+	c.wrong.If(c.DueMs > c.Clock.Now().Add(task.PasswordHorizon).UnixMilli(), "sch_time",
 		"a one-time password is scheduled at most an hour ahead")
 }
 
@@ -311,7 +302,7 @@ func (c *checker) webhook(d *task.Webhook) {
 		"data.args must be an object")
 	c.query(d)
 	c.url("data.callback_url", d.CallbackURL, job.Flag(d.Callback))
-	headers, problem := task.MergeHeaders(c.t.GetHeaders(), d.Headers)
+	headers, problem := task.MergeHeaders(c.t.Headers, d.Headers)
 	c.wrong.If(problem != "", "headers", "%s", problem)
 	if len(headers) > 0 {
 		encoded, err := json.Marshal(headers)

@@ -1,4 +1,4 @@
-package api
+package manage
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func (m *Jobs) Cancel(ctx context.Context, c task.Caller, ids []string) (out Cha
 	}
 	answers, err := m.Queue.Cancel(ctx, asked)
 	if err != nil {
-		return out, Unavailable(err)
+		return out, engine.Unavailable(err)
 	}
 	for i, answer := range answers {
 		to := &out.Others
@@ -77,7 +77,7 @@ var errChanging = errors.New("the job changed at every look")
 
 // Reschedule moves a waiting job and reports whether it could.
 func (m *Jobs) Reschedule(ctx context.Context, c task.Caller, id string, at time.Time) (bool, error) {
-	if at.After(m.Clock.Now().Add(Horizon)) {
+	if at.After(m.Clock.Now().Add(task.Horizon)) {
 		return false, apperr.InvalidField("resc_at", "resc_at is more than a year ahead; reschedule the task later")
 	}
 	for range moveTries {
@@ -85,18 +85,18 @@ func (m *Jobs) Reschedule(ctx context.Context, c task.Caller, id string, at time
 		if err != nil || list[0] == nil || list[0].ended() {
 			return false, err
 		}
-		if list[0].Body.ExpiresMs > 0 && at.After(m.Clock.Now().Add(PasswordHorizon)) {
+		if list[0].Body.ExpiresMs > 0 && at.After(m.Clock.Now().Add(task.PasswordHorizon)) {
 			return false, apperr.InvalidField("resc_at", "a one-time password is scheduled at most an hour ahead")
 		}
 		moved, err := m.Queue.Reschedule(ctx, list[0].move(at.UnixMilli()))
 		if err != nil {
-			return false, Unavailable(err)
+			return false, engine.Unavailable(err)
 		}
 		if moved != engine.MoveChanged {
 			return moved == engine.MoveDone, nil
 		}
 	}
-	return false, Unavailable(errChanging)
+	return false, engine.Unavailable(errChanging)
 }
 
 // move plans the new times of a job. What is not worth sending after a time, a one-time password, gets as much more
@@ -131,7 +131,7 @@ func (m *Jobs) RetryFailed(ctx context.Context, c task.Caller, ids []string) (Ch
 	}
 	answers, err := m.Queue.RetryFailed(ctx, asked, job.RevivalDelay)
 	if err != nil {
-		return Changed{}, Unavailable(err)
+		return Changed{}, engine.Unavailable(err)
 	}
 	for i, revived := range answers {
 		will[string(asked[i].ID)] = revived
@@ -182,7 +182,7 @@ func (m *Jobs) resolve(ctx context.Context, j *Job, sent bool) (bool, error) {
 	ok, err := m.Queue.Resolve(ctx, engine.Resolution{ID: j.ID, Observed: j.Snapshot.Record, Record: record.Encode(nil),
 		Sent: sent, Callbacks: children})
 	if err != nil {
-		return false, Unavailable(err)
+		return false, engine.Unavailable(err)
 	}
 	return ok, nil
 }

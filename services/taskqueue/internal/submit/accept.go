@@ -1,4 +1,5 @@
-package api
+// Package submit owns what becomes a job: it checks the tasks of a request, all or none, and gives them to the queue.
+package submit
 
 import (
 	"context"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/idempotency"
-	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
@@ -66,14 +66,14 @@ type Request struct {
 // Accept accepts all tasks or none. The ids are in the order of the tasks. It is safe to repeat with the same
 // IdempotencyKey; without one only this very call repeats safely inside. now: they have no times of their own.
 func (a *Acceptor) Accept(
-	ctx context.Context, r Request, tasks []*taskqueuev1.ScheduledTask, now bool,
+	ctx context.Context, r Request, tasks []task.Submission, now bool,
 ) ([]string, error) {
 	planned, err := a.plan(r.Caller, tasks, now)
 	return a.enqueue(ctx, r, planned, err)
 }
 
 // Map accepts dictionary mappings, one job each, all or none.
-func (a *Acceptor) Map(ctx context.Context, r Request, list []*taskqueuev1.DictionaryMapping) ([]string, error) {
+func (a *Acceptor) Map(ctx context.Context, r Request, list []task.Mapping) ([]string, error) {
 	planned, err := a.planMappings(r.Caller, list)
 	return a.enqueue(ctx, r, planned, err)
 }

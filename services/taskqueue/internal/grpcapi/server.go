@@ -1,6 +1,5 @@
-// Package api owns what callers ask of the queue: to accept tasks, all of a request or none, and to look at jobs,
-// cancel, move and revive them.
-package api
+// Package grpcapi is the gRPC API of the queue: it decodes, calls and encodes.
+package grpcapi
 
 import (
 	"context"
@@ -15,6 +14,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -36,8 +37,8 @@ const (
 // Server implements lab.taskqueue.v1: who may call, decoding, calling, encoding.
 type Server struct {
 	taskqueuev1.UnimplementedTaskQueueServiceServer
-	Tasks    *Acceptor
-	Jobs     *Jobs
+	Tasks    *submit.Acceptor
+	Jobs     *manage.Jobs
 	Consents Consents // nil: the queue runs without its database
 	Access   Access
 	Send     string // the permission that users need; empty: none
@@ -77,10 +78,6 @@ func refers(p authn.Principal) bool {
 	_, referring := p.ReferringDoctor()
 	return referring || p.SessionType == authn.Organization || p.SessionType == authn.CollectionCenter
 }
-
-// errInstrument is the token of an instrument interface with a task that reaches a person.
-var errInstrument = apperr.New(apperr.Forbidden, "INSTRUMENT_MAY_NOT_SEND",
-	"An instrument's token may queue webhooks (task 4) only; messages to people are sent by a login or a service")
 
 // caller returns who calls and for which laboratory, and refuses logins that may not use the queue. Services may do all
 // that their contracts list.

@@ -1,4 +1,4 @@
-package api_test
+package submit_test
 
 import (
 	"context"
@@ -14,10 +14,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
-	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
@@ -31,13 +30,13 @@ func serves(job.Channel) bool             { return true }
 func moment(d time.Duration) time.Time    { return clock.System{}.Now().Add(d) }
 func generator() *job.Generator           { return job.NewGenerator(clock.System{}) }
 
-func accepting(t *testing.T) (*api.Acceptor, *engine.Redis) {
+func accepting(t *testing.T) (*submit.Acceptor, *engine.Redis) {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t, "--appendfsync", "everysec").Addr, MaxRetries: -1, PoolSize: 32})
 	t.Cleanup(func() { _ = client.Close() })
 	q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})
-	checks := api.Checks{Targets: anywhere{}, Serves: serves, Clock: clock.System{}}
-	return &api.Acceptor{Queue: q, Checks: checks, IDs: generator(), Observer: anywhere{}}, q
+	checks := submit.Checks{Targets: anywhere{}, Serves: serves, Clock: clock.System{}}
+	return &submit.Acceptor{Queue: q, Checks: checks, IDs: generator(), Observer: anywhere{}}, q
 }
 
 // Joins race with the moment at which the window fires: whatever id a caller got was delivered exactly once.
@@ -57,9 +56,9 @@ func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 				at := moment(0).Format(task.TimeLayout) // due at once: every join races with the claim
 				one := toWindow(at, "k")
 				if n%5 == 0 {
-					one.OverrideWindow = ptr(int32(1))
+					one.Override = true
 				}
-				ids, err := s.Accept(ctx, ofUser(""), []*taskqueuev1.ScheduledTask{one}, false)
+				ids, err := s.Accept(ctx, ofUser(""), []task.Submission{one}, false)
 				if err != nil {
 					t.Error(err)
 					return
@@ -87,13 +86,13 @@ func TestEveryIDThatAJoinReturnsIsDeliveredExactlyOnce(t *testing.T) {
 }
 
 // toWindow is a webhook of a window; empty: of none.
-func toWindow(at, window string) *taskqueuev1.ScheduledTask {
-	return &taskqueuev1.ScheduledTask{Task: 4, TaskType: 2, Data: raw(`{"url":"https://a.example/"}`), SchTime: at,
-		WindowDelay: &window, LogTag: &window}
+func toWindow(at, window string) task.Submission {
+	return task.Submission{Task: 4, Type: 2, Data: []byte(`{"url":"https://a.example/"}`), Due: at,
+		WindowKey: window, LogTag: window}
 }
 
-func ofUser(key string) api.Request {
-	return api.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, IdempotencyKey: key}
+func ofUser(key string) submit.Request {
+	return submit.Request{Caller: task.Caller{LabID: 12, Name: "user:1"}, IdempotencyKey: key}
 }
 
 func isClosed(stop <-chan struct{}) bool {
@@ -137,7 +136,7 @@ func TestAWindowStaysOnItsShardAndABatchOverShardsKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	s, q := accepting(t)
 	at := moment(time.Hour).Format(task.TimeLayout)
-	var tasks []*taskqueuev1.ScheduledTask
+	var tasks []task.Submission
 	for _, window := range []string{"a", "", "b", "c", "a"} {
 		tasks = append(tasks, toWindow(at, window))
 	}
@@ -173,7 +172,7 @@ func TestAKeyNamesOneRequestWithWindowsOrWithout(t *testing.T) {
 	s, _ := accepting(t)
 	at := moment(time.Hour).Format(task.TimeLayout)
 	send := func(key, window string) ([]string, error) {
-		return s.Accept(t.Context(), ofUser(key), []*taskqueuev1.ScheduledTask{toWindow(at, window)}, false)
+		return s.Accept(t.Context(), ofUser(key), []task.Submission{toWindow(at, window)}, false)
 	}
 	for i := range 20 {
 		key := fmt.Sprint("key-", i)

@@ -1,4 +1,4 @@
-package api
+package grpcapi
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // The documented codes of the body.
@@ -63,7 +64,7 @@ func (s *Server) CancelJob(
 	if err != nil {
 		return nil, err
 	}
-	done, err := s.Jobs.Cancel(ctx, caller, unique(ids))
+	done, err := s.Jobs.Cancel(ctx, caller, distinctIDs(ids))
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (s *Server) RescheduleJob(
 	if id == "" {
 		return nil, apperr.InvalidField("job_id", "job_id is missing")
 	}
-	at, err := parseTime(in.GetRescAt())
+	at, err := task.ParseTime(in.GetRescAt())
 	if err != nil {
 		return nil, apperr.InvalidField("resc_at", "resc_at must be written YYYY-MM-DDTHH:MM:SS in UTC")
 	}
@@ -120,7 +121,7 @@ func (s *Server) RetryTask(
 		}
 		ids = append(ids, j.GetJobId())
 	}
-	done, err := s.Jobs.RetryFailed(ctx, caller, unique(ids))
+	done, err := s.Jobs.RetryFailed(ctx, caller, distinctIDs(ids))
 	if err != nil {
 		return nil, err
 	}

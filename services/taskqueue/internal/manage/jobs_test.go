@@ -1,4 +1,4 @@
-package api_test
+package manage_test
 
 import (
 	"bytes"
@@ -10,16 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/api"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // desk is the use cases on the in-memory engine.
 type desk struct {
-	*api.Jobs
+	*manage.Jobs
 	t     *testing.T
 	queue *model.Model
 	ids   *job.Generator
@@ -27,10 +27,12 @@ type desk struct {
 
 var everybody = task.Caller{Internal: true}
 
+func now() time.Time { return clock.System{}.Now() }
+
 func newDesk(t *testing.T) *desk {
 	set := engine.DefaultSettings()
 	d := &desk{t: t, queue: model.New(clock.System{}, set), ids: job.NewGenerator(clock.System{})}
-	d.Jobs = &api.Jobs{Queue: d.queue, Lease: set.Lease, Clock: clock.System{}, IDs: d.ids}
+	d.Jobs = &manage.Jobs{Queue: d.queue, Lease: set.Lease, Clock: clock.System{}, IDs: d.ids}
 	return d
 }
 
@@ -94,8 +96,8 @@ func TestAMoveHasTheHorizonOfASchedule(t *testing.T) {
 		body    job.Body
 		horizon time.Duration
 	}{
-		"a message":           {job.Body{Task: 1}, api.Horizon},
-		"a one-time password": {job.Body{Task: 1, ExpiresMs: now().Add(2 * time.Hour).UnixMilli()}, api.PasswordHorizon},
+		"a message":           {job.Body{Task: 1}, task.Horizon},
+		"a one-time password": {job.Body{Task: 1, ExpiresMs: now().Add(2 * time.Hour).UnixMilli()}, task.PasswordHorizon},
 	} {
 		id := d.enqueue(&c.body, now().Add(time.Hour))
 		before := d.info(id)

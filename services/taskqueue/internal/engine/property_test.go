@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/audit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -24,7 +24,7 @@ type pair struct {
 	t       *rapid.T
 	base    *testing.T
 	redis   *engine.Redis
-	model   *model.Model
+	model   *enginetest.Model
 	clock   *manual
 	ids     []job.ID
 	tokens  map[job.ID][2]int64 // last known token on Redis and on the model
@@ -68,7 +68,7 @@ func TestRandomInterleavingsAgreeWithTheModelAndKeepTheInvariants(t *testing.T) 
 			rt.Fatal(err)
 		}
 		clk := &manual{at: time.UnixMilli(1_790_000_000_000)}
-		p := &pair{t: rt, base: t, redis: q, model: model.New(clk, propertySettings()), clock: clk,
+		p := &pair{t: rt, base: t, redis: q, model: enginetest.New(clk, propertySettings()), clock: clk,
 			tokens: map[job.ID][2]int64{}, keys: job.NewGenerator(clock.System{})}
 		rt.Repeat(map[string]func(*rapid.T){
 			"enqueue": p.enqueue, "claim": p.claim, "settle": p.settle, "cancel": p.cancel, "move": p.move,

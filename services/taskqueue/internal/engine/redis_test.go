@@ -9,7 +9,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 )
 
 // open makes an engine on database 0 of the server; its scripts are not loaded, so NOSCRIPT is exercised.
@@ -34,7 +34,7 @@ func TestTheModelConforms(t *testing.T) {
 	t.Parallel()
 	runSuite(t, func(*testing.T) harness {
 		clk := &manual{at: time.UnixMilli(1_790_000_000_000)}
-		return harness{Queue: model.New(clk, suiteSettings()), Advance: clk.add}
+		return harness{Queue: enginetest.New(clk, suiteSettings()), Advance: clk.add}
 	})
 }
 

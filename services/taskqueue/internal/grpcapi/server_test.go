@@ -21,7 +21,7 @@ import (
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
@@ -33,7 +33,7 @@ import (
 type site struct {
 	*grpcapi.Server
 	t       *testing.T
-	queue   *model.Model
+	queue   *enginetest.Model
 	ledger  *ledger
 	archive *shelf
 }
@@ -84,7 +84,7 @@ func open(t *testing.T, access grpcapi.Access) *site {
 // openFor opens the queue to users with a permission.
 func openFor(t *testing.T, access grpcapi.Access, permission string) *site {
 	t.Helper()
-	q := model.New(clock.System{}, engine.DefaultSettings())
+	q := enginetest.New(clock.System{}, engine.DefaultSettings())
 	ids := job.NewGenerator(clock.System{})
 	checks := submit.Checks{Targets: targets{}, Serves: func(job.Channel) bool { return true },
 		Known: func(job.Channel, string) bool { return true },

@@ -10,7 +10,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -46,7 +46,7 @@ func (s *shelf) PurgeBatch() int64                               { return 10 }
 
 // queue is the engine that dies before or after it forgets.
 type queue struct {
-	*model.Model
+	*enginetest.Model
 	trims int
 	fail  map[int]bool
 }
@@ -67,7 +67,7 @@ type archived map[string]int
 
 func (c archived) Archived(outcome string, n int) { c[outcome] += n }
 
-func end(t *testing.T, q *model.Model, ids *job.Generator, n int) map[job.ID]bool {
+func end(t *testing.T, q *enginetest.Model, ids *job.Generator, n int) map[job.ID]bool {
 	t.Helper()
 	batch := engine.Batch{IdempotencyKey: fmt.Sprint(n, clock.System{}.Now().UnixNano()), RequestHash: "h", KeepKey: time.Minute}
 	for range n {
@@ -101,11 +101,11 @@ func end(t *testing.T, q *model.Model, ids *job.Generator, n int) map[job.ID]boo
 // every is for an archive that leads every shard.
 func every(int) bool { return true }
 
-func openEnds(t *testing.T) (*model.Model, *job.Generator) {
+func openEnds(t *testing.T) (*enginetest.Model, *job.Generator) {
 	t.Helper()
 	set := engine.DefaultSettings()
 	set.Archive = true
-	return model.New(clock.System{}, set), job.NewGenerator(clock.System{})
+	return enginetest.New(clock.System{}, set), job.NewGenerator(clock.System{})
 }
 
 func TestACrashAtAnyStepLosesAndDoublesNothing(t *testing.T) {

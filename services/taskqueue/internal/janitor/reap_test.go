@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
@@ -60,14 +60,14 @@ func (k *keeper) PurgeBatch() int64                               { return 10 }
 type world struct {
 	t     *testing.T
 	clock *manual
-	queue *model.Model
+	queue *enginetest.Model
 	ids   *job.Generator
 	seen  counter
 }
 
 func open(t *testing.T) *world {
 	clk := &manual{at: time.UnixMilli(1_790_000_000_000)}
-	return &world{t: t, clock: clk, queue: model.New(clk, engine.DefaultSettings()), ids: job.NewGenerator(clk), seen: counter{}}
+	return &world{t: t, clock: clk, queue: enginetest.New(clk, engine.DefaultSettings()), ids: job.NewGenerator(clk), seen: counter{}}
 }
 
 // reap lets a new janitor work once.

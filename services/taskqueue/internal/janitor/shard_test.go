@@ -9,13 +9,13 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
 // sharded is an engine whose first shard does not answer; all jobs are on the second one.
-type sharded struct{ *model.Model }
+type sharded struct{ *enginetest.Model }
 
 func (s sharded) OldestEnds(ctx context.Context, shard, most int) (engine.Ends, error) {
 	if shard == 0 {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -21,7 +21,7 @@ import (
 type desk struct {
 	*manage.Jobs
 	t     *testing.T
-	queue *model.Model
+	queue *enginetest.Model
 	ids   *job.Generator
 }
 
@@ -31,7 +31,7 @@ func now() time.Time { return clock.System{}.Now() }
 
 func newDesk(t *testing.T) *desk {
 	set := engine.DefaultSettings()
-	d := &desk{t: t, queue: model.New(clock.System{}, set), ids: job.NewGenerator(clock.System{})}
+	d := &desk{t: t, queue: enginetest.New(clock.System{}, set), ids: job.NewGenerator(clock.System{})}
 	d.Jobs = &manage.Jobs{Queue: d.queue, Lease: set.Lease, Clock: clock.System{}, IDs: d.ids}
 	return d
 }
@@ -112,7 +112,7 @@ func TestAMoveHasTheHorizonOfASchedule(t *testing.T) {
 
 // overriding is a queue on which someone overrides the job before each of the first moves.
 type overriding struct {
-	*model.Model
+	*enginetest.Model
 	left int
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 )
@@ -17,7 +17,7 @@ func TestWhatIsDueIsMeasuredApartFromWhatIsScheduledAndWhatEnded(t *testing.T) {
 	t.Parallel()
 	set := engine.DefaultSettings()
 	set.Archive = true
-	q := model.New(clock.System{}, set)
+	q := enginetest.New(clock.System{}, set)
 	ids := job.NewGenerator(clock.System{})
 	lane := job.Lane{Channel: job.Email, Priority: job.Low}
 	for _, due := range []int64{0, 0, 0, time.Now().Add(time.Hour).UnixMilli()} {

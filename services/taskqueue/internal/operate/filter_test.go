@@ -5,7 +5,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
@@ -14,7 +14,7 @@ import (
 
 func TestWhatAFilterSelects(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, model.New(clock.System{}, engine.DefaultSettings()))
+	d := newDesk(t, enginetest.New(clock.System{}, engine.DefaultSettings()))
 	id := d.ids.Next(0, job.Lane{Channel: job.Email})
 	failed := &manage.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Failed, LabID: 12, Reason: "http_503"}}
 	finished := &manage.Job{Snapshot: engine.Snapshot{ID: id}, Record: job.Record{State: job.Finished, LabID: 12}}

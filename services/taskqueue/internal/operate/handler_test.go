@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/config"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
@@ -32,13 +32,13 @@ type site struct {
 	ids []job.ID
 	log *bytes.Buffer
 
-	queue *model.Model
+	queue *enginetest.Model
 }
 
 // open serves the page over n scheduled SMS of laboratory 12, whose texts are secrets.
 func open(t *testing.T, tokens string, payloads bool, n int) *site {
 	t.Helper()
-	ids, queue := job.NewGenerator(clock.System{}), model.New(clock.System{}, engine.DefaultSettings())
+	ids, queue := job.NewGenerator(clock.System{}), enginetest.New(clock.System{}, engine.DefaultSettings())
 	s := &site{t: t, log: &bytes.Buffer{}, queue: queue}
 	for range n {
 		id := ids.Next(0, job.Lane{Channel: job.SMS, Priority: job.High})
@@ -104,7 +104,7 @@ func TestEveryCallNeedsTheToken(t *testing.T) {
 }
 
 // unreachable is a queue whose Redis does not answer.
-type unreachable struct{ *model.Model }
+type unreachable struct{ *enginetest.Model }
 
 func (unreachable) Depths(context.Context, int) (engine.Depths, error) {
 	return engine.Depths{}, errors.New("dial tcp 10.0.0.7:6379: connection refused")
@@ -113,7 +113,7 @@ func (unreachable) Depths(context.Context, int) (engine.Depths, error) {
 func TestWhyThePageCannotAnswerIsInTheLogAlone(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	o := &operate.Operator{Queue: unreachable{model.New(clock.System{}, engine.DefaultSettings())}, Clock: clock.System{}}
+	o := &operate.Operator{Queue: unreachable{enginetest.New(clock.System{}, engine.DefaultSettings())}, Clock: clock.System{}}
 	s := &site{t: t, Server: httptest.NewServer(operate.Handler(o, "", slog.New(slog.NewTextHandler(&log, nil))))}
 	defer s.Close()
 	code, body, _ := s.call("GET", "api/overview", "")

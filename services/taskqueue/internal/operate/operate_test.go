@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
@@ -44,7 +44,7 @@ func onEveryEngine(t *testing.T, test func(d *desk)) {
 	t.Parallel()
 	t.Run("model", func(t *testing.T) {
 		t.Parallel()
-		test(newDesk(t, model.New(clock.System{}, engine.DefaultSettings())))
+		test(newDesk(t, enginetest.New(clock.System{}, engine.DefaultSettings())))
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
@@ -231,7 +231,7 @@ func (away) Find(context.Context, []job.ID) (map[job.ID]*job.Record, error) { re
 
 func TestASearchNeedsNoArchiveForJobsThatEndMeanwhile(t *testing.T) {
 	t.Parallel()
-	m := model.New(clock.System{}, engine.DefaultSettings())
+	m := enginetest.New(clock.System{}, engine.DefaultSettings())
 	d := newDesk(t, m)
 	d.Jobs.Archive = away{}
 	ids := d.enqueue(job.SMS, 12, 2, time.Hour)
@@ -301,7 +301,7 @@ func know(t *testing.T, p *operate.Pauses) {
 
 func TestAPausedChannelIsNotClaimedFromAndALostClaimIsStillTold(t *testing.T) {
 	t.Parallel()
-	m, c := model.New(clock.System{}, engine.DefaultSettings()), &claims{}
+	m, c := enginetest.New(clock.System{}, engine.DefaultSettings()), &claims{}
 	pauses := operate.NewPauses(m)
 	q := operate.Pausing(c, pauses)
 	claim := func(doubt bool) {
@@ -346,7 +346,7 @@ func TestWhatAFilterRefuses(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	d := newDesk(t, model.New(clock.System{}, engine.DefaultSettings()))
+	d := newDesk(t, enginetest.New(clock.System{}, engine.DefaultSettings()))
 	for want, x := range map[string]operate.Order{
 		"an action on everything": {CreatedBeforeMs: 1},
 		"preview first":           {LabID: 12},
@@ -404,7 +404,7 @@ type workerQueue struct{ queue }
 func (workerQueue) WaitBell(context.Context, int, job.Channel, time.Duration) error { return nil }
 
 // halfDead is an engine of whose shards only the last one answers.
-type halfDead struct{ *model.Model }
+type halfDead struct{ *enginetest.Model }
 
 func (h halfDead) Paused(ctx context.Context, shard int) (map[engine.Target]time.Time, error) {
 	if shard < job.Shards-1 {
@@ -415,7 +415,7 @@ func (h halfDead) Paused(ctx context.Context, shard int) (map[engine.Target]time
 
 func TestAPausedReceiverIsKnownFromWhicheverShardAnswers(t *testing.T) {
 	t.Parallel()
-	m := model.New(clock.System{}, engine.DefaultSettings())
+	m := enginetest.New(clock.System{}, engine.DefaultSettings())
 	pauses := operate.NewPauses(halfDead{m})
 	const origin = "https://told.example"
 	if err := m.Pause(t.Context(), engine.ReceiverTarget(origin), now()); err != nil {
@@ -447,7 +447,7 @@ func TestWhatCannotBePaused(t *testing.T) {
 			t.Errorf("%s does not say %q", text, want)
 		}
 	}
-	d := newDesk(t, model.New(clock.System{}, engine.DefaultSettings()))
+	d := newDesk(t, enginetest.New(clock.System{}, engine.DefaultSettings()))
 	for lab := range int64(201) {
 		if _, err := d.Pause(t.Context(), operate.Order{Operator: "a.rao", LabID: lab + 1, Paused: true}); (err != nil) != (lab == 200) {
 			t.Errorf("laboratory %d: %v", lab+1, err)

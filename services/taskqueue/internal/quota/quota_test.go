@@ -7,7 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 )
@@ -20,7 +20,7 @@ func TestNoFlowUsesThePartOfAnother(t *testing.T) {
 		6000:      {job.LabFlow(1): 5250, job.OTPFlow(1): 64 << 10, job.UrgentFlow(1): 64 << 10},
 		256 << 20: {job.LabFlow(1): 224 << 20, job.OTPFlow(1): 16 << 20, job.UrgentFlow(1): 16 << 20},
 	} {
-		bytes := quota.New(model.New(clock.System{}, engine.DefaultSettings()), most)
+		bytes := quota.New(enginetest.New(clock.System{}, engine.DefaultSettings()), most)
 		for flow, limit := range want {
 			if !bytes.Fits(flow, limit) || bytes.Fits(flow, limit+1) {
 				t.Errorf("a quota of %d: the limit of flow %d is not %d", most, flow, limit)
@@ -37,7 +37,7 @@ func TestNoFlowUsesThePartOfAnother(t *testing.T) {
 
 func TestALaboratoryIsFullByTheBytesThatWaitAndComeAndNobodyElseIs(t *testing.T) {
 	t.Parallel()
-	q := model.New(clock.System{}, engine.DefaultSettings())
+	q := enginetest.New(clock.System{}, engine.DefaultSettings())
 	ids := job.NewGenerator(clock.System{})
 	enqueue := func(flow job.Flow, n, size int) {
 		t.Helper()

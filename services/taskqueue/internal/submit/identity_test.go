@@ -6,14 +6,14 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // identified notes what identifies the requests that it accepts.
 type identified struct {
-	*model.Model
+	*enginetest.Model
 	hash string
 }
 
@@ -27,7 +27,7 @@ func (q *identified) Enqueue(ctx context.Context, b engine.Batch) (engine.Accept
 // recognise the previous one for a day.
 func TestWhatIdentifiesARequestIsTheSameInEveryRelease(t *testing.T) {
 	t.Parallel()
-	q := &identified{Model: model.New(clock.System{}, engine.DefaultSettings())}
+	q := &identified{Model: enginetest.New(clock.System{}, engine.DefaultSettings())}
 	a := &submit.Acceptor{Queue: q, IDs: generator(), Observer: anywhere{},
 		Checks: submit.Checks{Targets: anywhere{}, Serves: serves, Clock: clock.System{}}}
 	webhook := task.Submission{Task: 4, Type: 2, Data: []byte(`{"url":"https://a.example/x","args":{"n":1}}`),

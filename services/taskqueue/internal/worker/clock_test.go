@@ -8,7 +8,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -24,7 +24,7 @@ func TestADifferenceOfTheClocksChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, ahead := range []time.Duration{2 * time.Hour, -2 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			queue := model.New(shifted(ahead), engine.DefaultSettings())
+			queue := enginetest.New(shifted(ahead), engine.DefaultSettings())
 			redis := &engine.Clock{System: clock.System{}}
 			if err := redis.Measure(t.Context(), queue); err != nil || redis.Ahead().Round(time.Second) != ahead {
 				t.Fatalf("measured %s, %v; want %s", redis.Ahead(), err, ahead)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -57,7 +57,7 @@ func TestLostRepliesOfRenewAndSettleLoseAndRepeatNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var runs atomic.Int32
 		var renewals, settles atomic.Int32
-		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{})}
+		w := &world{t: t, queue: enginetest.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{})}
 		w.wrap = func(q worker.Queue) worker.Queue {
 			return &deaf{Queue: q, renew: func() bool { return renewals.Add(1)%3 != 0 }, settle: func() bool { return settles.Add(1) == 1 }}
 		}
@@ -132,7 +132,7 @@ func (l loading) Settle(ctx context.Context, shard int, c job.Channel, list []en
 func TestAKnownOutcomeIsKeptUntilTheEngineAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}), alone: true}
+		w := &world{t: t, queue: enginetest.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{}), alone: true}
 		began := time.Now()
 		w.wrap = func(q worker.Queue) worker.Queue { return loading{Queue: q, until: began.Add(time.Minute)} }
 		ran := 0

@@ -13,7 +13,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
@@ -23,7 +23,7 @@ import (
 // world is one pump and one reaper on the in-memory engine, inside a bubble of virtual time.
 type world struct {
 	t     *testing.T
-	queue *model.Model
+	queue *enginetest.Model
 	ids   *job.Generator
 	stop  context.CancelFunc
 	done  sync.WaitGroup
@@ -64,11 +64,11 @@ func (o *observer) count(name string) int {
 	return o.counts[name]
 }
 
-func newQueue() *model.Model { return model.New(clock.System{}, engine.DefaultSettings()) }
-func newIDs() *job.Generator { return job.NewGenerator(clock.System{}) }
+func newQueue() *enginetest.Model { return enginetest.New(clock.System{}, engine.DefaultSettings()) }
+func newIDs() *job.Generator      { return job.NewGenerator(clock.System{}) }
 
 func begin(t *testing.T, h handle) *world {
-	w := &world{t: t, queue: model.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{})}
+	w := &world{t: t, queue: enginetest.New(clock.System{}, engine.DefaultSettings()), ids: job.NewGenerator(clock.System{})}
 	w.start(h)
 	return w
 }

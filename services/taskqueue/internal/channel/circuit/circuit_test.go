@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
@@ -20,7 +20,7 @@ func well() circuit.Verdict { return circuit.Verdict{Well: true} }
 func TestWhatKeepsFailingIsLeftAloneByAllProcessesUntilOneOfThemTries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		marks := model.New(clock.System{}, engine.DefaultSettings())
+		marks := enginetest.New(clock.System{}, engine.DefaultSettings())
 		one, other := circuit.New(marks), circuit.New(marks)
 		read := func() {
 			if err := other.RunOnce(t.Context()); err != nil {
@@ -57,7 +57,7 @@ func TestWhatKeepsFailingIsLeftAloneByAllProcessesUntilOneOfThemTries(t *testing
 func TestATrialThatFailsWaitsLongerAndLonger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := circuit.New(model.New(clock.System{}, engine.DefaultSettings()))
+		c := circuit.New(enginetest.New(clock.System{}, engine.DefaultSettings()))
 		tries := 0
 		begun := time.Now()
 		for time.Since(begun) < time.Hour {
@@ -78,7 +78,7 @@ func TestATrialThatFailsWaitsLongerAndLonger(t *testing.T) {
 func TestWhoAsksToBeLeftAloneIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := circuit.New(model.New(clock.System{}, engine.DefaultSettings()))
+		c := circuit.New(enginetest.New(clock.System{}, engine.DefaultSettings()))
 		c.Do(t.Context(), to, 9, func() circuit.Verdict { return circuit.Verdict{Asked: 7 * time.Minute} })
 		if wait := c.Do(t.Context(), to, 9, well); wait != 7*time.Minute {
 			t.Errorf("it waits %v", wait)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
@@ -83,7 +83,7 @@ func (c *counter) Out(_, name string, out bool) {
 
 // fixture is a set whose senders are fakes, made by name.
 type fixture struct {
-	queue  *model.Model
+	queue  *enginetest.Model
 	set    *Set
 	calls  *calls
 	seen   *counter

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -9,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,24 +17,17 @@ import (
 
 // Signer signs requests as Standard Webhooks 1.0 says. It has one key, or the new and the old one during a rotation.
 type Signer struct {
-	keys []signingKey
-}
-
-// signingKey makes one signature of version v1 (HMAC-SHA256) or v1a (Ed25519).
-type signingKey struct {
-	bytes     []byte // of v1a the seed of the private key
-	isPrivate bool   // v1a
+	keys [][]byte
 }
 
 const (
 	secretPrefix  = "whsec_"
 	privatePrefix = "whsk_"
-	publicPrefix  = "whpk_"
 	minKeyBytes   = 24
 )
 
-// NewSigner reads secrets separated by commas, the newest first: whsec_ and base64, whsk_ and the base64 of an Ed25519
-// key, or the bytes as they are. An empty text makes a signer that signs nothing.
+// NewSigner reads secrets separated by commas, the newest first: whsec_ and base64, or the bytes as they are. An empty
+// text makes a signer that signs nothing.
 func NewSigner(secrets string) (*Signer, error) {
 	s := &Signer{}
 	for text := range strings.SplitSeq(secrets, ",") {
@@ -53,55 +44,39 @@ func NewSigner(secrets string) (*Signer, error) {
 	return s, nil
 }
 
-func readSecret(text string) (signingKey, error) {
-	if encoded, ok := strings.CutPrefix(text, privatePrefix); ok {
-		return readPrivate(encoded)
+func readSecret(text string) ([]byte, error) {
+	if strings.HasPrefix(text, privatePrefix) {
+		return nil, errors.New("a secret that begins with whsk_ is an Ed25519 key, which is not supported; use whsec_")
 	}
 	key := []byte(text)
 	if encoded, ok := strings.CutPrefix(text, secretPrefix); ok {
 		decoded, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil {
-			return signingKey{}, errors.New("a secret that begins with whsec_ must go on in base64")
+			return nil, errors.New("a secret that begins with whsec_ must go on in base64")
 		}
 		key = decoded
 	}
 	if len(key) < minKeyBytes {
-		return signingKey{}, fmt.Errorf("a signing secret has at least %d bytes", minKeyBytes)
+		return nil, fmt.Errorf("a signing secret has at least %d bytes", minKeyBytes)
 	}
-	return signingKey{bytes: key}, nil
-}
-
-// readPrivate takes a seed of 32 bytes, or seed and public key as one.
-func readPrivate(encoded string) (signingKey, error) {
-	raw, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil || (len(raw) != ed25519.SeedSize && len(raw) != ed25519.PrivateKeySize) {
-		return signingKey{}, errors.New(
-			"a secret that begins with whsk_ must go on with an Ed25519 key of 32 or 64 bytes in base64",
-		)
-	}
-	return signingKey{bytes: raw[:ed25519.SeedSize], isPrivate: true}, nil
+	return key, nil
 }
 
 // ForLaboratory derives the signer of one laboratory's own tasks, so that no laboratory can have a request signed that
 // a receiver takes for the platform's or for another one's.
 func (s *Signer) ForLaboratory(lab int64) *Signer {
 	own := &Signer{}
-	for _, key := range s.keys { // each of the same kind, and telling nothing of its source
-		derived := key.mac([]byte("laboratory " + strconv.FormatInt(lab, 10)))
-		own.keys = append(own.keys, signingKey{bytes: derived, isPrivate: key.isPrivate})
+	for _, key := range s.keys {
+		own.keys = append(own.keys, mac(key, []byte("laboratory "+strconv.FormatInt(lab, 10))))
 	}
 	return own
 }
 
-// Verifiers are what a receiver needs to check the signatures, the newest first: whsec_ secrets and whpk_ public keys.
+// Verifiers are what a receiver needs to check the signatures, the newest first: whsec_ secrets.
 func (s *Signer) Verifiers() []string {
 	list := make([]string, len(s.keys))
 	for i, key := range s.keys {
-		prefix, verifier := secretPrefix, key.bytes
-		if key.isPrivate {
-			prefix, verifier = publicPrefix, key.private()[ed25519.SeedSize:]
-		}
-		list[i] = prefix + base64.StdEncoding.EncodeToString(verifier)
+		list[i] = secretPrefix + base64.StdEncoding.EncodeToString(key)
 	}
 	return list
 }
@@ -120,31 +95,20 @@ func (s *Signer) Sign(h http.Header, id job.ID, at time.Time, body []byte) {
 	content := append([]byte(string(id)+"."+stamp+"."), body...)
 	signatures := make([]string, len(s.keys))
 	for i, key := range s.keys {
-		signatures[i] = key.sign(content)
+		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(mac(key, content))
 	}
 	h.Set("webhook-signature", strings.Join(signatures, " "))
 }
 
-// SignBody sets X-Task-Signature, the simple signature of callbacks, with the newest shared key.
+// SignBody sets X-Task-Signature, the simple signature of callbacks, with the newest key.
 func (s *Signer) SignBody(h http.Header, body []byte) {
-	newest := slices.IndexFunc(s.keys, func(k signingKey) bool { return !k.isPrivate })
-	if newest >= 0 {
-		h.Set("X-Task-Signature", "sha256="+hex.EncodeToString(s.keys[newest].mac(body)))
+	if s.Enabled() {
+		h.Set("X-Task-Signature", "sha256="+hex.EncodeToString(mac(s.keys[0], body)))
 	}
 }
 
-func (k signingKey) sign(content []byte) string {
-	if k.isPrivate {
-		return "v1a," + base64.StdEncoding.EncodeToString(ed25519.Sign(k.private(), content))
-	}
-	return "v1," + base64.StdEncoding.EncodeToString(k.mac(content))
-}
-
-// private is the seed followed by the public key.
-func (k signingKey) private() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(k.bytes) }
-
-func (k signingKey) mac(content []byte) []byte {
-	mac := hmac.New(sha256.New, k.bytes)
-	_, _ = mac.Write(content)
-	return mac.Sum(nil)
+func mac(key, content []byte) []byte {
+	h := hmac.New(sha256.New, key)
+	_, _ = h.Write(content)
+	return h.Sum(nil)
 }

@@ -12,19 +12,19 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine/model"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/janitor"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
 // NewQueue makes an empty engine in memory.
-func NewQueue() *model.Model { return model.New(clock.System{}, engine.DefaultSettings()) }
+func NewQueue() *enginetest.Model { return enginetest.New(clock.System{}, engine.DefaultSettings()) }
 
 // Deliver enqueues jobs of channel c, lets h deliver them for d, and counts how they ended; jobs that still wait are
 // not counted. It sets when the jobs were created.
 func Deliver(
-	t *testing.T, queue *model.Model, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration,
+	t *testing.T, queue *enginetest.Model, h worker.Handler, c job.Channel, jobs []*job.Body, d time.Duration,
 ) (ended map[job.State]int, claims int) {
 	t.Helper()
 	ids := job.NewGenerator(clock.System{})
@@ -64,7 +64,7 @@ func Deliver(
 }
 
 // tidy lets parked jobs go.
-func tidy(ctx context.Context, queue *model.Model, ids *job.Generator) {
+func tidy(ctx context.Context, queue *enginetest.Model, ids *job.Generator) {
 	j := janitor.New(janitor.Config{}, janitor.Deps{Queue: queue, Observer: &claimed{}, Clock: clock.System{},
 		RedisTime: clock.System{}, IDs: ids, Log: slog.New(slog.DiscardHandler)})
 	ticks := time.NewTicker(janitor.WakeEvery)
@@ -80,7 +80,7 @@ func tidy(ctx context.Context, queue *model.Model, ids *job.Generator) {
 	}
 }
 
-func states(t *testing.T, queue *model.Model, all []job.ID) map[job.State]int {
+func states(t *testing.T, queue *enginetest.Model, all []job.ID) map[job.State]int {
 	t.Helper()
 	snapshots, err := queue.Info(t.Context(), all)
 	if err != nil {

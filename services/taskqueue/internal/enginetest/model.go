@@ -1,6 +1,6 @@
-// Package model owns the in-memory double of the engine: the same operations and refusals on plain maps under
+// Package enginetest owns the in-memory double of the engine: the same operations and refusals on plain maps under
 // one mutex. It is the reference of the property test and the store of tests that need no Redis; nothing is durable.
-package model
+package enginetest
 
 import (
 	"context"

@@ -346,7 +346,7 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-libreoffice test-documents test-long explore fuzz test-stores test-times chaos soak drills bench
+.PHONY: test test-libreoffice test-counterparts test-documents test-long explore fuzz test-stores test-times chaos soak drills bench
 test: $(BIN)/gotestsum devstack $(if $(SERVICE),document documents) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
@@ -363,6 +363,11 @@ test-libreoffice: devstack ## Test the desktop client of external editing with t
 	 LAB_PIPELINE=off $(BIN)/devstack engines -- go test -count=1 -run '^TestExternalEditWithLibreOffice$$' ./scripts/e2e
 
 DOCUMENTS = $(or $(LAB_DISTRIBUTIONS),$(LAB_DIR)/distributions)/documents
+# Mails and messages through the Exim and the nginx of Debian: half a minute.
+test-counterparts: devstack ## Test the channels of the task queue with a real mail server and a real proxy
+	@counterparts=$${LAB_COUNTERPARTS:-$$($(BIN)/devstack counterparts)} && export LAB_COUNTERPARTS="$$counterparts" && \
+	 go test -count=1 -run '^Test(Exim|Nginx)' ./services/taskqueue/internal/channel/...
+
 test-documents: ## Judge three hundred documents of other programs, fetched once
 	@scripts/documents.sh "$(DOCUMENTS)"
 	@LAB_FOREIGN_DOCUMENTS="$(DOCUMENTS)" go test -count=1 -v -run '^TestThreeHundredDocuments$$' ./services/externaledit/document
@@ -370,6 +375,7 @@ test-documents: ## Judge three hundred documents of other programs, fetched once
 test-long: ## The same with fresh seeds, the long forms of crash tests and drills, deeper histories, and every parser fuzzed; takes a while
 	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-libreoffice
+	@$(MAKE) --no-print-directory test-counterparts
 	@$(MAKE) --no-print-directory test-documents
 	@$(MAKE) --no-print-directory explore
 	@$(MAKE) --no-print-directory fuzz

@@ -30,6 +30,7 @@ const help = `devstack runs the laboratory platform on this machine.
   devstack engines -- CMD …     run CMD with private test engines (LAB_TEST_MYSQL_DSN, LAB_TEST_MONGO_URI,
                                 LAB_TEST_KAFKA_BROKERS, LAB_TEST_ES_URL)
   devstack libreoffice          fetch LibreOffice, once, and print the path of its program (for LAB_SOFFICE)
+  devstack counterparts         fetch a mail server and a proxy, once, and print their folder (for LAB_COUNTERPARTS)
 
 Options before the verb: --dir DIR (instead of LAB_DIR).
 Environment: LAB_DIR, LAB_PORT_BASE, LAB_PIPELINE=on|off, LAB_TRACES=on|off, LAB_SEED=demo|none, LAB_DEMO=day|off,
@@ -98,6 +99,12 @@ func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stde
 		soffice, err := install.LibreOffice(ctx, s.Distributions, stderr)
 		if err == nil {
 			fmt.Fprintln(stdout, soffice)
+		}
+		return 0, err
+	case "counterparts":
+		folder, err := install.Counterparts(ctx, s.Distributions, stderr)
+		if err == nil {
+			fmt.Fprintln(stdout, folder)
 		}
 		return 0, err
 	default:

@@ -168,16 +168,17 @@ generated: generate
 # Node's own file of what it installed: the black-box tests of the document look at the same one.
 DOCUMENT_TOOLS := scripts/tools/apidoc/node_modules/.installed
 $(DOCUMENT_TOOLS): scripts/tools/apidoc/package-lock.json
-	@command -v npm >/dev/null || { echo "redocly comes from npm: install Node.js with npm (apt-get install npm)"; exit 1; }
-	@echo "installing redocly"
+	@command -v npm >/dev/null || { echo "redocly and Spectral come from npm: install Node.js with npm (apt-get install npm)"; exit 1; }
+	@echo "installing redocly and Spectral"
 	@npm --prefix scripts/tools/apidoc ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: document
-document: $(DOCUMENT_TOOLS) ## Judge the API document with redocly
+document: $(DOCUMENT_TOOLS) ## Judge the API document with redocly and Spectral
 	@echo "check: the API document"
 	@cd scripts/tools/apidoc && out=$$(REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true node_modules/.bin/redocly lint ../../../proto/openapi/lab.openapi.json 2>&1) && \
-	  ! grep -q 'You have' <<<"$$out" || { echo "$$out"; exit 1; }
+	  ! grep -q 'You have' <<<"$$out" && out=$$(node_modules/.bin/spectral lint --fail-severity=hint ../../../proto/openapi/lab.openapi.json 2>&1) || \
+	  { echo "$$out"; exit 1; }
 
 alone:
 	@for d in $(MODULES); do echo "check: GOWORK=off go vet $${d#$(CURDIR)/}"; GOWORK=off go -C $$d vet ./... || exit 1; done

@@ -24,7 +24,7 @@ func merge(into, from object) {
 }
 
 // complete applies the overlays to the 3.0 document. An entry that fits nothing is an error: it would be lost silently.
-func complete(doc object, all []overlay) error {
+func complete(doc object, all []overlay, callers map[string]string) error {
 	var edge edgeOverlay
 	components := child(doc, "components")
 	for _, o := range all {
@@ -43,10 +43,14 @@ func complete(doc object, all []overlay) error {
 			return err
 		}
 		used[o.Service+"_"+name] = true
+		if access := o.Operations[name].Access; access == "" || access == "internal" { // others need no login
+			op.describe(callers[op.rpc()])
+		}
 		if err := o.apply(op, o.Operations[name], edge, child(components, "responses")); err != nil {
 			return err
 		}
 	}
+	deprecateAliases(doc)
 	for _, o := range all {
 		for name := range o.Operations {
 			if !used[o.Service+"_"+name] {
@@ -94,13 +98,28 @@ func replaceReferences(schema, patch object) error {
 // overlayOf finds the overlay of an operation, and the name of its RPC.
 func overlayOf(all []overlay, op operation) (overlay, string, error) {
 	for _, o := range all {
-		name, ok := strings.CutPrefix(op.id(), o.Service+"_")
-		if !ok || o.Service == "" {
+		if !strings.HasPrefix(op.id(), o.Service+"_") || o.Service == "" {
 			continue
 		}
-		return o, strings.TrimRight(name, "0123456789"), nil
+		return o, strings.TrimPrefix(op.rpc(), o.Service+"_"), nil
 	}
 	return overlay{}, "", fmt.Errorf("no overlay names the service of %s", op.id())
+}
+
+// deprecateAliases marks the further paths of an RPC and names its first one, which clients should use.
+func deprecateAliases(doc object) {
+	preferred := map[string]string{}
+	for _, op := range operations(doc) {
+		if op.id() == op.rpc() {
+			preferred[op.id()] = op.path
+		}
+	}
+	for _, op := range operations(doc) {
+		if op.id() != op.rpc() {
+			op.body["deprecated"] = true
+			op.describe("Another path of `" + preferred[op.rpc()] + "`, which is preferred.")
+		}
+	}
 }
 
 func (o overlay) apply(op operation, extra operationOverlay, edge edgeOverlay, responses object) error {
@@ -110,7 +129,7 @@ func (o overlay) apply(op operation, extra operationOverlay, edge edgeOverlay, r
 	}
 	if extra.Access != "" {
 		op.body["security"] = access.Security
-		op.body["description"] = strings.TrimSpace(access.Description + "\n\n" + text(op.body["description"]))
+		op.describe(access.Description)
 	}
 	list, _ := op.body["parameters"].([]any)
 	list = slices.DeleteFunc(list, func(p any) bool {

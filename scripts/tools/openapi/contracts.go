@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -13,17 +14,23 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-const omitOption = "lab.type.v1.omit_empty"
+const (
+	omitOption    = "lab.type.v1.omit_empty"
+	callersOption = "lab.type.v1.callers"
+)
 
 // contracts know what the REST codec writes of each message: every field that has not omit_empty, and null for an
 // optional one that is not set.
 type contracts struct {
 	files    *protoregistry.Files
 	omit     protoreflect.ExtensionType
+	admits   protoreflect.ExtensionType
 	answered map[protoreflect.FullName]bool
 	sent     map[protoreflect.FullName]bool
 	inputs   map[string]protoreflect.MessageDescriptor // by operation id
 	unkeyed  map[string]bool                           // operation ids whose callers send no idempotency key
+	callers  map[string]string                         // a sentence for each operation id
+	options  *protoregistry.Types
 }
 
 func readContracts(image string) (*contracts, error) {
@@ -39,13 +46,15 @@ func readContracts(image string) (*contracts, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", image, err)
 	}
-	omit, err := files.FindDescriptorByName(omitOption)
-	if err != nil {
-		return nil, fmt.Errorf("find the option %s: %w", omitOption, err)
+	c := &contracts{files: files, answered: map[protoreflect.FullName]bool{}, sent: map[protoreflect.FullName]bool{},
+		inputs: map[string]protoreflect.MessageDescriptor{}, callers: map[string]string{},
+		unkeyed: map[string]bool{}, options: new(protoregistry.Types)}
+	if c.omit, err = c.option(omitOption); err != nil {
+		return nil, err
 	}
-	c := &contracts{files: files, omit: dynamicpb.NewExtensionType(omit.(protoreflect.ExtensionDescriptor)),
-		answered: map[protoreflect.FullName]bool{}, sent: map[protoreflect.FullName]bool{},
-		inputs: map[string]protoreflect.MessageDescriptor{}, unkeyed: map[string]bool{}}
+	if c.admits, err = c.option(callersOption); err != nil {
+		return nil, err
+	}
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			c.addService(file.Services().Get(i))
@@ -55,11 +64,21 @@ func readContracts(image string) (*contracts, error) {
 	return c, nil
 }
 
+// option returns one of our options, registered for reading.
+func (c *contracts) option(name protoreflect.FullName) (protoreflect.ExtensionType, error) {
+	descriptor, err := c.files.FindDescriptorByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("find the option %s: %w", name, err)
+	}
+	option := dynamicpb.NewExtensionType(descriptor.(protoreflect.ExtensionDescriptor))
+	return option, c.options.RegisterExtension(option)
+}
+
 func (c *contracts) addService(service protoreflect.ServiceDescriptor) {
 	for i := range service.Methods().Len() {
 		method := service.Methods().Get(i)
 		id := string(service.Name()) + "_" + string(method.Name())
-		c.inputs[id] = method.Input()
+		c.inputs[id], c.callers[id] = method.Input(), c.callersOf(method)
 		options, _ := method.Options().(*descriptorpb.MethodOptions)
 		c.unkeyed[id] = method.IsStreamingClient() ||
 			options.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
@@ -125,24 +144,57 @@ func nullable(properties object, name string, property object) {
 		property["enum"] = append(values, nil)
 	}
 	if ref, ok := property["$ref"]; ok {
-		properties[name] = object{"nullable": true, "allOf": []any{object{"$ref": ref}}}
+		property = object{"nullable": true, "allOf": []any{object{"$ref": ref}}}
+		properties[name] = property
+	}
+	// Readers of OpenAPI 3.0 want a type beside nullable. Free JSON has none: it may be null as it is.
+	switch list, _ := property["allOf"].([]any); {
+	case len(list) == 0:
+	case list[0].(object)["$ref"] == "#/components/schemas/"+anyJSON:
+		delete(property, "nullable")
+	default:
+		property["type"] = "object"
 	}
 }
 
-// omits reads the option from the options as they were read, where it is still an unknown field.
 func (c *contracts) omits(field protoreflect.FieldDescriptor) bool {
-	types := new(protoregistry.Types)
-	if err := types.RegisterExtension(c.omit); err != nil {
-		return false
-	}
-	raw, err := proto.Marshal(field.Options())
-	if err != nil {
-		return false
-	}
 	var options descriptorpb.FieldOptions
-	if err := (proto.UnmarshalOptions{Resolver: types}).Unmarshal(raw, &options); err != nil {
+	if !c.read(field, &options) {
 		return false
 	}
 	set, _ := proto.GetExtension(&options, c.omit).(bool)
 	return set
+}
+
+// callersOf returns a sentence about the logins, tokens and services that a method admits.
+func (c *contracts) callersOf(method protoreflect.MethodDescriptor) string {
+	var options descriptorpb.MethodOptions
+	if !c.read(method, &options) {
+		return ""
+	}
+	callers := proto.GetExtension(&options, c.admits).(proto.Message).ProtoReflect() // empty when it is not set
+	field := func(name protoreflect.Name) protoreflect.Value {
+		return callers.Get(callers.Descriptor().Fields().ByName(name))
+	}
+	var admitted []string
+	if field("users").Bool() {
+		admitted = append(admitted, "logins of people")
+	}
+	if field("instrument_tokens").Bool() {
+		admitted = append(admitted, "tokens of instruments")
+	}
+	services := field("services").List()
+	for i := range services.Len() {
+		admitted = append(admitted, "the service `"+services.Get(i).String()+"`")
+	}
+	if len(admitted) == 0 {
+		return ""
+	}
+	return "Callers: " + strings.Join(admitted, ", ") + "."
+}
+
+// read reads our options of d, which are unknown fields in the options as they were read.
+func (c *contracts) read(d protoreflect.Descriptor, options proto.Message) bool {
+	raw, err := proto.Marshal(d.Options())
+	return err == nil && proto.UnmarshalOptions{Resolver: c.options}.Unmarshal(raw, options) == nil
 }

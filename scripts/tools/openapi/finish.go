@@ -133,6 +133,16 @@ func (o operation) id() string {
 	return id
 }
 
+// rpc is the id without that number.
+func (o operation) rpc() string { return strings.TrimRight(o.id(), "0123456789") }
+
+// describe adds a paragraph at the beginning of the description.
+func (o operation) describe(paragraph string) {
+	if whole := strings.TrimSpace(paragraph + "\n\n" + text(o.body["description"])); whole != "" {
+		o.body["description"] = whole
+	}
+}
+
 func (o operation) writes() bool { return o.method != "get" }
 
 // operations lists every operation of a document, in no order.

@@ -24,12 +24,20 @@ func (c *contracts) completeLimits(doc object) {
 			}
 		}
 		if body, ok := op.body["requestBody"].(object); ok {
-			if schema, _ := jsonContent(body)["schema"].(object); schema["type"] == "array" {
+			if schema := jsonSchema(body); schema["type"] == "array" {
 				limit(schema, input.Fields().ByTextName(text(body["x-originalParamName"])))
 			}
 			delete(body, "x-originalParamName")
 		}
 	}
+}
+
+// jsonSchema returns the schema of a JSON body, nil when the body has another form.
+func jsonSchema(body object) object {
+	content, _ := body["content"].(object)
+	media, _ := content["application/json"].(object)
+	schema, _ := media["schema"].(object)
+	return schema
 }
 
 func limit(schema object, field protoreflect.FieldDescriptor) {

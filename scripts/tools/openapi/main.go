@@ -55,7 +55,7 @@ func run(swagger, image, overlays, document string) error {
 	joinTwinPaths(doc)
 	contracts.completeSchemas(doc)
 	contracts.completeKeys(doc)
-	if err := complete(doc, all); err != nil {
+	if err := complete(doc, all, contracts.callers); err != nil {
 		return err
 	}
 	if err := rejectUnused(doc, all); err != nil {

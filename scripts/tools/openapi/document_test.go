@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func readDocument(t *testing.T) object {
+	t.Helper()
+	in, err := os.ReadFile("../../../proto/openapi/lab.openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc object
+	if err := json.Unmarshal(in, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// visit calls f with every object of a document and its place.
+func visit(node any, place string, f func(place string, o object)) {
+	switch n := node.(type) {
+	case object:
+		f(place, n)
+		for key, below := range n {
+			visit(below, place+"/"+key, f)
+		}
+	case []any:
+		for _, below := range n {
+			visit(below, place, f)
+		}
+	}
+}
+
+// Generators of clients drop an operation, or its files, for each of these without an error.
+func TestTheDocumentHasNothingThatGeneratorsDrop(t *testing.T) {
+	doc := readDocument(t)
+	schemas := child(child(doc, "components"), "schemas")
+	visit(doc, "", func(place string, o object) {
+		parts, _ := o["allOf"].([]any)
+		for _, part := range parts {
+			ref, _ := part.(object)["$ref"].(string)
+			if target, ok := schemas[strings.TrimPrefix(ref, schemaPrefix)].(object); ok && target["oneOf"] != nil {
+				t.Errorf("%s: allOf over the union %s, want a oneOf of complete schemas", place, ref)
+			}
+		}
+		if content, ok := o["content"].(object); ok {
+			for kind := range content {
+				if len(child(child(content, kind), "schema")) == 0 {
+					t.Errorf("%s: the body as %s has no schema", place, kind)
+				}
+			}
+		}
+		if pattern, ok := o["pattern"].(string); ok && strings.HasPrefix(pattern, "^20") {
+			for _, day := range []string{"2027-05-01", "2027-05-29", "2027-05-31"} {
+				of := regexp.MustCompile(pattern)
+				if !of.MatchString(day+"T10:00:00") && !of.MatchString(day+"T10:00:00Z") {
+					t.Errorf("%s: %s does not match %s", place, day, pattern)
+				}
+			}
+		}
+	})
+}
+
+func TestEveryOperationIsDescribedAndAliasesAreDeprecated(t *testing.T) {
+	for _, op := range operations(readDocument(t)) {
+		if text(op.body["description"]) == "" || text(op.body["summary"]) == "" {
+			t.Errorf("%s %s has no description or no summary", op.method, op.path)
+		}
+		if isAlias := op.id() != op.rpc(); (op.body["deprecated"] == true) != isAlias {
+			t.Errorf("%s %s: deprecated = %v, want it of further paths of an RPC only", op.method, op.path, op.body["deprecated"])
+		}
+	}
+}
+
+func TestADocumentSaysWhoMayCall(t *testing.T) {
+	for _, op := range operations(readDocument(t)) {
+		description := text(op.body["description"])
+		switch op.id() {
+		case "TaskQueueService_Enqueue":
+			if !strings.Contains(description, "logins of people, tokens of instruments, the service `callout`") {
+				t.Errorf("description = %q, want the callers of the contract", description)
+			}
+		case "ExternalEditService_UploadFiles":
+			if strings.Contains(description, "Callers") {
+				t.Errorf("description = %q, want no callers: only the session's token is accepted", description)
+			}
+		}
+	}
+}

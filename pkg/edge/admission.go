@@ -26,7 +26,7 @@ func large(r *http.Request) bool {
 
 // refused asks the service whether it admits the caller of r, before its body is read, and answers the request if not.
 func (m *Mux) refused(c *call, r *http.Request) bool {
-	route, ok := m.routes.find(r.Method, r.URL.Path)
+	route, ok := m.routes.find(r.Method, routed(r))
 	if !ok || m.connection == nil {
 		return false // the mux answers by itself
 	}

@@ -90,14 +90,15 @@ func (e *Edge) Public() http.Handler {
 		c := callFrom(r.Context())
 		stripHeaders(r.Header)
 		stripTrace(r.Header)
-		page := slices.IndexFunc(e.pages, func(p Page) bool { return p.Matches(r.URL.Path) })
+		page := slices.IndexFunc(e.pages, func(p Page) bool { return p.Matches(routed(r)) })
 		switch {
 		case page >= 0:
 			c.route = e.pages[page].Route
+			e.allowOrigin(w, r)
 			e.pages[page].Handler.ServeHTTP(w, r)
-		case e.areas.internalOnly(r.URL.Path):
+		case e.areas.internalOnly(routed(r)):
 			writeNoSuchPath(w, c.area)
-		case e.allowOrigin(w, r):
+		case e.allowOrigin(w, r) && e.preflight(w, r):
 		case slices.ContainsFunc(r.Header.Values("Authorization"), authn.IsServiceToken):
 			httpserver.WriteError(w, c.area.Shape, apperr.New(apperr.Unauthenticated, "SERVICE_TOKEN_REFUSED",
 				"This listener is for users. Services use the internal listener or gRPC."))
@@ -122,8 +123,8 @@ func (e *Edge) crossOrigin(r *http.Request) bool {
 func (e *Edge) listener(name string, next http.Handler) http.Handler {
 	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		r.URL.Path, r.URL.RawPath = trimSlash(r.URL.Path), trimSlash(r.URL.RawPath)
-		c := &call{ResponseWriter: w, area: e.areas.of(r.URL.Path)}
+		keepSegments(r.URL)
+		c := &call{ResponseWriter: w, area: e.areas.of(routed(r))}
 		r = identified(name, w, r)
 		httpserver.Harden(w.Header())
 		if r.TLS != nil && name == publicListener {
@@ -131,7 +132,7 @@ func (e *Edge) listener(name string, next http.Handler) http.Handler {
 		}
 		defer e.finish(name, c, r, start)
 
-		limits := c.area.limits(r.Method, r.URL.Path)
+		limits := c.area.limits(r.Method, routed(r))
 		if r.ContentLength > limits.bodyBytes {
 			httpserver.WriteError(c, c.area.Shape, limits.allow(tooLargeError(limits.bodyBytes)))
 			return

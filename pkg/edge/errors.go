@@ -32,7 +32,7 @@ func (m *Mux) handleError(
 ) {
 	noteRoute(ctx)
 	a := m.area
-	limits := a.limits(r.Method, r.URL.Path)
+	limits := a.limits(r.Method, routed(r))
 	if errors.Is(context.Cause(r.Context()), httpserver.ErrStopping) {
 		httpserver.WriteError(w, a.Shape, errStopping)
 		return
@@ -162,7 +162,7 @@ func (m *Mux) handleRouting(
 	a := m.area
 	switch httpStatus {
 	case http.StatusMethodNotAllowed:
-		allowed := m.routes.methods(r.URL.Path)
+		allowed := m.routes.methods(routed(r))
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		httpserver.WriteJSON(w, httpStatus, a.Shape(httpStatus, apperr.Newf(apperr.Invalid, "METHOD_NOT_ALLOWED",
 			"%s is not offered on this path. Use %s.", r.Method, strings.Join(allowed, " or "))))

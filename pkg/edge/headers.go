@@ -3,6 +3,7 @@ package edge
 import (
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -69,11 +70,21 @@ func plainType(header http.Header) {
 	}
 }
 
-// trimSlash removes exactly one trailing slash, so that a path works with and without it. A redirect would lose the
-// body.
-func trimSlash(path string) string {
-	if len(path) > 1 && path[len(path)-1] == '/' {
-		return path[:len(path)-1]
+// unsupported returns what is wrong with the coding or the type of r's body, "" for a body that can be read. Types that
+// clients send by habit, as curl does, are read as JSON.
+func unsupported(r *http.Request) string {
+	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
+		return ""
 	}
-	return path
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return "The body has a Content-Encoding. Send it uncompressed, without that header."
+	}
+	kind, _, _ := strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
+	kind = strings.TrimSpace(kind)
+	if slices.Contains(readTypes, kind) || strings.HasSuffix(kind, "+json") || strings.HasPrefix(kind, "text/") && kind != "text/xml" {
+		return ""
+	}
+	return "The body has a Content-Type that is not read here. Send application/json, or the form that the path documents."
 }
+
+var readTypes = []string{"", "application/json", "application/x-www-form-urlencoded", "multipart/form-data", unreadType}

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/labjson"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
@@ -63,6 +65,8 @@ func newMux(a *Area, routes routeTable) *Mux {
 		runtime.WithForwardResponseOption(forward),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
+		// Reads the path as keepSegments leaves it: split first, decoded then.
+		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptReserved),
 		runtime.WithWriteContentLength(),
 	)
 	return m
@@ -87,6 +91,15 @@ func (all muxes) serve(c *call, r *http.Request) {
 	r.Host, r.RemoteAddr = "", ""
 	plainType(r.Header)
 	m := all[c.area]
+	if err := unsupported(r); err != "" {
+		c.Header().Set("Accept-Encoding", "identity")
+		httpserver.WriteJSON(c, http.StatusUnsupportedMediaType, m.area.Shape(http.StatusUnsupportedMediaType,
+			apperr.New(apperr.Invalid, "UNSUPPORTED_MEDIA_TYPE", err)))
+		return
+	}
+	if r.Method == http.MethodHead && m.routes.answersHead(routed(r)) {
+		r.Method = http.MethodGet // net/http leaves the body out; the request of the connection keeps its method
+	}
 	if large(r) && m.refused(c, r) {
 		return
 	}

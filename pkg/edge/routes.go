@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 type Route struct {
 	Method, Path string
 	RPC          string // full name of the gRPC method
+	stream       bool   // responds with server-sent events
 }
 
 type routeTable []Route
@@ -27,6 +29,7 @@ func Routes(all []*Area) []Route {
 			routes = append(routes, u.Route)
 		}
 		for _, s := range a.Streams {
+			s.stream = true
 			routes = append(routes, s.Route)
 		}
 	}
@@ -57,7 +60,7 @@ func bindings(service protoreflect.ServiceDescriptor, method protoreflect.Method
 	var routes []Route
 	for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
 		httpMethod, path := pattern(r)
-		routes = append(routes, Route{httpMethod, path, rpc})
+		routes = append(routes, Route{Method: httpMethod, Path: path, RPC: rpc})
 	}
 	return routes
 }
@@ -86,8 +89,17 @@ func (t routeTable) methods(path string) []string {
 			methods = append(methods, r.Method)
 		}
 	}
+	if t.answersHead(path) {
+		methods = append(methods, http.MethodHead)
+	}
 	slices.Sort(methods)
 	return methods
+}
+
+// answersHead reports whether path responds to HEAD, as to GET without a body: a stream would not end.
+func (t routeTable) answersHead(path string) bool {
+	read, ok := t.find(http.MethodGet, path)
+	return ok && !read.stream
 }
 
 // find returns the route of a request. Literal paths come before patterns, as the mux prefers them.

@@ -3,7 +3,9 @@ package edge
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"strings"
@@ -56,13 +58,33 @@ func serveStatic(w http.ResponseWriter, r *http.Request, prefix string, files fs
 	}
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	w.Header().Set("Referrer-Policy", "same-origin")
-	w.Header().Set("Vary", "Accept-Encoding")
+	w.Header().Add("Vary", "Accept-Encoding")
 	if small, ok := packed[name]; ok && acceptsGzip(r.Header.Get("Accept-Encoding")) {
 		w.Header().Set("Content-Encoding", "gzip")
 		content = small
 	}
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 }
+
+// File returns a handler that serves content under a name, which decides its type, compressed where the caller accepts
+// it. Callers may keep it and ask by its ETag whether it changed.
+func File(name string, content []byte) http.Handler {
+	packed := pack(content)
+	tag := fmt.Sprintf("%x", sha256.Sum256(content))[:tagLength]
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, etag := content, tag
+		if acceptsGzip(r.Header.Get("Accept-Encoding")) {
+			w.Header().Set("Content-Encoding", "gzip")
+			body, etag = packed, tag+"-gzip"
+		}
+		w.Header().Add("Vary", "Accept-Encoding")
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("ETag", `"`+etag+`"`)
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(body))
+	})
+}
+
+const tagLength = 16
 
 // compressed returns the files that gzip makes smaller, up to the first that cannot be read.
 func compressed(files fs.FS) map[string][]byte {
@@ -75,16 +97,20 @@ func compressed(files fs.FS) map[string][]byte {
 		if err != nil {
 			return err
 		}
-		var small bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // fails for other levels alone
-		_, _ = w.Write(content)
-		_ = w.Close()
-		if small.Len() < len(content) {
-			packed[name] = small.Bytes()
+		if small := pack(content); len(small) < len(content) {
+			packed[name] = small
 		}
 		return nil
 	})
 	return packed
+}
+
+func pack(content []byte) []byte {
+	var small bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&small, gzip.BestCompression) // fails for other levels alone
+	_, _ = w.Write(content)
+	_ = w.Close()
+	return small.Bytes()
 }
 
 func acceptsGzip(header string) bool {

@@ -34,6 +34,7 @@ func isDocs(path string) bool {
 
 func docsHandler() http.Handler {
 	page := v5emb.New("Laboratory platform API", documentPath, docsPath)
+	document := edge.File("openapi.json", openapi.Document)
 	policy := fmt.Sprintf(docsPolicy, scriptHashes(page))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -42,8 +43,7 @@ func docsHandler() http.Handler {
 			return
 		}
 		if r.URL.Path == documentPath {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(openapi.Document)
+			document.ServeHTTP(w, r)
 			return
 		}
 		w.Header().Set("Content-Security-Policy", policy)

@@ -154,10 +154,30 @@ func shapeOf(path string) httpserver.Shape {
 	return shape
 }
 
-func TestDocumentIsServed(t *testing.T) {
+func TestDocumentIsServedAndKept(t *testing.T) {
 	t.Parallel()
-	code, body, _ := send(t, newEdge(t, nil).Public(), request{method: "GET", path: "/openapi.json"})
+	public := newEdge(t, nil).Public()
+	code, body, plain := send(t, public, request{method: "GET", path: "/openapi.json"})
 	if code != 200 || !strings.Contains(body, `"openapi": "3.0.`) {
 		t.Errorf("response = %d, %.80s, want 200 with the document", code, body)
+	}
+	packs := map[string]string{"Accept-Encoding": "br, gzip"}
+	code, packed, header := send(t, public, request{method: "GET", path: "/openapi.json", header: packs})
+	if code != 200 || header.Get("Content-Encoding") != "gzip" || header.Get("Vary") == "" || len(packed) > len(body)/5 {
+		t.Errorf("compressed: response = %d, %d of %d bytes, %v, want gzip of a fifth", code, len(packed), len(body), header)
+	}
+	if header.Get("ETag") == plain.Get("ETag") {
+		t.Errorf("both forms have the ETag %s, want two", header.Get("ETag"))
+	}
+	for name, headers := range map[string]map[string]string{
+		"as it is":   {"If-None-Match": plain.Get("ETag")},
+		"compressed": {"If-None-Match": header.Get("ETag"), "Accept-Encoding": "gzip"},
+	} {
+		if code, body, _ := send(t, public, request{method: "GET", path: "/openapi.json", header: headers}); code != 304 || body != "" {
+			t.Errorf("%s, with the ETag: response = %d with %d bytes, want 304 without a body", name, code, len(body))
+		}
+	}
+	if code, _, _ := send(t, public, request{method: "GET", path: "/openapi.json", header: map[string]string{"If-None-Match": `"older"`}}); code != 200 {
+		t.Errorf("with the ETag of an older document: response = %d, want 200", code)
 	}
 }

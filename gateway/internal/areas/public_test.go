@@ -44,7 +44,7 @@ func TestBadInputIsReportedInTheAreasErrorBody(t *testing.T) {
 		{"unknown path", "GET", "/nothing/here", "", 404, []string{`"code":404`, "There is no such path"}},
 		{"unknown path of an area", "GET", "/api-v3/cell-counter-mappings/a/b/c", "", 404, []string{`{"message":"There is no such path`}},
 		{"wrong method", "DELETE", "/queue/", "", 405, []string{`"code":405`, "Use POST"}},
-		{"wrong method of several", "PUT", "/api-v3/cell-counter-mappings/55/", "", 405, []string{"Use DELETE or GET or PATCH or POST"}},
+		{"wrong method of several", "PUT", "/api-v3/cell-counter-mappings/55/", "", 405, []string{"Use DELETE or GET or HEAD or PATCH or POST"}},
 		{"body one byte too large, announced", "POST", "/api-v3/sample-rerun/7001/auto", big, 413, []string{`"code":413`, "1048576"}},
 		{"internal only path", "POST", "/report/9001/critical/evaluate", "{}", 404, []string{"no such path"}},
 	}

@@ -1,0 +1,44 @@
+package edge
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// keepSegments makes u ready for routing: without one trailing slash, and with RawPath wherever a segment has a
+// character that the decoded path would hide. An encoded slash belongs to its segment: it separates nothing, so that
+// no path leads to another operation than it shows to proxies. Other encoded characters match as the plain ones.
+func keepSegments(u *url.URL) {
+	if u.RawPath == "" && !strings.Contains(u.Path, "%") { // the common case
+		u.Path = trimSlash(u.Path)
+		return
+	}
+	segments := strings.Split(trimSlash(u.EscapedPath()), "/")
+	for i, segment := range segments {
+		if plain, err := url.PathUnescape(segment); err == nil { // EscapedPath escapes whatever cannot be read
+			segments[i] = url.PathEscape(plain)
+		}
+	}
+	u.RawPath = strings.Join(segments, "/")
+	if plain, err := url.PathUnescape(u.RawPath); err == nil {
+		u.Path = plain
+	}
+}
+
+// routed returns the path of r that is compared with routes, after keepSegments.
+func routed(r *http.Request) string {
+	if r.URL.RawPath != "" {
+		return r.URL.RawPath
+	}
+	return r.URL.Path
+}
+
+// trimSlash removes exactly one trailing slash, so that a path works with and without it. A redirect would lose the
+// body.
+func trimSlash(path string) string {
+	if len(path) > 1 && path[len(path)-1] == '/' {
+		return path[:len(path)-1]
+	}
+	return path
+}

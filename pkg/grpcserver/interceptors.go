@@ -30,10 +30,9 @@ const (
 	// shave is subtracted from the caller's deadline, so that the response arrives before the caller times out.
 	shave = 20 * time.Millisecond
 	// minimumWork is the remaining time below which a call is refused.
-	minimumWork   = 20 * time.Millisecond
-	refusedWait   = time.Second
-	overloaded    = "OVERLOADED"
-	healthService = "/grpc.health.v1.Health/"
+	minimumWork = 20 * time.Millisecond
+	refusedWait = time.Second
+	overloaded  = "OVERLOADED"
 )
 
 type interceptors struct {
@@ -130,13 +129,17 @@ func (i *interceptors) deadlineUnary(
 	return next(ctx, req)
 }
 
+// isInfrastructure reports whether method belongs to gRPC's own services, health and reflection: they need no
+// credential and take no slot.
+func isInfrastructure(method string) bool { return strings.HasPrefix(method, "/grpc.") }
+
 func (i *interceptors) limitUnary(
 	ctx context.Context,
 	req any,
 	info *grpc.UnaryServerInfo,
 	next grpc.UnaryHandler,
 ) (any, error) {
-	if strings.HasPrefix(info.FullMethod, healthService) {
+	if isInfrastructure(info.FullMethod) {
 		return next(ctx, req)
 	}
 	leave, err := i.enter(ctx, i.slots)
@@ -153,7 +156,7 @@ func (i *interceptors) limitStream(
 	info *grpc.StreamServerInfo,
 	next grpc.StreamHandler,
 ) error {
-	if strings.HasPrefix(info.FullMethod, healthService) {
+	if isInfrastructure(info.FullMethod) {
 		return next(srv, stream)
 	}
 	slots := i.uploads
@@ -331,7 +334,7 @@ var _ grpc.ServerStream = (*streamWith)(nil)
 func (s *streamWith) Context() context.Context { return s.ctx }
 
 func (i *interceptors) authenticate(ctx context.Context, method string) (context.Context, error) {
-	if strings.HasPrefix(method, healthService) {
+	if isInfrastructure(method) {
 		return ctx, nil
 	}
 	md, _ := metadata.FromIncomingContext(ctx)

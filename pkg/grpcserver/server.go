@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/telemetry"
@@ -86,6 +87,8 @@ type Deps struct {
 	Authenticator Authenticator
 	// Anonymous lists the full names of methods that need no credential. A credential that is sent is still checked.
 	Anonymous []string
+	// Reflection describes the contracts to whoever asks, for development.
+	Reflection bool
 	// Codec encodes and decodes the messages; nil means gRPC's own.
 	Codec encoding.CodecV2
 	// Responses executes requests with an idempotency key once; nil if the methods are not repeatable.
@@ -151,6 +154,9 @@ func New(cfg Config, deps Deps) (*Server, error) {
 		Server: grpc.NewServer(options...), cfg: cfg, log: deps.Telemetry.Logger, health: health.NewServer(), stop: stop,
 	}
 	healthv1.RegisterHealthServer(s.Server, s.health)
+	if deps.Reflection {
+		reflection.Register(s.Server)
+	}
 	return s, nil
 }
 
@@ -178,6 +184,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		s.stop()
 		s.GracefulStop()
 	})
+	for name := range s.GetServiceInfo() { // clients ask for the service that they call
+		s.health.SetServingStatus(name, healthv1.HealthCheckResponse_SERVING)
+	}
 	if err := s.Server.Serve(listener); err != nil && ctx.Err() == nil {
 		return err
 	}

@@ -42,6 +42,7 @@ func (noSessions) Session(context.Context, string) ([]byte, error) { return nil,
 func (s *Service) GRPC(auth grpcserver.Authenticator, anonymous ...string) (*grpcserver.Server, error) {
 	deps := grpcserver.Deps{
 		Telemetry: s.telemetry, Authenticator: auth, Anonymous: anonymous, Codec: s.process.Codec, OwnKeys: s.ownKeys,
+		Reflection: !s.process.Config.Telemetry.Production(),
 	}
 	if s.cache != nil {
 		deps.Responses = idempotency.NewResponses(s.cache, s.process.Name)

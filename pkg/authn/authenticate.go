@@ -80,12 +80,12 @@ func (a *Authenticator) Authenticate(ctx context.Context, c Credentials) (Princi
 func (a *Authenticator) bearer(c Credentials) (Principal, error) {
 	scheme, token, _ := strings.Cut(c.Authorization, " ")
 	if token = strings.TrimSpace(token); !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return Principal{}, badToken(errors.New("not a bearer credential"))
+		return Principal{}, Refusal(errScheme)
 	}
 	if tokenType(token) == serviceTokenType {
 		caller, via, err := a.tokens.verify(token, a.audience)
 		if err != nil {
-			return Principal{}, badToken(err)
+			return Principal{}, Refusal(err)
 		}
 		return Principal{Kind: Service, Caller: caller, Via: via, Internal: c.Internal}, nil
 	}
@@ -103,21 +103,25 @@ func (a *Authenticator) user(token string) (Principal, error) {
 		{a.cfg.LegacyJWTSecret, 0},
 		{a.cfg.EphemeralJWTSecret, time.Duration(a.cfg.EphemeralJWTMaxAgeSeconds) * time.Second},
 	}
-	err := errors.New("user tokens are disabled")
+	err := errDisabled
 	for _, kind := range kinds {
 		if !kind.secret.IsSet() {
 			continue
 		}
 		var claims userClaims
-		if claims, err = a.parse(token, kind.secret); err != nil {
+		claims, err = a.parse(token, kind.secret)
+		if errors.Is(err, jwt.ErrTokenSignatureInvalid) {
 			continue
 		}
-		if err = a.check(claims, kind.maxAge); err != nil {
-			break
+		if err == nil {
+			err = a.check(claims, kind.maxAge)
 		}
-		return claims.principal(Bearer), nil
+		if err == nil {
+			return claims.principal(Bearer), nil
+		}
+		break
 	}
-	return Principal{}, badToken(err)
+	return Principal{}, Refusal(err)
 }
 
 func (a *Authenticator) parse(token string, secret config.Secret) (userClaims, error) {
@@ -132,26 +136,26 @@ func (a *Authenticator) parse(token string, secret config.Secret) (userClaims, e
 func (a *Authenticator) check(claims userClaims, maxAge time.Duration) error {
 	now := a.clock.Now()
 	if len(claims.Audience) > 0 && !slices.Contains(claims.Audience, cmp.Or(a.cfg.Audience, defaultAudience)) {
-		return errors.New("the token is for another platform")
+		return errAudience
 	}
 	// A token dated in the future would outlive the maximum age of its kind.
 	if claims.IssuedAt != nil && claims.IssuedAt.Sub(now) > maxClockSkew {
-		return errors.New("the token is dated in the future")
+		return errFuture
 	}
 	if claims.ExpiresAt.Sub(now) > maxTokenLife {
-		return errors.New("the token's lifetime is too long")
+		return errTooLong
 	}
 	if claims.SessionType != "" && !claims.SessionType.known() {
-		return errors.New("unknown session type")
+		return fmt.Errorf("%w: unknown session type", errClaims)
 	}
 	if !claims.numbered() {
-		return errors.New("the login lacks the number of its kind")
+		return fmt.Errorf("%w: the number of its kind is missing", errClaims)
 	}
 	if maxAge == 0 {
 		return nil
 	}
 	if claims.IssuedAt == nil || now.Sub(claims.IssuedAt.Time) > maxAge {
-		return errors.New("the ephemeral token is too old")
+		return errTooOld
 	}
 	return nil
 }
@@ -186,11 +190,6 @@ func (a *Authenticator) session(ctx context.Context, id string) (Principal, erro
 // Again returns the principal of a login as it is now. Errors are those of Authenticate.
 func (a *Authenticator) Again(ctx context.Context, login config.Secret) (Principal, error) {
 	return a.session(ctx, login.Reveal())
-}
-
-func badToken(cause error) error {
-	return apperr.New(apperr.Unauthenticated, "TOKEN_INVALID",
-		"The bearer token is not valid or has expired. Get a new one.").WithCause(cause)
 }
 
 func sessionOver() error {

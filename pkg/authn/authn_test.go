@@ -141,6 +141,54 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
+func TestARefusedTokenSaysWhy(t *testing.T) {
+	t.Parallel()
+	hour := now.Add(time.Hour).Unix()
+	user := func(secret config.Secret, claims jwt.MapClaims) string {
+		return sign(t, jwt.SigningMethodHS256, []byte(secret), claims)
+	}
+	service := func(claims jwt.MapClaims) string {
+		all := jwt.MapClaims{"iss": "labplatform", "sub": "core", "aud": "rerun", "iat": now.Unix(), "exp": now.Unix() + 60}
+		for name, value := range claims {
+			all[name] = value
+		}
+		token := jwt.NewWithClaims(jwt.SigningMethodHS256, all)
+		token.Header["typ"] = "service+jwt"
+		text, err := token.SignedString([]byte(serviceSecret))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "Bearer " + text
+	}
+	a := newAuthenticator()
+	for name, c := range map[string]struct{ credential, want string }{
+		"another scheme":            {"Basic YTpi", "CREDENTIAL_SCHEME"},
+		"no JWT":                    {"Bearer x", "TOKEN_MALFORMED"},
+		"another secret":            {user("another secret of this length 32", jwt.MapClaims{"exp": hour}), "TOKEN_SIGNATURE"},
+		"forged and expired":        {user("another secret of this length 32", jwt.MapClaims{"exp": 1}), "TOKEN_SIGNATURE"},
+		"no expiry":                 {user(mobileSecret, jwt.MapClaims{"lab_id": 12}), "TOKEN_WITHOUT_CLAIM"},
+		"expired":                   {user(mobileSecret, jwt.MapClaims{"exp": now.Unix() - 60}), "TOKEN_EXPIRED"},
+		"ephemeral, too old":        {user(ephemeral, jwt.MapClaims{"iat": now.Unix() - 301, "exp": hour}), "TOKEN_EXPIRED"},
+		"for another platform":      {user(mobileSecret, jwt.MapClaims{"aud": "billing", "exp": hour}), "TOKEN_AUDIENCE"},
+		"dated ahead":               {user(mobileSecret, jwt.MapClaims{"iat": hour, "exp": hour}), "TOKEN_NOT_YET_VALID"},
+		"nine years":                {user(mobileSecret, jwt.MapClaims{"exp": now.AddDate(9, 0, 0).Unix()}), "TOKEN_TOO_LONG"},
+		"an unknown kind of login":  {user(mobileSecret, jwt.MapClaims{"session_type": "robot", "exp": hour}), "TOKEN_CLAIMS"},
+		"a service, good":           {service(nil), ""},
+		"a service, elsewhere":      {service(jwt.MapClaims{"aud": "callout"}), "TOKEN_AUDIENCE"},
+		"a service, two minutes":    {service(jwt.MapClaims{"exp": now.Unix() + 120}), "TOKEN_TOO_LONG"},
+		"a service, expired":        {service(jwt.MapClaims{"iat": now.Unix() - 120, "exp": now.Unix() - 60}), "TOKEN_EXPIRED"},
+		"a service, another issuer": {service(jwt.MapClaims{"iss": "me"}), "TOKEN_ISSUER"},
+		"a service, dated ahead":    {service(jwt.MapClaims{"iat": now.Unix() + 60, "exp": now.Unix() + 90}), "TOKEN_NOT_YET_VALID"},
+		"a service for another":     {service(jwt.MapClaims{"act": map[string]string{"sub": "rerun"}}), "TOKEN_ACTOR"},
+	} {
+		_, err := a.Authenticate(t.Context(), authn.Credentials{Authorization: c.credential})
+		var refusal *apperr.Error
+		if errors.As(err, &refusal); (err == nil) != (c.want == "") || (err != nil && refusal.Reason != c.want) {
+			t.Errorf("%s: error = %v, want the reason %q", name, err, c.want)
+		}
+	}
+}
+
 func TestSessionBecomesPrincipal(t *testing.T) {
 	t.Parallel()
 	p, err := newAuthenticator().Authenticate(t.Context(), authn.Credentials{Cookie: "sessionid=asha", Internal: true})

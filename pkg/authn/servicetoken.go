@@ -2,6 +2,7 @@ package authn
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -96,7 +97,7 @@ func (s *ServiceTokens) Verify(token, audience string) (caller string, err error
 // verify verifies a token like Verify, and also returns the service that issued it.
 func (s *ServiceTokens) verify(token, audience string) (caller, via string, err error) {
 	if len(s.keys) == 0 {
-		return "", "", errors.New("service tokens are disabled")
+		return "", "", errDisabled
 	}
 	var claims serviceClaims
 	parsed, err := jwt.NewParser(
@@ -108,16 +109,16 @@ func (s *ServiceTokens) verify(token, audience string) (caller, via string, err 
 		return "", "", err
 	}
 	if parsed.Header["typ"] != serviceTokenType || claims.Subject == "" {
-		return "", "", errors.New("not a service token")
+		return "", "", fmt.Errorf("%w: not a service token", errClaims)
 	}
 	if claims.IssuedAt == nil || claims.ExpiresAt.Sub(claims.IssuedAt.Time) > ServiceTokenTTL {
-		return "", "", errors.New("the service token's lifetime is too long")
+		return "", "", errTooLong
 	}
 	if claims.Actor == nil || claims.Actor.Subject == "" {
 		return claims.Subject, claims.Subject, nil
 	}
 	if claims.Subject != forwarder(audience) {
-		return "", "", errors.New("only the forwarder of an audience may name another caller")
+		return "", "", errActor
 	}
 	return claims.Actor.Subject, claims.Subject, nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
@@ -45,9 +46,12 @@ func (e *Edge) Internal() http.Handler {
 func (e *Edge) internalCaller(r *http.Request) (string, *apperr.Error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	caller, err := e.tokens.Verify(strings.TrimSpace(token), audience)
-	if !strings.EqualFold(scheme, "Bearer") || err != nil {
+	switch {
+	case !authn.IsServiceToken(token) || !strings.EqualFold(scheme, "Bearer"):
 		return "", apperr.New(apperr.Unauthenticated, "SERVICE_TOKEN_REQUIRED",
 			"This listener is for services of the platform: send a service token for the gateway.").WithCause(err)
+	case err != nil:
+		return "", authn.Refusal(err)
 	}
 	if !strings.EqualFold(r.Header.Get(internalHeader), "true") {
 		return "", apperr.New(apperr.Unauthenticated, "INTERNAL_HEADER_REQUIRED",

@@ -22,6 +22,14 @@ func lacking(t *testing.T, why string) {
 	t.Skip(why)
 }
 
+// needs ends a test that needs a program which this machine lacks.
+func needs(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		lacking(t, program+" is missing")
+	}
+}
+
 // installed runs an installation once, again when the list of versions is newer than its result.
 type installed struct {
 	once sync.Once
@@ -59,7 +67,7 @@ func (i *installed) run(t *testing.T, list, result string, commands ...[]string)
 	}
 }
 
-var fromNPM, fromPyPI installed
+var fromNPM, fromPyPI, clientsFromPyPI installed
 
 // npmTool returns the path of a program from npm.
 func npmTool(t *testing.T, name string) string {
@@ -71,9 +79,20 @@ func npmTool(t *testing.T, name string) string {
 // pythonTool returns the path of a program from PyPI.
 func pythonTool(t *testing.T, name string) string {
 	t.Helper()
-	fromPyPI.run(t, "requirements.txt", "venv/.installed", []string{"python3", "-m", "venv", "venv"},
-		[]string{"venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", "requirements.txt"})
-	return absolute(t, filepath.Join(toolFolder, "venv/bin", name))
+	return fromPyPI.virtual(t, "venv", "requirements.txt", name)
+}
+
+// pythonClientTool returns the path of a program that generated clients need: their libraries are others than the tools'.
+func pythonClientTool(t *testing.T, name string) string {
+	t.Helper()
+	return clientsFromPyPI.virtual(t, "venv-clients", "clients.txt", name)
+}
+
+func (i *installed) virtual(t *testing.T, folder, list, name string) string {
+	t.Helper()
+	i.run(t, list, folder+"/.installed", []string{"python3", "-m", "venv", folder},
+		[]string{folder + "/bin/pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", list})
+	return absolute(t, filepath.Join(toolFolder, folder, "bin", name))
 }
 
 func absolute(t *testing.T, path string) string {

@@ -5,7 +5,7 @@ import type { components, paths } from "./schema.js";
 
 declare const process: { argv: string[]; exitCode?: number };
 
-const [base = "", session = "", report = "", signed = ""] = process.argv.slice(2);
+const [base = "", session = "", report = "", signed = "", the31st = "", word = ""] = process.argv.slice(2);
 const reportID = Number(report);
 
 // A platform that is busy says how long to wait; a client does.
@@ -49,7 +49,7 @@ async function rerun(): Promise<void> {
 // Task queue: a job's life, with nulls where answers hold them, and the elements at fault.
 async function taskQueue(): Promise<void> {
   const queued = await api.POST("/schedule", {
-    body: [{ sch_time: new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 19), task: 1, task_type: 3, data: { contact: 9876500000, countryCode: 91, message: "Hello" } }],
+    body: [{ sch_time: the31st, task: 1, task_type: 3, data: { contact: 9876500000, countryCode: 91, message: "Hello" } }],
     params: { header: { "Idempotency-Key": `typescript-${reportID}` } },
   });
   const id = queued.data?.job_ids[0] ?? "";
@@ -106,6 +106,22 @@ async function externalEdit(): Promise<void> {
   check("no session yet", none.response.status === 404 && none.error?.code === 404, none.error);
   const refused = await api.POST("/api-v3/report/external-edit/{id}", { params: { path: { id: Number(signed) } }, body: { template_id: 1, word_s3_filepath: "templates/report.docx" } });
   check("a signed report", refused.error?.code === 403 || refused.error?.code === 409, refused.error);
+  const path = { id: reportID };
+  const opened = await api.POST("/api-v3/report/external-edit/{id}", { params: { path }, body: { template_id: 1, word_s3_filepath: "templates/report.docx" } });
+  const edit_id = opened.data?.edit_id ?? 0;
+  const files = new FormData();
+  const bytes = Uint8Array.from(atob(word), (c) => c.charCodeAt(0));
+  files.set("word_file", new Blob([bytes], { type: "application/vnd.openxmlformats-officedocument.wordprocessingml.document" }), "report.docx");
+  files.set("pdf_file", new Blob(["%PDF-1.7\n1 0 obj <</Type /Catalog>> endobj\ntrailer <</Root 1 0 R>>\n%%EOF\n"], { type: "application/pdf" }), "report.pdf");
+  const saved = await anonymous.POST("/api-v3/report/external-edit/agent/{edit_id}", {
+    params: { path: { edit_id } },
+    headers: { authorization: `Bearer ${opened.data?.auth_token}` },
+    body: { word_file: "report.docx", pdf_file: "report.pdf" }, // the generator writes a file as a string
+    bodySerializer: () => files,
+  });
+  check("both files are stored", saved.data?.word_s3_path.endsWith(".docx") === true, saved.data ?? saved.error);
+  const done = await api.PUT("/api-v3/report/external-edit/{id}", { params: { path: { id: edit_id } } });
+  check("the session ends", done.response.status === 200, done.data);
 }
 
 async function credentials(): Promise<void> {

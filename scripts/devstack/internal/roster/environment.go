@@ -213,7 +213,7 @@ func searchEnv(stack Stack) (fixed, defaults Env) {
 func taskqueueEnv(stack Stack) (fixed, defaults Env) {
 	host, port, _ := net.SplitHostPort(stack.RedisAddr)
 	defaults = Env{"TASKQUEUE_ALLOWED_HOSTS": "127.0.0.1", "TASKQUEUE_ADMIN_OPEN": "true",
-		"TASKQUEUE_DEFAULT_COUNTRY_CODE": "91"}
+		"TASKQUEUE_DEFAULT_COUNTRY_CODE": "91", "TASKQUEUE_CALLBACK_SECRET": "whsec_" + stack.Secrets.Callback}
 	if stack.FastQueue {
 		defaults["TASKQUEUE_PROFILE"] = "fast"
 	}

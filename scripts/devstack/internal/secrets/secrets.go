@@ -32,6 +32,7 @@ type Secrets struct {
 	Blob      string `json:"blob"`       // signature of the URLs of stored files
 	EditToken string `json:"edit_token"` // tokens of external editing sessions
 	Topic     string `json:"topic"`      // names of push topics
+	Callback  string `json:"callback"`   // signature of the task queue's callbacks
 }
 
 // Load reads the secrets of the stack in labDir.
@@ -56,7 +57,7 @@ func LoadOrCreate(labDir string) (Secrets, error) {
 	}
 	complete := true
 	for _, secret := range []*string{
-		&s.Service, &s.Mobile, &s.Legacy, &s.Ephemeral, &s.Connector, &s.Blob, &s.EditToken, &s.Topic,
+		&s.Service, &s.Mobile, &s.Legacy, &s.Ephemeral, &s.Connector, &s.Blob, &s.EditToken, &s.Topic, &s.Callback,
 	} {
 		if *secret == "" {
 			*secret, complete = random(), false

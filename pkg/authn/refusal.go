@@ -19,7 +19,7 @@ var (
 	errActor    = errors.New("only the forwarder of an audience may name another caller")
 )
 
-// refusals are what the holder of a token can do about it, the first that matches. What a token says is looked at only
+// refusals are what the holder of a token can do about it, the first that matches. What a token says is checked only
 // after its signature, so that a forged token learns nothing but that it is forged.
 var refusals = []struct {
 	cause           error

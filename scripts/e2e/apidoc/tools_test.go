@@ -85,7 +85,7 @@ func pythonTool(t *testing.T, name string) string {
 // pythonClientTool returns the path of a program that generated clients need: their libraries are others than the tools'.
 func pythonClientTool(t *testing.T, name string) string {
 	t.Helper()
-	return clientsFromPyPI.virtual(t, "venv-clients", "clients.txt", name)
+	return clientsFromPyPI.virtual(t, ".venv-clients", "clients.txt", name)
 }
 
 func (i *installed) virtual(t *testing.T, folder, list, name string) string {

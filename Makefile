@@ -98,7 +98,7 @@ tools: $(GENERATORS) $(BUF) $(BIN)/golangci-lint $(BIN)/gotestsum ## Build and i
 
 # ---- contracts --------------------------------------------------------------------------------------------
 
-.PHONY: generate lint-proto breaking
+.PHONY: generate lint-proto breaking protos
 generate: $(GENERATORS) $(BUF) ## Generate Go, the API document and the table of routes from the contracts
 	@$(BIN)/protodeps .proto-deps
 	@$(BUF) format -w proto
@@ -114,6 +114,13 @@ lint-proto: $(GENERATORS) $(BUF) ## Lint the contracts
 
 breaking: $(GENERATORS) $(BUF) ## Compare the contracts with the main branch
 	@scripts/breaking.sh $(BUF) $(BIN)/protodeps
+
+# Contracts and imports from one root, as protoc, buf and other generators want them; the same files make the same archive.
+PROTOS := $(BIN)/labplatform-protos.tar.gz
+protos: $(GENERATORS) ## Pack the contracts with all that they import, for clients by gRPC: .bin/labplatform-protos.tar.gz
+	@$(BIN)/protodeps .proto-deps >/dev/null
+	@tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --exclude='*.yaml' -cf - -C proto lab -C ../.proto-deps google protoc-gen-openapiv2 | gzip -n >$(PROTOS)
+	@echo $(PROTOS)
 
 # ---- the desktop client of external editing -----------------------------------------------------------------
 

@@ -1384,11 +1384,11 @@ const file_lab_billsplit_v1_billsplit_proto_rawDesc = "" +
 	"\rMergeBillData\x12G\n" +
 	"\roriginal_bill\x18\x01 \x01(\v2\".lab.billsplit.v1.SplitBillSummaryR\foriginalBill\x12C\n" +
 	"\vmerged_bill\x18\x02 \x01(\v2\".lab.billsplit.v1.SplitBillSummaryR\n" +
-	"mergedBill2\xeb\x04\n" +
+	"mergedBill2\xf1\x04\n" +
 	"\x10BillSplitService\x12\x8b\x01\n" +
-	"\tSplitBill\x12\".lab.billsplit.v1.SplitBillRequest\x1a#.lab.billsplit.v1.SplitBillResponse\"5\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/finance/bill/split/{bill_id}\x12\x8f\x01\n" +
-	"\tGetFamily\x12\".lab.billsplit.v1.GetFamilyRequest\x1a#.lab.billsplit.v1.GetFamilyResponse\"9\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\x12+/api-v3/finance/bill/split/{bill_id}/family\x12\xa2\x01\n" +
-	"\x13ListSplittableBills\x12,.lab.billsplit.v1.ListSplittableBillsRequest\x1a-.lab.billsplit.v1.ListSplittableBillsResponse\".\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\"\x12 /api-v3/finance/bill/split/today\x12\x91\x01\n" +
+	"\tSplitBill\x12\".lab.billsplit.v1.SplitBillRequest\x1a#.lab.billsplit.v1.SplitBillResponse\"5\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/finance/bill/split/{bill_id}\x12\x92\x01\n" +
+	"\tGetFamily\x12\".lab.billsplit.v1.GetFamilyRequest\x1a#.lab.billsplit.v1.GetFamilyResponse\"<\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\x12+/api-v3/finance/bill/split/{bill_id}/family\x90\x02\x01\x12\xa5\x01\n" +
+	"\x13ListSplittableBills\x12,.lab.billsplit.v1.ListSplittableBillsRequest\x1a-.lab.billsplit.v1.ListSplittableBillsResponse\"1\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\"\x12 /api-v3/finance/bill/split/today\x90\x02\x01\x12\x91\x01\n" +
 	"\tMergeBill\x12\".lab.billsplit.v1.MergeBillRequest\x1a#.lab.billsplit.v1.MergeBillResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x01*\"*/api-v3/finance/bill/split/{bill_id}/mergeBKZIgithub.com/labplatform/labplatform/proto/gen/lab/billsplit/v1;billsplitv1b\x06proto3"
 
 var (

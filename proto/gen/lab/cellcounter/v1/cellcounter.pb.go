@@ -2603,20 +2603,20 @@ const file_lab_cellcounter_v1_cellcounter_proto_rawDesc = "" +
 	"lowerLimit\x12\x1f\n" +
 	"\vupper_limit\x18\x05 \x01(\x01R\n" +
 	"upperLimit\x12#\n" +
-	"\rwithin_chance\x18\x06 \x01(\bR\fwithinChance2\xa9\x0f\n" +
-	"\x12CellCounterService\x12\x95\x01\n" +
-	"\vGetMappings\x12&.lab.cellcounter.v1.GetMappingsRequest\x1a'.lab.cellcounter.v1.GetMappingsResponse\"5\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02)\x12'/api-v3/cell-counter-mappings/{test_id}\x12\x9e\x01\n" +
+	"\rwithin_chance\x18\x06 \x01(\bR\fwithinChance2\xc4\x0f\n" +
+	"\x12CellCounterService\x12\x98\x01\n" +
+	"\vGetMappings\x12&.lab.cellcounter.v1.GetMappingsRequest\x1a'.lab.cellcounter.v1.GetMappingsResponse\"8\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02)\x12'/api-v3/cell-counter-mappings/{test_id}\x90\x02\x01\x12\x9e\x01\n" +
 	"\fSaveMappings\x12'.lab.cellcounter.v1.SaveMappingsRequest\x1a(.lab.cellcounter.v1.SaveMappingsResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x04body\"'/api-v3/cell-counter-mappings/{test_id}\x12\xa1\x01\n" +
-	"\rPatchMappings\x12(.lab.cellcounter.v1.PatchMappingsRequest\x1a).lab.cellcounter.v1.PatchMappingsResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x04body2'/api-v3/cell-counter-mappings/{test_id}\x12\x9b\x01\n" +
-	"\rResetMappings\x12(.lab.cellcounter.v1.ResetMappingsRequest\x1a).lab.cellcounter.v1.ResetMappingsResponse\"5\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02)*'/api-v3/cell-counter-mappings/{test_id}\x12\xa1\x01\n" +
-	"\rDeleteMapping\x12(.lab.cellcounter.v1.DeleteMappingRequest\x1a).lab.cellcounter.v1.DeleteMappingResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/*-/api-v3/cell-counter-mappings/{test_id}/{key}\x12\xc0\x01\n" +
-	"\x13ComputeDifferential\x12..lab.cellcounter.v1.ComputeDifferentialRequest\x1a/.lab.cellcounter.v1.ComputeDifferentialResponse\"H\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x029:\x01*\"4/api-v3/cell-counter-mappings/{test_id}/differential\x90\x02\x01\x12\xa6\x01\n" +
-	"\tGetCounts\x12$.lab.cellcounter.v1.GetCountsRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"L\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02@\x12>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\xa9\x01\n" +
-	"\tSaveCount\x12$.lab.cellcounter.v1.SaveCountRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"O\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02C:\x01*\x1a>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x12\xa9\x01\n" +
-	"\x0eListParameters\x12).lab.cellcounter.v1.ListParametersRequest\x1a*.lab.cellcounter.v1.ListParametersResponse\"@\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x024\x122/api-v3/cell-counter-mappings/{test_id}/parameters\x12\x8b\x01\n" +
-	"\tListCells\x12$.lab.cellcounter.v1.ListCellsRequest\x1a%.lab.cellcounter.v1.ListCellsResponse\"1\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/cells\x12\x8b\x01\n" +
-	"\tListTests\x12$.lab.cellcounter.v1.ListTestsRequest\x1a%.lab.cellcounter.v1.ListTestsResponse\"1\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/tests\x12\x93\x01\n" +
-	"\vListWaiting\x12&.lab.cellcounter.v1.ListWaitingRequest\x1a'.lab.cellcounter.v1.ListWaitingResponse\"3\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02'\x12%/api-v3/cell-counter-mappings/waitingBOZMgithub.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1;cellcounterv1b\x06proto3"
+	"\rPatchMappings\x12(.lab.cellcounter.v1.PatchMappingsRequest\x1a).lab.cellcounter.v1.PatchMappingsResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/:\x04body2'/api-v3/cell-counter-mappings/{test_id}\x12\x9e\x01\n" +
+	"\rResetMappings\x12(.lab.cellcounter.v1.ResetMappingsRequest\x1a).lab.cellcounter.v1.ResetMappingsResponse\"8\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02)*'/api-v3/cell-counter-mappings/{test_id}\x90\x02\x02\x12\xa4\x01\n" +
+	"\rDeleteMapping\x12(.lab.cellcounter.v1.DeleteMappingRequest\x1a).lab.cellcounter.v1.DeleteMappingResponse\">\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/*-/api-v3/cell-counter-mappings/{test_id}/{key}\x90\x02\x02\x12\xc0\x01\n" +
+	"\x13ComputeDifferential\x12..lab.cellcounter.v1.ComputeDifferentialRequest\x1a/.lab.cellcounter.v1.ComputeDifferentialResponse\"H\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x029:\x01*\"4/api-v3/cell-counter-mappings/{test_id}/differential\x90\x02\x01\x12\xa9\x01\n" +
+	"\tGetCounts\x12$.lab.cellcounter.v1.GetCountsRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"O\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02@\x12>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x90\x02\x01\x12\xac\x01\n" +
+	"\tSaveCount\x12$.lab.cellcounter.v1.SaveCountRequest\x1a%.lab.cellcounter.v1.GetCountsResponse\"R\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02C:\x01*\x1a>/api-v3/cell-counter-mappings/{test_id}/counts/{lab_report_id}\x90\x02\x02\x12\xac\x01\n" +
+	"\x0eListParameters\x12).lab.cellcounter.v1.ListParametersRequest\x1a*.lab.cellcounter.v1.ListParametersResponse\"C\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x024\x122/api-v3/cell-counter-mappings/{test_id}/parameters\x90\x02\x01\x12\x8e\x01\n" +
+	"\tListCells\x12$.lab.cellcounter.v1.ListCellsRequest\x1a%.lab.cellcounter.v1.ListCellsResponse\"4\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/cells\x90\x02\x01\x12\x8e\x01\n" +
+	"\tListTests\x12$.lab.cellcounter.v1.ListTestsRequest\x1a%.lab.cellcounter.v1.ListTestsResponse\"4\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02%\x12#/api-v3/cell-counter-mappings/tests\x90\x02\x01\x12\x96\x01\n" +
+	"\vListWaiting\x12&.lab.cellcounter.v1.ListWaitingRequest\x1a'.lab.cellcounter.v1.ListWaitingResponse\"6\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02'\x12%/api-v3/cell-counter-mappings/waiting\x90\x02\x01BOZMgithub.com/labplatform/labplatform/proto/gen/lab/cellcounter/v1;cellcounterv1b\x06proto3"
 
 var (
 	file_lab_cellcounter_v1_cellcounter_proto_rawDescOnce sync.Once

@@ -1950,22 +1950,22 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x03 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xba\x0e\n" +
-	"\x13ExternalEditService\x12\x99\x01\n" +
+	"created_at\x18\x04 \x01(\x03R\tcreatedAt2\xcf\x0e\n" +
+	"\x13ExternalEditService\x12\x9c\x01\n" +
 	"\n" +
-	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\":\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x12\x9c\x01\n" +
-	"\rListTemplates\x12).lab.externaledit.v1.ListTemplatesRequest\x1a*.lab.externaledit.v1.ListTemplatesResponse\"4\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02(\x12&/api-v3/report/external-edit/templates\x12\xa5\x01\n" +
-	"\rCreateSession\x12).lab.externaledit.v1.CreateSessionRequest\x1a*.lab.externaledit.v1.CreateSessionResponse\"=\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/report/external-edit/{lab_report_id}\x12\x93\x01\n" +
+	"GetSession\x12&.lab.externaledit.v1.GetSessionRequest\x1a'.lab.externaledit.v1.GetSessionResponse\"=\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02.\x12,/api-v3/report/external-edit/{lab_report_id}\x90\x02\x01\x12\x9f\x01\n" +
+	"\rListTemplates\x12).lab.externaledit.v1.ListTemplatesRequest\x1a*.lab.externaledit.v1.ListTemplatesResponse\"7\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02(\x12&/api-v3/report/external-edit/templates\x90\x02\x01\x12\xa5\x01\n" +
+	"\rCreateSession\x12).lab.externaledit.v1.CreateSessionRequest\x1a*.lab.externaledit.v1.CreateSessionResponse\"=\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/report/external-edit/{lab_report_id}\x12\x96\x01\n" +
 	"\n" +
-	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"4\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x12\xaf\x01\n" +
+	"EndSession\x12&.lab.externaledit.v1.EndSessionRequest\x1a'.lab.externaledit.v1.EndSessionResponse\"7\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02(\x1a&/api-v3/report/external-edit/{edit_id}\x90\x02\x02\x12\xaf\x01\n" +
 	"\x0fForceEndSession\x12+.lab.externaledit.v1.ForceEndSessionRequest\x1a,.lab.externaledit.v1.ForceEndSessionResponse\"A\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x025\"3/api-v3/report/external-edit/sessions/{edit_id}/end\x12j\n" +
 	"\vUploadFiles\x12'.lab.externaledit.v1.UploadFilesRequest\x1a(.lab.externaledit.v1.UploadFilesResponse\"\x06\x8a\xe7\x18\x02\b\x01(\x01\x12\xa3\x01\n" +
-	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"G\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x90\x02\x02\x12\xac\x01\n" +
-	"\rListRevisions\x12).lab.externaledit.v1.ListRevisionsRequest\x1a*.lab.externaledit.v1.ListRevisionsResponse\"D\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\x126/api-v3/report/external-edit/{lab_report_id}/revisions\x12\xc8\x01\n" +
-	"\x0fRestoreRevision\x12+.lab.externaledit.v1.RestoreRevisionRequest\x1a,.lab.externaledit.v1.RestoreRevisionResponse\"Z\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02N\"L/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore\x12T\n" +
-	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\x9d\x01\n" +
-	"\x0fListHeldReports\x12+.lab.externaledit.v1.ListHeldReportsRequest\x1a,.lab.externaledit.v1.ListHeldReportsResponse\"/\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02#\x12!/api-v3/report/external-edit/held\x12v\n" +
-	"\x0eHasOpenSession\x12*.lab.externaledit.v1.HasOpenSessionRequest\x1a+.lab.externaledit.v1.HasOpenSessionResponse\"\v\x8a\xe7\x18\a\x12\x05rerunBQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
+	"\tHeartbeat\x12%.lab.externaledit.v1.HeartbeatRequest\x1a&.lab.externaledit.v1.HeartbeatResponse\"G\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\"6/api-v3/report/external-edit/agent/{edit_id}/heartbeat\x90\x02\x02\x12\xaf\x01\n" +
+	"\rListRevisions\x12).lab.externaledit.v1.ListRevisionsRequest\x1a*.lab.externaledit.v1.ListRevisionsResponse\"G\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x028\x126/api-v3/report/external-edit/{lab_report_id}/revisions\x90\x02\x01\x12\xc8\x01\n" +
+	"\x0fRestoreRevision\x12+.lab.externaledit.v1.RestoreRevisionRequest\x1a,.lab.externaledit.v1.RestoreRevisionResponse\"Z\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02N\"L/api-v3/report/external-edit/{lab_report_id}/revisions/{revision_id}/restore\x12W\n" +
+	"\vWatchEvents\x12'.lab.externaledit.v1.WatchEventsRequest\x1a\x12.lab.type.v1.Event\"\t\x8a\xe7\x18\x02\b\x01\x90\x02\x010\x01\x12\xa0\x01\n" +
+	"\x0fListHeldReports\x12+.lab.externaledit.v1.ListHeldReportsRequest\x1a,.lab.externaledit.v1.ListHeldReportsResponse\"2\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02#\x12!/api-v3/report/external-edit/held\x90\x02\x01\x12y\n" +
+	"\x0eHasOpenSession\x12*.lab.externaledit.v1.HasOpenSessionRequest\x1a+.lab.externaledit.v1.HasOpenSessionResponse\"\x0e\x8a\xe7\x18\a\x12\x05rerun\x90\x02\x01BQZOgithub.com/labplatform/labplatform/proto/gen/lab/externaledit/v1;externaleditv1b\x06proto3"
 
 var (
 	file_lab_externaledit_v1_externaledit_proto_rawDescOnce sync.Once

@@ -2379,23 +2379,23 @@ const file_lab_notifications_v1_notifications_proto_rawDesc = "" +
 	"\x06topics\x18\x03 \x03(\tR\x06topics\"\x1b\n" +
 	"\x19WatchNotificationsRequest\"j\n" +
 	"\x17GetServiceWorkerRequest\x12O\n" +
-	"\x04file\x18\x01 \x01(\tB;\x92A8\xf2\x02\x18firebase-messaging-sw.js\xf2\x02\tfcm-sw.js\xf2\x02\x0eweb-push-sw.jsR\x04file2\x8f\x13\n" +
-	"\x14NotificationsService\x12\x9d\x01\n" +
-	"\x11ListNotifications\x12..lab.notifications.v1.ListNotificationsRequest\x1a/.lab.notifications.v1.ListNotificationsResponse\"'\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1b\x12\x19/api-v3/notifications/all\x12\xc6\x01\n" +
+	"\x04file\x18\x01 \x01(\tB;\x92A8\xf2\x02\x18firebase-messaging-sw.js\xf2\x02\tfcm-sw.js\xf2\x02\x0eweb-push-sw.jsR\x04file2\xa4\x13\n" +
+	"\x14NotificationsService\x12\xa0\x01\n" +
+	"\x11ListNotifications\x12..lab.notifications.v1.ListNotificationsRequest\x1a/.lab.notifications.v1.ListNotificationsResponse\"*\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x1b\x12\x19/api-v3/notifications/all\x90\x02\x01\x12\xc6\x01\n" +
 	"\x06Notify\x12#.lab.notifications.v1.NotifyRequest\x1a$.lab.notifications.v1.NotifyResponse\"q\x8a\xe7\x18\x19\x12\acallout\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x02N:\acontext\"C/api-v3/notifications/{gateway}/{notification_type_id}/topic/notify\x12z\n" +
-	"\x0eWithdrawNotice\x12+.lab.notifications.v1.WithdrawNoticeRequest\x1a,.lab.notifications.v1.WithdrawNoticeResponse\"\r\x8a\xe7\x18\t\x12\acallout\x12h\n" +
-	"\bGetReach\x12%.lab.notifications.v1.GetReachRequest\x1a&.lab.notifications.v1.GetReachResponse\"\r\x8a\xe7\x18\t\x12\acallout\x12\xbe\x01\n" +
+	"\x0eWithdrawNotice\x12+.lab.notifications.v1.WithdrawNoticeRequest\x1a,.lab.notifications.v1.WithdrawNoticeResponse\"\r\x8a\xe7\x18\t\x12\acallout\x12k\n" +
+	"\bGetReach\x12%.lab.notifications.v1.GetReachRequest\x1a&.lab.notifications.v1.GetReachResponse\"\x10\x8a\xe7\x18\t\x12\acallout\x90\x02\x01\x12\xbe\x01\n" +
 	"\x10MarkNotification\x12-.lab.notifications.v1.MarkNotificationRequest\x1a..lab.notifications.v1.MarkNotificationResponse\"K\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02?\"=/api-v3/notifications/notification/{notification_id}/{action}\x12\x9d\x01\n" +
-	"\vMarkAllRead\x12(.lab.notifications.v1.MarkAllReadRequest\x1a).lab.notifications.v1.MarkAllReadResponse\"9\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\"+/api-v3/notifications/notification/read-all\x12\xa8\x01\n" +
-	"\x0eListActivities\x12+.lab.notifications.v1.ListActivitiesRequest\x1a,.lab.notifications.v1.ListActivitiesResponse\";\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/\x12-/api-v3/notifications/notification/activities\x12\x97\x01\n" +
-	"\tListTypes\x12&.lab.notifications.v1.ListTypesRequest\x1a'.lab.notifications.v1.ListTypesResponse\"9\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\x12+/api-v3/notifications/notification-type/all\x12\xa1\x01\n" +
-	"\vUpdateTypes\x12(.lab.notifications.v1.UpdateTypesRequest\x1a).lab.notifications.v1.UpdateTypesResponse\"=\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/notifications/notification-type/bulk\x12\xbf\x01\n" +
-	"\x0eGetPreferences\x12+.lab.notifications.v1.GetPreferencesRequest\x1a,.lab.notifications.v1.GetPreferencesResponse\"R\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02F\x12D/api-v3/notifications/notification-type/user-preferences/{labUserId}\x12\xbf\x01\n" +
+	"\vMarkAllRead\x12(.lab.notifications.v1.MarkAllReadRequest\x1a).lab.notifications.v1.MarkAllReadResponse\"9\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\"+/api-v3/notifications/notification/read-all\x12\xab\x01\n" +
+	"\x0eListActivities\x12+.lab.notifications.v1.ListActivitiesRequest\x1a,.lab.notifications.v1.ListActivitiesResponse\">\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02/\x12-/api-v3/notifications/notification/activities\x90\x02\x01\x12\x9a\x01\n" +
+	"\tListTypes\x12&.lab.notifications.v1.ListTypesRequest\x1a'.lab.notifications.v1.ListTypesResponse\"<\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\x12+/api-v3/notifications/notification-type/all\x90\x02\x01\x12\xa1\x01\n" +
+	"\vUpdateTypes\x12(.lab.notifications.v1.UpdateTypesRequest\x1a).lab.notifications.v1.UpdateTypesResponse\"=\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/notifications/notification-type/bulk\x12\xc2\x01\n" +
+	"\x0eGetPreferences\x12+.lab.notifications.v1.GetPreferencesRequest\x1a,.lab.notifications.v1.GetPreferencesResponse\"U\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02F\x12D/api-v3/notifications/notification-type/user-preferences/{labUserId}\x90\x02\x01\x12\xbf\x01\n" +
 	"\x11UpdatePreferences\x12..lab.notifications.v1.UpdatePreferencesRequest\x1a/.lab.notifications.v1.UpdatePreferencesResponse\"I\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02=:\x01*\"8/api-v3/notifications/notification-type/user-preferences\x12\xaa\x01\n" +
 	"\x0fSubscribeTopics\x12,.lab.notifications.v1.SubscribeTopicsRequest\x1a-.lab.notifications.v1.SubscribeTopicsResponse\":\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02.:\x01*\")/api-v3/notifications/fcm/topic/subscribe\x12\xb2\x01\n" +
-	"\x11UnsubscribeTopics\x12..lab.notifications.v1.UnsubscribeTopicsRequest\x1a/.lab.notifications.v1.UnsubscribeTopicsResponse\"<\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x020:\x01*\"+/api-v3/notifications/fcm/topic/unsubscribe\x12c\n" +
-	"\x12WatchNotifications\x12/.lab.notifications.v1.WatchNotificationsRequest\x1a\x12.lab.type.v1.Event\"\x06\x8a\xe7\x18\x02\b\x010\x01\x12\x92\x01\n" +
-	"\x10GetServiceWorker\x12-.lab.notifications.v1.GetServiceWorkerRequest\x1a\x14.google.api.HttpBody\"9\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\x12+/api-v3/notifications/service-worker/{file}BSZQgithub.com/labplatform/labplatform/proto/gen/lab/notifications/v1;notificationsv1b\x06proto3"
+	"\x11UnsubscribeTopics\x12..lab.notifications.v1.UnsubscribeTopicsRequest\x1a/.lab.notifications.v1.UnsubscribeTopicsResponse\"<\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x020:\x01*\"+/api-v3/notifications/fcm/topic/unsubscribe\x12f\n" +
+	"\x12WatchNotifications\x12/.lab.notifications.v1.WatchNotificationsRequest\x1a\x12.lab.type.v1.Event\"\t\x8a\xe7\x18\x02\b\x01\x90\x02\x010\x01\x12\x95\x01\n" +
+	"\x10GetServiceWorker\x12-.lab.notifications.v1.GetServiceWorkerRequest\x1a\x14.google.api.HttpBody\"<\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02-\x12+/api-v3/notifications/service-worker/{file}\x90\x02\x01BSZQgithub.com/labplatform/labplatform/proto/gen/lab/notifications/v1;notificationsv1b\x06proto3"
 
 var (
 	file_lab_notifications_v1_notifications_proto_rawDescOnce sync.Once

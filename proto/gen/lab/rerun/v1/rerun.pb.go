@@ -1697,10 +1697,10 @@ const file_lab_rerun_v1_rerun_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x123\n" +
 	"\x15qualifying_parameters\x18\x02 \x03(\x05R\x14qualifyingParameters\x121\n" +
 	"\x14undecided_parameters\x18\x03 \x03(\x05R\x13undecidedParameters\x12'\n" +
-	"\x0funknown_indices\x18\x04 \x03(\x05R\x0eunknownIndices2\xfd\a\n" +
-	"\fRerunService\x12\x95\x01\n" +
+	"\x0funknown_indices\x18\x04 \x03(\x05R\x0eunknownIndices2\x80\b\n" +
+	"\fRerunService\x12\x98\x01\n" +
 	"\n" +
-	"ListReruns\x12\x1f.lab.rerun.v1.ListRerunsRequest\x1a .lab.rerun.v1.ListRerunsResponse\"D\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02&\x12$/api-v3/sample-rerun/{lab_report_id}\x12\xa2\x01\n" +
+	"ListReruns\x12\x1f.lab.rerun.v1.ListRerunsRequest\x1a .lab.rerun.v1.ListRerunsResponse\"G\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02&\x12$/api-v3/sample-rerun/{lab_report_id}\x90\x02\x01\x12\xa2\x01\n" +
 	"\tAddValues\x12\x1e.lab.rerun.v1.AddValuesRequest\x1a\x1f.lab.rerun.v1.AddValuesResponse\"T\x8a\xe7\x18!\b\x01\x12\x04core\x12\vinstruments\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02):\x01*\"$/api-v3/sample-rerun/{report_id}/new\x12\xa7\x01\n" +
 	"\fRequestRerun\x12!.lab.rerun.v1.RequestRerunRequest\x1a\".lab.rerun.v1.RequestRerunResponse\"P\x8a\xe7\x18\x19\b\x01\x12\x04core\x12\boperator\x12\x05rerun\x82\xd3\xe4\x93\x02-:\x01*\"(/api-v3/sample-rerun/{report_id}/request\x12\xa4\x01\n" +
 	"\fConfirmRerun\x12!.lab.rerun.v1.ConfirmRerunRequest\x1a\".lab.rerun.v1.ConfirmRerunResponse\"M\x8a\xe7\x18\x12\b\x01\x12\x04core\x12\boperator\x82\xd3\xe4\x93\x021:\x01*\",/api-v3/sample-rerun/{lab_report_id}/confirm\x12\x99\x01\n" +

@@ -1757,12 +1757,12 @@ const file_lab_search_v1_search_proto_rawDesc = "" +
 	"Laboratory\x12\x15\n" +
 	"\x06lab_id\x18\x01 \x01(\x03R\x05labId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
-	"\btimezone\x18\x03 \x01(\tR\btimezone2\xcf\x03\n" +
+	"\btimezone\x18\x03 \x01(\tR\btimezone2\xd8\x03\n" +
 	"\rSearchService\x12~\n" +
-	"\vSearchUsers\x12!.lab.search.v1.SearchUsersRequest\x1a\".lab.search.v1.SearchUsersResponse\"(\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/v1/users/search\x90\x02\x01\x12o\n" +
-	"\aGetUser\x12\x1d.lab.search.v1.GetUserRequest\x1a\x1e.lab.search.v1.GetUserResponse\"%\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/api/v1/users/{user_id}\x12c\n" +
-	"\x06LookUp\x12\x1c.lab.search.v1.LookUpRequest\x1a\x1d.lab.search.v1.LookUpResponse\"\x1c\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x10\x12\x0e/api/v1/lookup\x12h\n" +
-	"\bGetLogin\x12\x1e.lab.search.v1.GetLoginRequest\x1a\x1f.lab.search.v1.GetLoginResponse\"\x1b\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x0f\x12\r/api/v1/loginBEZCgithub.com/labplatform/labplatform/proto/gen/lab/search/v1;searchv1b\x06proto3"
+	"\vSearchUsers\x12!.lab.search.v1.SearchUsersRequest\x1a\".lab.search.v1.SearchUsersResponse\"(\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/api/v1/users/search\x90\x02\x01\x12r\n" +
+	"\aGetUser\x12\x1d.lab.search.v1.GetUserRequest\x1a\x1e.lab.search.v1.GetUserResponse\"(\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/api/v1/users/{user_id}\x90\x02\x01\x12f\n" +
+	"\x06LookUp\x12\x1c.lab.search.v1.LookUpRequest\x1a\x1d.lab.search.v1.LookUpResponse\"\x1f\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x10\x12\x0e/api/v1/lookup\x90\x02\x01\x12k\n" +
+	"\bGetLogin\x12\x1e.lab.search.v1.GetLoginRequest\x1a\x1f.lab.search.v1.GetLoginResponse\"\x1e\x8a\xe7\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x0f\x12\r/api/v1/login\x90\x02\x01BEZCgithub.com/labplatform/labplatform/proto/gen/lab/search/v1;searchv1b\x06proto3"
 
 var (
 	file_lab_search_v1_search_proto_rawDescOnce sync.Once

@@ -36,7 +36,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // TaskQueueService accepts a batch as a whole or not at all, and only once it is on disk. Internal callers use the same
-// methods as REST clients.
+// methods as REST clients. A message has at most 4 MiB.
 type TaskQueueServiceClient interface {
 	// Enqueues tasks to run now.
 	Enqueue(ctx context.Context, in *EnqueueRequest, opts ...grpc.CallOption) (*EnqueueResponse, error)
@@ -149,7 +149,7 @@ func (c *taskQueueServiceClient) UpdateConsent(ctx context.Context, in *UpdateCo
 // for forward compatibility.
 //
 // TaskQueueService accepts a batch as a whole or not at all, and only once it is on disk. Internal callers use the same
-// methods as REST clients.
+// methods as REST clients. A message has at most 4 MiB.
 type TaskQueueServiceServer interface {
 	// Enqueues tasks to run now.
 	Enqueue(context.Context, *EnqueueRequest) (*EnqueueResponse, error)

@@ -1,0 +1,35 @@
+package areas_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/labplatform/labplatform/gateway/internal/areas"
+	"github.com/labplatform/labplatform/pkg/edge"
+)
+
+// A client repeats and hedges a call by the level of its method, and a request by its HTTP method: both must say the same.
+func TestContractsSayWhichCallsMayBeRepeated(t *testing.T) {
+	t.Parallel()
+	for _, route := range edge.Routes(areas.List()) {
+		name := strings.ReplaceAll(strings.TrimPrefix(route.RPC, "/"), "/", ".")
+		method, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		options, _ := method.Options().(*descriptorpb.MethodOptions)
+		level := options.GetIdempotencyLevel()
+		wrong := map[string]bool{
+			"GET":    level != descriptorpb.MethodOptions_NO_SIDE_EFFECTS,
+			"PUT":    level != descriptorpb.MethodOptions_IDEMPOTENT,
+			"DELETE": level != descriptorpb.MethodOptions_IDEMPOTENT,
+		}
+		if wrong[route.Method] {
+			t.Errorf("%s is %s, and %s on %s: a PUT and a DELETE are IDEMPOTENT, a GET has NO_SIDE_EFFECTS", name, level, route.Method, route.Path)
+		}
+	}
+}

@@ -81,7 +81,8 @@ func unsupported(r *http.Request) string {
 	}
 	kind, _, _ := strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
 	kind = strings.TrimSpace(kind)
-	if slices.Contains(readTypes, kind) || strings.HasSuffix(kind, "+json") || strings.HasPrefix(kind, "text/") && kind != "text/xml" {
+	isText := strings.HasPrefix(kind, "text/") && kind != "text/xml"
+	if isText || strings.HasSuffix(kind, "+json") || slices.Contains(readTypes, kind) {
 		return ""
 	}
 	return "The body has a Content-Type that is not read here. Send application/json, or the form that the path documents."

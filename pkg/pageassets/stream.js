@@ -10,7 +10,7 @@ const shortestPauseMs = 1000, longestPauseMs = 5000; // between two connection a
 // when the user must log in, and otherwise 0. After a loss the server first sends the events that it keeps for that.
 export function follow(path, on, headers = {}) {
   let position = "", pauseMs = shortestPauseMs, closed = false, connection, silence;
-  const call = (f, ...values) => f && queueMicrotask(() => f(...values)); // its errors are not those of the connection
+  const call = (f, ...values) => f && queueMicrotask(() => closed || f(...values)); // its errors are not those of the connection
 
   function heard() {
     clearTimeout(silence);

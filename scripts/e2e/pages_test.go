@@ -48,10 +48,12 @@ func TestPagesShowOnlyCardsThatALoginMayUse(t *testing.T) {
 	}
 }
 
+// noDemo makes a page believe that it is not of a demonstration.
+const noDemo = `const send = window.fetch; window.fetch = (to, how) => to === "/sign-in/person" ? Promise.resolve(new Response("{}")) : send(to, how)`
+
 // TestPagesOfAPlatformForRealAskToLogIn: where there is no demo no one is led anywhere, and no page shows anything.
 func TestPagesOfAPlatformForRealAskToLogIn(t *testing.T) {
 	p := openPage(t, stack.Endpoints.Gateway+"/")
-	const noDemo = `const send = window.fetch; window.fetch = (to, how) => to === "/sign-in/person" ? Promise.resolve(new Response("{}")) : send(to, how)`
 	p.Do(browser.Command(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: noDemo}))
 	for _, path := range []string{"/callout/", "/notifications/", "/cell-counter/?test=55", "/bill/?bill=9011", "/external-edit/?report=7001"} {
 		p.visit(path, `/[Ll]og in/.test(document.querySelector("main, header").parentElement.textContent)`)

@@ -1,14 +1,13 @@
 // Board of the critical results that still need a callout, updated by an event stream, with the waiting time of each result. Data
 // of the laboratory is always inserted as text, never as markup.
-import { request, clock, element, inZone, moment, remember, remembered } from "../assets/lab.js";
+import { request, clock, element, inZone, live, moment, remember, remembered } from "../assets/lab.js";
 import { currentLogin, header, mayUse } from "../assets/shell.js";
 import * as claim from "./claim.js";
 import * as dialog from "./dialog.js";
 import * as draft from "./draft.js";
 import { departmentOf, patientOf, valueText } from "./result.js";
 
-const reconnectMs = 5000; // between two connection attempts
-const silentMs = 40000; // the connection counts as lost after this time without an event; the server sends one every 15 s
+const silentMs = 40000; // the service counts as silent after this time without an event; it sends one every 15 s
 const soonMs = 10 * 60 * 1000; // "due soon" begins this long before the deadline
 
 const $ = (id) => document.getElementById(id);
@@ -240,35 +239,29 @@ function say(text, bad) {
   $("state").className = bad ? "bad" : "";
 }
 
-let stream = null;
-let triedAt = 0; // start of the last connection attempt, by the clock of this device
+let unfollow = null;
+let triedAt = 0; // start of the last connection, by the clock of this device
 let heardAt = 0; // time of the last event, by the clock of this device
 let limited = false; // whether the server has more results than it sent
 
 function connect() {
-  stream?.close();
+  unfollow?.();
   triedAt = Date.now();
-  stream = new EventSource("/operation/critical-callout/live");
-  stream.addEventListener("worklist", (event) => {
-    showList(JSON.parse(event.data));
-    heard();
+  unfollow = live("/operation/critical-callout/live", {
+    open: showRules, // again with each connection, as the settings may have changed
+    event: (name, data) => {
+      if (name === "worklist") showList(data);
+      if (name === "summary") showSummary(data);
+      heard();
+    },
+    lost: (problem) => (problem.status === 0 ? cutOff() : refused()),
   });
-  stream.addEventListener("summary", (event) => {
-    const sum = JSON.parse(event.data);
-    const median = sum.median_minutes_to_callout === null ? "–" : `${sum.median_minutes_to_callout} min`;
-    const elsewhere = sum.elsewhere ? `, ${sum.elsewhere} elsewhere` : "";
-    $("figures").textContent = `${sum.open} open, ${sum.overdue} overdue${elsewhere} · last 30 days: ${sum.called} called, median ${median}, limit ${sum.limit_minutes} min`;
-    heard();
-  });
-  stream.addEventListener("alive", heard);
-  stream.addEventListener("open", () => {
-    if (ended) location.reload();
-    else showRules(); // again with each connection, as the settings may have changed
-  });
-  stream.addEventListener("error", () => {
-    if (stream.readyState === EventSource.CLOSED) refused();
-    else cutOff(); // the browser reconnects automatically
-  });
+}
+
+function showSummary(sum) {
+  const median = sum.median_minutes_to_callout === null ? "–" : `${sum.median_minutes_to_callout} min`;
+  const elsewhere = sum.elsewhere ? `, ${sum.elsewhere} elsewhere` : "";
+  $("figures").textContent = `${sum.open} open, ${sum.overdue} overdue${elsewhere} · last 30 days: ${sum.called} called, median ${median}, limit ${sum.limit_minutes} min`;
 }
 
 function heard() {
@@ -283,8 +276,8 @@ function cutOff(why) {
   say(`Connection lost. ${why ? `${why} ` : ""}${shown}Reconnecting.`, true);
 }
 
-// refused requests the list after the server or a proxy has refused the event stream, because an EventSource does not report
-// the reason. If only streams are blocked, the board shows this list and polls it. If the session has ended, it is cleared.
+// refused requests the list after the event stream was refused. If only streams are blocked, the board shows this list at each
+// attempt to connect. If the session has ended, it is cleared.
 async function refused() {
   try {
     const list = await request("/operation/critical-callout/open");
@@ -297,7 +290,6 @@ async function refused() {
     if (problem.status === 401 || problem.status === 403) forget(problem);
     else cutOff(problem.message);
   }
-  setTimeout(connect, reconnectMs);
 }
 
 // ended is set when the session has ended. The next one may be another user's, whose name and drafts the page must load.
@@ -320,13 +312,11 @@ function forget(problem) {
   say(problem.status === 401 ? "Log in to see the critical results of your laboratory." : problem.message, true);
 }
 
-// checkConnection reconnects if no event has arrived for silentMs. A browser does not notice for minutes that a cable was pulled.
+// checkConnection connects again if no event has arrived for silentMs: the gateway keeps a stream open whose service is silent.
 function checkConnection() {
-  const silent = Date.now() - Math.max(heardAt, triedAt) > silentMs;
-  if (silent && stream.readyState !== EventSource.CLOSED) {
-    connect();
-    cutOff();
-  }
+  if (ended || Date.now() - Math.max(heardAt, triedAt) <= silentMs) return;
+  connect();
+  cutOff();
 }
 
 dialog.connect({
@@ -352,7 +342,7 @@ $("full").addEventListener("click", () => {
   if (document.fullscreenElement) document.exitFullscreen();
   else document.documentElement.requestFullscreen();
 });
-setInterval(() => { if (!dialog.isOpen() && stream.readyState !== EventSource.CLOSED) show(); }, 30000); // updates the waiting times
+setInterval(() => { if (!dialog.isOpen() && !ended) show(); }, 30000); // updates the waiting times
 setInterval(checkConnection, 1000);
 connect();
 header().then(async (visitor) => {

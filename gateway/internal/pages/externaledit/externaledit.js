@@ -1,6 +1,6 @@
 // Page of one report that is edited as a Word document: the user who has it open, and all saved versions. The page reloads on
 // every event of the report's event stream.
-import { request, element, moment } from "../assets/lab.js";
+import { request, element, live, moment } from "../assets/lab.js";
 import { header } from "../assets/shell.js";
 import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
 import { withTotal, workList } from "../assets/worklist.js";
@@ -12,7 +12,7 @@ let report = 0;
 let session = null; // the active editing session, or null
 let versions = [];
 let more = false; // whether the server has older versions than the loaded ones
-let stream = null;
+let unfollow = null; // ends the event stream of the report
 let templates = []; // what a report without a version may begin with
 
 function say(text, bad) {
@@ -113,11 +113,20 @@ async function older() {
 const reload = () => load().catch((problem) => say(problem.message, true));
 
 function follow() {
-  stream?.close();
-  stream = new EventSource(`${base}${report}/events`);
-  stream.onopen = () => { say("Up to date. Changes appear automatically."); reload(); };
-  stream.onerror = () => say("Connection lost. Changes are not shown until the connection is restored.", true);
-  for (const event of ["session_created", "files_uploaded", "session_ended", "authorship_changed"]) stream.addEventListener(event, reload);
+  unfollow?.();
+  unfollow = live(`${base}${report}/events`, {
+    open: () => { say("Up to date. Changes appear automatically."); reload(); },
+    event: reload,
+    lost,
+  });
+}
+
+function lost(problem) {
+  if (problem.status === 401 || problem.status === 403) {
+    $("opened").hidden = $("holder").hidden = $("versions").hidden = true;
+    patientBar(null);
+    say(problem.message, true);
+  } else say("Connection lost. Changes are not shown until the connection is restored.", true);
 }
 
 // offer lists the templates. A user who may not edit gets none.
@@ -179,7 +188,7 @@ async function choose(id, match = { lab_report_id: id }) {
 // clear removes what belongs to the report before, so that nothing of it stands beside another patient.
 function clear(id) {
   [report, session, versions] = [id, null, []];
-  stream?.close();
+  unfollow?.();
   $("opened").hidden = $("holder").hidden = $("versions").hidden = true;
   $("back").hidden = id === 0;
   held.show(id === 0);

@@ -1,5 +1,5 @@
 // Page of the user's notifications: the list, updated by an event stream, and the preferences for each notification type.
-import { request, element, link, moment } from "../assets/lab.js";
+import { request, element, link, live, moment } from "../assets/lab.js";
 import { currentLogin, header, mayUse } from "../assets/shell.js";
 
 const base = "/api-v3/notifications/";
@@ -83,21 +83,19 @@ function changed(item) {
   show();
 }
 
-function follow() {
-  const stream = new EventSource(`${base}live`);
-  let cut = false;
-  stream.onopen = () => {
-    say("Up to date. New notifications appear automatically.");
-    if (cut) load().catch(() => {}); // the stream does not repeat events that were missed, for example reads on other devices
-    cut = false;
-  };
-  stream.onerror = () => {
-    cut = true;
-    say("Connection lost. New notifications are not shown until the connection is restored.", true);
-  };
-  stream.addEventListener("notification", (event) => arrived(JSON.parse(event.data)));
-  stream.addEventListener("changed", (event) => changed(JSON.parse(event.data)));
-  stream.addEventListener("unread", (event) => count(JSON.parse(event.data).unread_count));
+const received = { notification: arrived, changed, unread: (inbox) => count(inbox.unread_count) }; // by event
+
+// opened loads the list at each connection: the stream does not repeat all that was missed, for example reads on other devices.
+function opened() {
+  load().then(() => say("Up to date. New notifications appear automatically."), (problem) => say(problem.message, true));
+}
+
+function lost(problem) {
+  if (problem.status === 401 || problem.status === 403) {
+    items = [];
+    $("list").replaceChildren();
+    say(problem.message, true);
+  } else say("Connection lost. New notifications are not shown until the connection is restored.", true);
 }
 
 // allow requests the browser's permission for notifications and registers the service worker that shows them while this page
@@ -158,9 +156,8 @@ $("allow").addEventListener("click", () => allow().catch((problem) => tell(probl
 $("all").addEventListener("click", () => request(`${base}notification/read-all`, {}).then(load).catch((problem) => tell(problem.message, "bad")));
 person = await header();
 login = await currentLogin();
+live(`${base}live`, { open: opened, event: (name, data) => received[name]?.(data), lost });
 try {
-  await load();
-  follow();
   await Promise.all([preferences(), laboratory()]);
 } catch (problem) {
   say(problem.message, true);

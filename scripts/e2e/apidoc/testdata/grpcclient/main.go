@@ -1,4 +1,4 @@
-// Command grpcclient is a service outside the platform's repository: its code is generated from the archive of contracts.
+// Command grpcclient is a service of another repository: its code is generated from the archive of contracts.
 package main
 
 import (
@@ -31,8 +31,9 @@ func main() {
 
 	queue := taskqueuev1.NewTaskQueueServiceClient(connection)
 	lab, key := int64(12), "order-42"
-	request := &taskqueuev1.EnqueueRequest{LabId: &lab, IdempotencyKey: &key, Tasks: []*taskqueuev1.Task{{Task: 1, TaskType: 4,
-		Data: &typev1.RawJSON{Json: []byte(`{"contact":"+919812345678","message":"Your bill is ready"}`)}}}}
+	data := &typev1.RawJSON{Json: []byte(`{"contact":"+919812345678","message":"Your bill is ready"}`)}
+	request := &taskqueuev1.EnqueueRequest{LabId: &lab, IdempotencyKey: &key,
+		Tasks: []*taskqueuev1.Task{{Task: 1, TaskType: 4, Data: data}}}
 	first, err := queue.Enqueue(as(ctx, token), request)
 	check(err)
 	again, err := queue.Enqueue(as(ctx, token), request)

@@ -50,5 +50,6 @@ func Refusal(cause error) *apperr.Error {
 			return apperr.New(apperr.Unauthenticated, r.reason, r.message).WithCause(cause)
 		}
 	}
-	return apperr.New(apperr.Unauthenticated, "TOKEN_INVALID", "The bearer token is not valid. Get a new one.").WithCause(cause)
+	return apperr.New(apperr.Unauthenticated, "TOKEN_INVALID", "The bearer token is not valid. Get a new one.").
+		WithCause(cause)
 }

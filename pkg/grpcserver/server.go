@@ -87,7 +87,7 @@ type Deps struct {
 	Authenticator Authenticator
 	// Anonymous lists the full names of methods that need no credential. A credential that is sent is still checked.
 	Anonymous []string
-	// Reflection describes the contracts to whoever asks, for development.
+	// Reflection describes the contracts to every caller, for development.
 	Reflection bool
 	// Codec encodes and decodes the messages; nil means gRPC's own.
 	Codec encoding.CodecV2

@@ -1,80 +1,130 @@
 package phonetic
 
-import (
-	"strings"
-	"unicode"
+import "strings"
 
-	"github.com/antzucaro/matchr"
-	"golang.org/x/text/unicode/norm"
+const (
+	// long is the number of sounds from which a word is known by its consonants. Shorter ones need more agreement: there
+	// are too many names with the same two or three consonants.
+	long = 4
+	// longer is the number of sounds from which voiced and voiceless consonants are equal.
+	longer = 5
 )
 
-// Codes returns the distinct codes of the words of name in their order. Each word has a first code, a second one if it
-// may be pronounced in two ways, and one more if it starts with v or b. A word of one letter is its own code. The
-// result is nil without words.
-func Codes(name string) []string {
-	var codes []string
+// Codes returns the distinct codes of the words of name in their order. A word has several codes if it may be
+// pronounced in several ways. A word of one letter is its own code. The result is nil without words.
+func Codes(name string) []string { return codes(name, codesOf) }
+
+// Consonants returns the distinct consonants of the words of name, voiced and voiceless ones alike.
+func Consonants(name string) []string {
+	return codes(name, func(word string) []string { return []string{consonants(sounds(respell(word), false))} })
+}
+
+// Unvocalized returns Consonants of a name from a script that does not write vowels, and therefore not whether an h is
+// heard.
+func Unvocalized(name string) []string {
+	return codes(name, func(word string) []string {
+		all := consonants(sounds(respell(word), true))
+		return []string{all, all[:1] + strings.ReplaceAll(all[1:], "h", "")}
+	})
+}
+
+// consonants joins the consonants of a word; an a stands for a vowel at its beginning.
+func consonants(of []sound) string {
+	var bare strings.Builder
+	for i, s := range of {
+		switch {
+		case !s.vowel:
+			bare.WriteString(s.letters)
+		case i == 0:
+			bare.WriteByte('a')
+		}
+	}
+	return voiceless.Replace(bare.String())
+}
+
+func codes(name string, of func(word string) []string) []string {
+	var all []string
 	seen := map[string]bool{"": true}
 	for _, word := range words(name) {
-		for _, code := range codesOf(word) {
+		for _, code := range of(word) {
 			if !seen[code] {
 				seen[code] = true
-				codes = append(codes, code)
+				all = append(all, code)
 			}
 		}
 	}
-	return codes
+	return all
 }
 
 func codesOf(word string) []string {
 	if len(word) == 1 {
-		return []string{strings.ToUpper(word)}
+		return []string{word}
 	}
 	spelled := respell(word)
-	first, second := matchr.DoubleMetaphone(strings.ToUpper(spelled))
-	first, second = strings.TrimSpace(first), strings.TrimSpace(second) // the library ends some codes with a space
-	if startsWithVowel(second) && !startsWithVowel(first) {
-		second = "" // J as in José, a pronunciation not used for Indian names
+	all := code(sounds(spelled, false), spelled)
+	switch {
+	case spelled[0] == 'v': // in eastern India v is pronounced and written as b: Bimal is Vimal
+		b := "b" + spelled[1:]
+		all = append(all, code(sounds(b, false), b)...)
+	case strings.HasPrefix(spelled, "ye"): // Yevgenia is Evgenia
+		all = append(all, code(sounds(spelled[1:], false), spelled[1:])...)
 	}
-	codes := []string{first, second}
-	// In eastern India v is pronounced and written as b: Bimal is Vimal. No other code starts with B, so these codes do
-	// not collide with P or F.
-	if (spelled[0] == 'v' || spelled[0] == 'b') && len(first) > 1 {
-		codes = append(codes, "B"+first[1:])
-	}
-	return codes
+	return all
 }
 
-// startsWithVowel reports whether a code starts with A, which stands for every vowel.
-func startsWithVowel(code string) bool { return strings.HasPrefix(code, "A") }
-
-// words returns the runs of a to z in the folded name. Diacritics are removed first, so that é equals e. An apostrophe
-// joins: D'Souza is one word.
-func words(name string) []string {
-	var folded strings.Builder
-	for _, r := range norm.NFKD.String(name) {
-		r = unicode.ToLower(r)
+// code returns the codes of a word with these sounds. A word of one sound is known by its spelling.
+func code(of []sound, spelled string) []string {
+	size, bare := 0, ""
+	for i, s := range of {
 		switch {
-		case unicode.Is(unicode.Mn, r) || r == '\'' || r == '’':
-		case special[r] != "":
-			folded.WriteString(special[r])
-		case r >= 'a' && r <= 'z':
-			folded.WriteRune(r)
-		default:
-			folded.WriteByte(' ')
+		case !s.vowel:
+			size, bare = size+1, bare+s.letters
+		case i == 0:
+			size, bare = size+1, "a"
 		}
 	}
-	return strings.Fields(folded.String())
+	switch {
+	case size < 2:
+		return []string{strings.ReplaceAll(spelled, "y", "i")}
+	case size >= longer:
+		return []string{voiceless.Replace(bare)}
+	case size >= long:
+		return []string{bare}
+	}
+	return withVowels(of, size)
 }
 
-// special lists letters that do not decompose in Unicode.
-var special = map[rune]string{
-	'ß': "ss",
-	'æ': "ae",
-	'œ': "oe",
-	'ø': "o",
-	'ł': "l",
-	'đ': "d",
-	'ð': "d",
-	'þ': "th",
-	'ı': "i",
+var voiceless = strings.NewReplacer("b", "p", "d", "t", "g", "k", "v", "f")
+
+// withVowels returns the codes of a short word: its consonants, the sound of its first vowel, and where a later one is
+// or ends the word. An a that follows is not written by everybody: Chaudhri is Chaudhary.
+func withVowels(of []sound, size int) []string {
+	all, first := []string{""}, true
+	for i, s := range of {
+		last := i == len(of)-1
+		switch {
+		case !s.vowel:
+			all = each(all, []string{s.letters})
+		case first:
+			all, first = each(all, qualities(s.letters)), false
+		case last && size < long-1:
+			all = each(all, endings(s.letters, "_a"))
+		case last:
+			all = each(all, endings(s.letters, ""))
+		default:
+			all = each(all, later(s.letters, ""))
+		}
+	}
+	return all
+}
+
+// each appends each ending to each text.
+func each(texts, endings []string) []string {
+	all := make([]string, 0, len(texts)*len(endings))
+	for _, text := range texts {
+		for _, ending := range endings {
+			all = append(all, text+ending)
+		}
+	}
+	return all
 }

@@ -5,9 +5,7 @@
 // A name is folded (case, diacritics) and split into words. Each word is reduced to one spelling, because the usual
 // spellings of Indian names in Latin letters differ in long vowels (ee/i, oo/u, aa/a, ou/au/ow), aspirates (th/t, dh/d,
 // bh/b, kh/k, gh/g, chh/ch, ph/f), sibilants (sh/s), doubled letters, in w/v, ksh/x, q/k, z/j and dny/gy, in v/b at the
-// start and bh/v at the end; Md and Mohd stand for Mohammed. Double Metaphone then yields at most two codes of four
-// letters per word, and a word that starts with v or b gets one more; vowels after the first letter are ignored.
-//
-// The codes match too many names on purpose; a search ranks hits by code below hits by letters. Words without Latin
-// letters have no code.
+// start and bh/v at the end; Md and Mohd stand for Mohammed. The code of a word of four sounds and more has all of its
+// consonants, so that half of a name is not a name. A shorter one has its vowels as well, as far as spellings agree in
+// them. Words without Latin letters have no code.
 package phonetic

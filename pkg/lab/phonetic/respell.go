@@ -21,8 +21,8 @@ var short = map[string]string{
 	"mohamd": "mohammed",
 }
 
-// respell returns the reduced spelling of word, which must consist of the letters a to z.
-func respell(word string) string {
+// oldRespell is respell as the codes of the older schema need it.
+func oldRespell(word string) string {
 	if long := short[word]; long != "" {
 		word = long
 	}
@@ -31,6 +31,20 @@ func respell(word string) string {
 	}
 	return single(spellings.Replace(word))
 }
+
+// respell returns the reduced spelling of word, which must consist of the letters a to z.
+func respell(word string) string {
+	if strings.HasSuffix(word, "nathan") { // Viswanathan is Vishwanath
+		word = strings.TrimSuffix(word, "an")
+	}
+	if rest, ok := strings.CutPrefix(word, "gn"); ok && !strings.HasPrefix(rest, "y") { // Gnaneshwar is Gyaneshwar
+		word = "gy" + rest
+	}
+	return oldRespell(further.Replace(word))
+}
+
+// further maps what the older codes did not know.
+var further = strings.NewReplacer("sch", "s", "gny", "gy", "qui", "ki", "que", "ke")
 
 // single removes repeated neighbouring letters.
 func single(word string) string {

@@ -12,11 +12,11 @@ import "strconv"
 
 // Schema is the version of the list of fields and of their analysis. A change requires a new number, and `cdc rebuild`
 // in every installation.
-const Schema = 6
+const Schema = 7
 
 // OldSchema is the oldest version that is still written and searched: that of the live index while an index of Schema
 // is being built.
-const OldSchema = 5
+const OldSchema = 6
 
 // Reader returns the alias of an index of a schema. It points to nothing while the live index has another schema. It is
 // switched together with the live alias, and is used for writing too.
@@ -33,9 +33,10 @@ const (
 
 // Fields that contain forms; the comments name the functions that compute them.
 const (
+	OldSounds   = "full_name_phonetic"    // by OldSoundForms, in place of Sounds in OldSchema
 	Joined      = "full_name_joined"      // by Names
 	Misspelled  = "full_name_deletions"   // by Deletions, for each word
-	Sounds      = "full_name_phonetic"    // by phonetic.Codes, for the name in Latin letters
+	Sounds      = "full_name_sounds"      // by SoundForms
 	Identifiers = "identifier_forms"      // by IdentifierForm, for each field and form
 	Beginnings  = "identifier_beginnings" // by BeginningForms, for each field and identifier
 )

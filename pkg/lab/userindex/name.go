@@ -16,8 +16,19 @@ const (
 
 // Words returns the words of a name in Latin letters, without case and diacritics. Anything other than letters and
 // digits separates words, including apostrophes and hyphens: D'Souza is written in three ways.
-func Words(name string) []string {
-	folded := strings.Map(func(r rune) rune {
+func Words(name string) []string { return split(Latin(Plain(name))) }
+
+// OldWords returns Words as an index of OldSchema has them.
+func OldWords(name string) []string { return split(indianLatin(name)) }
+
+// Written returns the words of a name in its own script, without case, diacritics and the forms of a letter that mean
+// the same.
+func Written(name string) []string {
+	return split(strings.Map(sameLetter, norm.NFKD.String(Plain(name))))
+}
+
+func split(text string) []string {
+	return strings.Fields(strings.Map(func(r rune) rune {
 		switch {
 		case r >= '\u0300' && r <= '\u036f':
 			return -1
@@ -25,14 +36,12 @@ func Words(name string) []string {
 			return unicode.ToLower(r)
 		}
 		return ' '
-	}, norm.NFKD.String(Latin(name)))
-	return strings.Fields(folded)
+	}, norm.NFKD.String(text)))
 }
 
 // Names returns the forms of a name that match regardless of separators between its words: the words, neighbours joined
 // in both orders, and the initials. They are sorted.
-func Names(name string) []string {
-	words := Words(name)
+func Names(words []string) []string {
 	words = words[:min(len(words), maxWords)]
 	forms := slices.Clone(words)
 	for first := range words {
@@ -89,9 +98,8 @@ func Deletions(word string) []string {
 }
 
 // Misspellings returns the deletions of each word of a name, and its words of three letters unchanged.
-func Misspellings(name string) []string {
+func Misspellings(words []string) []string {
 	var all []string
-	words := Words(name)
 	for _, w := range words[:min(len(words), maxWords)] {
 		if forms := Deletions(w); forms != nil {
 			all = append(all, forms...)

@@ -52,9 +52,9 @@ var others = map[rune]string{
 	0x0d7f: "k",
 }
 
-// Latin transliterates Indian scripts into Latin letters, as names are usually written; other text is unchanged. In
-// northern scripts the inherent a of a consonant is omitted at the end of a word, where it is not pronounced.
-func Latin(text string) string {
+// indianLatin transliterates Indian scripts into Latin letters, as names are usually written; other text is unchanged.
+// In northern scripts the inherent a of a consonant is omitted at the end of a word, where it is not pronounced.
+func indianLatin(text string) string {
 	if !strings.ContainsFunc(text, indian) {
 		return text
 	}

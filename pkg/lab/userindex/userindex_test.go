@@ -15,7 +15,7 @@ import (
 func TestWordsOfNames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{
-		"": nil, "Maria D'Souza-Pinto": {"maria", "d", "souza", "pinto"}, "K.J. José": {"k", "j", "jose"}, "राहुल शर्मा": {"rahul", "sharma"}, "王小明": {"王小明"},
+		"": nil, "Maria D'Souza-Pinto": {"maria", "d", "souza", "pinto"}, "K.J. José": {"k", "j", "jose"}, "राहुल शर्मा": {"rahul", "sharma"}, "王小明": {"wang", "xiao", "ming"},
 	} {
 		if diff := cmp.Diff(want, userindex.Words(name), cmp.Transformer("none", func(s []string) string { return strings.Join(s, "|") })); diff != "" {
 			t.Errorf("Words(%q) (-want +got):\n%s", name, diff)
@@ -35,13 +35,76 @@ func TestLatinTransliteratesIndianScripts(t *testing.T) {
 	}
 }
 
+func TestLatinTransliteratesOtherScripts(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"Светлана Блинова": "svetlana blinova", "Татьяна": "tatiana", "李秀华": "li xiu hua", "李秀華": "li xiu hua", "محمد جواد": "mhmd jwad", "عماد المهيدب": "amad al mhidb",
+		"علی": "ali", "علي": "ali", "Αλέξανδρος": "alexandros", "José": "jose", "Nguyễn Đặng": "nguyen đang",
+	} {
+		if got := strings.Join(userindex.Words(script), " "); got != want {
+			t.Errorf("words of %q = %q, want %q", script, got, want)
+		}
+	}
+}
+
+// Names in two scripts share a form of their sound.
+func TestNamesSoundAlikeAcrossScripts(t *testing.T) {
+	t.Parallel()
+	for name, texts := range map[string][]string{
+		"محمد یوسف خان": {"Mohammed Yousuf Khan", "Muhammad Yusuf Khan"}, "فاطمه زهرا شبیری": {"Fatemeh Zahra Shobeiri", "Fatima Zehra Shubeiri"},
+		"رضا": {"Reza", "Rida", "Raza"}, "عمر داود": {"Omar Dawood", "Umar Dawud"}, "கீதா முருகன்": {"Geetha Murugan", "Gita Murukan"}, "ராகவன்": {"Raghavan"},
+		"Юлия Хрущёва": {"Yulia Khrushcheva", "Iuliia Khrushchova"}, "Александр": {"Alexander", "Aleksandr"}, "राहुल शर्मा": {"Rahul Sharma", "Raahool Sarma"},
+		"حسن": {"Hasan", "Hassan", "حسن"},
+	} {
+		forms := strings.Fields(name)
+		for _, text := range texts {
+			for i, word := range strings.Fields(text) {
+				for _, of := range [2][2]string{{forms[i], word}, {word, forms[i]}} {
+					have := userindex.SoundForms(of[0])
+					if slices.ContainsFunc(userindex.SoundTexts(of[1], true), func(forms []string) bool {
+						return !slices.ContainsFunc(forms, func(f string) bool { return slices.Contains(have, f) })
+					}) {
+						t.Errorf("%q %q does not sound like %q %q", of[1], userindex.SoundTexts(of[1], true), of[0], have)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestPlainTextHasNoOtherFormsOfTheSame(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"７７７５９４５８０７": "7775945807", "٧٧٧٥٩": "77759", "۷۷۷۵۹": "77759", "७७७५९": "77759", "77759–45807": "77759-45807", "5−1‑2": "5-1-2",
+		"\u202a7775945807\u202c": "7775945807", "a\u00a0b\tc": "a b c", "\x1dS1\r": "S1 ", "Jose\u0301": "José", "plain": "plain",
+	} {
+		if got := userindex.Plain(text); got != want {
+			t.Errorf("Plain(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestWrittenWordsAreEqualInAllFormsOfALetter(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][]string{{"محمد جواد ايرواني", "مُحَمَّد جواد ایروانی", "محمـــد جواد ايرواني"}, {"أحمد كاظم فاطمة", "احمد کاظم فاطمه"}, {"Семён", "Семен"}, {"JOSÉ", "jose"}} {
+		for _, other := range same[1:] {
+			if diff := cmp.Diff(userindex.Written(same[0]), userindex.Written(other)); diff != "" {
+				t.Errorf("%q and %q: %s", same[0], other, diff)
+			}
+		}
+	}
+	if cmp.Equal(userindex.Written("李秀华"), userindex.Written("Li Xiuhua")) {
+		t.Error("names in two scripts are written alike")
+	}
+}
+
 func TestNamesMatchRegardlessOfSeparators(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
 		"K. J. Chackochan": {"kj chackochan", "chackochan kj", "k j chackochan", "kjchackochan", "chackochank"}, "Maria D'Souza": {"dsouza", "d souza", "mariadsouza", "maria dsouza"},
 		"Jayalakshmi Iyer": {"jaya lakshmi iyer", "iyerjayalakshmi"}, "Rahul Kumar Sharma": {"rahulsharma", "sharmarahul", "rks"},
 	} {
-		forms := userindex.Names(name)
+		forms := userindex.Names(userindex.Words(name))
 		for _, text := range texts {
 			if !slices.ContainsFunc(userindex.Joins(userindex.Words(text)), func(way []string) bool {
 				return !slices.ContainsFunc(way, func(w string) bool {

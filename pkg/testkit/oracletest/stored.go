@@ -67,8 +67,8 @@ func value(name string, cell any, r row) (any, error) {
 // its own tests, derives it from other fields.
 func Derived(field string) bool {
 	switch field {
-	case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.Joined, userindex.Misspelled,
-		userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones, userindex.Compacted,
+	case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.OldSounds, userindex.Joined,
+		userindex.Misspelled, userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones, userindex.Compacted,
 		userindex.Beginnings, userindex.VisibleIn, userindex.Shown:
 		return true
 	}

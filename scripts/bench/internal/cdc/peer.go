@@ -169,7 +169,7 @@ func documentOf(row map[string]any) map[string]any {
 	document := maps.Clone(row)
 	delete(document, "source_ts_ms")
 	document["is_deleted"] = row["is_deleted"] != 0.0
-	document["full_name_phonetic"] = phonetic.Codes(row["full_name"].(string))
+	document["full_name_sounds"] = phonetic.Codes(row["full_name"].(string))
 	for field, value := range document {
 		text, isText := value.(string)
 		switch {

@@ -81,28 +81,61 @@ func TestADocumentHoldsWhatTheRowSays(t *testing.T) {
 	row := projection.Row{UserID: 501, LabID: 12, FormerLabIDs: []int64{7}, BranchID: &branch, LabPatientID: "P-000501", FullName: "Rahul \"R\" Sharma",
 		Contact: "+91 98765-43210", Email: "r@x.in", DateOfBirth: "1990-02-11", OrderNumbers: []string{"ord-1"}, SampleIDs: []string{"s~1/2"},
 		BillIDs: []int64{9001, 9002}, LrfIDs: []string{"l1"}, LastBillTime: &bill, Rev: 5, UpdatedAt: 1_790_000_100_000}
-	want := `{"user_id":501,"visible_in":"12","lab_id":12,"former_lab_ids":[7],"branch_id":3,"lab_patient_id":"P-000501","full_name":"Rahul \"R\" Sharma",` +
+	older := `{"user_id":501,"visible_in":"12","lab_id":12,"former_lab_ids":[7],"branch_id":3,"lab_patient_id":"P-000501","full_name":"Rahul \"R\" Sharma",` +
 		`"full_name_phonetic":["RHL","R","SRM"],` +
 		`"full_name_joined":["r","rahul","rahulr","rahulrsharma","rahulsharma","rrahul","rrs","rsharma","sharma","sharmar","sharmarahul"],` +
 		`"full_name_deletions":["ahul","harma","rahl","rahu","rahul","raul","rhul","sarma","shama","shara","sharm","sharma","shrma"],` +
 		`"identifier_forms":["lab_patient_id:000501","lab_patient_id:501","lab_patient_id:P000501","lab_patient_id:P501","order_numbers:ORD1",` +
-		`"sample_ids:S12","lrf_ids:L1"],"compact_identifiers":["000501","501","L1","ORD1","P000501","P501","S12"],"identifiers":["501","9001","9002","ORD-1","P-000501","S~1/2","l1","r@x.in"],` +
+		`"sample_ids:S12","lrf_ids:L1"],"compact_identifiers":["000501","501","L1","ORD1","P000501","P501","S12"],` +
+		`"identifier_beginnings":["bill_ids:4:9001","bill_ids:4:9002","lab_patient_id:4:p-00","lab_patient_id:8:p-000501",` +
+		`"lrf_ids:4:l1","order_numbers:4:ord-","order_numbers:8:ord-1","sample_ids:4:s~1/","sample_ids:8:s~1/2","user_id:4:501"],"identifiers":["501","9001","9002","ORD-1","P-000501","S~1/2","l1","r@x.in"],` +
 		`"identifier_segments":["ORD-1","S~1/2"],"telephones":["919876543210"],"contact":"919876543210","email":"r@x.in","date_of_birth":"1990-02-11","bill_ids":[9001,9002],` +
 		`"order_numbers":["ORD-1"],"sample_ids":["S~1/2"],"lrf_ids":["l1"],"last_bill_time":1790000000000,"is_deleted":false,"rev":5,"updated_at":1790000100000}`
 	card := `{"user_id":501,"lab_id":12,"branch_id":3,"lab_patient_id":"P-000501","full_name":"Rahul \"R\" Sharma","contact":"919876543210","email":"r@x.in",` +
 		`"date_of_birth":"1990-02-11","bill_ids":[9001,9002],"order_numbers":["ORD-1"],"sample_ids":["S~1/2"],"lrf_ids":["l1"],` +
 		`"last_bill_time":1790000000000,"updated_at":1790000100000}`
-	want = strings.TrimSuffix(want, "}") + `,"card":"` + base64.StdEncoding.EncodeToString([]byte(card)) + `"}`
-	present := strings.Replace(want, `"identifiers"`, `"identifier_beginnings":["bill_ids:4:9001","bill_ids:4:9002","lab_patient_id:4:p-00","lab_patient_id:8:p-000501",`+
-		`"lrf_ids:4:l1","order_numbers:4:ord-","order_numbers:8:ord-1","sample_ids:4:s~1/","sample_ids:8:s~1/2","user_id:4:501"],"identifiers"`, 1)
+	older = strings.TrimSuffix(older, "}") + `,"card":"` + base64.StdEncoding.EncodeToString([]byte(card)) + `"}`
+	present := strings.Replace(older, `"full_name_phonetic":["RHL","R","SRM"]`, `"full_name_sounds":["*r","*rhl","*srm","r","rahl","sarm"]`, 1)
 	if diff := cmp.Diff(present, string(document.NewEncoder().Document(&row))); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(want, string(document.NewEncoderOf(document.OldSchema).Document(&row))); diff != "" {
+	if diff := cmp.Diff(older, string(document.NewEncoderOf(document.OldSchema).Document(&row))); diff != "" {
 		t.Errorf("of the older schema: %s", diff)
 	}
 	if got := string(document.NewEncoder().Stub(501, 7, 5)); got != `{"user_id":501,"lab_id":7,"is_deleted":true,"rev":5}` {
 		t.Errorf("stub %s", got)
+	}
+}
+
+// Numbers are found by digits and dashes of any script, names by their transliteration; what is shown stays as it is. An
+// index of the older schema keeps the documents that the program before wrote.
+func TestADocumentIsReadableInAnyScript(t *testing.T) {
+	t.Parallel()
+	row := projection.Row{UserID: 1, LabID: 7, FullName: "Ольга Ли", Contact: "९८७६५४३२१०", LabPatientID: "P–٠١٢", SampleIDs: []string{"\u202aS1\u202c"}}
+	fieldsOf := func(schema int) map[string]any {
+		var fields map[string]any
+		if err := json.Unmarshal(document.NewEncoderOf(schema).Document(&row), &fields); err != nil {
+			t.Fatal(err)
+		}
+		return fields
+	}
+	texts := func(all ...any) []any { return all }
+	present, older := fieldsOf(document.Schema), fieldsOf(document.OldSchema)
+	for field, want := range map[string][2]any{
+		"contact":           {"9876543210", nil},
+		userindex.Phones:    {texts("9876543210"), nil},
+		"lab_patient_id":    {"P–٠١٢", "P–٠١٢"},
+		userindex.Whole:     {texts("1", "P-012", "S1"), texts("1", "P–٠١٢", "\u202aS1\u202c")},
+		userindex.Sounds:    {texts("*alk", "*l", "li", "ulg"), nil},
+		userindex.OldSounds: {nil, nil},
+		userindex.Joined:    {texts("li", "liolga", "ol", "olga", "olgali"), texts("ли", "лиольга", "ол", "ольга", "ольгали")},
+	} {
+		if diff := cmp.Diff(want[0], present[field]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", field, diff)
+		}
+		if diff := cmp.Diff(want[1], older[field]); diff != "" {
+			t.Errorf("%s of the older schema (-want +got):\n%s", field, diff)
+		}
 	}
 }
 
@@ -122,7 +155,7 @@ func TestEveryDocumentIsJSONWithEachFieldOnce(t *testing.T) {
 				t.Fatalf("the document has the field %q", name)
 			}
 		}
-		if phone, _ := fields["contact"].(string); phone != document.Digits(phone) {
+		if phone, _ := fields["contact"].(string); phone != userindex.Digits(phone) {
 			t.Fatalf("contact %q", phone)
 		}
 	})

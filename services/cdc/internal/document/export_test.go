@@ -3,7 +3,7 @@ package document
 // Names lists the fields of the document.
 func Names() []string {
 	var names []string
-	for _, f := range fields() {
+	for _, f := range fieldsOf(Schema) {
 		names = append(names, f.name)
 	}
 	return names

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/labplatform/labplatform/pkg/lab/phonetic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
@@ -21,24 +20,36 @@ type field struct {
 	put func(b []byte, r *projection.Row) []byte
 }
 
-// fieldsOf returns the fields of a schema.
+// fieldsOf returns the fields of a schema: the columns of user_meta without source_ts_ms, and what package userindex
+// makes of them. Change Schema with it.
 func fieldsOf(schema int) []field {
-	return slices.DeleteFunc(fields(), func(f field) bool { return since(f.name) > schema })
+	of := columns(formsOf(schema))
+	return append(of, card(of))
 }
 
-// since is the schema that brought a field.
-func since(name string) int {
-	if name == userindex.Beginnings {
-		return Schema
+// forms are how a schema reads a row for the fields by which a patient is found.
+type forms struct {
+	sounds   string // the field
+	heard    func(name string) []string
+	words    func(name string) []string
+	digits   func(number string) string
+	readable func(*projection.Row) *projection.Row
+}
+
+func formsOf(schema int) forms {
+	if schema == OldSchema {
+		return forms{
+			userindex.OldSounds, userindex.OldSoundForms, userindex.OldWords, userindex.OldDigits,
+			func(r *projection.Row) *projection.Row { return r },
+		}
 	}
-	return OldSchema
+	return forms{userindex.Sounds, userindex.SoundForms, userindex.Words, userindex.Digits, plain}
 }
 
-// fields are the columns of user_meta without source_ts_ms, and what package userindex makes of them. Change Schema
-// with it.
-func fields() []field { return append(columns(), card(columns())) }
-
-func columns() []field {
+func columns(f forms) []field {
+	read := func(make func(*projection.Row) []string) func([]byte, *projection.Row) []byte {
+		return texts(func(r *projection.Row) []string { return make(f.readable(r)) })
+	}
 	return []field{
 		{"user_id", numbered, number(func(r *projection.Row) int64 { return r.UserID })},
 		{userindex.VisibleIn, form, visibleIn},
@@ -49,21 +60,23 @@ func columns() []field {
 		{"cc_id", keptInteger, optional(func(r *projection.Row) *int64 { return r.CCID })},
 		{"lab_patient_id", identifier, text(func(r *projection.Row) string { return r.LabPatientID })},
 		{"full_name", person, text(func(r *projection.Row) string { return r.FullName })},
+		{f.sounds, form, texts(func(r *projection.Row) []string { return f.heard(r.FullName) })},
+		{userindex.Joined, joined, texts(func(r *projection.Row) []string { return userindex.Names(f.words(r.FullName)) })},
 		{
-			userindex.Sounds,
+			userindex.Misspelled,
 			form,
-			texts(func(r *projection.Row) []string { return phonetic.Codes(userindex.Latin(r.FullName)) }),
+			texts(func(r *projection.Row) []string { return userindex.Misspellings(f.words(r.FullName)) }),
 		},
-		{userindex.Joined, joined, texts(func(r *projection.Row) []string { return userindex.Names(r.FullName) })},
-		{userindex.Misspelled, form, texts(func(r *projection.Row) []string { return userindex.Misspellings(r.FullName) })},
-		{userindex.Identifiers, form, texts(identifierForms)},
-		{userindex.Compacted, form, texts(compactForms)},
-		{userindex.Beginnings, form, texts(beginnings)},
-		{userindex.Whole, begun, texts(identifiers)},
-		{userindex.Segments, segment, texts(segmentedIDs)},
-		{userindex.Phones, phone, texts(telephones)},
-		{"contact", phone, text(func(r *projection.Row) string { return Digits(r.Contact) })},
-		{"alternate_contact", phone, text(func(r *projection.Row) string { return Digits(r.AlternateContact) })},
+		{userindex.Identifiers, form, read(identifierForms)},
+		{userindex.Compacted, form, read(compactForms)},
+		{userindex.Beginnings, form, read(beginnings)},
+		{userindex.Whole, begun, read(identifiers)},
+		{userindex.Segments, segment, read(segmentedIDs)},
+		{userindex.Phones, phone, texts(func(r *projection.Row) []string {
+			return once([]string{f.digits(r.Contact), f.digits(r.AlternateContact)})
+		})},
+		{"contact", phone, text(func(r *projection.Row) string { return f.digits(r.Contact) })},
+		{"alternate_contact", phone, text(func(r *projection.Row) string { return f.digits(r.AlternateContact) })},
 		{"email", identifier, text(func(r *projection.Row) string { return r.Email })},
 		{"gender", form, text(func(r *projection.Row) string { return r.Gender })},
 		{"date_of_birth", day, text(func(r *projection.Row) string { return r.DateOfBirth })},
@@ -98,7 +111,7 @@ func visibleIn(b []byte, r *projection.Row) []byte {
 // card returns the field of the card, made of fields of the document; they hold there what they hold here, but for the
 // old entries of long lists.
 func card(of []field) field {
-	shown := slices.DeleteFunc(of, func(f field) bool { return !slices.Contains(userindex.CardFields, f.name) })
+	shown := slices.DeleteFunc(slices.Clone(of), func(f field) bool { return !slices.Contains(userindex.CardFields, f.name) })
 	return field{userindex.Shown, stored, func(b []byte, r *projection.Row) []byte {
 		if r.IsDeleted {
 			return b
@@ -114,16 +127,6 @@ func inStub(name string) bool {
 		return true
 	}
 	return false
-}
-
-// Digits returns the ASCII digits of s: how telephone numbers are stored.
-func Digits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < '0' || r > '9' {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 func number(get func(*projection.Row) int64) func([]byte, *projection.Row) []byte {

@@ -28,10 +28,6 @@ func segmentedIDs(r *projection.Row) []string {
 	return once(all)
 }
 
-func telephones(r *projection.Row) []string {
-	return once([]string{Digits(r.Contact), Digits(r.AlternateContact)})
-}
-
 // once returns the texts in order, without repeats and "".
 func once(texts []string) []string {
 	slices.Sort(texts)
@@ -93,6 +89,30 @@ func recent(r *projection.Row, most int) *projection.Row {
 }
 
 func ends[T any](list []T, most int) []T { return list[max(0, len(list)-most):] }
+
+// plain returns the row with its identifiers as they are read and asked for.
+func plain(r *projection.Row) *projection.Row {
+	to := *r
+	for _, id := range []*string{&to.LabPatientID, &to.PassportNo, &to.NationalIdentityNumber, &to.Email} {
+		*id = userindex.Plain(*id)
+	}
+	for _, ids := range []*[]string{&to.OrderNumbers, &to.SampleIDs, &to.ManualSampleIDs, &to.LrfIDs} {
+		*ids = plainTexts(*ids)
+	}
+	return &to
+}
+
+// plainTexts returns texts as they are read; most are so already, and lists may be long.
+func plainTexts(texts []string) []string {
+	if !slices.ContainsFunc(texts, func(s string) bool { return userindex.Plain(s) != s }) {
+		return texts
+	}
+	read := make([]string, len(texts))
+	for i, s := range texts {
+		read[i] = userindex.Plain(s)
+	}
+	return read
+}
 
 func identifierForms(r *projection.Row) []string {
 	r = recent(r, formedEntries)

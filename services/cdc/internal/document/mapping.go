@@ -164,7 +164,7 @@ type Settings struct {
 // alias.
 func Index(s Settings, aliases map[string]bool) []byte {
 	properties := object{}
-	for _, f := range fields() {
+	for _, f := range fieldsOf(Schema) {
 		properties[f.name] = f.kind()
 	}
 	body := object{

@@ -180,10 +180,10 @@ func TestFaultsOfTheRealServer(t *testing.T) {
 			func(s *enginetest.Server) { s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias, nil, nil) }, true},
 		"no write index": {
 			func(s *enginetest.Server) {
-				s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema6", `{"is_write_index":false}`, nil)
+				s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema7", `{"is_write_index":false}`, nil)
 			},
 			func(s *enginetest.Server) {
-				s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema6", `{"is_write_index":true}`, nil)
+				s.Send("PUT", "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema7", `{"is_write_index":true}`, nil)
 			}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

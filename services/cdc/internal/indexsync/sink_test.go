@@ -258,15 +258,15 @@ func TestWhileABrokenIndexCannotBeGivenUpNothingIsMarked(t *testing.T) {
 // Mappings are strict: each index gets documents of its own schema.
 func TestEachIndexIsWrittenInItsOwnSchema(t *testing.T) {
 	t.Parallel()
-	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1, SampleIDs: []string{"s1"}})}
+	record := []change.Record{event(change.Create, projection.Row{UserID: 1, LabID: 1, Rev: 1, FullName: "Asha"})}
 	w, i := newWorld(), &index{}
 	w.targets = targets("next", "live")
 	w.targets[1].Schema = document.OldSchema
 	if _, err := newSink(t, i, w, document.RevVersions{}).Apply(t.Context(), record); err != nil {
 		t.Fatal(err)
 	}
-	for n, want := range []bool{true, false} {
-		if got := strings.Contains(string(i.sent[n].ops[0].Body), `"`+userindex.Beginnings+`"`); got != want {
+	for n, want := range []string{userindex.Sounds, userindex.OldSounds} {
+		if !strings.Contains(string(i.sent[n].ops[0].Body), `"`+want+`"`) {
 			t.Errorf("%s is sent %s", i.sent[n].target, i.sent[n].ops[0].Body)
 		}
 	}

@@ -96,8 +96,8 @@ func equalTo(word, asked string) bool { return word == asked }
 
 // everyWordOf reports whether each word that is asked is like a word of the value.
 func everyWordOf(asked, value string, like func(word, asked string) bool) bool {
-	words := userindex.Words(value)
-	all := userindex.Words(asked)
+	words := userindex.Written(value)
+	all := userindex.Written(asked)
 	for _, a := range all {
 		if !slices.ContainsFunc(words, func(w string) bool { return like(w, a) }) {
 			return false

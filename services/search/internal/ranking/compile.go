@@ -20,7 +20,7 @@ var searched = len(search.Fields())
 // First plans a search without typing errors.
 func (c Compiler) First(typed string, fields []search.Field, effort search.Effort) Plan {
 	t := parse(typed)
-	p := Plan{whole: len(fields) == searched, clauses: make([]clause, 0, usualClauses)}
+	p := Plan{whole: len(fields) == searched, clauses: make([]clause, 0, usualClauses), named: userindex.Describe(typed).Name}
 	for _, f := range fields {
 		switch f.Kind() {
 		case search.Name:
@@ -55,8 +55,8 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 	if effort != search.Full || !slices.Contains(fields, search.FullName) {
 		return Plan{}, false
 	}
-	t := parse(userindex.Latin(userindex.Describe(typed).Name))
-	p := Plan{clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord), whole: len(fields) == searched}
+	t := parse(userindex.Describe(typed).Name)
+	p := Plan{clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord), whole: len(fields) == searched, named: first.named}
 	if slices.ContainsFunc(t.words, mayBeWrong) {
 		if !strings.ContainsFunc(typed, isNoName) { // a mere name
 			fields = []search.Field{search.FullName}
@@ -66,10 +66,10 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 			return p, true
 		}
 	}
-	heard, ok := bySound(t)
+	alikes, ok := bySound(t)
 	if ok = ok && !strings.ContainsRune(typed, '@'); ok {
 		p.clauses = append(p.clauses,
-			clause{tier: tierSound, field: search.FullName, found: heard, nearer: alike(search.FullName, t.words)})
+			clause{tier: tierSound, field: search.FullName, found: alikes, nearer: alike(search.FullName, t.words)})
 	}
 	return p, ok
 }
@@ -77,7 +77,7 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 // Third plans what is done when no one at all was found: long words of names may have two errors. False when none is
 // long enough.
 func (c Compiler) Third(typed string, fields []search.Field, effort search.Effort) (Plan, bool) {
-	words := parse(userindex.Latin(userindex.Describe(typed).Name)).words
+	words := parse(userindex.Describe(typed).Name).words
 	long := func(w string) bool { return mayBeWrong(w) && utf8.RuneCountInString(w) >= minTwo }
 	if !slices.ContainsFunc(words, long) {
 		return Plan{}, false

@@ -2,6 +2,7 @@ package ranking
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
@@ -12,7 +13,7 @@ import (
 // is when half of the name agrees, an initial and a joined name too.
 func (c Compiler) Duplicates(q search.Query) Plan {
 	var p Plan
-	names := userindex.Words(q.Identity.Name)
+	names := userindex.Written(q.Identity.Name)
 	birth, number := sameBirth(q), c.sameNumber(q)
 	same := slices.Concat(birth, number)
 	if len(names) == 0 || len(names) > maxWords || len(same) == 0 || !slices.Contains(q.Fields, search.FullName) {
@@ -79,6 +80,6 @@ func alikeNames(names []string) (all, half Query) {
 		pieces[i] = namePiece(name)
 	}
 	withInitials(pieces, names)
-	joined := joinedWays(names)
+	joined := joinedWays(userindex.Words(strings.Join(names, " ")))
 	return either(atLeast(len(names), pieces), joined), either(atLeast((len(names)+1)/2, pieces), joined)
 }

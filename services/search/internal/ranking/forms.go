@@ -107,13 +107,16 @@ func compacted(forms []string, f search.Field) []clause {
 	return []clause{{tier: tierJoined, field: f, found: equal(userindex.Identifiers, values)}}
 }
 
-// misspelled finds names with a word that differs by a letter from each word of the text.
-func misspelled(piece string) (Query, bool) {
+// misspelled finds names with a word that differs by a letter from each word of the text, or only has one more.
+func misspelled(piece string, lacks bool) (Query, bool) {
 	var all []Query
 	for _, w := range userindex.Words(piece) {
 		deletions := userindex.Deletions(w)
 		if deletions == nil {
 			return Query{}, false
+		}
+		if lacks {
+			deletions = []string{w}
 		}
 		all = append(all, equal(userindex.Misspelled, deletions))
 	}

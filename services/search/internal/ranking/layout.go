@@ -11,7 +11,7 @@ import (
 // layout says where the index holds what queries compare. They speak of a field of a patient and of its parts:
 // "contact", and of it "prefix", "suffix" and "middle".
 type layout struct {
-	old    bool // the index is of the older schema, which has these parts for every field
+	old    bool // the index is of the older schema, which has other forms of sounds
 	family bool // fields that are compared alike are compared as one: the index holds their values in one as well
 }
 
@@ -22,8 +22,11 @@ func (q *Query) placedIn(l layout) Query {
 		to.Of, to.More = placed(q.Of, l), placed(q.More, l)
 		return to
 	}
-	if q.Field == userindex.Identifiers && l.family {
+	switch {
+	case q.Field == userindex.Identifiers && l.family:
 		return q.compacted()
+	case q.Field == userindex.Sounds && l.old:
+		return q.oldSounds()
 	}
 	p, moves := movable[q.Field]
 	switch {
@@ -60,19 +63,26 @@ func (q *Query) compacted() Query {
 	return to
 }
 
+// oldSounds asks for the forms of the older schema. What has none there is found by nobody.
+func (q *Query) oldSounds() Query {
+	to := *q
+	to.Field, to.Texts = userindex.OldSounds, userindex.OldSoundForms(q.Heard)
+	if len(to.Texts) == 0 {
+		to.Texts = []string{""}
+	}
+	return to
+}
+
 // ofPhone: digits from the middle are where some of the last ones begin.
 func (q *Query) ofPhone(p place, l layout) Query {
 	to := *q
 	switch {
-	case l.old && l.family:
-		to.Field = p.ofAllOld
-	case l.old:
 	case l.family:
 		to.Field = p.ofAll
 	default:
 		to.Field = p.alone
 	}
-	if p.part == "middle" && !l.old {
+	if p.part == "middle" {
 		to.Kind = Begins
 	}
 	return to
@@ -81,7 +91,7 @@ func (q *Query) ofPhone(p place, l layout) Query {
 func (q *Query) ofIdentifier(p place, l layout) Query {
 	to := *q
 	switch {
-	case !l.family && !l.old && p.part == "prefix":
+	case !l.family && p.part == "prefix":
 		to.Kind, to.Field = Begins, userindex.Beginnings
 		to.Texts = []string{userindex.BeginningForm(p.base, q.Texts[0])}
 	case !l.family:

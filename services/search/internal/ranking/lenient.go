@@ -64,7 +64,7 @@ func namePiece(name string) word {
 	if utf8.RuneCountInString(name) == 1 {
 		return word{{search.FullName, match(string(search.FullName), name), 0.9, nil}}
 	}
-	w := nameLeaves(name, search.FullName, near)
+	w := nameLeaves(name, search.FullName, near, false)
 	if words := userindex.Words(name); len(words) > 0 {
 		w = append(w, leaf{search.FullName, joinedWays(words), 0.3, nil})
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/labplatform/labplatform/pkg/lab/phonetic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
@@ -16,13 +15,15 @@ func (p *Plan) Match(card *userindex.Card, score float64) search.Match {
 		return nameMatch(p.names, card)
 	}
 	switch t := tierOf(score); t {
-	case tierWhole, tierName, tierWords, tierPerson:
+	case tierWhole, tierName, tierWords:
 		return search.Exact
+	case tierPerson:
+		return writtenMatch(p.named, card)
 	case tierLast, tierBegins:
 		return search.Begins
 	case tierJoined:
 		if _, found := p.Reason(card, score); slices.Equal(found, []search.Field{search.FullName}) {
-			return search.Exact // words that are joined or apart
+			return writtenMatch(p.named, card)
 		}
 		return search.Part
 	case tierMixed, tierTypo:
@@ -75,17 +76,32 @@ func (w word) match(card *userindex.Card) search.Match {
 	return closest
 }
 
-// soundsIn reports whether a word of a name has the sound of one on the card.
+// writtenMatch grades a name whose words are joined or apart: one in another script only sounds alike.
+func writtenMatch(named string, card *userindex.Card) search.Match {
+	forms := userindex.Names(userindex.Written(card.FullName))
+	begins := func(word string) bool {
+		return slices.ContainsFunc(forms, func(form string) bool { return strings.HasPrefix(form, word) })
+	}
+	for _, way := range userindex.Joins(userindex.Written(named)) {
+		if !slices.ContainsFunc(way, func(word string) bool { return !begins(word) }) {
+			return search.Exact
+		}
+	}
+	return search.Sound
+}
+
+// soundsIn reports whether each word of a part of a name has the sound of one on the card.
 func soundsIn(piece string, card *userindex.Card) bool {
-	codes := phonetic.Codes(userindex.Latin(card.FullName))
-	return slices.ContainsFunc(phonetic.Codes(userindex.Latin(piece)), func(code string) bool {
-		return slices.Contains(codes, code)
+	have := userindex.SoundForms(card.FullName)
+	words := userindex.SoundTexts(piece, false)
+	return len(words) > 0 && !slices.ContainsFunc(words, func(forms []string) bool {
+		return !slices.ContainsFunc(forms, func(form string) bool { return slices.Contains(have, form) })
 	})
 }
 
 // nameMatch grades a name that stands beside what two registrations agree in.
 func nameMatch(names []string, card *userindex.Card) search.Match {
-	have := userindex.Words(card.FullName)
+	have := userindex.Written(card.FullName)
 	weakest := search.Exact
 	for _, name := range names {
 		switch {

@@ -3,7 +3,6 @@ package ranking
 import (
 	"unicode/utf8"
 
-	"github.com/labplatform/labplatform/pkg/lab/phonetic"
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
@@ -17,6 +16,10 @@ const (
 	far           // it has two
 )
 
+// minLone is how many letters a word needs to have a wrong one when nothing stands beside it: too many names differ
+// from a short one by a letter.
+const minLone = 5
+
 // wordClauses says where each word of the text may be found. Nil when the text has one word and none may be wrong, or
 // too many, or when one of its words can be found nowhere.
 func (c Compiler) wordClauses(t text, fields []search.Field, r reach) []word {
@@ -29,7 +32,7 @@ func (c Compiler) wordClauses(t text, fields []search.Field, r reach) []word {
 		t := parse(piece)
 		w := make(word, 0, len(fields)+1)
 		for _, f := range fields {
-			w = append(w, c.places(t, f, r)...)
+			w = append(w, c.places(t, f, r, len(pieces) == 1)...)
 		}
 		if len(w) == 0 {
 			return nil
@@ -54,11 +57,11 @@ func joinDigits(of []string) []string {
 	return pieces
 }
 
-// places says where in a field a word may be found. What is equal begins so too.
-func (c Compiler) places(piece text, f search.Field, r reach) []leaf {
+// places says where in a field a word may be found. What is equal begins so too. alone: the text has no other word.
+func (c Compiler) places(piece text, f search.Field, r reach, alone bool) []leaf {
 	switch f.Kind() {
 	case search.Name:
-		return nameLeaves(piece.whole, f, r)
+		return nameLeaves(piece.whole, f, r, alone)
 	case search.Phone:
 		if len(piece.digits) >= minFirst {
 			return []leaf{{f, either(c.phoneParts(piece.digits, f)...), 0.5, nil}}
@@ -75,37 +78,50 @@ func (c Compiler) places(piece text, f search.Field, r reach) []leaf {
 	return nil
 }
 
-func nameLeaves(piece string, f search.Field, r reach) []leaf {
+// nameLeaves says where a word of a name may be found. alone: the text has no other word.
+func nameLeaves(piece string, f search.Field, r reach, alone bool) []leaf {
 	leaves := []leaf{{f, match(string(f), piece), 0.9, nil}, {f, match(prefix(f), piece), 0.6, nil}}
 	if r == asTyped {
 		return leaves
 	}
-	alike, heard := soundOf(piece)
-	if heard {
+	alike, sounds := soundOf(piece, alone)
+	if sounds {
 		leaves = append(leaves, leaf{f, alike, 0.3, nil})
 	}
 	if !mayBeWrong(piece) {
 		return leaves
 	}
-	if near, ok := misspelled(piece); ok {
-		l := leaf{f, near, 0.4, nil}
-		if heard {
+	if wrong, ok := misspelled(piece, alone && utf8.RuneCountInString(piece) < minLone); ok {
+		l := leaf{f, wrong, 0.4, nil}
+		if sounds {
 			l.nearer = []nearer{{alike, 0.1}}
 		}
 		leaves = append(leaves, l)
 	}
 	if r == far && utf8.RuneCountInString(piece) >= minTwo {
-		leaves = append(leaves, leaf{f, compare(Similar, string(f), piece), 0, nil})
+		similar := compare(Similar, string(f), piece)
+		if latin := userindex.Latin(piece); latin != piece {
+			similar = either(similar, compare(Similar, string(f), latin))
+		}
+		leaves = append(leaves, leaf{f, similar, 0, nil})
 	}
 	return leaves
 }
 
 // soundOf finds names with a word of the same sound, beside those with a word that begins so. False when the piece has
 // no sound.
-func soundOf(piece string) (Query, bool) {
+func soundOf(piece string, alone bool) (Query, bool) {
 	if parts, ok := spoken(piece); ok && len(parts) == 1 {
-		codes := phonetic.Codes(parts[0])
-		return equal(userindex.Sounds, codes), len(codes) > 0
+		return sounding(parts[0], alone)
 	}
 	return bySound(parse(piece))
+}
+
+// sounding finds names that sound like a part of a text. False when it has no sound. alone: the text has no other part.
+func sounding(part string, alone bool) (Query, bool) {
+	var all []Query
+	for _, forms := range userindex.SoundTexts(part, alone) {
+		all = append(all, Query{Kind: Equals, Field: userindex.Sounds, Texts: forms, Heard: part})
+	}
+	return every(all...), len(all) > 0
 }

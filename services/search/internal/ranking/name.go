@@ -5,8 +5,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/labplatform/labplatform/pkg/lab/phonetic"
-	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -94,7 +92,7 @@ func alike(f search.Field, of []string) []nearer {
 // sound.
 func bySound(t text) (Query, bool) {
 	var all []Query
-	heard := false
+	sounds := false
 	for _, w := range t.words {
 		parts, ok := spoken(w)
 		if !ok {
@@ -102,14 +100,14 @@ func bySound(t text) (Query, bool) {
 		}
 		for _, p := range parts {
 			q := match(prefix(search.FullName), p)
-			if codes := phonetic.Codes(p); len(codes) > 0 {
-				heard = true
-				q = either(equal(userindex.Sounds, codes), q)
+			if alike, ok := sounding(p, len(t.words) == 1); ok {
+				sounds = true
+				q = either(alike, q)
 			}
 			all = append(all, q)
 		}
 	}
-	return every(all...), heard
+	return every(all...), sounds
 }
 
 // mayBeWrong reports whether a word is long enough for a typing error, and a name: identifiers and addresses have none.

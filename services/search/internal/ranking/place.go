@@ -11,7 +11,6 @@ type place struct {
 	ofAll      string // its name in what holds the values of all such fields
 	phone      bool   // of a telephone number; else of an identifier or an address
 	alone      string // of a telephone number: its name where the field is compared alone
-	ofAllOld   string // of a telephone number: ofAll in the older schema
 }
 
 // movable are these places by the names that queries ask for.
@@ -25,9 +24,8 @@ func movableOf() map[string]place {
 			for part, held := range map[string]string{"": "", "prefix": "prefix", "suffix": "ends", "middle": "ends"} {
 				m[joinPart(string(f), part)] = place{
 					base: string(f), part: part, phone: true,
-					alone:    joinPart(string(f), held),
-					ofAll:    joinPart(userindex.Phones, held),
-					ofAllOld: joinPart(userindex.Phones, part),
+					alone: joinPart(string(f), held),
+					ofAll: joinPart(userindex.Phones, held),
 				}
 			}
 		case search.Identifier, search.Segmented, search.Mail:

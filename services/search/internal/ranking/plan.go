@@ -14,6 +14,7 @@ type Plan struct {
 	// agreeing are what the search for duplicates compares: those that hold are why a hit was found.
 	agreeing []sameness
 	names    []string // of the person who may be a duplicate
+	named    string   // the text without titles, sex and age
 }
 
 // wordly says how each word of the text may be found; every word has to be.
@@ -80,7 +81,7 @@ func (w word) exactly() []Query {
 
 // With returns a plan that finds what either does; p is not used any more.
 func (p *Plan) With(other *Plan) Plan {
-	return Plan{clauses: append(p.clauses, other.clauses...), byWord: append(p.byWord, other.byWord...), whole: p.whole}
+	return Plan{clauses: append(p.clauses, other.clauses...), byWord: append(p.byWord, other.byWord...), whole: p.whole, named: p.named}
 }
 
 // Empty reports whether there is no way to find anybody.

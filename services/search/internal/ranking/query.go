@@ -11,6 +11,7 @@ type Query struct {
 	Of    []Query
 	More  []Query // of Ranked: what only adds to the score; of Except: what must not be found; of Most: one must be
 	Least int     // of Most
+	Heard string  // what Texts sound like; the older schema has other forms of it
 }
 
 // Kind is what a query compares, or how it joins others.

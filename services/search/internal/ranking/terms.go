@@ -1,7 +1,6 @@
 package ranking
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,17 +37,12 @@ func plainTerms(field, text string) []string {
 	return nil
 }
 
-// phoneTerms are the digits of a text. An index of the older schema holds beginnings of the number that is read
-// backwards.
+// phoneTerms are the digits of a text.
 func phoneTerms(part, text string) []string {
 	asked := digits(text)
 	switch part {
 	case "prefix":
 		return cut([]string{asked}, maxFirst)
-	case "suffix":
-		backwards := []byte(lastDigits(asked))
-		slices.Reverse(backwards)
-		return []string{string(backwards)}
 	case "ends":
 		return []string{lastDigits(asked)}
 	}

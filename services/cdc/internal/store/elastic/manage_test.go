@@ -29,11 +29,11 @@ func TestTheFirstIndexIsMadeOnceByMany(t *testing.T) {
 	}
 	all.Wait()
 	layout, err := s.Layout(t.Context())
-	want := elastic.Layout{{Name: s.Alias + "_v1", Number: 1, Live: true, Write: true, Schema: 6, Domain: "user_meta.rev", Routing: true, Readers: []string{s.Alias + "_schema6"}}}
+	want := elastic.Layout{{Name: s.Alias + "_v1", Number: 1, Live: true, Write: true, Schema: 7, Domain: "user_meta.rev", Routing: true, Readers: []string{s.Alias + "_schema7"}}}
 	if diff := cmp.Diff(want, layout); err != nil || diff != "" {
 		t.Errorf("layout: %v %s", err, diff)
 	}
-	if targets, err := s.Targets(t.Context()); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_schema6", Schema: 6}}) {
+	if targets, err := s.Targets(t.Context()); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_schema7", Schema: 7}}) {
 		t.Errorf("targets %+v, error %v", targets, err)
 	}
 }
@@ -87,7 +87,7 @@ func TestAnIndexIsRebuiltAliasByAlias(t *testing.T) {
 			t.Fatalf("next %q, error %v", next, err)
 		}
 	}
-	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_next", Index: s.Alias + "_v2", Schema: 6}, {Alias: s.Alias + "_schema6", Schema: 6}}) {
+	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_next", Index: s.Alias + "_v2", Schema: 7}, {Alias: s.Alias + "_schema7", Schema: 7}}) {
 		t.Fatalf("targets %+v, error %v", targets, err)
 	}
 	if err := s.Swap(ctx); err != nil {
@@ -124,10 +124,10 @@ func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 	s := enginetest.Open(t)
 	ctx := t.Context()
 	s.CreateOld("_v1")
-	if status := s.Send(http.MethodDelete, "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema5", nil, nil); status != http.StatusOK { // someone did
+	if status := s.Send(http.MethodDelete, "/"+s.Alias+"_v1/_alias/"+s.Alias+"_schema6", nil, nil); status != http.StatusOK { // someone did
 		t.Fatalf("status %d", status)
 	}
-	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_schema5", Schema: 5}}) {
+	if targets, err := s.Targets(ctx); err != nil || !slices.Equal(targets, []indexsync.Target{{Alias: s.Alias + "_schema6", Schema: 6}}) {
 		t.Fatalf("targets %+v, error %v", targets, err)
 	}
 	readers := func() (all []string) {
@@ -145,16 +145,16 @@ func TestTheAliasOfASchemaMovesWithTheLiveOne(t *testing.T) {
 	if _, _, err := s.CreateNext(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if targets, err := s.Targets(ctx); err != nil || len(targets) != 2 || targets[0].Schema != 6 || targets[1].Schema != 5 {
+	if targets, err := s.Targets(ctx); err != nil || len(targets) != 2 || targets[0].Schema != 7 || targets[1].Schema != 6 {
 		t.Errorf("targets %+v, error %v", targets, err)
 	}
 	for _, step := range []struct {
 		do   func() error
 		want []string
 	}{
-		{func() error { return nil }, []string{s.Alias + "_schema5 " + s.Alias + "_v1"}}, // named so when it was looked up
-		{func() error { return s.Swap(ctx) }, []string{s.Alias + "_schema6 " + s.Alias + "_v2"}},
-		{func() error { _, err := s.TakeOlder(ctx); return errors.Join(err, s.Swap(ctx)) }, []string{s.Alias + "_schema5 " + s.Alias + "_v1"}},
+		{func() error { return nil }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}}, // named so when it was looked up
+		{func() error { return s.Swap(ctx) }, []string{s.Alias + "_schema7 " + s.Alias + "_v2"}},
+		{func() error { _, err := s.TakeOlder(ctx); return errors.Join(err, s.Swap(ctx)) }, []string{s.Alias + "_schema6 " + s.Alias + "_v1"}},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)

@@ -92,7 +92,7 @@ func TestSubFieldsFindWhatPeopleType(t *testing.T) {
 		"one letter":                         {match("full_name.prefix", "v"), []string{"503"}},
 		"a beginning of more than 15":        {match("full_name.prefix", "venkatasubramanian"), []string{"503"}},
 		"no middle of a word":                {match("full_name.prefix", "hul"), nil},
-		"a sound":                            {term("full_name_phonetic", "MHMT"), []string{"503"}},
+		"a sound":                            {term("full_name_sounds", "mhmd"), []string{"503"}},
 		"a telephone as written":             {term("contact", "+91 98765 43210"), []string{"501"}},
 		"its first digits":                   {match("contact.prefix", "+91 987"), []string{"501"}},
 		"its last ten, code or no code":      {match("contact.ends", "9876543210"), []string{"501", "502"}},

@@ -22,6 +22,7 @@ func TestWhoMayBeTheSamePersonIsFoundWithTheReason(t *testing.T) {
 		indextest.Row{UserID: 8, LabID: 7, FullName: "Sunita Patil", Contact: "9822222222", DateOfBirth: "1980-01-01"},
 		indextest.Row{UserID: 9, LabID: 7, FullName: "R. Verma", Contact: "9833333333"},
 		indextest.Row{UserID: 10, LabID: 7, FullName: "Jayalakshmi", Contact: "9844444444", DateOfBirth: "1960-03-11"},
+		indextest.Row{UserID: 11, LabID: 7, FullName: "Krishnamurthy Raju", Contact: "9855555555", DateOfBirth: "1961-04-12"},
 		indextest.Row{UserID: 6, LabID: 8, FullName: "Rahul Sharma", Contact: "9876543210", DateOfBirth: "1990-02-11"},
 	)
 	type hit struct {
@@ -45,6 +46,8 @@ func TestWhoMayBeTheSamePersonIsFoundWithTheReason(t *testing.T) {
 		"Rahul Sharma 9000000002 45":               {{3, []search.Field{name, number}}},
 		"Rahul Sharma 9000000002 9123456780":       {{3, []search.Field{name, number}}},
 		"Rahul Sharma mob: 9000000002, 41 yrs":     {{3, []search.Field{name, number}}},
+		"Krishnakumar Gopal 9855555555":            nil, // half of a name is no name
+		"Krishnakumar Menon 12/04/1961":            nil,
 		"Anita Rao 9822222222":                     nil, // of her family: another name, and nothing else agrees
 	} {
 		var got []hit

@@ -158,7 +158,7 @@ func TestTheEngineHasLessTimeThanTheCaller(t *testing.T) {
 	store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 		all, _ := io.ReadAll(r.Body)
 		body = string(all)
-		if r.URL.String() != "/user_details_schema6/_search?routing=7" {
+		if r.URL.String() != "/user_details_schema7/_search?routing=7" {
 			t.Errorf("request %s", r.URL)
 		}
 		answers(200, `{"hits":{"total":{"value":1,"relation":"eq"},"hits":[]}}`)(w, r)
@@ -183,12 +183,12 @@ func TestReadyAsksForTheAliasAndTheSchema(t *testing.T) {
 		handler http.HandlerFunc
 		words   string
 	}{
-		"fits":           {answers(200, meta("user_meta.rev", "6", asked+"6")), ""},
-		"the one before": {answers(200, meta("user_meta.rev", "5", asked+"5")), ""},
-		"a later one":    {answers(200, meta("user_meta.rev", "7", asked+"7")), "cdc rebuild"},
+		"fits":           {answers(200, meta("user_meta.rev", "7", asked+"7")), ""},
+		"the one before": {answers(200, meta("user_meta.rev", "6", asked+"6")), ""},
+		"a later one":    {answers(200, meta("user_meta.rev", "8", asked+"8")), "cdc rebuild"},
 		"another domain": {answers(200, meta("offset", "3", asked+"3")), "cdc rebuild"},
 		"another schema": {answers(200, meta("user_meta.rev", "1", asked+"1")), "cdc rebuild"},
-		"another alias":  {answers(200, meta("user_meta.rev", "6", asked+"5")), "user_details_schema6"},
+		"another alias":  {answers(200, meta("user_meta.rev", "7", asked+"6")), "user_details_schema7"},
 		"no meta":        {answers(200, `{"user_details":{"mappings":{}}}`), "cdc rebuild"},
 		"no alias":       {answers(404, refusal("index_not_found_exception")), "cdc migrate"},
 		"down":           {answers(503, ""), "503"},
@@ -208,7 +208,7 @@ func TestReadinessAsksNoMaster(t *testing.T) {
 			answers(503, `{"error":{"type":"master_not_discovered_exception"}}`)(w, r)
 			return
 		}
-		answers(200, `{"u":{"aliases":{"user_details_schema6":{}},"mappings":{"_meta":{"version_domain":"user_meta.rev","schema":6}}}}`)(w, r)
+		answers(200, `{"u":{"aliases":{"user_details_schema7":{}},"mappings":{"_meta":{"version_domain":"user_meta.rev","schema":7}}}}`)(w, r)
 	})
 	if err := store.Ready(t.Context()); err != nil {
 		t.Error(err)

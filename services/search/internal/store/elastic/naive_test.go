@@ -13,7 +13,7 @@ import (
 
 // multiMatch is the search that a first attempt would write: one fuzzy query over every field, filtered by laboratory.
 func (i *index) multiMatch(labID int64, text string) ([]relevance.Hit, error) {
-	fields := []string{"full_name.prefix", "full_name_phonetic"}
+	fields := []string{"full_name.prefix", "full_name_sounds"}
 	for _, f := range search.Fields() {
 		fields = append(fields, string(f))
 	}

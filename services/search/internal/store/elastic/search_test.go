@@ -67,7 +67,7 @@ func TestATextFindsWhomItMeansInTheOrderOfCloseness(t *testing.T) {
 		"typing errors, when nothing else is found": {people("Rahul Sharma", "Priyanka Deshpande", "Om Jain", "Ram Das"),
 			[]expectation{finds("rhaul sharma", 1), finds("priynaka", 2), finds("deshpnade priyanka", 2), finds("ravul", 1), finds("om jian", 3), finds("rxm"), finds("dxs"), finds("xahul", 1), finds("xyhul")}},
 		"typing errors and sounds": {people("Girish Rao", "Ghosh Roy", "Muhammad", "Mohammed", "Mahmud"),
-			[]expectation{finds("giish", 1, 2), finds("muhamad", 3, 4), finds("ghosh", 2)}},
+			[]expectation{finds("giish", 1), finds("muhamad", 3, 4), finds("ghosh", 2)}},
 		"typing errors below better hits": {people("Kiran Rao", "Karan Rao", "Kirtan Rao"), []expectation{finds("kirtan rao", 3, 1), finds("kirtan", 3, 1)}},
 		"typing errors beside a number": {rows{{UserID: 1, FullName: "Rahul Sharma", Contact: "9876543210"}, {UserID: 2, FullName: "Rahul Sharma", Contact: "9000000000"}},
 			[]expectation{finds("rhaul 98765", 1), finds("rahul 98765", 1), finds("rahul 97865")}},

@@ -1,0 +1,33 @@
+package phonetic
+
+import (
+	"strings"
+
+	"github.com/antzucaro/matchr"
+)
+
+// OldCodes returns the codes that an index of the schema before the present one has: of four sounds at most, whatever
+// the length of the word.
+func OldCodes(name string) []string { return codes(name, oldCodesOf) }
+
+func oldCodesOf(word string) []string {
+	if len(word) == 1 {
+		return []string{strings.ToUpper(word)}
+	}
+	spelled := oldRespell(word)
+	first, second := matchr.DoubleMetaphone(strings.ToUpper(spelled))
+	first, second = strings.TrimSpace(first), strings.TrimSpace(second) // the library ends some codes with a space
+	if startsWithVowel(second) && !startsWithVowel(first) {
+		second = "" // J as in José, a pronunciation not used for Indian names
+	}
+	codes := []string{first, second}
+	// In eastern India v is pronounced and written as b: Bimal is Vimal. No other code starts with B, so these codes do
+	// not collide with P or F.
+	if (spelled[0] == 'v' || spelled[0] == 'b') && len(first) > 1 {
+		codes = append(codes, "B"+first[1:])
+	}
+	return codes
+}
+
+// startsWithVowel reports whether a code starts with A, which stands for every vowel.
+func startsWithVowel(code string) bool { return strings.HasPrefix(code, "A") }

@@ -1,0 +1,64 @@
+package userindex
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/mozillazg/go-unidecode"
+)
+
+const firstForeign = '\u0370' // where the Latin letters and their diacritics end
+
+// Latin transliterates a text into Latin letters, as names are usually written; Latin text is unchanged. Arabic letters
+// stay without the vowels that their script does not write.
+func Latin(text string) string {
+	if !strings.ContainsFunc(text, foreign) {
+		return text
+	}
+	var out strings.Builder
+	for len(text) > 0 {
+		n, transliterate := run(text)
+		out.WriteString(transliterate(text[:n]))
+		text = text[n:]
+	}
+	return out.String()
+}
+
+// run returns the length of the text at the beginning that is transliterated in one way, and that way.
+func run(text string) (int, func(string) string) {
+	way := func(r rune) int {
+		switch {
+		case indian(r):
+			return 1
+		case arabic(r):
+			return 2
+		case foreign(r):
+			return 3
+		}
+		return 0
+	}
+	ways := []func(string) string{func(s string) string { return s }, indianLatin, arabicLatin, otherLatin}
+	first := -1
+	for at, r := range text {
+		if w := way(r); first < 0 {
+			first = w
+		} else if w != first {
+			return at, ways[first]
+		}
+	}
+	return len(text), ways[first]
+}
+
+func foreign(r rune) bool {
+	return r >= firstForeign && !unicode.Is(unicode.Latin, r) && (unicode.IsLetter(r) || unicode.IsMark(r) || indian(r))
+}
+
+// otherLatin transliterates what has no rules of our own. Signs in place of letters that are not heard are left out.
+func otherLatin(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r != ' ' && !unicode.IsLetter(r) {
+			return -1
+		}
+		return r
+	}, unidecode.Unidecode(text))
+}

@@ -14,33 +14,44 @@ const (
 // pronounced in several ways. A word of one letter is its own code. The result is nil without words.
 func Codes(name string) []string { return codes(name, codesOf) }
 
-// Consonants returns the distinct consonants of the words of name, voiced and voiceless ones alike.
+// Consonants returns the distinct consonants of the words of name. An a stands for a vowel at the beginning of a word.
 func Consonants(name string) []string {
-	return codes(name, func(word string) []string { return []string{consonants(sounds(respell(word), false))} })
-}
-
-// Unvocalized returns Consonants of a name from a script that does not write vowels, and therefore not whether an h is
-// heard.
-func Unvocalized(name string) []string {
 	return codes(name, func(word string) []string {
-		all := consonants(sounds(respell(word), true))
-		return []string{all, all[:1] + strings.ReplaceAll(all[1:], "h", "")}
+		var bare strings.Builder
+		for i, s := range sounds(respell(word)) {
+			switch {
+			case !s.vowel:
+				bare.WriteString(s.letters)
+			case i == 0:
+				bare.WriteByte('a')
+			}
+		}
+		return []string{bare.String()}
 	})
 }
 
-// consonants joins the consonants of a word; an a stands for a vowel at its beginning.
-func consonants(of []sound) string {
-	var bare strings.Builder
-	for i, s := range of {
-		switch {
-		case !s.vowel:
-			bare.WriteString(s.letters)
+// Unvocalized returns Consonants of a word in a script that does not write vowels, and therefore not whether an h is
+// heard. letters are the transliterations of its letters.
+func Unvocalized(letters []string) []string {
+	var every, heard strings.Builder
+	for i, letter := range letters {
+		switch spelled := respell(letter); {
+		case spelled == "":
+		case spelled == "y" && i == 0, !isVowel(spelled[0]):
+			every.WriteString(spelled[:1])
+			if spelled != "h" || i == 0 {
+				heard.WriteString(spelled[:1])
+			}
 		case i == 0:
-			bare.WriteByte('a')
+			every.WriteByte('a')
+			heard.WriteByte('a')
 		}
 	}
-	return voiceless.Replace(bare.String())
+	return []string{every.String(), heard.String()}
 }
+
+// Voiceless makes voiced consonants of a code equal to voiceless ones.
+func Voiceless(code string) string { return voiceless.Replace(code) }
 
 func codes(name string, of func(word string) []string) []string {
 	var all []string
@@ -61,13 +72,13 @@ func codesOf(word string) []string {
 		return []string{word}
 	}
 	spelled := respell(word)
-	all := code(sounds(spelled, false), spelled)
+	all := code(sounds(spelled), spelled)
 	switch {
 	case spelled[0] == 'v': // in eastern India v is pronounced and written as b: Bimal is Vimal
 		b := "b" + spelled[1:]
-		all = append(all, code(sounds(b, false), b)...)
+		all = append(all, code(sounds(b), b)...)
 	case strings.HasPrefix(spelled, "ye"): // Yevgenia is Evgenia
-		all = append(all, code(sounds(spelled[1:], false), spelled[1:])...)
+		all = append(all, code(sounds(spelled[1:]), spelled[1:])...)
 	}
 	return all
 }
@@ -85,34 +96,36 @@ func code(of []sound, spelled string) []string {
 	}
 	switch {
 	case size < 2:
-		return []string{strings.ReplaceAll(spelled, "y", "i")}
+		return []string{oneSound.Replace(spelled)}
 	case size >= longer:
 		return []string{voiceless.Replace(bare)}
+	case size >= long && of[len(of)-1].vowel:
+		return each([]string{bare}, endings(of[len(of)-1].letters, false))
 	case size >= long:
 		return []string{bare}
 	}
 	return withVowels(of, size)
 }
 
+// oneSound is for short words: Ray is Rai, and Roy in Bengal.
+var oneSound = strings.NewReplacer("oy", "ai", "oi", "ai", "y", "i")
+
 var voiceless = strings.NewReplacer("b", "p", "d", "t", "g", "k", "v", "f")
 
 // withVowels returns the codes of a short word: its consonants, the sound of its first vowel, and where a later one is
-// or ends the word. An a that follows is not written by everybody: Chaudhri is Chaudhary.
+// or ends the word.
 func withVowels(of []sound, size int) []string {
 	all, first := []string{""}, true
 	for i, s := range of {
-		last := i == len(of)-1
 		switch {
 		case !s.vowel:
 			all = each(all, []string{s.letters})
 		case first:
 			all, first = each(all, qualities(s.letters)), false
-		case last && size < long-1:
-			all = each(all, endings(s.letters, "_a"))
-		case last:
-			all = each(all, endings(s.letters, ""))
+		case i == len(of)-1:
+			all = each(all, endings(s.letters, size < long-1))
 		default:
-			all = each(all, later(s.letters, ""))
+			all = each(all, later(s.letters))
 		}
 	}
 	return all

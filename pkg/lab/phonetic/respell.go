@@ -34,8 +34,11 @@ func oldRespell(word string) string {
 
 // respell returns the reduced spelling of word, which must consist of the letters a to z.
 func respell(word string) string {
-	if strings.HasSuffix(word, "nathan") { // Viswanathan is Vishwanath
+	switch {
+	case strings.HasSuffix(word, "nathan"): // Viswanathan is Vishwanath
 		word = strings.TrimSuffix(word, "an")
+	case strings.HasSuffix(word, "deo"): // Mahadeo is Mahadev
+		word = strings.TrimSuffix(word, "o") + "v"
 	}
 	if rest, ok := strings.CutPrefix(word, "gn"); ok && !strings.HasPrefix(rest, "y") { // Gnaneshwar is Gyaneshwar
 		word = "gy" + rest

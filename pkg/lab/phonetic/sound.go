@@ -10,9 +10,8 @@ type sound struct {
 
 func isVowel(letter byte) bool { return strings.IndexByte("aeiouy", letter) >= 0 }
 
-// sounds splits a reduced spelling. An h is heard only at the start of a word and between vowels,
-// unless every one is.
-func sounds(spelled string, everyH bool) []sound {
+// sounds splits a reduced spelling. An h is heard only at the start of a word and between vowels.
+func sounds(spelled string) []sound {
 	var all []sound
 	add := func(letters string, vowel bool) {
 		if n := len(all); n > 0 && vowel && all[n-1].vowel {
@@ -34,7 +33,7 @@ func sounds(spelled string, everyH bool) []sound {
 			add("y", false) // Iulia is Yulia
 		case isVowel(letter):
 			add(string(letter), true)
-		case letter == 'h' && i > 0 && !everyH && !(isVowel(before) && isVowel(next)): // silent
+		case letter == 'h' && i > 0 && !(isVowel(before) && isVowel(next)): // silent
 		case letter == 'x':
 			add("k", false)
 			add("s", false)
@@ -52,32 +51,49 @@ func sounds(spelled string, everyH bool) []sound {
 	return all
 }
 
-// qualities returns how a run of vowels may sound: open (a), front (i) or back (u). An e is written for a and for i.
+// qualities returns how a run of vowels may sound: open (a), front (i), back (u), or a diphthong of both (e, o). An e is
+// written for many.
 func qualities(run string) []string {
-	for len(run) > 1 && (run[0] == 'y' || run[0] == 'i') { // a glide
-		run = run[1:]
-	}
+	run = withoutGlide(run)
 	switch {
 	case strings.HasPrefix(run, "au"):
 		return []string{"a", "u"}
-	case run[0] == 'e':
-		return []string{"a", "i"}
+	case strings.HasPrefix(run, "ai"), strings.HasPrefix(run, "ay"):
+		return []string{"e"}
+	case strings.HasPrefix(run, "ae"):
+		return []string{"a", "e"}
+	case strings.HasPrefix(run, "oi"), strings.HasPrefix(run, "oy"):
+		return []string{"u", "e"}
 	case strings.HasPrefix(run, "oe"), strings.HasPrefix(run, "oa"):
 		return []string{"o"}
-	case run[0] == 'o', run[0] == 'u':
+	case run[0] == 'e':
+		return []string{"a", "i", "e"}
+	case run[0] == 'o':
 		return []string{"u"}
-	case run[0] == 'a':
-		return []string{"a"}
+	case run[0] == 'y':
+		return []string{"i"}
 	}
-	return []string{"i"}
+	return []string{run[:1]}
 }
 
-// later returns how a vowel after the first one may sound: front, or otherwise, which is written as open.
-func later(run, open string) []string {
+func withoutGlide(run string) string {
+	for len(run) > 1 && (run[0] == 'y' || run[0] == 'i') {
+		run = run[1:]
+	}
+	return run
+}
+
+// later returns how a vowel after the first one may sound: front, or open. A short open one is not written by
+// everybody: Chaudhri is Chaudhary.
+func later(run string) []string {
 	var all []string
 	for _, quality := range qualities(run) {
-		if quality != "i" {
-			quality = open
+		switch {
+		case quality == "i":
+		case len(withoutGlide(run)) > 1:
+			quality = "a"
+		default:
+			quality = ""
 		}
 		if len(all) == 0 || all[len(all)-1] != quality {
 			all = append(all, quality)
@@ -86,15 +102,19 @@ func later(run, open string) []string {
 	return all
 }
 
-// endings returns how the vowel at the end of a word may sound.
-func endings(run, open string) []string {
+// endings returns how the vowel at the end of a word may sound. Behind several consonants not everybody writes an a.
+func endings(run string, short bool) []string {
 	if len(run) > 1 && (run[0] == 'y' || run[0] == 'i') { // Saumya does not end like Souma
 		return []string{"_y"}
 	}
-	all := later(run, open)
-	for i, ending := range all {
-		if ending == "i" {
-			all[i] = "_i"
+	var all []string
+	for _, quality := range qualities(run) {
+		ending := "_" + quality
+		if !short && quality != "i" && quality != "u" {
+			ending = ""
+		}
+		if len(all) == 0 || all[len(all)-1] != ending {
+			all = append(all, ending)
 		}
 	}
 	return all

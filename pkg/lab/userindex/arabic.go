@@ -3,6 +3,8 @@ package userindex
 import (
 	"strings"
 	"unicode"
+
+	"github.com/labplatform/labplatform/pkg/lab/phonetic"
 )
 
 const (
@@ -47,32 +49,60 @@ var arabicConsonants = map[rune]string{
 	'ن': "n", 'ں': "n",
 }
 
-// arabicLatin transliterates Arabic letters. The article is a word of its own.
+// arabicLatin transliterates a word in Arabic letters. The article is a word of its own.
 func arabicLatin(text string) string {
 	letters := []rune(strings.Map(sameLetter, text))
-	var out strings.Builder
-	if len(letters) >= minArticle && letters[0] == alef && letters[1] == lam {
-		out.WriteString("al ")
-		letters = letters[2:]
+	if hasArticle(letters) {
+		return "al " + strings.Join(arabicLetters(letters[2:], false), "")
 	}
+	return strings.Join(arabicLetters(letters, false), "")
+}
+
+func hasArticle(letters []rune) bool {
+	return len(letters) >= minArticle && letters[0] == alef && letters[1] == lam
+}
+
+// arabicLetters transliterates letters. A waw may be a vowel, unless each is a consonant.
+func arabicLetters(letters []rune, consonants bool) []string {
+	all := make([]string, len(letters))
 	for i, r := range letters {
 		beside := func(at int) bool { return at >= 0 && at < len(letters) && letters[at] == alef }
 		consonant := i == 0 || beside(i-1) || beside(i+1)
 		switch {
-		case r == waw && consonant:
-			out.WriteByte('w')
+		case r == waw && (consonant || consonants):
+			all[i] = "w"
 		case r == waw:
-			out.WriteByte('u')
+			all[i] = "u"
 		case r == yeh && consonant:
-			out.WriteByte('y')
+			all[i] = "y"
 		case r == yeh:
-			out.WriteByte('i')
+			all[i] = "i"
 		default:
-			out.WriteString(arabicConsonants[r])
+			all[i] = arabicConsonants[r]
 		}
 	}
-	return out.String()
+	return all
 }
 
 // dental has the letters that Persian and Urdu speak as z and s, as Arabic speaks them.
 var dental = strings.NewReplacer("ض", "د", "ذ", "د", "ث", "ت")
+
+// unvocalizedSounds returns how a word in Arabic letters sounds: as Persian or as Arabic speaks it, with each waw as a
+// vowel or a consonant. What looks like the article may be a part of the word.
+func unvocalizedSounds(word string) []sound {
+	var whole, rest sound
+	for _, spoken := range []string{word, dental.Replace(word)} {
+		letters := []rune(strings.Map(sameLetter, spoken))
+		for _, consonants := range []bool{false, true} {
+			whole.unvocalized = append(whole.unvocalized, phonetic.Unvocalized(arabicLetters(letters, consonants))...)
+			if hasArticle(letters) {
+				rest.unvocalized = append(rest.unvocalized, phonetic.Unvocalized(arabicLetters(letters[2:], consonants))...)
+			}
+		}
+	}
+	if rest.unvocalized == nil {
+		return []sound{whole}
+	}
+	rest.unvocalized = append(rest.unvocalized, whole.unvocalized...)
+	return []sound{{unvocalized: []string{article}}, rest}
+}

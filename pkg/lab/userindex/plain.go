@@ -20,6 +20,17 @@ func Plain(text string) string {
 	return strings.Map(plain, norm.NFKC.String(strings.ToValidUTF8(text, "")))
 }
 
+// Typed returns Plain of what was typed or scanned: without blanks around it and without the mark of the kind of barcode
+// that scanners put before it.
+func Typed(text string) string {
+	text = strings.TrimSpace(Plain(text))
+	const mark = len("]C0")
+	if len(text) > mark && text[0] == ']' && unicode.IsLetter(rune(text[1])) && unicode.IsDigit(rune(text[2])) {
+		return text[mark:]
+	}
+	return text
+}
+
 // plain maps a character to ASCII; -1 removes it.
 func plain(r rune) rune {
 	switch {

@@ -15,14 +15,18 @@ const (
 	article     = "al" // as it sounds
 )
 
-const minConsonants = 2 // of a word that is found by them
+// Consonants by which a word is found: beside others, and alone in a script that does not write vowels.
+const (
+	minConsonants      = 2
+	minConsonantsAlone = 3
+)
 
 // SoundForms returns the forms by which a name is found by a text that sounds alike.
 func SoundForms(name string) []string {
 	var all []string
 	for _, word := range sounds(name) {
 		all = append(all, word.codes...)
-		all = append(all, prefixed(spoken, word.spoken)...)
+		all = append(all, prefixed(spoken, voiceless(word.spoken))...)
 		all = append(all, prefixed(unvocalized, word.unvocalized)...)
 	}
 	slices.Sort(all)
@@ -39,11 +43,13 @@ func SoundTexts(text string, alone bool) [][]string {
 		if len(words) > 1 && slices.Contains(word.unvocalized, article) {
 			continue
 		}
-		forms := append(slices.Clip(word.codes), prefixed(unvocalized, word.spoken)...)
-		forms = append(append(forms, prefixed(unvocalized, word.unvocalized)...), prefixed(spoken, word.unvocalized)...)
-		if !alone {
-			enough := slices.DeleteFunc(slices.Clone(word.spoken), func(c string) bool { return len(c) < minConsonants })
-			forms = append(forms, prefixed(spoken, enough)...)
+		forms := slices.Concat(word.codes, prefixed(unvocalized, word.unvocalized),
+			prefixed(spoken, voiceless(word.unvocalized)))
+		if alone {
+			forms = append(forms, prefixed(unvocalized, atLeast(minConsonantsAlone, word.spoken))...)
+		} else {
+			enough := atLeast(minConsonants, word.spoken)
+			forms = append(append(forms, prefixed(unvocalized, enough)...), prefixed(spoken, voiceless(enough))...)
 		}
 		slices.Sort(forms)
 		all = append(all, slices.Compact(forms))
@@ -61,7 +67,10 @@ type sound struct{ codes, spoken, unvocalized []string }
 func sounds(text string) []sound {
 	var all []sound
 	for _, word := range strings.Fields(Plain(text)) {
-		withoutVowels := strings.ContainsFunc(word, arabic)
+		if strings.ContainsFunc(word, arabic) {
+			all = append(all, unvocalizedSounds(strings.TrimFunc(word, unicode.IsPunct))...)
+			continue
+		}
 		var parts []sound
 		for _, reading := range readings(word) {
 			for i, latin := range strings.Fields(reading) {
@@ -69,10 +78,6 @@ func sounds(text string) []sound {
 					parts = append(parts, sound{})
 				}
 				p := &parts[i]
-				if withoutVowels {
-					p.unvocalized = append(p.unvocalized, phonetic.Unvocalized(latin)...)
-					continue
-				}
 				p.codes = append(p.codes, phonetic.Codes(latin)...)
 				p.spoken = append(p.spoken, phonetic.Consonants(latin)...)
 			}
@@ -80,6 +85,18 @@ func sounds(text string) []sound {
 		all = append(all, parts...)
 	}
 	return slices.DeleteFunc(all, func(s sound) bool { return len(s.codes)+len(s.unvocalized) == 0 })
+}
+
+func atLeast(consonants int, of []string) []string {
+	return slices.DeleteFunc(slices.Clone(of), func(c string) bool { return len(c) < consonants })
+}
+
+func voiceless(of []string) []string {
+	all := make([]string, len(of))
+	for i, code := range of {
+		all[i] = phonetic.Voiceless(code)
+	}
+	return all
 }
 
 func prefixed(prefix string, codes []string) []string {
@@ -90,26 +107,30 @@ func prefixed(prefix string, codes []string) []string {
 	return all
 }
 
-// readings returns the transliterations of a word, which may be spoken in several ways: Persian and Urdu have z and s
-// where Arabic has d and t, and Tamil writes voiced and voiceless consonants alike, at the beginning of a word and
-// within it. The letter that Russian has for h is often written kh.
+// readings returns the transliterations of a word, which may be spoken in several ways. Tamil writes voiced and
+// voiceless consonants alike, at the beginning of a word and within it. What is kh in Russian and g in Ukrainian is
+// often written h.
 func readings(word string) []string {
 	latin := Latin(word)
 	switch {
 	case latin == "" || latin == word:
 		return []string{latin}
-	case strings.ContainsFunc(word, arabic):
-		return []string{latin, Latin(dental.Replace(word))}
 	case strings.ContainsFunc(word, func(r rune) bool { return unicode.Is(unicode.Cyrillic, r) }):
-		return []string{latin, guttural.Replace(latin)}
+		return []string{latin, russian.Replace(latin), ukrainian.Replace(latin)}
 	case strings.ContainsFunc(word, func(r rune) bool { return r >= tamil && r < telugu }):
 		first, rest := latin[:1], latin[1:]
-		loud := voiced.Replace(rest)
-		return []string{latin, first + loud, voiced.Replace(first) + rest, voiced.Replace(first) + loud}
+		other, loud := initial.Replace(first), voiced.Replace(rest)
+		return []string{latin, first + loud, other + rest, other + loud}
 	}
 	return []string{latin}
 }
 
-var guttural = strings.NewReplacer("kh", "h", "Kh", "H")
+var (
+	russian   = strings.NewReplacer("kh", "h", "Kh", "H")
+	ukrainian = strings.NewReplacer("g", "h", "G", "H")
+)
+
+// initial maps the beginning of a word to its other pronunciation: Sandiran is Chandran.
+var initial = strings.NewReplacer("k", "g", "t", "d", "p", "b", "s", "ch")
 
 var voiced = strings.NewReplacer("kk", "kk", "tt", "tt", "pp", "pp", "k", "g", "t", "d", "p", "b")

@@ -13,10 +13,16 @@ var handWritten string
 //go:embed nomatch.txt
 var noMatches string
 
+//go:embed public.txt
+var public string
+
+//go:embed lastnames.txt
+var lastNames string
+
 // Script is the kind of texts in another script than the patient's name; their figures are separate.
 const Script = "script"
 
-// handKinds maps the kinds in handwritten.txt to names.
+// handKinds maps the kinds in handwritten.txt and public.txt to names.
 var handKinds = map[string]string{
 	"boundary": "word boundaries",
 	"title":    "titles, sex and age",
@@ -35,15 +41,33 @@ var handKinds = map[string]string{
 	"label":    "labels",
 	"punct":    "punctuation",
 	"two":      "two numbers",
+	"mask":     "last digits, masked or labelled",
+	"glued":    "labels and names at numbers",
+	"digits":   "other digits and dashes",
+	"scan":     "scanners, labels of identifiers",
+	"mail":     "addresses",
+	"born":     "forms of birth dates",
+	"aged":     "sex and age",
+	"country":  "country codes",
+	"wrong":    "typing errors",
+	"plain":    "without diacritics",
+	"letters":  "forms of letters",
+	"latin":    "Latin text, native name",
+	"native":   "native text, Latin name",
 }
 
 // Handwritten returns the handwritten patients, once for each laboratory, and the texts with which the first laboratory
 // searches for them. The other laboratories have the same patients, which no result of the first may contain.
-func Handwritten(labs ...int64) ([]Patient, []Judgement) {
+func Handwritten(labs ...int64) ([]Patient, []Judgement) { return inLabs(handWritten, labs) }
+
+// Public returns patients and texts from public lists of names, as Handwritten does.
+func Public(labs ...int64) ([]Patient, []Judgement) { return inLabs(public, labs) }
+
+func inLabs(list string, labs []int64) ([]Patient, []Judgement) {
 	var patients []Patient
 	var searched []Judgement
 	for n, lab := range labs {
-		of, texts := handOf(lab, int64(n+1)*1_000_000)
+		of, texts := handOf(list, lab, int64(n+1)*1_000_000)
 		patients = append(patients, of...)
 		if n == 0 {
 			searched = texts
@@ -53,8 +77,13 @@ func Handwritten(labs ...int64) ([]Patient, []Judgement) {
 }
 
 // NoMatches returns texts that match no patient of Handwritten.
-func NoMatches() (texts []string) {
-	for line := range strings.Lines(noMatches) {
+func NoMatches() []string { return listed(noMatches) }
+
+// UnknownLastNames returns last names that no patient of Public has.
+func UnknownLastNames() []string { return listed(lastNames) }
+
+func listed(list string) (texts []string) {
+	for line := range strings.Lines(list) {
 		if text := strings.TrimSpace(line); text != "" && text[0] != '#' {
 			texts = append(texts, text)
 		}
@@ -62,8 +91,8 @@ func NoMatches() (texts []string) {
 	return texts
 }
 
-func handOf(lab, firstID int64) (patients []Patient, texts []Judgement) {
-	for line := range strings.Lines(handWritten) {
+func handOf(list string, lab, firstID int64) (patients []Patient, texts []Judgement) {
+	for line := range strings.Lines(list) {
 		text, isText := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "  ")
 		switch {
 		case text == "" || text[0] == '#':
@@ -120,6 +149,10 @@ func (p *Patient) number(key, value string) {
 		p.SampleIDs = []string{value}
 	case "r":
 		p.LabReportIDs = []int64{number}
+	case "e":
+		p.Email = value
+	case "n":
+		p.NationalID = value
 	case "b":
 		p.BillIDs = []int64{number}
 	}

@@ -4,12 +4,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
 // maxRunes is the length of the longest number that the tables hold.
@@ -29,7 +27,7 @@ var (
 // ParseNumber reads a number. Digits and dashes of any script are read as those of ASCII; control and format
 // characters, which scanners add, are ignored.
 func ParseNumber(text string) (Number, error) {
-	text = strings.TrimSpace(strings.Map(plain, norm.NFKC.String(strings.ToValidUTF8(text, ""))))
+	text = userindex.Typed(text)
 	switch {
 	case text == "":
 		return Number{}, errNoNumber
@@ -48,28 +46,4 @@ func ParseNumber(text string) (Number, error) {
 		}
 	}
 	return n, nil
-}
-
-// plain maps a character to ASCII; -1 removes it.
-func plain(r rune) rune {
-	switch {
-	case unicode.IsSpace(r):
-		return ' '
-	case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r):
-		return -1
-	case unicode.Is(unicode.Pd, r):
-		return '-'
-	case r > unicode.MaxASCII && unicode.IsDigit(r):
-		return '0' + digit(r)
-	}
-	return r
-}
-
-// digit returns the value of a decimal digit. Unicode has the digits of a script in a row, from zero to nine.
-func digit(r rune) rune {
-	zero := r
-	for unicode.IsDigit(zero-1) && r-zero < 9 {
-		zero--
-	}
-	return r - zero
 }

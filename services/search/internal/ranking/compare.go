@@ -34,7 +34,7 @@ func (q *Query) shows(card *userindex.Card) (shown, sure bool) {
 			sure = sure && known
 		}
 		return sure, sure
-	case Similar:
+	case Similar, Corrected:
 		return false, false
 	}
 	base, part, _ := strings.Cut(q.Field, ".")

@@ -66,7 +66,7 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 			return p, true
 		}
 	}
-	alikes, ok := bySound(t)
+	alikes, ok := bySound(t, len(t.words) == 1)
 	if ok = ok && !strings.ContainsRune(typed, '@'); ok {
 		p.clauses = append(p.clauses,
 			clause{tier: tierSound, field: search.FullName, found: alikes, nearer: alike(search.FullName, t.words)})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
@@ -107,18 +108,43 @@ func compacted(forms []string, f search.Field) []clause {
 	return []clause{{tier: tierJoined, field: f, found: equal(userindex.Identifiers, values)}}
 }
 
-// misspelled finds names with a word that differs by a letter from each word of the text, or only has one more.
-func misspelled(piece string, lacks bool) (Query, bool) {
+// Letters of a word from which it may have typing errors when nothing stands beside it. Too many names differ from a
+// short one by a letter: it may only lack one, and from minLone letters on have two in the wrong order.
+const (
+	minLone      = 5
+	minLoneWrong = 7
+)
+
+// misspelled finds names with a word that differs by a typing error from each word of a piece. alone: the text has no
+// other piece.
+func misspelled(piece string, alone bool) (Query, bool) {
 	var all []Query
 	for _, w := range userindex.Words(piece) {
 		deletions := userindex.Deletions(w)
-		if deletions == nil {
+		letters := utf8.RuneCountInString(w)
+		switch {
+		case deletions == nil:
 			return Query{}, false
+		case !alone || letters >= minLoneWrong:
+			all = append(all, equal(userindex.Misspelled, deletions))
+		case letters >= minLone:
+			all = append(all, either(term(userindex.Misspelled, w),
+				Query{Kind: Corrected, Field: string(search.FullName), Texts: swapped(w)}))
+		default:
+			all = append(all, term(userindex.Misspelled, w))
 		}
-		if lacks {
-			deletions = []string{w}
-		}
-		all = append(all, equal(userindex.Misspelled, deletions))
 	}
 	return every(all...), len(all) > 0
+}
+
+// swapped returns a word with two neighbouring letters exchanged, in each way.
+func swapped(word string) []string {
+	var all []string
+	letters := []rune(word)
+	for i := 1; i < len(letters); i++ {
+		other := slices.Clone(letters)
+		other[i-1], other[i] = other[i], other[i-1]
+		all = append(all, string(other))
+	}
+	return all
 }

@@ -29,7 +29,7 @@ func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bo
 			pieces = append(pieces, born)
 		}
 	}
-	if numbers := c.numberPiece(said.Numbers, fields); len(numbers) > 0 {
+	if numbers := c.numberPiece(said.Numbers, fields, named); len(numbers) > 0 {
 		pieces = append(pieces, numbers)
 	}
 	n := len(pieces)
@@ -93,9 +93,9 @@ func bornPiece(said *search.Said) word {
 	return born
 }
 
-// numberPiece is any of the numbers, in the fields of which the text says that they are. Of several each is meant
-// whole: they are beginnings of too many.
-func (c Compiler) numberPiece(numbers []search.Number, fields []search.Field) word {
+// numberPiece is any of the numbers, in the fields of which the text says that they are, or the birth date that one may
+// be. Of several each is meant whole: they are beginnings of too many.
+func (c Compiler) numberPiece(numbers []search.Number, fields []search.Field, named bool) word {
 	var all word
 	for _, number := range numbers {
 		t := parse(number.Text)
@@ -104,6 +104,9 @@ func (c Compiler) numberPiece(numbers []search.Number, fields []search.Field) wo
 				continue
 			}
 			all = append(all, c.numberLeaves(t, f, len(numbers) > 1)...)
+		}
+		if named && number.Birth != "" {
+			all = append(all, leaf{search.DateOfBirth, term(string(search.DateOfBirth), number.Birth), 0.9, nil})
 		}
 	}
 	return all
@@ -114,6 +117,8 @@ func (c Compiler) numberLeaves(t text, f search.Field, whole bool) word {
 	switch f.Kind() {
 	case search.Phone:
 		found = c.phones(t, f)
+	case search.Mail:
+		found = mails(nil, t, f, search.Full)
 	case search.Identifier, search.Segmented:
 		found = append(identifiers(nil, t, f, search.Full), compacted(compacts(t), f)...)
 	}

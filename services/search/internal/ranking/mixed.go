@@ -16,10 +16,6 @@ const (
 	far           // it has two
 )
 
-// minLone is how many letters a word needs to have a wrong one when nothing stands beside it: too many names differ
-// from a short one by a letter.
-const minLone = 5
-
 // wordClauses says where each word of the text may be found. Nil when the text has one word and none may be wrong, or
 // too many, or when one of its words can be found nowhere.
 func (c Compiler) wordClauses(t text, fields []search.Field, r reach) []word {
@@ -91,7 +87,7 @@ func nameLeaves(piece string, f search.Field, r reach, alone bool) []leaf {
 	if !mayBeWrong(piece) {
 		return leaves
 	}
-	if wrong, ok := misspelled(piece, alone && utf8.RuneCountInString(piece) < minLone); ok {
+	if wrong, ok := misspelled(piece, alone); ok {
 		l := leaf{f, wrong, 0.4, nil}
 		if sounds {
 			l.nearer = []nearer{{alike, 0.1}}
@@ -114,7 +110,7 @@ func soundOf(piece string, alone bool) (Query, bool) {
 	if parts, ok := spoken(piece); ok && len(parts) == 1 {
 		return sounding(parts[0], alone)
 	}
-	return bySound(parse(piece))
+	return bySound(parse(piece), alone)
 }
 
 // sounding finds names that sound like a part of a text. False when it has no sound. alone: the text has no other part.

@@ -89,8 +89,8 @@ func alike(f search.Field, of []string) []nearer {
 }
 
 // bySound finds names with a word of the same sound, or one that begins so, for each word. False when no word has a
-// sound.
-func bySound(t text) (Query, bool) {
+// sound. alone: there is no other word.
+func bySound(t text, alone bool) (Query, bool) {
 	var all []Query
 	sounds := false
 	for _, w := range t.words {
@@ -100,7 +100,7 @@ func bySound(t text) (Query, bool) {
 		}
 		for _, p := range parts {
 			q := match(prefix(search.FullName), p)
-			if alike, ok := sounding(p, len(t.words) == 1); ok {
+			if alike, ok := sounding(p, alone && len(parts) == 1); ok {
 				sounds = true
 				q = either(alike, q)
 			}

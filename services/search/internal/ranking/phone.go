@@ -13,6 +13,8 @@ const (
 	maxFirst = 15
 	minLast  = 4
 	maxLast  = 10 // a national number: who has all of them has the telephone
+	// minNational is how many digits remain of a whole number without its country code, or without the 0 in its place.
+	minNational = 9
 )
 
 // phones finds a text of digits as a number, with or without a country code, or by its first or last digits.
@@ -20,7 +22,7 @@ func (c Compiler) phones(t text, f search.Field) []clause {
 	if t.digits == "" {
 		return nil
 	}
-	forms := c.forms(t.digits, maxLast)
+	forms := append(c.forms(t.digits, minNational), abroad(t.digits)...)
 	equalOne := equal(string(f), forms)
 	number := clause{tier: tierWhole, field: f, found: equalOne, nearer: []nearer{{term(string(f), t.digits), 0.5}}}
 	if len(t.digits) >= maxLast {
@@ -74,4 +76,32 @@ func (c Compiler) forms(digits string, keep int) []string {
 		}
 	}
 	return all
+}
+
+const (
+	minAbroad   = 8  // digits of a national number behind a country code
+	minCountry  = 11 // digits of a number that begins with one
+	maxCountry  = 3  // digits of a country code
+	twoDigits   = "20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82 84 86 90 91 92 93 94 95 98"
+	trunkPrefix = "0"
+)
+
+// abroad returns how a number with a country code is written in its country, where it is registered so.
+func abroad(digits string) []string {
+	digits = strings.TrimPrefix(digits, "00")
+	if len(digits) < minCountry || digits[0] == '0' {
+		return nil
+	}
+	n := maxCountry
+	switch {
+	case digits[0] == '1' || digits[0] == '7':
+		n = 1
+	case strings.Contains(twoDigits, digits[:2]):
+		n = 2
+	}
+	national := digits[n:]
+	if len(national) < minAbroad {
+		return nil
+	}
+	return []string{national, trunkPrefix + national}
 }

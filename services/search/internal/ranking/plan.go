@@ -142,7 +142,7 @@ func (e *wordly) query(at layout) Query {
 		}
 		r.Of = append(r.Of, join(Best, append(merge(places, at), placed(rankings, at)...)))
 		if e.least > 0 {
-			r.More = append(r.More, w.exactly()...)
+			r.More = append(r.More, placed(w.exactly(), at)...)
 		}
 	}
 	return r

@@ -19,12 +19,13 @@ type Kind uint8
 
 // The kinds.
 const (
-	Equals   Kind = iota // the field holds one of Texts
-	AllWords             // the field holds all words of the text, in any order
-	Adjacent             // the same, next to each other
-	Similar              // the same, each with at most two typing errors, none of them in its first letter
-	Begins               // a keyword begins with the text
-	InYear               // a date is in the year
+	Equals    Kind = iota // the field holds one of Texts
+	AllWords              // the field holds all words of the text, in any order
+	Adjacent              // the same, next to each other
+	Similar               // the same, each with at most two typing errors, none of them in its first letter
+	Corrected             // the field holds one of Texts, in which a typing error is put right
+	Begins                // a keyword begins with the text
+	InYear                // a date is in the year
 	AnyOf
 	AllOf
 	Except   // the first of the queries, and none of More

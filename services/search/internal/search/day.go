@@ -10,7 +10,7 @@ import (
 
 // Dates as they are stored, and as people write them: the day first, the month also by its name.
 var (
-	longDates  = []string{"2006-1-2", "2-1-2006", "2-Jan-2006", "2-January-2006", "2Jan2006"}
+	longDates  = []string{"2006-1-2", "2-1-2006", "2-Jan-2006", "2-January-2006", "2Jan2006", "Jan-2-2006", "January-2-2006"}
 	shortDates = []string{"2-1-06", "2-Jan-06", "2-January-06", "2Jan06"}
 )
 
@@ -36,6 +36,12 @@ func daysOf(word string) []string {
 	}
 	slices.Sort(days)
 	return days
+}
+
+// dayOfDigits reads a date without anything between its numbers, which may as well be the digits of a telephone.
+func dayOfDigits(digits string) (string, bool) {
+	day, ok := parseDay(digits, []string{"02012006", "20060102"})
+	return day.Format(time.DateOnly), ok && isYear(day.Format("2006"))
 }
 
 func parseDay(word string, layouts []string) (time.Time, bool) {

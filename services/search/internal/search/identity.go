@@ -3,7 +3,6 @@ package search
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // Identity is what a text of the key Duplicate tells, each in any place: "Rahul Sharma 1990-02-11 98765 43210".
@@ -19,8 +18,8 @@ func identityOf(text string) Identity {
 	for _, n := range said.Numbers {
 		if digits := digitsOf(n.Text); len(digits) >= minTelephone {
 			p.Phones = append(p.Phones, digits)
-			if day, ok := parseDay(digits, []string{"02012006"}); ok && isYear(digits[4:]) { // it may be either
-				p.Births = append(p.Births, day.Format(time.DateOnly))
+			if n.Birth != "" { // it may be either
+				p.Births = append(p.Births, n.Birth)
 			}
 		}
 	}

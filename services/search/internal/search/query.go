@@ -6,9 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 )
 
 // Bounds of a request.
@@ -32,7 +31,7 @@ type Request struct {
 
 // Query is a request that was checked.
 type Query struct {
-	Text     string // trimmed, in Unicode's composed form, without control characters
+	Text     string // trimmed, as userindex.Plain reads it
 	Key      Key
 	Fields   []Field  // at least one, in the order of the table
 	Identity Identity // of the key Duplicate
@@ -64,19 +63,16 @@ func NewQuery(r Request, defaultSize int) (Query, error) {
 
 type refusal func(name, format string, args ...any)
 
-// clean composes the text and drops what cannot be seen, which people paste without knowing.
+// clean returns the text as the index reads it, an address without what programs put around it.
 func clean(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t' || r == '\n' || r == '\r' || r == '\u00a0':
-			return ' '
-		case r < ' ' || r == 0x7f || r == '\ufeff' || r >= '\u200b' && r <= '\u200f':
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	return strings.TrimSpace(norm.NFC.String(text))
+	text = userindex.Typed(text)
+	if strings.ContainsRune(text, '@') {
+		text = strings.TrimSpace(aroundAddress.Replace(text))
+	}
+	return text
 }
+
+var aroundAddress = strings.NewReplacer("mailto:", " ", "<", " ", ">", " ", "(", " ", ")", " ", `"`, " ")
 
 // maxAsked is more than there are fields.
 const maxAsked = 100

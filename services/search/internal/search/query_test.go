@@ -25,6 +25,9 @@ func TestARequestBecomesAQuery(t *testing.T) {
 		"a page":        {search.Request{Query: "ab", Size: ptr(25), Page: ptr(3)}, search.Query{Text: "ab", Key: "all", Fields: search.Fields(), Size: 25, From: 50}},
 		"the last page": {search.Request{Query: "ab", Size: ptr(100), From: ptr(9_900)}, search.Query{Text: "ab", Key: "all", Fields: search.Fields(), Size: 100, From: 9_900}},
 		"composed":      {search.Request{Query: "Jose\u0301\u200b\x00"}, search.Query{Text: "José", Key: "all", Fields: search.Fields(), Size: 10}},
+		"scanned":       {search.Request{Query: "]C0S-7812000\x1d"}, search.Query{Text: "S-7812000", Key: "all", Fields: search.Fields(), Size: 10}},
+		"an address":    {search.Request{Query: "Asha <asha@x.in>"}, search.Query{Text: "Asha  asha@x.in", Key: "all", Fields: search.Fields(), Size: 10}},
+		"other digits":  {search.Request{Query: "७७७५९–٤٥８"}, search.Query{Text: "77759-458", Key: "all", Fields: search.Fields(), Size: 10}},
 		"literals":      {search.Request{Query: `%_*?"\`}, search.Query{Text: `%_*?"\`, Key: "all", Fields: search.Fields(), Size: 10}},
 	}
 	for name, test := range tests {

@@ -20,8 +20,9 @@ type Said struct {
 
 // Number is a telephone number or an identifier.
 type Number struct {
-	Text string
-	Of   []Field // of which kind the text calls it; nil: it does not say
+	Text  string
+	Of    []Field // of which kind the text calls it; nil: it does not say
+	Birth string  // the birth date, YYYY-MM-DD, that it may be instead; "" if it can be none
 }
 
 // minTelephone is how many digits are a telephone number, and not an age or the number of a house.
@@ -29,9 +30,10 @@ const minTelephone = 7
 
 // Say takes a text apart.
 func Say(typed string) Said {
+	typed = ofTheEnd.ReplaceAllString(ofSample.ReplaceAllString(typed, "$1# $2"), " tel ")
 	r := reader{words: wordsOf(typed)}
 	r.said.More = slices.ContainsFunc(strings.Fields(typed), func(w string) bool {
-		return hasDigit(w) && w != strings.Trim(w, separators+trimmed)
+		return hasDigit(w) && !slices.Equal(wordsOf(w), []string{w})
 	})
 	for r.at < len(r.words) {
 		r.at += r.read()
@@ -68,6 +70,11 @@ func (r *reader) read() int {
 		}
 	case filler[plain]:
 		r.said.More = true
+	case plain == "sex" || plain == "gender":
+		return r.sex()
+	case strings.ContainsRune(word, '@'):
+		r.labelled = mail
+		r.number(word)
 	case digitsOf(word) != "":
 		return r.digits()
 	case hasDigit(word) && isAge(plain):
@@ -132,14 +139,27 @@ func (r *reader) digits() int {
 	return n
 }
 
+// sex reads the word and what follows it.
+func (r *reader) sex() int {
+	r.said.More = true
+	if r.at+1 < len(r.words) && strings.Contains("male female", strings.ToLower(r.words[r.at+1])) {
+		return 2
+	}
+	return 1
+}
+
 func (r *reader) number(word string) {
 	r.numberOf(word, r.labelled)
 	r.unlabel()
 }
 
 func (r *reader) numberOf(text string, of []Field) {
-	r.said.More = r.said.More || len(r.labels) > 0 || len(r.said.Numbers) > 0
-	r.said.Numbers = append(r.said.Numbers, Number{text, of})
+	n := Number{Text: text, Of: of}
+	if day, ok := dayOfDigits(text); ok {
+		n.Birth = day
+	}
+	r.said.More = r.said.More || len(r.labels) > 0 || len(r.said.Numbers) > 0 || n.Birth != ""
+	r.said.Numbers = append(r.said.Numbers, n)
 }
 
 // unlabel forgets the labels: what they belong to has come.

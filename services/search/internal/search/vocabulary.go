@@ -1,6 +1,7 @@
 package search
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,6 +13,8 @@ var (
 	orders  = []Field{OrderNumbers}
 	reports = []Field{LabReportIDs, LrfIDs}
 	samples = []Field{SampleIDs, ManualSampleIDs}
+	persons = []Field{NationalID, PassportNo}
+	mail    = []Field{Email}
 )
 
 // labels are what stands before a number; those of nil do not say which fields it is of.
@@ -19,7 +22,10 @@ var labels = map[string][]Field{
 	"mob": phones, "mobile": phones, "ph": phones, "phone": phones, "tel": phones, "telephone": phones, "cell": phones,
 	"contact": phones, "whatsapp": phones, "mb": phones,
 	"bill": bills, "invoice": bills, "inv": bills, "receipt": bills, "order": orders, "ord": orders,
-	"report": reports, "rpt": reports, "sample": samples, "barcode": samples,
+	"rcpt": bills, "report": reports, "rpt": reports, "sample": samples, "barcode": samples, "specimen": samples,
+	"aadhar": persons, "aadhaar": persons, "adhar": persons, "uid": persons, "national": persons, "passport": persons,
+	"email": mail, "e-mail": mail, "mail": mail,
+	"acc": nil, "accession": nil, "lab": nil, "abha": nil, "sid": nil,
 	"id": nil, "uhid": nil, "mrn": nil, "pid": nil, "reg": nil, "patient": nil, "#": nil, "no": nil, "nr": nil,
 	"num": nil, "number": nil, "dob": nil, "born": nil, "birth": nil, "birthdate": nil,
 }
@@ -30,7 +36,13 @@ func isLabel(word string) bool {
 }
 
 // filler are words that say nothing about who is meant.
-var filler = words("self pt late ji sir madam name and or & and/or")
+var filler = words("self pt late ji sir madam name and or & and/or age aged")
+
+// Phrases before the last digits of a telephone number, and a letter that stands for a label.
+var (
+	ofTheEnd = regexp.MustCompile(`(?i)\b(?:last *\d* *digits?|end(?:ing|s)(?: *(?:with|in))?)\b`)
+	ofSample = regexp.MustCompile(`(^| )[A-Za-z]{1,2}[:=] *([0-9])`)
+)
 
 // relations are how people write whose wife or child someone is, and relatives the same in words, before "of".
 var (
@@ -62,9 +74,12 @@ const (
 	lastYear  = 2099
 )
 
-// isAge reports whether a word is an age, perhaps with the sex: 36, 36y, 36/M.
+// isAge reports whether a word is an age, perhaps with the sex: 36, 36y, 36/M, M-36.
 func isAge(word string) bool {
-	word, sex, _ := strings.Cut(strings.ToLower(word), "/")
+	word, sex, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(word), "-", "/"), "/")
+	if hasDigit(sex) && !hasDigit(word) {
+		word, sex = sex, word
+	}
 	if !strings.Contains("male female", sex) {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 // appendQuery writes a query as JSON. Values are literals; nothing here is ever parsed.
 func appendQuery(b []byte, q *ranking.Query) []byte {
 	switch q.Kind {
-	case ranking.Equals:
+	case ranking.Equals, ranking.Corrected:
 		return appendTerms(b, q)
 	case ranking.AllWords:
 		if terms := q.Terms(); len(terms) > 0 {

@@ -21,7 +21,7 @@ func TestEachHitIsGradedByTheWeakestStep(t *testing.T) {
 		"krishnam raju": "begins", "krish": "begins", "OPD-26": "part", "45807": "part", "raju 77759": "part", "krishnam 77759": "part",
 		"Muhammad Faruk": "sound", "Krishnamurti Raaju": "sound", "Farooq Muhammed": "sound", "Krishnamurthy Rajv": "typo", "Rosti Anna": "typo",
 		"Anna Maria Rossi of Verona": "tolerant",
-		"Светлана Блинова": "exact", "блинова светлана": "exact", "Svetlana Blinova": "sound", "Blinova": "sound", "Mrs Svetlana Blinova": "sound", "李秀华": "exact", "Li Xiuhua": "sound",
+		"Светлана Блинова":           "exact", "блинова светлана": "exact", "Svetlana Blinova": "sound", "Blinova": "sound", "Mrs Svetlana Blinova": "sound", "李秀华": "exact", "Li Xiuhua": "sound",
 		"李秀華": "sound", "محمدجواد ایروانی": "exact", "محمد جواد ايرواني": "exact", "مُحمَّد جـواد ایروانی": "exact", "Mohammadjavad Iravani": "sound", "Iravani": "sound",
 		"राहुल वर्मा": "exact", "Rahul Varma": "sound", "মোহাম্মদ ফারুক": "sound", "محمد فاروق": "sound", "Мохаммед Фарук": "sound", "mrs anna rossi": "exact",
 	} {

@@ -1,6 +1,9 @@
 package phonetic
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const (
 	// long is the number of sounds from which a word is known by its consonants. Shorter ones need more agreement: there
@@ -10,24 +13,41 @@ const (
 	longer = 5
 )
 
-// Codes returns the distinct codes of the words of name in their order. A word has several codes if it may be
-// pronounced in several ways. A word of one letter is its own code. The result is nil without words.
-func Codes(name string) []string { return codes(name, codesOf) }
+// Word is how a word sounds.
+type Word struct {
+	Codes      []string // several if it may be pronounced in several ways; a word of one letter is its own code
+	Consonants string   // an a stands for a vowel at the beginning
+}
 
-// Consonants returns the distinct consonants of the words of name. An a stands for a vowel at the beginning of a word.
-func Consonants(name string) []string {
-	return codes(name, func(word string) []string {
-		var bare strings.Builder
-		for i, s := range sounds(respell(word)) {
-			switch {
-			case !s.vowel:
-				bare.WriteString(s.letters)
-			case i == 0:
-				bare.WriteByte('a')
-			}
+// Words returns how the words of name sound, in their order.
+func Words(name string) []Word {
+	of := words(name)
+	all := make([]Word, len(of))
+	for i, word := range of {
+		spelled := respell(word)
+		heard := sounds(spelled)
+		bare := consonants(heard)
+		all[i] = Word{codesOf(spelled, heard, bare), bare}
+	}
+	return all
+}
+
+// Codes returns the distinct codes of the words of name in their order. It is nil without words.
+func Codes(name string) []string {
+	var all []string
+	for _, word := range Words(name) {
+		all = appendNew(all, word.Codes)
+	}
+	return all
+}
+
+func appendNew(all, codes []string) []string {
+	for _, code := range codes {
+		if code != "" && !slices.Contains(all, code) {
+			all = append(all, code)
 		}
-		return []string{bare.String()}
-	})
+	}
+	return all
 }
 
 // Unvocalized returns Consonants of a word in a script that does not write vowels, and therefore not whether an h is
@@ -53,58 +73,50 @@ func Unvocalized(letters []string) []string {
 // Voiceless makes voiced consonants of a code equal to voiceless ones.
 func Voiceless(code string) string { return voiceless.Replace(code) }
 
-func codes(name string, of func(word string) []string) []string {
-	var all []string
-	seen := map[string]bool{"": true}
-	for _, word := range words(name) {
-		for _, code := range of(word) {
-			if !seen[code] {
-				seen[code] = true
-				all = append(all, code)
-			}
-		}
+func codesOf(spelled string, heard []sound, bare string) []string {
+	if len(spelled) == 1 {
+		return []string{spelled}
+	}
+	all := code(heard, spelled, bare)
+	switch {
+	case spelled[0] == 'v': // in eastern India v is pronounced and written as b: Bimal is Vimal
+		b := slices.Clone(heard)
+		b[0].letters = "b"
+		all = append(all, code(b, spelled, "b"+bare[1:])...)
+	case strings.HasPrefix(spelled, "ye"): // Yevgenia is Evgenia
+		without := sounds(spelled[1:])
+		all = append(all, code(without, spelled[1:], consonants(without))...)
 	}
 	return all
 }
 
-func codesOf(word string) []string {
-	if len(word) == 1 {
-		return []string{word}
+func consonants(heard []sound) string {
+	bare := make([]byte, 0, len(heard))
+	for i, s := range heard {
+		switch {
+		case !s.vowel:
+			bare = append(bare, s.letters...)
+		case i == 0:
+			bare = append(bare, 'a')
+		}
 	}
-	spelled := respell(word)
-	all := code(sounds(spelled), spelled)
-	switch {
-	case spelled[0] == 'v': // in eastern India v is pronounced and written as b: Bimal is Vimal
-		b := "b" + spelled[1:]
-		all = append(all, code(sounds(b), b)...)
-	case strings.HasPrefix(spelled, "ye"): // Yevgenia is Evgenia
-		all = append(all, code(sounds(spelled[1:]), spelled[1:])...)
-	}
-	return all
+	return string(bare)
 }
 
 // code returns the codes of a word with these sounds. A word of one sound is known by its spelling.
-func code(of []sound, spelled string) []string {
-	size, bare := 0, ""
-	for i, s := range of {
-		switch {
-		case !s.vowel:
-			size, bare = size+1, bare+s.letters
-		case i == 0:
-			size, bare = size+1, "a"
-		}
-	}
-	switch {
+func code(heard []sound, spelled, bare string) []string {
+	last := heard[len(heard)-1]
+	switch size := len(bare); {
 	case size < 2:
 		return []string{oneSound.Replace(spelled)}
 	case size >= longer:
 		return []string{voiceless.Replace(bare)}
-	case size >= long && of[len(of)-1].vowel:
-		return each([]string{bare}, endings(of[len(of)-1].letters, false))
+	case size >= long && last.vowel:
+		return each([]string{bare}, endings(last.letters, false))
 	case size >= long:
 		return []string{bare}
 	}
-	return withVowels(of, size)
+	return withVowels(heard, len(bare))
 }
 
 // oneSound is for short words: Ray is Rai, and Roy in Bengal.

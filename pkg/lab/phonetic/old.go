@@ -8,7 +8,13 @@ import (
 
 // OldCodes returns the codes that an index of the schema before the present one has: of four sounds at most, whatever
 // the length of the word.
-func OldCodes(name string) []string { return codes(name, oldCodesOf) }
+func OldCodes(name string) []string {
+	var all []string
+	for _, word := range words(name) {
+		all = appendNew(all, oldCodesOf(word))
+	}
+	return all
+}
 
 func oldCodesOf(word string) []string {
 	if len(word) == 1 {

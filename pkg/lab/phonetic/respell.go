@@ -4,13 +4,18 @@ import "strings"
 
 // spellings maps variants to the reduced spelling. Replacements are tried from the top at each position, so longer ones
 // come first.
-var spellings = strings.NewReplacer(
+var (
+	spellings    = strings.NewReplacer(append([]string{"sch", "s", "gny", "gy", "qui", "ki", "que", "ke"}, usual...)...)
+	oldSpellings = strings.NewReplacer(usual...)
+)
+
+var usual = []string{
 	"dny", "gy", "jny", "gy", "jn", "gy",
 	"ksh", "x", "chh", "ch", "tch", "ch",
 	"sh", "s", "th", "t", "dh", "d", "bh", "b", "kh", "k", "gh", "g", "ph", "f", "jh", "j",
 	"aa", "a", "ee", "i", "ii", "i", "oo", "u", "uu", "u", "ou", "au", "ow", "au",
 	"w", "v", "q", "k", "z", "j",
-)
+}
 
 // short maps common abbreviations to names.
 var short = map[string]string{
@@ -22,14 +27,16 @@ var short = map[string]string{
 }
 
 // oldRespell is respell as the codes of the older schema need it.
-func oldRespell(word string) string {
+func oldRespell(word string) string { return reduce(word, oldSpellings) }
+
+func reduce(word string, by *strings.Replacer) string {
 	if long := short[word]; long != "" {
 		word = long
 	}
 	if strings.HasSuffix(word, "bh") {
 		word = strings.TrimSuffix(word, "bh") + "v"
 	}
-	return single(spellings.Replace(word))
+	return single(by.Replace(word))
 }
 
 // respell returns the reduced spelling of word, which must consist of the letters a to z.
@@ -43,11 +50,8 @@ func respell(word string) string {
 	if rest, ok := strings.CutPrefix(word, "gn"); ok && !strings.HasPrefix(rest, "y") { // Gnaneshwar is Gyaneshwar
 		word = "gy" + rest
 	}
-	return oldRespell(further.Replace(word))
+	return reduce(word, spellings)
 }
-
-// further maps what the older codes did not know.
-var further = strings.NewReplacer("sch", "s", "gny", "gy", "qui", "ki", "que", "ke")
 
 // single removes repeated neighbouring letters.
 func single(word string) string {

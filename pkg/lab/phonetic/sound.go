@@ -12,40 +12,34 @@ func isVowel(letter byte) bool { return strings.IndexByte("aeiouy", letter) >= 0
 
 // sounds splits a reduced spelling. An h is heard only at the start of a word and between vowels.
 func sounds(spelled string) []sound {
-	var all []sound
-	add := func(letters string, vowel bool) {
-		if n := len(all); n > 0 && vowel && all[n-1].vowel {
-			all[n-1].letters += letters
-			return
-		}
-		all = append(all, sound{letters, vowel})
-	}
+	all := make([]sound, 0, len(spelled))
 	for i := 0; i < len(spelled); i++ {
-		letter, before, next := spelled[i], byte(0), byte(0)
-		if i > 0 {
-			before = spelled[i-1]
-		}
+		letter, next := spelled[i], byte(0)
 		if i+1 < len(spelled) {
 			next = spelled[i+1]
 		}
 		switch {
 		case i == 0 && (letter == 'y' || letter == 'i') && strings.IndexByte("aeou", next) >= 0:
-			add("y", false) // Iulia is Yulia
+			all = append(all, sound{"y", false}) // Iulia is Yulia
 		case isVowel(letter):
-			add(string(letter), true)
-		case letter == 'h' && i > 0 && !(isVowel(before) && isVowel(next)): // silent
+			end := i + 1
+			for end < len(spelled) && isVowel(spelled[end]) {
+				end++
+			}
+			all = append(all, sound{spelled[i:end], true})
+			i = end - 1
+		case letter == 'h' && i > 0 && !(isVowel(spelled[i-1]) && isVowel(next)): // silent
 		case letter == 'x':
-			add("k", false)
-			add("s", false)
+			all = append(all, sound{"k", false}, sound{"s", false})
 		case letter == 'c' && next == 'h':
-			add("c", false)
+			all = append(all, sound{"c", false})
 			i++
 		case letter == 'c' && strings.IndexByte("eiy", next) >= 0:
-			add("s", false)
+			all = append(all, sound{"s", false})
 		case letter == 'c':
-			add("k", false)
+			all = append(all, sound{"k", false})
 		default:
-			add(string(letter), false)
+			all = append(all, sound{spelled[i : i+1], false})
 		}
 	}
 	return all

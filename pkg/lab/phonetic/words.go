@@ -14,11 +14,11 @@ func words(name string) []string {
 	for _, r := range norm.NFKD.String(name) {
 		r = unicode.ToLower(r)
 		switch {
+		case r >= 'a' && r <= 'z':
+			folded.WriteRune(r)
 		case unicode.Is(unicode.Mn, r) || r == '\'' || r == '’':
 		case special[r] != "":
 			folded.WriteString(special[r])
-		case r >= 'a' && r <= 'z':
-			folded.WriteRune(r)
 		default:
 			folded.WriteByte(' ')
 		}

@@ -10,9 +10,9 @@ import (
 
 const minus = '\u2212'
 
-// Plain returns a text as the index and those who search it read it: digits and dashes of any script as those of ASCII,
-// letters in the one form of those that mean the same, and nothing that cannot be seen. Control and format characters
-// come with what people copy, and from scanners.
+// Plain returns a text as the index and a search read it: digits and dashes of any script as in ASCII, letters that mean
+// the same in one form, and nothing that cannot be seen. Control and format characters come with what people copy, and
+// from scanners.
 func Plain(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > unicode.MaxASCII-1 }) {
 		return text

@@ -77,9 +77,10 @@ func sounds(text string) []sound {
 				if i == len(parts) {
 					parts = append(parts, sound{})
 				}
-				p := &parts[i]
-				p.codes = append(p.codes, phonetic.Codes(latin)...)
-				p.spoken = append(p.spoken, phonetic.Consonants(latin)...)
+				for _, word := range phonetic.Words(latin) {
+					parts[i].codes = append(parts[i].codes, word.Codes...)
+					parts[i].spoken = append(parts[i].spoken, word.Consonants)
+				}
 			}
 		}
 		all = append(all, parts...)

@@ -46,7 +46,7 @@ var handKinds = map[string]string{
 	"digits":   "other digits and dashes",
 	"scan":     "scanners, labels of identifiers",
 	"mail":     "addresses",
-	"born":     "forms of birth dates",
+	"date":     "forms of birth dates",
 	"aged":     "sex and age",
 	"country":  "country codes",
 	"wrong":    "typing errors",

@@ -46,6 +46,7 @@ func (q *Query) shows(card *userindex.Card) (shown, sure bool) {
 	}
 	like := comparisonOf(search.Field(base).Kind(), q.Kind, part)
 	for _, value := range values(card, base) {
+		value = userindex.Plain(value)
 		if slices.ContainsFunc(q.Texts, func(asked string) bool { return like(value, asked) }) {
 			return true, true
 		}
@@ -150,6 +151,7 @@ func identified(card *userindex.Card, asked []string) bool {
 	for _, a := range asked {
 		field, form, _ := strings.Cut(a, ":")
 		if slices.ContainsFunc(values(card, field), func(id string) bool {
+			id = userindex.Plain(id)
 			return holdsDigits(id, form) && slices.Contains(userindex.Compacts(id), form)
 		}) {
 			return true

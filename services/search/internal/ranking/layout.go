@@ -63,7 +63,7 @@ func (q *Query) compacted() Query {
 	return to
 }
 
-// oldSounds asks for the forms of the older schema. What has none there is found by nobody.
+// oldSounds asks for the forms of the older schema. A text that has none there finds no one.
 func (q *Query) oldSounds() Query {
 	to := *q
 	to.Field, to.Texts = userindex.OldSounds, userindex.OldSoundForms(q.Heard)

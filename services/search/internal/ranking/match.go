@@ -44,14 +44,15 @@ func (p *Plan) weakest(card *userindex.Card, of tier) search.Match {
 			continue
 		}
 		for _, w := range p.byWord[i].words {
-			weakest = max(weakest, w.match(card))
+			weakest = max(weakest, w.match(card, len(p.byWord[i].words) == 1))
 		}
 	}
 	return weakest
 }
 
 // match is how a word stands on the card: the closest of its places that shows, else by its sound or with an error.
-func (w word) match(card *userindex.Card) search.Match {
+// alone: the text has no other word.
+func (w word) match(card *userindex.Card, alone bool) search.Match {
 	closest, piece := search.Typo, ""
 	for i := range w {
 		l := &w[i]
@@ -70,7 +71,7 @@ func (w word) match(card *userindex.Card) search.Match {
 			closest = search.Exact
 		}
 	}
-	if closest == search.Typo && soundsIn(piece, card) {
+	if closest == search.Typo && soundsIn(piece, card, alone) {
 		return search.Sound
 	}
 	return closest
@@ -91,9 +92,9 @@ func writtenMatch(named string, card *userindex.Card) search.Match {
 }
 
 // soundsIn reports whether each word of a part of a name has the sound of one on the card.
-func soundsIn(piece string, card *userindex.Card) bool {
+func soundsIn(piece string, card *userindex.Card, alone bool) bool {
 	have := userindex.SoundForms(card.FullName)
-	words := userindex.SoundTexts(piece, false)
+	words := userindex.SoundTexts(piece, alone)
 	return len(words) > 0 && !slices.ContainsFunc(words, func(forms []string) bool {
 		return !slices.ContainsFunc(forms, func(form string) bool { return slices.Contains(have, form) })
 	})
@@ -108,7 +109,7 @@ func nameMatch(names []string, card *userindex.Card) search.Match {
 		case slices.Contains(have, name):
 		case slices.ContainsFunc(have, func(w string) bool { return strings.HasPrefix(w, name) }):
 			weakest = max(weakest, search.Begins)
-		case soundsIn(name, card):
+		case soundsIn(name, card, false):
 			weakest = max(weakest, search.Sound)
 		default:
 			return search.Tolerant

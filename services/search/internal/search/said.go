@@ -80,7 +80,7 @@ func (r *reader) read() int {
 	case hasDigit(word) && isAge(plain):
 		r.said.More = true
 	case hasDigit(word):
-		r.number(word)
+		r.named(word)
 	default:
 		return r.name(word)
 	}
@@ -146,6 +146,16 @@ func (r *reader) sex() int {
 		return 2
 	}
 	return 1
+}
+
+// named reads a number, perhaps with a name at it. What a label calls a number is one as a whole.
+func (r *reader) named(word string) {
+	if name, number, ok := nameAt(word); ok && len(r.labels) == 0 {
+		r.said.More = true
+		r.name(name)
+		word = number
+	}
+	r.number(word)
 }
 
 func (r *reader) number(word string) {

@@ -27,8 +27,7 @@ func wordsOf(typed string) []string {
 	return words
 }
 
-// split takes apart what is often written without a blank: two telephone numbers, and labels, a mask or a name before a
-// number.
+// split takes apart what is often written without a blank: two telephone numbers, and labels or a mask before a number.
 func split(word string) []string {
 	parts := strings.Split(word, "/")
 	if !slices.ContainsFunc(parts, func(p string) bool { return len(digitsOf(p)) < minTelephone }) {
@@ -48,10 +47,20 @@ func split(word string) []string {
 		return []string{"tel", number}
 	case !slices.ContainsFunc(said, func(l string) bool { return !isLabel(l) }):
 		return append(said, number)
-	case isName(before) && len(digitsOf(number)) >= minTelephone:
-		return []string{before, number}
 	}
 	return []string{word}
+}
+
+// nameAt takes apart a name and the telephone number that is written at it. Identifiers look like that too.
+func nameAt(word string) (name, number string, ok bool) {
+	digit := strings.IndexFunc(word, unicode.IsDigit)
+	if digit <= 0 {
+		return "", "", false
+	}
+	name, number = strings.TrimRight(word[:digit], between), word[digit:]
+	letters := !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) })
+	return name, number, letters && utf8.RuneCountInString(name) >= minNamed && len(number) >= minTelephone &&
+		strings.Trim(number, "0123456789") == ""
 }
 
 // between is what stands between a label or a name and the number behind it.
@@ -66,8 +75,4 @@ const (
 func isMask(text string) bool {
 	text = strings.Trim(text, " -+")
 	return text != "" && (strings.Trim(text, "*•●·.") == "" || len(text) > 1 && strings.Trim(text, "xX*") == "")
-}
-
-func isName(text string) bool {
-	return utf8.RuneCountInString(text) >= minNamed && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 }

@@ -45,8 +45,8 @@ func sounds(spelled string) []sound {
 	return all
 }
 
-// qualities returns how a run of vowels may sound: open (a), front (i), back (u), or a diphthong of both (e, o). An e is
-// written for many.
+// qualities returns how a run of vowels may sound: open (a), front (i), back (u), or a diphthong of both (e, o). An e
+// is written for many.
 func qualities(run string) []string {
 	run = withoutGlide(run)
 	switch {

@@ -10,9 +10,9 @@ import (
 
 const minus = '\u2212'
 
-// Plain returns a text as the index and a search read it: digits and dashes of any script as in ASCII, letters that mean
-// the same in one form, and nothing that cannot be seen. Control and format characters come with what people copy, and
-// from scanners.
+// Plain returns a text as the index and a search read it: digits and dashes of any script as in ASCII, letters that
+// mean the same in one form, and nothing that cannot be seen. Control and format characters come with what people copy,
+// and from scanners.
 func Plain(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > unicode.MaxASCII-1 }) {
 		return text
@@ -20,8 +20,8 @@ func Plain(text string) string {
 	return strings.Map(plain, norm.NFKC.String(strings.ToValidUTF8(text, "")))
 }
 
-// Typed returns Plain of what was typed or scanned: without blanks around it and without the mark of the kind of barcode
-// that scanners put before it.
+// Typed returns Plain of what was typed or scanned: without blanks around it and without the mark of the kind of
+// barcode that scanners put before it.
 func Typed(text string) string {
 	text = strings.TrimSpace(Plain(text))
 	const mark = len("]C0")

@@ -68,8 +68,8 @@ func value(name string, cell any, r row) (any, error) {
 func Derived(field string) bool {
 	switch field {
 	case "rev", "updated_at", "former_lab_ids", "source_ts_ms", userindex.Sounds, userindex.OldSounds, userindex.Joined,
-		userindex.Misspelled, userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones, userindex.Compacted,
-		userindex.Beginnings, userindex.VisibleIn, userindex.Shown:
+		userindex.Misspelled, userindex.Identifiers, userindex.Whole, userindex.Segments, userindex.Phones,
+		userindex.Compacted, userindex.Beginnings, userindex.VisibleIn, userindex.Shown:
 		return true
 	}
 	return false

@@ -111,7 +111,8 @@ func visibleIn(b []byte, r *projection.Row) []byte {
 // card returns the field of the card, made of fields of the document; they hold there what they hold here, but for the
 // old entries of long lists.
 func card(of []field) field {
-	shown := slices.DeleteFunc(slices.Clone(of), func(f field) bool { return !slices.Contains(userindex.CardFields, f.name) })
+	hidden := func(f field) bool { return !slices.Contains(userindex.CardFields, f.name) }
+	shown := slices.DeleteFunc(slices.Clone(of), hidden)
 	return field{userindex.Shown, stored, func(b []byte, r *projection.Row) []byte {
 		if r.IsDeleted {
 			return b

@@ -20,7 +20,9 @@ var searched = len(search.Fields())
 // First plans a search without typing errors.
 func (c Compiler) First(typed string, fields []search.Field, effort search.Effort) Plan {
 	t := parse(typed)
-	p := Plan{whole: len(fields) == searched, clauses: make([]clause, 0, usualClauses), named: userindex.Describe(typed).Name}
+	p := Plan{
+		whole: len(fields) == searched, clauses: make([]clause, 0, usualClauses), named: userindex.Describe(typed).Name,
+	}
 	for _, f := range fields {
 		switch f.Kind() {
 		case search.Name:
@@ -56,7 +58,10 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 		return Plan{}, false
 	}
 	t := parse(userindex.Describe(typed).Name)
-	p := Plan{clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord), whole: len(fields) == searched, named: first.named}
+	p := Plan{
+		clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord), whole: len(fields) == searched,
+		named: first.named,
+	}
 	if slices.ContainsFunc(t.words, mayBeWrong) {
 		if !strings.ContainsFunc(typed, isNoName) { // a mere name
 			fields = []search.Field{search.FullName}

@@ -81,7 +81,10 @@ func (w word) exactly() []Query {
 
 // With returns a plan that finds what either does; p is not used any more.
 func (p *Plan) With(other *Plan) Plan {
-	return Plan{clauses: append(p.clauses, other.clauses...), byWord: append(p.byWord, other.byWord...), whole: p.whole, named: p.named}
+	return Plan{
+		clauses: append(p.clauses, other.clauses...), byWord: append(p.byWord, other.byWord...), whole: p.whole,
+		named: p.named,
+	}
 }
 
 // Empty reports whether there is no way to find anybody.

@@ -8,9 +8,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
-// Dates as they are stored, and as people write them: the day first, the month also by its name.
+// Dates as they are stored, and as people write them: the day first, or the month by its name.
 var (
-	longDates  = []string{"2006-1-2", "2-1-2006", "2-Jan-2006", "2-January-2006", "2Jan2006", "Jan-2-2006", "January-2-2006"}
+	longDates = []string{
+		"2006-1-2", "2-1-2006", "2-Jan-2006", "2-January-2006", "2Jan2006", "Jan-2-2006", "January-2-2006",
+	}
 	shortDates = []string{"2-1-06", "2-Jan-06", "2-January-06", "2Jan06"}
 )
 

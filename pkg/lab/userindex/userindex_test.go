@@ -38,7 +38,7 @@ func TestLatinTransliteratesIndianScripts(t *testing.T) {
 func TestLatinTransliteratesOtherScripts(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
-		"Светлана Блинова": "svetlana blinova", "Татьяна": "tatiana", "李秀华": "li xiu hua", "李秀華": "li xiu hua", "محمد جواد": "mhmd jwad", "عماد المهيدب": "amad al mhidb",
+		"Светлана Блинова": "svetlana blinova", "Татьяна": "tatiana", "李秀华": "li xiu hua", "李秀華": "li xiu hua", "沈洁": "shen jie", "單叶": "shan ye", "محمد جواد": "mhmd jwad", "عماد المهيدب": "amad al mhidb",
 		"علی": "ali", "علي": "ali", "Αλέξανδρος": "alexandros", "José": "jose", "Nguyễn Đặng": "nguyen đang",
 	} {
 		if got := strings.Join(userindex.Words(script), " "); got != want {

@@ -64,5 +64,5 @@ func otherLatin(text string) string {
 }
 
 // names are characters of Chinese names whose usual reading the library does not have.
-var names = strings.NewReplacer("万", "wan ", "叶", "ye ", "葉", "ye ", "娜", "na ", "宁", "ning ", "沈", "shen ", "洁", "jie ",
-	"薛", "xue ", "单", "shan ", "單", "shan ")
+var names = strings.NewReplacer("万", "wan ", "叶", "ye ", "葉", "ye ", "娜", "na ", "宁", "ning ", "沈", "shen ",
+	"洁", "jie ", "薛", "xue ", "单", "shan ", "單", "shan ")

@@ -11,12 +11,14 @@ require (
 	github.com/prometheus/client_golang v1.25.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.opentelemetry.io/otel/trace v1.47.0
-	golang.org/x/text v0.42.0
 	google.golang.org/grpc v1.84.0
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/mozillazg/go-unidecode v0.2.0 // indirect
+require (
+	github.com/mozillazg/go-unidecode v0.2.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
+)
 
 require (
 	filippo.io/edwards25519 v1.2.0 // indirect

@@ -120,6 +120,7 @@ func TestANumberNamesWhatIsPrintedWithIt(t *testing.T) {
 		"ORD-1":                    "order ORD-1 Rahul Sharma bill 302(9002)  7004; order ORD-1 Rahul Sharma bill 301(9001) Apollo 7001 7002",
 		"S-10":                     both,
 		"s-10\r\n":                 both,
+		"]C0S-10\x1d":              both,
 		"\u200bＳ－１０ ":              both,
 		"S\u201110":                both,
 		"P-501":                    "patient P-501 Rahul Sharma",

@@ -77,7 +77,7 @@ func (c Compiler) sameNumber(q search.Query) []sameness {
 func alikeNames(names []string) (all, half Query) {
 	pieces := make([]word, len(names))
 	for i, name := range names {
-		pieces[i] = namePiece(name)
+		pieces[i] = namePiece(name, false)
 	}
 	withInitials(pieces, names)
 	joined := joinedWays(userindex.Words(strings.Join(names, " ")))

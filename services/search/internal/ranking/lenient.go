@@ -22,8 +22,9 @@ func (c Compiler) Last(typed string, fields []search.Field) (p Plan, more, ok bo
 	var pieces []word
 	named := slices.Contains(fields, search.FullName)
 	if named {
+		alone := len(said.Names)+len(said.Births)+len(said.Years)+len(said.Numbers) == 1
 		for _, name := range said.Names {
-			pieces = append(pieces, namePiece(name))
+			pieces = append(pieces, namePiece(name, alone))
 		}
 		if born := bornPiece(&said); len(born) > 0 {
 			pieces = append(pieces, born)
@@ -59,12 +60,13 @@ func (c Compiler) All(last Plan, q search.Query) Plan {
 	return first
 }
 
-// namePiece is a word of a name as it is typed, as it sounds, or with one typing error.
-func namePiece(name string) word {
+// namePiece is a word of a name as it is typed, as it sounds, or with one typing error. alone: the text says nothing else
+// about a patient.
+func namePiece(name string, alone bool) word {
 	if utf8.RuneCountInString(name) == 1 {
 		return word{{search.FullName, match(string(search.FullName), name), 0.9, nil}}
 	}
-	w := nameLeaves(name, search.FullName, near, false)
+	w := nameLeaves(name, search.FullName, near, alone)
 	if words := userindex.Words(name); len(words) > 0 {
 		w = append(w, leaf{search.FullName, joinedWays(words), 0.3, nil})
 	}

@@ -52,7 +52,7 @@ func TestHalfANameFindsNobody(t *testing.T) {
 		"Nath Peri", "Sunita Rao")...)
 	for _, text := range []string{
 		"Krishnakumar Raju", "Krishnakumar", "Venkataraman Gopal", "Venkataraman", "Subramoni Pillai", "Subramoni", "Padmavathi Iyer", "Ramachandran Nair", "Ramachandran",
-		"Balakrishnan Menon", "Balachandran", "Tak", "Sawhney", "Bath", "Puri", "Rai", "Goel",
+		"Balakrishnan Menon", "Balachandran", "Tak", "Mr Tak", "Tak self", "Tak 45 y", "Sawhney", "Bath", "Puri", "Rai", "Goel",
 	} {
 		if result := i.search(7, text, search.All, search.Full); result.Total > 0 {
 			t.Errorf("%q finds %q by %s", text, result.Hits[0].FullName, result.Hits[0].Match)

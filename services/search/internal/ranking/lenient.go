@@ -60,8 +60,8 @@ func (c Compiler) All(last Plan, q search.Query) Plan {
 	return first
 }
 
-// namePiece is a word of a name as it is typed, as it sounds, or with one typing error. alone: the text says nothing else
-// about a patient.
+// namePiece is a word of a name as it is typed, as it sounds, or with one typing error. alone: the text says nothing
+// else about a patient.
 func namePiece(name string, alone bool) word {
 	if utf8.RuneCountInString(name) == 1 {
 		return word{{search.FullName, match(string(search.FullName), name), 0.9, nil}}

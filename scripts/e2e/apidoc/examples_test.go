@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/proto/openapi"
+	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
+	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
 // described is what the tests read of the document.
@@ -55,9 +57,10 @@ var demoIDs = map[string]string{
 
 var inBraces = regexp.MustCompile(`\{(\w+)\}`)
 
-// TestTheExampleOfEveryBodyIsAccepted sends each example of a JSON body in the order of the paths, requests of
-// reruns before their confirmation.
+// TestTheExampleOfEveryBodyIsAccepted sends each example of a JSON body in the order of the paths, requests of reruns before
+// their confirmation. Its platform is its own: the commands of the READMEs find the demo laboratory as it was.
 func TestTheExampleOfEveryBodyIsAccepted(t *testing.T) {
+	demo := demoPlatform(t)
 	operations := map[string]describedOperation{}
 	for path, methods := range readDocument(t).Paths {
 		for method, operation := range methods {
@@ -81,8 +84,11 @@ func TestTheExampleOfEveryBodyIsAccepted(t *testing.T) {
 	for _, line := range slices.SortedFunc(maps.Keys(operations), byTurn) {
 		operation := operations[line]
 		method, path, _ := strings.Cut(line, " ")
-		if strings.HasPrefix(path, "/api/v1/") && platform.Endpoints.Search == "" {
-			continue // the platform runs without the pipeline
+		to := demo
+		if strings.HasPrefix(path, "/api/v1/") {
+			if to = platform.Endpoints; to.Search == "" {
+				continue // the platform runs without the pipeline
+			}
 		}
 		path = inBraces.ReplaceAllStringFunc(path, func(name string) string {
 			name = strings.Trim(name, "{}")
@@ -92,16 +98,30 @@ func TestTheExampleOfEveryBodyIsAccepted(t *testing.T) {
 			return demoIDs[name]
 		})
 		if operation.ID == "BillSplitService_MergeBill" {
-			path = "/api-v3/finance/bill/split/" + splitBill(t) + "/merge"
+			path = "/api-v3/finance/bill/split/" + splitBill(t, demo) + "/merge"
 		}
 		body := soon(operation.RequestBody.Content["application/json"].Example)
-		if status, answer := exchange(t, operation.isInternal(), method, path, body); status != http.StatusOK {
+		if status, answer := exchange(t, to, operation.isInternal(), method, path, body); status != http.StatusOK {
 			t.Errorf("%s %s with the example of %s: %d %s", method, path, operation.ID, status, answer)
 		}
 	}
 	if len(operations) < 30 {
 		t.Errorf("%d operations with an example, want at least 30", len(operations))
 	}
+}
+
+// demoPlatform starts a platform with the demo laboratory, without the pipeline.
+func demoPlatform(t *testing.T) endpoints.Endpoints {
+	t.Helper()
+	own, err := sandbox.Build(t.Context(), "LAB_SEED=demo", "LAB_PIPELINE=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Remove)
+	if _, err := own.Up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return own.Endpoints
 }
 
 var exampleTime = regexp.MustCompile(`"(sch_time|resc_at)": ?"[^"]*"`)
@@ -112,9 +132,9 @@ func soon(example []byte) []byte {
 }
 
 // splitBill splits the demo laboratory's insured bill and returns the new bill's id.
-func splitBill(t *testing.T) string {
+func splitBill(t *testing.T, to endpoints.Endpoints) string {
 	t.Helper()
-	status, answer := exchange(t, false, http.MethodPost, "/api-v3/finance/bill/split/9011", []byte(`{"test_ids":[8036],"new_source":"Self Pay"}`))
+	status, answer := exchange(t, to, false, http.MethodPost, "/api-v3/finance/bill/split/9011", []byte(`{"test_ids":[8036],"new_source":"Self Pay"}`))
 	var split struct {
 		Data struct {
 			NewBill struct{ ID json.Number } `json:"new_bill"`
@@ -127,15 +147,15 @@ func splitBill(t *testing.T) string {
 }
 
 // exchange sends a request as the laboratory's administrator, or as a service to the internal listener.
-func exchange(t *testing.T, internal bool, method, path string, body []byte) (status int, answer []byte) {
+func exchange(t *testing.T, to endpoints.Endpoints, internal bool, method, path string, body []byte) (status int, answer []byte) {
 	t.Helper()
-	base, header := platform.Endpoints.Gateway, http.Header{"Content-Type": {"application/json"}}
+	base, header := to.Gateway, http.Header{"Content-Type": {"application/json"}}
 	if internal {
-		token, err := exec.CommandContext(t.Context(), platform.Endpoints.InternalTokenCommand[0], platform.Endpoints.InternalTokenCommand[1:]...).Output()
+		token, err := exec.CommandContext(t.Context(), to.InternalTokenCommand[0], to.InternalTokenCommand[1:]...).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
-		base = platform.Endpoints.GatewayInternal
+		base = to.GatewayInternal
 		header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 		header.Set("X-Is-Internal-Request", "True")
 	} else {

@@ -144,7 +144,7 @@ func (s sample) receives(t *testing.T, port int) {
 		t.Errorf("a forged result: %d, want 401", status)
 	}
 	task := fmt.Sprintf(`[{"task":1,"task_type":4,"data":{"contact":"+919812345678","message":"Your bill is ready"},"subscribe":%q}]`, address)
-	status, answer := exchange(t, false, http.MethodPost, "/queue", []byte(task))
+	status, answer := exchange(t, platform.Endpoints, false, http.MethodPost, "/queue", []byte(task))
 	var accepted struct {
 		JobIDs []string `json:"job_ids"`
 	}
@@ -181,7 +181,7 @@ func forge(t *testing.T, address string) int {
 // follows reads the stream of the inbox with the pages' reader, from where the gateway serves it.
 func (s sample) follows(t *testing.T) {
 	t.Helper()
-	status, reader := exchange(t, false, http.MethodGet, "/assets/stream.js", nil)
+	status, reader := exchange(t, platform.Endpoints, false, http.MethodGet, "/assets/stream.js", nil)
 	if status != http.StatusOK {
 		t.Fatalf("the reader: %d", status)
 	}

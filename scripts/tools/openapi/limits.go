@@ -51,6 +51,9 @@ func limit(schema object, field protoreflect.FieldDescriptor) {
 	if limits.GetMinimum() != 0 {
 		schema["minimum"] = limits.GetMinimum()
 	}
+	if limits.GetMaximum() != 0 {
+		schema["maximum"] = limits.GetMaximum()
+	}
 	if limits.GetMinItems() != 0 {
 		schema["minItems"], schema["maxItems"] = limits.GetMinItems(), limits.GetMaxItems()
 	}

@@ -142,6 +142,9 @@ func parameterError(text string) *apperr.Error {
 	if m := misspeltParameter.FindStringSubmatch(text); m != nil {
 		return apperr.InvalidField(m[1], m[1]+" is not a parameter; it is written "+m[2])
 	}
+	if m := repeatedParameter.FindStringSubmatch(text); m != nil {
+		return apperr.InvalidField(m[1], m[1]+" may be given once")
+	}
 	m := parameterName.FindStringSubmatch(text)
 	if m == nil {
 		return apperr.New(apperr.Invalid, "INVALID_ARGUMENT", "the request is not valid")

@@ -35,9 +35,15 @@ func (p *queryParser) Parse(msg proto.Message, values url.Values, filter *utilit
 		if meant := labjson.Near(name, names); meant != "" {
 			return fmt.Errorf("unknown parameter %q, written %q", name, meant)
 		}
+		if field := fields.ByTextName(name); len(values[name]) > 1 && field != nil && !field.IsList() {
+			return fmt.Errorf("repeated parameter %q", name)
+		}
 	}
 	return p.DefaultQueryParser.Parse(msg, values, filter)
 }
 
-// misspeltParameter matches the error of Parse.
-var misspeltParameter = regexp.MustCompile(`unknown parameter "([^"]*)", written "([^"]*)"`)
+// misspeltParameter and repeatedParameter match the errors of Parse.
+var (
+	misspeltParameter = regexp.MustCompile(`unknown parameter "([^"]*)", written "([^"]*)"`)
+	repeatedParameter = regexp.MustCompile(`repeated parameter "([^"]*)"`)
+)

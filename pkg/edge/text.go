@@ -19,7 +19,7 @@ func unfitKey(key string) bool {
 // executed twice. An empty key is a client's mistake.
 func checkText(r *http.Request) *apperr.Error {
 	if !utf8.ValidString(r.URL.Path) || strings.ContainsRune(r.URL.Path, 0) {
-		return apperr.New(apperr.Invalid, "INVALID_PATH", "the path must be text in UTF-8")
+		return apperr.New(apperr.Invalid, "INVALID_PATH", "the path must be text in UTF-8, without the character 0")
 	}
 	keys := r.Header.Values("Idempotency-Key")
 	if len(keys) > 1 || slices.ContainsFunc(keys, unfitKey) {

@@ -115,7 +115,7 @@ func TestDecodingErrorsNameThePath(t *testing.T) {
 		`{"s":"\ud800"}`:                 "the body has half a character in a text (at byte 12)",
 		"{\"s\":\"\n\"}":                 "the body is not valid JSON (at byte 6)",
 		`{"s":"a`:                        "the body is JSON that ends too early (at byte 7)",
-		"{\"s\":\"\xff\"}":               "the body is not UTF-8 text (at byte 0)",
+		"{\"s\":\"\xff\"}":               "the body is not UTF-8 text (at byte 6)",
 		deep:                             "the body is nested too deeply (at byte 500)",
 	} {
 		err := labjson.Unmarshal([]byte(in), kind.New().Interface())

@@ -31,8 +31,11 @@ func (d *decoder) invalid() error {
 
 // document reads the whole text with value and returns an error if anything but whitespace follows.
 func (d *decoder) document(value func() error) error {
+	if bytes.HasPrefix(d.data, []byte("\ufeff")) {
+		return d.syntax("begins with a byte order mark; send it without")
+	}
 	if !utf8.Valid(d.data) {
-		return d.syntax("is not UTF-8 text")
+		return d.notUTF8()
 	}
 	d.space()
 	if d.pos == len(d.data) {
@@ -46,6 +49,17 @@ func (d *decoder) document(value func() error) error {
 		return d.syntax("has something behind its JSON value")
 	}
 	return nil
+}
+
+// notUTF8 returns an error with the place of the first byte that is no UTF-8.
+func (d *decoder) notUTF8() error {
+	for {
+		r, size := utf8.DecodeRune(d.data[d.pos:])
+		if r == utf8.RuneError && size <= 1 {
+			return d.syntax("is not UTF-8 text")
+		}
+		d.pos += size
+	}
 }
 
 func (d *decoder) space() {

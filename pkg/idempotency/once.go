@@ -84,7 +84,7 @@ func (t Table) Once(ctx context.Context, tx *sql.Tx, scope authn.LabScope, now t
 	row := row{table: t.name, lab: scope.LabID(), key: keyOf(request.Actor, request.Key), request: request.hash()}
 	before, found, err := row.claim(ctx, tx, now)
 	if !found && err == nil {
-		before, found, err = row.former(ctx, tx, now, request.Key)
+		before, found, err = row.previous(ctx, tx, now, request.Key)
 	}
 	if found && err == nil {
 		MarkReplayed(ctx)
@@ -155,9 +155,9 @@ func (r row) claim(ctx context.Context, tx *sql.Tx, now time.Time) (before Respo
 	return before, true, nil
 }
 
-// former finds the response of a request that was executed by version 1.0.0, whose keys belong to the laboratory: a
+// previous finds the response of a request that was executed by version 1.0.0, whose keys belong to the laboratory: a
 // client may repeat it while the version is replaced.
-func (r row) former(
+func (r row) previous(
 	ctx context.Context, tx *sql.Tx, now time.Time, key string,
 ) (before Response, found bool, err error) {
 	hash := sha256.Sum256([]byte(key))

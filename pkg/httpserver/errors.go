@@ -34,15 +34,36 @@ func Status(kind apperr.Kind) int { return statuses[kind] }
 // Shape returns the documented error body of an area for an error.
 type Shape func(status int, e *apperr.Error) any
 
-// Envelope returns the error body of areas without a Shape of their own: code (the HTTP status), message, details, and
-// data when there is some.
+// Envelope returns the error body of areas without a Shape of their own: code (the HTTP status), message, details, the
+// wrong fields, and data when there is some.
 func Envelope(status int, e *apperr.Error) any {
 	return struct {
 		Code    int             `json:"code"`
 		Message string          `json:"message"`
 		Details string          `json:"details"`
+		Errors  []FieldError    `json:"errors,omitempty"`
 		Data    json.RawMessage `json:"data,omitempty"`
-	}{status, e.Message, details(e), e.Data}
+	}{status, e.Message, details(e), FieldErrors(e), e.Data}
+}
+
+// FieldError is a wrong field in an error body, the same in every area.
+type FieldError struct {
+	Index   *int   `json:"index,omitempty"` // of the element of a list; nil if the field belongs to none
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// FieldErrors returns the wrong fields of an error, an empty list if it names none.
+func FieldErrors(e *apperr.Error) []FieldError {
+	list := make([]FieldError, 0, len(e.Fields))
+	for _, f := range e.Fields {
+		entry := FieldError{Field: f.Name, Message: f.Message}
+		if f.Index >= 0 {
+			entry.Index = &f.Index
+		}
+		list = append(list, entry)
+	}
+	return list
 }
 
 func details(e *apperr.Error) string {

@@ -23,7 +23,7 @@ func TestEnvelopeHasCodeMessageAndDetails(t *testing.T) {
 		body  string
 	}{
 		{"envelope", httpserver.Envelope, conflict, 409, `{"code":409,"message":"a session is active","details":"session 123 by Dr. Smith"}`},
-		{"envelope with fields", httpserver.Envelope, wrong, 400, `{"code":400,"message":"key is already used","details":"key is already used"}`},
+		{"envelope with fields", httpserver.Envelope, wrong, 400, `{"code":400,"message":"key is already used","details":"key is already used","errors":[{"index":2,"field":"key","message":"key is already used"}]}`},
 	}
 	for _, c := range cases {
 		recorder := httptest.NewRecorder()

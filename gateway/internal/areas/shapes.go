@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/httpserver"
 )
 
 // The error bodies of the areas that document their own.
@@ -12,22 +13,22 @@ import (
 // taskQueueShape returns the error body of the task queue: code, message and the wrong elements.
 func taskQueueShape(status int, e *apperr.Error) any {
 	return struct {
-		Code    int          `json:"code"`
-		Message string       `json:"message"`
-		Errors  []fieldError `json:"errors,omitempty"`
-	}{status, e.Message, fieldErrors(e)}
+		Code    int                     `json:"code"`
+		Message string                  `json:"message"`
+		Errors  []httpserver.FieldError `json:"errors,omitempty"`
+	}{status, e.Message, httpserver.FieldErrors(e)}
 }
 
 // cellCounterShape returns the error body of the cell counter: message, with status 400 the wrong elements, and data
 // when there is some.
 func cellCounterShape(status int, e *apperr.Error) any {
 	body := struct {
-		Message string          `json:"message"`
-		Errors  *[]fieldError   `json:"errors,omitempty"`
-		Data    json.RawMessage `json:"data,omitempty"`
+		Message string                   `json:"message"`
+		Errors  *[]httpserver.FieldError `json:"errors,omitempty"`
+		Data    json.RawMessage          `json:"data,omitempty"`
 	}{Message: e.Message, Data: e.Data}
 	if status == http.StatusBadRequest {
-		errors := fieldErrors(e)
+		errors := httpserver.FieldErrors(e)
 		body.Errors = &errors
 	}
 	return body
@@ -36,26 +37,9 @@ func cellCounterShape(status int, e *apperr.Error) any {
 // billSplitShape returns the error body of the bill split; its failed_validation is always empty.
 func billSplitShape(_ int, e *apperr.Error) any {
 	return struct {
-		Status           string   `json:"status"`
-		FailedValidation []string `json:"failed_validation"`
-		Message          string   `json:"message"`
-	}{"failed", []string{}, e.Message}
-}
-
-type fieldError struct {
-	Index   *int   `json:"index,omitempty"`
-	Field   string `json:"field"`
-	Message string `json:"message"`
-}
-
-func fieldErrors(e *apperr.Error) []fieldError {
-	out := make([]fieldError, 0, len(e.Fields))
-	for _, f := range e.Fields {
-		entry := fieldError{Field: f.Name, Message: f.Message}
-		if f.Index >= 0 {
-			entry.Index = &f.Index
-		}
-		out = append(out, entry)
-	}
-	return out
+		Status           string                  `json:"status"`
+		FailedValidation []string                `json:"failed_validation"`
+		Message          string                  `json:"message"`
+		Errors           []httpserver.FieldError `json:"errors,omitempty"`
+	}{"failed", []string{}, e.Message, httpserver.FieldErrors(e)}
 }

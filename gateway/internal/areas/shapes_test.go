@@ -27,7 +27,7 @@ func TestEachAreaWritesItsDocumentedErrorBody(t *testing.T) {
 		{"cell counter 409", cellCounterShape, conflict, 409, `{"message":"a session is active"}`},
 		{"cell counter with data", cellCounterShape, conflict.WithData(map[string]int{"version": 3}), 409, `{"message":"a session is active","data":{"version":3}}`},
 		{"the envelope with data", httpserver.Envelope, conflict.WithData(map[string]int{"bill_id": 3}), 409, `{"code":409,"message":"a session is active","details":"session 123 by Dr. Smith","data":{"bill_id":3}}`},
-		{"bill split", billSplitShape, wrong, 400, `{"status":"failed","failed_validation":[],"message":"key is already used"}`},
+		{"bill split", billSplitShape, wrong, 400, `{"status":"failed","failed_validation":[],"message":"key is already used","errors":[{"index":2,"field":"key","message":"key is already used"}]}`},
 	}
 	for _, c := range cases {
 		recorder := httptest.NewRecorder()

@@ -61,7 +61,25 @@ func jobOf(v *manage.Job) *taskqueuev1.Job {
 		WindowKey:      optional(r.WindowKey),
 		AttemptsDetail: attempts(r),
 		Result:         result(r),
+
+		CreatedAtUtc: inUTC(created), EnqueuedAtUtc: inUTC(created),
+		ScheduledAtUtc: optional(inUTC(clockText(r.ScheduledMs))),
+		StartedAtUtc:   optional(inUTC(clockText(r.StartedMs))),
+		EndedAtUtc:     optional(inUTC(clockText(r.EndedMs))),
 	}
+}
+
+// inUTC adds the zone to a documented time, if there is one.
+func inUTC(text string) string {
+	if text == "" {
+		return ""
+	}
+	return text + "Z"
+}
+
+func attempt(number int, endedMs int64, outcome string) *taskqueuev1.Attempt {
+	ended := clockText(endedMs)
+	return &taskqueuev1.Attempt{Number: int32(number), EndedAt: ended, EndedAtUtc: inUTC(ended), Outcome: outcome}
 }
 
 func optional(s string) *string {
@@ -86,13 +104,13 @@ func attempts(r *job.Record) []*taskqueuev1.Attempt {
 		first--
 	}
 	for i, a := range r.History {
-		list = append(list, &taskqueuev1.Attempt{Number: int32(first + i + 1), EndedAt: clockText(a.EndedMs),
-			Outcome: "retry", Error: optional(a.Error), Reason: optional(a.Reason)})
+		one := attempt(first+i+1, a.EndedMs, "retry")
+		one.Error, one.Reason = optional(a.Error), optional(a.Reason)
+		list = append(list, one)
 	}
 	switch {
 	case r.State == job.Finished:
-		list = append(list,
-			&taskqueuev1.Attempt{Number: int32(r.Attempts), EndedAt: clockText(r.EndedMs), Outcome: "succeeded"})
+		list = append(list, attempt(r.Attempts, r.EndedMs, "succeeded"))
 	case r.State == job.Failed && len(list) > 0:
 		list[len(list)-1].Outcome = "failed"
 	case r.State == job.Unknown && len(list) > 0:

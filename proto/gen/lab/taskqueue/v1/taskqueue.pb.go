@@ -673,9 +673,15 @@ type Job struct {
 	AttemptsDetail []*Attempt  `protobuf:"bytes,17,rep,name=attempts_detail,json=attemptsDetail,proto3" json:"attempts_detail,omitempty"`
 	WindowKey      *string     `protobuf:"bytes,18,opt,name=window_key,json=windowKey,proto3,oneof" json:"window_key,omitempty"`
 	// The reason why the last attempt failed, as a stable code: http_5xx, timeout, expired, consent_missing and others.
-	Reason        *string `protobuf:"bytes,19,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Reason *string `protobuf:"bytes,19,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// The times once more, with their zone: 2026-11-20T10:00:00Z.
+	CreatedAtUtc   string  `protobuf:"bytes,20,opt,name=created_at_utc,json=createdAtUtc,proto3" json:"created_at_utc,omitempty"`
+	EnqueuedAtUtc  string  `protobuf:"bytes,21,opt,name=enqueued_at_utc,json=enqueuedAtUtc,proto3" json:"enqueued_at_utc,omitempty"`
+	ScheduledAtUtc *string `protobuf:"bytes,22,opt,name=scheduled_at_utc,json=scheduledAtUtc,proto3,oneof" json:"scheduled_at_utc,omitempty"`
+	StartedAtUtc   *string `protobuf:"bytes,23,opt,name=started_at_utc,json=startedAtUtc,proto3,oneof" json:"started_at_utc,omitempty"`
+	EndedAtUtc     *string `protobuf:"bytes,24,opt,name=ended_at_utc,json=endedAtUtc,proto3,oneof" json:"ended_at_utc,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Job) Reset() {
@@ -841,6 +847,41 @@ func (x *Job) GetReason() string {
 	return ""
 }
 
+func (x *Job) GetCreatedAtUtc() string {
+	if x != nil {
+		return x.CreatedAtUtc
+	}
+	return ""
+}
+
+func (x *Job) GetEnqueuedAtUtc() string {
+	if x != nil {
+		return x.EnqueuedAtUtc
+	}
+	return ""
+}
+
+func (x *Job) GetScheduledAtUtc() string {
+	if x != nil && x.ScheduledAtUtc != nil {
+		return *x.ScheduledAtUtc
+	}
+	return ""
+}
+
+func (x *Job) GetStartedAtUtc() string {
+	if x != nil && x.StartedAtUtc != nil {
+		return *x.StartedAtUtc
+	}
+	return ""
+}
+
+func (x *Job) GetEndedAtUtc() string {
+	if x != nil && x.EndedAtUtc != nil {
+		return *x.EndedAtUtc
+	}
+	return ""
+}
+
 type Attempt struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Number  int32                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
@@ -849,7 +890,9 @@ type Attempt struct {
 	Outcome string  `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	Error   *string `protobuf:"bytes,4,opt,name=error,proto3,oneof" json:"error,omitempty"`
 	// The stable code of error.
-	Reason        *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	Reason *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// ended_at with its zone.
+	EndedAtUtc    string `protobuf:"bytes,6,opt,name=ended_at_utc,json=endedAtUtc,proto3" json:"ended_at_utc,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -915,6 +958,13 @@ func (x *Attempt) GetError() string {
 func (x *Attempt) GetReason() string {
 	if x != nil && x.Reason != nil {
 		return *x.Reason
+	}
+	return ""
+}
+
+func (x *Attempt) GetEndedAtUtc() string {
+	if x != nil {
+		return x.EndedAtUtc
 	}
 	return ""
 }
@@ -1689,7 +1739,7 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tB\x04\x90\xe7\x18\x01R\amessage\x12-\n" +
 	"\x03job\x18\x03 \x01(\v2\x15.lab.taskqueue.v1.JobB\x04\x90\xe7\x18\x01R\x03job\x12/\n" +
 	"\x04jobs\x18\x04 \x03(\v2\x15.lab.taskqueue.v1.JobB\x04\x90\xe7\x18\x01R\x04jobs\x12!\n" +
-	"\tnot_found\x18\x05 \x03(\tB\x04\x90\xe7\x18\x01R\bnotFound\"\xa2\x06\n" +
+	"\tnot_found\x18\x05 \x03(\tB\x04\x90\xe7\x18\x01R\bnotFound\"\xaa\b\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x15\n" +
 	"\x06job_id\x18\x02 \x01(\tR\x05jobId\x12\x12\n" +
@@ -1714,7 +1764,13 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\x0fattempts_detail\x18\x11 \x03(\v2\x19.lab.taskqueue.v1.AttemptR\x0eattemptsDetail\x12\"\n" +
 	"\n" +
 	"window_key\x18\x12 \x01(\tH\x05R\twindowKey\x88\x01\x01\x12\x1b\n" +
-	"\x06reason\x18\x13 \x01(\tH\x06R\x06reason\x88\x01\x01B\n" +
+	"\x06reason\x18\x13 \x01(\tH\x06R\x06reason\x88\x01\x01\x12$\n" +
+	"\x0ecreated_at_utc\x18\x14 \x01(\tR\fcreatedAtUtc\x12&\n" +
+	"\x0fenqueued_at_utc\x18\x15 \x01(\tR\renqueuedAtUtc\x12-\n" +
+	"\x10scheduled_at_utc\x18\x16 \x01(\tH\aR\x0escheduledAtUtc\x88\x01\x01\x12)\n" +
+	"\x0estarted_at_utc\x18\x17 \x01(\tH\bR\fstartedAtUtc\x88\x01\x01\x12%\n" +
+	"\fended_at_utc\x18\x18 \x01(\tH\tR\n" +
+	"endedAtUtc\x88\x01\x01B\n" +
 	"\n" +
 	"\b_log_tagB\x0f\n" +
 	"\r_scheduled_atB\r\n" +
@@ -1722,13 +1778,18 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\t_ended_atB\b\n" +
 	"\x06_errorB\r\n" +
 	"\v_window_keyB\t\n" +
-	"\a_reason\"\xe1\x01\n" +
+	"\a_reasonB\x13\n" +
+	"\x11_scheduled_at_utcB\x11\n" +
+	"\x0f_started_at_utcB\x0f\n" +
+	"\r_ended_at_utc\"\x83\x02\n" +
 	"\aAttempt\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x19\n" +
 	"\bended_at\x18\x02 \x01(\tR\aendedAt\x12V\n" +
 	"\aoutcome\x18\x03 \x01(\tB<\x92A9\xf2\x02\tsucceeded\xf2\x02\x05retry\xf2\x02\x06failed\xf2\x02\aunknown\xf2\x02\breleased\xf2\x02\x04lostR\aoutcome\x12\x19\n" +
 	"\x05error\x18\x04 \x01(\tH\x00R\x05error\x88\x01\x01\x12\x1b\n" +
-	"\x06reason\x18\x05 \x01(\tH\x01R\x06reason\x88\x01\x01B\b\n" +
+	"\x06reason\x18\x05 \x01(\tH\x01R\x06reason\x88\x01\x01\x12 \n" +
+	"\fended_at_utc\x18\x06 \x01(\tR\n" +
+	"endedAtUtcB\b\n" +
 	"\x06_errorB\t\n" +
 	"\a_reason\"e\n" +
 	"\x10CancelJobRequest\x12+\n" +

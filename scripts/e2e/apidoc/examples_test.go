@@ -2,6 +2,7 @@ package apidoc
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -161,7 +162,7 @@ func exchange(t *testing.T, to endpoints.Endpoints, internal bool, method, path 
 	} else {
 		header.Set("Cookie", "sessionid=demo-admin")
 	}
-	request, err := http.NewRequestWithContext(t.Context(), method, base+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, base+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,10 @@ package apidoc
 
 import (
 	"archive/zip"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -70,7 +72,7 @@ var generators = []generator{
 			return command(t, folder, "mvn", "-q", "-B", "compile", "org.codehaus.mojo:exec-maven-plugin:3.5.0:java",
 				"-Dexec.mainClass=Client", "-Dexec.args="+strings.Join(args, " "))
 		},
-		files: "src/main/java/org/openapitools/client/api/*.java", method: regexp.MustCompile(`(?m)^    public .* (\w+)\(.*throws ApiException`),
+		files: "src/main/java/org/openapitools/client/api/*.java", method: regexp.MustCompile(`(?m)^    public API\w+Request (\w+)\(`),
 	},
 	{
 		name: "oapi-codegen",
@@ -102,7 +104,8 @@ func openAPIGenerator(t *testing.T, folder, document, language string) {
 		command(t, tools, "mvn", "-q", "-B", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy",
 			"-Dartifact=org.openapitools:openapi-generator-cli:"+generatorVersion, "-DoutputDirectory="+tools)
 	}
-	out := command(t, folder, "java", "-jar", jar, "generate", "-i", document, "-g", language, "-o", ".")
+	out := command(t, folder, "java", "-jar", jar, "generate", "-i", document, "-g", language, "-o", ".",
+		"--additional-properties=useSingleRequestParameter=true") // of Java: what is optional may be left out
 	if strings.Contains(out, "Schema cannot be null") || strings.Contains(out, "ERROR") {
 		t.Errorf("openapi-generator leaves something out:\n%s", out)
 	}
@@ -149,11 +152,33 @@ func (g generator) test(t *testing.T, document string) (outcome string) {
 			}
 		}
 	}
-	out := g.run(t, folder, platform.Endpoints.Gateway, session, "7017", next31st(time.Now()), word, pdf)
+	editID, token := openEdit(t)
+	out := g.run(t, folder, platform.Endpoints.Gateway, session, editID, token, next31st(time.Now()), word, pdf)
 	if !strings.Contains(out, "scheduled ") || !strings.Contains(out, "uploaded ") {
 		t.Errorf("the client says %s, want what it scheduled and uploaded", out)
 	}
 	return fmt.Sprintf("%d operations, a message on %s, an upload", operations, next31st(time.Now()))
+}
+
+// openEdit opens an editing session until the test ends, and returns its id and its token.
+func openEdit(t *testing.T) (id, token string) {
+	t.Helper()
+	status, answer := exchange(t, platform.Endpoints, false, http.MethodPost, "/api-v3/report/external-edit/7017",
+		[]byte(`{"template_id":1,"word_s3_filepath":"templates/report.docx"}`))
+	var opened struct {
+		EditID json.Number `json:"edit_id"`
+		Token  string      `json:"auth_token"`
+	}
+	if err := json.Unmarshal(answer, &opened); err != nil || status != http.StatusOK {
+		t.Fatalf("open an editing session: %d %s, %v", status, answer, err)
+	}
+	id = opened.EditID.String()
+	t.Cleanup(func() {
+		if status, answer := exchange(t, platform.Endpoints, false, http.MethodPut, "/api-v3/report/external-edit/"+id, nil); status != http.StatusOK {
+			t.Errorf("end the editing session: %d %s", status, answer)
+		}
+	})
+	return id, opened.Token
 }
 
 // methods returns the plain names of the methods, or of the files for a generator with a file for each operation.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import openapi_client as lab
 
-base, session, report, when, word, pdf = sys.argv[1:]
+base, session, edit_id, token, when, word, pdf = sys.argv[1:]
 client = lab.ApiClient(lab.Configuration(host=base), cookie=f"sessionid={session}")
 task = lab.LabTaskqueueV1ScheduledTask(
     lab.LabTaskqueueV1ScheduledSMSTask.from_dict(
@@ -14,12 +14,8 @@ task = lab.LabTaskqueueV1ScheduledTask(
 )
 print("scheduled", lab.DTaskQueueApi(client).task_queue_service_schedule([task]).job_ids[0])
 
-edit = lab.BExternalEditApi(client)
-wanted = lab.LabExternaleditV1ExternalEditServiceCreateSessionBody(template_id=1, word_s3_filepath="templates/report.docx")
-opened = edit.external_edit_service_create_session(int(report), wanted)
-holder = lab.BExternalEditApi(lab.ApiClient(lab.Configuration(host=base, access_token=opened.auth_token)))
+holder = lab.BExternalEditApi(lab.ApiClient(lab.Configuration(host=base, access_token=token)))
 saved = holder.external_edit_service_upload_files(
-    opened.edit_id, word_file=(word, Path(word).read_bytes()), pdf_file=(pdf, Path(pdf).read_bytes())
+    int(edit_id), word_file=(word, Path(word).read_bytes()), pdf_file=(pdf, Path(pdf).read_bytes())
 )
 print("uploaded", saved.word_s3_path)
-edit.external_edit_service_end_session(opened.edit_id)

@@ -4,21 +4,16 @@ import io
 import sys
 
 from lab_client import AuthenticatedClient, Client
-from lab_client.api.b_external_edit import external_edit_service_create_session as create
-from lab_client.api.b_external_edit import external_edit_service_end_session as end
 from lab_client.api.b_external_edit import external_edit_service_upload_files as upload
 from lab_client.api.d_task_queue import task_queue_service_schedule as schedule
 from lab_client.models import ExternalEditServiceUploadFilesBody as Files
-from lab_client.models import LabExternaleditV1ExternalEditServiceCreateSessionBody as Session
 from lab_client.models import LabTaskqueueV1ScheduledSMSTask as Task
 from lab_client.types import File
 
-base, session, report, when, word, pdf = sys.argv[1:]
+base, session, edit_id, token, when, word, pdf = sys.argv[1:]
 client = Client(base, cookies={"sessionid": session})
 task = Task.from_dict({"sch_time": when, "task": 1, "task_type": 7, "data": {"contact": "+919812345678", "message": "Hello"}})
 print("scheduled", schedule.sync(client=client, body=[task]).job_ids[0])
-
-opened = create.sync(int(report), client=client, body=Session(template_id=1, word_s3_filepath="templates/report.docx"))
 
 
 def file(path: str, kind: str) -> File:
@@ -30,5 +25,4 @@ files = Files(
     word_file=file(word, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     pdf_file=file(pdf, "application/pdf"),
 )
-print("uploaded", upload.sync(opened.edit_id, client=AuthenticatedClient(base, opened.auth_token), body=files).word_s3_path)
-end.sync(opened.edit_id, client=client)
+print("uploaded", upload.sync(int(edit_id), client=AuthenticatedClient(base, token), body=files).word_s3_path)

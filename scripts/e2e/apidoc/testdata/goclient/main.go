@@ -17,8 +17,8 @@ import (
 )
 
 func main() {
-	base, session, when, word, pdf := os.Args[1], os.Args[2], os.Args[4], os.Args[5], os.Args[6]
-	report, err := strconv.ParseInt(os.Args[3], 10, 64)
+	base, session, token, when, word, pdf := os.Args[1], os.Args[2], os.Args[4], os.Args[5], os.Args[6], os.Args[7]
+	editID, err := strconv.ParseInt(os.Args[3], 10, 64)
 	check(err)
 	api := connect(base, "Cookie", "sessionid="+session)
 	ctx := context.Background()
@@ -27,16 +27,11 @@ func main() {
 	check(err)
 	fmt.Println("scheduled", scheduled.JSON200.JobIds[0])
 
-	opened, err := api.ExternalEditServiceCreateSessionWithResponse(ctx, report,
-		rest.LabExternaleditV1ExternalEditServiceCreateSessionBody{TemplateId: 1, WordS3Filepath: "templates/report.docx"})
-	check(err)
 	kind, body := form(map[string]string{"word_file": word, "pdf_file": pdf})
-	holder := connect(base, "Authorization", "Bearer "+opened.JSON200.AuthToken)
-	saved, err := holder.ExternalEditServiceUploadFilesWithBodyWithResponse(ctx, opened.JSON200.EditId, nil, kind, body)
+	holder := connect(base, "Authorization", "Bearer "+token)
+	saved, err := holder.ExternalEditServiceUploadFilesWithBodyWithResponse(ctx, editID, nil, kind, body)
 	check(err)
 	fmt.Println("uploaded", saved.JSON200.WordS3Path)
-	_, err = api.ExternalEditServiceEndSessionWithResponse(ctx, opened.JSON200.EditId)
-	check(err)
 }
 
 func message(when string) (task rest.LabTaskqueueV1ScheduledTask) {

@@ -77,6 +77,28 @@ func TestEveryOperationIsDescribedAndAliasesAreDeprecated(t *testing.T) {
 	}
 }
 
+// Generators of Go and Java make one name of idempotency_key and Idempotency-Key, twice.
+func TestNoOperationHasTwoParametersOfOneName(t *testing.T) {
+	doc := readDocument(t)
+	shared := child(child(doc, "components"), "parameters")
+	plain := strings.NewReplacer("_", "", "-", "")
+	for _, op := range operations(doc) {
+		seen := map[string]bool{}
+		list, _ := op.body["parameters"].([]any)
+		for _, entry := range list {
+			p, _ := entry.(object)
+			if name, ok := strings.CutPrefix(text(p["$ref"]), "#/components/parameters/"); ok {
+				p = child(shared, name)
+			}
+			name := strings.ToLower(plain.Replace(text(p["name"])))
+			if seen[name] {
+				t.Errorf("%s %s: %s is the second parameter of this name", op.method, op.path, text(p["name"]))
+			}
+			seen[name] = true
+		}
+	}
+}
+
 func TestADocumentSaysWhoMayCall(t *testing.T) {
 	for _, op := range operations(readDocument(t)) {
 		description := text(op.body["description"])

@@ -354,7 +354,7 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-libreoffice test-counterparts test-documents test-long explore fuzz test-stores test-times chaos soak drills bench
+.PHONY: test test-libreoffice test-counterparts test-documents test-long explore fuzz test-stores test-times chaos soak quiet drills bench
 test: $(BIN)/gotestsum devstack $(if $(SERVICE),document documents) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
@@ -412,6 +412,10 @@ chaos: ## Break a platform on purpose and judge it: make chaos MINUTES=10 SEED=1
 soak: ## Have a laboratory live for long, and measure what grows: make soak MINUTES=60 PATIENTS=200000 PAGE=docs/reliability.md
 	@mkdir -p $(BIN) && go build -o $(BIN)/chaos ./scripts/e2e/chaos
 	@$(BIN)/chaos --minutes "$(or $(MINUTES),60)" --seed "$(or $(SEED),1)" --patients "$(or $(PATIENTS),200000)" --page "$(PAGE)"
+
+quiet: ## Leave a platform alone, and look for false alarms and for what grows: make quiet MINUTES=10, or HOURS=1, PAGE=docs/reliability.md
+	@mkdir -p $(BIN) && go build -o $(BIN)/chaos ./scripts/e2e/chaos
+	@$(BIN)/chaos --quiet --minutes "$(or $(if $(HOURS),$(shell echo $$(($(HOURS) * 60)))),$(MINUTES),10)" --page "$(PAGE)"
 
 drills: ## Lose every store, bring it back by the handbook, and take the time: make drills PAGE=docs/reliability.md
 	@LAB_PAGE="$(abspath $(PAGE))" go test ./scripts/e2e/restore -v -count=1 -run TestEveryStoreIsLostAloneAndComesBack -timeout 30m

@@ -18,6 +18,7 @@ import (
 type Link struct {
 	listener net.Listener
 	running  sync.WaitGroup
+	patience time.Duration // see CloseIdle
 
 	mu      sync.Mutex
 	target  string             // guarded by mu
@@ -74,6 +75,17 @@ func (l *Link) Serve(target string) {
 			l.running.Go(func() { l.forward(near) })
 		}
 	})
+}
+
+// CloseIdle makes the link close connections that carried nothing for so long, as servers, brokers and firewalls do after
+// minutes or hours. It must be called before Serve.
+func (l *Link) CloseIdle(after time.Duration) { l.patience = after }
+
+// Connections returns the number of connections that are open.
+func (l *Link) Connections() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.pairs)
 }
 
 // Move changes the target, like an address that moves to another machine. Existing connections are reset.

@@ -285,3 +285,35 @@ func TestMoveResetsConnectionsAndChangesTheTarget(t *testing.T) {
 	c.expect(late, "you said: two")
 	next.expect(t, late, "two")
 }
+
+func TestOnlyIdleConnectionsAreClosed(t *testing.T) {
+	t.Parallel()
+	l, err := netfault.Listen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	const patience = time.Second
+	l.CloseIdle(patience)
+	e := startEngine(t)
+	l.Serve(e.address)
+	go func() {
+		for t.Context().Err() == nil {
+			select {
+			case <-e.received:
+			case <-t.Context().Done():
+			}
+		}
+	}()
+	idle, busy := call(t, l), call(t, l)
+	for begin := time.Now(); time.Since(begin) < 2*patience; {
+		busy.say("one")
+		busy.expect(late, "you said: one")
+	}
+	idle.expect(soon, "end")
+	busy.say("two")
+	busy.expect(late, "you said: two")
+	if open := l.Connections(); open != 1 {
+		t.Errorf("%d connections are open, want that which is used", open)
+	}
+}

@@ -19,6 +19,7 @@ type pair struct {
 	near  *net.TCPConn
 	ended context.Context // ends when the pair is reset
 	end   context.CancelFunc
+	idle  *time.Timer // closes the pair; nil: nothing does
 
 	mu  sync.Mutex
 	far *net.TCPConn // guarded by mu; nil until the engine is connected
@@ -49,6 +50,10 @@ func (l *Link) forward(near net.Conn) {
 	far, err := (&net.Dialer{}).DialContext(p.ended, "tcp", target)
 	if err != nil || !p.reached(far.(*net.TCPConn)) {
 		return
+	}
+	if l.patience > 0 {
+		p.idle = time.AfterFunc(l.patience, p.close)
+		defer p.idle.Stop()
 	}
 	var both sync.WaitGroup
 	both.Go(func() { l.copy(p, requests, p.far, p.near) })
@@ -123,6 +128,9 @@ func (l *Link) read(p *pair, from *net.TCPConn, chunks chan<- chunk) {
 		data := make([]byte, chunkBytes)
 		n, err := from.Read(data)
 		due := time.Now().Add(l.latency())
+		if p.idle != nil {
+			p.idle.Reset(l.patience)
+		}
 		if n > 0 && !p.send(chunks, chunk{data[:n], due}) {
 			return
 		}

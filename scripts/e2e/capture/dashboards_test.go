@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/engine"
@@ -35,7 +36,7 @@ func TestEveryPanelAndAlertHasSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := prometheus.Start(t.Context(), folder, rules, scraped(t))
+	server, err := prometheus.Start(t.Context(), folder, rules, scraped(t), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

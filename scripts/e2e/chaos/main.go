@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,6 +21,7 @@ func command() int {
 	flag.Uint64Var(&o.seed, "seed", 1, "of what is drawn: patients, faults and their targets")
 	flag.StringVar(&o.faults, "faults", "all", "names with commas between, or all")
 	flag.IntVar(&o.patients, "patients", 0, "from earlier days: nothing is broken then, and what grows is measured")
+	flag.BoolVar(&o.quiet, "quiet", false, "nothing is broken: the platform is left alone, and must stay well")
 	pageFile := flag.String("page", "", "write the figures to their part of this page")
 	flag.Usage = usage
 	flag.Parse()
@@ -30,22 +32,40 @@ func command() int {
 		fmt.Fprintln(os.Stderr, "chaos:", err)
 		return 1
 	}
-	f, write := r.figures(), func(f figures) error { return page.Write(*pageFile, "chaos", pageText, f) }
-	if o.patients > 0 {
-		of := r.soakFigures()
-		f, write = of.figures, func(figures) error { return page.Write(*pageFile, "soak", soakText, of) }
-	}
-	if *pageFile != "" {
-		if err := write(f); err != nil {
-			fmt.Fprintln(os.Stderr, "chaos:", err)
-			return 1
-		}
+	f, err := r.publish(*pageFile)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "chaos:", err)
+		return 1
 	}
 	for _, v := range f.Violations {
 		fmt.Println("violated:", v)
 	}
 	fmt.Printf("%d faults; %d promises, %d kept, %d late; %d violations\n", f.Faults, f.Promised, f.Kept, f.Late, len(f.Violations))
 	return min(len(f.Violations), 1)
+}
+
+// publish writes the figures of the run into their part of the page, if there is one, and prints those of a quiet run.
+func (r *run) publish(file string) (figures, error) {
+	switch {
+	case r.options.quiet:
+		f := r.quietFigures()
+		text, err := page.Text("quiet", quietText, f)
+		fmt.Fprintln(r.out, text)
+		return f.figures, errors.Join(err, write(file, "quiet", quietText, f))
+	case r.patients > 0:
+		f := r.soakFigures()
+		return f.figures, write(file, "soak", soakText, f)
+	default:
+		f := r.figures()
+		return f, write(file, "chaos", pageText, f)
+	}
+}
+
+func write(file, part, text string, figures any) error {
+	if file == "" {
+		return nil
+	}
+	return page.Write(file, part, text, figures)
 }
 
 func usage() {

@@ -41,14 +41,16 @@ type platform struct {
 	generation int            // how many there were
 }
 
-// start runs a platform; remove ends it. One that nothing will break has no links and no small disks.
-func start(ctx context.Context, breakable bool) (*platform, error) {
+// start runs a platform; remove ends it. One in which nothing will break has no small disks; one that is left alone has
+// links that close idle connections, one that is measured has none.
+func start(ctx context.Context, o options) (*platform, error) {
 	broker, err := netfault.Listen()
 	if err != nil {
 		return nil, err
 	}
+	broker.CloseIdle(o.idle())
 	p := &platform{links: map[string]*netfault.Link{"kafka": broker}, disks: map[string]string{}}
-	if p.Sandbox, err = sandbox.Build(ctx, append(settings, "LAB_KAFKA_ADVERTISED="+broker.Addr())...); err != nil {
+	if p.Sandbox, err = sandbox.Build(ctx, append(o.settings(), "LAB_KAFKA_ADVERTISED="+broker.Addr())...); err != nil {
 		return nil, err
 	}
 	_ = mysql.SetLogger(&mysql.NopLogger{}) // engines are killed on purpose
@@ -66,10 +68,15 @@ func start(ctx context.Context, breakable bool) (*platform, error) {
 	}
 	slices.Sort(p.services)
 	slices.Sort(p.engines)
-	if !breakable {
+	switch {
+	case o.patients > 0:
 		return p, nil
+	case o.quiet:
+		err = p.linkAll(o.idle())
+	default:
+		err = errors.Join(p.linkAll(0), p.shrinkDisks(), p.serveObjects())
 	}
-	if err := errors.Join(p.linkAll(), p.shrinkDisks(), p.serveObjects()); err != nil {
+	if err != nil {
 		p.remove()
 		return nil, err
 	}
@@ -88,8 +95,8 @@ func (p *platform) remove() {
 }
 
 // linkAll puts a link before every engine, and before every service for those that call it, into the settings of all
-// services: they are used from the next start on.
-func (p *platform) linkAll() error {
+// services: they are used from the next start on. Links close connections that are idle for a time, unless it is 0.
+func (p *platform) linkAll(idle time.Duration) error {
 	behind := map[string]string{"redis": p.Endpoints.RedisAddr}
 	database, err := mysql.ParseDSN(p.Endpoints.MySQLDSN)
 	if err != nil {
@@ -112,6 +119,7 @@ func (p *platform) linkAll() error {
 		if err != nil {
 			return err
 		}
+		l.CloseIdle(idle)
 		l.Serve(address)
 		p.links[name] = l
 		for _, environ := range p.Endpoints.Environ {

@@ -17,7 +17,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/labplatform/labplatform/scripts/devstack/day"
-	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
 
 // options say what to break, and for how long.
@@ -27,8 +26,10 @@ type options struct {
 	faults  string
 	// patients from earlier days; above 0 nothing is broken, and what grows is measured.
 	patients int
-	out      io.Writer
-	living   func(*run) // is called when the laboratory works, before anything breaks; may be nil
+	// quiet leaves the platform alone; what reports itself dead, alerts or grows then is a violation.
+	quiet  bool
+	out    io.Writer
+	living func(*run) // is called when the laboratory works, before anything breaks; may be nil
 }
 
 const (
@@ -69,6 +70,7 @@ type run struct {
 	tally    day.Tally
 	revived  []string // what ended by itself in the recovery under way
 	soak     soak
+	watch    watch
 
 	mu     sync.Mutex
 	broken []fault   // guarded by mu
@@ -84,7 +86,7 @@ func perform(ctx context.Context, o options) (*run, error) {
 	r := &run{options: o, commit: commit()}
 	fmt.Fprintln(o.out, "starting a platform")
 	var err error
-	if r.platform, err = start(ctx, o.patients == 0); err != nil {
+	if r.platform, err = start(ctx, o); err != nil {
 		return nil, err
 	}
 	defer r.remove()
@@ -107,19 +109,19 @@ func perform(ctx context.Context, o options) (*run, error) {
 	}
 	r.begin = time.Now()
 	r.set(nil)
+	if o.quiet {
+		return r, r.leaveAlone(ctx)
+	}
 	r.live(ctx, kinds)
 	return r, nil
 }
 
 // prepare makes everything that looks at the platform and works with it.
 func (r *run) prepare() error {
-	plain := &http.Transport{MaxIdleConnsPerHost: 32}
-	recorder, err := conformance.Wrap(plain)
-	if err != nil {
+	var err error
+	if r.answers, err = newAnswers(r.whatIsBroken); err != nil {
 		return err
 	}
-	r.answers = &answers{Recorder: recorder, plain: plain, broken: r.whatIsBroken, counts: map[answer]int{},
-		took: map[string][]timed{}}
 	kept, err := openLedger(filepath.Join(os.TempDir(), fmt.Sprintf("chaos-%d.ledger", r.seed)))
 	if err != nil {
 		return err

@@ -10,18 +10,27 @@ import (
 	"time"
 )
 
-// Write replaces a part of the page at path: what stands between the comments of its name.
-func Write(path, part, text string, figures any) error {
+// Text is a part of the page.
+func Text(part, text string, figures any) (string, error) {
 	t, err := template.New(part).Funcs(template.FuncMap{
 		"s":  func(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) },
 		"ms": func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Seconds()*1000) },
 		"mb": func(b float64) string { return fmt.Sprintf("%.0f", b/(1<<20)) },
 	}).Parse(text)
 	if err != nil {
-		return err
+		return "", err
 	}
 	var written bytes.Buffer
 	if err := t.Execute(&written, figures); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(written.String()), nil
+}
+
+// Write replaces a part of the page at path: what stands between the comments of its name.
+func Write(path, part, text string, figures any) error {
+	written, err := Text(part, text, figures)
+	if err != nil {
 		return err
 	}
 	page, err := os.ReadFile(path)
@@ -34,5 +43,5 @@ func Write(path, part, text string, figures any) error {
 	if !found || !closed {
 		return fmt.Errorf("%s has no part %s", path, part)
 	}
-	return os.WriteFile(path, []byte(head+begin+"\n"+strings.TrimSpace(written.String())+"\n\n"+end+tail), 0o644)
+	return os.WriteFile(path, []byte(head+begin+"\n"+written+"\n\n"+end+tail), 0o644)
 }

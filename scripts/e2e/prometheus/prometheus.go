@@ -47,8 +47,10 @@ type Server struct {
 	cmd  *exec.Cmd
 }
 
-// Start scrapes targets, host:port by job, once a second, and evaluates the files of rules.
-func Start(ctx context.Context, folder string, rules []string, targets map[string]string) (*Server, error) {
+// Start scrapes targets, host:port by job, and evaluates the files of rules, each time that the pause is over.
+func Start(
+	ctx context.Context, folder string, rules []string, targets map[string]string, pause time.Duration,
+) (*Server, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("find a port: %w", err)
@@ -58,7 +60,7 @@ func Start(ctx context.Context, folder string, rules []string, targets map[strin
 		return nil, fmt.Errorf("find a port: %w", err)
 	}
 	config := filepath.Join(folder, "prometheus.yml")
-	if err := os.WriteFile(config, []byte(configuration(rules, targets)), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(configuration(rules, targets, pause)), 0o600); err != nil {
 		return nil, fmt.Errorf("configure prometheus: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(folder, "usr/bin/prometheus"), "--config.file="+config,
@@ -75,12 +77,12 @@ func (s *Server) Stop() {
 	_ = s.cmd.Wait()
 }
 
-func configuration(rules []string, targets map[string]string) string {
+func configuration(rules []string, targets map[string]string, pause time.Duration) string {
 	var out strings.Builder
 	_, _ = fmt.Fprintf(
 		&out,
-		"global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [%s]\nscrape_configs:\n",
-		strings.Join(rules, ", "),
+		"global: {scrape_interval: %[1]v, scrape_timeout: %[1]v, evaluation_interval: %[1]v}\nrule_files: [%[2]s]\nscrape_configs:\n",
+		pause, strings.Join(rules, ", "),
 	)
 	for job, target := range targets {
 		_, _ = fmt.Fprintf(&out, "  - {job_name: %s, static_configs: [{targets: ['%s'], labels: {namespace: %s}}]}\n", job, target, Namespace)

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/labplatform/labplatform/scripts/e2e/prometheus"
+)
+
+const (
+	// idleLimit is after what the links close idle connections. Servers, brokers and firewalls do so after minutes or
+	// hours: a run of minutes shows what hours would.
+	idleLimit  = 15 * time.Second
+	watchPause = 10 * time.Second
+	workPause  = time.Minute
+)
+
+// quietSettings have no deadline of a report within the run, because no one is there to call.
+var quietSettings = []string{"LAB_PIPELINE=on", "CALLOUT_ESCALATE_AFTER=24h"}
+
+func (o options) settings() []string {
+	if o.quiet {
+		return quietSettings
+	}
+	return settings
+}
+
+func (o options) idle() time.Duration {
+	if o.quiet {
+		return idleLimit
+	}
+	return 0
+}
+
+// watch is what was seen of a platform that was left alone.
+type watch struct {
+	looks  int
+	wrong  map[string]map[string]int // answers that were not 200, by service and path
+	open   map[string][]sample       // connections, by the engine or service behind the link
+	levels map[string][]prometheus.Line
+	alerts []prometheus.Line
+}
+
+// leaveAlone watches the platform for the time of the run: half of it without work, then with a request a minute to
+// each area.
+func (r *run) leaveAlone(ctx context.Context) error {
+	r.watch.wrong, r.watch.open = map[string]map[string]int{}, map[string][]sample{}
+	server, err := r.startPrometheus(ctx)
+	if err != nil {
+		return err
+	}
+	defer server.Stop()
+	r.begin = time.Now()
+	r.say("the platform is left alone; its alerts are evaluated, and its logs are in %s", filepath.Join(r.Dir, "logs"))
+	whole := time.Duration(r.minutes * float64(time.Minute))
+	var working sync.WaitGroup
+	working.Go(func() {
+		pauseFor(ctx, whole/2)
+		r.say("now with a request a minute to each area")
+		for ctx.Err() == nil && time.Since(r.begin) < whole {
+			r.workOnce(ctx)
+			pauseFor(ctx, workPause)
+		}
+	})
+	for ctx.Err() == nil && time.Since(r.begin) < whole {
+		r.look(ctx)
+		pauseFor(ctx, watchPause)
+	}
+	err = r.readFigures(ctx, server, time.Since(r.begin))
+	working.Wait()
+	return err
+}
+
+// startPrometheus scrapes every service and evaluates the alerts of all charts, as an installation does.
+func (r *run) startPrometheus(ctx context.Context) (*prometheus.Server, error) {
+	folder := filepath.Join(r.Dir, "prometheus")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return nil, err
+	}
+	if err := prometheus.Fetch(ctx, folder); err != nil {
+		return nil, err
+	}
+	rules, err := writeRules("charts", folder, r.services)
+	if err != nil {
+		return nil, err
+	}
+	targets := map[string]string{}
+	for _, service := range r.services {
+		targets[service] = strings.TrimPrefix(r.adminURL(service), "http://")
+	}
+	return prometheus.Start(ctx, folder, rules, targets, watchPause)
+}
+
+// writeRules returns the files of the charts' alerts. Those that all services share are written into the folder for each
+// of them, with the names that the charts put there.
+func writeRules(charts, folder string, services []string) ([]string, error) {
+	const shared = "labkit"
+	found, err := filepath.Glob(filepath.Join(charts, "*", "files", "alerts.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	var text []byte
+	for _, file := range found {
+		if filepath.Base(filepath.Dir(filepath.Dir(file))) == shared {
+			text, err = os.ReadFile(file)
+		} else if file, err = filepath.Abs(file); err == nil {
+			files = append(files, file)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(text) == 0 || len(files) == 0 {
+		return nil, fmt.Errorf("no alerts in %s: run this in the repository", charts)
+	}
+	for _, service := range services {
+		own := bytes.ReplaceAll(text, []byte(`job="rerun"`), fmt.Appendf(nil, "job=%q", service))
+		own = bytes.ReplaceAll(own, []byte("name: rerun-process"), fmt.Appendf(nil, "name: %s-process", service))
+		file := filepath.Join(folder, service+"-process.yaml")
+		if err := os.WriteFile(file, own, 0o600); err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+// look asks every process how it is.
+func (r *run) look(ctx context.Context) {
+	r.watch.looks++
+	for _, service := range r.services {
+		paths := []string{"/health/live", "/health/ready", "/health"}
+		if service == "cdc" {
+			paths = append(paths, "/ready")
+		}
+		for _, path := range paths {
+			if _, err := r.fetch(ctx, r.adminURL(service)+path); err != nil && ctx.Err() == nil {
+				r.isWrong(service, path, err)
+			}
+		}
+	}
+	for _, name := range slices.Concat(r.services, r.engines) {
+		if syscall.Kill(r.PID(name), 0) != nil {
+			r.check.violated("%s ended", name)
+		}
+	}
+	for name, link := range r.links {
+		r.watch.open[name] = append(r.watch.open[name], sample{time.Since(r.begin), float64(link.Connections())})
+	}
+}
+
+func (r *run) isWrong(service, path string, err error) {
+	if r.watch.wrong[service] == nil {
+		r.watch.wrong[service] = map[string]int{}
+	}
+	if r.watch.wrong[service][path]++; r.watch.wrong[service][path] == 1 {
+		r.say("%v", err)
+	}
+	r.check.violated("%s did not answer 200 to GET %s", service, path)
+}
+
+// workOnce asks for something in each area, and waits until it is well.
+func (r *run) workOnce(ctx context.Context) {
+	for what, probe := range r.probes() {
+		if err := until(ctx, recoverWithin, what, probe); err != nil && ctx.Err() == nil {
+			r.check.violated("%v", err)
+		}
+	}
+}
+
+// readFigures takes what Prometheus saw.
+func (r *run) readFigures(ctx context.Context, server *prometheus.Server, whole time.Duration) (err error) {
+	r.watch.levels = map[string][]prometheus.Line{}
+	for _, level := range watched {
+		if r.watch.levels[level.name], err = server.Range(ctx, level.expr, whole); err != nil {
+			return err
+		}
+	}
+	r.watch.alerts, err = server.Range(ctx, "ALERTS", whole)
+	return err
+}

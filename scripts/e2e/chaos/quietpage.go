@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	_ "embed"
+
+	"github.com/labplatform/labplatform/scripts/e2e/prometheus"
+)
+
+//go:embed quiet.md
+var quietText string
+
+// maxQuiet is how many goroutines, files or connections more are no growth, beside their part of what was there.
+const maxQuiet = 5
+
+// watched are the figures of each process that must not grow.
+var watched = []struct {
+	name, expr string
+	floor      float64
+}{
+	{"memory", "process_resident_memory_bytes", maxMemory},
+	{"goroutines", "go_goroutines", maxQuiet},
+	{"open files", "process_open_fds", maxQuiet},
+	{"database connections", "go_sql_open_connections", maxQuiet},
+	{"waits for a database connection", "go_sql_wait_count_total", maxQuiet},
+}
+
+// sample is a value at a time of the run.
+type sample struct {
+	at    time.Duration
+	value float64
+}
+
+// quietFigures are what the page shows of a platform that was left alone.
+type quietFigures struct {
+	figures
+	Looks     int
+	Idle      time.Duration
+	Floors    string
+	Processes []stillProcess
+	Alerts    []alertFigure
+	Levels    []level
+}
+
+// stillProcess is what a process answered about itself.
+type stillProcess struct {
+	Name    string
+	Answers string
+	Grew    string // what did
+}
+
+// alertFigure is an alert that was pending or fired.
+type alertFigure struct {
+	Name, Of, State string
+	For             time.Duration
+}
+
+// level is a figure of a process or link over the run, and by how much it grew in each half.
+type level struct {
+	growth // Hour is not used
+	Max    float64
+	Halves [2]float64
+	Grows  bool
+}
+
+func (r *run) quietFigures() quietFigures {
+	f := quietFigures{Looks: r.watch.looks, Idle: idleLimit, Floors: fmt.Sprintf("%d MiB or %d", maxMemory>>20, maxQuiet)}
+	grew := map[string][]string{}
+	whole := time.Duration(r.minutes * float64(time.Minute))
+	add := func(process, what string, samples []sample, floor float64) {
+		l := levelOf(what+" "+process, samples, whole, floor)
+		if f.Levels = append(f.Levels, l); l.Grows {
+			grew[process] = append(grew[process], what)
+			r.check.violated("%s grew by %s and %s", l.Name, l.Show(l.Halves[0]), l.Show(l.Halves[1]))
+		}
+	}
+	for _, w := range watched {
+		for _, line := range sorted(r.watch.levels[w.name]) {
+			add(line.Labels["job"], w.name, r.samples(line), w.floor)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.watch.open)) {
+		add(name, "connections to", r.watch.open[name], maxQuiet)
+	}
+	for _, service := range r.services {
+		one := stillProcess{service, "200", strings.Join(grew[service], ", ")}
+		if wrong := r.watch.wrong[service]; len(wrong) > 0 {
+			one.Answers = ""
+			for _, path := range slices.Sorted(maps.Keys(wrong)) {
+				one.Answers += fmt.Sprintf("%s %d× not 200 ", path, wrong[path])
+			}
+		}
+		f.Processes = append(f.Processes, one)
+	}
+	for _, line := range sorted(r.watch.alerts) {
+		a := alertOf(line)
+		if f.Alerts = append(f.Alerts, a); a.State == "firing" {
+			r.check.violated("the alert %s fired of %s", a.Name, a.Of)
+		}
+	}
+	f.figures = r.figures()
+	return f
+}
+
+// samples are the points of a line by the time of the run.
+func (r *run) samples(line prometheus.Line) (all []sample) {
+	begin := float64(r.begin.UnixMilli()) / 1000
+	for _, p := range line.Points {
+		all = append(all, sample{time.Duration((p[0] - begin) * float64(time.Second)), p[1]})
+	}
+	return all
+}
+
+func sorted(lines []prometheus.Line) []prometheus.Line {
+	return slices.SortedFunc(slices.Values(lines), func(a, b prometheus.Line) int {
+		return strings.Compare(a.Labels["alertname"]+a.Labels["job"], b.Labels["alertname"]+b.Labels["job"])
+	})
+}
+
+// alertOf says of what an alert spoke, and for how long; points are a second apart.
+func alertOf(line prometheus.Line) alertFigure {
+	a := alertFigure{Name: line.Labels["alertname"], State: line.Labels["alertstate"],
+		For: time.Duration(len(line.Points)) * time.Second}
+	for _, label := range slices.Sorted(maps.Keys(line.Labels)) {
+		switch label {
+		case "__name__", "alertname", "alertstate", "severity", "namespace":
+		default:
+			a.Of += label + " " + line.Labels[label] + " "
+		}
+	}
+	a.Of = strings.TrimSpace(a.Of)
+	return a
+}
+
+// levelOf judges whether something grows: in the last two thirds of a half, the line through its samples rises by more
+// than a part of their mean and the floor. What a half begins with, connections and caches, is in its first third.
+func levelOf(name string, samples []sample, whole time.Duration, floor float64) level {
+	l := level{growth: growth{Name: name}}
+	if len(samples) == 0 {
+		return l
+	}
+	l.First, l.Last = samples[0].value, samples[len(samples)-1].value
+	for _, s := range samples {
+		l.Max = max(l.Max, s.value)
+	}
+	for half := range l.Halves {
+		end := whole * time.Duration(half+1) / 2
+		begin := end - whole/3
+		var judged []sample
+		for _, s := range samples {
+			if s.at >= begin && s.at < end {
+				judged = append(judged, s)
+			}
+		}
+		var mean float64
+		mean, l.Halves[half] = rise(judged, whole/3)
+		l.Grows = l.Grows || l.Halves[half] > maxPart*mean+floor
+	}
+	return l
+}
+
+// rise returns the mean of samples, and by how much the line of least squares through them rises in a time.
+func rise(samples []sample, in time.Duration) (mean, by float64) {
+	var at float64
+	for _, s := range samples {
+		at += s.at.Seconds() / float64(len(samples))
+		mean += s.value / float64(len(samples))
+	}
+	var above, below float64
+	for _, s := range samples {
+		above += (s.at.Seconds() - at) * (s.value - mean)
+		below += (s.at.Seconds() - at) * (s.at.Seconds() - at)
+	}
+	if below == 0 {
+		return mean, 0
+	}
+	return mean, above / below * in.Seconds()
+}

@@ -99,6 +99,12 @@ func (r *run) startPrometheus(ctx context.Context) (*prometheus.Server, error) {
 	return prometheus.Start(ctx, folder, rules, targets, watchPause)
 }
 
+// watchdog always fires: without it no alert was evaluated.
+const (
+	watchdog     = "Watchdog"
+	watchdogRule = "groups: [{name: watchdog, rules: [{alert: " + watchdog + ", expr: vector(1)}]}]\n"
+)
+
 // writeRules returns the files of the charts' alerts. Those that all services share are written into the folder for each
 // of them, with the names that the charts put there.
 func writeRules(charts, folder string, services []string) ([]string, error) {
@@ -131,7 +137,8 @@ func writeRules(charts, folder string, services []string) ([]string, error) {
 		}
 		files = append(files, file)
 	}
-	return files, nil
+	file := filepath.Join(folder, "watchdog.yaml")
+	return append(files, file), os.WriteFile(file, []byte(watchdogRule), 0o600)
 }
 
 // look asks every process how it is.

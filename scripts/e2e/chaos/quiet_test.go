@@ -71,11 +71,16 @@ func TestAQuietRunThatWentWrongSaysWhat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"the alert CDCDown fired of job cdc", "goroutines cdc grew by", "/ready 2× not 200",
+	for _, want := range []string{"no alert was evaluated", "the alert CDCDown fired of job cdc", "goroutines cdc grew by", "/ready 2× not 200",
 		"| ServiceDown | job search | pending | 1.0 s |"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
+	}
+	r.watch = watch{alerts: []prometheus.Line{{Labels: map[string]string{"alertname": watchdog, "alertstate": "firing"}}}}
+	r.check.violations = nil
+	if f := r.quietFigures(); len(f.Violations) > 0 || len(f.Alerts) > 0 {
+		t.Errorf("a quiet run has the violations %v and alerts %v", f.Violations, f.Alerts)
 	}
 	if strings.Contains(text, "search grew") || strings.Contains(text, "ServiceDown fired") {
 		t.Errorf("the page reports what did not go wrong:\n%s", text)

@@ -14,9 +14,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 )
 
-// Four ways to lose a place, and no one who fixes it: the binary log is purged under stopped connectors, their offsets are removed,
-// records of every topic are deleted before they are read, and the connector runtime forgets its connectors and how far they have read. In each gap a
-// patient is registered, and one is deleted.
+// Five ways to lose a place, and no one who fixes it: the binary log is purged under stopped connectors, their offsets are removed,
+// records of every topic are deleted before they are read, the offsets of the consumer group are moved, and the connector runtime forgets its
+// connectors and how far they have read. In each gap a patient is registered, and one is deleted.
 func TestALostPlaceMendsItself(t *testing.T) {
 	db := database(t)
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
@@ -68,6 +68,17 @@ func TestALostPlaceMendsItself(t *testing.T) {
 		}, func() {
 			rest(3 * time.Second) // the connectors carry the gap into the topics
 			deleteRecords(t)
+			if err := platform.Start("cdc", nil); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"the offsets of the consumer group are moved", func() {
+			if err := platform.Stop("cdc"); err != nil {
+				t.Fatal(err)
+			}
+		}, func() {
+			rest(3 * time.Second) // as above
+			moveToTheEnd(t)
 			if err := platform.Start("cdc", nil); err != nil {
 				t.Fatal(err)
 			}
@@ -137,29 +148,12 @@ func shown(id int, want string) error {
 // deleteRecords empties the topics of all rows.
 func deleteRecords(t *testing.T) {
 	t.Helper()
-	settings := sarama.NewConfig()
-	settings.Version = sarama.V3_6_0_0
-	client, err := sarama.NewClient(platform.Endpoints.KafkaBrokers, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	client := kafka(t)
 	admin, err := sarama.NewClusterAdminFromClient(client)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"userDetails", "billing", "labReportRelation", "user_meta"} {
-		topic := platform.Endpoints.TopicPrefix + "." + table
-		partitions, err := client.Partitions(topic)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ends := map[int32]int64{}
-		for _, p := range partitions {
-			if ends[p], err = client.GetOffset(topic, p, sarama.OffsetNewest); err != nil {
-				t.Fatal(err)
-			}
-		}
+	for topic, ends := range endsOf(t, client) {
 		if err := admin.DeleteRecords(topic, ends); err != nil {
 			t.Fatal(err)
 		}

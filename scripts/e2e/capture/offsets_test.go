@@ -2,6 +2,7 @@ package capture
 
 import (
 	"fmt"
+	"testing"
 
 	"github.com/IBM/sarama"
 )
@@ -44,6 +45,66 @@ func uncommitted() (int64, error) {
 		}
 	}
 	return lag, nil
+}
+
+// kafka is a client of the platform's brokers.
+func kafka(t *testing.T) sarama.Client {
+	t.Helper()
+	settings := sarama.NewConfig()
+	settings.Version = sarama.V3_6_0_0
+	client, err := sarama.NewClient(platform.Endpoints.KafkaBrokers, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// endsOf are the next offsets of every topic of rows, by partition.
+func endsOf(t *testing.T, client sarama.Client) map[string]map[int32]int64 {
+	t.Helper()
+	all := map[string]map[int32]int64{}
+	for _, table := range []string{"userDetails", "billing", "labReportRelation", "user_meta"} {
+		topic := platform.Endpoints.TopicPrefix + "." + table
+		partitions, err := client.Partitions(topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[topic] = map[int32]int64{}
+		for _, p := range partitions {
+			if all[topic][p], err = client.GetOffset(topic, p, sarama.OffsetNewest); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return all
+}
+
+// moveToTheEnd sets the offsets of the consumer group as kafka-consumer-groups --reset-offsets --to-latest does.
+func moveToTheEnd(t *testing.T) {
+	t.Helper()
+	client := kafka(t)
+	coordinator, err := client.Coordinator("cdc-unified")
+	if err != nil {
+		t.Fatal(err)
+	}
+	request := &sarama.OffsetCommitRequest{Version: 2, ConsumerGroup: "cdc-unified", ConsumerGroupGeneration: -1, RetentionTime: -1}
+	for topic, ends := range endsOf(t, client) {
+		for partition, end := range ends {
+			request.AddBlock(topic, partition, end, 0, "")
+		}
+	}
+	answer, err := coordinator.CommitOffset(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for topic, failures := range answer.Errors {
+		for partition, err := range failures {
+			if err != sarama.ErrNoError {
+				t.Fatalf("move the offset of %s/%d: %v", topic, partition, err)
+			}
+		}
+	}
 }
 
 // membership tells who the consumer group's members are, and which partitions each was given.

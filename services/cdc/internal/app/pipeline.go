@@ -90,8 +90,10 @@ func (b *builder) openConsumer() error {
 		Connectors: broker.ConnectorDeadLetters,
 		Group:      broker.GroupID,
 	}
+	positions := broker.NewPositions(b.cfg.Kafka)
+	b.Close("positions", positions.Close)
 	rows := materialize.NewSink(b.users, b.walker, b.Clock)
-	beats := &heartbeat.Sink{Watermark: b.watermark(), Jumps: b.rows, Watch: b.rows, Lost: b.counters.Lost, Log: b.Log}
+	beats := &heartbeat.Sink{Watermark: b.watermark(positions), Jumps: b.rows, Watch: b.rows, Lost: b.counters.Lost, Log: b.Log}
 	b.Every("watch numbers", watchEvery, b.rows.CountUp)
 	b.consumer = consume.New(consume.Deps{
 		Config:      b.cfg.Consume,
@@ -110,7 +112,7 @@ func (b *builder) openConsumer() error {
 	}
 	b.members = broker.NewGroup(broker.GroupDeps{Config: b.cfg.Kafka, Topics: b.cfg.Topics.Consumed(),
 		Name:     fmt.Sprintf("%s-%d", host, b.cfg.Admin.AdminPort),
-		Consumer: b.consumer, Lost: b.recordsLost, Clock: b.Clock, Log: b.Log})
+		Consumer: b.consumer, Lost: b.recordsLost, Positions: positions, Stamps: b.rows, Clock: b.Clock, Log: b.Log})
 	b.Registry.MustRegister(&gauges{b.members, b.consumer.Status(), b.Clock, b.Clock.Now()})
 	b.Loop("consumer", b.members.Run)
 	return nil
@@ -123,9 +125,7 @@ func (b *builder) recordsLost(ctx context.Context) error {
 }
 
 // watermark returns what notes the beats once the whole group has done what came before them.
-func (b *builder) watermark() *heartbeat.Watermark {
-	positions := broker.NewPositions(b.cfg.Kafka)
-	b.Close("positions", positions.Close)
+func (b *builder) watermark(positions *broker.Positions) *heartbeat.Watermark {
 	topic := b.cfg.Topics.Topic
 	w := heartbeat.NewWatermark(positions, b.rows, b.indexed, map[string][]string{
 		connectors.Existing:   {topic(change.UserDetails), topic(change.Billing), topic(change.LabReportRelation)},

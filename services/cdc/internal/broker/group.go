@@ -37,10 +37,12 @@ type GroupDeps struct {
 	Name     string
 	Topics   []string
 	Consumer Consumer
-	// Lost makes up for records that were deleted before they were read, durably: then the group continues behind them.
-	Lost  func(context.Context) error
-	Clock clock.Clock
-	Log   *slog.Logger
+	// Lost makes up for records that are never read, durably: they were deleted, or the group's offsets moved.
+	Lost      func(context.Context) error
+	Positions *Positions
+	Stamps    Stamps
+	Clock     clock.Clock
+	Log       *slog.Logger
 }
 
 // Group is this process's membership in the consumer group.

@@ -50,6 +50,22 @@ type ledger struct {
 	overlap int               // times that two claims ran one partition
 	lost    int               // times that records were lost
 	err     error             // of making up for them
+	stamped map[string]bool
+	asked   int // times that a stamp was asked for
+}
+
+func (l *ledger) Stamped(_ context.Context, partition string) (bool, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked++
+	return l.stamped[partition], l.err
+}
+
+func (l *ledger) SetStamped(_ context.Context, partition string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stamped[partition] = true
+	return l.err
 }
 
 func (l *ledger) makeUp(context.Context) error {
@@ -68,7 +84,7 @@ func (l *ledger) away(err error) {
 func (l *ledger) triesToMakeUp() int { l.mu.Lock(); defer l.mu.Unlock(); return l.lost }
 
 func newLedger() *ledger {
-	return &ledger{seen: map[string]int{}, order: map[int32][]int64{}, owners: map[int32]int{}}
+	return &ledger{seen: map[string]int{}, order: map[int32][]int64{}, owners: map[int32]int{}, stamped: map[string]bool{}}
 }
 
 func (l *ledger) Run(_ context.Context, claim consume.Claim) {
@@ -89,6 +105,18 @@ func (l *ledger) own(partition int32, by int) {
 	}
 }
 
+func (l *ledger) asks() int { l.mu.Lock(); defer l.mu.Unlock(); return l.asked }
+
+// running is how many partitions are taken now.
+func (l *ledger) running() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, owners := range l.owners {
+		n += owners
+	}
+	return n
+}
+
 func (l *ledger) note(r change.Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,7 +134,9 @@ func join(t *testing.T, brokers []string, l *ledger) (*broker.Group, func()) {
 
 func joinAs(t *testing.T, name string, brokers []string, l *ledger) (*broker.Group, func()) {
 	t.Helper()
-	g := broker.NewGroup(broker.GroupDeps{Config: config(brokers), Name: name, Topics: []string{topic}, Consumer: l, Lost: l.makeUp, Clock: clock.System{},
+	positions := broker.NewPositions(config(brokers))
+	t.Cleanup(func() { _ = positions.Close(context.Background()) })
+	g := broker.NewGroup(broker.GroupDeps{Config: config(brokers), Name: name, Topics: []string{topic}, Consumer: l, Lost: l.makeUp, Positions: positions, Stamps: l, Clock: clock.System{},
 		Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

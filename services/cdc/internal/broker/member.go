@@ -52,6 +52,9 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 	m.g.count(1, 0)
 	paused := 0
 	defer func() { m.g.count(-1, -paused) }()
+	if !m.notice(session, claim.Topic(), claim.Partition()) {
+		return nil
+	}
 	this := map[string][]int32{claim.Topic(): {claim.Partition()}}
 	defer m.group.Resume(this) // the next owner may be this member again
 	m.g.Consumer.Run(ctx, consume.Claim{
@@ -59,7 +62,7 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 		Partition: claim.Partition(),
 		Initial:   claim.InitialOffset(),
 		Records:   records(ctx, claim.Messages()),
-		Mark:      func(offset int64) { session.MarkOffset(claim.Topic(), claim.Partition(), offset, "") },
+		Mark:      func(offset int64) { session.MarkOffset(claim.Topic(), claim.Partition(), offset, stamp) },
 		HighWater: claim.HighWaterMarkOffset,
 		Pause: func() {
 			m.group.Pause(this)

@@ -73,3 +73,18 @@ func TestTheServicesOwnRowCountsUpByOne(t *testing.T) {
 		}
 	}
 }
+
+func TestAPartitionIsRememberedByItsStamp(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 2 {
+		if err := b.store.SetStamped(t.Context(), "billing/1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for partition, want := range map[string]bool{"billing/1": true, "billing/10": false, "userDetails/1": false} {
+		if stamped, err := b.store.Stamped(t.Context(), partition); err != nil || stamped != want {
+			t.Errorf("%s has a stamp: %t, %v; want %t", partition, stamped, err, want)
+		}
+	}
+}

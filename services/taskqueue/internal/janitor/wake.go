@@ -18,8 +18,9 @@ const WakeEvery = 250 * time.Millisecond
 const (
 	// wakePage is how many jobs of a group go at a time when their destination is back: some thousand a second in all.
 	wakePage = 250
-	// forgetHeld is how long after its end a mark is kept that no one tried.
-	forgetHeld = 10 * time.Minute
+	// forgetHeld is how long after its end a mark is kept that no one tried. With the longest hold it is shorter than the
+	// ten minutes of QueueProviderPaused: a provider that no one asks at night is not one that does not answer.
+	forgetHeld = 5 * time.Minute
 )
 
 // parked is a group on a shard.

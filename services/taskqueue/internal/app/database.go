@@ -49,6 +49,7 @@ func (b *builder) openDatabase() error {
 // useDatabase adds what works with the database, and reads the settings that are rows.
 func (b *builder) useDatabase() error {
 	if b.db == nil {
+		b.metrics.DatabaseUp(true) // what is switched off is not unavailable
 		b.providers.Replace(context.Background(), nil)
 		return nil
 	}

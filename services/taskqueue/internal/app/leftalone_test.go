@@ -26,6 +26,16 @@ func number(list []*process, series string) (sum int) {
 	return sum
 }
 
+// The alert QueueDatabaseAway is for a database that is unavailable, not for one that is switched off.
+func TestADatabaseThatIsOffIsNotUnavailable(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "TASKQUEUE_DB_ENABLED=false")
+	p.ready()
+	if up := number([]*process{p}, "taskqueue_database_up"); up != 1 {
+		t.Errorf("taskqueue_database_up is %d, want 1", up)
+	}
+}
+
 // A receiver is down while two processes have three hundred jobs for it. Both leave it alone, no job comes back by itself,
 // and when it is up again all are delivered after one of them tried.
 func TestAReceiverThatIsDownIsLeftAloneByEveryProcess(t *testing.T) {

@@ -51,6 +51,8 @@ func (c *Config) Validate() error {
 const (
 	dialTimeout = 3 * time.Second
 	ioTimeout   = 3 * time.Second
+	// idleTimeout closes idle connections before a server or firewall does: a command on a closed one fails.
+	idleTimeout = 20 * time.Second
 )
 
 // Open returns a client without connecting. tracers may be nil. The caller must close the client.
@@ -63,13 +65,14 @@ func Open(cfg Config, tracers trace.TracerProvider) (redis.UniversalClient, erro
 // Options returns the client options of cfg, for callers that change one of them.
 func Options(cfg Config) *redis.UniversalOptions {
 	options := &redis.UniversalOptions{
-		Addrs:         []string{net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port))},
-		IsClusterMode: cfg.ConnectionType == "cluster",
-		Username:      cfg.User,
-		Password:      cfg.Password.Reveal(),
-		DialTimeout:   dialTimeout,
-		ReadTimeout:   ioTimeout,
-		WriteTimeout:  ioTimeout,
+		Addrs:           []string{net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port))},
+		IsClusterMode:   cfg.ConnectionType == "cluster",
+		Username:        cfg.User,
+		Password:        cfg.Password.Reveal(),
+		DialTimeout:     dialTimeout,
+		ReadTimeout:     ioTimeout,
+		WriteTimeout:    ioTimeout,
+		ConnMaxIdleTime: idleTimeout,
 		// Commands end with their context's deadline, even if the server hangs.
 		ContextTimeoutEnabled: true,
 		// Old servers respond to the identity command with an error on every connection.

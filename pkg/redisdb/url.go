@@ -36,7 +36,7 @@ func OpenURL(address config.Secret) (redis.UniversalClient, error) {
 			return nil, errURL
 		}
 		options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
-		options.DisableIdentity, options.ContextTimeoutEnabled = true, true
+		options.DisableIdentity, options.ContextTimeoutEnabled, options.ConnMaxIdleTime = true, true, idleTimeout
 		return redis.NewClusterClient(options), nil
 	}
 	options, err := redis.ParseURL(address.Reveal())
@@ -44,6 +44,6 @@ func OpenURL(address config.Secret) (redis.UniversalClient, error) {
 		return nil, errURL
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ioTimeout, ioTimeout
-	options.DisableIdentity, options.ContextTimeoutEnabled = true, true
+	options.DisableIdentity, options.ContextTimeoutEnabled, options.ConnMaxIdleTime = true, true, idleTimeout
 	return redis.NewClient(options), nil
 }

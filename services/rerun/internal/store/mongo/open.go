@@ -21,6 +21,9 @@ const (
 	connectTimeout   = 5 * time.Second
 	operationTimeout = 10 * time.Second
 	poolSize         = 20
+	// idleTimeout closes idle connections before a server or firewall does: the driver notices a closed one only when a
+	// write on it has failed.
+	idleTimeout = 20 * time.Second
 )
 
 // Config holds the variables of the document store; nest it with envPrefix "MONGO_".
@@ -48,12 +51,28 @@ func (c *Config) Validate() error {
 // Open returns the database. It does not connect: a store that is unavailable makes the service not ready, it does not
 // end it. Writes are acknowledged by a majority and journaled. tracers may be nil. The caller ends it with Close.
 func Open(cfg Config, tracers trace.TracerProvider) (*mongo.Database, error) {
+	settings, err := clientOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if tracers != nil {
+		settings.SetMonitor(newTracing(tracers))
+	}
+	client, err := mongo.Connect(settings)
+	if err != nil {
+		return nil, fmt.Errorf("open document store: %w", err)
+	}
+	return client.Database(cfg.Database), nil
+}
+
+func clientOptions(cfg Config) (*options.ClientOptions, error) {
 	journaled := true
 	settings := options.Client().
 		SetConnectTimeout(connectTimeout).
 		SetServerSelectionTimeout(connectTimeout).
 		SetTimeout(operationTimeout).
 		SetMaxPoolSize(poolSize).
+		SetMaxConnIdleTime(idleTimeout).
 		SetReadPreference(readpref.Primary()).
 		SetWriteConcern(&writeconcern.WriteConcern{W: writeconcern.WCMajority, Journal: &journaled}).
 		ApplyURI(cfg.URI.Reveal()) // last: an operator may tune any of these in the address
@@ -65,14 +84,7 @@ func Open(cfg Config, tracers trace.TracerProvider) (*mongo.Database, error) {
 		}
 		settings.SetTLSConfig(configuration)
 	}
-	if tracers != nil {
-		settings.SetMonitor(newTracing(tracers))
-	}
-	client, err := mongo.Connect(settings)
-	if err != nil {
-		return nil, fmt.Errorf("open document store: %w", err)
-	}
-	return client.Database(cfg.Database), nil
+	return settings, nil
 }
 
 // Ping asks the store whether it answers.

@@ -413,7 +413,7 @@ soak: ## Have a laboratory live for long, and measure what grows: make soak MINU
 	@mkdir -p $(BIN) && go build -o $(BIN)/chaos ./scripts/e2e/chaos
 	@$(BIN)/chaos --minutes "$(or $(MINUTES),60)" --seed "$(or $(SEED),1)" --patients "$(or $(PATIENTS),200000)" --page "$(PAGE)"
 
-quiet: ## Leave a platform alone, and look for false alarms and for what grows: make quiet MINUTES=10, or HOURS=1, PAGE=docs/reliability.md
+quiet: ## Watch an idle platform for false alarms and for what grows: make quiet MINUTES=10, or HOURS=1, PAGE=docs/reliability.md
 	@mkdir -p $(BIN) && go build -o $(BIN)/chaos ./scripts/e2e/chaos
 	@$(BIN)/chaos --quiet --minutes "$(or $(if $(HOURS),$(shell echo $$(($(HOURS) * 60)))),$(MINUTES),10)" --page "$(PAGE)"
 

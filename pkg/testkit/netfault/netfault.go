@@ -77,8 +77,8 @@ func (l *Link) Serve(target string) {
 	})
 }
 
-// CloseIdle makes the link close connections that carried nothing for so long, as servers, brokers and firewalls do after
-// minutes or hours. It must be called before Serve.
+// CloseIdle makes the link close connections that carried nothing for so long, as servers, brokers and firewalls do
+// after minutes or hours. It must be called before Serve.
 func (l *Link) CloseIdle(after time.Duration) { l.patience = after }
 
 // Connections returns the number of connections that are open.

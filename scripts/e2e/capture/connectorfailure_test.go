@@ -32,6 +32,7 @@ func TestALostPlaceMendsItself(t *testing.T) {
 	if !mysqltest.IsMariaDB(t, db) {
 		purgeLog = "RESET BINARY LOGS AND GTIDS"
 	}
+	const moved = "the offsets of the consumer group are moved"
 	for n, loss := range []struct {
 		what  string
 		begin func() // nothing is read any more
@@ -72,7 +73,7 @@ func TestALostPlaceMendsItself(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"the offsets of the consumer group are moved", func() {
+		{moved, func() {
 			if err := platform.Stop("cdc"); err != nil {
 				t.Fatal(err)
 			}
@@ -110,6 +111,9 @@ func TestALostPlaceMendsItself(t *testing.T) {
 		gone := time.Since(begin)
 		await.Nil(t, "both connectors being up", func() error { return connectorsUp(cdc, "1 1") })
 		converge(t, db)
+		if lost, err := cdc.metrics("cdc_positions_lost_total"); loss.what == moved && lost[`reader="cdc-unified"`] == 0 {
+			t.Errorf("%s, and it was not noticed: %v, %v", loss.what, lost, err)
+		}
 		t.Logf("%-42s the registered found after %4.1f s, the deleted gone after %4.1f s, 0 differences after %4.1f s",
 			loss.what, found.Seconds(), gone.Seconds(), time.Since(begin).Seconds())
 	}

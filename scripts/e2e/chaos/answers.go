@@ -48,7 +48,8 @@ type refusal struct {
 func newAnswers(broken func() []fault) (*answers, error) {
 	plain := &http.Transport{MaxIdleConnsPerHost: 32}
 	recorder, err := conformance.Wrap(plain)
-	return &answers{Recorder: recorder, plain: plain, broken: broken, counts: map[answer]int{}, took: map[string][]timed{}}, err
+	return &answers{Recorder: recorder, plain: plain, broken: broken, counts: map[answer]int{},
+		took: map[string][]timed{}}, err
 }
 
 func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -21,7 +21,7 @@ func command() int {
 	flag.Uint64Var(&o.seed, "seed", 1, "of what is drawn: patients, faults and their targets")
 	flag.StringVar(&o.faults, "faults", "all", "names with commas between, or all")
 	flag.IntVar(&o.patients, "patients", 0, "from earlier days: nothing is broken then, and what grows is measured")
-	flag.BoolVar(&o.quiet, "quiet", false, "nothing is broken: the platform is left alone, and must stay well")
+	flag.BoolVar(&o.quiet, "quiet", false, "nothing is broken and almost nothing happens: the platform must stay well")
 	pageFile := flag.String("page", "", "write the figures to their part of this page")
 	flag.Usage = usage
 	flag.Parse()

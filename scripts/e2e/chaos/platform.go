@@ -41,7 +41,7 @@ type platform struct {
 	generation int            // how many there were
 }
 
-// start runs a platform; remove ends it. One in which nothing will break has no small disks; one that is left alone has
+// start runs a platform; remove ends it. One in which nothing will break has no small disks; an idle one has
 // links that close idle connections, one that is measured has none.
 func start(ctx context.Context, o options) (*platform, error) {
 	broker, err := netfault.Listen()

@@ -40,7 +40,7 @@ func (o options) idle() time.Duration {
 	return 0
 }
 
-// watch is what was seen of a platform that was left alone.
+// watch is what was seen of an idle platform.
 type watch struct {
 	looks  int
 	wrong  map[string]map[string]int // answers that were not 200, by service and path
@@ -49,9 +49,9 @@ type watch struct {
 	alerts []prometheus.Line
 }
 
-// leaveAlone watches the platform for the time of the run: half of it without work, then with a request a minute to
+// beQuiet watches the platform for the time of the run: half of it without work, then with a request a minute to
 // each area.
-func (r *run) leaveAlone(ctx context.Context) error {
+func (r *run) beQuiet(ctx context.Context) error {
 	r.watch.wrong, r.watch.open = map[string]map[string]int{}, map[string][]sample{}
 	server, err := r.startPrometheus(ctx)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *run) leaveAlone(ctx context.Context) error {
 	}
 	defer server.Stop()
 	r.begin = time.Now()
-	r.say("the platform is left alone; its alerts are evaluated, and its logs are in %s", filepath.Join(r.Dir, "logs"))
+	r.say("the platform is idle; its alerts are evaluated, and its logs are in %s", filepath.Join(r.Dir, "logs"))
 	whole := time.Duration(r.minutes * float64(time.Minute))
 	var working sync.WaitGroup
 	working.Go(func() {
@@ -105,8 +105,8 @@ const (
 	watchdogRule = "groups: [{name: watchdog, rules: [{alert: " + watchdog + ", expr: vector(1)}]}]\n"
 )
 
-// writeRules returns the files of the charts' alerts. Those that all services share are written into the folder for each
-// of them, with the names that the charts put there.
+// writeRules returns the files of the charts' alerts. The alerts that all services share are written into the folder
+// for each of them, with the names that the charts put there.
 func writeRules(charts, folder string, services []string) ([]string, error) {
 	const shared = "labkit"
 	found, err := filepath.Glob(filepath.Join(charts, "*", "files", "alerts.yaml"))

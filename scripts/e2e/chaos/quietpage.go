@@ -36,7 +36,7 @@ type sample struct {
 	value float64
 }
 
-// quietFigures are what the page shows of a platform that was left alone.
+// quietFigures are what the page shows of an idle platform.
 type quietFigures struct {
 	figures
 	Looks     int

@@ -26,7 +26,7 @@ type options struct {
 	faults  string
 	// patients from earlier days; above 0 nothing is broken, and what grows is measured.
 	patients int
-	// quiet leaves the platform alone; what reports itself dead, alerts or grows then is a violation.
+	// quiet watches an idle platform; what reports itself dead, alerts or grows then is a violation.
 	quiet  bool
 	out    io.Writer
 	living func(*run) // is called when the laboratory works, before anything breaks; may be nil
@@ -110,7 +110,7 @@ func perform(ctx context.Context, o options) (*run, error) {
 	r.begin = time.Now()
 	r.set(nil)
 	if o.quiet {
-		return r, r.leaveAlone(ctx)
+		return r, r.beQuiet(ctx)
 	}
 	r.live(ctx, kinds)
 	return r, nil

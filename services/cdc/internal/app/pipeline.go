@@ -93,7 +93,8 @@ func (b *builder) openConsumer() error {
 	positions := broker.NewPositions(b.cfg.Kafka)
 	b.Close("positions", positions.Close)
 	rows := materialize.NewSink(b.users, b.walker, b.Clock)
-	beats := &heartbeat.Sink{Watermark: b.watermark(positions), Jumps: b.rows, Watch: b.rows, Lost: b.counters.Lost, Log: b.Log}
+	beats := &heartbeat.Sink{Watermark: b.watermark(positions), Jumps: b.rows, Watch: b.rows, Lost: b.counters.Lost,
+		Log: b.Log}
 	b.Every("watch numbers", watchEvery, b.rows.CountUp)
 	b.consumer = consume.New(consume.Deps{
 		Config:      b.cfg.Consume,

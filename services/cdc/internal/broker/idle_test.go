@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 )
 
-// linked is the listener of a broker that says that it is at the link's address.
+// linked is the listener of a broker that advertises the address of the link.
 type linked struct {
 	net.Listener
 	link *netfault.Link

@@ -27,7 +27,8 @@ type Stamps interface {
 	SetStamped(ctx context.Context, partition string) error
 }
 
-// position is what the group has committed in a partition. Without a commit, offset is the first that the partition has.
+// position is what the group has committed in a partition. Without a commit, offset is the first that the partition
+// has.
 type position struct {
 	offset  int64
 	stamped bool
@@ -56,8 +57,8 @@ func (m *member) notice(session sarama.ConsumerGroupSession, topic string, id in
 	return false
 }
 
-// noticeOnce may be interrupted anywhere: an offset that was moved lacks the stamp until it is sure that all patients are
-// computed again, and a partition that is remembered has it.
+// noticeOnce may be interrupted anywhere: an offset that was moved lacks the stamp until it is sure that all patients
+// are computed again, and a partition that is remembered has it.
 func (m *member) noticeOnce(ctx context.Context, session sarama.ConsumerGroupSession, of heartbeat.Partition) error {
 	name := fmt.Sprintf("%s/%d", change.Record{Topic: of.Topic}.Table(), of.ID)
 	remembered, err := m.g.Stamps.Stamped(ctx, name)

@@ -104,7 +104,7 @@ func TestAMoveIsNotForgottenWhileTheDatabaseIsUnavailable(t *testing.T) {
 	t.Parallel()
 	c, l := oneOfTwo(t)
 	move(t, c.ListenAddrs(), 0, 50)
-	l.away(errors.New("the database is away"))
+	l.away(errors.New("the database is unavailable"))
 	before := l.asks()
 	_, stop := join(t, c.ListenAddrs(), l)
 	await.True(t, "two tries of each partition", func() bool { return l.asks() >= before+4 })

@@ -10,7 +10,7 @@ import (
 )
 
 // A provider that failed, and that no one asks any more because the day is over, is not one that is still unavailable:
-// its mark is gone before the alert QueueProviderPaused, after ten minutes.
+// its mark is removed before the alert QueueProviderPaused, after ten minutes.
 func TestAMarkThatNoOneTriesIsGoneBeforeItsAlert(t *testing.T) {
 	t.Parallel()
 	const to, alertAfter = job.Destination("via:sms first"), 10 * time.Minute
@@ -44,7 +44,7 @@ func TestAMarkThatNoOneTriesIsGoneBeforeItsAlert(t *testing.T) {
 				_, held = h.Held[to]
 			}
 			if kept >= alertAfter || kept < 5*time.Minute {
-				t.Errorf("the mark is gone %v after the last failure, want at least 5m0s, and less than %v", kept, alertAfter)
+				t.Errorf("the mark was removed %v after the last failure, want at least 5m0s, and less than %v", kept, alertAfter)
 			}
 		})
 	}

@@ -47,7 +47,7 @@ func command() int {
 // publish writes the figures of the run into their part of the page, if there is one, and prints those of a quiet run.
 func (r *run) publish(file string) (figures, error) {
 	switch {
-	case r.options.quiet:
+	case r.quiet:
 		f := r.quietFigures()
 		text, err := page.Text("quiet", quietText, f)
 		fmt.Fprintln(r.out, text)

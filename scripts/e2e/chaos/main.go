@@ -16,7 +16,7 @@ import (
 func main() { os.Exit(command()) }
 
 func command() int {
-	o := options{out: os.Stdout}
+	o := options{out: os.Stdout, charts: "charts"}
 	flag.Float64Var(&o.minutes, "minutes", 10, "how long things are broken")
 	flag.Uint64Var(&o.seed, "seed", 1, "of what is drawn: patients, faults and their targets")
 	flag.StringVar(&o.faults, "faults", "all", "names with commas between, or all")

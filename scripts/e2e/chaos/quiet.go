@@ -88,7 +88,7 @@ func (r *run) startPrometheus(ctx context.Context) (*prometheus.Server, error) {
 	if err := prometheus.Fetch(ctx, folder); err != nil {
 		return nil, err
 	}
-	rules, err := writeRules("charts", folder, r.services)
+	rules, err := writeRules(r.charts, folder, r.services)
 	if err != nil {
 		return nil, err
 	}

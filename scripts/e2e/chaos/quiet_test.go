@@ -12,6 +12,21 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/prometheus"
 )
 
+func TestAnIdlePlatformStaysWell(t *testing.T) {
+	if os.Getenv("LAB_LONG_TESTS") != "1" {
+		t.Skip("ten minutes, longer than every idle timeout: LAB_LONG_TESTS=1")
+	}
+	r, err := perform(t.Context(), options{minutes: 10, seed: 2, faults: "all", quiet: true, charts: charts, out: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, violation := range r.quietFigures().Violations {
+		t.Error(violation)
+	}
+}
+
+const charts = "../../../charts"
+
 func TestWhatGrowsIsToldFromWhatWavers(t *testing.T) {
 	t.Parallel()
 	const whole = time.Hour
@@ -44,7 +59,7 @@ func TestWhatGrowsIsToldFromWhatWavers(t *testing.T) {
 func TestEveryServiceHasTheAlertsThatAllShare(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	files, err := writeRules("../../../charts", folder, []string{"cdc", "rerun"})
+	files, err := writeRules(charts, folder, []string{"cdc", "rerun"})
 	if err != nil {
 		t.Fatal(err)
 	}

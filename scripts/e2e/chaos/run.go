@@ -28,6 +28,7 @@ type options struct {
 	patients int
 	// quiet watches an idle platform; what reports itself dead, alerts or grows then is a violation.
 	quiet  bool
+	charts string // the folder of the charts, whose alerts are evaluated then
 	out    io.Writer
 	living func(*run) // is called when the laboratory works, before anything breaks; may be nil
 }

@@ -381,7 +381,7 @@ test-documents: ## Judge three hundred documents of other programs, fetched once
 	@LAB_FOREIGN_DOCUMENTS="$(DOCUMENTS)" go test -count=1 -v -run '^TestThreeHundredDocuments$$' ./services/externaledit/document
 
 test-long: ## The same with fresh seeds, the long forms of crash tests and drills, deeper histories, and every parser fuzzed; takes a while
-	@LAB_LONG_TESTS=1 $(MAKE) --no-print-directory test
+	@LAB_LONG_TESTS=1 TEST_TIMEOUT=40m $(MAKE) --no-print-directory test
 	@$(MAKE) --no-print-directory test-libreoffice
 	@$(MAKE) --no-print-directory test-counterparts
 	@$(MAKE) --no-print-directory test-documents

@@ -43,11 +43,11 @@ func (p *Positions) disconnect() error {
 
 // ask runs question on a connection; one whose question failed is given up.
 func (p *Positions) ask(ctx context.Context, question func(sarama.ClusterAdmin) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if err := ctx.Err(); err != nil { // also that of a question that waited for the ones before it
+		return err
+	}
 	if p.admin == nil {
 		admin, err := p.cfg.admin("cdc-positions")
 		if err != nil {

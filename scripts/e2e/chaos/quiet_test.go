@@ -40,7 +40,7 @@ func TestWhatGrowsIsToldFromWhatWavers(t *testing.T) {
 		"work opens connections":      {func(m float64) float64 { return 50 + 40*min(max(0, m-30), 5) }, false},
 		"one a minute":                {func(m float64) float64 { return 50 + m }, true},
 		"one a minute while it works": {func(m float64) float64 { return 50 + max(0, m-30) }, true},
-		"one a minute while nothing":  {func(m float64) float64 { return 50 + min(m, 30) }, true},
+		"until work begins":           {func(m float64) float64 { return 50 + min(m, 30) }, false},
 		"less and less":               {func(m float64) float64 { return 500 - m }, false},
 	} {
 		var samples []sample

@@ -76,7 +76,7 @@ func (r *run) quietFigures() quietFigures {
 		l := levelOf(what+" "+process, samples, whole, floor)
 		if f.Levels = append(f.Levels, l); l.Grows {
 			grew[process] = append(grew[process], what)
-			r.check.violated("%s grew by %s and %s", l.Name, l.Show(l.Halves[0]), l.Show(l.Halves[1]))
+			r.check.violated("%s grew by %s", l.Name, l.Show(l.Halves[1]))
 		}
 	}
 	for _, w := range watched {
@@ -145,8 +145,9 @@ func alertOf(line prometheus.Line) alertFigure {
 	return a
 }
 
-// levelOf judges whether something grows: in the last two thirds of a half, the line through its samples rises by more
-// than a part of their mean and the floor. What a half begins with, connections and caches, is in its first third.
+// levelOf judges whether something grows: in the last third of the run, the line through its samples rises by more than a
+// part of their mean and the floor. What work begins with, connections and caches, is before that, and the heap of a new
+// process has come to its size. The rise in the last third of the run without work is shown beside it.
 func levelOf(name string, samples []sample, whole time.Duration, floor float64) level {
 	l := level{growth: growth{Name: name}}
 	if len(samples) == 0 {
@@ -167,7 +168,7 @@ func levelOf(name string, samples []sample, whole time.Duration, floor float64) 
 		}
 		var mean float64
 		mean, l.Halves[half] = rise(judged, whole/3)
-		l.Grows = l.Grows || l.Halves[half] > maxPart*mean+floor
+		l.Grows = l.Halves[half] > maxPart*mean+floor // the last one counts
 	}
 	return l
 }

@@ -145,9 +145,9 @@ func alertOf(line prometheus.Line) alertFigure {
 	return a
 }
 
-// levelOf judges whether something grows: in the last third of the run, the line through its samples rises by more than a
-// part of their mean and the floor. What work begins with, connections and caches, is before that, and the heap of a new
-// process has come to its size. The rise in the last third of the run without work is shown beside it.
+// levelOf judges whether something grows: in the last third of the run, the line through its samples rises by more than
+// a part of their mean and the floor. What work begins with, connections and caches, is before that, and the heap of a
+// new process has come to its size. The rise in the last third of the run without work is shown beside it.
 func levelOf(name string, samples []sample, whole time.Duration, floor float64) level {
 	l := level{growth: growth{Name: name}}
 	if len(samples) == 0 {

@@ -52,9 +52,10 @@ func (i *interceptors) admit(method string, p authn.Principal) error {
 	callers := i.callers[method]
 	switch {
 	case p.Kind == authn.Service:
-		if !slices.Contains(callers.GetServices(), p.Caller) {
+		list := callers.GetServices()
+		if !slices.Contains(list, p.Caller) && !slices.Contains(list, i.further[p.Caller]) {
 			return apperr.Newf(apperr.Forbidden, "CALLER_NOT_LISTED",
-				"The service %q may not call this method. Its contract lists who may.", p.Caller)
+				"The service %q may not call this method. Its contract lists the callers; FURTHER_CALLERS adds one.", p.Caller)
 		}
 	case !callers.GetUsers():
 		return errNotForUsers

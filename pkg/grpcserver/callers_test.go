@@ -55,3 +55,25 @@ func TestOnlyListedCallersAreAdmitted(t *testing.T) {
 		}
 	}
 }
+
+func TestAFurtherCallerMayCallWhatTheOneThatItStandsForMay(t *testing.T) {
+	t.Parallel()
+	cfg := config()
+	cfg.FurtherCallers = map[string]string{"bridge": "core"}
+	client, _, _ := start(t, cfg)
+	for authorization, want := range map[string]codes.Code{
+		"Service bridge": codes.OK, "Service core": codes.OK, "Service unknown": codes.PermissionDenied,
+	} {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", authorization)
+		if _, err := client.ListReruns(ctx, list(0)); status.Code(err) != want {
+			t.Errorf("%s: error = %v, want %v", authorization, err, want)
+		}
+	}
+	for further, as := range map[string]string{"bridge": "nobody", "rerun": "core", "": "core"} {
+		cfg := grpcserver.Config{MaxInFlight: 1, MaxStreams: 1, DefaultDeadlineSeconds: 1, MaxMessageBytes: 1,
+			FurtherCallers: map[string]string{further: as}}
+		if err := cfg.Validate(); err == nil {
+			t.Errorf("Validate accepts %q as %q", further, as)
+		}
+	}
+}

@@ -46,6 +46,7 @@ type interceptors struct {
 	auth      Authenticator
 	anonymous map[string]bool
 	callers   map[string]*typev1.Callers
+	further   map[string]string // see Config.FurtherCallers
 	responses Responses
 	// repeatable are the methods whose callers' idempotency keys are known here.
 	repeatable map[string]protoreflect.MethodDescriptor
@@ -72,7 +73,7 @@ func newInterceptors(stopping context.Context, cfg Config, deps Deps, m metrics)
 		slots:    newSlots(cfg.MaxInFlight), streams: newSlots(cmp.Or(cfg.MaxStreams, defaultStreams)),
 		uploads: newSlots(cmp.Or(cfg.MaxUploads, cfg.MaxInFlight)),
 		refused: m.refused, panics: m.panics,
-		auth: deps.Authenticator, anonymous: anonymous, callers: Callers(),
+		auth: deps.Authenticator, anonymous: anonymous, callers: Callers(), further: cfg.FurtherCallers,
 		log: deps.Telemetry.Logger, telemetry: deps.Telemetry,
 	}
 }

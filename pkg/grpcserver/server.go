@@ -50,6 +50,8 @@ type Config struct {
 	DefaultDeadlineSeconds int `env:"DEADLINE_SECONDS" envDefault:"10"`
 	// MaxMessageBytes limits the size of a request.
 	MaxMessageBytes int `env:"MAX_MESSAGE_BYTES" envDefault:"4194304"`
+	// FurtherCallers maps programs that no contract lists to a listed caller: they may call what that one may.
+	FurtherCallers map[string]string `env:"FURTHER_CALLERS"`
 	// TLS makes the listener accept only certificates of one CA.
 	TLS tlsfiles.Config `envPrefix:"TLS_"`
 }
@@ -71,7 +73,28 @@ func (c *Config) Validate() error {
 	if c.GRPCPort < 0 || c.GRPCPort > maxPort {
 		problems = append(problems, fmt.Errorf("GRPC_PORT is %d: use 0 to %d", c.GRPCPort, maxPort))
 	}
-	return errors.Join(problems...)
+	return errors.Join(append(problems, c.checkCallers())...)
+}
+
+// checkCallers refuses programs with the name of a listed caller, whose rights they would replace, and rights of a
+// caller that no contract lists.
+func (c *Config) checkCallers() error {
+	if len(c.FurtherCallers) == 0 {
+		return nil
+	}
+	listed := map[string]bool{}
+	for _, callers := range Callers() {
+		for _, name := range callers.GetServices() {
+			listed[name] = true
+		}
+	}
+	for further, as := range c.FurtherCallers {
+		if further == "" || listed[further] || !listed[as] {
+			return fmt.Errorf("FURTHER_CALLERS has %s:%s: use pairs of a program that no contract lists and a caller that one"+
+				" lists, like bridge:core", further, as)
+		}
+	}
+	return nil
 }
 
 const maxPort = 1<<16 - 1

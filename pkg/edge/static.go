@@ -117,7 +117,8 @@ func acceptsGzip(header string) bool {
 	for offer := range strings.SplitSeq(header, ",") {
 		coding, quality, _ := strings.Cut(offer, ";")
 		if strings.TrimSpace(coding) == "gzip" {
-			return strings.TrimSpace(quality) != "q=0"
+			weight, isZero := strings.CutPrefix(strings.TrimSpace(quality), "q=0")
+			return !isZero || strings.Trim(weight, ".0") != ""
 		}
 	}
 	return false

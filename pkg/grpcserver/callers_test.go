@@ -69,7 +69,7 @@ func TestAFurtherCallerMayCallWhatTheOneThatItStandsForMay(t *testing.T) {
 			t.Errorf("%s: error = %v, want %v", authorization, err, want)
 		}
 	}
-	for further, as := range map[string]string{"bridge": "nobody", "rerun": "core", "": "core"} {
+	for further, as := range map[string]string{"bridge": "unlisted", "rerun": "core", "": "core"} {
 		cfg := grpcserver.Config{MaxInFlight: 1, MaxStreams: 1, DefaultDeadlineSeconds: 1, MaxMessageBytes: 1,
 			FurtherCallers: map[string]string{further: as}}
 		if err := cfg.Validate(); err == nil {

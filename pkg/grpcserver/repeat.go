@@ -2,6 +2,7 @@ package grpcserver
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -73,7 +74,9 @@ func (r *recorder) SetHeader(md metadata.MD) error {
 
 // refused reports whether the handler answered with the status of an error, of a request that may be corrected.
 func (r *recorder) refused() bool {
-	return slices.ContainsFunc(r.header.Get(rpcerr.StatusMetadata), func(status string) bool { return status >= "4" })
+	isError := func(status string) bool { return status >= "4" }
+	return len(r.header.Get(idempotency.RefusedHeader)) > 0 ||
+		slices.ContainsFunc(r.header.Get(rpcerr.StatusMetadata), isError)
 }
 
 // repeatUnary executes a request with an idempotency key once.
@@ -83,7 +86,7 @@ func (i *interceptors) repeatUnary(
 	keys := metadata.ValueFromIncomingContext(ctx, KeyHeader)
 	method, repeatable := i.repeatable[info.FullMethod]
 	message, ok := req.(proto.Message)
-	if len(keys) == 0 || !repeatable || !ok {
+	if len(keys) == 0 || !repeatable || !ok || authn.FromContext(ctx).Kind == authn.Anonymous {
 		return next(ctx, req)
 	}
 	request, err := requestOf(ctx, keys, info.FullMethod, message)
@@ -133,16 +136,35 @@ func requestOf(ctx context.Context, keys []string, method string, message proto.
 		body = append(append(body, 0), condition...)
 	}
 	p := authn.FromContext(ctx)
-	return idempotency.Request{Actor: p.Actor(), Key: keys[0], Operation: method, Body: body}, nil
+	body = append(append(body, 0), rightsOf(p)...)
+	return idempotency.Request{Actor: p.Actor(), Login: loginOf(ctx, p), Key: keys[0], Operation: method, Body: body}, nil
+}
+
+// rightsOf returns what a login may do and see: a login that has lost some of it gets no response from before.
+func rightsOf(p authn.Principal) []byte {
+	permissions := slices.Sorted(slices.Values(p.Permissions))
+	return fmt.Appendf(nil, "%t %d %d %d %v %q", p.IsGlobalAdmin, p.BranchID, p.OrgID, p.CCID, p.DepartmentIDs, permissions)
+}
+
+// loginOf tells logins with the same number apart: people of one organization by their names, instruments, which have
+// none, by their tokens.
+func loginOf(ctx context.Context, p authn.Principal) string {
+	if p.Kind == authn.Service || p.Username != "" {
+		return p.Username
+	}
+	if token := metadata.ValueFromIncomingContext(ctx, "authorization"); p.IsInstrument() && len(token) > 0 {
+		return fmt.Sprintf("%x", sha256.Sum256([]byte(token[0])))
+	}
+	return ""
 }
 
 // labOf returns the laboratory whose keys count: that of the login, or the one that a service names.
 func labOf(ctx context.Context, message proto.Message) int64 {
-	named, _ := message.(interface{ GetLabId() int64 })
-	if lab := authn.FromContext(ctx).LabID; lab != 0 || named == nil {
-		return lab
+	p := authn.FromContext(ctx)
+	if named, ok := message.(interface{ GetLabId() int64 }); ok && p.Kind == authn.Service {
+		return named.GetLabId()
 	}
-	return named.GetLabId()
+	return p.LabID
 }
 
 func replay(ctx context.Context, method protoreflect.MethodDescriptor, before []byte) (any, error) {

@@ -34,6 +34,10 @@ func (c *counter) RequestRerun(ctx context.Context, r *rerunv1.RequestRerunReque
 	return &rerunv1.RequestRerunResponse{Message: n}, grpc.SetHeader(ctx, metadata.Pairs(rpcerr.StatusMetadata, code, "etag", n))
 }
 
+func (c *counter) AddValues(context.Context, *rerunv1.AddValuesRequest) (*rerunv1.AddValuesResponse, error) {
+	return &rerunv1.AddValuesResponse{Message: strconv.Itoa(int(c.executed.Add(1)))}, nil
+}
+
 func (c *counter) ListReruns(context.Context, *rerunv1.ListRerunsRequest) (*rerunv1.ListRerunsResponse, error) {
 	return &rerunv1.ListRerunsResponse{SampleRedrawFlag: c.executed.Add(1)}, nil
 }
@@ -68,6 +72,7 @@ func TestARequestWithAKeyIsExecutedOnce(t *testing.T) {
 		{"first", "Bearer person", 11, []string{"k"}, "1", false},
 		{"again", "Bearer person", 11, []string{"k"}, "1", true},
 		{"another request", "Bearer person", 12, []string{"k"}, "FailedPrecondition", false},
+		{"after a change of rights", "Bearer moved person", 11, []string{"k"}, "FailedPrecondition", false},
 		{"another login", "Bearer other", 11, []string{"k"}, "2", false},
 		{"without a key", "Bearer person", 11, nil, "3", false},
 		{"an empty key", "Bearer person", 11, []string{""}, "InvalidArgument", false},
@@ -135,6 +140,22 @@ func TestWhichMethodsAreRepeatable(t *testing.T) {
 	} {
 		if _, got := all[method]; got != want {
 			t.Errorf("%s: repeatable %t, want %t", method, got, want)
+		}
+	}
+}
+
+// Instruments number their messages, and people of an organization have its number: keys are of each of them.
+func TestLoginsWithOneNumberHaveKeysOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	h := &counter{}
+	client := repeatable(t, h)
+	for want, credential := range []string{"Bearer analyzer 1", "Bearer analyzer 2", "Bearer clinic asha", "Bearer clinic ravi"} {
+		for range 2 {
+			ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", credential, grpcserver.KeyHeader, "1")
+			got, err := client.AddValues(ctx, &rerunv1.AddValuesRequest{ReportId: 11})
+			if err != nil || got.GetMessage() != strconv.Itoa(want+1) {
+				t.Errorf("%s: %s, %v, want execution %d", credential, got.GetMessage(), err, want+1)
+			}
 		}
 	}
 }

@@ -32,6 +32,15 @@ func (authenticator) Authenticate(_ context.Context, c authn.Credentials) (authn
 	if c.Authorization == "Bearer other" {
 		return authn.Principal{Kind: authn.Bearer, SessionType: authn.LabUser, LabID: 13}, nil
 	}
+	if name, ok := strings.CutPrefix(c.Authorization, "Bearer clinic "); ok { // people of one organization
+		return authn.Principal{Kind: authn.Session, SessionType: authn.Organization, LabID: 12, OrgID: 45, Username: name}, nil
+	}
+	if c.Authorization == "Bearer moved person" {
+		return authn.Principal{Kind: authn.Bearer, SessionType: authn.LabUser, LabID: 12, LabUserID: 77, BranchID: 3}, nil
+	}
+	if c.Authorization == "Bearer analyzer 1" || c.Authorization == "Bearer analyzer 2" {
+		return authn.Principal{Kind: authn.Bearer, LabID: 12}, nil
+	}
 	if c.Authorization == "Bearer person" {
 		return authn.Principal{Kind: authn.Bearer, SessionType: authn.LabUser, LabID: 12, LabUserID: 77}, nil
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
@@ -26,7 +27,6 @@ type cutting struct {
 func (c *cutting) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if bytes.Contains(bytes.ToLower(b), []byte("\r\nnx\r\n")) && c.cut.CompareAndSwap(false, true) {
-		time.Sleep(50 * time.Millisecond) // the server executes it
 		c.gone = true
 	}
 	return n, err
@@ -64,11 +64,12 @@ func TestALostAnswerOfTheClaimDoesNotBlockTheRequest(t *testing.T) {
 
 func TestALongExecutionWhoseLeaseEndedIsStored(t *testing.T) {
 	t.Parallel()
-	responses := idempotency.NewResponses(redistest.Start(t).Client(), "rerun")
+	client := redistest.Start(t).Client()
+	responses := idempotency.NewResponses(client, "rerun")
 	var w told
 	request := by(authn.ActorLabUser, 77, "k", "body")
-	_, _, _ = responses.Once(t.Context(), 12, request, 50*time.Millisecond, func() ([]byte, error) {
-		time.Sleep(200 * time.Millisecond)
+	_, _, _ = responses.Once(t.Context(), 12, request, time.Millisecond, func() ([]byte, error) {
+		await.True(t, "the end of the lease", func() bool { return len(client.Keys(t.Context(), "*:12:*").Val()) == 1 })
 		return w.work()
 	})
 	if _, replayed, err := responses.Once(t.Context(), 12, request, lease, w.work); err != nil || !replayed {

@@ -36,6 +36,7 @@ var ErrKeyReused = apperr.New(
 // Request describes a request that its caller may repeat under one key.
 type Request struct {
 	Actor     authn.Actor // whose key it is; all services of a laboratory share theirs
+	Login     string      // tells logins of one actor apart; for Responses alone
 	Key       string      // chosen by the caller; empty: the request is not stored
 	Operation string      // the RPC's full name: a key is valid for one operation
 	Body      []byte      // everything that the outcome depends on, with one fixed encoding
@@ -53,6 +54,14 @@ const ReplayedHeader = "idempotent-replayed"
 // MarkReplayed tells the caller of the RPC that the response is a stored one.
 func MarkReplayed(ctx context.Context) {
 	_ = grpc.SetHeader(ctx, metadata.Pairs(ReplayedHeader, "true")) // fails outside an RPC alone
+}
+
+// RefusedHeader is the metadata of a response that is a refusal although the RPC succeeds. Edges do not pass it on.
+const RefusedHeader = "x-lab-refused"
+
+// MarkRefused notes that nothing was done, so that the request may be sent again with its key.
+func MarkRefused(ctx context.Context) {
+	_ = grpc.SetHeader(ctx, metadata.Pairs(RefusedHeader, "true")) // fails outside an RPC alone
 }
 
 // CheckKey returns ErrKeyInvalid for an invalid key. The empty key, which means none, is valid.

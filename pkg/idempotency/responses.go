@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/authn"
 )
 
 // ErrRunning is returned to a request while the same request is being executed and does not end in time.
@@ -22,9 +23,18 @@ var errNoCache = apperr.New(apperr.Unavailable, "IDEMPOTENCY_UNAVAILABLE",
 	"The cache of idempotency keys cannot be asked right now, so nothing was done. Try again in a moment.").
 	WithRetryAfter(retryAfter)
 
+var errManyKeys = apperr.Newf(apperr.TooManyRequests, "IDEMPOTENCY_KEYS_EXHAUSTED",
+	"This login used more than %d idempotency keys within an hour. Use one key for all repetitions of a request.", maxKeys).
+	WithRetryAfter(time.Minute)
+
 const (
 	retryAfter = 2 * time.Second
 	pollEvery  = 50 * time.Millisecond
+	// The cache also has the sessions, so that nobody must fill it: maxKept are the bytes of a response that is stored,
+	// and maxKeys the keys of a login within keysWindow. Services have no such limit.
+	maxKept    = 64 << 10
+	maxKeys    = 20_000
+	keysWindow = time.Hour
 )
 
 // Responses keeps responses in the cache, for requests whose change and response have no common transaction. A process
@@ -47,16 +57,19 @@ const (
 	head    = 1 + sha256.Size
 )
 
-// finish replaces the entry of this execution, or deletes it, unless another execution has followed.
+// finish replaces the entry of this execution, or deletes it, unless another execution has followed. An execution that
+// took longer than its lease is stored, too.
 var finish = redis.NewScript(`
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+local entry = redis.call('GET', KEYS[1])
+if entry and entry ~= ARGV[1] then return 0 end
 if ARGV[2] == '' then return redis.call('DEL', KEYS[1]) end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 return 1`)
 
 // Once executes work unless the request was executed before, and returns its response; replayed reports that the
-// response is a stored one. A nil response of work is not stored. A second request waits for the first, which is taken
-// for dead after lease. The error of a failed write of the response is not returned: the request was executed.
+// response is a stored one. A response of work that is nil or larger than 64 KiB is not stored. A second request waits
+// for the first, which is taken for dead after lease. The error of a failed write of the response is not returned: the
+// request was executed.
 func (r *Responses) Once(ctx context.Context, lab int64, request Request, lease time.Duration,
 	work func() ([]byte, error)) (response []byte, replayed bool, err error) {
 	if request.Key == "" {
@@ -65,26 +78,48 @@ func (r *Responses) Once(ctx context.Context, lab int64, request Request, lease 
 	if err := CheckKey(request.Key); err != nil {
 		return nil, false, err
 	}
-	key := fmt.Sprintf("%s%d:%x", r.prefix, lab, keyOf(request.Actor, request.Key))
+	key := fmt.Sprintf("%s%d:%x", r.prefix, lab, keyOf(request.Actor, request.Login+" "+request.Key))
 	hash := request.hash()
 	own := fmt.Sprintf("%c%s%x", running, hash[:], rand.Uint64())
 	before, err := r.claim(ctx, key, own, lease)
-	if err != nil {
-		return nil, false, err
-	}
 	if before != "" {
 		return []byte(before[head:]), true, nil
 	}
 	entry := ""
-	defer func() { // also after a panic
+	defer func() { // also after a panic, and after a claim whose answer was lost
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_ = finish.Run(ending, r.client, []string{key}, own, entry, KeyAge.Milliseconds()).Err() // else the lease ends it
 	}()
-	if response, err = work(); err == nil && response != nil {
+	if err == nil {
+		err = r.count(ctx, lab, request)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if response, err = work(); err == nil && response != nil && len(response) <= maxKept {
 		entry = fmt.Sprintf("%c%s%s", done, hash[:], response)
 	}
 	return response, false, err
+}
+
+// count limits the keys of a login.
+func (r *Responses) count(ctx context.Context, lab int64, request Request) error {
+	if request.Actor.Kind == authn.ActorPlatform {
+		return nil
+	}
+	key := fmt.Sprintf("%s%d:used:%x", r.prefix, lab, keyOf(request.Actor, request.Login))
+	n, err := r.client.Incr(ctx, key).Result()
+	if err == nil && n == 1 {
+		err = r.client.Expire(ctx, key, keysWindow).Err()
+	}
+	if err == nil && n > maxKeys {
+		return errManyKeys
+	}
+	if err != nil {
+		return errNoCache.WithCause(fmt.Errorf("count idempotency keys: %w", err))
+	}
+	return nil
 }
 
 // claim writes own as the entry, or returns the entry of the same request when that has ended.
@@ -95,7 +130,7 @@ func (r *Responses) claim(ctx context.Context, key, own string, lease time.Durat
 			before, err = r.client.Get(ctx, key).Result()
 		}
 		switch {
-		case claimed:
+		case claimed, before == own: // the client repeats a command whose answer was lost
 			return "", nil
 		case errors.Is(err, redis.Nil): // its execution has failed meanwhile
 			continue

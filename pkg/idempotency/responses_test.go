@@ -8,9 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/idempotency"
+	"github.com/labplatform/labplatform/pkg/testkit/await"
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 )
 
@@ -125,9 +128,7 @@ func TestAnExecutionThatDiedIsFollowedByAnother(t *testing.T) {
 	request := by(authn.ActorLabUser, 77, "k", "body")
 	var w told
 	late, _, err := responses.Once(t.Context(), 12, request, time.Millisecond, func() ([]byte, error) {
-		for client.DBSize(t.Context()).Val() != 0 { // the lease has ended
-			time.Sleep(time.Millisecond)
-		}
+		await.True(t, "the end of the lease", func() bool { return len(client.Keys(t.Context(), "*:12:*").Val()) == 1 })
 		if _, replayed, err := responses.Once(t.Context(), 12, request, lease, w.work); replayed || err != nil {
 			t.Errorf("the next execution: replayed %t, %v", replayed, err)
 		}
@@ -150,5 +151,42 @@ func TestWithoutTheCacheNothingIsExecuted(t *testing.T) {
 	_, _, err := responses.Once(t.Context(), 12, by(authn.ActorLabUser, 77, "k", "body"), lease, w.work)
 	if !apperr.Is(err, apperr.Unavailable) || w.times.Load() != 0 {
 		t.Errorf("%v, executed %d times; want Unavailable and nothing executed", err, w.times.Load())
+	}
+}
+
+// The cache also has the sessions: a client in a loop must not fill it.
+func TestALoginCannotFillTheCache(t *testing.T) {
+	t.Parallel()
+	client := redistest.Start(t).Client()
+	responses := idempotency.NewResponses(client, "rerun")
+	large := func() ([]byte, error) { return make([]byte, 65<<10), nil }
+	for range 2 {
+		if _, replayed, err := responses.Once(t.Context(), 12, by(authn.ActorLabUser, 77, "large", ""), lease, large); replayed || err != nil {
+			t.Errorf("a large response: replayed %t, %v; want it executed again", replayed, err)
+		}
+	}
+	used := client.Keys(t.Context(), "*:used:*").Val()
+	if len(used) != 1 || client.TTL(t.Context(), used[0]).Val() <= 0 {
+		t.Fatalf("counters %v, want one that ends", used)
+	}
+	if err := client.Set(t.Context(), used[0], 20_000, redis.KeepTTL).Err(); err != nil {
+		t.Fatal(err)
+	}
+	var w told
+	for _, c := range []struct {
+		request idempotency.Request
+		refused bool
+	}{
+		{by(authn.ActorLabUser, 77, "more", ""), true},
+		{by(authn.ActorLabUser, 78, "more", ""), false},
+		{by(authn.ActorPlatform, -1, "more", ""), false},
+	} {
+		_, _, err := responses.Once(t.Context(), 12, c.request, lease, w.work)
+		if apperr.Is(err, apperr.TooManyRequests) != c.refused {
+			t.Errorf("%s %d: %v, want a refusal: %t", c.request.Actor.Kind, c.request.Actor.ID, err, c.refused)
+		}
+	}
+	if n := w.times.Load(); n != 2 {
+		t.Errorf("%d requests were executed, want 2", n)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/idempotency"
 	notificationsv1 "github.com/labplatform/labplatform/proto/gen/lab/notifications/v1"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
@@ -38,6 +39,9 @@ func (s *Server) SubscribeTopics(
 	)
 	if err != nil {
 		return nil, err
+	}
+	if len(out.Failed) > 0 {
+		idempotency.MarkRefused(ctx)
 	}
 	return &notificationsv1.SubscribeTopicsResponse{
 		Success: len(out.Failed) == 0, Message: subscribedMessage(out), Topics: out.Topics, FailedTopics: out.Failed,

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/idempotency"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
@@ -77,6 +78,9 @@ func (s *Server) CancelJob(
 	if len(done.Others) > 0 {
 		out.Code, out.Message = codeNotFound, jobNotFound
 	}
+	if len(done.Done)+len(done.Requested) == 0 {
+		idempotency.MarkRefused(ctx)
+	}
 	return out, nil
 }
 
@@ -101,6 +105,7 @@ func (s *Server) RescheduleJob(
 		return nil, err
 	}
 	if !moved {
+		idempotency.MarkRefused(ctx)
 		return &taskqueuev1.RescheduleJobResponse{Code: codeNotFound, Message: "Job not found or already executed"}, nil
 	}
 	return &taskqueuev1.RescheduleJobResponse{Code: codeOK, JobId: id}, nil
@@ -128,6 +133,7 @@ func (s *Server) RetryTask(
 	out := &taskqueuev1.RetryTaskResponse{Code: codeOK, JobIds: done.Done, NotFound: done.Others}
 	if len(done.Done) == 0 {
 		out.Code, out.Message = codeNotFound, jobNotFound
+		idempotency.MarkRefused(ctx)
 	}
 	return out, nil
 }

@@ -23,11 +23,13 @@ func (s *Store) CountUp(ctx context.Context) error {
 // in the same transaction. Numbers that come again change nothing; 1 starts over.
 func (s *Store) Seen(ctx context.Context, connector string, number int64) (missing bool, err error) {
 	err = mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		missing = false // a transaction that is repeated looks again
 		var last int64
 		err := tx.QueryRowContext(ctx, "SELECT position FROM cdc_cursor WHERE name = ? FOR UPDATE", watchPrefix+connector).Scan(&last)
-		first := errors.Is(err, sql.ErrNoRows) || number == 1
+		none := errors.Is(err, sql.ErrNoRows)
+		first := none || number == 1
 		switch {
-		case err != nil && !first:
+		case err != nil && !none:
 			return err
 		case !first && number <= last:
 			return nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,6 +48,7 @@ type watch struct {
 	open   map[string][]sample       // connections, by the engine or service behind the link
 	levels map[string][]prometheus.Line
 	alerts []prometheus.Line
+	short  time.Duration // how long something waited for a processor of this machine
 }
 
 // beQuiet watches the platform for the time of the run: half of it without work, then with a request a minute to
@@ -59,6 +61,7 @@ func (r *run) beQuiet(ctx context.Context) error {
 	}
 	defer server.Stop()
 	r.begin = time.Now()
+	short := pressure()
 	r.say("the platform is idle; its alerts are evaluated, and its logs are in %s", filepath.Join(r.Dir, "logs"))
 	whole := time.Duration(r.minutes * float64(time.Minute))
 	var working sync.WaitGroup
@@ -74,9 +77,19 @@ func (r *run) beQuiet(ctx context.Context) error {
 		r.look(ctx)
 		pauseFor(ctx, watchPause)
 	}
+	r.watch.short = pressure() - short
 	err = r.readFigures(ctx, server, time.Since(r.begin))
 	working.Wait()
 	return err
+}
+
+// pressure is how long something on this machine has waited for a processor since it started; 0 where that is not known.
+func pressure() time.Duration {
+	text, _ := os.ReadFile("/proc/pressure/cpu")
+	_, total, _ := strings.Cut(string(text), "total=")
+	total, _, _ = strings.Cut(total, "\n")
+	waited, _ := strconv.ParseInt(total, 10, 64)
+	return time.Duration(waited) * time.Microsecond
 }
 
 // startPrometheus scrapes every service and evaluates the alerts of all charts, as an installation does.

@@ -40,6 +40,7 @@ type sample struct {
 type quietFigures struct {
 	figures
 	Looks     int
+	Short     float64 // percent of the time in which a processor was short
 	Idle      time.Duration
 	Floors    string
 	Processes []stillProcess
@@ -70,6 +71,7 @@ type level struct {
 
 func (r *run) quietFigures() quietFigures {
 	f := quietFigures{Looks: r.watch.looks, Idle: idleLimit, Floors: fmt.Sprintf("%d MiB or %d", maxMemory>>20, maxQuiet)}
+	f.Short = 100 * r.watch.short.Minutes() / r.minutes
 	grew := map[string][]string{}
 	whole := time.Duration(r.minutes * float64(time.Minute))
 	add := func(process, what string, samples []sample, floor float64) {

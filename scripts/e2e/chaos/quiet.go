@@ -83,7 +83,8 @@ func (r *run) beQuiet(ctx context.Context) error {
 	return err
 }
 
-// pressure is how long something on this machine has waited for a processor since it started; 0 where that is not known.
+// pressure is how long something on this machine has waited for a processor since it started; 0 where that is not
+// known.
 func pressure() time.Duration {
 	text, _ := os.ReadFile("/proc/pressure/cpu")
 	_, total, _ := strings.Cut(string(text), "total=")

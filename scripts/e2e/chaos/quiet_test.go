@@ -41,7 +41,13 @@ func TestWhatGrowsIsToldFromWhatWavers(t *testing.T) {
 		"one a minute":                {func(m float64) float64 { return 50 + m }, true},
 		"one a minute while it works": {func(m float64) float64 { return 50 + max(0, m-30) }, true},
 		"until work begins":           {func(m float64) float64 { return 50 + min(m, 30) }, false},
-		"less and less":               {func(m float64) float64 { return 500 - m }, false},
+		"a burst before the end": {func(m float64) float64 {
+			if m > 52 && m < 59 {
+				return 120
+			}
+			return 50
+		}, false},
+		"less and less": {func(m float64) float64 { return 500 - m }, false},
 	} {
 		var samples []sample
 		for second := 0; second < 3600; second += 10 {
@@ -50,6 +56,13 @@ func TestWhatGrowsIsToldFromWhatWavers(t *testing.T) {
 		if l := levelOf(name, samples, whole, maxQuiet); l.Grows != c.grows {
 			t.Errorf("%s: grows is %v, want %v: %+v", name, l.Grows, c.grows, l)
 		}
+	}
+	waits := []sample{{45 * time.Minute, 0}, {55 * time.Minute, 100}}
+	if l := levelOf("waits", waits, whole, maxQuiet); !l.Grows {
+		t.Errorf("what was never there before does not grow: %+v", l)
+	}
+	if l := levelOf("seen late", waits[1:], whole, maxQuiet); l.Grows {
+		t.Errorf("what was seen at the end alone grows: %+v", l)
 	}
 	if l := levelOf("nothing seen", nil, whole, maxQuiet); l.Grows {
 		t.Errorf("what was not seen grows: %+v", l)

@@ -61,7 +61,7 @@ type alertFigure struct {
 	For             time.Duration
 }
 
-// level is a figure of a process or link over the run, and by how much it grew in each half.
+// level is a figure of a process or link over the run, and by how much its least value rose in each half.
 type level struct {
 	growth // Hour is not used
 	Max    float64
@@ -147,9 +147,9 @@ func alertOf(line prometheus.Line) alertFigure {
 	return a
 }
 
-// levelOf judges whether something grows: in the last third of the run, the line through its samples rises by more than
-// a part of their mean and the floor. What work begins with, connections and caches, is before that, and the heap of a
-// new process has come to its size. The rise in the last third of the run without work is shown beside it.
+// levelOf judges whether something grows: what it has at least in the last sixth of the run is more than in the sixth
+// before that, by a part of it and the floor. What grows without bound raises the least value; a burst of work, a
+// garbage collection that is due and the start of a process do not. The same before work begins is shown beside it.
 func levelOf(name string, samples []sample, whole time.Duration, floor float64) level {
 	l := level{growth: growth{Name: name}}
 	if len(samples) == 0 {
@@ -161,34 +161,23 @@ func levelOf(name string, samples []sample, whole time.Duration, floor float64) 
 	}
 	for half := range l.Halves {
 		end := whole * time.Duration(half+1) / 2
-		begin := end - whole/3
-		var judged []sample
-		for _, s := range samples {
-			if s.at >= begin && s.at < end {
-				judged = append(judged, s)
-			}
+		before, after := between(samples, end-whole/3, end-whole/6), between(samples, end-whole/6, end)
+		if len(before) == 0 || len(after) == 0 {
+			continue
 		}
-		var mean float64
-		mean, l.Halves[half] = rise(judged, whole/3)
-		l.Grows = l.Halves[half] > maxPart*mean+floor // the last one counts
+		from, to := slices.Min(before), slices.Min(after)
+		l.Halves[half] = to - from
+		l.Grows = to > from+maxPart*from+floor // the last one counts
 	}
 	return l
 }
 
-// rise returns the mean of samples, and by how much the line of least squares through them rises in a time.
-func rise(samples []sample, in time.Duration) (mean, by float64) {
-	var at float64
+// between returns the values from a time until before another one.
+func between(samples []sample, from, to time.Duration) (values []float64) {
 	for _, s := range samples {
-		at += s.at.Seconds() / float64(len(samples))
-		mean += s.value / float64(len(samples))
+		if s.at >= from && s.at < to {
+			values = append(values, s.value)
+		}
 	}
-	var above, below float64
-	for _, s := range samples {
-		above += (s.at.Seconds() - at) * (s.value - mean)
-		below += (s.at.Seconds() - at) * (s.at.Seconds() - at)
-	}
-	if below == 0 {
-		return mean, 0
-	}
-	return mean, above / below * in.Seconds()
+	return values
 }

@@ -30,7 +30,7 @@ var errManyKeys = apperr.Newf(apperr.TooManyRequests, "IDEMPOTENCY_KEYS_EXHAUSTE
 const (
 	retryAfter = 2 * time.Second
 	pollEvery  = 50 * time.Millisecond
-	// The cache also has the sessions, so that nobody must fill it: maxKept are the bytes of a response that is stored,
+	// The cache also has the sessions, so it must not fill: maxKept are the bytes of a response that is stored,
 	// and maxKeys the keys of a login within keysWindow. Services have no such limit.
 	maxKept    = 64 << 10
 	maxKeys    = 20_000

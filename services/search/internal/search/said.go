@@ -30,7 +30,7 @@ const minTelephone = 7
 
 // Say takes a text apart.
 func Say(typed string) Said {
-	typed = ofTheEnd.ReplaceAllString(ofSample.ReplaceAllString(typed, "$1# $2"), " tel ")
+	typed = ofTheEnd.ReplaceAllString(ofSample.ReplaceAllString(typed, "$1# $2"), " tel $1")
 	r := reader{words: wordsOf(typed)}
 	r.said.More = slices.ContainsFunc(strings.Fields(typed), func(w string) bool {
 		return hasDigit(w) && !slices.Equal(wordsOf(w), []string{w})

@@ -40,6 +40,9 @@ func TestATextSaysWhatStandsAroundItsNumbers(t *testing.T) {
 			t.Errorf("Say(%q) (-want +got):\n%s", text, diff)
 		}
 	}
+	if said := search.Say("Asha Ends"); len(said.Names) != 2 || said.Names[1] != "ends" {
+		t.Errorf("Say(Asha Ends) = %+v, want a name", said)
+	}
 	for _, text := range []string{"X1234567", "OPD-26-001534-7", "order SNG-2026-004417", "order SNG-2026004417", "Bill Gates", "P812"} {
 		if said := search.Say(text); len(said.Names) > 0 && len(said.Numbers) > 0 {
 			t.Errorf("Say(%q) = %+v, want a number or a name", text, said)

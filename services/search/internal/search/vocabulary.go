@@ -40,7 +40,7 @@ var filler = words("self pt late ji sir madam name and or & and/or age aged")
 
 // Phrases before the last digits of a telephone number, and a letter that stands for a label.
 var (
-	ofTheEnd = regexp.MustCompile(`(?i)\b(?:last *\d* *digits?|end(?:ing|s)(?: *(?:with|in))?)\b`)
+	ofTheEnd = regexp.MustCompile(`(?i)\b(?:last *\d* *digits?|end(?:ing|s)(?: *(?:with|in))?)\b([ :*•●·.x-]*[0-9])`)
 	ofSample = regexp.MustCompile(`(^| )[A-Za-z]{1,2}[:=] *([0-9])`)
 )
 

@@ -21,7 +21,7 @@ var searched = len(search.Fields())
 func (c Compiler) First(typed string, fields []search.Field, effort search.Effort) Plan {
 	t := parse(typed)
 	p := Plan{
-		whole: len(fields) == searched, clauses: make([]clause, 0, usualClauses), named: userindex.Describe(typed).Name,
+		whole: len(fields) == searched, clauses: make([]clause, 0, usualClauses), asked: userindex.Describe(typed),
 	}
 	for _, f := range fields {
 		switch f.Kind() {
@@ -60,7 +60,7 @@ func (c Compiler) like(first Plan, typed string, fields []search.Field, effort s
 	t := parse(userindex.Describe(typed).Name)
 	p := Plan{
 		clauses: slices.Clone(first.clauses), byWord: slices.Clone(first.byWord), whole: len(fields) == searched,
-		named: first.named,
+		asked: first.asked,
 	}
 	if slices.ContainsFunc(t.words, mayBeWrong) {
 		if !strings.ContainsFunc(typed, isNoName) { // a mere name

@@ -65,7 +65,9 @@ func (c Compiler) sameNumber(q search.Query) []sameness {
 		}
 		var numbers []Query
 		for _, number := range q.Identity.Phones {
-			numbers = append(numbers, c.phones(parse(number), f)[0].found) // the closest
+			t := parse(number)
+			t.coded = true
+			numbers = append(numbers, c.phones(t, f)[0].found) // the closest
 		}
 		all = append(all, sameness{f, either(numbers...)})
 	}

@@ -80,10 +80,14 @@ func nearerAsSaid(p *userindex.Person) []nearer {
 		all = append(all, nearer{equal("gender", sex), 0.1})
 	}
 	if p.Age > 0 {
-		all = append(all,
-			nearer{equal("age", []string{fmt.Sprintf("%d Y", p.Age), fmt.Sprintf("%dY", p.Age), fmt.Sprint(p.Age)}), 0.1})
+		all = append(all, nearer{equal("age", ages(p.Age)), 0.1})
 	}
 	return all
+}
+
+// ages are the ways to write an age of so many years.
+func ages(years int) []string {
+	return []string{fmt.Sprintf("%d Y", years), fmt.Sprintf("%dY", years), fmt.Sprint(years)}
 }
 
 const minCompact = 3

@@ -105,6 +105,7 @@ func (c Compiler) numberPiece(numbers []search.Number, fields []search.Field, na
 			if len(number.Of) > 0 && !slices.Contains(number.Of, f) {
 				continue
 			}
+			t.coded = t.coded || len(number.Of) > 0
 			all = append(all, c.numberLeaves(t, f, len(numbers) > 1)...)
 		}
 		if named && number.Birth != "" {
@@ -127,9 +128,9 @@ func (c Compiler) numberLeaves(t text, f search.Field, whole bool) word {
 	var leaves word
 	for _, one := range found {
 		switch {
-		case one.tier == tierWhole:
+		case one.tier == tierWhole, one.tier == tierName:
 			leaves = append(leaves, leaf{f, one.found, 0.9, nil})
-		case !whole:
+		case !whole, one.tier == tierPerson:
 			leaves = append(leaves, leaf{f, one.found, 0.5, nil})
 		}
 	}

@@ -17,15 +17,17 @@ func (p *Plan) Match(card *userindex.Card, score float64) search.Match {
 	switch t := tierOf(score); t {
 	case tierWhole, tierName, tierWords:
 		return search.Exact
-	case tierPerson:
-		return writtenMatch(p.named, card)
 	case tierLast, tierBegins:
 		return search.Begins
-	case tierJoined:
-		if _, found := p.Reason(card, score); slices.Equal(found, []search.Field{search.FullName}) {
-			return writtenMatch(p.named, card)
+	case tierJoined, tierPerson:
+		_, found := p.Reason(card, score)
+		switch {
+		case !slices.Equal(found, []search.Field{search.FullName}):
+			return search.Part
+		case t == tierPerson && p.asked.Age > 0 && !slices.Contains(ages(p.asked.Age), card.Age):
+			return search.Tolerant
 		}
-		return search.Part
+		return writtenMatch(p.asked.Name, card)
 	case tierMixed, tierTypo:
 		return p.weakest(card, t)
 	case tierSound:

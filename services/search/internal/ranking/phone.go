@@ -17,27 +17,57 @@ const (
 	minNational = 9
 )
 
-// phones finds a text of digits as a number, with or without a country code, or by its first or last digits.
+// phones finds a text of digits as a number, with or without a country code, or by its first or last digits. The closest
+// comes first.
 func (c Compiler) phones(t text, f search.Field) []clause {
 	if t.digits == "" {
 		return nil
 	}
-	forms := append(c.forms(t.digits, minNational), abroad(t.digits)...)
+	rest, forms := abroad(t.digits), c.forms(t.digits, minNational)
+	if t.coded {
+		forms = union(forms, rest)
+	}
 	equalOne := equal(string(f), forms)
-	number := clause{tier: tierWhole, field: f, found: equalOne, nearer: []nearer{{term(string(f), t.digits), 0.5}}}
-	if len(t.digits) >= maxLast {
+	number := clause{tier: tierName, field: f, found: equalOne, nearer: []nearer{{term(string(f), t.digits), 0.5}}}
+	if t.coded && len(t.digits) > maxLast || len(t.digits) == maxLast {
 		number.found = either(equalOne, ends(f, t.digits))
 		number.nearer = append(number.nearer, nearer{equalOne, 0.3})
 	}
 	all := []clause{number}
-	if parts := c.phoneParts(t.digits, f); len(parts) > 0 {
-		asTyped := either(match(prefix(f), t.digits), ends(f, t.digits))
+	parts, asTyped := c.begins(t.digits, f), match(prefix(f), t.digits)
+	if len(t.digits) >= minLast && len(t.digits) <= maxLast {
+		parts, asTyped = append(parts, ends(f, t.digits)), either(asTyped, ends(f, t.digits))
+	}
+	if len(parts) > 0 {
 		all = append(all, clause{tier: tierPart, field: f, found: either(parts...), nearer: []nearer{{asTyped, 0.5}}})
+	}
+	if len(t.digits) > maxLast && !t.coded {
+		all = append(all, supposed(t.digits, rest, f))
 	}
 	return all
 }
 
+// supposed finds telephones like what remains of a number when its first digits are taken for a country code that no
+// one typed. Most such numbers are of cards and tubes.
+func supposed(digits string, rest []string, f search.Field) clause {
+	c := clause{tier: tierPerson, field: f, found: ends(f, digits)}
+	if len(rest) > 0 {
+		national := equal(string(f), rest)
+		c.found, c.nearer = either(national, c.found), []nearer{{national, 0.3}}
+	}
+	return c
+}
+
+// phoneParts finds a number by its first or last digits.
 func (c Compiler) phoneParts(digits string, f search.Field) []Query {
+	parts := c.begins(digits, f)
+	if len(digits) >= minLast {
+		parts = append(parts, ends(f, digits))
+	}
+	return parts
+}
+
+func (c Compiler) begins(digits string, f search.Field) []Query {
 	if len(digits) < minFirst {
 		return nil
 	}
@@ -46,9 +76,6 @@ func (c Compiler) phoneParts(digits string, f search.Field) []Query {
 		if len(form) <= maxFirst {
 			parts = append(parts, match(prefix(f), form))
 		}
-	}
-	if len(digits) >= minLast {
-		parts = append(parts, ends(f, digits))
 	}
 	return parts
 }

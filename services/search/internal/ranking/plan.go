@@ -3,6 +3,7 @@ package ranking
 import (
 	"slices"
 
+	"github.com/labplatform/labplatform/pkg/lab/userindex"
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
@@ -14,7 +15,7 @@ type Plan struct {
 	// agreeing are what the search for duplicates compares: those that hold are why a hit was found.
 	agreeing []sameness
 	names    []string // of the person who may be a duplicate
-	named    string   // the text without titles, sex and age
+	asked    userindex.Person
 }
 
 // wordly says how each word of the text may be found; every word has to be.
@@ -83,7 +84,7 @@ func (w word) exactly() []Query {
 func (p *Plan) With(other *Plan) Plan {
 	return Plan{
 		clauses: append(p.clauses, other.clauses...), byWord: append(p.byWord, other.byWord...), whole: p.whole,
-		named: p.named,
+		asked: p.asked,
 	}
 }
 

@@ -13,6 +13,7 @@ type text struct {
 	words  []string // what stands between blanks and holds a letter or a digit
 	name   string   // the words with one blank between them
 	digits string   // "" when the text cannot be a telephone number
+	coded  bool     // the digits begin with a country code, and are of a telephone
 
 	identifiers []string // that the text may be equal to
 	numbers     []string // those that hold nothing but digits
@@ -26,6 +27,7 @@ func parse(typed string) text {
 		}
 	}
 	t.name = strings.Join(t.words, " ")
+	t.coded = strings.HasPrefix(t.digits, "00") || strings.HasPrefix(strings.TrimLeft(t.whole, "( "), "+")
 	if t.whole == "" {
 		return t
 	}

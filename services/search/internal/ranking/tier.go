@@ -57,5 +57,8 @@ func tierOf(score float64) tier {
 	return tierMost
 }
 
+// IsWhole reports whether a hit has an identifier that equals the text.
+func IsWhole(score float64) bool { return tierOf(score) == tierWhole }
+
 // IsGuess reports whether a hit was only found by a sound or with a typing error.
 func IsGuess(score float64) bool { return tierOf(score) >= tierSound }

@@ -1,29 +1,72 @@
 package elastic_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/labplatform/labplatform/services/cdc/indextest"
 	"github.com/labplatform/labplatform/services/search/internal/search"
+	"github.com/labplatform/labplatform/services/search/internal/store/elastic"
 )
 
 // A number of an identity card or a tube may begin like a country code: a telephone that is like its rest is no one's
 // number.
 func TestWhoHasTheNumberStandsAboveATelephoneLikeItsRest(t *testing.T) {
 	t.Parallel()
-	i := open(t)
+	i := open(t, func(c *elastic.Config) { c.RecencyEnabled = true })
 	i.Put(
 		indextest.Row{UserID: 101, LabID: 7, FullName: "Phone Owner", Contact: "0112345678"},
 		indextest.Row{UserID: 102, LabID: 7, FullName: "Card Owner", NationalIdentityNumber: "234112345678"},
 		indextest.Row{UserID: 103, LabID: 7, FullName: "Landline Owner", Contact: "223344556"},
 		indextest.Row{UserID: 104, LabID: 7, FullName: "Sample Owner", SampleIDs: []string{"965223344556"}},
+		indextest.Row{UserID: 105, LabID: 7, FullName: "Called Owner", Contact: "00990815777", LastBillTime: ptr(now.UnixMilli())},
+		indextest.Row{UserID: 106, LabID: 7, FullName: "Number Owner", LabPatientID: "0990815777"},
+		indextest.Row{UserID: 107, LabID: 7, FullName: "Last Owner", Contact: "1412341234"},
+		indextest.Row{UserID: 108, LabID: 7, FullName: "Tube Owner", SampleIDs: []string{"341412341234-1"}},
+		indextest.Row{UserID: 109, LabID: 7, FullName: "Abroad Owner", Contact: "0990815778"},
 	)
-	for text, want := range map[string]string{"234112345678": "Card Owner", "965223344556": "Sample Owner"} {
+	for text, want := range map[string]string{"234112345678": "Card Owner", "965223344556": "Sample Owner", "0990815777": "Number Owner",
+		"341412341234": "Tube Owner", "+84990815778": "Abroad Owner"} {
 		result := i.search(7, text, search.All, search.Full)
+		if len(result.Hits) == 0 {
+			t.Errorf("%s finds no one", text)
+		}
 		for n, hit := range result.Hits {
-			if n == 0 && hit.FullName != want || n > 0 && hit.Match == search.Exact {
+			own := hit.Contact == "0"+text // a telephone with the 0 in place of a country code is the one that was typed
+			if n == 0 && hit.FullName != want || n > 0 && hit.Match == search.Exact && !own {
 				t.Errorf("%s: hit %d is %s by %s, want %s alone exact", text, n+1, hit.FullName, hit.Match, want)
 			}
+		}
+	}
+}
+
+// Letters before digits may hide the others of a telephone: who has the text as an identifier is meant.
+func TestAnIdentifierThatLooksMaskedIsFoundAlone(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(indextest.Row{UserID: 101, LabID: 7, FullName: "Phone Owner", Contact: "9876544411"},
+		indextest.Row{UserID: 102, LabID: 7, FullName: "Sample Owner", SampleIDs: []string{"XX4411"}},
+		indextest.Row{UserID: 103, LabID: 7, FullName: "Other Owner", Contact: "9876545807"})
+	for text, want := range map[string]int64{"xx4411": 102, "XX4411": 102, "xx5807": 103, "ending 4411": 101} {
+		if got := ids(i.search(7, text, search.All, search.Full)); len(got) != 1 || got[0] != want {
+			t.Errorf("%s finds %v, want %d alone", text, got, want)
+		}
+	}
+}
+
+// A number beside a name is compared, and who is found without it is no exact hit.
+func TestAHitWithoutTheNumberBesideTheNameIsTolerant(t *testing.T) {
+	t.Parallel()
+	i := open(t)
+	i.Put(indextest.Row{UserID: 101, LabID: 7, FullName: "Baby2 Sita"}, indextest.Row{UserID: 102, LabID: 7, FullName: "Sita Rao", LabPatientID: "2-17"},
+		indextest.Row{UserID: 103, LabID: 7, FullName: "Gita Rao", Age: "45 Y"})
+	for text, want := range map[string][]string{"Sita 2": {"part", "tolerant"}, "Gita 45": {"exact"}, "Mrs Gita 45": {"exact"}, "Gita 46": {"tolerant"}} {
+		var got []string
+		for _, hit := range i.search(7, text, search.All, search.Full).Hits {
+			got = append(got, hit.Match.String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s finds %v, want %v", text, got, want)
 		}
 	}
 }

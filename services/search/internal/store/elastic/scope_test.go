@@ -151,9 +151,9 @@ func TestAHitSaysWhoWhyAndInWhichBucket(t *testing.T) {
 		return all
 	}
 	want := []found{
-		{1, "patient", []search.Field{"contact"}},
 		{2, "bill", []search.Field{"bill_ids", "lab_report_ids"}},
 		{3, "sample", []search.Field{"sample_ids"}},
+		{1, "patient", []search.Field{"contact"}},
 		{4, "order", []search.Field{"order_numbers", "lrf_ids"}},
 	}
 	if diff := cmp.Diff(want, shape(r)); diff != "" {

@@ -97,11 +97,12 @@ func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (sear
 }
 
 // lenient looks for most of what a text says, below those whom the searches before found: when they found no one, or
-// the text says more than they asked for. When it fails, what they found is an answer in part.
+// the text says more than they asked for. Who has the text as an identifier is meant, and no one by a part of it. When
+// it fails, what they found is an answer in part.
 func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (search.Result, error) {
 	q := &l.page
 	p, more, ok := s.compile.Last(q.Text, q.Fields)
-	if !ok || found.Total > 0 && !more {
+	if !ok || found.Total > 0 && (!more || len(found.Hits) > 0 && ranking.IsWhole(found.Hits[0].Score)) {
 		return found, nil
 	}
 	if found.Total > 0 {

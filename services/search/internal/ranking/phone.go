@@ -17,8 +17,8 @@ const (
 	minNational = 9
 )
 
-// phones finds a text of digits as a number, with or without a country code, or by its first or last digits. The closest
-// comes first.
+// phones finds a text of digits as a number, with or without a country code, or by its first or last digits. The
+// closest comes first.
 func (c Compiler) phones(t text, f search.Field) []clause {
 	if t.digits == "" {
 		return nil

@@ -1,6 +1,7 @@
 package userindex
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -105,4 +106,34 @@ func unvocalizedSounds(word string) []sound {
 	}
 	rest.unvocalized = append(rest.unvocalized, whole.unvocalized...)
 	return []sound{{unvocalized: []string{article}}, rest}
+}
+
+var (
+	servant     = regexp.MustCompile(`^abd[aeou](?:[dlnrstz]|sh)$`)
+	articleWord = regexp.MustCompile(`^[aeou]l$|^u(?:[dnrstz]|sh)$`)
+	ofGod       = regexp.MustCompile(`[aou]llah?$`)
+	assimilated = regexp.MustCompile(`[ou](?:dd|nn|rr|ss|tt|zz)`)
+)
+
+const minBeforeGod = 3 // consonants of a name that ends with God's: Mulla is none
+
+// articled returns the consonants that Arabic writes for a word of Latin letters with its article: Abdul is a word and
+// the article of the next one, Nuruddin is Nur al Din, and of Abdullah both l are written. Nil for other words.
+func articled(word string) []string {
+	switch {
+	case servant.MatchString(word):
+		return []string{"abd"}
+	case articleWord.MatchString(word):
+		return []string{article}
+	case ofGod.MatchString(word):
+		if of := phonetic.Words(word); len(of) == 1 && len(of[0].Consonants) >= minBeforeGod {
+			return []string{of[0].Consonants + "l"}
+		}
+	case assimilated.MatchString(word):
+		written := assimilated.ReplaceAllStringFunc(word, func(s string) string { return s[:1] + "l" + s[2:] })
+		if of := phonetic.Words(written); len(of) == 1 {
+			return []string{of[0].Consonants}
+		}
+	}
+	return nil
 }

@@ -45,6 +45,9 @@ func SoundTexts(text string, alone bool) [][]string {
 		}
 		forms := slices.Concat(word.codes, prefixed(unvocalized, word.unvocalized),
 			prefixed(spoken, voiceless(word.unvocalized)))
+		if !alone || !slices.Contains(word.articled, article) {
+			forms = append(forms, prefixed(unvocalized, word.articled)...)
+		}
 		if alone {
 			forms = append(forms, prefixed(unvocalized, atLeast(minConsonantsAlone, word.spoken))...)
 		} else {
@@ -60,8 +63,9 @@ func SoundTexts(text string, alone bool) [][]string {
 // OldSoundForms returns SoundForms, and SoundTexts, of an index of OldSchema.
 func OldSoundForms(name string) []string { return phonetic.OldCodes(indianLatin(name)) }
 
-// sound is how a word sounds, in each of its readings: either with vowels, or without.
-type sound struct{ codes, spoken, unvocalized []string }
+// sound is how a word sounds, in each of its readings: either with vowels, or without. articled is how Arabic writes a
+// word of Latin letters in which its article is heard otherwise.
+type sound struct{ codes, spoken, unvocalized, articled []string }
 
 // sounds returns the sounds of the words of a text. A word of Chinese, or with an article, is several in Latin letters.
 func sounds(text string) []sound {
@@ -75,7 +79,7 @@ func sounds(text string) []sound {
 		for _, reading := range readings(word) {
 			for i, latin := range strings.Fields(reading) {
 				if i == len(parts) {
-					parts = append(parts, sound{})
+					parts = append(parts, sound{articled: articled(strings.ToLower(latin))})
 				}
 				for _, word := range phonetic.Words(latin) {
 					parts[i].codes = append(parts[i].codes, word.Codes...)

@@ -73,6 +73,31 @@ func TestNamesSoundAlikeAcrossScripts(t *testing.T) {
 	}
 }
 
+func TestLatinNamesWithTheArticleSoundLikeArabicOnes(t *testing.T) {
+	t.Parallel()
+	sound := func(text, name string) bool {
+		have := userindex.SoundForms(name)
+		return !slices.ContainsFunc(userindex.SoundTexts(text, false), func(forms []string) bool {
+			return !slices.ContainsFunc(forms, func(f string) bool { return slices.Contains(have, f) })
+		})
+	}
+	for _, c := range []struct {
+		text, name string
+		want       bool
+	}{
+		{"Abdul Karim", "عبد الكريم", true}, {"Nuruddin", "نورالدین", true}, {"Abdullah", "عبدالله", true}, {"Abdulla", "عبدالله", true}, {"Abdul Rahman", "عبد الرحمن", true},
+		{"Abdur Rahman", "عبد الرحمن", true}, {"Abdurrahman", "عبدالرحمن", true}, {"Abd ur Rahman", "عبد الرحمن", true}, {"Salahuddin", "صلاحالدین", true},
+		{"Nur ud Din", "نور الدين", true}, {"Asadullah", "اسدالله", true}, {"Abdul Karim", "عبد الرحمن", false}, {"Nuruddin", "عبدالله", false}, {"Mulla", "ملل", false},
+	} {
+		if sound(c.text, c.name) != c.want {
+			t.Errorf("%q sounds like %q: %t, want %t", c.text, c.name, !c.want, c.want)
+		}
+	}
+	if texts := userindex.SoundTexts("Al", true); slices.Contains(texts[0], "~al") {
+		t.Errorf("an article alone is %q, which every name with one has", texts)
+	}
+}
+
 func TestPlainTextHasNoOtherFormsOfTheSame(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

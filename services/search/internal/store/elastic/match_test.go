@@ -15,6 +15,7 @@ func TestEachHitIsGradedByTheWeakestStep(t *testing.T) {
 		indextest.Row{UserID: 2, LabID: 7, FullName: "Mohammed Farooq"},
 		indextest.Row{UserID: 4, LabID: 7, FullName: "Светлана Блинова"}, indextest.Row{UserID: 5, LabID: 7, FullName: "李秀华"},
 		indextest.Row{UserID: 6, LabID: 7, FullName: "محمدجواد ایروانی", DateOfBirth: "1980-02-11"}, indextest.Row{UserID: 7, LabID: 7, FullName: "राहुल वर्मा"},
+		indextest.Row{UserID: 8, LabID: 7, FullName: "عبد الكريم"}, indextest.Row{UserID: 9, LabID: 7, FullName: "نورالدین"},
 		indextest.Row{UserID: 3, LabID: 7, FullName: "Anna Maria Rossi", DateOfBirth: "1990-02-11", Contact: "9812345678"})
 	for text, want := range map[string]string{
 		"Krishnamurthy Raju": "exact", "raju krishnamurthy": "exact", "KrishnamurthyRaju": "exact", "OPD-26-001534-7": "exact", "7775945807": "exact",
@@ -24,6 +25,7 @@ func TestEachHitIsGradedByTheWeakestStep(t *testing.T) {
 		"Светлана Блинова":           "exact", "блинова светлана": "exact", "Svetlana Blinova": "sound", "Blinova": "sound", "Mrs Svetlana Blinova": "sound", "李秀华": "exact", "Li Xiuhua": "sound",
 		"李秀華": "sound", "محمدجواد ایروانی": "exact", "محمد جواد ايرواني": "exact", "مُحمَّد جـواد ایروانی": "exact", "Mohammadjavad Iravani": "sound", "Iravani": "sound",
 		"राहुल वर्मा": "exact", "Rahul Varma": "sound", "মোহাম্মদ ফারুক": "sound", "محمد فاروق": "sound", "Мохаммед Фарук": "sound", "mrs anna rossi": "exact",
+		"Abdul Karim": "sound", "Nuruddin": "sound",
 	} {
 		result := i.search(7, text, search.All, search.Full)
 		if len(result.Hits) == 0 {

@@ -52,6 +52,15 @@ func TestAnIdentifierThatLooksMaskedIsFoundAlone(t *testing.T) {
 			t.Errorf("%s finds %v, want %d alone", text, got, want)
 		}
 	}
+	i.Put(indextest.Row{UserID: 104, LabID: 7, FullName: "Longer Owner", SampleIDs: []string{"XX44110"}})
+	q := query(t, "xx4411", search.All)
+	q.Size = 1
+	for page, want := range [][]int64{{102}, {104}, nil} {
+		q.From = page
+		if r, err := i.store.Search(t.Context(), lab(t, 7), q, search.Full); err != nil || r.Total != 2 || !slices.Equal(ids(r), want) {
+			t.Errorf("page %d is %v of %d, error %v, want %v of 2", page+1, ids(r), r.Total, err, want)
+		}
+	}
 }
 
 // A number beside a name is compared, and who is found without it is no exact hit.

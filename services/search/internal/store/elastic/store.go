@@ -97,12 +97,12 @@ func (s *Store) inTurn(ctx context.Context, l *look, effort search.Effort) (sear
 }
 
 // lenient looks for most of what a text says, below those whom the searches before found: when they found no one, or
-// the text says more than they asked for. Who has the text as an identifier is meant, and no one by a part of it. When
-// it fails, what they found is an answer in part.
+// the text says more than they asked for, and is no identifier as a whole. When it fails, what they found is an answer
+// in part.
 func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (search.Result, error) {
 	q := &l.page
 	p, more, ok := s.compile.Last(q.Text, q.Fields)
-	if !ok || found.Total > 0 && (!more || len(found.Hits) > 0 && ranking.IsWhole(found.Hits[0].Score)) {
+	if !ok || found.Total > 0 && (!more || s.isWhole(ctx, l, found.Hits)) {
 		return found, nil
 	}
 	if found.Total > 0 {
@@ -115,6 +115,20 @@ func (s *Store) lenient(ctx context.Context, l *look, found search.Result) (sear
 		return found, nil
 	}
 	return result, err
+}
+
+// isWhole reports whether the first hit of all pages has the text as an identifier.
+func (s *Store) isWhole(ctx context.Context, l *look, hits []search.Hit) bool {
+	if l.page.From > 0 || l.page.After != nil {
+		top, p := *l, s.compile.First(l.page.Text, l.page.Fields, search.Least)
+		top.page.From, top.page.After, top.page.Size = 0, nil, 1
+		first, err := s.search(ctx, &p, &top)
+		if err != nil {
+			return false
+		}
+		hits = first.Hits
+	}
+	return len(hits) > 0 && ranking.IsWhole(hits[0].Score)
 }
 
 // origin is from when recency is counted: for all pages of one look from when the first one was asked for.

@@ -59,7 +59,7 @@ func TestEveryVariableHasAnEffect(t *testing.T) {
 // elsewhere are variables beyond the interface document; the packages that own them test what they do: pkg/grpcserver,
 // pkg/httpserver, pkg/lifecycle, pkg/service, pkg/authn and pkg/tlsfiles, and PATH_PREFIX this one.
 var elsewhere = []string{
-	"PATH_PREFIX", "PROFILING", "GRPC_PORT", "MAX_IN_FLIGHT", "MAX_STREAMS", "DEADLINE_SECONDS", "MAX_MESSAGE_BYTES",
+	"PATH_PREFIX", "PROFILING", "GRPC_PORT", "MAX_IN_FLIGHT", "MAX_STREAMS", "DEADLINE_SECONDS", "MAX_MESSAGE_BYTES", "FURTHER_CALLERS",
 	"TLS_CA", "TLS_CERT", "TLS_KEY", "REST_TLS", "KV_TLS", "KV_TLS_CA", "KV_TLS_CERT", "KV_TLS_KEY", "DB_TLS", "DB_TLS_CA", "DB_TLS_CERT", "DB_TLS_KEY",
 	"DRAIN_DELAY_SECONDS", "STOP_TIMEOUT_SECONDS", "SERVICE_TOKEN_SECRET", "AUTH_AUDIENCE",
 	"GOGC",

@@ -1,8 +1,6 @@
 // Functions that all pages of the public listener share: requests to the REST API, DOM elements, and times in the laboratory's
 // zone.
 
-import { follow } from "./stream.js";
-
 // element creates a DOM element with a class ("" for none) and children. Data of the laboratory is always passed as a string,
 // which the browser inserts as text and never as markup.
 export function element(name, className, ...content) {
@@ -33,7 +31,7 @@ export function toUserChoice() {
 }
 
 // toLogIn leaves the page of a demonstration when the visitor has to log in. Elsewhere the page shows it.
-async function toLogIn(problem) {
+export async function toLogIn(problem) {
   if (problem.status === 401 && location.pathname !== "/" && (await currentVisitor()).demo) await toUserChoice();
 }
 
@@ -57,21 +55,6 @@ export async function request(path, body, options = {}) {
   const text = response.status === 401 ? "You are not logged in. Log in to the platform in this browser."
     : result.message || `The request failed with status ${response.status}. Try again.`;
   throw Object.assign(new Error(text), { status: response.status, response: result });
-}
-
-// live follows an event stream of the page's login, as follow of stream.js does. When the login has ended, problem.status is 401 or
-// 403: the page must remove what the login could see. It is reloaded once a stream opens again: the next login may be another user's.
-export function live(path, { open, event, lost }) {
-  let ended = false;
-  return follow(path, {
-    event,
-    open: () => (ended ? location.reload() : open?.()),
-    lost: (problem) => {
-      ended ||= problem.status === 401 || problem.status === 403;
-      toLogIn(problem);
-      lost(problem);
-    },
-  });
 }
 
 // All times are shown in the 24-hour format and in the time zone that inZone has set, by default the browser's.

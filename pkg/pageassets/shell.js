@@ -1,6 +1,7 @@
 // The frame of every page: the navigation that the login may use, the command box, the laboratory and the user.
-import { currentVisitor, element, inZone, link, request, toUserChoice } from "./lab.js";
+import { currentVisitor, element, inZone, link, request, toLogIn, toUserChoice } from "./lab.js";
 import { commandBox } from "./find.js";
+import { follow } from "./stream.js";
 
 const isStaff = (login) => ["lab_user", "support"].includes(login.session_type);
 const isClinical = (login) => isStaff(login) || login.session_type === "doctor";
@@ -17,20 +18,68 @@ const pages = [
 // currentLogin fetches the login of the session once per page: {name, session_type, lab_user_id, actor_id, referring,
 // permissions, laboratory}. It is {} where the platform has no search, and while the request fails.
 let loginRequest;
-export const currentLogin = () => loginRequest ??= currentVisitor().then((visitor) =>
-  visitor.has_search ? request("/api/v1/login").catch(() => ({})) : {});
+export const currentLogin = () => loginRequest ??= currentVisitor().then((visitor) => loginOf(visitor).catch(() => ({})));
+
+const loginOf = async (visitor, signal) => (visitor.has_search ? request("/api/v1/login", undefined, { signal }) : {});
 
 // presentLogin asks again who is logged in, because that may change while a page is open: {key, name}. Two logins have two keys;
 // the key is "" where neither a search nor a demonstration describes logins. It returns null while that cannot be asked.
 export async function presentLogin() {
   try {
     const visitor = await request("/sign-in/person");
-    const login = visitor.has_search ? await request("/api/v1/login") : {};
+    const login = await loginOf(visitor);
     const name = visitor.name || login.name || "";
     return { name, key: login.session_type ? `${login.session_type} ${login.actor_id || name}` : visitor.demo ? `demo ${name}` : "" };
   } catch {
     return null;
   }
+}
+
+// identity is one text for each login, "" for a login that is not known.
+export function identity(visitor, login) {
+  const who = [login.laboratory?.lab_id, login.session_type, login.actor_id, login.name, visitor.id, visitor.name];
+  return who.some(Boolean) ? JSON.stringify(who) : "";
+}
+
+// sameLogin asks whether the page still belongs to who is logged in: true, false, or null while that cannot be asked. A page that
+// was loaded without knowing its login belongs to any that is not known.
+export async function sameLogin(signal) {
+  const loaded = identity(await currentVisitor(), await currentLogin());
+  let unknown = false;
+  const failed = () => { unknown = true; return {}; };
+  const visitor = await request("/sign-in/person", undefined, { signal }).catch(failed);
+  const login = await loginOf(visitor, signal).catch(failed);
+  return identity(visitor, login) === loaded || (unknown ? null : false);
+}
+
+const mostUnknown = 6; // connections, some 20 s, after which a page that cannot ask who is logged in is reloaded without knowing
+
+// live follows an event stream of the page's login, as follow of stream.js does. When the login has ended or does not see what the
+// stream is about, problem.status is 401, 403 or 404: the page must remove what the login could see. It is reloaded when a stream
+// opens after that, or for another login, because the name, the rights and the drafts on the screen are those of the last one.
+export function live(path, { open, event, lost }) {
+  let ended = false, unknown = 0;
+  return follow(path, {
+    open, event,
+    check: async (signal) => {
+      const same = !ended && await sameLogin(signal);
+      signal.throwIfAborted();
+      unknown = same === null ? unknown + 1 : 0;
+      if (unknown > 0 && unknown < mostUnknown) throw new Error("The login is not known."); // the stream is opened again
+      if (!same) await reloaded();
+    },
+    lost: (problem) => {
+      ended ||= [401, 403, 404].includes(problem.status);
+      toLogIn(problem);
+      lost(problem);
+    },
+  });
+}
+
+// reloaded loads the page again. Its promise never settles, so that the caller does not continue.
+export function reloaded() {
+  location.reload();
+  return new Promise(() => {});
 }
 
 // mayUse reports whether a login may use a page. An unknown login may use all: the server decides.

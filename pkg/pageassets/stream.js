@@ -3,9 +3,11 @@
 
 const silentMs = 40000; // the connection counts as lost after this time without a byte; the server sends a comment every 15 s
 const shortestPauseMs = 1000, longestPauseMs = 5000; // between two connection attempts
+const longestWaitSeconds = 30; // that a Retry-After can ask for
 
 // follow reads the events of path until the function that it returns is called. It calls, where given:
-// on.event(name, data) for each event, with its JSON document; on.open() for each connection that the server has accepted;
+// on.check(signal) for each connection that the server has accepted, before any of its events; they come when its promise settles;
+// on.event(name, data) for each event, with its JSON document; on.open() after on.check;
 // on.lost(problem) for each that failed or ended. problem.message can be shown to the user. problem.status is that of a refusal, 401
 // when the user must log in, and otherwise 0. After a loss the server first sends the events that it keeps for that.
 export function follow(path, on, headers = {}) {
@@ -20,7 +22,7 @@ export function follow(path, on, headers = {}) {
   function dispatch(text) {
     let name = "message", data = "";
     for (const line of text.split("\n")) {
-      const [, field, value] = /^(\w+): ?(.*)$/.exec(line) ?? []; // comments match nothing
+      const [, field, value] = /^(\w+): ?(.*)$/s.exec(line) ?? []; // comments match nothing
       if (field === "id") position = value;
       if (field === "event") name = value;
       if (field === "data") data += value;
@@ -34,6 +36,8 @@ export function follow(path, on, headers = {}) {
     const sent = { ...headers, Accept: "text/event-stream", ...(position && { "Last-Event-ID": position }) };
     const response = await fetch(path, { headers: sent, cache: "no-store", signal: connection.signal });
     if (!response.ok) throw await refusal(response);
+    await on.check?.(connection.signal);
+    connection.signal.throwIfAborted();
     pauseMs = shortestPauseMs;
     call(on.open);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -70,5 +74,7 @@ async function refusal(response) {
   const { message } = await response.json().catch(() => ({}));
   const text = response.status === 401 ? "You are not logged in. Log in to the platform in this browser."
     : message || `The request failed with status ${response.status}.`;
-  return Object.assign(new Error(text), { status: response.status, waitMs: 1000 * Number(response.headers.get("Retry-After") ?? 0) });
+  const seconds = Number(response.headers.get("Retry-After")); // NaN for a date, whose clock is another's
+  const waitMs = Number.isFinite(seconds) ? 1000 * Math.min(seconds, longestWaitSeconds) : 0;
+  return Object.assign(new Error(text), { status: response.status, waitMs });
 }

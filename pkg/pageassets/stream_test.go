@@ -12,6 +12,9 @@ import (
 	"testing"
 )
 
+// checkPath is what the reader asks for before it takes the events of a stream.
+const checkPath = "/check"
+
 // followed runs the reader of streams in Node.js for a second and returns what it printed.
 func followed(t *testing.T, handler http.HandlerFunc) string {
 	t.Helper()
@@ -23,8 +26,9 @@ func followed(t *testing.T, handler http.HandlerFunc) string {
 	}
 	folder := t.TempDir()
 	script := fmt.Sprintf(`import { follow } from "./stream.mjs";
-follow(%q, { event: (name, data) => console.log(name, JSON.stringify(data)) });
-setTimeout(() => process.exit(), 1000);`, server.URL)
+const check = async () => console.log(await (await fetch(%q)).text());
+follow(%q, { check, event: (name, data) => console.log(name, JSON.stringify(data)) });
+setTimeout(() => process.exit(), 1000);`, server.URL+checkPath, server.URL)
 	for name, text := range map[string]string{"stream.mjs": string(reader), "run.mjs": script} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -37,15 +41,19 @@ setTimeout(() => process.exit(), 1000);`, server.URL)
 	return string(out)
 }
 
-func TestAnEventHasItsWholeLine(t *testing.T) {
+func TestAnEventHasItsWholeLineAndComesAfterTheCheck(t *testing.T) {
 	t.Parallel()
 	out := followed(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == checkPath {
+			_, _ = fmt.Fprint(w, "checked")
+			return
+		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = fmt.Fprint(w, "event: worklist\ndata: {\"comment\":\"a\u2028b\"}\n\n")
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
-	if want := "worklist {\"comment\":\"a\u2028b\"}\n"; out != want {
+	if want := "checked\nworklist {\"comment\":\"a\u2028b\"}\n"; out != want {
 		t.Errorf("events = %q, want %q", out, want)
 	}
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	cdppage "github.com/chromedp/cdproto/page"
@@ -78,4 +79,119 @@ func replaceGateway(t *testing.T) {
 		t.Fatal(err)
 	}
 	restart(t, "gateway")
+}
+
+// TestPagesFollowTheirStreamsAgainForAnotherLogin is a shared computer: one person logs out and the next logs in while the
+// stream is interrupted, so that no request is ever refused. Nothing of the first person stays. The last login does not see the report.
+func TestPagesFollowTheirStreamsAgainForAnotherLogin(t *testing.T) {
+	newReport(t, 97052)
+	const upToDate = `document.getElementById("state").textContent.startsWith("Up to date")`
+	const person = `document.querySelector(".person")?.textContent ?? ""`
+	for _, one := range streamed {
+		p := openPage(t, stack.Endpoints.Gateway)
+		p.login(labSession)
+		p.visit(one.path, upToDate+" && ("+person+`) !== ""`)
+		first := p.Eval(person)
+		p.Eval(`window.first = true`)
+		p.login(administrator)
+		replaceGateway(t)
+		p.Await("the page of the next login, "+one.path, fmt.Sprintf(`window.first === undefined && %s && ![%q, ""].includes(%s)`, upToDate, first, person))
+		if one.service != "externaledit" {
+			continue
+		}
+		p.login(otherSession)
+		replaceGateway(t)
+		p.Await("no report", `document.getElementById("holder").hidden && document.getElementById("patient") === null`)
+	}
+}
+
+// playStream replaces the event streams of a page by one that the test plays: play(text) sends events, lose() ends the stream, and
+// refuse = true answers 429. Answers of addresses that contain hold wait for release(); addresses that contain fail answer 503.
+const playStream = `const send = window.fetch, held = [];
+let stream = Promise.withResolvers();
+window.play = async (text) => (await stream.promise).enqueue(new TextEncoder().encode(text));
+window.lose = async () => {
+	const last = stream;
+	stream = Promise.withResolvers();
+	(await last.promise).close();
+};
+const connected = (one) => {
+	stream.resolve(one);
+	stream.promise = Promise.resolve(one);
+};
+window.refuse = false;
+window.hold = window.fail = null;
+window.failed = 0;
+window.holding = 0;
+window.release = () => held.splice(0).forEach((go) => go());
+window.fetch = async (to, how) => {
+	if (String(to).endsWith("/live")) {
+		return window.refuse ? new Response("{}", { status: 429 }) : new Response(new ReadableStream({ start: connected }));
+	}
+	if (window.fail && String(to).includes(window.fail)) {
+		window.failed++;
+		return new Response("{}", { status: 503 });
+	}
+	const answer = await send(to, how);
+	if (window.hold && String(to).includes(window.hold)) await new Promise((go) => { window.holding = held.push(go); });
+	return answer;
+};
+`
+
+// played opens a page of the laboratory whose event stream the test plays. setup is run before the page.
+func played(t *testing.T, path, setup string) page {
+	t.Helper()
+	p := openPage(t, stack.Endpoints.Gateway)
+	p.login(labSession)
+	p.Do(browser.Command(cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: playStream + setup}))
+	p.visit(path, `document.querySelector(".person") !== null`)
+	return p
+}
+
+const stateText = `document.getElementById("state").textContent`
+
+// TestCalloutPageShowsTheNewestList has a list that cannot be shown, and an answer that is older than the list of the stream.
+func TestCalloutPageShowsTheNewestList(t *testing.T) {
+	p := played(t, "/callout/", "")
+	const summary = `event: summary\ndata: {"open":%d,"overdue":0,"called":0,"median_minutes_to_callout":null,"limit_minutes":30}\n\n`
+	const list = `event: worklist\ndata: {"now":"2026-01-01T00:00:00Z","open":[],"elsewhere":%d}\n\n`
+	send := func(format string, n int) { p.Eval("play(`" + fmt.Sprintf(format, n) + "`)") }
+	p.Eval("play(`event: worklist\\ndata:\\n\\n`)")
+	send(summary, 41)
+	p.Await("the figures", `document.getElementById("figures").textContent.startsWith("41 open")`)
+	if got := p.Eval(stateText); strings.HasPrefix(got, "Up to date") {
+		t.Errorf("without a list the page says %q", got)
+	}
+	send(list, 3)
+	p.Await("the list", `document.getElementById("elsewhere").textContent.startsWith("3 wait") && `+stateText+`.startsWith("Up to date")`)
+	p.Eval(`(window.hold = "/critical-callout/open", window.refuse = true, lose())`)
+	p.Await("a request for the list", `window.holding > 0`)
+	p.Eval(`window.refuse = false`)
+	send(list, 4)
+	p.Await("the newer list", `document.getElementById("elsewhere").textContent.startsWith("4 wait")`)
+	p.Eval(`(window.hold = null, release())`)
+	send(summary, 42)
+	p.Await("the figures", `document.getElementById("figures").textContent.startsWith("42 open")`)
+	if got := p.Eval(`document.getElementById("elsewhere").textContent + ` + stateText); !strings.HasPrefix(got, "4 wait") || !strings.Contains(got, "Up to date") {
+		t.Errorf("after the older answer the page says %q", got)
+	}
+	p.Eval(`(window.kept = true, window.fail = "/sign-in/person", lose())`)
+	p.Await("the loss while no one knows the login", `window.failed > 1 && `+stateText+`.startsWith("Connection lost")`)
+	p.Eval(`window.fail = null`)
+	p.Await("the list on the same page", "(play(`"+fmt.Sprintf(list, 5)+"`), window.kept && document.getElementById('elsewhere').textContent.startsWith('5 wait'))")
+}
+
+// TestNotificationsPageWithoutAStream shows the list where streams are refused, and does not call it up to date after a loss.
+func TestNotificationsPageWithoutAStream(t *testing.T) {
+	p := played(t, "/notifications/", `window.refuse = true;`)
+	p.Await("the list", `document.getElementById("list").children.length > 0 && `+stateText+`.startsWith("Connection lost")`)
+	p.Eval(`(window.hold = "/notifications/all", window.refuse = false)`)
+	p.Await("the request for the list", `window.holding === 1`)
+	p.Eval(`(window.refuse = true, document.getElementById("state").textContent = "", lose())`)
+	p.Await("the loss", stateText+`.startsWith("Connection lost")`)
+	p.Eval(`(window.hold = null, document.getElementById("list").replaceChildren(), release())`)
+	p.Await("the list", `document.getElementById("list").children.length > 0`)
+	if got := p.Eval(stateText); !strings.HasPrefix(got, "Connection lost") {
+		t.Errorf("after the loss the page says %q", got)
+	}
 }

@@ -1,7 +1,7 @@
 // Board of the critical results that still need a callout, updated by an event stream, with the waiting time of each result. Data
 // of the laboratory is always inserted as text, never as markup.
-import { request, clock, element, inZone, live, moment, remember, remembered } from "../assets/lab.js";
-import { currentLogin, header, mayUse } from "../assets/shell.js";
+import { request, clock, element, inZone, moment, remember, remembered } from "../assets/lab.js";
+import { currentLogin, header, identity, live, mayUse, reloaded, sameLogin } from "../assets/shell.js";
 import * as claim from "./claim.js";
 import * as dialog from "./dialog.js";
 import * as draft from "./draft.js";
@@ -191,8 +191,26 @@ function correctedLine(c) {
     c.notified_persons?.length ? element("div", "", `Call ${c.notified_persons.join(", ")}.`) : "", record];
 }
 
+let lists = 0; // number of the lists that came
+
+// askForList requests the list and returns whether it was shown: one that came meanwhile is newer.
+async function askForList() {
+  const before = lists;
+  try {
+    const list = await request("/operation/critical-callout/open");
+    if (ended || await sameLogin() === false) await reloaded();
+    if (lists !== before) return false;
+    showList(list);
+    return true;
+  } catch (problem) {
+    if (lists !== before) return false;
+    throw problem;
+  }
+}
+
 // showList shows a work list that came from the event stream or from a request.
 function showList(list) {
+  lists++;
   clockSkew = Date.parse(list.now) - Date.now();
   inZone(list.time_zone);
   items = list.open;
@@ -242,17 +260,25 @@ function say(text, bad) {
 let unfollow = null;
 let triedAt = 0; // start of the last connection, by the clock of this device
 let heardAt = 0; // time of the last event, by the clock of this device
+let listed = false; // whether this connection has brought a list that is shown
 let limited = false; // whether the server has more results than it sent
 
 function connect() {
   unfollow?.();
   triedAt = Date.now();
   unfollow = live("/operation/critical-callout/live", {
-    open: showRules, // again with each connection, as the settings may have changed
+    open: () => {
+      listed = false;
+      showRules(); // again with each connection, as the settings may have changed
+    },
     event: (name, data) => {
-      if (name === "worklist") showList(data);
+      if (name === "worklist") {
+        listed = false; // stays so if the list cannot be shown
+        showList(data);
+        listed = true;
+      }
       if (name === "summary") showSummary(data);
-      heard();
+      if (listed) heard();
     },
     lost: (problem) => (problem.status === 0 ? cutOff() : refused()),
   });
@@ -280,9 +306,7 @@ function cutOff(why) {
 // attempt to connect. If the session has ended, it is cleared.
 async function refused() {
   try {
-    const list = await request("/operation/critical-callout/open");
-    if (ended) location.reload();
-    showList(list);
+    if (!await askForList()) return;
     heardAt = Date.now();
     document.body.classList.remove("cut-off");
     say(`Live updates are blocked. The list is from ${clock(new Date())} and is reloaded every few seconds.`, true);
@@ -322,7 +346,7 @@ function checkConnection() {
 dialog.connect({
   now, say, focus: focusCard, may: (path) => mayUse(login, path),
   find: (report) => items.find((item) => item.lab_report_id === report),
-  load: () => request("/operation/critical-callout/open").then(showList).catch(() => {}), // the event stream delivers the list later
+  load: () => askForList().catch(() => {}), // the event stream delivers the list later
   called: (report) => {
     items = items.filter((item) => item.lab_report_id !== report);
     show();
@@ -347,5 +371,5 @@ setInterval(checkConnection, 1000);
 connect();
 header().then(async (visitor) => {
   login = await currentLogin();
-  draft.ofLogin(visitor, login);
+  draft.ofLogin(identity(visitor, login));
 });

@@ -1,7 +1,7 @@
 // Page of one report that is edited as a Word document: the user who has it open, and all saved versions. The page reloads on
 // every event of the report's event stream.
-import { request, element, live, moment } from "../assets/lab.js";
-import { header } from "../assets/shell.js";
+import { request, element, moment } from "../assets/lab.js";
+import { header, live } from "../assets/shell.js";
 import { chooseOne, describe, endQuestion, patientBar } from "../assets/find.js";
 import { withTotal, workList } from "../assets/worklist.js";
 
@@ -122,7 +122,8 @@ function follow() {
 }
 
 function lost(problem) {
-  if (problem.status === 401 || problem.status === 403) {
+  if ([401, 403, 404].includes(problem.status)) {
+    report = 0; // what was asked about it is not shown any more
     $("opened").hidden = $("holder").hidden = $("versions").hidden = true;
     patientBar(null);
     say(problem.message, true);

@@ -1,6 +1,6 @@
 // Page of the user's notifications: the list, updated by an event stream, and the preferences for each notification type.
-import { request, element, link, live, moment } from "../assets/lab.js";
-import { currentLogin, header, mayUse } from "../assets/shell.js";
+import { request, element, link, moment } from "../assets/lab.js";
+import { currentLogin, header, live, mayUse } from "../assets/shell.js";
 
 const base = "/api-v3/notifications/";
 const maxItems = 200; // maximum number of notifications on the page
@@ -50,11 +50,20 @@ function count(unread) {
   document.title = unread ? `(${unread}) Notifications` : "Notifications";
 }
 
+let asked = 0; // number of the last request for the list
+let came = 0; // number of events
+let connected = false;
+
+// load shows the list, unless a later call does. With an open stream the list is then up to date.
 async function load() {
+  const mine = ++asked, before = came;
   const response = await request(`${base}all?limit=${maxItems}`);
+  if (mine !== asked) return;
+  if (came !== before) return load(); // the answer may be older than what came
   items = response.data;
   count(response.unread_count);
   show();
+  if (connected) say("Up to date. New notifications appear automatically.");
 }
 
 async function mark(item, action) {
@@ -87,12 +96,15 @@ const received = { notification: arrived, changed, unread: (inbox) => count(inbo
 
 // opened loads the list at each connection: the stream does not repeat all that was missed, for example reads on other devices.
 function opened() {
-  load().then(() => say("Up to date. New notifications appear automatically."), (problem) => say(problem.message, true));
+  connected = true;
+  load().catch((problem) => say(problem.message, true));
 }
 
 function lost(problem) {
+  connected = false;
   if (problem.status === 401 || problem.status === 403) {
     items = [];
+    asked++; // no answer is shown any more
     $("list").replaceChildren();
     say(problem.message, true);
   } else say("Connection lost. New notifications are not shown until the connection is restored.", true);
@@ -156,9 +168,9 @@ $("allow").addEventListener("click", () => allow().catch((problem) => tell(probl
 $("all").addEventListener("click", () => request(`${base}notification/read-all`, {}).then(load).catch((problem) => tell(problem.message, "bad")));
 person = await header();
 login = await currentLogin();
-live(`${base}live`, { open: opened, event: (name, data) => received[name]?.(data), lost });
+live(`${base}live`, { open: opened, lost, event: (name, data) => { came++; received[name]?.(data); } });
 try {
-  await Promise.all([preferences(), laboratory()]);
+  await Promise.all([load(), preferences(), laboratory()]);
 } catch (problem) {
   say(problem.message, true);
 }

@@ -49,7 +49,7 @@ func (p page) unclearAndFilter(bill int) {
 	}
 	card := fmt.Sprintf(boardCard, bill+1)
 	p.Await("the result", card+" !== null")
-	p.Await("a sound", `document.body.dataset.sounded === "1"`)
+	p.Await("a sound", `Number(document.body.dataset.sounded) >= 1`) // other tests have results on this board
 	p.Await("the value that cannot be judged", fmt.Sprintf(`document.querySelector('[data-unclear="%d"]')?.textContent.includes("Haemoglobin 5,9") === true`, bill+2))
 	p.Pictures("callout")
 	choose := func(department string) {

@@ -14,8 +14,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// ErrRunning is returned to a request while the same request is being executed and does not end in time.
-var ErrRunning = apperr.New(apperr.Conflict, "IDEMPOTENCY_KEY_IN_USE",
+// ErrRunning is returned to a request while the same request is being executed and does not end in time. It is no
+// conflict: clients, and the task queue's webhooks, repeat what is unavailable.
+var ErrRunning = apperr.New(apperr.Unavailable, "IDEMPOTENCY_KEY_IN_USE",
 	"the first request with this idempotency key is still being executed: repeat the request in a few seconds").
 	WithRetryAfter(retryAfter)
 

@@ -3,6 +3,9 @@ package idempotency_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -188,5 +191,38 @@ func TestALoginCannotFillTheCache(t *testing.T) {
 	}
 	if n := w.times.Load(); n != 2 {
 		t.Errorf("%d requests were executed, want 2", n)
+	}
+}
+
+// A service whose user of Redis may do what docs/security.md lists, and no more, keeps responses.
+func TestTheDocumentedRightsAreEnough(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "`~idempotency:<service>:* ")
+	commands, _, found := strings.Cut(rest, "`")
+	if !found {
+		t.Fatal("docs/security.md does not list the rights")
+	}
+	server := redistest.Start(t)
+	rule := []any{"ACL", "SETUSER", "rerun", "on", ">password", "resetchannels", "-@all", "~idempotency:rerun:*"}
+	for _, command := range strings.Fields(commands) {
+		rule = append(rule, command)
+	}
+	if err := server.Client().Do(t.Context(), rule...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	options := *server.Client().Options()
+	options.Username, options.Password, options.DisableIdentity = "rerun", "password", true
+	client := redis.NewClient(&options)
+	defer client.Close()
+	responses := idempotency.NewResponses(client, "rerun")
+	var w told
+	for i := range 2 {
+		if _, replayed, err := responses.Once(t.Context(), 12, by(authn.ActorLabUser, 77, "k", "body"), lease, w.work); err != nil || replayed != (i == 1) {
+			t.Errorf("request %d: replayed %t, %v", i+1, replayed, err)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func TestBillSplitDocumentedAnswers(t *testing.T) {
 		{"bill 0", labSession, splitPath + "0", `{"test_ids":[1]}`, 400, `"message":"bill_id must be a positive integer"`},
 		{"bill -1", labSession, splitPath + "-1", `{"test_ids":[1]}`, 400, `"message":"bill_id must be a positive integer"`},
 		{"bill 2^63", labSession, splitPath + "9223372036854775808", `{"test_ids":[1]}`, 400, `"failed_validation":[]`},
-		{"no tests", labSession, path, `{}`, 400, `{"status":"failed","failed_validation":[],"message":"test_ids must be a non-empty list"}`},
+		{"no tests", labSession, path, `{}`, 400, `{"status":"failed","failed_validation":[],"message":"test_ids must be a non-empty list","errors":[{"field":"test_ids","message":"test_ids must be a non-empty list"}]}`},
 		{"null", labSession, path, `{"test_ids":null}`, 400, "test_ids must be a non-empty list"},
 		{"an empty list", labSession, path, `{"test_ids":[],"is_validate":true}`, 400, "test_ids must be a non-empty list"},
 		{"no list", labSession, path, `{"test_ids":"910013"}`, 400, "test_ids must be a non-empty list"},

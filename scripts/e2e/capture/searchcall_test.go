@@ -175,7 +175,7 @@ func (c credential) detail(t *testing.T, listener string, id int64) answer {
 func refusal(t *testing.T, what string, got answer, status int, details string) {
 	t.Helper()
 	var body map[string]any
-	if err := json.Unmarshal([]byte(got.body), &body); err != nil || got.status != status || body["code"] != float64(status) || len(body) != 3 {
+	if err := json.Unmarshal([]byte(got.body), &body); err != nil || got.status != status || body["code"] != float64(status) || body["message"] == nil || body["details"] == nil {
 		t.Errorf("%s: %d %s", what, got.status, got.body)
 		return
 	}

@@ -18,7 +18,8 @@ import (
 
 const (
 	// idleLimit is after what the links close idle connections. Servers, brokers and firewalls do so after minutes or
-	// hours: a run of minutes shows what hours would. It is longer than the 20 seconds after which the product closes them.
+	// hours: a run of minutes shows what hours would. It is longer than the 20 seconds after which the product closes
+	// them.
 	idleLimit  = 30 * time.Second
 	watchPause = 10 * time.Second
 	workPause  = time.Minute

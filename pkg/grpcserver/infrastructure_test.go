@@ -1,19 +1,15 @@
 package grpcserver_test
 
 import (
-	"context"
 	"io"
-	"net"
 	"strings"
 	"testing"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	"github.com/labplatform/labplatform/pkg/telemetry"
@@ -32,23 +28,7 @@ func serveBoard(t *testing.T, withReflection bool) (*grpc.ClientConn, *grpcserve
 		t.Fatal(err)
 	}
 	calloutv1.RegisterCalloutServiceServer(server, board{})
-	listener := bufconn.Listen(1 << 16)
-	ctx, stop := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, listener) }()
-	conn, err := grpc.NewClient("passthrough:bufnet", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		conn.Close()
-		stop()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return conn, server
+	return connect(t, server), server
 }
 
 func TestHealthIsKnownByTheNameOfTheService(t *testing.T) {

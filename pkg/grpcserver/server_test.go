@@ -100,6 +100,12 @@ func start(t *testing.T, cfg grpcserver.Config) (rerunv1.RerunServiceClient, *ha
 func serve(t *testing.T, server *grpcserver.Server, h rerunv1.RerunServiceServer) rerunv1.RerunServiceClient {
 	t.Helper()
 	rerunv1.RegisterRerunServiceServer(server, h)
+	return rerunv1.NewRerunServiceClient(connect(t, server))
+}
+
+// connect serves until the test ends, and returns a connection without a credential.
+func connect(t *testing.T, server *grpcserver.Server) *grpc.ClientConn {
+	t.Helper()
 	listener := bufconn.Listen(1 << 16)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -116,7 +122,7 @@ func serve(t *testing.T, server *grpcserver.Server, h rerunv1.RerunServiceServer
 			t.Error(err)
 		}
 	})
-	return rerunv1.NewRerunServiceClient(conn)
+	return conn
 }
 
 func config() grpcserver.Config {

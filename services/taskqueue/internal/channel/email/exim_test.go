@@ -1,19 +1,16 @@
 package email_test
 
 import (
-	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/counterpart"
 	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
@@ -90,10 +87,7 @@ type exim struct {
 // startExim starts the Exim that devstack fetches.
 func startExim(t *testing.T) *exim {
 	t.Helper()
-	counterparts := os.Getenv("LAB_COUNTERPARTS")
-	if counterparts == "" {
-		t.Skip("LAB_COUNTERPARTS does not name the mail server: run make test-counterparts")
-	}
+	counterpart.Command(t, "exim")       // skips
 	dir, err := os.MkdirTemp("", "exim") //nolint:usetesting // t.TempDir is closed to the user that a root's Exim becomes
 	if err == nil {
 		err = os.Chmod(dir, 0o777)
@@ -107,31 +101,12 @@ func startExim(t *testing.T) *exim {
 	if err := os.WriteFile(config, []byte(strings.ReplaceAll(eximConfig, "DIR", e.dir)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := e.command(counterparts, "-bdf", "-oX", fmt.Sprintf("127.0.0.1.%d", e.port))
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &said, &said, time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Log(said.String())
-		}
-	})
-	await.Nil(t, "exim", func() error {
-		conn, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(e.port)))
-		if err == nil {
-			err = conn.Close()
-		}
-		return err
-	})
+	counterpart.Start(t, e.command("-bdf", "-oX", fmt.Sprintf("127.0.0.1.%d", e.port)), fmt.Sprintf("127.0.0.1:%d", e.port))
 	return e
 }
 
-func (e *exim) command(counterparts string, args ...string) *exec.Cmd {
-	return exec.CommandContext(e.t.Context(), filepath.Join(counterparts, "exim"), append([]string{"-C", filepath.Join(e.dir, "exim.conf")}, args...)...)
+func (e *exim) command(args ...string) *exec.Cmd {
+	return counterpart.Command(e.t, "exim", append([]string{"-C", filepath.Join(e.dir, "exim.conf")}, args...)...)
 }
 
 // knows makes the server take greylisted recipients.
@@ -145,7 +120,7 @@ func (e *exim) knows() {
 // accepted returns the recipients of each message that the server has taken, and how many messages.
 func (e *exim) accepted() (recipients string, messages int) {
 	e.t.Helper()
-	out, err := e.command(os.Getenv("LAB_COUNTERPARTS"), "-bpu").Output()
+	out, err := e.command("-bpu").Output()
 	if err != nil {
 		e.t.Fatal(err)
 	}

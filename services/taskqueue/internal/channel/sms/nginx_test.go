@@ -1,21 +1,16 @@
 package sms_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/labplatform/labplatform/pkg/testkit/await"
+	"github.com/labplatform/labplatform/pkg/testkit/counterpart"
 	"github.com/labplatform/labplatform/pkg/testkit/freeport"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 )
@@ -52,10 +47,6 @@ http {
 // startNginx starts the nginx that devstack fetches, in front of upstream.
 func startNginx(t *testing.T, upstream string) string {
 	t.Helper()
-	counterparts := os.Getenv("LAB_COUNTERPARTS")
-	if counterparts == "" {
-		t.Skip("LAB_COUNTERPARTS does not name the proxy: run make test-counterparts")
-	}
 	dir, ports := t.TempDir(), freeport.Some(t, 2)
 	at := fmt.Sprintf("127.0.0.1:%d", ports[0])
 	config := strings.NewReplacer("DIR", dir, "PORT", fmt.Sprint(ports[0]), "CLOSED", fmt.Sprint(ports[1]), "UPSTREAM", upstream).Replace(nginxConfig)
@@ -63,26 +54,7 @@ func startNginx(t *testing.T, upstream string) string {
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(counterparts, "nginx"), "-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", path)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &said, &said, time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Log(said.String())
-		}
-	})
-	await.Nil(t, "nginx", func() error {
-		conn, err := net.Dial("tcp", at)
-		if err == nil {
-			err = conn.Close()
-		}
-		return err
-	})
+	counterpart.Start(t, counterpart.Command(t, "nginx", "-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", path), at)
 	return "http://" + at
 }
 

@@ -21,9 +21,6 @@ import (
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
-// KeyHeader is the metadata with the caller's idempotency key.
-const KeyHeader = "idempotency-key"
-
 // leaseMargin is how much longer than its deadline a call is taken to be running.
 const leaseMargin = 5 * time.Second
 
@@ -83,7 +80,7 @@ func (r *recorder) refused() bool {
 func (i *interceptors) repeatUnary(
 	ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler,
 ) (any, error) {
-	keys := metadata.ValueFromIncomingContext(ctx, KeyHeader)
+	keys := metadata.ValueFromIncomingContext(ctx, idempotency.KeyHeader)
 	method, repeatable := i.repeatable[info.FullMethod]
 	message, ok := req.(proto.Message)
 	if len(keys) == 0 || !repeatable || !ok || authn.FromContext(ctx).Kind == authn.Anonymous {

@@ -83,7 +83,7 @@ func TestARequestWithAKeyIsExecutedOnce(t *testing.T) {
 	} {
 		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", c.credential)
 		for _, key := range c.keys {
-			ctx = metadata.AppendToOutgoingContext(ctx, grpcserver.KeyHeader, key)
+			ctx = metadata.AppendToOutgoingContext(ctx, idempotency.KeyHeader, key)
 		}
 		var header metadata.MD
 		answer, err := client.RequestRerun(ctx, &rerunv1.RequestRerunRequest{ReportId: c.report}, grpc.Header(&header))
@@ -107,7 +107,7 @@ func TestAReadIsExecutedWithAnyKey(t *testing.T) {
 	t.Parallel()
 	h := &counter{}
 	client := repeatable(t, h)
-	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer person", grpcserver.KeyHeader, "k")
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer person", idempotency.KeyHeader, "k")
 	for want := range int32(2) {
 		if got, err := client.ListReruns(ctx, list(0)); err != nil || got.GetSampleRedrawFlag() != want+1 {
 			t.Errorf("%v, %v, want execution %d", got, err, want+1)
@@ -119,7 +119,7 @@ func TestAMethodThatKnowsItsKeysIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	h := &counter{}
 	client := repeatable(t, h, rerunv1.RerunService_RequestRerun_FullMethodName)
-	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer person", grpcserver.KeyHeader, "k")
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer person", idempotency.KeyHeader, "k")
 	for range 2 {
 		if _, err := client.RequestRerun(ctx, &rerunv1.RequestRerunRequest{ReportId: 11}); err != nil {
 			t.Error(err)
@@ -151,7 +151,7 @@ func TestLoginsWithOneNumberHaveKeysOfTheirOwn(t *testing.T) {
 	client := repeatable(t, h)
 	for want, credential := range []string{"Bearer analyzer 1", "Bearer analyzer 2", "Bearer clinic asha", "Bearer clinic ravi"} {
 		for range 2 {
-			ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", credential, grpcserver.KeyHeader, "1")
+			ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", credential, idempotency.KeyHeader, "1")
 			got, err := client.AddValues(ctx, &rerunv1.AddValuesRequest{ReportId: 11})
 			if err != nil || got.GetMessage() != strconv.Itoa(want+1) {
 				t.Errorf("%s: %s, %v, want execution %d", credential, got.GetMessage(), err, want+1)

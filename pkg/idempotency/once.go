@@ -48,6 +48,17 @@ type Response struct {
 	Body   []byte
 }
 
+// KeyHeader is the metadata with the caller's key.
+const KeyHeader = "idempotency-key"
+
+// KeyFrom returns the key that came with an RPC, "" for none.
+func KeyFrom(ctx context.Context) string {
+	if values := metadata.ValueFromIncomingContext(ctx, KeyHeader); len(values) > 0 {
+		return values[0]
+	}
+	return ""
+}
+
 // ReplayedHeader is the metadata of a response that is a stored one.
 const ReplayedHeader = "idempotent-replayed"
 

@@ -3,6 +3,7 @@ package grpcapi
 import (
 	"context"
 
+	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/family"
@@ -51,7 +52,7 @@ func (s *Server) MergeBill(
 		return nil, err
 	}
 	result, err := s.d.Merger.Merge(ctx, family.Request{
-		Lab: lab, BillID: in.GetBillId(), Actor: p.Actor(), Key: idempotencyKey(ctx),
+		Lab: lab, BillID: in.GetBillId(), Actor: p.Actor(), Key: idempotency.KeyFrom(ctx),
 	})
 	if err != nil {
 		return nil, err

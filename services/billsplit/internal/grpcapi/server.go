@@ -6,7 +6,6 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -80,12 +79,4 @@ func (s *Server) admitLab(ctx context.Context, named *int64) (authn.Principal, a
 	}
 	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("lab.id", scope.LabID()))
 	return p, scope, err
-}
-
-// idempotencyKey is the header of a request that may be repeated.
-func idempotencyKey(ctx context.Context) string {
-	if values := metadata.ValueFromIncomingContext(ctx, "idempotency-key"); len(values) > 0 {
-		return values[0]
-	}
-	return ""
 }

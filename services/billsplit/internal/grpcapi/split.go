@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 	billsplitv1 "github.com/labplatform/labplatform/proto/gen/lab/billsplit/v1"
 	"github.com/labplatform/labplatform/services/billsplit/internal/split"
@@ -52,7 +53,7 @@ func (s *Server) SplitBill(
 	case in.GetIsCalculate():
 		return s.calculate(ctx, r)
 	default:
-		r.Key = idempotencyKey(ctx)
+		r.Key = idempotency.KeyFrom(ctx)
 		return s.execute(ctx, r)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/idempotency"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 	"github.com/labplatform/labplatform/services/externaledit/internal/editing"
 )
@@ -70,8 +71,7 @@ func (s *Server) CreateSession(
 	}
 	created, err := s.d.Editor.Create(ctx, editing.Creation{
 		Scope: c.scope, ReportID: in.GetLabReportId(), TemplateID: in.GetTemplateId(), Path: in.GetWordS3Filepath(),
-		Author: c.author(), TakeOver: in.GetTakeOver(), MayTakeOver: c.mayTakeOver(), Key: header(ctx,
-			"idempotency-key"),
+		Author: c.author(), TakeOver: in.GetTakeOver(), MayTakeOver: c.mayTakeOver(), Key: idempotency.KeyFrom(ctx),
 		Login: s.d.Logins.Seal(c.Login),
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
+	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
@@ -45,8 +46,10 @@ func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*
 
 func (s *Server) request(ctx context.Context, lab int64, key string) (submit.Request, error) {
 	caller, err := s.caller(ctx, lab)
-	return submit.Request{Caller: caller, IdempotencyKey: idempotencyKey(ctx, key), Traceparent: traceparent(ctx),
-		RequestID: telemetry.RequestID(ctx)}, err
+	return submit.Request{
+		Caller: caller, IdempotencyKey: cmp.Or(key, idempotency.KeyFrom(ctx)), Traceparent: traceparent(ctx),
+		RequestID: telemetry.RequestID(ctx),
+	}, err
 }
 
 // written is what the two messages of a task have in common; a null element is one without anything, which is refused.

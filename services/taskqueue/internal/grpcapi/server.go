@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/otel/propagation"
-	"google.golang.org/grpc/metadata"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -105,14 +104,6 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 		return task.Caller{}, err
 	}
 	return task.Caller{LabID: scope.LabID(), Name: userName(p.Actor()), Instrument: p.IsInstrument()}, nil
-}
-
-// idempotencyKey is the request's field, else the header of REST clients.
-func idempotencyKey(ctx context.Context, field string) string {
-	if header := metadata.ValueFromIncomingContext(ctx, "idempotency-key"); field == "" && len(header) > 0 {
-		return header[0]
-	}
-	return field
 }
 
 // traceparent is the trace context that the delivery will continue.

@@ -104,21 +104,25 @@ func (r *Responses) Once(ctx context.Context, lab int64, request Request, lease 
 	return response, false, err
 }
 
+// increment counts in one step with the end of the window: a process that dies between two would leave a login without keys
+// for ever.
+var increment = redis.NewScript(`
+local n = redis.call('INCR', KEYS[1])
+if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return n`)
+
 // count limits the keys of a login.
 func (r *Responses) count(ctx context.Context, lab int64, request Request) error {
 	if request.Actor.Kind == authn.ActorPlatform {
 		return nil
 	}
 	key := fmt.Sprintf("%s%d:used:%x", r.prefix, lab, keyOf(request.Actor, request.Login))
-	n, err := r.client.Incr(ctx, key).Result()
-	if err == nil && n == 1 {
-		err = r.client.Expire(ctx, key, keysWindow).Err()
-	}
-	if err == nil && n > maxKeys {
-		return errManyKeys
-	}
-	if err != nil {
+	n, err := increment.Run(ctx, r.client, []string{key}, keysWindow.Milliseconds()).Int()
+	switch {
+	case err != nil:
 		return errNoCache.WithCause(fmt.Errorf("count idempotency keys: %w", err))
+	case n > maxKeys:
+		return errManyKeys
 	}
 	return nil
 }

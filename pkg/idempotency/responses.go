@@ -104,8 +104,8 @@ func (r *Responses) Once(ctx context.Context, lab int64, request Request, lease 
 	return response, false, err
 }
 
-// increment counts in one step with the end of the window: a process that dies between two would leave a login without keys
-// for ever.
+// increment counts in one step with the end of the window: a process that dies between two would leave a login
+// without keys for ever.
 var increment = redis.NewScript(`
 local n = redis.call('INCR', KEYS[1])
 if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end

@@ -237,9 +237,9 @@ charts: binaries dashboards ## Lint, render and test the Helm charts against the
 	@$(CHARTS_TEST)
 
 # Twice: the services' print-config.txt go into the schemas, which the rest is rendered by.
-charts-update: ## Write the charts' schemas and rendered manifests
+charts-update: ## Write the charts' schemas, rendered manifests and the Compose file of the trial
 	@$(CHARTS_TEST) -run Schemas -update
-	@$(CHARTS_TEST) -run 'Schemas|Committed|READMEs' -update
+	@$(CHARTS_TEST) -run 'Schemas|Committed|READMEs|Compose' -update
 
 DASHBOARD_TOOLS := scripts/dashboards/node_modules/.installed
 $(DASHBOARD_TOOLS): scripts/dashboards/package-lock.json
@@ -288,6 +288,16 @@ images: $(BIN)/ko notices ## Build and push an image of every deployable: make i
 
 images-test: $(BIN)/ko $(BIN)/notices ## Build every image for a registry of the test: contents, notices, size, two builds one digest
 	@GOWORK=off go -C scripts/images test -count=1 -v ./...
+
+# ko names images kind.local/… and loads them into the cluster itself.
+.PHONY: kind
+kind: $(BIN)/ko notices ## Create a kind cluster, load images and install the trial: needs Docker, kind, kubectl and helm
+	@kind get clusters | grep -qx lab || kind create cluster --name lab
+	@KO_DOCKER_REPO=kind.local KIND_CLUSTER_NAME=lab VERSION="$(VERSION)" $(BIN)/ko build --base-import-paths --sbom=none \
+	  --platform=linux/$$(go env GOARCH) --tags="$(VERSION)" $(DEPLOYABLES)
+	@helm --kube-context kind-lab upgrade --install lab charts/lab --set trial=true \
+	  --set global.image.registry=kind.local --set-string global.image.tag="$(VERSION)" --wait --timeout 15m
+	@echo "kubectl --context kind-lab port-forward service/gateway 8090, then http://127.0.0.1:8090/"
 
 # ---- a cluster --------------------------------------------------------------------------------------------
 

@@ -155,6 +155,9 @@ func object[T any](t *testing.T, list []manifest, kind, name string) T {
 func golden(t *testing.T, path, text string) {
 	t.Helper()
 	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

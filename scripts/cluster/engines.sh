@@ -22,7 +22,7 @@ exec java $ES_JAVA_OPTS -Dio.netty.noUnsafe=true -Dlog4j2.disableJmx=true -cp "$
 END
 chmod 755 tree/usr/share/elasticsearch/bin/elasticsearch
 tar -C / --no-recursion -cf system.tar -T files
-tar -C tree --dereference --mode=a+rX -cf tree.tar .
+tar -C tree --dereference --mode=a+rX -cf tree.tar opt/kafka kafka usr/share/elasticsearch
 tar -Af system.tar tree.tar
 gzip -1 <system.tar >"$ARCHIVE"
 rm -rf tree tree.tar system.tar

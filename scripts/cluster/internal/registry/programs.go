@@ -4,11 +4,12 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
 // PushPrograms makes an image of an archive of programs and pushes it under each of the references.
 func PushPrograms(archive string, references []string) error {
-	layer, err := tarball.LayerFromFile(archive)
+	layer, err := tarball.LayerFromFile(archive, tarball.WithMediaType(types.OCILayer))
 	if err != nil {
 		return err
 	}

@@ -115,6 +115,7 @@ func image(entrypoint []string, files map[string][]byte) (v1.Image, error) {
 	}
 	layer, err := tarball.LayerFromOpener(
 		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil },
+		tarball.WithMediaType(types.OCILayer),
 	)
 	if err != nil {
 		return nil, err
@@ -124,7 +125,8 @@ func image(entrypoint []string, files map[string][]byte) (v1.Image, error) {
 
 // imageOf is an image of one layer for this machine's kind, of the user that is no one special.
 func imageOf(layer v1.Layer, entrypoint []string) (v1.Image, error) {
-	made, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1), layer)
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	made, err := mutate.AppendLayers(image, layer)
 	if err != nil {
 		return nil, err
 	}

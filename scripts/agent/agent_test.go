@@ -70,7 +70,7 @@ func TestTheDocumentOfOneReportIsNotUploadedToAnother(t *testing.T) {
 			u.t.Fatal(err)
 		}
 		u.start()
-		if err := u.ctrlC(); err == nil || !strings.Contains(err.Error(), "nothing tells of which report") {
+		if err := u.ctrlC(); err == nil || !strings.Contains(err.Error(), "nothing names its report") {
 			u.t.Errorf("without a journal: %v", err)
 		}
 		u.wantReport(7003, template)

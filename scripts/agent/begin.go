@@ -52,7 +52,7 @@ func (a *agent) recall() error {
 	}
 	if found == nil {
 		if _, err := os.Stat(a.disk.document()); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%s is there and nothing tells of which report it is: move it away or take another --dir",
+			return fmt.Errorf("%s is there and nothing names its report: move it away or take another --dir",
 				a.disk.document())
 		}
 		a.journal = journal{Report: a.report}
@@ -68,7 +68,7 @@ func (a *agent) recall() error {
 	return a.settle()
 }
 
-// settle finds out whether the download that the journal tells of took the document's place: it is gone then. That is
+// settle finds out whether the download that the journal names took the document's place: it is gone then. That is
 // written down before the download is swept, or the next start would take the document for it.
 func (a *agent) settle() error {
 	if a.journal.Fetching == nil {

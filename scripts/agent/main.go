@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string) error {
 		"what to do with changes that are neither accepted nor rejected: `refuse`, or final: the PDF shows what remains when"+
 			" all are accepted")
 	flags.StringVar(&soffice, "soffice", "", "`program` of LibreOffice, when it is installed in an unusual place")
-	flags.BoolVar(&standIn, "stand-in-pdf", false, "without LibreOffice, upload a page that says so as the PDF")
+	flags.BoolVar(&standIn, "stand-in-pdf", false, "without LibreOffice, upload a placeholder page as the PDF")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return err
 	} else if err != nil {

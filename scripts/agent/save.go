@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// saver remembers what was looked at, so that a large document is read rarely unless it changed.
+// saver remembers what was read, so that a large document is read rarely unless it changed.
 type saver struct {
 	before  os.FileInfo // at the last look
 	done    os.FileInfo // saved, or refused for good

@@ -29,7 +29,7 @@ import (
 // outsiders call from outside the charts: the platform's core, the instrument interfaces, and a person on the machine.
 var outsiders = []string{"core", "instruments", "operator"}
 
-// callers returns "caller → service" for every call that a contract allows. It is false for those that come through the
+// callers returns "caller → service" for every call that a contract allows. It is false for calls that come through the
 // gateway's internal listener alone: of a webhook to the service that ordered it, and of outsiders who have a path for it.
 func callers() map[string]bool {
 	table := map[string]bool{}

@@ -114,7 +114,7 @@ func TestPrintConfigWarnsOfDangerousValues(t *testing.T) {
 }
 
 // TestProbesHitPathsThatExist starts each service with its chart's environment. No store is there: the process is live
-// and not ready, and says so on the paths that the probes ask.
+// and not ready, and reports it on the paths that the probes ask.
 func TestProbesHitPathsThatExist(t *testing.T) {
 	t.Parallel()
 	for _, name := range names(t) {

@@ -80,7 +80,7 @@ var (
 )
 
 // free returns the variables, without prefix, that the values of a chart may set under settings: all but the secrets and
-// those that other values set.
+// the settings of other values.
 func free(t *testing.T, name string) []string {
 	t.Helper()
 	c := load(t, name)

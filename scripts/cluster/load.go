@@ -26,7 +26,7 @@ type count struct {
 	longest     time.Duration
 }
 
-// underLoad runs do while every one of the requests is repeated, and for a while after, and says what was lost.
+// underLoad runs do while every one of the requests is repeated, and for some time after, and returns what was lost.
 func (c cluster) underLoad(ctx context.Context, requests []request, do func() error) (map[string]*count, error) {
 	base, err := c.gateway()
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 const help = `cluster runs the platform in a Kubernetes of this machine.
 
   cluster up      a Kubernetes without Docker, engines beside it, the project's images, every chart one by one with its
-                  helm test; goes on where it stopped
+                  helm test; continues where it stopped
   cluster test    everything from nothing, what only a cluster shows, and down; with STEPS=upgrade,policies these alone,
                   on the one that runs (requests, policies, upgrade, rebuild, kill, drain, uninstall, alone,
                   umbrella, trial)

@@ -188,7 +188,7 @@ func end(id int) error {
 	_ = syscall.Kill(id, syscall.SIGTERM) // it may have ended already
 	return await(context.Background(), time.Minute, func() error {
 		if syscall.Kill(id, 0) == nil {
-			return fmt.Errorf("process %d goes on", id)
+			return fmt.Errorf("process %d continues", id)
 		}
 		return nil
 	})

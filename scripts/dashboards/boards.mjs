@@ -16,7 +16,7 @@ export const boards = [
     graph("Latency by listener", "s",
       [`histogram_quantile(0.5, sum by (listener, le) (rate(http_server_request_duration_seconds_bucket{code_class!="stream"}[5m])))`, "50 % {{listener}}"],
       [`histogram_quantile(0.99, sum by (listener, le) (rate(http_server_request_duration_seconds_bucket{code_class!="stream"}[5m])))`, "99 % {{listener}}"])
-      .because("Without streams, which last as long as someone looks at a page."),
+      .because("Without streams, which last as long as a page is open."),
     graph("Critical results that wait, overdue", "short", ["max(callout_open_reports)", "waiting"], ["max(callout_overdue_reports)", "overdue"])
       .over(1),
     graph("Calls between services", "reqps",

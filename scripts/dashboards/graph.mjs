@@ -32,7 +32,7 @@ export function graph(title, unit, ...queries) {
 
 // followed shows who calls whom, and the slowest requests, from the traces.
 export const followed = () => [
-  size(new NodeGraph(), 12, 12).title("Who calls whom").datasource(traces).description("From the traces. Needs a data source of Tempo.")
+  size(new NodeGraph(), 12, 12).title("Calls between services").datasource(traces).description("From the traces. Needs a data source of Tempo.")
     .withTarget(new TraceQuery().refId("A").queryType("serviceMap").serviceMapQuery('{namespace=~"$namespace"}')),
   size(new Table(), 12, 12).title("The slowest requests").datasource(traces)
     .withTarget(new TraceQuery().refId("A").queryType("traceql").limit(20)

@@ -60,7 +60,7 @@ func bills(t *testing.T, ids ...int) string {
 func TestBillSplitDocumentedAnswers(t *testing.T) {
 	t.Parallel()
 	seedBill(t, 91001)
-	applyFixture(t, `{"sessions":[{"id":"e2e-no-lab","session_type":"lab_user","lab_user_id":77,"username":"nobody"}],
+	applyFixture(t, `{"sessions":[{"id":"e2e-no-lab","session_type":"lab_user","lab_user_id":77,"username":"stranger"}],
 		"mysql":{"billing":[{"id":91002,"labId_id":12,"labBillId":91002,"userDetailsId_id":501,"source":"Insurance"}]}}`)
 	path, before := splitPath+"91001", bills(t, 91001, 91002)
 	steps := []struct {

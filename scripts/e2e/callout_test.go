@@ -106,7 +106,7 @@ func TestCalloutDocumentedAnswers(t *testing.T) {
 		{"complete", labSession, "POST", "/api-v3" + save, complete(971001), 200, `{"message":"Critical callout saved successfully","status":"CALLOUT_DONE","reports":[971001]}`},
 		{"complete again", labSession, "POST", save, complete(971001), 409, "done already for reports 971001"},
 		{"a draft afterwards", labSession, "POST", save, `{"is_draft":true,"lab_report_ids":[971001]}`, 409, "nothing to draft"},
-		{"the draft is gone", labSession, "GET", "/report/971000/critical/records", "", 200, `"attempted_callout":{},"suppressed":[]}`},
+		{"no draft any longer", labSession, "GET", "/report/971000/critical/records", "", 200, `"attempted_callout":{},"suppressed":[]}`},
 		{"force", labSession, "POST", save, strings.Replace(complete(971001), "{", `{"force":true,`, 1), 200, `"CALLOUT_DONE"`},
 		{"history", labSession, "GET", "/api-v3/report/bulk/critical-notification/logs?report_ids=971001", "", 200, `"meta":{"is_draft":true,"method":"email","new":{"criticalValues":"CALLOUT_ATTEMPTED"},"old":{"criticalValues":"CALLOUT_PENDING"},"recipients":"Organization"}`},
 		{"another laboratory's history", otherSession, "GET", "/report/bulk/critical-notification/logs?report_ids=971001", "", 200, `{"logs":[]}`},

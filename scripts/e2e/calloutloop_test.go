@@ -159,7 +159,7 @@ func TestCalloutLoop(t *testing.T) {
 		t.Errorf("the organisation's inbox does not tell of it: %s", inbox)
 	}
 	if other := call(t, otherSession, "GET", notificationsPath+"all", ""); strings.Contains(other.body, "977000") {
-		t.Error("another laboratory's inbox tells of it")
+		t.Error("another laboratory's inbox has the notice")
 	}
 	note("notification of type 2 in the organisation's inbox")
 	note("the pushes to organisation, referring doctor and laboratory are in the mailbox")

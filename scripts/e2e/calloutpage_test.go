@@ -20,15 +20,15 @@ func (p page) board(session string) {
 	p.Await("the board of "+session, `document.getElementById("state").textContent.startsWith("Up to date")`)
 }
 
-// cutOff takes the edge away: the board says so, and shows afterwards what came meanwhile. The developer tools' offline mode
-// would leave a stream that is open alone.
+// cutOff takes the edge away: the board reports it, and shows afterwards what came meanwhile. The developer tools' offline mode
+// would not close an open stream.
 func (p page) cutOff(bill int) {
 	p.T.Helper()
 	newCriticalBill(p.T, bill, 0, 3)
 	if err := stack.Stop("gateway"); err != nil {
 		p.T.Fatal(err)
 	}
-	p.Await("the board says that it is cut off", `document.getElementById("state").textContent.startsWith("Connection lost")`)
+	p.Await("the board reports that it is cut off", `document.getElementById("state").textContent.startsWith("Connection lost")`)
 	p.Screenshot("callout-cut-off.png")
 	restart(p.T, "gateway")
 	if got := evaluateBill(p.T, bill); got.status != 200 {
@@ -92,7 +92,7 @@ func (p page) changedMeanwhile(bill int) {
 	p.Await("the new value", `document.getElementById("dialog-values").textContent.includes("7.6")`)
 	p.Clean() // the browser notes the refusal
 	p.Eval(`document.getElementById("complete").click()`)
-	p.Await("the result is gone", card+` === null && !document.getElementById("dialog").open`)
+	p.Await("the result disappears", card+` === null && !document.getElementById("dialog").open`)
 }
 
 // allAtOnce shows a result that waits, one that is overdue, a value that cannot be judged and a called one that turned out
@@ -208,7 +208,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 	p.Do(chromedp.KeyEvent(" "))
 	p.Eval(`document.getElementById("complete").focus()`)
 	p.Do(chromedp.KeyEvent(kb.Enter))
-	p.Await("the result is gone", card+` === null && !document.getElementById("dialog").open`)
+	p.Await("the result disappears", card+` === null && !document.getElementById("dialog").open`)
 	p.Await("the next look agrees", `document.getElementById("state").textContent.startsWith("Up to date")`)
 	if p.Eval(card+" === null") != "true" {
 		t.Error("the result came back")

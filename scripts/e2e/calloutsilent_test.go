@@ -51,7 +51,7 @@ func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 	}
 	newCriticalBill(t, bill, 0, 3)
 	applyFixture(t, fmt.Sprintf(`{"mysql":{"reportValues":[{"labReportId_id":%d,"index":1,"order":1,"value":"14"}]}}`, bill+2))
-	note("callout is away; the core saves a potassium of 7.1")
+	note("callout is stopped; the core saves a potassium of 7.1")
 	startReached(t, "callout", fast)
 	awaitNotices(t, bill, 1, 0)
 	if _, ok := waiting(t, report); !ok {
@@ -83,7 +83,7 @@ func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 	if got := evaluateBill(t, bill); got.status != http.StatusOK {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
-	await.True(t, "the board says that no one was told", func() bool {
+	await.True(t, "the board reports that no one was told", func() bool {
 		item, ok := waiting(t, report)
 		return ok && item.NoticesOff
 	})

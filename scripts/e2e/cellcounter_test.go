@@ -57,7 +57,7 @@ func TestCellCounterAMistakeIsTakenBack(t *testing.T) {
 		{"a target alone", labSession, "PATCH", path, `{"lab_id":12,"target_count":200}`, 200, `"inserted":0,"updated":0`},
 		{"it counts", labSession, "GET", path, "", 200, `"scope":"lab","target_count":200`},
 		{"a key", labSession, "DELETE", path + "/%C3%96?lab_id=12", "", 200, `"mappings":[{"key":"o"`},
-		{"a key that is gone", labSession, "DELETE", path + "/%C3%B6?lab_id=12", "", 404, `{"message":"This key is not mapped for the test"}`},
+		{"a deleted key", labSession, "DELETE", path + "/%C3%B6?lab_id=12", "", 404, `{"message":"This key is not mapped for the test"}`},
 		{"another laboratory's", labSession, "DELETE", path + "?lab_id=13", "", 403, `"message"`},
 		{"the defaults", labSession, "DELETE", path, "", 403, "needs a global administrator"},
 		{"a key that an address cannot end with", labSession, "POST", path, `{"lab_id":12,"mappings":[{"key":".","cell_id":1,"report_format_index":3,"report_format_order":3}]}`, 400, "key . cannot be mapped"},

@@ -295,7 +295,7 @@ func (p page) countTwice(t *testing.T, report int) {
 	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
 	p.Press("l", "l")
 	p.want("keys pressed while the comparison loads", 3, "l|Lymphocyte|2|100 %|12.00")
-	p.Eval(`(go(), "goes on")`)
+	p.Eval(`(go(), "continues")`)
 	p.Fill("observer", "change", "2")
 	p.Await("a question", `document.getElementById("ask")?.open === true`)
 	p.Do(chromedp.Click(chromedp.CSS("#yes")))

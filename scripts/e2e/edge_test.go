@@ -29,7 +29,7 @@ func TestBadInputIsAnsweredInTheAreasShapeAndStoresNothing(t *testing.T) {
 		{"laboratory that contradicts", labSession, "POST", rerun + "/request", `{"type":"Manual","requested_parameters":"[1]","lab_id":13}`, 404, `"code":404`},
 		{"one byte too much", labSession, "POST", rerun + "/auto", big, 413, `"code":413`},
 		{"no credential", "", "GET", rerun, "", 401, `"code":401`},
-		{"unknown session", "nobody", "GET", rerun, "", 401, `"code":401`},
+		{"unknown session", "stranger", "GET", rerun, "", 401, `"code":401`},
 		{"unknown path", labSession, "GET", "/api-v3/nothing", "", 404, `"code":404`},
 		{"wrong method", labSession, "DELETE", rerun, "", 405, `"code":405`},
 		{"unknown task", labSession, "POST", "/queue/", `[{"task":4,"task_type":2,"data":{"url":"http://192.0.2.1/"}},{"task":5,"task_type":1,"data":{}}]`, 400, `"index":1`},

@@ -105,7 +105,7 @@ func TestExternalEditWithTheAgent(t *testing.T) {
 	first.edit("saved while the agent was dead")
 	second := startAgent(t, binary, asha, dir, "/nowhere", report)
 	if !strings.Contains(second.said(), "going on with session") {
-		t.Errorf("it did not go on: %s", second.said())
+		t.Errorf("got %s, want that it continues", second.said())
 	}
 	second.wantRevisions(asha, report, 2)
 	if err := second.cmd.Process.Signal(syscall.SIGINT); err != nil {
@@ -132,6 +132,6 @@ func TestExternalEditTheAgentIsToldOfATakeOver(t *testing.T) {
 		t.Errorf("exit %d (%v): %s", exit, err, agent.said())
 	}
 	if _, err := os.Stat(filepath.Join(dir, "report.docx")); err != nil {
-		t.Errorf("the document is gone: %v", err)
+		t.Errorf("got no document, want it kept: %v", err)
 	}
 }

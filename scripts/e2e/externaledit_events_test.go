@@ -172,7 +172,7 @@ func TestExternalEditWhoFollows(t *testing.T) {
 		name, session, path string
 		want                int
 	}{
-		{"nobody", "", path, 401},
+		{"no one", "", path, 401},
 		{"another laboratory", "demo-second-lab-user", path, 404},
 		{"an organisation", "demo-organization", path, 403},
 		{"no such report", "demo-lab-user", editPath + "/1/events", 404},

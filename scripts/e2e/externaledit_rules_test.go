@@ -82,7 +82,7 @@ func TestExternalEditRevisionsAndRestore(t *testing.T) {
 		{"another laboratory with the permission", editor(t, 13, "report_edit_takeover"), restore, 404},
 		{"no such revision", chief, path + "/999999999/restore", 404},
 		{"a number that is none", chief, path + "/x/restore", 400},
-		{"nobody", "", restore, 401},
+		{"no one", "", restore, 401},
 		{"the chief", chief, restore, 200},
 		{"the chief again", chief, restore, 200},
 	} {

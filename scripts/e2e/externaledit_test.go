@@ -258,7 +258,7 @@ func TestExternalEditAnAdministratorEndsWhoeversSession(t *testing.T) {
 		header              []string
 		want                int
 	}{
-		{"nobody", "", path, nil, 401},
+		{"no one", "", path, nil, 401},
 		{"the author, who has PUT", asha, path, nil, 403},
 		{"the author's client", "", path, []string{"Authorization", "Bearer " + token}, 403},
 		{"another laboratory's administrator", editor(t, 13, "report_edit_takeover"), path, nil, 404},
@@ -296,7 +296,7 @@ func TestExternalEditWhoUploads(t *testing.T) {
 		token string
 		want  int
 	}{
-		{"nobody", id, "", 401},
+		{"no one", id, "", 401},
 		{"a bad token", id, "x.y.z", 401},
 		{"another session's token", id, otherToken, 403},
 		{"a session that is none", 1 << 30, token, 403},

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// replicas are the programs behind one name, as a headless Service of Kubernetes has them: the name stands for those
+// replicas are the programs behind one name, as a headless Service of Kubernetes has them: the name stands for the replicas
 // that are ready and have not been told to end.
 type replicas struct {
 	mu       sync.Mutex

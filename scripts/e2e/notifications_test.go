@@ -70,7 +70,7 @@ func TestNotificationsDocumentedAnswers(t *testing.T) {
 		{"another user's as administrator", "demo-admin", "GET", "notification-type/user-preferences/77", "", 200, `"total":`},
 		{"a user of another laboratory", "demo-admin", "GET", "notification-type/user-preferences/87", "", 404, `"code":404`},
 		{"no token", labSession, "POST", "fcm/topic/subscribe", `{}`, 400, "token is required"},
-		{"an unknown token", labSession, "POST", "fcm/topic/unsubscribe", `{"token":"nobody"}`, 200, `{"success":true,"message":"Unsubscribed successfully","topics":[]}`},
+		{"an unknown token", labSession, "POST", "fcm/topic/unsubscribe", `{"token":"unknown"}`, 200, `{"success":true,"message":"Unsubscribed successfully","topics":[]}`},
 		{"notify as a user", labSession, "POST", "fcm/2/topic/notify", `{"lab_id":12}`, 403, `"code":403`},
 		{"notify without anything", "", "POST", "fcm/2/topic/notify", `{"lab_id":12}`, 401, `"code":401`},
 		{"a service worker", "", "GET", "service-worker/firebase-messaging-sw.js", "", 200, "showNotification"},

@@ -155,7 +155,7 @@ func (p page) lateAnswer() {
 		window.answered = 0;
 		window.fetch = async (...request) => {
 			const answer = await timely(...request);
-			if (!String(request[0]).includes("nobody")) {
+			if (!String(request[0]).includes("stranger")) {
 				window.answered++;
 				return answer;
 			}
@@ -164,7 +164,7 @@ func (p page) lateAnswer() {
 			return answer;
 		};
 	})()`)
-	p.Fill("to", "input", "nobody")
+	p.Fill("to", "input", "stranger")
 	p.Await("an answer that is held back", `window.release !== undefined`)
 	p.Eval(`window.answered = 0`)
 	p.Fill("to", "input", "9812300001")

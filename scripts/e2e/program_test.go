@@ -17,7 +17,7 @@ import (
 )
 
 // program is a process with the settings of the stack's own, but for its ports. One that ends unasked is started again, as a
-// kubelet does, and the test's output says so.
+// kubelet does, and the test's output states it.
 type program struct {
 	prefix  string
 	env     map[string]string // what differs from the stack's own

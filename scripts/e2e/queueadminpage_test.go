@@ -145,7 +145,7 @@ func (p page) pauseALaboratory() {
 	p.Await("its end", `document.getElementById("held").hidden`)
 }
 
-// cancelMany cancels laboratory 12's scheduled messages after a look at them.
+// cancelMany cancels laboratory 12's scheduled messages after a preview.
 func (p page) cancelMany(n int) {
 	p.T.Helper()
 	p.Fill("action", "change", "cancel")

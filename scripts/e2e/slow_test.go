@@ -94,7 +94,7 @@ func TestAServiceIsReachedSoonAfterAnOutage(t *testing.T) {
 	}
 	for begin := time.Now(); time.Since(begin) < outage; {
 		if got := call(t, labSession, "GET", path, ""); got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {
-			t.Fatalf("while it is away: %d %v %s", got.status, got.header, got.body)
+			t.Fatalf("while it is stopped: got %d %v %s", got.status, got.header, got.body)
 		}
 		<-time.After(time.Second)
 	}

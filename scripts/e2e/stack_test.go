@@ -29,7 +29,7 @@ const (
 var stack struct {
 	*sandbox.Sandbox
 	seed         seed.Target
-	certificates string // the folder with those that all services show each other
+	certificates string // the folder with the certificates that all services show each other
 }
 
 // authority signs the certificates that the services start with.

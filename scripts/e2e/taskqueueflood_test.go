@@ -110,7 +110,7 @@ func flood(t *testing.T, jobs int, receivers ...*slow) {
 	})
 }
 
-// endFlood cancels the laboratory's webhooks as an operator does, and again those that were between two places meanwhile,
+// endFlood cancels the laboratory's webhooks as an operator does, and again the jobs that were between two places meanwhile,
 // until none is left.
 func endFlood(t *testing.T) {
 	t.Helper()

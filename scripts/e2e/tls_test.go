@@ -23,7 +23,7 @@ func tlsEnvironment(files certificates.Files) (env []string) {
 
 // TestCertificatesRotateUnderLoad changes the authority of all services as an operator does: trust both, show the new
 // certificates, trust the new one alone. No request fails meanwhile, and services that start afterwards, which have
-// only seen the new files, talk to those that began with the old ones.
+// only seen the new files, talk to services that began with the old ones.
 func TestCertificatesRotateUnderLoad(t *testing.T) {
 	next, err := certificates.New("next")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 const announceWithin = time.Minute
 
 // TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished runs two replicas of every service on the way of a
-// critical result. Those that lead lose their database without a farewell, as when their node loses power; no one is
+// critical result. Leaders lose their database without a farewell, as when their node loses power; no one is
 // told. The result comes in through the others.
 func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) {
 	const bill = 979_800
@@ -41,7 +41,7 @@ func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) 
 	node.Silence()
 	vanished := time.Now()
 	since := func() string { return fmt.Sprintf("%5.1f s", time.Since(vanished).Seconds()) }
-	t.Log(since(), " the node is gone")
+	t.Log(since(), " the node has vanished")
 	criticalFromAnInstrument(t, bill)
 	t.Log(since(), " a critical result was confirmed through another replica")
 	announced := false
@@ -62,7 +62,7 @@ func TestACriticalResultIsAnnouncedAlthoughTheLeadersNodeVanished(t *testing.T) 
 		return announced && len(leaders) == 0
 	})
 
-	node.Restore() // the node comes back: what it held back must announce nothing twice
+	node.Restore() // the node returns: what it held back must announce nothing twice
 	for service := range ways {
 		awaitEmptyOutbox(t, "outbox_"+service)
 	}

@@ -9,7 +9,7 @@ import (
 // glucose is a further test that every patient has.
 const glucose = 64
 
-// kind is a test with the one value that the day looks at: what healthy people have, and what endangers a life.
+// kind is a test with the one value that the day reads: what healthy people have, and what endangers a life.
 type kind struct {
 	test, index           int
 	parameter             string

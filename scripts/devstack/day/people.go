@@ -42,7 +42,7 @@ func (p *play) send(ctx context.Context, base string, header http.Header, method
 	return json.Unmarshal(answer, out)
 }
 
-// judge asks for a bill to be looked at for critical values, as the core does when values were entered.
+// judge asks for an evaluation of a bill, as the core does when values were entered.
 func (p *play) judge(ctx context.Context, bill int64) error {
 	token, err := p.Token()
 	if err != nil {
@@ -134,7 +134,7 @@ func (p *play) callSomebody(ctx context.Context) error {
 	}
 	err := p.ask(ctx, http.MethodGet, "/operation/critical-callout/open", nil, &board)
 	if err != nil || len(board.Open) <= 3 {
-		return err // some stay on the board, for anyone who looks at it
+		return err // some stay on the board
 	}
 	one := board.Open[0]
 	call := map[string]any{"lab_report_ids": []int64{one.Report}, "recipients": []string{"Referral Doctor"},

@@ -1,5 +1,5 @@
 // Package endpoints owns endpoints.json: where everything in a running stack is and how to start each part
-// again. The file appears when the whole stack is ready and is gone when it is not.
+// again. The file appears when the whole stack is ready and is removed when it is not.
 package endpoints
 
 import (

@@ -161,10 +161,10 @@ func (s *Sandbox) Signal(name string, signal syscall.Signal) error {
 	return nil
 }
 
-// Kill ends a part as a crash would and waits until its process is gone.
+// Kill ends a part as a crash would and waits until its process has ended.
 func (s *Sandbox) Kill(name string) error { return s.end(name, syscall.SIGKILL) }
 
-// Stop ends a part as an operator would and waits until its process is gone.
+// Stop ends a part as an operator would and waits until its process has ended.
 func (s *Sandbox) Stop(name string) error { return s.end(name, syscall.SIGTERM) }
 
 func (s *Sandbox) end(name string, signal syscall.Signal) error {
@@ -218,7 +218,7 @@ func (s *Sandbox) StartObjects(folder, address string) error {
 	return s.StartProgram("objects", []string{s.devstack, "objects", "--listen=" + address, "--data=" + folder}, nil)
 }
 
-// TakeOver gives a part that StartProgram started the name of one that is gone: that is how it is found, ended and
+// TakeOver gives a part that StartProgram started the name of an ended one: that is how it is found, ended and
 // started from now on.
 func (s *Sandbox) TakeOver(name, by string, argv []string) {
 	s.mu.Lock()

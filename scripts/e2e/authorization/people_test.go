@@ -248,7 +248,7 @@ func wholly(body io.Reader) string {
 	return string(all)
 }
 
-// follow reads a stream until it has shown everything that it must, or for a while.
+// follow reads a stream until it has shown everything that it must, or for some seconds.
 func (c cell) follow(body io.Reader) string {
 	var all bytes.Buffer
 	part := make([]byte, 1<<16)

@@ -88,7 +88,7 @@ func startMachines(t *testing.T) *machines {
 	return m
 }
 
-// outage is one machine that is unavailable for a while.
+// outage is one machine that is unavailable for some time.
 type outage struct {
 	name       string
 	lasts      time.Duration

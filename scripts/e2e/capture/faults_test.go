@@ -129,7 +129,7 @@ func complaints(path string, most int) string {
 	return strings.Join(found[max(0, len(found)-most):], "")
 }
 
-// fault is something that goes wrong for a while.
+// fault is something that goes wrong for some time.
 type fault struct {
 	name string
 	do   func() error

@@ -125,7 +125,7 @@ func TestRefusedRequestsSayWhatToDo(t *testing.T) {
 		const fine = `{"query":"rahul"}`
 		for what, got := range map[string]answer{
 			"no credential":                       search(credential{}, fine),
-			"an unknown session":                  search(credential{"Cookie", "sessionid=nobody"}, fine),
+			"an unknown session":                  search(credential{"Cookie", "sessionid=stranger"}, fine),
 			"a token that is none":                search(credential{"Authorization", "Bearer nonsense"}, fine),
 			"a token that is over":                search(expired, fine),
 			"a bad token beside a good session":   search(expired, fine, cookie(t, ownLab, 2)),

@@ -95,7 +95,7 @@ func TestTheSearchPageTellsWhoIsHereAlready(t *testing.T) {
 }
 
 func TestTheSearchPageAsksToLogIn(t *testing.T) {
-	b := openTab(t, "nobody", platform.Endpoints.Gateway+"/search/")
+	b := openTab(t, "stranger", platform.Endpoints.Gateway+"/search/")
 	b.shows("the box has the focus", "document.activeElement.id", "box")
 	b.Press(strings.Split("rahul", "")...)
 	b.shows("what to do", pageState, "Log in")

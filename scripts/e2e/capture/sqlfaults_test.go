@@ -43,7 +43,7 @@ func readOnly(admin, consumer *sql.DB, d time.Duration) fault {
 		if _, err := admin.Exec("SET GLOBAL read_only = ON"); err != nil {
 			return err
 		}
-		if _, err := consumer.Exec("DELETE FROM cdc_progress WHERE connector = 'nobody'"); number(err) != errReadOnly {
+		if _, err := consumer.Exec("DELETE FROM cdc_progress WHERE connector = 'unknown'"); number(err) != errReadOnly {
 			return fmt.Errorf("a consumer may write: %w", err)
 		}
 		rest(d)

@@ -41,7 +41,7 @@ func (c *checker) violated(format string, args ...any) {
 	c.say("VIOLATED: %s", text)
 }
 
-// work looks at open promises until ctx ends.
+// work checks open promises until ctx ends.
 func (c *checker) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.round(ctx, c.people.ledger.open())
@@ -54,7 +54,7 @@ func (c *checker) work(ctx context.Context) {
 
 const looksAtOnce = 8
 
-// round looks at each of the promises once.
+// round checks each of the promises once.
 func (c *checker) round(ctx context.Context, promises []*promise) {
 	own, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer done()
@@ -111,7 +111,7 @@ func (c *checker) takeInbox(ctx context.Context) {
 	}
 }
 
-// last waits until every promise is kept or late, and looks at every promise once more: nothing may be lost later.
+// last waits until every promise is kept or late, and checks every promise once more: nothing may be lost later.
 func (c *checker) last(ctx context.Context) {
 	_ = until(ctx, 2*time.Minute, "every promise", func(ctx context.Context) error { // what is left is found below
 		c.round(ctx, c.people.ledger.open())
@@ -131,7 +131,7 @@ func (c *checker) last(ctx context.Context) {
 	c.compareStores(ctx)
 }
 
-// compareStores looks at everything in the stores, also at what no one acknowledged.
+// compareStores reads everything in the stores, also what no one acknowledged.
 func (c *checker) compareStores(ctx context.Context) {
 	for what, statement := range map[string]string{
 		"patients without a row of the projection": "SELECT COUNT(*) FROM userDetails u LEFT JOIN user_meta m" +

@@ -36,7 +36,7 @@ func init() { // a literal would refer to itself, over the checks
 		answeredFor: {"a critical value was called, escalated or corrected", 80 * time.Second, (*checker).isAnsweredFor},
 		recorded:    {"a call with read-back is in the report's history", 5 * time.Second, (*checker).isRecorded},
 		replaced:    {"the confirmed value is the report's, and no rerun is open", 5 * time.Second, (*checker).isReplaced},
-		delivered:   {"a message is sent, or says that no one knows", 30 * time.Second, (*checker).isDelivered},
+		delivered:   {"a message is sent, or ends as unknown", 30 * time.Second, (*checker).isDelivered},
 		arrived:     {"a webhook was received", 30 * time.Second, (*checker).hasArrived},
 		sum:         {"the two bills of a split sum to the one before", 5 * time.Second, (*checker).sums},
 		linked:      {"the newest save of a document is linked, byte for byte", 5 * time.Second, (*checker).isLinked},

@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/netfault"
 )
 
-// fault is something that is broken on purpose for a while.
+// fault is something that is broken on purpose for some time.
 type fault struct {
 	class, target string
 	hold          time.Duration

@@ -22,7 +22,7 @@ type promise struct {
 
 	keptAt  time.Time // when it was seen to be true; guarded by the ledger's mutex
 	late    bool      // as above
-	problem string    // why it was not true when looked at last; as above
+	problem string    // why it was not true at the last check; as above
 }
 
 // from is when its time begins to run if nothing is broken.
@@ -64,7 +64,7 @@ func (l *ledger) promised(must string, p promise) (number int) {
 	return p.Number
 }
 
-// open returns those that were not seen to be kept.
+// open returns the promises that were not seen to be kept.
 func (l *ledger) open() []*promise {
 	return l.those(func(p *promise) bool { return p.keptAt.IsZero() })
 }
@@ -81,7 +81,7 @@ func (l *ledger) those(match func(*promise) bool) []*promise {
 	return list
 }
 
-// settle notes what a look at a promise found: it is late when its time is over and it is not kept.
+// settle notes what a check of a promise found: it is late when its time is over and it is not kept.
 func (l *ledger) settle(p *promise, problem error, over bool) (newlyLate bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -94,7 +94,7 @@ func (p *platform) remove() {
 	p.unmount()
 }
 
-// linkAll puts a link before every engine, and before every service for those that call it, into the settings of all
+// linkAll puts a link before every engine, and before every service for its callers, into the settings of all
 // services: they are used from the next start on. Links close connections that are idle for a time, unless it is 0.
 func (p *platform) linkAll(idle time.Duration) error {
 	behind := map[string]string{"redis": p.Endpoints.RedisAddr}
@@ -183,7 +183,7 @@ func (p *platform) replace(ctx context.Context, service string) error {
 	return p.ready(ctx, service)
 }
 
-// ready waits until a service says so.
+// ready waits until a service is ready.
 func (p *platform) ready(ctx context.Context, service string) error {
 	return until(ctx, time.Minute, "readiness of "+service, func(ctx context.Context) error {
 		_, err := p.fetch(ctx, p.adminURL(service)+"/health/ready")

@@ -117,7 +117,7 @@ func perform(ctx context.Context, o options) (*run, error) {
 	return r, nil
 }
 
-// prepare makes everything that looks at the platform and works with it.
+// prepare makes everything that reads the platform and works with it.
 func (r *run) prepare() error {
 	var err error
 	if r.answers, err = newAnswers(r.whatIsBroken); err != nil {

@@ -26,7 +26,7 @@ var soakText string
 // window is the part of a soak that is compared with the same before it: of an hour, one day of the laboratory.
 const window = 0.4
 
-// sampleEvery is how often levels are looked at.
+// sampleEvery is how often levels are read.
 const sampleEvery = 15 * time.Second
 
 // soak is what was measured while nothing was broken.

@@ -132,7 +132,7 @@ func (r *Recorder) compareAnswer(input *openapi3filter.RequestValidationInput, r
 	return nil
 }
 
-// compareRequest looks at accepted bodies: the document must offer what the service takes and the tests show.
+// compareRequest reads accepted bodies: the document must offer what the service takes and the tests show.
 func (r *Recorder) compareRequest(input *openapi3filter.RequestValidationInput) {
 	kind, _, _ := mime.ParseMediaType(input.Request.Header.Get("Content-Type"))
 	if kind == "multipart/form-data" || input.Route.Operation.RequestBody == nil {

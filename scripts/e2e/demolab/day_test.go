@@ -54,7 +54,7 @@ func TestADayOfTheLaboratoryGoesWithoutAFailure(t *testing.T) {
 	}
 }
 
-// openBoard looks at the callouts as one of the demo's people, who comes in by the first page.
+// openBoard opens the callouts as one of the demo's people, who comes in by the first page.
 func openBoard(t *testing.T, p demolab.Platform) context.Context {
 	t.Helper()
 	tab := browser.Open(t)

@@ -191,7 +191,7 @@ func (d *drills) kafka() {
 	d.equal()
 }
 
-// queue: what waits in an outbox comes back, what the queue alone had does not, and people sign in again.
+// queue: what waits in an outbox is restored, what the queue alone had does not, and people sign in again.
 func (d *drills) queue() {
 	job := schedule(d.t, d.Platform)
 	must(d.t, d.Stop("taskqueue"))

@@ -31,7 +31,7 @@ func block(t *testing.T, title string) string {
 	return commands
 }
 
-// variables are those that the handbook's commands use.
+// variables are the variables of the handbook's commands.
 func variables(t *testing.T, p demolab.Platform, backup string) []string {
 	t.Helper()
 	dsn, err := mysql.ParseDSN(p.Endpoints.MySQLDSN)

@@ -53,7 +53,7 @@ func validate(doc object) error {
 
 var parameter = regexp.MustCompile(`\{[^}]+\}`)
 
-// joinTwinPaths makes one path of those that differ in the names of their parameters alone: OpenAPI takes them for the
+// joinTwinPaths makes one path of paths that differ in the names of their parameters alone: OpenAPI takes them for the
 // same. A parameter that has two names becomes id, and each method's own description says of what.
 func joinTwinPaths(doc object) {
 	paths := child(doc, "paths")

@@ -38,7 +38,7 @@ var phrases = []rule{
 	phrase("goes on, trying on", " on", "(?:goes|go|trying) on", "continues, retries"),
 	phrase("is away", "away", "(?:is|are) away", "is unavailable"),
 	phrase("is gone", "gone", "(?:is|are) gone", "no longer exists"),
-	phrase("born", "born", "born", "is created"),
+	phrase("is born", "born", "(?:is|are|was|were) born", "is created"),
 	phrase("what became of", "became", "what became of", "by outcome"),
 	phrase("those that, those who", "those", "those (?:that|who)", "the noun instead of \"those\""),
 	phrase("looks at", "look", "(?:looks|looked|a look) at", "checks, reads, inspects"),

@@ -10,7 +10,7 @@ func TestLongCommentsAreWrappedIntoTheirParagraph(t *testing.T) {
 	long := strings.Join([]string{word, word, word, word}, " ")
 	for in, want := range map[string]string{
 		"// " + long: "// " + word + " " + word + "\n// " + word + " " + word,
-		"\t// " + long + "\n\t// goes on\n\tcode()":                "\t// " + word + " " + word + "\n\t// " + word + " " + word + " goes on\n\tcode()",
+		"\t// " + long + "\n\t// continues\n\tcode()":              "\t// " + word + " " + word + "\n\t// " + word + " " + word + " continues\n\tcode()",
 		"// " + long + "\n//\n// next":                             "// " + word + " " + word + "\n// " + word + " " + word + "\n//\n// next",
 		"//go:embed " + long:                                       "//go:embed " + long,
 		"// - " + long:                                             "// - " + long,

@@ -1,4 +1,4 @@
-// Package indextest lends the real index of patients to the tests of those who search it: the mapping, the documents
+// Package indextest lends the real index of patients to the tests of its readers: the mapping, the documents
 // and the operations that the pipeline itself would send, on the engine of the tests.
 package indextest
 

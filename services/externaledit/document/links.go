@@ -114,7 +114,7 @@ func (r relations) start(e *element) error {
 		strings.EqualFold(e.attr("TargetMode"), "External"))
 }
 
-// noText is the part of a handler that looks at elements alone.
+// noText is the part of a handler that reads elements alone.
 type noText struct{}
 
 func (noText) end(string) error  { return nil }

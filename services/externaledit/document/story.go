@@ -23,7 +23,7 @@ var errFields = wordInvalid("WORD_FIELDS",
 
 const (
 	maxFields      = 64  // within each other
-	maxInstruction = 512 // bytes that are looked at
+	maxInstruction = 512 // bytes that are read
 )
 
 // wordField is an open complex field.

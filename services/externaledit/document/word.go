@@ -331,7 +331,7 @@ func (b *budgeted) Read(p []byte) (int, error) {
 
 var zipSignature = []byte("PK\x03\x04")
 
-// embedded looks at parts that are files of their own: Office documents without macros are accepted, as the workbook
+// embedded inspects parts that are files of their own: Office documents without macros are accepted, as the workbook
 // behind a chart, other archives are not.
 func (p *officePackage) embedded(content *bufio.Reader, part *zip.File) error {
 	head, _ := content.Peek(len(oldOffice)) // a shorter part is none of both

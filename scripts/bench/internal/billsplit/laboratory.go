@@ -67,7 +67,7 @@ func (l *laboratories) open(ctx context.Context, labCount int) (first int, err e
 
 func labOf(id, labCount int) int { return firstLab + id%labCount }
 
-// settle is the correctness gate: every bill of the round is split once, and no paisa is gone.
+// settle is the correctness gate: every bill of the round is split once, and no paisa is lost.
 func (l *laboratories) settle(ctx context.Context, first int) error {
 	last := first + l.bills - 1
 	for what, c := range map[string]struct {

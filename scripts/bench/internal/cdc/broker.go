@@ -20,7 +20,7 @@ const (
 
 func tables() []string { return []string{"userDetails", "billing", "labReportRelation", "user_meta"} }
 
-// broker looks at the change topics and at what groups have committed.
+// broker reads the change topics and what groups have committed.
 type broker struct {
 	addresses []string
 	prefix    string

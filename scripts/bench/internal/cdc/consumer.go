@@ -111,7 +111,7 @@ func (b *bench) member(ctx context.Context) error {
 	})
 }
 
-// meter looks at the CPU time of a process and of the engines that it drives.
+// meter reads the CPU time of a process and of the engines that it drives.
 type meter struct {
 	bench   *bench
 	pid     int

@@ -52,7 +52,7 @@ func (c *corpus) judgements(seed uint64) []relevance.Judgement {
 // foreign is the kind of texts that are right in the next laboratory only, and must find nothing.
 const foreign = "of another laboratory"
 
-// strangers asks every laboratory for patients of the next one, by what is theirs alone.
+// strangers asks every laboratory for patients of the next one, by what only those have.
 func (c *corpus) strangers() []relevance.Judgement {
 	each := c.sizes.patients / c.sizes.laboratories
 	var all []relevance.Judgement

@@ -10,7 +10,7 @@ import (
 func (b *bench) memory(ctx context.Context) error {
 	pid := b.sandbox.PID("search")
 	samples, stop := process.Watch(ctx, func() float64 {
-		mib, _ := process.RSS(pid) // a process that is gone fails the searches
+		mib, _ := process.RSS(pid) // without a process the searches fail
 		return mib
 	})
 	searches := b.mix.draw(warmSeed, int(b.sizes.memory.Seconds()*ratePerSecond))

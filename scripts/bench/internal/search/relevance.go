@@ -91,7 +91,7 @@ func (p *places) measureHand(ctx context.Context, r *report.Report, texts []rele
 	)
 }
 
-// places are where one side put those who were meant, a figure for each set of texts.
+// places are where one side put the patients who were meant, a figure for each set of texts.
 type places struct {
 	side                *side
 	mrr, recall, aliens []float64

@@ -46,7 +46,7 @@ func Binary(name string) string {
 	return filepath.Join(filepath.Dir(self), name)
 }
 
-// Start is New with the platform up, and says so.
+// Start is New with the platform up, and prints that it is.
 func Start(ctx context.Context, r *report.Report, extra ...string) (*sandbox.Sandbox, error) {
 	s, err := New(extra...)
 	if err != nil {

@@ -47,7 +47,7 @@ func connect(id int) error {
 // disconnect takes the cable away now: by itself it goes some time after the namespaces.
 func disconnect() error {
 	if cable, _ := net.InterfaceByName(Name); cable == nil {
-		return nil // it is gone
+		return nil // it has ended
 	}
 	return exec.Command("ip", "link", "del", Name).Run()
 }
@@ -106,7 +106,7 @@ func removeGroup(top string) error {
 		if err == nil && entry.IsDir() {
 			folders = append(folders, path)
 		}
-		return nil // what is gone meanwhile is not an error
+		return nil // removed meanwhile
 	}
 	if err := filepath.WalkDir(top, walk); err != nil {
 		return err

@@ -27,8 +27,8 @@ func Connect(place Place, brokers, password string, java install.Java) Engine {
 	}
 }
 
-// ConnectorsRun asks Kafka Connect at url whether each named connector runs with a task. held are those that someone
-// stopped or paused: they count as they are.
+// ConnectorsRun asks Kafka Connect at url whether each named connector runs with a task. held are connectors that
+// someone stopped or paused: they count as they are.
 func ConnectorsRun(ctx context.Context, url string, names []string) (held []string, err error) {
 	type part struct{ State string }
 	var all map[string]struct {

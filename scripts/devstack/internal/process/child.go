@@ -27,7 +27,7 @@ func newChild(spec Spec, cmd *exec.Cmd) *Child {
 	return c
 }
 
-// Ended is closed when the process is gone.
+// Ended is closed when the process has ended.
 func (c *Child) Ended() <-chan struct{} { return c.ended }
 
 // Running reports whether the process has not ended yet.
@@ -102,7 +102,7 @@ func awaitEnd(id Identity, limit time.Duration) bool {
 	return !id.Alive()
 }
 
-// StopAll stops the children in parallel and returns when all are gone.
+// StopAll stops the children in parallel and returns when all have ended.
 func StopAll(children []*Child, grace time.Duration) {
 	var group sync.WaitGroup
 	for _, child := range children {

@@ -30,7 +30,7 @@ func (d Directory) Write(name string, pid int) error {
 // Remove forgets name; a name that is not recorded is not an error.
 func (d Directory) Remove(name string) { _ = os.Remove(d.file(name)) }
 
-// Find returns the recorded identity of name; it may be of a process that is gone.
+// Find returns the recorded identity of name; it may be of a process that has ended.
 func (d Directory) Find(name string) (Identity, bool) {
 	text, err := os.ReadFile(d.file(name))
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A child that is just being started holds its parent's sockets until its program begins, also those that the parent
-// has closed: a port that no one is known to hold is looked at again.
+// A child that is just being started holds its parent's sockets until its program begins, also sockets that the parent
+// has closed: a port that no one is known to hold is checked again.
 const (
 	portLooks = 20
 	lookAgain = 50 * time.Millisecond

@@ -1,4 +1,4 @@
-// Package progress owns how devstack says that something which takes long is still at work.
+// Package progress owns how devstack shows that long work continues.
 package progress
 
 import (

@@ -52,7 +52,7 @@ func Table() []Service {
 	return table
 }
 
-// WithoutPipeline returns those that run without Kafka, Kafka Connect and Elasticsearch.
+// WithoutPipeline returns the services that run without Kafka, Kafka Connect and Elasticsearch.
 func WithoutPipeline(services []Service) []Service {
 	return slices.DeleteFunc(slices.Clone(services), func(s Service) bool { return s.Pipeline })
 }

@@ -98,7 +98,7 @@ func tryLock(s settings.Settings) (*os.File, error) {
 	return nil, fmt.Errorf("lock LAB_DIR: %w", err)
 }
 
-// Running reports whether a devstack runs this LAB_DIR. It looks at the pid file and not at the lock: taking the
+// Running reports whether a devstack runs this LAB_DIR. It reads the pid file and not the lock: taking the
 // lock, be it for a moment, could make a devstack that starts right now give up.
 func Running(s settings.Settings) bool {
 	id, known := process.Directory(s.Run()).Find(supervisor)

@@ -217,7 +217,7 @@ func (r *running) boundLogs(ctx context.Context) {
 	}
 }
 
-// stop ends services before engines, and those that lean on another engine before that one; then it forgets them all.
+// stop ends services before engines, and an engine that needs another one before that one; then it forgets them all.
 func (r *running) stop() {
 	if err := endpoints.Remove(r.Settings.Dir); err != nil {
 		fmt.Fprintln(r.Out, err)

@@ -1,5 +1,5 @@
 // Package traceviewer shows the traces of the platform on this machine: a list of the last ones and the tree of each.
-// It is for those who want to see a request's walk through the services; operators have better ones.
+// It is for developers who want to see a request's walk through the services; operators have better ones.
 package traceviewer
 
 import (

@@ -141,7 +141,7 @@ func TestWhoMayCall(t *testing.T) {
 				in   *billsplitv1.SplitBillRequest
 				want codes.Code
 			}{
-				"nobody":                            {t.Context(), in("validate", "[103]"), codes.Unauthenticated},
+				"no one":                            {t.Context(), in("validate", "[103]"), codes.Unauthenticated},
 				"a service":                         {b.As("core"), named, codes.PermissionDenied},
 				"support, naming another's":         {b.session("support", 13), named, codes.InvalidArgument},
 				"a session without a laboratory":    {b.session("support", 0), in("validate", "[103]"), codes.InvalidArgument},

@@ -5,8 +5,8 @@ import "slices"
 // Selection is what a request for some tests means on the rows of a bill.
 type Selection struct {
 	Asked    []Row   // the rows that were asked for, in the order of the bill
-	Children []Row   // those that were not, and move with their profile
-	Moved    []Row   // those that would move: the asked ones that may, and Children
+	Children []Row   // not asked for, and move with their profile
+	Moved    []Row   // all that would move: the asked ones that may, and Children
 	Missing  []int64 // asked for and not on the bill, in the order of the request
 	Alone    []int64 // children that were asked for without their profile
 	Stays    int     // tests that count and stay on the bill

@@ -55,7 +55,7 @@ func unversioned(b storetest.Bill) storetest.Bill {
 	return b
 }
 
-// expectBack looks at the state after a split was undone, as far as the original bill goes.
+// expectBack checks the state after a split was undone, as far as the original bill goes.
 func expectBack(t *testing.T, want, got storetest.State, newID int64) {
 	t.Helper()
 	if diff := cmp.Diff(unversioned(want.Bills[original]), unversioned(got.Bills[original])); diff != "" {

@@ -23,7 +23,7 @@ type Facts struct {
 	Rows   []bill.Row // of the named bill
 	// Active reports that are made from results: attachments of either bill.
 	ParentReports, NewReports []int64
-	// Splits of either bill, first to last; those that were undone too.
+	// Splits of either bill, first to last; undone ones too.
 	OfParent, OfNew []Record
 	// What there is about either bill, and about the tests of the named one.
 	AroundParent, AroundNew bill.Surroundings

@@ -33,7 +33,7 @@ type Deps struct {
 	Clock    clock.Clock
 }
 
-// Server implements billsplitv1.BillSplitServiceServer.
+// Server answers the RPCs of bill split.
 type Server struct {
 	billsplitv1.UnimplementedBillSplitServiceServer
 
@@ -51,7 +51,7 @@ var (
 		"Only support may split bills here; ask support to do it")
 )
 
-// admit returns the laboratory that the caller works for. The laboratory is looked at first, then the bill's id: the
+// admit returns the laboratory that the caller works for. The laboratory is checked first, then the bill's id: the
 // documented order.
 func (s *Server) admit(ctx context.Context, named *int64, billID int64) (authn.Principal, authn.LabScope, error) {
 	trace.SpanFromContext(ctx).SetAttributes(attribute.Int64("bill.id", billID))

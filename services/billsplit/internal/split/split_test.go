@@ -47,7 +47,7 @@ func TestWhatIsCalculatedIsWritten(t *testing.T) {
 	expectHistory(t, b.Dump())
 }
 
-// expectHistory looks at the two splits of TestWhatIsCalculatedIsWritten.
+// expectHistory checks the two splits of TestWhatIsCalculatedIsWritten.
 func expectHistory(t *testing.T, s storetest.State) {
 	t.Helper()
 	if len(s.Splits) != 2 || !slices.Equal(s.Splits[0].Moved, []int64{103, 104, 105}) || !slices.Equal(s.Splits[1].Moved, []int64{102}) {

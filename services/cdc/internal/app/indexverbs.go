@@ -27,7 +27,7 @@ func reconcileVerb(out io.Writer) cli.Verb {
 	return cli.Verb{
 		Name:    "reconcile",
 		Summary: "Prove that sources, user_meta and the index agree, laboratory by laboratory; repair what does not.",
-		Details: "What changes while it is compared is looked at again before it counts. The last line sums up, as in\n" +
+		Details: "What changes while it is compared is read again before it counts. The last line sums up, as in\n" +
 			"  12 laboratories, 200,000 patients, 0 differences\nExit 1 when something differs at the end.",
 		Flags: func(f *flag.FlagSet) {
 			f.Int64Var(&o.LabID, "lab", 0, "only this `laboratory`")
@@ -69,7 +69,7 @@ func rebuildVerb(out io.Writer) cli.Verb {
 		Name:    "rebuild",
 		Summary: "Make the search index again without a moment in which searches lack anything.",
 		Details: "Makes the next index, has every change written to both, fills it from user_meta, proves it, and moves the alias in one step.\n" +
-			"The index before is kept. Killed at any point, it goes on when it is called again.",
+			"The index before is kept. Killed at any point, it continues when it is called again.",
 		Flags: func(f *flag.FlagSet) {
 			f.BoolVar(&rollback, "rollback", false, "fill into the index that was kept what it missed, then return to it")
 			f.BoolVar(&discard, "discard", false, "delete the index of an unfinished rebuild, or else the kept ones")

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
-// broken is a runtime whose one task stays failed, with all that a supervisor tells of it.
+// broken is a runtime whose one task stays failed, with all that a supervisor reports of it.
 type broken struct{ letters, restarts int }
 
 func (b *broken) Statuses(context.Context) (map[string]connect.Status, error) {

@@ -55,13 +55,13 @@ func connectorsVerb(out io.Writer) cli.Verb {
 		Name:    "connectors",
 		Summary: "Show and steer the source connectors.",
 		Args:    "apply|status|check|recover|restart|stop|resume [NAME…]",
-		Details: "apply    writes both configurations; a connector that has the right one is left alone\n" +
+		Details: "apply    writes both configurations; a connector that has the right one is skipped\n" +
 			"status   shows states, tasks and positions, and what to do about what is not up; exit 1 when something is not\n" +
 			"check    names the tables whose definition the connectors cannot read; exit 1 when one of them is captured\n" +
 			"recover  has all connectors start over: they read the structure of the tables, and every patient is computed again\n" +
 			"restart  has connectors restarted with their tasks\n" +
 			"stop     has their tasks ended, until resume; nothing reads the database once status says STOPPED and none\n" +
-			"resume   has stopped or paused connectors go on where they were\n\n" +
+			"resume   has stopped or paused connectors continue where they were\n\n" +
 			"NAME is " + strings.Join(connectors.Names(), " or ") + "; without one, both.",
 		Run: withSettings(func(ctx context.Context, cfg Config, args []string) error { return steer(ctx, cfg, args, out) }),
 	}
@@ -159,7 +159,7 @@ func walkVerb(out io.Writer) cli.Verb {
 	return cli.Verb{
 		Name:    "walk",
 		Summary: "Have every patient computed again from the sources, and written to the index.",
-		Details: "The service does it, about 5,000 patients a second, and goes on where it stood when it is restarted; called again, it starts over.\n" +
+		Details: "The service does it, about 5,000 patients a second, and continues where it stood when it is restarted; called again, it starts over.\n" +
 			"It finds whatever events would have said. See when it is over with cdc reconcile --wait 1h.",
 		Run: withStores(func(ctx context.Context, _ Config, stores *stores) error {
 			if err := stores.rows.Restart(ctx); err != nil {
@@ -197,7 +197,7 @@ func replayVerb(out io.Writer) cli.Verb {
 			if dry {
 				written = "would be written"
 			}
-			fmt.Fprintf(out, "%d letters, %d patients %s, %d refused, %d letters name no row, %d are about rows that are gone\n",
+			fmt.Fprintf(out, "%d letters, %d patients %s, %d refused, %d letters name no row, %d are about rows that no longer exist\n",
 				sum.Letters, sum.Patients, written, sum.Refused, sum.Unreadable, sum.Gone)
 			if err == nil && sum.Refused > 0 {
 				err = errRefused

@@ -102,7 +102,7 @@ func (g *Group) makeUp(ctx context.Context) error {
 	}
 	g.jump = true
 	g.Log.Error(
-		"records were deleted before they were read; this process goes on behind them, and all patients are computed again")
+		"records were deleted before they were read; this process continues behind them, and all patients are computed again")
 	return nil
 }
 

@@ -307,7 +307,7 @@ func TestAGapIsJumpedOverBehindWhatMakesUpForIt(t *testing.T) {
 	if err := c.DeleteRecords(topic, 0, 45); err != nil {
 		t.Fatal(err)
 	}
-	l.away(errors.New("the database is away"))
+	l.away(errors.New("the database is unavailable"))
 	join(t, c.ListenAddrs(), l)
 	await.True(t, "two tries", func() bool { return l.triesToMakeUp() >= 2 })
 	if l.count() != 30 {

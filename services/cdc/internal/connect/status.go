@@ -66,7 +66,7 @@ func Causes(trace string) []string {
 }
 
 // lost are words of traces that no restart fixes: the binary log does not hold any more what the connector wants to
-// read next, it was empty when the connector began, or what is known of the tables' structure is gone.
+// read next, it was empty when the connector began, or what is known of the tables' structure is lost.
 var lost = []string{
 	"this is no longer available on the server", `"this.gtidSet" is null`,
 	"The db history topic or its content is fully or partially missing", "The db history topic is missing",

@@ -14,7 +14,7 @@ type Claim struct {
 	Initial   int64 // the first offset to come, or a negative number when only the broker knows
 	// Records is closed when the partition is taken away; what it still holds may be finished or left.
 	Records <-chan change.Record
-	// Mark says that everything before offset is done.
+	// Mark records that everything before offset is done.
 	Mark func(offset int64)
 	// HighWater returns the offset that the next record of the partition will get.
 	HighWater func() int64

@@ -31,7 +31,7 @@ type DeadLetters interface {
 
 // Observer hears what happens, for metrics. Tables are bounded: an unknown one is reported as "other".
 type Observer interface {
-	// Consumed tells of records taken up, once each. They end in Finished, or in Returned when the claim ends before them.
+	// Consumed counts records taken up, once each. They end in Finished, or in Returned when the claim ends before them.
 	Consumed(table string, records int)
 	Returned(table string, records int)
 	Finished(ctx context.Context, table string, results []outcome.Result, took time.Duration)

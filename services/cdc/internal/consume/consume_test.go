@@ -109,7 +109,7 @@ type scriptedSink struct {
 	mu      sync.Mutex
 	faults  []error
 	kinds   func(offset int64) outcome.Kind
-	panicAt int64         // offset of a record that cannot be looked at; 0: none
+	panicAt int64         // offset of a record that cannot be read; 0: none
 	each    time.Duration // what a record takes
 	applied [][]int64
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 )
 
-// operatorRetry is how often a fault that waits for a person is looked at again.
+// operatorRetry is how often a fault that waits for a person is tried again.
 const operatorRetry = 10 * time.Second
 
 // waitOut keeps the partition paused for the backoff of the attempt. Meanwhile it takes in what was fetched already, at
@@ -62,7 +62,7 @@ func (w *worker) log(ctx context.Context, fault *outcome.Fault) {
 func (w *worker) recovered(ctx context.Context) {
 	if lasted, was := w.state.heal(); was {
 		w.claim.Resume()
-		w.c.d.Log.InfoContext(ctx, "partition goes on", "topic", w.claim.Topic, "partition", w.claim.Partition,
+		w.c.d.Log.InfoContext(ctx, "partition continues", "topic", w.claim.Topic, "partition", w.claim.Partition,
 			"paused_seconds", lasted.Seconds())
 	}
 }

@@ -53,7 +53,7 @@ func (e *slowError) Error() string {
 
 func (e *slowError) Unwrap() error { return e.err }
 
-// inTime tells of an error whether its cause is the time that a try has.
+// inTime replaces an error whose cause is the time that a try has.
 func (c *Consumer) inTime(try context.Context, err error, records int) error {
 	if err == nil || !errors.Is(try.Err(), context.DeadlineExceeded) {
 		return err

@@ -63,14 +63,14 @@ func TestALetterIsTheRecordAndSaysWhereItCameFrom(t *testing.T) {
 func TestAFailedTaskIsOneLetter(t *testing.T) {
 	t.Parallel()
 	s := shelf{}
-	trace := "org.apache.kafka.connect.errors.ConnectException: binlog is gone\n\tat x.y(Z.java:1)"
+	trace := "org.apache.kafka.connect.errors.ConnectException: binlog is missing\n\tat x.y(Z.java:1)"
 	if err := letters(s).Record(t.Context(), "source-existing", 0, trace, `{"file":"binlog.1"}`); err != nil {
 		t.Fatal(err)
 	}
 	letter := s["connectors"][0]
 	if string(letter.Key) != "source-existing" || string(letter.Value) != `{"file":"binlog.1"}` ||
 		letter.Header("__connect.errors.exception.class.name") != "org.apache.kafka.connect.errors.ConnectException" ||
-		letter.Header("__connect.errors.exception.message") != "binlog is gone" || letter.Header("__connect.errors.exception.stacktrace") != trace {
+		letter.Header("__connect.errors.exception.message") != "binlog is missing" || letter.Header("__connect.errors.exception.stacktrace") != trace {
 		t.Errorf("letter %+v", letter)
 	}
 }
@@ -108,7 +108,7 @@ func TestReplayRecomputesThePatientsOfItsLettersOnce(t *testing.T) {
 	send("lab.lab.userDetails", `{"id":501}`, `{"op":"u","before":null,"after":{"id":501,"labId_id":12}}`)
 	send("lab.lab.userDetails", `{"id":502}`, "\xff")                                                                                  // unreadable value, readable key
 	send("lab.lab.billing", `{"id":9}`, `{"op":"u","before":{"id":9,"userDetailsId_id":503},"after":{"id":9,"userDetailsId_id":504}}`) // moved twice since
-	send("lab.lab.labReportRelation", `{"id":10}`, "null")                                                                             // its row is gone
+	send("lab.lab.labReportRelation", `{"id":10}`, "null")                                                                             // its row was deleted
 	send("lab.lab.user_meta", `{"user_id":501}`, `{"op":"c","after":{}}`)
 	send("lab.lab.billing", "no key", "no value")
 	r := &recomputed{}

@@ -12,12 +12,12 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// ErrUnreadable says that a letter names no row.
+// ErrUnreadable: a letter names no row.
 var ErrUnreadable = errors.New("the letter's key names no row")
 
 // Patients finds the patient of a source row.
 type Patients interface {
-	// PatientOf returns the patient to whom a row of billing or labReportRelation belongs, 0 when the row is gone.
+	// PatientOf returns the patient to whom a row of billing or labReportRelation belongs, 0 when the row does not exist.
 	PatientOf(ctx context.Context, table string, rowID int64) (int64, error)
 }
 
@@ -28,7 +28,7 @@ type Recomputer interface {
 }
 
 // Replay answers letters: it reads the rows that they are about again and writes their present state, so that nothing
-// old can come back and a row that is gone becomes a deletion.
+// old can come back and a row that was deleted becomes a deletion.
 type Replay struct {
 	// Read visits all letters; see broker.Read.
 	Read       func(ctx context.Context, visit func(r change.Record, total int64) error) error

@@ -190,7 +190,7 @@ func TestARowBecomesBlanksAndThenItsDocument(t *testing.T) {
 				base64.StdEncoding.EncodeToString([]byte(`{"user_id":9,"lab_id":2,"updated_at":0}`)) + `"}`}}},
 		"routes that were seen before": {maker.Write(&dead, 5, 2, 5, 0), []op{
 			{5, 20, `{"user_id":9,"lab_id":5,"is_deleted":true,"rev":10}`}, {2, 21, `{"user_id":9,"lab_id":2,"is_deleted":true,"rev":10}`}}},
-		"a row that is gone": {maker.Remove(&live, 4), []op{{1, 22, ""}, {3, 22, ""}, {4, 22, ""}, {2, 22, ""}}},
+		"a row that was deleted": {maker.Remove(&live, 4), []op{{1, 22, ""}, {3, 22, ""}, {4, 22, ""}, {2, 22, ""}}},
 	} {
 		if diff := cmp.Diff(c.want, shape(c.ops)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -121,7 +121,7 @@ func card(of []field) field {
 	}}
 }
 
-// inStub are the fields of a document that only says that there is nothing here.
+// inStub are the fields of a document without a patient.
 func inStub(name string) bool {
 	switch name {
 	case "user_id", "lab_id", "is_deleted", "rev":

@@ -87,7 +87,7 @@ func (m *Maker) Own(row *projection.Row) Op {
 	return op
 }
 
-// Remove returns what takes a row that is gone out of the index, on every route that it names and on routes.
+// Remove returns what takes a deleted row out of the index, on every route that it names and on routes.
 func (m *Maker) Remove(row *projection.Row, routes ...int64) []Op {
 	labs := append(others(row, routes), row.LabID)
 	ops := make([]Op, 0, len(labs))

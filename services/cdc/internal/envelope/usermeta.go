@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 )
 
-// userMeta is an image of user_meta: a row, but for the columns that must be there and those that the connector renders
-// in its own way. Before the second migration the person's columns are absent, which reads as empty.
+// userMeta is an image of user_meta: a row, but for the columns that must be there and columns that the connector
+// renders in its own way. Before the second migration the person's columns are absent, which reads as empty.
 type userMeta struct {
 	projection.Row
 

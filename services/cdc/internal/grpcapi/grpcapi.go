@@ -20,7 +20,7 @@ type Recomputer interface {
 	RecomputeIn(ctx context.Context, scope authn.LabScope, userIDs []int64) (int, error)
 }
 
-// Server implements cdcv1.ChangeCaptureServiceServer.
+// Server answers the RPCs of change capture.
 type Server struct {
 	cdcv1.UnimplementedChangeCaptureServiceServer
 

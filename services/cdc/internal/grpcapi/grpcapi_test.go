@@ -32,7 +32,7 @@ func TestSyncUsersIsForServicesAndOneLaboratory(t *testing.T) {
 	}{
 		{"a user", authn.Principal{Kind: authn.Session, LabID: 12}, &cdcv1.SyncUsersRequest{UserIds: []int64{1}}, apperr.Forbidden},
 		{"no laboratory", authn.Principal{Kind: authn.Service}, &cdcv1.SyncUsersRequest{UserIds: []int64{1}}, apperr.Invalid},
-		{"nobody", authn.Principal{Kind: authn.Service}, &cdcv1.SyncUsersRequest{LabId: 12}, apperr.Invalid},
+		{"no one", authn.Principal{Kind: authn.Service}, &cdcv1.SyncUsersRequest{LabId: 12}, apperr.Invalid},
 		{"too many", authn.Principal{Kind: authn.Service}, &cdcv1.SyncUsersRequest{LabId: 12, UserIds: slices.Repeat([]int64{1}, 1001)}, apperr.Invalid},
 		{"no id", authn.Principal{Kind: authn.Service}, &cdcv1.SyncUsersRequest{LabId: 12, UserIds: []int64{0}}, apperr.Invalid},
 	}

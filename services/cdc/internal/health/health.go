@@ -38,7 +38,7 @@ type Dependencies interface {
 	Dependencies() map[string]string // "up" or "down"
 	Ready() bool
 	Reasons() []string // why something is down, as far as it may be shown
-	Notes() []string   // what should be looked at though it works
+	Notes() []string   // what a person should check though it works
 }
 
 // Health judges the consumer.
@@ -113,7 +113,7 @@ func (h *Health) report(ctx context.Context) report {
 	return body
 }
 
-// unhealthy lists why the process itself should be looked at or restarted.
+// unhealthy lists why the process itself should be checked or restarted.
 func (h *Health) unhealthy() []string {
 	var reasons []string
 	if ago := h.Clock.Now().Sub(h.Group.State().LastPoll); ago > pollWindow {
@@ -193,5 +193,5 @@ func (h *Health) stalled() []string {
 func write(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client is gone
+	_ = json.NewEncoder(w).Encode(body) // the client disconnected
 }

@@ -20,7 +20,7 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// situation is everything that health looks at.
+// situation is everything that health reads.
 type situation struct {
 	state      broker.State
 	partitions []consume.Partition
@@ -79,7 +79,7 @@ func TestHealthTellsIdleFromStuck(t *testing.T) {
 			s.state.Member, s.state.Fault = false, &outcome.Fault{Operator: true, Err: errors.New("denied"), Advice: "set CDC_CONSUMER_GROUP"}
 		}, 200, 503, "denied; set CDC_CONSUMER_GROUP"},
 		{"a broker that moves", func(s *situation) { s.state.Fault = &outcome.Fault{Err: errors.New("not leader")} }, 200, 200, ""},
-		{"a store that is away", func(s *situation) { s.indexDown = true }, 200, 503, `"search_index is down"`},
+		{"an unavailable store", func(s *situation) { s.indexDown = true }, 200, 503, `"search_index is down"`},
 		{"a process that stops", func(s *situation) { s.stopping = true }, 200, 503, `"the process is stopping"`},
 	}
 	for _, test := range cases {

@@ -101,7 +101,7 @@ func TestOnlyAConnectorsOwnBeatSaysThatItWorks(t *testing.T) {
 	if diff := cmp.Diff([]string{"source-existing 1000", "source-existing 2000", "source-projection 1500"}, b.landed); diff != "" {
 		t.Error(diff)
 	}
-	b.err = errors.New("the database is away")
+	b.err = errors.New("the database is unavailable")
 	if _, err := s.Apply(t.Context(), []change.Record{beat("source-existing", "source-existing", 3000)}); !errors.Is(err, b.err) {
 		t.Errorf("a jump may be open, and the beat is marked: %v", err)
 	}

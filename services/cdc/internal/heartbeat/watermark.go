@@ -62,7 +62,7 @@ func NewWatermark(
 		offered: map[string]time.Time{}, pending: map[string]beat{}}
 }
 
-// Offer tells of a beat that arrived. Of a connector that is not known it is forgotten.
+// Offer adds a beat that arrived. A beat of an unknown connector is ignored.
 func (w *Watermark) Offer(connector string, at time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +72,7 @@ func (w *Watermark) Offer(connector string, at time.Time) {
 }
 
 // RunOnce takes up the beats that were offered, and notes those behind which nothing is open any more. While one waits,
-// the next of its connector is not looked at: each would come later than the one before it.
+// the next of its connector is not considered: each would come later than the one before it.
 func (w *Watermark) RunOnce(ctx context.Context) error {
 	if indexed, err := w.indexed(ctx); err != nil || !indexed {
 		w.forget() // a beat of before says nothing of what is done without the index

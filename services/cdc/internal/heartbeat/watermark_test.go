@@ -29,7 +29,7 @@ func TestABeatCountsWhenAllPartitionsHavePassedIt(t *testing.T) {
 			held: map[heartbeat.Partition]heartbeat.Extent{bills: {0, 40}, patients: {0, 30}}},
 		{name: "the newest beat that was offered is next", want: 1000},
 		{name: "one partition is stuck", committed: map[heartbeat.Partition]int64{bills: 900, patients: 29}, offer: 5000, want: 1000},
-		{name: "and goes on", committed: map[heartbeat.Partition]int64{bills: 900, patients: 30}, want: 3000},
+		{name: "and continues", committed: map[heartbeat.Partition]int64{bills: 900, patients: 30}, want: 3000},
 		{name: "a partition whose records are all gone was never read", offer: 7000, want: 7000,
 			held:      map[heartbeat.Partition]heartbeat.Extent{bills: {8, 8}, patients: {0, 30}},
 			committed: map[heartbeat.Partition]int64{patients: 30}},

@@ -54,7 +54,7 @@ func (u *user) see(record int, row projection.Row, gone bool) {
 	}
 }
 
-// read returns the row that a record is about, and whether it is gone; or the result of a record that asks for
+// read returns the row that a record is about, and whether it was deleted; or the result of a record that asks for
 // nothing.
 func (b *batch) read(record change.Record) (row projection.Row, gone bool, result *outcome.Result) {
 	c, err := envelope.Decode(record)

@@ -66,7 +66,7 @@ func refusalOf(err error) *Refusal {
 }
 
 // ErrGone reports that the target of a write does not exist any more.
-var ErrGone = errors.New("the index is gone")
+var ErrGone = errors.New("the index no longer exists")
 
 // ErrBusy reports that the server has had too much to do for longer than the writer's patience.
 var ErrBusy = errors.New("the search engine has too much to do")

@@ -145,7 +145,7 @@ func TestTheSinkOnTheRealServer(t *testing.T) {
 		{"a move to another shard", []change.Record{at(2, 1, 11, 8)}, []string{"applied"}},
 		{"what is older", []change.Record{at(1, 7, 10), at(2, 8, 10)}, []string{"superseded", "superseded"}},
 		{"a document that is refused", []change.Record{event(change.Create, immense), at(3, 1, 11)}, []string{"dead document_parsing_exception", "applied"}},
-		{"a row that is gone", []change.Record{event(change.Delete, projection.Row{UserID: 3, LabID: 1, Rev: 11})}, []string{"applied"}},
+		{"a row that was deleted", []change.Record{event(change.Delete, projection.Row{UserID: 3, LabID: 1, Rev: 11})}, []string{"applied"}},
 	} {
 		results, err := sink.Apply(t.Context(), step.records)
 		if err != nil {

@@ -83,7 +83,7 @@ func (s *Sink) Apply(ctx context.Context, records []change.Record) ([]outcome.Re
 // maxLookups is how often one batch looks where to write: a swap and a rebuild that is given up may follow each other.
 const maxLookups = 3
 
-// write brings the targets up to the batch. One that is gone was swapped or given up: then all are looked up again, for
+// write brings the targets up to the batch. A missing one was swapped or given up: then all are looked up again, for
 // another index may have taken its place, of another schema. The error is a fault.
 func (s *Sink) write(ctx context.Context, b *batch) (fates []Fate, err error) {
 	for range maxLookups {

@@ -160,13 +160,13 @@ func TestTheNextIndexIsWrittenFirstAndMayGo(t *testing.T) {
 		lookups int // after a second call
 		givenUp bool
 	}{
-		"both take it":           {script{say(0), say(0)}, "applied", []string{"next", "live"}, 1, false},
-		"the next one is gone":   {script{say(indexsync.Gone), say(0)}, "applied", []string{"next", "next", "live"}, 2, false},
-		"the next one refuses":   {script{say(indexsync.Poison), say(0)}, "applied", []string{"next", "live"}, 1, false},
-		"the live one is gone":   {script{say(0), say(indexsync.Gone)}, "applied", []string{"next", "live", "next", "live"}, 2, false},
-		"there is none":          {script{say(indexsync.Gone), say(indexsync.Gone), say(indexsync.Gone)}, "operator", []string{"next", "next", "next"}, 4, false},
-		"the next one is broken": {script{say(indexsync.Broken), say(0)}, "applied", []string{"next", "live"}, 2, true},
-		"the live one is newer":  {script{say(0), say(indexsync.Superseded)}, "superseded", []string{"next", "live"}, 1, false},
+		"both take it":            {script{say(0), say(0)}, "applied", []string{"next", "live"}, 1, false},
+		"the next one is missing": {script{say(indexsync.Gone), say(0)}, "applied", []string{"next", "next", "live"}, 2, false},
+		"the next one refuses":    {script{say(indexsync.Poison), say(0)}, "applied", []string{"next", "live"}, 1, false},
+		"the live one is missing": {script{say(0), say(indexsync.Gone)}, "applied", []string{"next", "live", "next", "live"}, 2, false},
+		"there is none":           {script{say(indexsync.Gone), say(indexsync.Gone), say(indexsync.Gone)}, "operator", []string{"next", "next", "next"}, 4, false},
+		"the next one is broken":  {script{say(indexsync.Broken), say(0)}, "applied", []string{"next", "live"}, 2, true},
+		"the live one is newer":   {script{say(0), say(indexsync.Superseded)}, "superseded", []string{"next", "live"}, 1, false},
 	} {
 		w, i := newWorld(), &index{script: c.script}
 		w.targets = targets("next", "live")

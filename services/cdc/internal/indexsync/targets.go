@@ -28,7 +28,7 @@ type Lookup interface {
 	GiveUpNext(ctx context.Context, index string) error
 }
 
-// targets remembers a lookup for a while.
+// targets caches a lookup.
 type targets struct {
 	lookup Lookup
 	clock  clock.Clock

@@ -22,9 +22,9 @@ type Index interface {
 
 // Observer hears what happens, for metrics.
 type Observer interface {
-	// Sent tells of one request that was answered.
+	// Sent counts one request that was answered.
 	Sent(ops int, took time.Duration)
-	// Resent tells of operations that have to go again, and the server's word for why.
+	// Resent counts operations that have to be sent again, and the server's word for why.
 	Resent(ops int, kind string)
 }
 

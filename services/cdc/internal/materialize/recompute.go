@@ -17,8 +17,8 @@ type Store interface {
 	Recompute(ctx context.Context, targets []Target) (Summary, error)
 }
 
-// Late takes over patients whose sources did not show what the events told within the time that a batch may wait.
-// It looks at them later, or has them looked at by anyone who compares everything.
+// Late accepts patients whose sources did not show what the events told within the time that a batch may wait.
+// It recomputes them later, or leaves them to a comparison of everything.
 type Late interface {
 	Add(userIDs []int64)
 }
@@ -83,7 +83,7 @@ func (r *Recomputer) Recompute(ctx context.Context, targets []Target) (Summary, 
 	return total, nil
 }
 
-// again repeats the early ones, with growing pauses, and returns those that are early still.
+// again repeats the early ones, with growing pauses, and returns the ones that are still early.
 func (r *Recomputer) again(ctx context.Context, total *Summary) ([]Target, error) {
 	early, left := total.Early, r.d.Config.Patience
 	if len(early) > 0 {

@@ -51,7 +51,7 @@ type Walker struct{ d WalkerDeps }
 // NewWalker returns a Walker.
 func NewWalker(d WalkerDeps) *Walker { return &Walker{d} }
 
-// Truncated implements Tables: no event names the rows that are gone, so every patient is computed again.
+// Truncated implements Tables: no event names the deleted rows, so every patient is computed again.
 func (w *Walker) Truncated(ctx context.Context, table string) error {
 	w.d.Log.Warn("a captured table was truncated; all patients are computed again", "table", table)
 	return w.d.Walks.Restart(ctx)

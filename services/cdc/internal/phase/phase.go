@@ -41,7 +41,7 @@ type Deps struct {
 	Log      *slog.Logger
 }
 
-// DefaultInterval is how often the schema is looked at. Nothing else reports that a column was added: a pipeline that
+// DefaultInterval is how often the schema is read. Nothing else reports that a column was added: a pipeline that
 // does not use it gets no error.
 const DefaultInterval = 5 * time.Second
 
@@ -86,7 +86,7 @@ func (w *Watch) Running(ctx context.Context) (bool, error) {
 	return now == Running, err
 }
 
-// Check looks at the schema and returns the phase, and whether it differs from the one before.
+// Check reads the schema and returns the phase, and whether it differs from the one before.
 func (w *Watch) Check(ctx context.Context) (now Phase, changed bool, err error) {
 	unlock, err := w.lock(ctx)
 	if err != nil {

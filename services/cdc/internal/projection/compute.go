@@ -11,7 +11,7 @@ const maxFullName = 400 // characters of the column; the parts may have 403
 // Compute returns the patient's row as the sources say it, without Rev and UpdatedAt. previous is the stored row,
 // nil or a stub when there is none; it contributes the laboratories that the patient was in.
 //
-// Only rows of the patient's present laboratory count. A patient who is deleted, or whose row is gone, keeps the
+// Only rows of the patient's present laboratory count. A patient who is deleted, or whose row is missing, keeps the
 // routes and nothing else: the index has to blank them, and no one has to remember a person who asked to be
 // forgotten.
 func Compute(userID int64, s Sources, previous *Row) Row {

@@ -104,7 +104,7 @@ func TestADeletedPatientKeepsRoutesAndNothingElse(t *testing.T) {
 		sources projection.Sources
 		want    projection.Row
 	}{
-		"the row is gone":  {projection.Sources{Bills: bills}, projection.Row{UserID: 1, LabID: 7, FormerLabIDs: []int64{3}, IsDeleted: true}},
+		"no row":           {projection.Sources{Bills: bills}, projection.Row{UserID: 1, LabID: 7, FormerLabIDs: []int64{3}, IsDeleted: true}},
 		"the flag is set":  {projection.Sources{Patient: &projection.Patient{LabID: 7, FullName: "Asha R", IsDeleted: true}, Bills: bills}, projection.Row{UserID: 1, LabID: 7, FormerLabIDs: []int64{3}, IsDeleted: true}},
 		"moved, flag set":  {projection.Sources{Patient: &projection.Patient{LabID: 8, IsDeleted: true}, Bills: bills}, projection.Row{UserID: 1, LabID: 8, FormerLabIDs: []int64{3, 7}, IsDeleted: true}},
 		"came back from 3": {projection.Sources{Patient: &projection.Patient{LabID: 3, IsDeleted: true}}, projection.Row{UserID: 1, LabID: 3, FormerLabIDs: []int64{7}, IsDeleted: true}},

@@ -1,6 +1,6 @@
 // Package purge owns the end of stubs: documents that only say that a patient is not in a laboratory, or no longer.
 // They are what late events lose against; once the change topics have forgotten those events, they are deleted, at the
-// version behind their own, so that a patient who comes back meanwhile stays.
+// version behind their own, so that a patient who returns meanwhile stays.
 package purge
 
 import (

@@ -28,7 +28,7 @@ const (
 )
 
 // ErrDiffers reports that the new index does not agree with user_meta after all that could be tried. It stays as it is,
-// to be looked at; nothing was swapped.
+// to be checked; nothing was swapped.
 var ErrDiffers = errors.New(
 	"the index does not agree with user_meta; look at the patients above, then run `cdc rebuild` again or `cdc rebuild --discard`")
 
@@ -66,7 +66,7 @@ func (r *Rebuilder) filler(ctx context.Context, target string) (*filler, error) 
 	}, nil
 }
 
-// fill writes all rows, or those that the index lacks when it has been filled before.
+// fill writes all rows, or the ones that the index lacks when it has been filled before.
 func (f *filler) fill(ctx context.Context, all bool) error {
 	labs, err := f.proof.Labs(ctx)
 	if err != nil {

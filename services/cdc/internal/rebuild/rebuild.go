@@ -23,7 +23,7 @@ type Index interface {
 	// Live and Next return the two aliases.
 	Live() string
 	Next() string
-	// Names returns the indexes behind them, "" where there is none, and those that no alias names, newest first.
+	// Names returns the indexes behind them, "" where there is none, and the ones that no alias names, newest first.
 	Names(ctx context.Context) (live, next string, kept []string, err error)
 	// CreateNext makes the index behind the next alias, or takes the one that is there, or one that was given up.
 	CreateNext(ctx context.Context) (name string, made bool, err error)
@@ -110,7 +110,7 @@ func (r *Rebuilder) Run(ctx context.Context) error {
 }
 
 // Rollback puts the index before the live one back into its place: for a new index that turns out wrong. It is filled
-// and proved first, as a new one: it holds the past, with patients who left a laboratory and those who were deleted.
+// and proved first, as a new one: it holds the past, with patients who left a laboratory or were deleted.
 // Called again it continues. The error is a fault or ErrDiffers; the live index is then what it was.
 func (r *Rebuilder) Rollback(ctx context.Context) error {
 	name, err := r.d.Index.TakeOlder(ctx)
@@ -155,7 +155,7 @@ func (r *Rebuilder) swap(ctx context.Context, name string) error {
 }
 
 // longestMerge is how long a rebuild waits for the merge. An engine whose disk is nearly full begins none until there
-// is room, and says so to no one.
+// is room, and reports it to no one.
 const longestMerge = time.Hour
 
 // compact makes searches of the new index cheap. One that is not compacted is as right as one that is.

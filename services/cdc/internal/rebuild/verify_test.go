@@ -40,7 +40,7 @@ func TestPatientsWhoseChangesAreLateHoldUpARebuildAndOneWhoStaysWrongEndsIt(t *t
 		calls   int
 		swapped bool
 	}{
-		"nobody": {func(int) int64 { return 0 }, 1, true},
+		"no one": {func(int) int64 { return 0 }, 1, true},
 		"others each time": {func(n int) int64 {
 			if n <= 9 {
 				return int64(n)

@@ -59,7 +59,7 @@ func (d Difference) behind() bool {
 }
 
 // judge compares a patient's row with what the index says of the patient in a laboratory. row is nil, or of another
-// laboratory, when the laboratory does not have the patient; entries are those that speak of the laboratory.
+// laboratory, when the laboratory does not have the patient; entries are the ones that speak of the laboratory.
 type judge struct {
 	encoder *document.Encoder
 }

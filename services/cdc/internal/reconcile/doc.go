@@ -2,7 +2,7 @@
 // search index — and the repair of what does not.
 //
 // A difference that is seen once proves nothing: a change on its way through the pipeline is one for a moment. What is
-// seen is looked at again, by key and past all caches, until it is gone, or the same twice.
+// seen is read again, by key and past all caches, until it disappears, or is the same twice.
 //
 // Repair never copies. A row that is wrong, or whose document is, is computed again with a revision above everything
 // that the index holds of the patient, and passes the pipeline as any change. A document that should not be is deleted

@@ -12,7 +12,7 @@ import (
 
 // Observer hears of the loop's work, for metrics.
 type Observer interface {
-	// Compared tells of one laboratory. Every kind of the differences has been sent for repair, but for those of refused
+	// Compared counts one laboratory. Every kind of the differences has been sent for repair, but for those of refused
 	// patients.
 	Compared(result Result, refused int)
 	// Held reports that so many patients of one laboratory differ that nothing was repaired.
@@ -155,7 +155,7 @@ func (l *Loop) hold(ctx context.Context, lab authn.LabScope, result Result) {
 		"make sure that this is the right database and the right release; then run cdc reconcile --repair for the laboratory")
 }
 
-// Unless an operator says so, so many patients of one laboratory are repaired at most: more are not lost events but
+// Unless an operator allows more, so many patients of one laboratory are repaired at most: more are not lost events but
 // another database, or a release that makes other documents.
 const (
 	maxRepaired = 50

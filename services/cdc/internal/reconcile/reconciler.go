@@ -35,7 +35,7 @@ type Documents interface {
 	Find(ctx context.Context, target string, asked []document.Entry) ([]document.Entry, error)
 	// Target tells how to write the index.
 	Target(ctx context.Context, target string) (indexsync.Target, error)
-	// Laboratories returns those that documents speak of, ascending.
+	// Laboratories returns the laboratories that documents speak of, ascending.
 	Laboratories(ctx context.Context, target string) ([]int64, error)
 }
 
@@ -67,7 +67,7 @@ type Writer interface {
 type Config struct {
 	// Settle is how long a change may take through the whole pipeline: the pause between two looks.
 	Settle time.Duration
-	// Looks is how often something that keeps changing is looked at before it is left for another time.
+	// Looks is how often a row that keeps changing is read before it is postponed.
 	Looks int
 }
 

@@ -150,8 +150,8 @@ func (r *Reconciler) writeRows(
 	return refused, superseded, nil
 }
 
-// forget takes patients out of targets who have no row anywhere: their documents are gone, and nothing is to be made.
-// The others live in another laboratory, whose document may have shared the shard of the one that was deleted.
+// forget takes patients out of targets who have no row anywhere: their documents were deleted, and nothing is to be
+// made. The others live in another laboratory, whose document may have shared the shard of the one that was deleted.
 func (r *Reconciler) forget(ctx context.Context, strangers []int64, targets map[int64]*materialize.Target) error {
 	for page := range slices.Chunk(strangers, pageSize) {
 		rows, err := r.d.Rows.RowsByID(ctx, page)

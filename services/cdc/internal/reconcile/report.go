@@ -139,7 +139,7 @@ func (p *report) progress(name string) func(Count) {
 	}
 }
 
-// wait looks at differences until they are gone or the patience is at its end, and returns those that are left. To
+// wait reads differences until they disappear or the patience is at its end, and returns the rest. To
 // compare costs no patience: of a large laboratory nothing would be left for what was repaired.
 func (p *report) wait(ctx context.Context, lab int64, left []Difference) ([]Difference, error) {
 	for len(left) > 0 && p.patience > 0 {

@@ -18,7 +18,7 @@ type Result struct {
 	Unsettled   int          // patients that changed at every look: neither right nor wrong yet
 }
 
-// Compare goes through a laboratory and looks at what seems wrong until it is gone or the same twice. progress hears
+// Compare goes through a laboratory and reads what seems wrong until it disappears or is the same twice. progress hears
 // of every page and may do nothing. The error is a fault.
 func (r *Reconciler) Compare(ctx context.Context, scope authn.LabScope, progress func(Count)) (Result, error) {
 	result := Result{LabID: scope.LabID()}
@@ -53,7 +53,7 @@ func (r *Reconciler) settle(ctx context.Context, result *Result, suspects map[in
 	return nil
 }
 
-// Still looks again at differences that stayed and returns those that are there yet, for anyone who waits for a repair.
+// Still reads differences that stayed again and returns the remaining ones, for anyone who waits for a repair.
 func (r *Reconciler) Still(ctx context.Context, lab int64, differences []Difference) ([]Difference, error) {
 	suspects := map[int64][]Difference{}
 	suspect(suspects, differences)

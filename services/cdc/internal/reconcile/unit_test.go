@@ -209,7 +209,7 @@ func TestTheLoopTakesEachLaboratoryInTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.err = errors.New("the database is away")
+	w.err = errors.New("the database is unavailable")
 	if err := loop().RunOnce(t.Context()); err == nil {
 		t.Error("no error")
 	}

@@ -39,7 +39,7 @@ type Applier struct {
 }
 
 // Apply applies once: a connector that is absent is made, one that differs is changed (the runtime restarts it, a
-// stopped one stays stopped), any other is left alone. Each connector is reported to out.
+// stopped one stays stopped), any other is skipped. Each connector is reported to out.
 func (a *Applier) Apply(ctx context.Context, out io.Writer) error {
 	_, err := a.try(ctx, slices.Clone(a.Order), out)
 	return err

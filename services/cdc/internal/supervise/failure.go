@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 )
 
-// failure is one case: from the first look that found the connector failed until it was up for a while, or an operator
-// took over.
+// failure is one case: from the first look that found the connector failed until it was up for some time, or an
+// operator took over.
 type failure struct {
 	since    time.Time // of a connector without tasks: not a failure yet, see due
 	task     int       // whose trace it is; -1 for the connector itself

@@ -17,7 +17,7 @@ import (
 
 const lostTrace = "io.debezium.DebeziumException: The connector is trying to read change stream starting at X, but this is no longer available on the server. Reconfigure"
 
-// successor takes over from a supervisor that died.
+// successor follows a supervisor that died.
 func (b *fixture) successor() {
 	b.Supervisor = supervise.New(supervise.Deps{Runtime: b.worker.client(), Failures: b.journal, Jumps: b.journal, Observer: b.journal, Clock: clock.System{},
 		Log: slog.New(slog.NewTextHandler(&b.log, nil)), Connectors: []string{existing, projection}, Unreadable: b.Unreadable})
@@ -31,7 +31,7 @@ func TestALostPositionMendsItself(t *testing.T) {
 		b := newFixture()
 		b.worker.fail(existing)
 		b.worker.connectors[existing].trace = lostTrace
-		b.journal.away = errors.New("the database is away")
+		b.journal.away = errors.New("the database is unavailable")
 		for range 3 {
 			if err := b.RunOnce(t.Context()); err == nil || len(b.worker.requests) > 0 {
 				t.Fatalf("error %v, requests %v", err, b.worker.requests)

@@ -20,7 +20,7 @@ type Operator struct {
 	Out        io.Writer
 }
 
-// Status prints a table of the connectors, and under it what to do about those that are not up. It reports whether
+// Status prints a table of the connectors, and under it what to do about the ones that are not up. It reports whether
 // all are.
 func (o *Operator) Status(ctx context.Context) (allUp bool, err error) {
 	all, err := o.Runtime.Statuses(ctx)
@@ -73,7 +73,7 @@ func (o *Operator) row(
 	return remarks
 }
 
-// readable is "binlog.000001:10247, gtid 0-1-35, 2026-02-03T04:05:06Z"; while a snapshot runs it says so.
+// readable is "binlog.000001:10247, gtid 0-1-35, 2026-02-03T04:05:06Z"; while a snapshot runs it states that.
 func readable(offsets json.RawMessage) string {
 	var list []struct {
 		Offset struct {
@@ -110,7 +110,7 @@ func advise(name string, status connect.Status, exists bool) []string {
 	case status.Held():
 		return []string{fmt.Sprintf("%s is %s by an operator: cdc connectors resume %s", name, status.Connector.State, name)}
 	case connect.LostPosition(trace):
-		return []string{name + " cannot go on where it was: all connectors start over by themselves, and then all patients" +
+		return []string{name + " cannot continue where it was: all connectors start over by themselves, and then all patients" +
 			" are computed again. If this is not the right database, stop them: cdc connectors stop"}
 	case connect.LostStructure(trace):
 		return []string{name + " met a statement that it cannot read, and does not know a captured table any more. When every captured table" +

@@ -91,13 +91,13 @@ func New(d Deps) *Supervisor {
 	return &Supervisor{Deps: d, cases: map[string]*failure{}, seen: map[string]string{}}
 }
 
-// Observe looks at the connectors and tells the observer. Every process may do that.
+// Observe reads the connectors and tells the observer. Every process may do that.
 func (s *Supervisor) Observe(ctx context.Context) error {
 	_, err := s.look(ctx)
 	return err
 }
 
-// RunOnce looks at the connectors and restarts what failed, when its time has come. One process at a time does that.
+// RunOnce reads the connectors and restarts what failed, when its time has come. One process at a time does that.
 func (s *Supervisor) RunOnce(ctx context.Context) error {
 	all, err := s.look(ctx)
 	if err != nil {

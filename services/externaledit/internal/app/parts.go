@@ -26,7 +26,7 @@ func newEditor(s *service.Service, cfg Config, p parts, relay *outbox.Relay) *ed
 	})
 }
 
-// How long an attempt waits for the shared rate limit, and how long that is left alone after it failed.
+// How long an attempt waits for the shared rate limit, and how long the limit is skipped after it failed.
 const (
 	limitPatience = 500 * time.Millisecond
 	limitRest     = time.Second

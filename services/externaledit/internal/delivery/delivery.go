@@ -18,7 +18,7 @@ import (
 // kindEvent marks rows whose payload is a typev1.Event; their aggregate is the channel.
 const kindEvent = "externaledit.event"
 
-// Encode makes the message that tells of an event.
+// Encode makes the message about an event.
 func Encode(e session.Event) (outbox.Event, error) {
 	data, err := e.JSON()
 	if err != nil {

@@ -38,8 +38,8 @@ type Locked interface {
 	// Active returns the report's session that was not closed, nil without one.
 	Active(ctx context.Context) (*session.Session, error)
 	Session(ctx context.Context, id int64) (session.Session, error)
-	// Listed reports whether the platform's list of users says that the author may edit reports; false also when the list
-	// does not say anything. Of doctors it says only that they are there.
+	// Listed reports whether the author may edit reports by the platform's list of users; false also when the list
+	// does not say anything. Of doctors it knows only that they exist.
 	Listed(ctx context.Context, a session.Author) (bool, error)
 	// Insert stores a new session and gives it its id; session.ErrSessionExists while another is not closed.
 	Insert(ctx context.Context, s *session.Session) error

@@ -101,7 +101,7 @@ type Deps struct {
 	RequireAgentHeader bool
 }
 
-// Server implements externaleditv1.ExternalEditServiceServer.
+// Server answers the RPCs of external editing.
 type Server struct {
 	externaleditv1.UnimplementedExternalEditServiceServer
 

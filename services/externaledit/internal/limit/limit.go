@@ -34,12 +34,12 @@ func (l Limits) Create(ctx context.Context, p authn.Principal) error {
 	return l.allow(ctx, "create:"+user(p), creations, "sessions were asked for")
 }
 
-// Retrieve counts a look at a session, or at the templates that one may begin with.
+// Retrieve counts a read of a session, or at the templates that one may begin with.
 func (l Limits) Retrieve(ctx context.Context, p authn.Principal) error {
 	return l.allow(ctx, "get:"+user(p), retrievals, "requests for sessions and templates were made")
 }
 
-// List counts a look at revisions or at held reports, which leaves the looks at sessions alone.
+// List counts a read of revisions or of held reports apart from reads of sessions.
 func (l Limits) List(ctx context.Context, p authn.Principal) error {
 	return l.allow(ctx, "list:"+user(p), lists, "lists were asked for")
 }

@@ -2,7 +2,7 @@ package session
 
 import "github.com/labplatform/labplatform/pkg/authn"
 
-// Permissions of those who edit reports.
+// Permissions of authors.
 const (
 	PermissionEdit     = "report_edit"
 	PermissionTakeOver = "report_edit_takeover"

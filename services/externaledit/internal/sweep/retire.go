@@ -33,7 +33,7 @@ func (s *Sweeper) retire(ctx context.Context) error {
 	}
 }
 
-// retireOne leaves files of a store that was replaced, and reports whose row is gone, alone.
+// retireOne skips files of a store that was replaced, and reports without a row.
 func (s *Sweeper) retireOne(ctx context.Context, o Outdated) (bool, error) {
 	scope, err := scopeOf(o.LabID)
 	if err != nil {

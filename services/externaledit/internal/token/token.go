@@ -81,8 +81,8 @@ func (t *Tokens) Mint(s *session.Session) (string, error) {
 var errInvalid = apperr.New(apperr.Unauthenticated, "TOKEN_INVALID",
 	"The session token is not valid or has expired. Ask for the session again to get a new one.")
 
-// Verify returns the laboratory and the grant of a genuine token. One that has expired says so: how its session ended
-// tells its holder more, and anyone who asks finds the session first.
+// Verify returns the laboratory and the grant of a genuine token. An expired one has its own error: how its session
+// ended tells its holder more, and anyone who asks finds the session first.
 func (t *Tokens) Verify(text string) (labID int64, grant session.Grant, err error) {
 	var claims Claims
 	parsed, err := jwt.NewParser(

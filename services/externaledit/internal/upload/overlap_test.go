@@ -93,7 +93,7 @@ func (f slowDisk) Put(
 	}
 	n, err := f.Files.Put(ctx, scope, key, contentType, source)
 	if m, _ := source.Read(make([]byte, 1)); m > 0 { // as stores do that look twice for the end
-		panic("the Word document goes on in the next part")
+		panic("the Word document continues in the next part")
 	}
 	select {
 	case <-f.pdf:

@@ -99,7 +99,7 @@ func (r *reception) touch() {
 		case <-r.ctx.Done():
 			return
 		case <-ticker.C:
-			_ = r.d.Reports.Touch(r.ctx, r.scope, r.upload.ID) // else the next one, or the link fails and says so
+			_ = r.d.Reports.Touch(r.ctx, r.scope, r.upload.ID) // else the next one, or the link fails and reports it
 		}
 	}
 }

@@ -30,7 +30,7 @@ type Discards interface {
 	// Abandon makes it impossible to link the upload from now on. It returns false when there is no such upload any
 	// more: it was linked, or forgotten. It waits for a transaction that is linking it.
 	Abandon(ctx context.Context, scope authn.LabScope, uploadID int64) (bool, error)
-	// Forget deletes an abandoned upload, whose files are gone.
+	// Forget deletes an abandoned upload, whose files were deleted.
 	Forget(ctx context.Context, scope authn.LabScope, uploadID int64) error
 }
 

@@ -37,7 +37,7 @@ type Deps struct {
 	Reports Reports
 	Log     Log
 	Gauge   livefeed.Gauge
-	// MaxAge ends a stream, so that a reader's credentials are looked at again when it comes back.
+	// MaxAge ends a stream, so that a reader's credentials are checked again when it reconnects.
 	MaxAge time.Duration
 }
 

@@ -84,5 +84,5 @@ func (c *Config) process() service.Config {
 	return service.Config{Admin: c.Admin(), GRPC: c.GRPC, Lifecycle: c.Lifecycle, Telemetry: c.Telemetry, Auth: c.Auth}
 }
 
-// processors is how many of those that there are the process uses.
+// processors is how many of the machine's processors the process uses.
 func (c *Config) processors(there int) int { return min(c.WorkersCount, there) }

@@ -83,7 +83,7 @@ func variables(t *testing.T) []string {
 	return names
 }
 
-// load reads settings as the process does. Those that are refused are seen as the error.
+// load reads settings as the process does. Refused ones are returned as the error.
 func (w *world) load(t *testing.T, settings ...string) *Config {
 	t.Helper()
 	environ := []string{Prefix + "SERVICE_TOKEN_SECRET=" + strings.Repeat("s", 32)}

@@ -14,7 +14,7 @@ type warmable interface {
 
 var errWarming = errors.New("the index is searched until the engine is warm; this takes some seconds")
 
-// warmUp makes the process ready once the engine is warm, and warms an engine that comes back while searches continue:
+// warmUp makes the process ready once the engine is warm, and warms an engine that recovers while searches continue:
 // they are slow then, and not refused.
 type warmUp struct {
 	index warmable

@@ -55,7 +55,7 @@ func TestEveryCredentialIsCountedByWhatBecameOfIt(t *testing.T) {
 	}{
 		{authn.Credentials{Cookie: "sessionid=asha"}, "session success", 0},
 		{authn.Credentials{Cookie: "sessionid=asha"}, "session success", 0},
-		{authn.Credentials{Cookie: "sessionid=nobody"}, "session failure", apperr.Unauthenticated},
+		{authn.Credentials{Cookie: "sessionid=stranger"}, "session failure", apperr.Unauthenticated},
 		{authn.Credentials{Cookie: "sessionid=down"}, "session unavailable", apperr.Unavailable},
 		{authn.Credentials{Authorization: "Bearer a.b.c", Cookie: "sessionid=asha"}, "token failure", apperr.Unauthenticated},
 		{authn.Credentials{Authorization: "Bearer " + token, Cookie: "sessionid=down"}, "service success", 0},

@@ -111,7 +111,7 @@ func TestWhoMayNotSeeAPatientLearnsNothingAndLeavesNoLine(t *testing.T) {
 		"of no centre":             {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12, CCID: 9}, 501, detail.ErrNoUser, apperr.NotFound},
 		"a login without its id":   {tables{record: rahul}, authn.Principal{Kind: authn.Session, SessionType: authn.CollectionCenter, LabID: 12}, 501, sight.ErrNoScope, apperr.Forbidden},
 		"a service":                {tables{record: rahul}, authn.Principal{Kind: authn.Service, Caller: "rerun"}, 501, nil, apperr.Invalid},
-		"a database that is away":  {tables{err: down}, authn.Principal{Kind: authn.Session, LabID: 12}, 501, down, apperr.Unavailable},
+		"an unavailable database":  {tables{err: down}, authn.Principal{Kind: authn.Session, LabID: 12}, 501, down, apperr.Unavailable},
 		"a session without a home": {tables{record: rahul}, authn.Principal{Kind: authn.Session}, 501, authn.ErrNoLab, apperr.Invalid},
 	}
 	for name, c := range cases {

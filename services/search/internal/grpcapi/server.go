@@ -32,7 +32,7 @@ type Deps struct {
 	Clock   clock.Clock // ages are of today
 }
 
-// Server implements searchv1.SearchServiceServer.
+// Server answers the RPCs of search.
 type Server struct {
 	searchv1.UnimplementedSearchServiceServer
 

@@ -95,7 +95,7 @@ func (w *Watch) settle(ctx context.Context, mode Mode) {
 	w.change(ctx, mode)
 }
 
-// miss keeps the last mode for a while. One line tells of a row of failures.
+// miss keeps the last mode for some time. One log line stands for a row of failures.
 func (w *Watch) miss(ctx context.Context, cause string, attrs ...any) {
 	w.d.Metrics.missed(cause)
 	w.mu.Lock()

@@ -38,7 +38,7 @@ func (q *Query) placedIn(l layout) Query {
 	return q.ofIdentifier(p, l)
 }
 
-// placed does it for several, and leaves out those that then ask the same.
+// placed does it for several, and leaves out queries that then ask the same.
 func placed(queries []Query, l layout) []Query {
 	if len(queries) == 0 {
 		return nil

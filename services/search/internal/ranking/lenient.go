@@ -95,7 +95,7 @@ func bornPiece(said *search.Said) word {
 	return born
 }
 
-// numberPiece is any of the numbers, in the fields of which the text says that they are, or the birth date that one may
+// numberPiece is any of the numbers, in the fields that the text names, or the birth date that one may
 // be. Of several each is meant whole: they are beginnings of too many.
 func (c Compiler) numberPiece(numbers []search.Number, fields []search.Field, named bool) word {
 	var all word

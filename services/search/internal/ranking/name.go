@@ -69,7 +69,7 @@ func wholeWords(f search.Field, of []string) []nearer {
 	return each
 }
 
-// alike prefers, among names of the same sound, those that are spelled so, or begin with half or with three quarters of
+// alike prefers, among names of the same sound, names that are spelled so, or begin with half or with three quarters of
 // the letters.
 func alike(f search.Field, of []string) []nearer {
 	if len(of) > maxWords {

@@ -12,7 +12,7 @@ type Plan struct {
 	clauses []clause
 	byWord  []wordly
 	whole   bool // every field is compared
-	// agreeing are what the search for duplicates compares: those that hold are why a hit was found.
+	// agreeing are what the search for duplicates compares: the ones that hold are why a hit was found.
 	agreeing []sameness
 	names    []string // of the person who may be a duplicate
 	asked    userindex.Person
@@ -188,5 +188,5 @@ func (p *Plan) groups() []group {
 	return slices.Concat(all[:]...)
 }
 
-// order is the place of a bucket among those that compete for a hit.
+// order is the place of a bucket among the buckets that compete for a hit.
 func order(b search.Bucket) int { return slices.Index(search.Buckets(), b) }

@@ -16,7 +16,7 @@ type text struct {
 	coded  bool     // the digits begin with a country code, and are of a telephone
 
 	identifiers []string // that the text may be equal to
-	numbers     []string // those that hold nothing but digits
+	numbers     []string // words of digits alone
 }
 
 func parse(typed string) text {

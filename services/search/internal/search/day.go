@@ -16,8 +16,8 @@ var (
 	shortDates = []string{"2-1-06", "2-Jan-06", "2-January-06", "2Jan06"}
 )
 
-// daysOf reads a date as YYYY-MM-DD; nil when the word is none. A year of two digits is one of either century: who is
-// not born yet is found by no one.
+// daysOf reads a date as YYYY-MM-DD; nil when the word is none. A year of two digits is one of either century: a date
+// in the future finds no one.
 func daysOf(word string) []string {
 	dashed := strings.NewReplacer("/", "-", ".", "-").Replace(word)
 	if day, ok := parseDay(dashed, longDates); ok {

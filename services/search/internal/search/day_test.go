@@ -18,7 +18,7 @@ func TestTheAgeFollowsTheBirthDate(t *testing.T) {
 		{"2025-11-24", "2026-11-24", "1 Y"},
 		{"2026-10-30", "2026-11-29", "30 D"},
 		{"2026-11-24", "2026-11-24", "0 D"},
-		{"2026-11-25", "2026-11-24", "written down"}, // born tomorrow: an error of typing
+		{"2026-11-25", "2026-11-24", "written down"}, // tomorrow: an error of typing
 		{"", "2026-11-24", "written down"},
 		{"0000-00-00", "2026-11-24", "written down"},
 		{"0085-03-12", "2026-11-24", ""}, // what old programs store for 85
@@ -26,7 +26,7 @@ func TestTheAgeFollowsTheBirthDate(t *testing.T) {
 	} {
 		day, _ := time.Parse(time.DateOnly, c.day)
 		if got := search.AgeOn(day, &search.Person{DateOfBirth: c.birth, Age: "written down"}); got != c.want {
-			t.Errorf("born %q, on %s: %q, want %q", c.birth, c.day, got, c.want)
+			t.Errorf("birth %q, on %s: %q, want %q", c.birth, c.day, got, c.want)
 		}
 	}
 }

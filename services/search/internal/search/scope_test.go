@@ -37,7 +37,7 @@ func TestALoginSeesItsOwn(t *testing.T) {
 		"a session without laboratory":       {authn.Principal{Kind: authn.Session}, 12, search.Scope{}, apperr.Invalid},
 		"a service":                          {authn.Principal{Kind: authn.Service, Caller: "rerun"}, 12, search.Scope{Lab: lab(t, 12)}, 0},
 		"a service that names none":          {authn.Principal{Kind: authn.Service, Caller: "rerun"}, 0, search.Scope{}, apperr.Invalid},
-		"nobody":                             {authn.Principal{}, 0, search.Scope{}, apperr.Invalid},
+		"no one":                             {authn.Principal{}, 0, search.Scope{}, apperr.Invalid},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

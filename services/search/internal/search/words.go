@@ -13,7 +13,7 @@ const (
 	trimmed    = ".-/"
 )
 
-// wordsOf returns the words of a text without what surrounds them. A "#" is a word: it says that a number follows.
+// wordsOf returns the words of a text without what surrounds them. A "#" is a word: it announces a number.
 func wordsOf(typed string) []string {
 	spaced := strings.NewReplacer("#", " # ", `\`, "/").Replace(typed)
 	var words []string

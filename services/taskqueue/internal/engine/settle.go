@@ -118,7 +118,7 @@ func (x *births) add(k shardKeys, parent int, children []NewJob) {
 	}
 }
 
-// CallbackLane is the lane in which the callbacks of finished jobs are born.
+// CallbackLane is the lane in which the callbacks of finished jobs are created.
 func CallbackLane() job.Lane { return job.Lane{Channel: job.Callback, Priority: job.Moderate} }
 
 // Renew prolongs leases of one channel of one shard; the answers are in the order of the renewals.

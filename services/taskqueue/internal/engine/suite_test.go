@@ -21,7 +21,7 @@ func runSuite(t *testing.T, open func(t *testing.T) harness) {
 		"a scheduled job is never early and tells when it is due":            neverEarly,
 		"a late settle is refused and overwrites nothing":                    fencing,
 		"a repeated settle changes nothing":                                  repeatedSettle,
-		"callbacks are born with the end and only then":                      callbacks,
+		"callbacks are created with the end and only then":                   callbacks,
 		"a retry waits with its new body":                                    retries,
 		"renewal accepts mine and proposed, and tells of cancel requests":    renewal,
 		"an expired lease goes back once, and four crashes poison":           reaping,

@@ -112,7 +112,7 @@ func (m *Metrics) Attempt(c job.Channel, outcome string, took time.Duration) {
 // LeaseLost counts an outcome that came too late.
 func (m *Metrics) LeaseLost(c job.Channel) { m.lost.WithLabelValues(c.String()).Inc() }
 
-// Callbacks counts callback jobs that were born or dropped.
+// Callbacks counts callback jobs that were created or dropped.
 func (m *Metrics) Callbacks(n int, dropped bool) {
 	if dropped {
 		m.dropped.Add(float64(n))

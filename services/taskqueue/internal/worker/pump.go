@@ -36,7 +36,7 @@ type Observer interface {
 	Claimed(c job.Channel, jobs int, took time.Duration)
 	Attempt(c job.Channel, outcome string, took time.Duration)
 	LeaseLost(c job.Channel)
-	// Callbacks reports that n callback jobs were born, or dropped because too many of the laboratory wait.
+	// Callbacks reports that n callback jobs were created, or dropped because too many of the laboratory wait.
 	Callbacks(n int, dropped bool)
 	// Waited tells how long a job waited from its due time to its first attempt.
 	Waited(l job.Lane, d time.Duration)

@@ -18,7 +18,7 @@ func TestANumberThatAnotherProgramGivesOutMeanwhile(t *testing.T) {
 	}
 }
 
-// TestNumbersThatAreTakenAgainAndAgain ends with an error that says that another try can succeed.
+// TestNumbersThatAreTakenAgainAndAgain ends with an error that asks for another try.
 func TestNumbersThatAreTakenAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	if taken, _, err := splitBesideOthers(t, 1000); !apperr.Is(err, apperr.Unavailable) {

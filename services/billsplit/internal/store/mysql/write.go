@@ -43,7 +43,7 @@ func (t *transaction) orderNumbers(ctx context.Context, prefix string) ([]string
 	return orders, mysqldb.Wrap("read order numbers", err)
 }
 
-// cloned are the columns that a new bill takes over.
+// cloned are the columns that a new bill inherits.
 const cloned = "labId_id, userDetailsId_id, orgId_id, docId_id, branchId, ccId_id"
 
 // create adds a bill like another, except for the draft, and returns its id. No state is taken over; its version is 0.

@@ -116,8 +116,8 @@ func (s *Store) bindLive(ctx context.Context, layout Layout) error {
 		add(live.Name, userindex.Reader(s.Live(), live.Schema), true))
 }
 
-// Names returns the names of the live index and of the one that a rebuild fills, "" where there is none, and of those
-// that no alias names, the newest first.
+// Names returns the names of the live index and of the one that a rebuild fills, "" where there is none, and of the
+// ones that no alias names, the newest first.
 func (s *Store) Names(ctx context.Context) (live, next string, kept []string, err error) {
 	layout, err := s.Layout(ctx)
 	if err != nil {
@@ -189,7 +189,7 @@ func remove(index, alias string) any {
 	return object{"remove": object{"index": index, "alias": alias, "must_exist": true}}
 }
 
-// Drop deletes an index. One that is gone already is not an error.
+// Drop deletes an index; nil when there is none.
 func (s *Store) Drop(ctx context.Context, name string) error {
 	err := s.client.Do(ctx,
 		elastic.Call{Name: "indices.delete", Method: http.MethodDelete, Path: "/" + url.PathEscape(name), Repeat: true}, nil)

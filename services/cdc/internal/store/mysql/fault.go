@@ -109,7 +109,7 @@ func (s *Store) fault(ctx context.Context, err error) error {
 		return outcome.Operator(err, advice)
 	}
 	return outcome.Operator(fmt.Errorf("database error %d", e.Number), // its text may quote values
-		"this error is not known to pass: look it up and fix it; processing goes on by itself")
+		"this error is not known to pass: look it up and fix it; processing continues by itself")
 }
 
 func (s *Store) phaseChanged(ctx context.Context) bool {

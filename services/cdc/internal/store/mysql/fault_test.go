@@ -85,7 +85,7 @@ func TestAMissingGrantIsTheOperators(t *testing.T) {
 	store, _ := b.over(b.connect(t, b.user(t, "SELECT")), "")
 	_, err := store.Recompute(t.Context(), targets(1))
 	wantOperator(t, err, "grant it")
-	wrong, _ := b.over(b.connect(t, func(c *driver.Config) { c.User, c.Passwd = "nobody", "x" }), phase.Running)
+	wrong, _ := b.over(b.connect(t, func(c *driver.Config) { c.User, c.Passwd = "stranger", "x" }), phase.Running)
 	_, err = wrong.Recompute(t.Context(), targets(1))
 	wantOperator(t, err, "grant it")
 }

@@ -60,8 +60,8 @@ func (s *Store) Members(ctx context.Context, scope authn.LabScope, userIDs []int
 		" AND user_id IN ("+in+") ORDER BY 1", args...)
 }
 
-// PatientOf returns the patient to whom a row of userDetails, billing or labReportRelation belongs, 0 when the row is
-// gone.
+// PatientOf returns the patient to whom a row of userDetails, billing or labReportRelation belongs, 0 when there is
+// none.
 func (s *Store) PatientOf(ctx context.Context, table string, rowID int64) (int64, error) {
 	column, known := map[string]string{
 		change.UserDetails: "id", change.Billing: "userDetailsId_id", change.LabReportRelation: "userDetailsId_id",

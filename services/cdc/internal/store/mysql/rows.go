@@ -33,7 +33,7 @@ func (s *Store) rows(ctx context.Context, condition string, args ...any) ([]proj
 }
 
 // Differences computes the given patients without writing and returns those whose stored row is another than the
-// sources say, or is missing. It looks at one moment of the database; a change that is on its way through the
+// sources say, or is missing. It reads one moment of the database; a change that is on its way through the
 // pipeline is a difference too, so ask again before believing it.
 func (s *Store) Differences(ctx context.Context, userIDs []int64) ([]int64, error) {
 	if len(userIDs) == 0 {

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 )
 
-// Schema looks at the columns of user_meta. It implements phase.Schema.
+// Schema reads the columns of user_meta. It implements phase.Schema.
 type Schema struct{ db *sql.DB }
 
 // NewSchema returns a Schema of the pool's database.

@@ -2,7 +2,7 @@
 // labReportRelation, which it only reads, and keeps cdc_signal and how far the pipeline has come. It reads the primary
 // alone: a replica would compute from the past.
 //
-// Most methods serve the pipeline itself and cross laboratories; those that look at one laboratory take it as an
+// Most methods serve the pipeline itself and cross laboratories; methods for one laboratory take it as an
 // authn.LabScope.
 package mysql
 

@@ -35,7 +35,7 @@ func (b *fixture) walker(t *testing.T, left int) (*materialize.Walker, *crashing
 }
 
 // In the migration phase the first columns are kept; the column that ends it makes every patient pass once more, also
-// the deleted and those that nothing changed for, and also when processes die on the way.
+// the deleted and the unchanged, and also when processes die on the way.
 func TestTheEndOfTheMigrationMakesEveryPatientPassOnceMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

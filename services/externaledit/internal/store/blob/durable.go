@@ -13,7 +13,7 @@ import (
 )
 
 // durability makes what a folder holds survive a loss of power: the operating system keeps written files, and the
-// names of files, in memory for a while. S3 stores before it answers; there durability is nil and does nothing.
+// names of files, in memory at first. S3 stores before it answers; there durability is nil and does nothing.
 type durability struct {
 	root string
 	sync func(*os.File) error // (*os.File).Sync, but for tests
@@ -84,7 +84,7 @@ func (d *durability) folders(key string) error {
 	}
 }
 
-// deleted removes the folder of key when nothing else is in it, and syncs that the name is gone: a deleted document
+// deleted removes the folder of key when nothing else is in it, and syncs the removal of the name: a deleted document
 // must not come back.
 func (d *durability) deleted(key string) error {
 	if d == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Listed reports whether the platform's list of users says that the author may edit reports.
+// Listed reports whether the author may edit reports by the platform's list of users.
 func (l *locked) Listed(ctx context.Context, a session.Author) (bool, error) {
 	query := "SELECT permissions FROM labUser WHERE id = ? AND labId_id = ?"
 	if a.IsDoctor {

@@ -29,7 +29,7 @@ func (s *Store) Outdated(
 	return outdated, mysqldb.Wrap("read outdated revisions", err)
 }
 
-// prefixed is a row with columns before those that its reader knows.
+// prefixed is a row with columns before the ones that its reader knows.
 type prefixed struct {
 	mysqldb.Row
 	first []any

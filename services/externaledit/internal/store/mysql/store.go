@@ -51,7 +51,7 @@ type Store struct {
 	clock  clock.Clock
 }
 
-// Encoder makes the message that tells of an event.
+// Encoder makes the message about an event.
 type Encoder func(session.Event) (outbox.Event, error)
 
 // New returns a store over db, which stays the caller's to close.

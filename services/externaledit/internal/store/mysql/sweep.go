@@ -31,7 +31,7 @@ func (s *Store) Expired(ctx context.Context, now time.Time, limit int) ([]sweep.
 	return expired, mysqldb.Wrap("read expired sessions", err)
 }
 
-// CloseOrphan closes the expired session of a report whose row is gone. No lock is needed: without the row no one else
+// CloseOrphan closes the expired session of a report without a row. No lock is needed: without the row no one else
 // changes its sessions.
 func (s *Store) CloseOrphan(ctx context.Context, scope authn.LabScope, reportID int64, now time.Time) (bool, error) {
 	result, err := s.db.ExecContext(ctx, "UPDATE external_edit_session"+

@@ -59,7 +59,7 @@ func (s *Store) Abandon(ctx context.Context, scope authn.LabScope, uploadID int6
 	return found, mysqldb.Wrap("abandon upload", err)
 }
 
-// Forget deletes an abandoned upload, whose files are gone.
+// Forget deletes an abandoned upload, whose files were deleted.
 func (s *Store) Forget(ctx context.Context, scope authn.LabScope, uploadID int64) error {
 	_, err := s.db.ExecContext(ctx, "DELETE FROM external_edit_upload WHERE id = ? AND lab_id = ? AND abandoned = 1",
 		uploadID, scope.LabID())

@@ -167,7 +167,7 @@ func orphans(t *testing.T, s Subject) {
 	s.RemoveReport(12, 7001)
 	closes(scope, opened.ExpiresAt.Add(-time.Millisecond), false, "before its end")
 	closes(Scope(t, 13), opened.ExpiresAt, false, "another laboratory")
-	closes(scope, opened.ExpiresAt, true, "the report is gone")
+	closes(scope, opened.ExpiresAt, true, "the report does not exist")
 	closes(scope, opened.ExpiresAt, false, "again")
 	got, err := s.Editing.Session(ctx, scope, opened.ID)
 	must(t, err)

@@ -21,7 +21,7 @@ const (
 )
 
 // breaker keeps searches from an engine that is known to be down: anyone who waits at a counter is told at once, and an
-// engine that comes back is not met by all who waited. Safe for concurrent use.
+// engine that recovers is not met by all who waited. Safe for concurrent use.
 type breaker struct {
 	clock clock.Clock
 
@@ -81,7 +81,7 @@ func (b *breaker) note(ctx context.Context, err error) {
 	b.until = b.clock.Now().Add(restFor)
 }
 
-// answered reports whether the engine is there, whatever it thinks of the search. One that is overloaded says so
+// answered reports whether the engine is there, whatever it thinks of the search. An overloaded one refuses
 // quickly, and is asked on.
 func answered(err error) bool {
 	if err == nil {

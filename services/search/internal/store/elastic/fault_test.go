@@ -267,7 +267,7 @@ func TestWhenTheSecondRequestFailsTheFirstOnesHitsAreAnAnswerInPart(t *testing.T
 	for name, c := range map[string]struct {
 		first string
 		want  int
-	}{"some": {oneHit, 1}, "nobody": {`{"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`, 0}} {
+	}{"some": {oneHit, 1}, "no one": {`{"hits":{"total":{"value":0,"relation":"eq"},"hits":[]}}`, 0}} {
 		var requests atomic.Int32
 		store := scripted(t, func(w http.ResponseWriter, r *http.Request) {
 			if requests.Add(1) == 1 {

@@ -11,10 +11,10 @@ import (
 
 const maxCount = 10_000 // hits that are counted exactly
 
-// reading asks for the card alone, which the engine hands out without a look at the document.
+// reading asks for the card alone, which the engine returns without reading the document.
 const reading = `,"stored_fields":"_none_","_source":false,"docvalue_fields":["` + userindex.Shown + `"],"query":`
 
-// What most requests take, and those that count by bucket.
+// What most requests take, and requests that count by bucket.
 const (
 	requestSize = 4 << 10
 	bucketsSize = 16 << 10

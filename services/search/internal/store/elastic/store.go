@@ -36,8 +36,8 @@ func New(client *elastic.Client, cfg Config, clock clock.Clock) *Store {
 }
 
 // Search answers q within scope. When few are found and effort allows it, a second request looks for names that sound
-// alike or have typing errors, below those who were found; and when no one was, a third one for names with two errors.
-// A text that will hardly be found ten times is asked for in both ways at once.
+// alike or have typing errors, below the patients who were found; and when no one was, a third one for names with two
+// errors. A text that will hardly be found ten times is asked for in both ways at once.
 // Whether that happens does not depend on the page that is asked for. When a further request fails, what the first one
 // found is an answer in part. Errors: Unavailable when the index is down, overloaded or missing, DeadlineExceeded when
 // it is too slow, Canceled; they hold neither the text nor what the engine says about it.

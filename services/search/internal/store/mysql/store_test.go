@@ -152,7 +152,7 @@ func TestAPatientIsReferredByTheDoctorsOfTheBills(t *testing.T) {
 	for name, c := range map[string]struct {
 		lab, doctor int64
 		want        bool
-	}{"of one of two bills": {12, 301, true}, "of another's": {12, 302, false}, "in another laboratory": {13, 301, false}, "nobody": {12, 0, false}} {
+	}{"of one of two bills": {12, 301, true}, "of another's": {12, 302, false}, "in another laboratory": {13, 301, false}, "no one": {12, 0, false}} {
 		if got, err := store.IsReferredBy(t.Context(), lab(t, c.lab), 501, c.doctor); err != nil || got != c.want {
 			t.Errorf("%s: %t, %v", name, got, err)
 		}
@@ -254,7 +254,7 @@ func TestTheLaboratoryOfALogin(t *testing.T) {
 
 func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 	t.Parallel()
-	db, err := mysqldb.Open(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "nobody", Database: "none", PoolSize: 1, PoolRecycleSeconds: 60}, nil)
+	db, err := mysqldb.Open(mysqldb.Config{Host: "127.0.0.1", Port: 1, User: "stranger", Database: "none", PoolSize: 1, PoolRecycleSeconds: 60}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,6 +43,6 @@ func TestTheModeIsReadAsItWasSet(t *testing.T) {
 	}
 	server.Kill()
 	if _, err := modes.Mode(t.Context()); err == nil {
-		t.Error("a server that is gone has a mode")
+		t.Error("got a mode from a server that does not exist, want an error")
 	}
 }

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Gives a job that ended as unknown the end that an operator found out: sent, which finishes it, or not sent, which
--- leaves it among the dead for a retry. Its callbacks are born with the change.
+-- leaves it among the dead for a retry. Its callbacks are created with the change.
 -- KEYS: those of lives, then result bucket, body, bodies of callbacks
 -- ARGV: as named here, then the callbacks
 -- Reply: 0 it is not what was observed, 1 resolved (also when this very call had done it before)

@@ -68,7 +68,7 @@ func (a *agent) recall() error {
 	return a.settle()
 }
 
-// settle finds out whether the download that the journal names took the document's place: it is gone then. That is
+// settle finds out whether the download that the journal names took the document's place and so disappeared. That is
 // written down before the download is swept, or the next start would take the document for it.
 func (a *agent) settle() error {
 	if a.journal.Fetching == nil {

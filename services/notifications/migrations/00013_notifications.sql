@@ -74,7 +74,7 @@ CREATE TABLE IF NOT EXISTS `Notifications` (
   KEY `ix_notif_scope` (`lab_id`,`org_id`,`created_at`,`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
 
--- Who did what with a notification, as history.
+-- The history of actions on notifications.
 CREATE TABLE IF NOT EXISTS `NotificationActivity` (
   `id` BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY,
   `notification_id` BIGINT NOT NULL,
@@ -89,7 +89,7 @@ CREATE TABLE IF NOT EXISTS `NotificationActivity` (
   KEY `ix_na_window` (`lab_id`,`activity_at`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci;
 
--- Who has read what, as it is now.
+-- Which notifications each user has read.
 CREATE TABLE IF NOT EXISTS `NotificationReadState` (
   `notification_id` BIGINT NOT NULL,
   `user_type` VARCHAR(16) NOT NULL,

@@ -264,7 +264,7 @@ func (c *creating) makeWay(ctx context.Context, l Locked, active *session.Sessio
 	return Close(ctx, l, active, session.TakenOver, now)
 }
 
-// tellOfTakeOver announces another author. Who continues after the own machine died is none.
+// tellOfTakeOver announces another author, not one who continues after their machine died.
 func (c *creating) tellOfTakeOver(ctx context.Context, l Locked, now time.Time) error {
 	if c.closed == nil || c.closed.End != session.TakenOver || c.closed.Author.Is(c.in.Author) {
 		return nil

@@ -21,7 +21,7 @@ func (d *desk) bulkVerb() cli.Verb {
 		Args:    "[flags] cancel|retry|delete|sent|not_sent",
 		Summary: "Cancel, retry, delete or resolve many jobs by laboratory, channel, state, reason and age.",
 		Details: "Name a laboratory or a channel. The jobs are counted first, then changed in steps of 500, which are printed; jobs that\n" +
-			"come meanwhile are left alone, and a verb that was interrupted may be run again. cancel: waiting jobs end, running ones are\n" +
+			"come meanwhile are skipped, and a verb that was interrupted may be run again. cancel: waiting jobs end, running ones are\n" +
 			"asked to. retry: failed jobs run again in two minutes. delete: failed and unknown jobs are forgotten after the archive took\n" +
 			"how they ended. sent, not_sent: unknown jobs end by what was found out at the provider.",
 		Flags: func(f *flag.FlagSet) {
@@ -54,7 +54,7 @@ func (d *desk) bulk(ctx context.Context, matched int) error {
 		step, err := d.operator.Apply(ctx, x)
 		sum.Done, sum.Requested, sum.Left = sum.Done+step.Done, sum.Requested+step.Requested, sum.Left+step.Left
 		if err != nil {
-			return fmt.Errorf("after %d jobs, run it again to go on: %w", sum.Done, err)
+			return fmt.Errorf("after %d jobs, run it again to continue: %w", sum.Done, err)
 		}
 		fmt.Fprintf(d.out, "%s: %d done, %d asked to end, %d changed meanwhile, of %d\n", x.Action, sum.Done, sum.Requested,
 			sum.Left, matched)
@@ -79,7 +79,7 @@ func (d *desk) countJobs(ctx context.Context) (matched int, err error) {
 		}
 		matched, looked = matched+p.Matched, looked+p.Looked
 		if x.Cursor = p.Next; x.Cursor == "" {
-			fmt.Fprintf(d.out, "%s: %d jobs of %d looked at\n", x.Action, matched, looked)
+			fmt.Fprintf(d.out, "%s: %d jobs of %d checked\n", x.Action, matched, looked)
 			return matched, nil
 		}
 	}

@@ -91,7 +91,7 @@ func (b *builder) watchDatabase() {
 			b.Health.Note("database", differs.Reason())
 		}
 		if err != nil {
-			return fmt.Errorf("the database is away: jobs go on, archive, consents and mappings wait: %w", err)
+			return fmt.Errorf("the database is unavailable: jobs continue, archive, consents and mappings wait: %w", err)
 		}
 		return nil
 	})

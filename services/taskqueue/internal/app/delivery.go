@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// How long the shared count of rates may take, and how long it is left alone after a failure.
+// How long the shared count of rates may take, and how long it is skipped after a failure.
 const (
 	ratePatience = 500 * time.Millisecond
 	rateRest     = 5 * time.Second
@@ -71,7 +71,9 @@ func (b *builder) openHandlers() error {
 	b.pacer = pace.New(ratelimit.NewFailover(ratelimit.FailoverConfig{
 		Timeout:  ratePatience,
 		Cooldown: rateRest,
-		Failed:   func(err error) { b.Log.Warn("rates are counted in this process alone for a while", "error", err) },
+		Failed: func(err error) {
+			b.Log.Warn("rates are counted in this process alone until the shared count answers", "error", err)
+		},
 	}, ratelimit.New(b.client, "tq:rate:"), b.Clock))
 	b.circuits = circuit.New(b.gate)
 	webhooks, err := signer("WEBHOOK_SECRET", d.WebhookSecret)

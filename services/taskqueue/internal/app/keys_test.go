@@ -19,7 +19,7 @@ func keys(t testing.TB, client *redis.Client, name string) []string {
 	return list
 }
 
-// paused leaves a target alone, as the process before did.
+// paused pauses a target, as the process before did.
 func paused(t testing.TB, client *redis.Client, target engine.Target) {
 	t.Helper()
 	q := engine.New(engine.Config{Client: client, Bells: client, Settings: engine.DefaultSettings()})

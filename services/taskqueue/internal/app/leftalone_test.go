@@ -36,7 +36,7 @@ func TestADatabaseThatIsOffIsNotUnavailable(t *testing.T) {
 	}
 }
 
-// A receiver is down while two processes have three hundred jobs for it. Both leave it alone, no job comes back by itself,
+// A receiver is down while two processes have three hundred jobs for it. Both pause it, no job is tried again by itself,
 // and when it is up again all are delivered after one of them tried.
 func TestAReceiverThatIsDownIsLeftAloneByEveryProcess(t *testing.T) {
 	t.Parallel()

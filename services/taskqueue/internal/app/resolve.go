@@ -20,7 +20,7 @@ func (d *desk) resolveVerb() cli.Verb {
 		Args:    "-sent|-not-sent ID ...",
 		Summary: "Say of jobs in state unknown whether they were sent.",
 		Details: "Look the message up at the provider first. -sent ends the job as finished. -not-sent ends it as failed, and\n" +
-			"retryTask can revive it. Both tell those who subscribed to the job's result.",
+			"retryTask can revive it. Both notify the subscribers of the job's result.",
 		Flags: func(f *flag.FlagSet) {
 			f.BoolVar(&sent, "sent", false, "the provider has sent the message")
 			f.BoolVar(&notSent, "not-sent", false, "the provider has not sent it")

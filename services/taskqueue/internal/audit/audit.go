@@ -46,7 +46,7 @@ const (
 // Auditor checks a sliding sample. RunOnce is for one loop at a time. Those of several processes share the shards.
 type Auditor struct {
 	Queue    Queue
-	Leads    func(shard int) bool // whether this process tidies a shard, and so looks at it too
+	Leads    func(shard int) bool // whether this process leads a shard, and so audits it
 	Observer Observer
 	Log      *slog.Logger
 
@@ -136,7 +136,7 @@ type Report struct {
 	Violations []Violation    // each once
 }
 
-// Check looks at every job. On a busy queue it sees each id at some time during the check, never a mixture.
+// Check reads every job. On a busy queue it sees each id at some time during the check, never a mixture.
 func Check(ctx context.Context, q Queue) (Report, error) {
 	all := Report{Checked: map[string]int{}}
 	for shard := range job.Shards {
@@ -155,7 +155,7 @@ func Check(ctx context.Context, q Queue) (Report, error) {
 	return all, nil
 }
 
-// CheckShard looks at every job of a shard.
+// CheckShard reads every job of a shard.
 func CheckShard(ctx context.Context, q Queue, shard int) (Report, error) {
 	r := Report{Checked: map[string]int{}}
 	seen := map[string]bool{}
@@ -176,7 +176,7 @@ func CheckShard(ctx context.Context, q Queue, shard int) (Report, error) {
 }
 
 // Repair takes what is damaged out of the queue and returns how many jobs it fixed: they are dead letters then, which
-// people revive or not. A job that changed since it was observed is left alone. Check again: one may break two rules.
+// people revive or not. A job that changed since it was observed is skipped. Check again: one may break two rules.
 func Repair(ctx context.Context, q Queue, clk clock.Clock, r Report) (int, error) {
 	repaired := 0
 	for _, v := range r.Violations {

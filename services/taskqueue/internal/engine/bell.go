@@ -41,7 +41,7 @@ func (r *Redis) WaitBell(ctx context.Context, shard int, c job.Channel, d time.D
 	}
 }
 
-// listen blocks until the bell rings or the idle poll is over, and says so.
+// listen blocks until the bell rings or the idle poll is over, and reports which.
 func (b *bell) listen(ctx context.Context, bells redis.UniversalClient, key string) {
 	err := bells.Do(ctx, "BLPOP", key, idlePoll.Seconds()).Err()
 	if errors.Is(err, redis.Nil) {

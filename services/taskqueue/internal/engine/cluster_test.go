@@ -268,7 +268,7 @@ func TestAMasterOfAClusterDiesUnderLoad(t *testing.T) {
 	await.True(t, "load", func() bool { jobs, _ := count(); return jobs > 2000 })
 	nodes[0].Kill()
 	close(dead)
-	await.True(t, "the shards of the other masters go on", func() bool { _, shards := count(); return shards >= job.Shards-job.Shards/masters-1 })
+	await.True(t, "the shards of the other masters continue", func() bool { _, shards := count(); return shards >= job.Shards-job.Shards/masters-1 })
 	stop()
 	all.Wait()
 	await.Nil(t, "the replica is the master", func() error { return findAll(t.Context(), q, accepted) })

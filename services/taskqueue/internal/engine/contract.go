@@ -131,7 +131,7 @@ func (c *Contract) server(info map[string]string, set Settings) {
 func (c *Contract) durability(info, settings map[string]string, set Settings) {
 	if settings == nil {
 		when(true, &c.Unseen, "CONFIG GET is not allowed, so appendonly and appendfsync cannot be checked: allow it to the user of the "+
-			"queue (ACL SETUSER … +config|get); where the server refuses it to everybody, TASKQUEUE_PROFILE=attested says that you know that "+
+			"queue (ACL SETUSER … +config|get); where the server refuses it to everybody, TASKQUEUE_PROFILE=attested confirms that "+
 			"it loses nothing it has acknowledged")
 		return
 	}
@@ -156,7 +156,7 @@ func (c *Contract) replication(info, settings map[string]string, set Settings) {
 		"%d replicas are connected and TASKQUEUE_WAIT_REPLICAS asks for %d: tasks are refused until there are enough",
 		replicas, set.WaitReplicas)
 	when(replicas > 0 && settings["min-replicas-to-write"] == "0", &c.Weak,
-		"min-replicas-to-write is 0: a master that was cut off from its replicas goes on accepting jobs that the "+
+		"min-replicas-to-write is 0: a master that was cut off from its replicas keeps accepting jobs that the "+
 			"failover forgets: CONFIG SET min-replicas-to-write 1")
 	when(replicas > 0 && set.WaitReplicas == 0, &c.Weak,
 		"there are replicas, and a failover forgets the jobs that they do not have yet: set TASKQUEUE_WAIT_REPLICAS=1")

@@ -83,7 +83,7 @@ func (r *Redis) TrimEnds(ctx context.Context, shard int, observed Ends) (bool, e
 	return number(reply) > 0, err
 }
 
-// ForgetResults forgets how jobs ended, which the archive has. Jobs that are kept dead are left alone. A job with a
+// ForgetResults forgets how jobs ended, which the archive has. Dead letters are skipped. A job with a
 // result never lives again, so a repeat, or a late call, takes nothing that came later.
 func (r *Redis) ForgetResults(ctx context.Context, ids []job.ID) error {
 	buckets := map[string][]string{}

@@ -10,25 +10,26 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// heldKey holds what is left alone because it fails or asked for it: one number for all processes and shards.
+// heldKey holds destinations that are paused after failures or at their request: one number for all processes and
+// shards.
 const heldKey = "tq:held"
 
-// longestHold is how long a destination that fails again and again is left alone at most, unless it asks for more.
+// longestHold is the longest pause of a destination that fails again and again, unless it asks for more.
 const longestHold = 3 * time.Minute
 
-// Held is how a destination is left alone, in ms of Redis's clock.
+// Held is the pause of a destination, in ms of Redis's clock.
 type Held struct {
 	UntilMs int64 // afterwards one delivery may try
 	SinceMs int64
 }
 
-// Holds is what is left alone now.
+// Holds are the current pauses.
 type Holds struct {
 	NowMs int64
 	Held  map[job.Destination]Held
 }
 
-// Holds tells what is left alone.
+// Holds returns the current pauses.
 func (r *Redis) Holds(ctx context.Context) (Holds, error) {
 	parts, err := r.list(ctx, "held", []string{heldKey}, nil, 2, 0)
 	if err != nil {
@@ -48,7 +49,7 @@ func whole(text string) int64 {
 	return n
 }
 
-// Hold leaves a destination alone for d, or longer when it has failed for a while.
+// Hold pauses a destination for d, or longer when it has failed for some time.
 func (r *Redis) Hold(ctx context.Context, to job.Destination, d time.Duration) error {
 	_, err := r.hold(ctx, to, d, false)
 	return err

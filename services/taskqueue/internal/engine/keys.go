@@ -31,7 +31,7 @@ const (
 	idemKey      = "idem:"     // + hash
 	windowKey    = "w:"        // + hash
 	leaderKey    = "lead:reaper"
-	pausedKey    = "paused"    // channels, laboratories and receivers that are left alone
+	pausedKey    = "paused"    // channels, laboratories and receivers
 	groupsKey    = "groups"    // of parked jobs
 	groupKey     = "g:"        // + hash: one of their lists
 	flowBytesKey = "flowbytes" // what one process measured for all, by flow

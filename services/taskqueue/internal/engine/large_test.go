@@ -41,7 +41,7 @@ func (l *largest) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// A look at many large jobs is many short calls: between them others get their turn.
+// Reading many large jobs is many short calls: between them others get their turn.
 func TestALookAtManyLargeJobsNeverHoldsRedisForLong(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Start(t).Addr, MaxRetries: -1})

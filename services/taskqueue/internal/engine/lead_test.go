@@ -32,7 +32,7 @@ func TestOneProcessAtATimeLeadsAndAnotherTakesOverWithAHigherNumber(t *testing.T
 	}
 	wait(t)(50 * time.Millisecond)
 	if lead(0, "b", time.Hour) != 2 || lead(0, "a", time.Hour) != 0 {
-		t.Error("the second one takes over")
+		t.Error("the second one leads, want the first one")
 	}
 }
 

@@ -1,5 +1,5 @@
--- What the scripts about the lives of jobs share besides. They begin their keys with these of the shard, and say so: what is
--- kept of the dead, what is known of jobs besides their place, ends for the archive, and where callbacks are created.
+-- What else the scripts about the lives of jobs share. They begin their keys with these of the shard, and state it: what is
+-- kept of the dead, what is known of jobs apart from their place, ends for the archive, and where callbacks are created.
 local DEAD, RECORDS, DEADFLOWS, CRASHES, RENEWALS, CANCELS, INTENTS, ENDS, CALLBACKS, CALLBACKRING, CALLBACKBELL =
   unpack(KEYS, 1, 11)
 local function keep(results, seconds, list) -- ids and records, for as long as results are kept

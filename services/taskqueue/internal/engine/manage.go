@@ -97,7 +97,7 @@ func (r *Redis) RetryFailed(ctx context.Context, list []Revival, delay time.Dura
 
 const infoBytes = 256 << 10 // of the bodies that one call reads
 
-// Info looks at jobs; the snapshots are in the order of the ids.
+// Info reads jobs; the snapshots are in the order of the ids.
 func (r *Redis) Info(ctx context.Context, ids []job.ID) ([]Snapshot, error) {
 	const head, each = 1, 6
 	id := func(id *job.ID) job.ID { return *id }

@@ -56,7 +56,7 @@ func (r *Redis) Groups(ctx context.Context, shard int) ([]Group, error) {
 	return list, err
 }
 
-// Unpark makes up to most parked jobs of a group due now, those that wait longest first. A call looks at some 250.
+// Unpark makes up to most parked jobs of a group due now, the longest wait first. A call reads some 250.
 func (r *Redis) Unpark(ctx context.Context, shard int, g Group, most int) (went int, err error) {
 	k := keysOf(shard)
 	keys := append([]string{k.listOf(g), k.the(groupsKey), k.bell(g.Channel)}, k.lanesAndRings(lanesOf(g.Channel)...)...)

@@ -48,7 +48,7 @@ func (t Target) Kind() string {
 	return "channel"
 }
 
-// Pause leaves a target alone until Resume. Every shard has a mark of its own, so that a claim asks no other node; when
+// Pause pauses a target until Resume. Every shard has a mark of its own, so that a claim asks no other node; when
 // one cannot be set, a repeat sets the others again.
 func (r *Redis) Pause(ctx context.Context, t Target, at time.Time) error {
 	pipe := r.rdb.Pipeline()

@@ -247,7 +247,7 @@ func (p *pair) unpark(t *rapid.T) {
 	p.equal("unpark", x, y, errX, errY)
 }
 
-// hold leaves a destination alone, tries it or frees it.
+// hold pauses a destination, tries it or frees it.
 func (p *pair) hold(t *rapid.T) {
 	const to, long = job.Destination("to:12 a"), time.Hour
 	p.tick(2 * time.Millisecond)

@@ -142,7 +142,7 @@ func answers[T ~int](ctx context.Context, r *Redis, name string, keys []string, 
 	return list, nil
 }
 
-// manageBatch is how many jobs one call looks at or ends, so that it stays short: a millisecond or two of Redis.
+// manageBatch is how many jobs one call reads or ends, so that it stays short: a millisecond or two of Redis.
 const manageBatch = 100
 
 // inBatches asks about jobs shard by shard, some at a time, and returns the answers in the order of the jobs. ask may

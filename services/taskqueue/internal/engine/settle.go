@@ -16,8 +16,8 @@ func (r *Redis) Settle(ctx context.Context, shard int, c job.Channel, list []Set
 	return answers[Verdict](ctx, r, "settle", keys, args, len(list))
 }
 
-// Reap is Settle for leases that ran out: a lease that was renewed meanwhile is left alone. fence is the number of the
-// caller's leadership; when someone else leads now, everything is left alone.
+// Reap is Settle for leases that ran out: a lease that was renewed meanwhile is skipped. fence is the number of the
+// caller's leadership; when someone else leads now, nothing changes.
 func (r *Redis) Reap(
 	ctx context.Context, shard int, c job.Channel, fence int64, list []Settlement,
 ) ([]Verdict, error) {

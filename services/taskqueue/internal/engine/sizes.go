@@ -17,7 +17,7 @@ const sizeSample = 32
 const sizeSteps = 500
 
 // FlowSizes estimates the bytes of the waiting jobs of a shard by flow, of those flows that have at least so many jobs
-// in one lane. It looks at a sample: to count every byte would cost every job something.
+// in one lane. It reads a sample: to count every byte would cost every job something.
 func (r *Redis) FlowSizes(ctx context.Context, shard, least int) (map[job.Flow]int64, error) {
 	k, sizes := keysOf(shard), map[job.Flow]int64{}
 	for _, l := range job.Lanes() {

@@ -54,7 +54,7 @@ func turns(b *fixture) {
 	}
 }
 
-// limits: flows at their limits leave the places to others, and the claim says that they wait.
+// limits: flows at their limits leave the places to others, and the claim reports that they wait.
 func limits(b *fixture) {
 	flood, small := job.LabFlow(1), job.LabFlow(2)
 	b.enqueueFlow(webhook, flood, 100)
@@ -217,7 +217,7 @@ func laneReserve(b *fixture) {
 	}
 }
 
-// callbackLimit: a tenth of a laboratory's part may be callbacks; further ones are dropped, and the record says so.
+// callbackLimit: a tenth of a laboratory's part may be callbacks; further ones are dropped, and the record shows it.
 func callbackLimit(b *fixture) {
 	flow := job.LabFlow(1)
 	b.enqueueFlow(engine.CallbackLane(), flow, 149)

@@ -140,7 +140,7 @@ func revival(b *fixture) {
 	before := b.nowMs()
 	for range 2 { // the second is a repeat after a lost reply
 		if !revive("again", record(job.Failed)) {
-			b.t.Error("a failed job is revived, and the repeat says so too")
+			b.t.Error("a failed job is revived, and so is it by the repeat")
 		}
 	}
 	s := b.wantPlace(id, engine.PlaceLane)

@@ -120,6 +120,6 @@ func holding(b *fixture) {
 		b.t.Errorf("%+v, %v", h, err)
 	}
 	if err := q.FreeHeld(b.t.Context(), to); err != nil || try() != 0 {
-		b.t.Error("it is left alone after all", err)
+		b.t.Error("it is paused after all", err)
 	}
 }

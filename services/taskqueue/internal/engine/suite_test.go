@@ -23,7 +23,7 @@ func runSuite(t *testing.T, open func(t *testing.T) harness) {
 		"a repeated settle changes nothing":                                  repeatedSettle,
 		"callbacks are created with the end and only then":                   callbacks,
 		"a retry waits with its new body":                                    retries,
-		"renewal accepts mine and proposed, and tells of cancel requests":    renewal,
+		"renewal accepts mine and proposed, and returns cancel requests":     renewal,
 		"an expired lease goes back once, and four crashes poison":           reaping,
 		"a renewed lease is not reaped":                                      reapRace,
 		"a send intent needs a running lease and survives as evidence":       intents,
@@ -65,7 +65,7 @@ func runSuite(t *testing.T, open func(t *testing.T) harness) {
 		"running and dead jobs are listed":                                   browsingEnds,
 		"what waits is counted by hour":                                      ahead,
 		"a pause lasts until it is ended":                                    pauses,
-		"one of all tries what is left alone":                                holding,
+		"one of all tries a paused receiver":                                 holding,
 		"parked jobs go when their group may, and no one else":               parking,
 		"a parked job looks itself when its patience ends":                   parkedUntilItsPatienceEnds,
 	}

@@ -34,7 +34,7 @@ type Window struct {
 	Override bool   // replace the waiting job's body and due time, keeping its id
 }
 
-// Refusals of Enqueue. What is full is so for a while.
+// Refusals of Enqueue. What is full drains: try again later.
 var (
 	ErrConflict      = errors.New("idempotency key was used for another request")
 	ErrLaneFull      = errors.New("lane is full")
@@ -67,10 +67,10 @@ type Limits struct {
 	Ordinary     int // jobs of all ordinary flows together; the rest of Max is for reserved ones
 	EachOrdinary int // jobs of one flow
 	EachReserved int
-	Flows        map[job.Flow]int // of flows that run jobs already, instead of Each; FlowPaused: leave it alone
+	Flows        map[job.Flow]int // limits that override Each, of flows with running jobs; FlowPaused skips the flow
 }
 
-// FlowPaused is the limit of a flow that is left alone whatever it holds.
+// FlowPaused is the limit of a paused flow.
 const FlowPaused = -1
 
 // Claim is a set of jobs leased under one token.
@@ -228,12 +228,12 @@ type Snapshot struct {
 type Depth struct {
 	Lane     job.Lane
 	Waiting  int64 // all jobs in the lane
-	Ready    int64 // of them those that are due; the others are scheduled
+	Ready    int64 // of them due; the others are scheduled
 	OldestMs int64 // age of the oldest ready job; 0: none is ready
 	Running  int64 // leases of the channel; the same for its three lanes
 	Begun    int64 // claimed ever
 	Attempts int64 // of the channel, ever; the same for its three lanes, as the next
-	Faults   int64 // of them those that did not succeed
+	Faults   int64 // of them without success
 }
 
 // Depths are what a shard, or all of them, has to do and to keep.

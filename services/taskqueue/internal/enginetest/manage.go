@@ -99,7 +99,7 @@ func (m *Model) revive(x *engine.Revival, delay time.Duration) bool {
 	return true
 }
 
-// Info looks at jobs.
+// Info reads jobs.
 func (m *Model) Info(_ context.Context, ids []job.ID) ([]engine.Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

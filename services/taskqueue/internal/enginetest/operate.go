@@ -74,7 +74,7 @@ func (m *Model) Ahead(_ context.Context, shard int, l job.Lane, first time.Time,
 	return a, nil
 }
 
-// Pause leaves a target alone, as far as claimers ask.
+// Pause pauses a target, as far as claimers ask.
 func (m *Model) Pause(_ context.Context, t engine.Target, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -52,14 +52,14 @@ func (m *Model) Unpark(_ context.Context, shard int, g engine.Group, most int) (
 	return went, nil
 }
 
-// Holds tells what is left alone.
+// Holds returns the current pauses.
 func (m *Model) Holds(context.Context) (engine.Holds, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return engine.Holds{NowMs: m.now(), Held: maps.Clone(m.held)}, nil
 }
 
-// Hold leaves a destination alone.
+// Hold pauses a destination.
 func (m *Model) Hold(_ context.Context, to job.Destination, d time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -43,7 +43,7 @@ type Server struct {
 	Send     string // the permission that users need; empty: none
 }
 
-// AnonymousMethods are the methods that need no credential under the given access: those that users may call.
+// AnonymousMethods are the methods that need no credential under the given access: the ones that users may call.
 func AnonymousMethods(a Access) []string {
 	if a != AccessOpen {
 		return nil

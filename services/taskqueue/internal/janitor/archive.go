@@ -52,8 +52,8 @@ const (
 )
 
 // Archive moves ended jobs from Redis into the store: read, write, forget what was observed. A crash between any two
-// steps repeats the write, which replaces a job only by a newer end; nothing is lost or doubled. While the store is
-// away the ends wait in Redis for as long as their records are kept there, and the engine claims no ordinary jobs once
+// steps repeats the write, which replaces a job only by a newer end; nothing is lost or doubled. Without the store
+// the ends wait in Redis for as long as their records are kept there, and the engine claims no ordinary jobs once
 // too many of them wait. Results leave Redis a minute after the archive has them; those of a process that died in that
 // minute leave with their hour. RunOnce is for one loop at a time.
 type Archive struct {
@@ -94,7 +94,7 @@ func (a *Archive) RunOnce(ctx context.Context, leads func(shard int) bool) error
 	return err
 }
 
-// forget takes results out of Redis that have been in the archive for a while.
+// forget takes results out of Redis that have been in the archive for some time.
 func (a *Archive) forget(ctx context.Context) error {
 	for len(a.kept) > 0 && (a.ids > maxKept || a.Clock.Now().Sub(a.kept[0].at) >= forgetAfter) {
 		if err := a.Queue.ForgetResults(ctx, a.kept[0].ids); err != nil {
@@ -135,7 +135,7 @@ func (a *Archive) Keep(ctx context.Context, ids []job.ID) error {
 	return err
 }
 
-// keep returns the jobs whose results Redis need not keep: those that the archive took, less the dead ones, which
+// keep returns the jobs whose results Redis need not keep: the archived ones, less the dead ones, which
 // /retryTask/ still wants with their bodies.
 func (a *Archive) keep(ctx context.Context, ids []job.ID) (results []job.ID, err error) {
 	ended, err := a.Queue.HowEnded(ctx, ids)

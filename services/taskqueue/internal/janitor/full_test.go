@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-var errAway = errors.New("the database is away")
+var errAway = errors.New("the database is unavailable")
 
 // switched is an archive that can be away and counts how often it took a job.
 type switched struct {
@@ -87,7 +87,7 @@ func (p *press) run() {
 	}
 }
 
-// endedBytes is what ended jobs hold in Redis: the list of those that wait, and the results.
+// endedBytes is what ended jobs hold in Redis: the list of waiting ones, and the results.
 func endedBytes(t *testing.T, client *redis.Client) (total int64) {
 	t.Helper()
 	keys := append(client.Keys(t.Context(), "tq:{00}:r:*").Val(), "tq:{00}:ar")

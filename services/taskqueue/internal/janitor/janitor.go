@@ -45,7 +45,7 @@ type Weigher interface {
 
 // Config sets the pace and the limits.
 type Config struct {
-	Every        time.Duration // between two looks at the leases, jittered
+	Every        time.Duration // between two checks of the leases, jittered
 	KeepDead     time.Duration
 	MaxDead      int64 // of all shards together
 	MaxDeadBytes int64 // of all shards together
@@ -119,8 +119,8 @@ func (j *Janitor) lead(ctx context.Context, shard int) (fence int64, err error) 
 	return fence, err
 }
 
-// Tidy archives what ended and forgets the dead of the shards that this janitor leads. Who leads the first one measures
-// for all of them.
+// Tidy archives what ended and forgets the dead of the shards that this janitor leads. The leader of the first one
+// measures for all of them.
 func (j *Janitor) Tidy(ctx context.Context) error {
 	var problems []error
 	if j.Archive != nil {

@@ -187,7 +187,7 @@ func TestTheDeadAreArchivedBeforeTheyAreForgotten(t *testing.T) {
 	}
 	w.reap(cfg, k)
 	if w.place(all[0]) != engine.PlaceResult {
-		t.Error("a dead job was forgotten although the archive is away")
+		t.Error("a dead job was forgotten although the archive is unavailable")
 	}
 	k.away = false
 	w.reap(cfg, k)

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// WakeEvery is the time between two looks at the parked jobs: short, so that what a rate takes comes evenly.
+// WakeEvery is the time between two reads of the parked jobs: short, so that what a rate takes comes evenly.
 const WakeEvery = 250 * time.Millisecond
 
 const (
@@ -37,8 +37,8 @@ type waker struct {
 	turn    int
 }
 
-// Wake lets parked jobs go: all of a destination that is not left alone any more, one where it may be tried again, and
-// as many as a rate takes. Who leads the first shard does it for all. Whatever it does not do, each job does itself
+// Wake lets parked jobs go: all of a destination whose pause ended, one where it may be tried again, and
+// as many as a rate takes. The leader of the first shard does it for all. Whatever it does not do, each job does itself
 // when its patience ends.
 func (j *Janitor) Wake(ctx context.Context) error {
 	if !j.Leads(0) {
@@ -81,7 +81,7 @@ func (j *Janitor) Wake(ctx context.Context) error {
 	return errors.Join(problems, j.forgetHolds(ctx, holds))
 }
 
-// allowed is how many of those that wait for a destination may go: all when nothing that they wait for is left alone,
+// allowed is how many of the jobs for a destination may go: all when nothing that they wait for is paused,
 // or something is no longer; else one for each that may be tried.
 func allowed(to job.Destination, now engine.Holds, before map[job.Destination]engine.Held) int {
 	held, tries := 0, 0

@@ -19,7 +19,7 @@ type Failure struct {
 	Recovers   bool          // Postponed until someone recovers: who does not in time costs attempts after all
 	OfMessage  bool          // about this message or a recipient: it says nothing of who was asked
 	Patience   time.Duration // retried so long after it was due, however few retries are left, unless it has none at all
-	To         Destination   // it is left alone now: the job waits with the others until it may be asked; empty: by itself
+	To         Destination   // it is paused now: the job waits with the others until it may be asked; empty: by itself
 	cause      error
 }
 

@@ -165,7 +165,7 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// write keeps a message together with those that came while the last ones were written.
+// write keeps a message together with all that came while the last ones were written.
 func (s *Store) write(ctx context.Context, first *Message) {
 	batch := []Message{*first}
 	for len(s.recorded) > 0 && len(batch) < recordBatch {

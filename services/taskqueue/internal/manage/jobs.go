@@ -30,7 +30,7 @@ type Archive interface {
 // MaxIDs is the most jobs of one request.
 const MaxIDs = 1000
 
-// Jobs are those that exist, and what people do to them: look, cancel, move, revive. Every operation checks that the
+// Jobs are the jobs that exist, and what people do to them: look, cancel, move, revive. Every operation checks that the
 // job belongs to who asks; someone else's job is a job that does not exist. Safe for concurrent use.
 type Jobs struct {
 	Queue   Managing
@@ -49,7 +49,7 @@ type Job struct {
 
 func (j *Job) ended() bool { return j != nil && j.Place == engine.PlaceResult }
 
-// Info returns the jobs in the order of the ids; nil for those that are not found. Jobs that Redis has forgotten
+// Info returns the jobs in the order of the ids; nil for unknown ones. Jobs that Redis has forgotten
 // come from the archive; when it does not answer, no one can say that they do not exist.
 func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, error) {
 	list, err := m.Find(ctx, c, ids)

@@ -139,7 +139,7 @@ func (m *Metrics) DatabaseUp(up bool) {
 // Skew sets the difference of the clocks.
 func (m *Metrics) Skew(ahead time.Duration) { m.skew.Set(ahead.Seconds()) }
 
-// Audited counts what one round of the auditor looked at and found.
+// Audited counts what one round of the auditor checked and found.
 func (m *Metrics) Audited(checked int, found []audit.Violation) {
 	m.checked.Add(float64(checked))
 	for _, v := range found {

@@ -76,7 +76,7 @@ type Preview struct {
 }
 
 // Preview counts the jobs from a cursor on that an action would be done to, up to 10,000 in one call. The first call
-// fixes the time: jobs that come later are left alone.
+// fixes the time: jobs that come later are skipped.
 func (o *Operator) Preview(ctx context.Context, x Order) (Preview, error) {
 	if x.CreatedBeforeMs == 0 {
 		x.CreatedBeforeMs = o.Clock.Now().UnixMilli() + 1 - x.OlderThanMin*60_000
@@ -104,7 +104,7 @@ type Step struct {
 	Next      string `json:"next"` // the cursor of the next step; empty: that was all
 }
 
-// Apply does one step of an action: it looks at up to StepSize jobs. A step may be repeated. The log tells of one that
+// Apply does one step of an action: it reads up to StepSize jobs. A step may be repeated. The log has one that
 // failed half-way too.
 func (o *Operator) Apply(ctx context.Context, x Order) (Step, error) {
 	f, err := x.narrowed()

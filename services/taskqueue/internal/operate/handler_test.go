@@ -158,7 +158,7 @@ func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 			all += body
 		}
 		if !strings.Contains(all, `"channel":"sms","provider":"twilio"`) || !strings.Contains(all, `"lab_id":12,"receiver":"https://left.example:443"`) {
-			t.Errorf("what is left alone: %s", all)
+			t.Errorf("what is paused: got %s", all)
 		}
 		if !strings.Contains(all, "https://told.example") || !strings.Contains(all, "http_503") || strings.Contains(all, "secret-path") {
 			t.Errorf("origin and reason: %s", all)
@@ -195,7 +195,7 @@ func TestManyJobsArePreviewedCancelledAndLogged(t *testing.T) {
 		}
 	}
 	if strings.Contains(s.log.String(), "secret") {
-		t.Errorf("the log tells of patients: %s", s.log)
+		t.Errorf("got patients in the log, want none: %s", s.log)
 	}
 }
 

@@ -80,7 +80,7 @@ type Content struct {
 	Caller    string `json:"caller"`
 }
 
-// Life looks at one job.
+// Life reads one job.
 func (o *Operator) Life(ctx context.Context, id string) (Life, error) {
 	list, err := o.Jobs.Info(ctx, everybody, []string{id})
 	if err != nil {

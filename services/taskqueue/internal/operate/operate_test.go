@@ -186,7 +186,7 @@ func TestDeadJobsAreFoundByReasonRevivedAndDeleted(t *testing.T) {
 			t.Errorf("%d revived", done)
 		}
 		if done, _ := d.all(operate.Order{Action: operate.Delete, LabID: 12, CreatedBeforeMs: before}); done != 3 {
-			t.Errorf("%d deleted, want those that were not revived", done)
+			t.Errorf("%d deleted, want the ones that were not revived", done)
 		}
 		if got := d.search(operate.Order{}); len(got) != 3 {
 			t.Errorf("%d jobs are left, want the revived ones", len(got))
@@ -213,7 +213,7 @@ func TestNothingIsDeletedThatTheArchiveDoesNotHave(t *testing.T) {
 	})
 }
 
-// vanishing lists a job before all others that is gone when it is looked at.
+// vanishing lists a job before all others that no longer exists when it is read.
 type vanishing struct {
 	queue
 	gone job.ID
@@ -426,7 +426,7 @@ func TestAPausedReceiverIsKnownFromWhicheverShardAnswers(t *testing.T) {
 	}
 	know(t, pauses)
 	if !pauses.Receiver(origin) || pauses.Receiver("https://other.example") {
-		t.Error("the paused receiver, and only it, is to be left alone")
+		t.Error("want the paused receiver, and only it, paused")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 )
 
-// StepSize is how many jobs are looked at together.
+// StepSize is how many jobs are read together.
 const StepSize = 500
 
 // ranges lists where the jobs of a filter may be. A laboratory's jobs are in few flows, so that a flood of another one
@@ -80,7 +80,7 @@ type match struct {
 	entry engine.Member
 }
 
-// walk looks at up to most jobs from a cursor on and hands those that the filter selects to take, until it has enough.
+// walk reads up to most jobs from a cursor on and hands the ones that the filter selects to take, until it has enough.
 // next is the cursor to continue from; it is empty at the end.
 func (o *Operator) walk(
 	ctx context.Context, f Filter, cursor string, most int, take func(match) (enough bool),
@@ -117,7 +117,7 @@ func (o *Operator) walk(
 	return looked, next, nil
 }
 
-// look reads the jobs of a page; nil for those that are gone by now, for which no archive is asked.
+// look reads the jobs of a page; nil for deleted ones, for which no archive is asked.
 func (o *Operator) look(ctx context.Context, page []engine.Member) ([]*manage.Job, error) {
 	if len(page) == 0 {
 		return nil, nil
@@ -141,7 +141,7 @@ type Found struct {
 	Next   string `json:"next"` // the cursor to continue from; empty: that was all
 }
 
-// Search finds some jobs from a cursor on. It looks at a bounded number of them: no jobs and a cursor mean that none
+// Search finds some jobs from a cursor on. It reads a bounded number of them: no jobs and a cursor mean that none
 // was found so far.
 func (o *Operator) Search(ctx context.Context, x Order) (Found, error) {
 	f, err := x.Filter()

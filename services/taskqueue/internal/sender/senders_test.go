@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-var errAway = errors.New("the database is away")
+var errAway = errors.New("the database is unavailable")
 
 // table is the rows, or away.
 type table struct {

@@ -183,7 +183,7 @@ func (g *group) identify() {
 	}
 }
 
-// hand gives a group to the engine, after a look at the windows that it overrides.
+// hand gives a group to the engine, after reading the windows that it overrides.
 func (a *Acceptor) hand(ctx context.Context, g *group) (accepted engine.Accepted, err error) {
 	batch := a.batch(g)
 	if g.key != "" && g.keyAt != g.shard {

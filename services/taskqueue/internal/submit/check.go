@@ -119,7 +119,7 @@ func reachesPeople(c job.Channel) bool {
 	return c == job.SMS || c == job.Email || c == job.Push || c == job.WhatsApp
 }
 
-// tooMany says that a request holds none or too many elements; nil when it does not.
+// tooMany returns an error for a request without or with too many elements.
 func tooMany(field string, n int) error {
 	switch {
 	case n == 0:

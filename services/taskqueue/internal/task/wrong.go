@@ -8,7 +8,7 @@ import (
 
 // Wrong collects the wrong fields of a request.
 type Wrong struct {
-	Index  int // of the element that is looked at; -1: the request is none of several
+	Index  int // of the wrong element; -1: the request is none of several
 	Fields []apperr.Field
 }
 

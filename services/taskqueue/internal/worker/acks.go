@@ -148,7 +148,7 @@ func (a *acks) settle(ctx context.Context, batch []*ack) ([]engine.Verdict, bool
 			return verdicts, true
 		}
 		if failures == 0 { // once per outage, not once per try
-			p.Log.Warn("settling jobs failed, trying on", "jobs", len(batch), "error", err)
+			p.Log.Warn("settling jobs failed, retrying", "jobs", len(batch), "error", err)
 		}
 		if a.stopped() && p.Clock.Now().After(end) {
 			for range batch {

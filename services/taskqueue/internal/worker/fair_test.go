@@ -110,7 +110,7 @@ func TestAFlowsPlacesAreCountedOverAllShards(t *testing.T) {
 	}
 }
 
-// One laboratory is at its limit on all shards: the claims that find nothing must not wake those that wait for its places,
+// One laboratory is at its limit on all shards: the claims that find nothing must not wake the jobs that wait for its places,
 // which would claim again, as fast as Redis answers.
 func TestWhoWaitsForPlacesIsWokenByTheseAlone(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,7 @@ func TestALostReplyOfAClaimCostsOneLeaseAndNothingElse(t *testing.T) {
 	}
 }
 
-// loading is an engine that does not take settlements for a while, like a Redis that reads its file.
+// loading is an engine that does not take settlements at first, like a Redis that reads its file.
 type loading struct {
 	worker.Queue
 	until time.Time

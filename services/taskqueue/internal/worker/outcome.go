@@ -58,7 +58,7 @@ func (p *Pump) settlement(r *run, result job.Result, err error, began time.Time)
 // itself.
 const parkedLook = 30 * time.Minute
 
-// postponed gives the job back as it is. While its destination is left alone it is parked with the others, and claimed
+// postponed gives the job back as it is. While its destination is paused it is parked with the others, and claimed
 // again when it may go or when its patience ends.
 func (p *Pump) postponed(r *run, failure *job.Failure) engine.Settlement {
 	s := engine.Settlement{Op: engine.OpRelease, To: failure.To}

@@ -108,7 +108,8 @@ func (s *Pool) release(flow job.Flow) {
 
 func (s *Pool) quarter() int { return (s.total + 3) / 4 }
 
-// await returns once ready says so, which is asked under the lock whenever places get free; false when ctx ends before.
+// await returns once ready returns true, which is called under the lock whenever places get free; false when ctx ends
+// before.
 func (s *Pool) await(ctx context.Context, ready func() bool) bool {
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()

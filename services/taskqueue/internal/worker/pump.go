@@ -121,7 +121,7 @@ func (p *Pump) claimLoop(ctx, alive context.Context) {
 		q.Doubt = err != nil
 		if err != nil {
 			if backoff == firstBackoff { // once per outage, not once per try
-				p.Log.WarnContext(ctx, "claims fail, trying on", "error", err)
+				p.Log.WarnContext(ctx, "claims fail, retrying", "error", err)
 			}
 			_ = lifecycle.Pause(ctx, backoff)
 			backoff = min(2*backoff, maxBackoff)

@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Open is how long a destination is left alone at first.
+// Open is how long a destination is paused at first.
 const Open = 30 * time.Second
 
 const (
@@ -32,10 +32,11 @@ type Marks interface {
 // Verdict is what an attempt says about its destination.
 type Verdict struct {
 	Ill, Well bool          // neither: nothing
-	Asked     time.Duration // it wants to be left alone so long
+	Asked     time.Duration // the pause that it asked for
 }
 
-// Circuits knows what is left alone. Safe for concurrent use. When Redis does not answer, what this process saw counts.
+// Circuits knows which destinations are paused. Safe for concurrent use. When Redis does not answer, what this process
+// saw counts.
 type Circuits struct {
 	marks Marks
 
@@ -65,7 +66,7 @@ func (c *Circuits) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Wait leaves a destination alone for d, or no longer when d is 0, whatever deliveries showed.
+// Wait pauses a destination for d, or no longer when d is 0, whatever deliveries showed.
 func (c *Circuits) Wait(ctx context.Context, to job.Destination, d time.Duration) {
 	if d > 0 {
 		_ = c.marks.Hold(ctx, to, d) // without Redis the next look repeats it
@@ -74,7 +75,7 @@ func (c *Circuits) Wait(ctx context.Context, to job.Destination, d time.Duration
 	_ = c.marks.FreeHeld(ctx, to)
 }
 
-// Holds reports whether a destination is left alone.
+// Holds reports whether a destination is paused.
 func (c *Circuits) Holds(to job.Destination) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +83,7 @@ func (c *Circuits) Holds(to job.Destination) bool {
 	return held
 }
 
-// Do calls try, unless the destination is left alone: then wait, which is never zero, says for how long yet. So many
+// Do calls try, unless the destination is paused: then wait, never zero, is the rest of the pause. So many
 // failures in a row close it off, and so does one when it is tried again.
 func (c *Circuits) Do(ctx context.Context, to job.Destination, failures int, try func() Verdict) (wait time.Duration) {
 	if wait := c.enter(ctx, to); wait > 0 {
@@ -113,7 +114,7 @@ func (c *Circuits) enter(ctx context.Context, to job.Destination) time.Duration 
 	return wait
 }
 
-// set notes that a destination is left alone for d; the caller holds mu.
+// set notes that a destination is paused for d; the caller holds mu.
 func (c *Circuits) set(to job.Destination, d time.Duration) {
 	c.until[to] = clock.System{}.Now().Add(d)
 }
@@ -127,7 +128,7 @@ func (c *Circuits) conclude(ctx context.Context, to job.Destination, failures in
 	}
 }
 
-// count takes a verdict and returns how long all are to leave the destination alone, or that they need no longer.
+// count takes a verdict and returns how long all processes pause the destination, or that the pause ends.
 func (c *Circuits) count(to job.Destination, failures int, v Verdict) (hold time.Duration, free bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

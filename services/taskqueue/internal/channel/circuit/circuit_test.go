@@ -49,7 +49,7 @@ func TestWhatKeepsFailingIsLeftAloneByAllProcessesUntilOneOfThemTries(t *testing
 			t.Errorf("the trial waits %v, another one here %v, in another process %v", wait, here, there)
 		}
 		if read(); one.Holds(to) || other.Holds(to) {
-			t.Error("it is left alone after it answered")
+			t.Error("it is paused after it answered, want open")
 		}
 	})
 }

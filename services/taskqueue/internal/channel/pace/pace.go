@@ -1,5 +1,5 @@
-// Package pace owns how many deliveries a second a destination gets: a provider whose row says so, or a receiver of
-// webhooks. What comes too fast is postponed, which counts as no attempt.
+// Package pace owns how many deliveries a second a destination gets: a provider with a rate in its row, or a receiver
+// of webhooks. What comes too fast is postponed, which counts as no attempt.
 package pace
 
 import (

@@ -20,7 +20,7 @@ func markOf(said *fcm.Error) byte {
 	return progress.Left // it may pass, or is the provider's own fault
 }
 
-// failure gives an error of package fcm the queue's class; other errors have theirs.
+// failure gives an error of package fcm the queue's class; other errors have one.
 func failure(err error) error {
 	var said *fcm.Error
 	if !errors.As(err, &said) {

@@ -18,7 +18,7 @@ const breakerFailures = 5
 // Outcomes are the values of the outcome label.
 func Outcomes() []string { return append(provider.Outcomes(), "paused") }
 
-// account is a sender that is left alone when it fails, and gets no more than its rate.
+// account is a sender that is paused when it fails, and gets no more than its rate.
 type account struct {
 	*Config
 	channel  job.Channel
@@ -31,8 +31,8 @@ type account struct {
 	intend func(d worker.Delivery, ctx context.Context, provider string) error
 }
 
-// judge says what the answer tells of the provider: the message's own faults are none of its. Nothing is said when it
-// was not asked, or we hung up ourselves.
+// judge returns what the answer shows about the provider: the message's own faults are none of its. Nothing is said
+// when it was not asked, or we hung up ourselves.
 func judge(err error) circuit.Verdict {
 	f := job.AsFailure(err)
 	switch {

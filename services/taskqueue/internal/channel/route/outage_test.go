@@ -51,7 +51,7 @@ func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	}
 }
 
-// A provider that never comes back: anyone who asked is told, within the retries' delays and a quarter of an hour.
+// A provider that never recovers: anyone who asked is told, within the retries' delays and a quarter of an hour.
 func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -346,7 +346,7 @@ func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	}
 	f := job.AsFailure(b.send(t, 1, india))
 	if !f.Postponed || len(b.calls.take()) != 0 || f.RetryAfter > 5*time.Second {
-		t.Errorf("rows unknown, as after a start while the database is away: %+v", f)
+		t.Errorf("rows unknown, as after a start without the database: %+v", f)
 	}
 	b.use(t)
 	if err := b.send(t, 1, india); err != nil || !slices.Equal(b.calls.take(), []string{"outbox"}) || b.set.known() == nil {

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// unservedDelay is how long messages of a channel without providers wait before they are looked at again.
+	// unservedDelay is how long messages of a channel without providers wait before they are tried again.
 	unservedDelay = time.Minute
-	// unknownDelay is the same while the providers were not read yet: a database that comes back is asked soon.
+	// unknownDelay is the same while the providers were not read yet: a database that recovers is asked soon.
 	unknownDelay = 2 * time.Second
 )
 

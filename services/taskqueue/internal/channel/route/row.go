@@ -1,7 +1,7 @@
 // Package route owns the choice among the providers of a channel: which of the configured ones may send a
-// message, in what order they are tried, when the next one takes over, and which one is left alone for a while.
+// message, in what order they are tried, when the next one follows, and which one is paused.
 //
-// The next provider takes over after retryable failures and after permanent ones that are the provider's own;
+// The next provider follows after retryable failures and after permanent ones that are the provider's own;
 // never after doubt, and never when the message itself cannot be sent.
 package route
 

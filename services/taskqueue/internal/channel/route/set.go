@@ -33,7 +33,7 @@ type Observer interface {
 	// Configured reports that a provider exists: its series start at zero.
 	Configured(c job.Channel, provider string)
 	Attempt(c job.Channel, provider, outcome string)
-	// Paused reports whether the provider is left alone.
+	// Paused reports whether the provider is paused.
 	Paused(c job.Channel, provider string, paused bool)
 	// Out reports whether a row of the provider is wrong.
 	Out(channel, provider string, out bool)
@@ -75,7 +75,7 @@ func (s *Set) known() table {
 	return nil
 }
 
-// Report tells the observer which providers are left alone.
+// Report tells the observer which providers are paused.
 func (s *Set) Report() {
 	for c, rules := range s.known() {
 		for _, r := range rules {

@@ -93,7 +93,7 @@ func (s *GatewaySettings) compileRules() (err error) {
 	return nil
 }
 
-// judge returns nil when the answer says that the message was taken. What it does not say is doubt, never a refusal.
+// judge returns nil when the answer confirms the message. An unclear answer is doubt, never a refusal.
 func (s *GatewaySettings) judge(answer *netguard.Response, now time.Time) error {
 	if err := s.Success.judgeStatus(answer, now); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *GatewaySettings) judge(answer *netguard.Response, now time.Time) error 
 }
 
 func refusedByProvider() error {
-	return provider.FailOver("refused_by_provider", "The provider's answer says that it did not take the message")
+	return provider.FailOver("refused_by_provider", "The provider refused the message")
 }
 
 func (s *Success) judgeStatus(answer *netguard.Response, now time.Time) error {

@@ -47,7 +47,7 @@ func TestJobsToADeadReceiverEnd(t *testing.T) {
 				t.Errorf("%v within %v: %v", c.channel, c.within, ended)
 			}
 			t.Logf("%v: %.2f claims a job", c.channel, float64(claims)/float64(len(jobs)))
-			if claims > 5*len(jobs) { // one for each attempt and one to learn that the receiver is left alone
+			if claims > 5*len(jobs) { // one for each attempt and one to learn that the receiver is paused
 				t.Errorf("%v: %d claims of %d jobs", c.channel, claims, len(jobs))
 			}
 		})

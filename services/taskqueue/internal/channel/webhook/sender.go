@@ -136,7 +136,7 @@ func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
 	return nil
 }
 
-// destination is what is left alone when it fails: one kind of path at a receiver, as one laboratory uses it.
+// destination is what is paused after failures: one kind of path at a receiver, as one laboratory uses it.
 func destination(d worker.Delivery, q netguard.Request) job.Destination {
 	return job.ToPath(d.Body.LabID, netguard.Origin(q.URL), pathClass(q.URL.Path))
 }
@@ -187,7 +187,7 @@ func (s *Sender) exchange(
 	return answer, failed
 }
 
-// judge says what an answer tells of the receiver: refusals and our own cancellation tell nothing.
+// judge returns what an answer shows about the receiver: refusals and our own cancellation tell nothing.
 func (s *Sender) judge(ctx context.Context, answer *netguard.Response, failed error) circuit.Verdict {
 	switch {
 	case errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil:

@@ -52,7 +52,7 @@ func readSecret(text string) ([]byte, error) {
 	if encoded, ok := strings.CutPrefix(text, secretPrefix); ok {
 		decoded, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil {
-			return nil, errors.New("a secret that begins with whsec_ must go on in base64")
+			return nil, errors.New("a secret that begins with whsec_ must continue in base64")
 		}
 		key = decoded
 	}

@@ -108,7 +108,7 @@ func TestReceiversAreKnownWithoutTheDatabaseAndAMissingSecretMakesJobsWait(t *te
 	table.err = errors.New("away")
 	restarted := NewSubscribers(table, provider.Directory{Root: files}, copied)
 	if err := restarted.RunOnce(t.Context()); err == nil {
-		t.Error("no one is told that the database is away")
+		t.Error("got no report, want one that the database is unavailable")
 	}
 	if !accepts(t, whsec("h"), signed(t, restarted, 12, origin)) {
 		t.Error("the copy is not used")

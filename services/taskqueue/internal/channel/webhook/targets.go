@@ -43,7 +43,7 @@ func (t *Targets) IsInternal(u *url.URL) bool {
 	return slices.Contains(t.origins, netguard.Origin(u)) || t.lacksTLS(u)
 }
 
-// lacksTLS tells of a URL that was written before its origin, a host with a port, was encrypted.
+// lacksTLS reports whether a URL was written before its origin, a host with a port, was encrypted.
 func (t *Targets) lacksTLS(u *url.URL) bool {
 	with := *u
 	with.Scheme = "https"

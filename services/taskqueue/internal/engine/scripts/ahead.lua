@@ -2,8 +2,8 @@
 -- Counts the jobs of a lane that are not due yet by the hour in which they are; a step for each flow and hour that has
 -- some.
 -- KEYS: lane
--- ARGV: ms at which the first hour begins, hours, most steps, score to go on from
--- Reply: {score to go on from (-1: done), jobs after the last hour, then per step: hour, jobs}
+-- ARGV: ms at which the first hour begins, hours, most steps, score to continue from
+-- Reply: {score to continue from (-1: done), jobs after the last hour, then per step: hour, jobs}
 local HOUR = 3600000
 local begins, hours, steps, from = unpack(ARGV)
 local lane, now, over = KEYS[1], clock(), begins + hours * HOUR

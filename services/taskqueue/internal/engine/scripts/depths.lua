@@ -3,7 +3,7 @@
 -- KEYS: dead, ends for the archive, n lanes, their n rings, then per lane: leases and counts of its channel
 -- ARGV: per lane: its priority
 -- Reply: dead jobs, ends, then per lane: jobs, ready ones, age in ms of the oldest of these, running ones of the channel, jobs begun ever, attempts
---        of the channel ever, those that failed
+--        of the channel ever, failed ones
 local now, n, reply = clock(), #ARGV, {redis.call('ZCARD', KEYS[1]), redis.call('LLEN', KEYS[2])}
 for l = 1, n do
   local lane, flows, leases, counts = KEYS[2 + l], KEYS[2 + n + l], KEYS[1 + 2 * n + 2 * l], KEYS[2 + 2 * n + 2 * l]

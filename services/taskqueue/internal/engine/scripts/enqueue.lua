@@ -1,6 +1,6 @@
 #!lua
 -- Accepts a batch as a whole: bodies, lane entries, windows and the idempotency record appear together or not
--- at all. Refused at maxmemory (no allow-oom flag): back-pressure belongs here, draining goes on.
+-- at all. Refused at maxmemory (no allow-oom flag): back-pressure belongs here, draining continues.
 -- KEYS: idempotency record, nl lanes, their nl rings, nb bells, nw windows, n bodies, nw bodies of the jobs observed in the
 --       windows (the window key itself when none was seen)
 -- ARGV: as named here (seconds: of the idempotency record; slack: a window outlives its job by so many ms; within: the bell

@@ -2,7 +2,7 @@
 -- Lists the flows of a lane that have many jobs, with some of the jobs, evenly spread; a step for each flow.
 -- KEYS: lane
 -- ARGV: least jobs, sample, score to begin with, most steps
--- Reply: {score to go on from (-1: done), then per flow: flow, jobs, ids of the sample (a list)}
+-- Reply: {score to continue from (-1: done), then per flow: flow, jobs, ids of the sample (a list)}
 local lane, least, sample, from = KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local reply = {-1}
 for _ = 1, ARGV[4] do

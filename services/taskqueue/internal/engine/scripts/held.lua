@@ -1,5 +1,5 @@
 #!lua flags=no-writes
--- What is left alone, of all processes.
+-- The pauses of destinations, of all processes.
 -- KEYS: 1 marks
 -- Reply: {now ms, {destination, its mark ...}}
 return {clock(), redis.call('HGETALL', KEYS[1])}

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Leaves a destination alone, longer each time that it failed again; or asks whether it may be tried now, which one of
--- all processes may. A mark is the ms until which it is left alone and those since when it fails.
+-- Pauses a destination, longer each time that it failed again; or asks whether it may be tried now, which one of
+-- all processes may. A mark is the ms until which it is paused and the ms since when it fails.
 -- KEYS: marks
 -- ARGV: destination, ms, longest ms, try
 -- Reply: ms to wait; 0: go

@@ -2,7 +2,7 @@
 -- Tells which commands its caller may not run.
 -- KEYS: any key of the queue
 -- ARGV: commands with enough arguments, KEY for the key: Redis looks for their keys without counting them
--- Reply: those that are refused
+-- Reply: the refused ones
 local reply = {}
 for _, command in ipairs(ARGV) do
   local words = {}

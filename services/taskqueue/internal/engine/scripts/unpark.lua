@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Lets parked jobs of a group go: those that still wait as they were parked are due now. Whatever became of the others
+-- Lets parked jobs of a group go: jobs that still wait as they were parked are due now. Whatever became of the others
 -- meanwhile, they are forgotten here.
 -- KEYS: list of the group, groups, bell, 4 to 6 lanes of the channel, 7 to 9 their rings
 -- ARGV: group, most

@@ -8,7 +8,7 @@ const history = recall(); // lane → ready jobs
 const answers = []; // the last ones: rates are of about ten seconds
 let before;
 
-// recall reads what the tab drew before it was loaded again, unless that is too long ago to go on from.
+// recall reads what the tab drew before it was loaded again, unless that is too long ago to continue from.
 function recall() {
   try {
     const kept = JSON.parse(sessionStorage.getItem(HISTORY));

@@ -40,7 +40,7 @@ async function preview() {
       byId("bulk-first").append(...p.first.slice(0, room).map((id) => element("li", id)));
       byId("bulk-preview").hidden = false;
       const going = stopped ? "; stopped before the end" : "; counting…", all = matched > 10 ? "; the first ten:" : "";
-      byId("bulk-count").textContent = plural(matched) + " of " + looked.toLocaleString() + " looked at" +
+      byId("bulk-count").textContent = plural(matched) + " of " + looked.toLocaleString() + " checked" +
         (cursor ? going : all);
     } while (cursor && !stopped);
   } finally {
@@ -71,7 +71,7 @@ async function apply() {
       const changed = sum.done.toLocaleString() + " " + done[what.action];
       byId("bulk-answer").textContent = (cursor ? going : "Done: ") + changed +
         (sum.requested ? ", " + sum.requested + " running ones asked to end" : "") +
-        (sum.left ? ", " + sum.left + " changed meanwhile and left alone" : "");
+        (sum.left ? ", " + sum.left + " changed meanwhile and skipped" : "");
     } while (cursor && !stopped);
   } finally {
     byId("stop").hidden = true;

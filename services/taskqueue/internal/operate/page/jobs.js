@@ -30,7 +30,7 @@ async function page() {
   byId("jobs").tBodies[0].append(...answer.jobs.map(line));
   byId("more").hidden = !cursor;
   const n = byId("jobs").tBodies[0].rows.length;
-  byId("found").textContent = n + (n === 1 ? " job" : " jobs") + " of " + looked.toLocaleString() + " looked at" +
+  byId("found").textContent = n + (n === 1 ? " job" : " jobs") + " of " + looked.toLocaleString() + " checked" +
     (cursor ? "; there may be more" : "");
 }
 
@@ -73,7 +73,7 @@ function facts(j) {
   ];
   for (const [name, ms] of times) if (ms) add(name, moment(ms));
   add("Window", j.window);
-  if (j.parent) add("Tells of", link(j.parent));
+  if (j.parent) add("Reports on", link(j.parent));
   for (const c of j.callbacks || []) add("Tells when " + c.when, c.origin);
   if (j.untold) add("Told by", "no one: too many callbacks of the laboratory waited");
   else for (const id of j.told) add("Told by", link(id));

@@ -1,4 +1,4 @@
-// What is paused besides channels: laboratories and receivers.
+// What is paused apart from channels: laboratories and receivers.
 import { age, byId, element, post, row } from "./api.js";
 
 function resume(what, target, again) {

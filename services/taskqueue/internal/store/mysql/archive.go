@@ -127,7 +127,7 @@ const selectArchive = `SELECT job_id, COALESCE(lab_id, 0), caller, task, task_ty
  COALESCE(reason, ''), created_at, COALESCE(scheduled_at, 0), COALESCE(started_at, 0), ended_at
  FROM tq_archive WHERE job_id IN (`
 
-// Find reads the ends of jobs; those that are not there are missing in the answer. The caller checks whose they are.
+// Find reads the ends of jobs; unknown ones are missing in the answer. The caller checks whose they are.
 func (s *Store) Find(ctx context.Context, ids []job.ID) (map[job.ID]*job.Record, error) {
 	marks, args := mysqldb.In(ids)
 	found := map[job.ID]*job.Record{}

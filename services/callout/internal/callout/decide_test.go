@@ -130,3 +130,29 @@ func TestAnAttemptAboutAWaitOfAnotherProgram(t *testing.T) {
 		t.Errorf("%d messages, want none: the other program announced it", len(d.Messages))
 	}
 }
+
+// TestACallAboutAWaitOfAnotherProgramIsNotBeforeTheSample: when the result was found is unknown, and a call of years ago would count.
+func TestACallAboutAWaitOfAnotherProgramIsNotBeforeTheSample(t *testing.T) {
+	t.Parallel()
+	collected := origin.Add(-2 * time.Hour)
+	for name, c := range map[string]struct {
+		collected, said time.Time
+		want            Refusal
+	}{
+		"years before the sample":        {collected, origin.AddDate(-6, 0, 0), RefusedTooEarly},
+		"the day before":                 {collected, collected.Add(-23 * time.Hour), Accepted},
+		"after the sample":               {collected, origin.Add(-time.Hour), Accepted},
+		"a sample without a time at all": {time.Time{}, origin.AddDate(-6, 0, 0), Accepted},
+	} {
+		wait := Episode{ID: 1, ReportID: 1, BillID: 9, DetectedAt: origin, Adopted: true}
+		f := &Facts{
+			Report:   Report{ID: 1, BillID: 9, PatientID: 1, Status: Pending, CollectedAt: c.collected},
+			Audience: audiences[0], Finding: findingOf([2]string{"7.9", "140"}, 0), Settings: exploredSettings,
+			Wait: &wait, LastWait: &wait,
+		}
+		d := Decide(f, Event{Call: &NewCall{ReadBack: true, SaidAt: c.said}}, origin)
+		if d.Refused != c.want {
+			t.Errorf("%s: got refusal %v, want %v", name, d.Refused, c.want)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func (x *decider) refusal() Refusal {
 	switch {
 	case c.Draft:
 		return Accepted
-	case x.f.tooEarly(c.SaidAt):
+	case c.SaidAt.Before(x.f.EarliestCall()):
 		return RefusedTooEarly
 	case c.Told != nil && !tells(c.Told, said), c.Told == nil && !corrected && x.changedSince(said):
 		return RefusedChanged
@@ -39,10 +39,17 @@ func (f *Facts) newestWait() *Episode {
 	return f.LastWait
 }
 
-// tooEarly reports whether the result was not known yet at that time. Callers state the minute of a call.
-func (f *Facts) tooEarly(at time.Time) bool {
-	w := f.newestWait()
-	return w != nil && !w.Adopted && at.Before(w.DetectedAt.Truncate(time.Minute))
+// EarliestCall returns the time before which the result was not known; zero when nothing limits it. Callers state the
+// minute of a call. Of a wait of another program, only the collection of the sample is known, to the day.
+func (f *Facts) EarliestCall() time.Time {
+	const collectedWithin = 24 * time.Hour
+	if w := f.newestWait(); w != nil && !w.Adopted {
+		return w.DetectedAt.Truncate(time.Minute)
+	}
+	if f.Report.CollectedAt.IsZero() {
+		return time.Time{}
+	}
+	return f.Report.CollectedAt.Add(-collectedWithin)
 }
 
 // repeats reports whether the call is another one about a report that was called, or whose wait ended without a call: a

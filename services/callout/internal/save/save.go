@@ -2,7 +2,6 @@
 package save
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -230,12 +229,8 @@ type state struct {
 }
 
 func errTooEarly(id int64, facts []callout.Facts) error {
-	for i := range facts {
-		if w := cmp.Or(facts[i].Wait, facts[i].LastWait); facts[i].Report.ID == id && w != nil {
-			return apperr.InvalidField("notified_at", fmt.Sprintf(
-				"notified_at lies before the result of report %d was found at %s: give the time of the call",
-				id, w.DetectedAt.UTC().Format(time.RFC3339)))
-		}
-	}
-	return apperr.InvalidField("notified_at", "notified_at lies before the result was found: give the time of the call")
+	i := slices.IndexFunc(facts, func(f callout.Facts) bool { return f.Report.ID == id })
+	return apperr.InvalidField("notified_at", fmt.Sprintf(
+		"notified_at lies before the result of report %d can have been known, at %s: give the time of the call",
+		id, facts[i].EarliestCall().UTC().Format(time.RFC3339)))
 }

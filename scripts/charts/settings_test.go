@@ -14,7 +14,8 @@ import (
 )
 
 // foreign are variables that a library, the Go runtime or the cluster's own extraEnv bring, not a service's settings.
-var foreign = []string{"GOMEMLIMIT", "HTTPS_PROXY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+var foreign = []string{"GOMEMLIMIT", "HTTPS_PROXY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+	"OTEL_EXPORTER_OTLP_CERTIFICATE", "OTEL_RESOURCE_ATTRIBUTES", "K8S_POD_NAME", "K8S_NODE_NAME"}
 
 // printed returns the variables that a service prints, as its own test has committed them.
 func printed(t *testing.T, name string) (variables []string) {

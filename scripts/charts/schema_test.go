@@ -42,8 +42,8 @@ var special = map[string]schema{
 	"podDisruptionBudget.maxUnavailable": {"type": []string{"integer", "string"}, "minimum": 0, "pattern": "^[0-9]+%$"},
 	"serviceMonitor.scrapeTimeout":       {"type": "string", "pattern": "^$|^[0-9]+(ms|s|m)$"},
 	"connectorSecret":                    {"type": "string", "minLength": 1},
-	"sentinels":       {"type": "array", "items": schema{"type": "string", "pattern": "^[^/]+:[0-9]+$"}},
-	"kafka.mechanism": oneOf("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), "hostnames": words(), "ingress.hosts": words(),
+	"sentinels":                          {"type": "array", "items": schema{"type": "string", "pattern": "^[^/]+:[0-9]+$"}},
+	"kafka.mechanism":                    oneOf("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), "hostnames": words(), "ingress.hosts": words(),
 	"objectStore.endpoint": {"type": "string", "pattern": "^$|^https?://[^/]+$"}, "migration.secretKeys": {"type": "object"},
 	"affinity": {"type": "object"}, "requests": quantities(), "limits": quantities(),
 }

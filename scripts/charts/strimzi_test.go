@@ -129,7 +129,9 @@ func TestTheAuthorityOfTheDatabaseReachesTheConnectors(t *testing.T) {
 						Secret struct{ SecretName string }
 					}
 				}
-				ConnectContainer struct{ VolumeMounts []struct{ Name, MountPath string } }
+				ConnectContainer struct {
+					VolumeMounts []struct{ Name, MountPath string }
+				}
 			}
 		}
 	}

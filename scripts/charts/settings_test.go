@@ -157,6 +157,19 @@ func TestSecretsComeByReferenceOnly(t *testing.T) {
 	}
 }
 
+// TestNoSettingIsASecret: settings stand in values, and so in every release of Helm.
+func TestNoSettingIsASecret(t *testing.T) {
+	t.Parallel()
+	secret := regexp.MustCompile(`SECRET$|PASS(WORD)?$|_KEY$|DSN$|TOKEN$|_URI$|CREDENTIALS$`)
+	for _, name := range names(t) {
+		for _, setting := range free(t, name) {
+			if secret.MatchString(setting) && setting != "PUBLIC_TLS_KEY" { // the path of a file
+				t.Errorf("%s takes %s as a setting: it belongs to optionalSecrets", name, setting)
+			}
+		}
+	}
+}
+
 func TestLargeNumbersArePrintedInFull(t *testing.T) {
 	t.Parallel()
 	list, err := render(load(t, "rerun"), map[string]any{"settings": map[string]any{"MAX_MESSAGE_BYTES": float64(33554432)}})

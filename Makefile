@@ -282,8 +282,8 @@ $(BIN)/notices: scripts/tools/go.mod $(wildcard scripts/tools/notices/*.go)
 notices: $(BIN)/notices ## Write the licence texts of what the programs are linked from, which the images carry: kodata/NOTICES.txt
 	@$(BIN)/notices $(DEPLOYABLES)
 
-# A kind cluster takes images of its own platform alone. What was pushed: DIGESTS as values of charts/lab, IMAGES every reference.
-PLATFORM ?= $(if $(filter kind.local,$(REGISTRY)),linux/$(shell go env GOARCH))
+# A kind cluster and a local Docker take images of their own platform alone. What was pushed: DIGESTS as values of charts/lab, IMAGES every reference.
+PLATFORM ?= $(if $(filter kind.local ko.local,$(REGISTRY)),linux/$(shell go env GOARCH))
 DIGESTS  ?= $(LAB_DIR)/digests.yaml
 IMAGES   ?= $(LAB_DIR)/images.txt
 images: $(BIN)/ko notices ## Build and push an image of every deployable: make images REGISTRY=ghcr.io/labplatform, or REGISTRY=kind.local

@@ -29,7 +29,7 @@ func (c cluster) images(checkout, version string, deployables []string) error {
 	return make.run()
 }
 
-// currentImages pushes those that the charts name by default.
+// currentImages pushes the images that the charts name by default.
 func (c cluster) currentImages() error {
 	version, err := os.ReadFile(filepath.Join(c.root, "VERSION"))
 	if err != nil {

@@ -122,12 +122,13 @@ func TestAChartAroundTheseHasGlobalsOfItsOwn(t *testing.T) {
 			global  map[string]any
 			refused string
 		}{
-			"below its name":            {map[string]any{"hospital": map[string]any{"wards": 7}}, ""},
-			"elsewhere":                 {map[string]any{"wards": 7}, "global.wards is read by no chart"},
-			"listed":                    {map[string]any{"wards": 7, "ignored": []any{"wards"}}, ""},
-			"more of its own in image":  {map[string]any{"image": map[string]any{"registry": "r", "flavour": "x"}}, "'/global/image'"},
-			"a listed image":            {map[string]any{"image": map[string]any{"registry": "r", "flavour": "x"}, "ignored": []any{"image"}}, ""},
-			"a listed one of its types": {map[string]any{"image": "hospital:1", "ignored": []any{"image"}}, ""},
+			"below its name":                 {map[string]any{"hospital": map[string]any{"wards": 7}}, ""},
+			"elsewhere":                      {map[string]any{"wards": 7}, "global.wards is read by no chart"},
+			"listed":                         {map[string]any{"wards": 7, "ignored": []any{"wards"}}, ""},
+			"more of its own in image":       {map[string]any{"image": map[string]any{"registry": "r", "flavour": "x"}}, "'/global/image'"},
+			"a listed image":                 {map[string]any{"image": map[string]any{"registry": "r", "flavour": "x"}, "ignored": []any{"image"}}, ""},
+			"listed ones that are read late": {map[string]any{"dashboard": "x", "prometheusRule": "x", "ignored": []any{"dashboard", "prometheusRule"}}, ""},
+			"a listed one of its types":      {map[string]any{"image": "hospital:1", "ignored": []any{"image"}}, ""},
 		} {
 			list, err := render(around(t, part, map[string]any{"global": c.global}), map[string]any{})
 			if c.refused != "" {

@@ -1,15 +1,16 @@
 {{/* labkit.settle makes .Values what this installation says, before anything reads them: global fills in what the chart leaves
 at its default, and the engines of a trial (global.trial) win over both. It takes the chart's context, and may run again. */}}
 {{- define "labkit.settle" -}}
-{{- $global := omit (.Values.global | default dict) "trial" -}}
+{{- $global := .Values.global | default dict -}}
 {{- include "labkit.strangers" (dict "root" . "global" $global) -}}
+{{- range $global.ignored }}{{ $_ := unset $global . }}{{ end -}}
 {{- $defaults := .Files.Get "files/values.yaml" | fromYaml -}}
-{{- range $key, $said := omit $global "ignored" -}}
-{{- if and (hasKey $defaults $key) (not (has $key ($global.ignored | default list))) -}}
+{{- range $key, $said := $global -}}
+{{- if hasKey $defaults $key -}}
 {{- include "labkit.take" (dict "into" $.Values "key" $key "said" $said "default" (index $defaults $key)) -}}
 {{- end -}}
 {{- end -}}
-{{- with dig "trial" .Chart.Name dict (.Values.global | default dict) }}{{ $_ := mergeOverwrite $.Values (deepCopy .) }}{{ end -}}
+{{- with dig "trial" .Chart.Name dict $global }}{{ $_ := mergeOverwrite $.Values (deepCopy .) }}{{ end -}}
 {{- end -}}
 
 {{/* What a chart says itself wins: a value that is not its default. Maps are taken key by key. */}}
@@ -28,7 +29,7 @@ at its default, and the engines of a trial (global.trial) win over both. It take
 {{- define "labkit.strangers" -}}
 {{- $known := include "labkit.globals" . | fromYamlArray -}}
 {{- $around := without (splitList "/charts/" (trimSuffix "/templates" .root.Template.BasePath)) .root.Chart.Name "lab" -}}
-{{- range $key := without (keys .global | sortAlpha) "ignored" -}}
+{{- range $key := without (keys .global | sortAlpha) "trial" -}}
 {{- if not (has $key (concat $known $around ($.global.ignored | default list))) -}}
 {{- fail (printf "global.%s is read by no chart: correct its name. A chart around this one has its own keys below global.<its name>, or lists them in global.ignored. These are read: %s" $key (join ", " $known)) -}}
 {{- end -}}

@@ -54,6 +54,9 @@ func globalOf(t *testing.T, properties schema) schema {
 			continue
 		}
 		of := describe(key, known[key])
+		if key == "migration" {
+			of["properties"].(schema)["secretKeys"] = places(everySecret(t))
+		}
 		if reflect.DeepEqual(of, own) {
 			of = schema{"$ref": "#/properties/" + key}
 		}
@@ -77,6 +80,14 @@ func dev() []schema {
 	}
 }
 
+func everySecret(t *testing.T) (variables []string) {
+	t.Helper()
+	for _, name := range names(t) {
+		variables = append(variables, secretNames(t, name)...)
+	}
+	return variables
+}
+
 func umbrellaSchema(t *testing.T) string {
 	t.Helper()
 	all := describe("", values(t, filepath.Join(root, umbrella, "values.yaml")))
@@ -85,5 +96,17 @@ func umbrellaSchema(t *testing.T) string {
 		properties[name] = schema{"type": "object"}
 	}
 	properties["global"] = schema{"type": "object", "properties": schema{"ignored": words()}} // the charts' schemas have the rest
+	return text07(t, all)
+}
+
+// engines is the chart of a trial.
+const engines = umbrella + "/charts/engines"
+
+func enginesSchema(t *testing.T) string {
+	t.Helper()
+	all := describe("", values(t, filepath.Join(root, engines, "values.yaml")))
+	for _, key := range []string{"x-shared", "exports", "global"} { // of the chart itself, and Helm's own
+		all["properties"].(schema)[key] = schema{"type": "object"}
+	}
 	return text07(t, all)
 }

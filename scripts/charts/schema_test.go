@@ -44,8 +44,8 @@ var special = map[string]schema{
 	"connectorSecret":                    {"type": "string", "minLength": 1},
 	"sentinels":                          {"type": "array", "items": schema{"type": "string", "pattern": "^[^/]+:[0-9]+$"}},
 	"kafka.mechanism":                    oneOf("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), "hostnames": words(), "ingress.hosts": words(),
-	"objectStore.endpoint": {"type": "string", "pattern": "^$|^https?://[^/]+$"}, "migration.secretKeys": {"type": "object"},
-	"affinity": {"type": "object"}, "requests": quantities(), "limits": quantities(),
+	"objectStore.endpoint": {"type": "string", "pattern": "^$|^https?://[^/]+$"},
+	"affinity":             {"type": "object"}, "requests": quantities(), "limits": quantities(),
 }
 
 func oneOf(words ...string) schema { return schema{"type": "string", "enum": words} }
@@ -124,22 +124,34 @@ func schemaOf(t *testing.T, name string) string {
 	t.Helper()
 	all := describe("", values(t, filepath.Join(root, name, "values.yaml")))
 	properties := all["properties"].(schema)
-	settings, secrets := schema{}, schema{}
+	settings := schema{}
 	for _, v := range free(t, name) {
 		settings[v] = schema{"type": []string{"string", "number", "boolean"}}
 	}
 	secretVariables := []string{}
 	for _, v := range secretNames(t, name) {
-		secrets[v] = describe("", map[string]any{"name": "", "key": ""})
 		secretVariables = append(secretVariables, prefix(t, name)+v)
 	}
 	properties["extraEnv"] = variables(prefix(t, name), secretVariables)
 	all["if"] = schema{"not": schema{"anyOf": dev()}}
 	all["then"] = withPatients(settings)
 	properties["settings"] = schema{"type": "object", "additionalProperties": false, "properties": settings}
-	properties["secretKeys"] = schema{"type": "object", "additionalProperties": false, "properties": secrets}
+	all["definitions"] = schema{"place": describe("", map[string]any{"name": "", "key": ""})}
+	properties["secretKeys"] = places(secretNames(t, name))
+	if migration, has := properties["migration"].(schema); has {
+		migration["properties"].(schema)["secretKeys"] = places(secretNames(t, name))
+	}
 	properties["global"], properties["labkit"] = globalOf(t, properties), schema{"type": "object"} // Helm's own
 	return text07(t, all)
+}
+
+// places is the schema of secretKeys: for each of these variables a Secret and a key.
+func places(variables []string) schema {
+	of := schema{}
+	for _, v := range variables {
+		of[v] = schema{"$ref": "#/definitions/place"}
+	}
+	return schema{"type": "object", "additionalProperties": false, "properties": of}
 }
 
 func text07(t *testing.T, s schema) string {
@@ -157,6 +169,7 @@ func TestSchemasAreThoseOfTheValues(t *testing.T) {
 		golden(t, filepath.Join(root, name, "values.schema.json"), schemaOf(t, name))
 	}
 	golden(t, filepath.Join(root, umbrella, "values.schema.json"), umbrellaSchema(t))
+	golden(t, filepath.Join(root, engines, "values.schema.json"), enginesSchema(t))
 }
 
 func TestWrongValuesAreRefusedWithTheirPath(t *testing.T) {
@@ -175,6 +188,8 @@ func TestWrongValuesAreRefusedWithTheirPath(t *testing.T) {
 		"/telemetry":               {"telemetry": map[string]any{"otlpEndpoint": "collector"}},
 		"/resources/limits/memory": {"resources": map[string]any{"limits": map[string]any{"memory": true}}},
 		"/networkPolicy/enabled":   {"networkPolicy": map[string]any{"enabled": "no"}},
+		"/probes/liveness":         {"probes": map[string]any{"liveness": map[string]any{"path": "/health"}}},
+		"/podDisruptionBudget":     {"podDisruptionBudget": map[string]any{"maxUnavailable": "one"}},
 	}
 	for _, name := range names(t) {
 		for _, path := range slices.Sorted(maps.Keys(wrong)) {

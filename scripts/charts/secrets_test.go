@@ -3,6 +3,8 @@ package charts
 import (
 	"bytes"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -110,5 +112,27 @@ func TestTheCommandNamesWhatIsMissingAndPrintsNothing(t *testing.T) {
 	secrets, said, err := printedSecrets(t, "DB_PASSWORD=a", "CONNECTOR_DB_PASSWORD=c")
 	if err == nil || len(secrets) != 0 || !strings.Contains(said, "RERUN_MONGO_URI") || strings.Contains(said, "DB_PASSWORD") {
 		t.Errorf("%v, %d Secrets, %q: want an error that names RERUN_MONGO_URI alone", err, len(secrets), said)
+	}
+}
+
+// TestOnePlaceKnowsWhereSecretsAre: a template that reads the values itself would forget secretKeys.
+func TestOnePlaceKnowsWhereSecretsAre(t *testing.T) {
+	t.Parallel()
+	values := regexp.MustCompile(`[vV]alues\.(\w+\.)?(existingSecret|secretKeys|connectorSecret)`)
+	allowed := []string{"labkit.secret ", "labkit.tlssecret ", "labkit.certificate ", "cdc.facts "} // TLS has one Secret of its own
+	for _, name := range append(names(t), "labkit", umbrella) {
+		files, err := filepath.Glob(filepath.Join(root, name, "templates", "*"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no templates of %s: %v", name, err)
+		}
+		for _, file := range files {
+			for _, define := range strings.Split(read(t, file), "{{- define \"") {
+				found := values.FindString(define)
+				named := slices.ContainsFunc(allowed, func(a string) bool { return strings.HasPrefix(strings.Replace(define, `"`, " ", 1), a) })
+				if found != "" && found != "Values.tls.existingSecret" && !named {
+					t.Errorf("%s reads %s: include labkit.secret", file, found)
+				}
+			}
+		}
 	}
 }

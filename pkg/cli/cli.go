@@ -105,8 +105,8 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// parse reads flags wherever they stand, as in "topics grow --partitions 12", and returns the other arguments. Behind "--"
-// all are arguments.
+// parse reads flags wherever they stand, as in "topics grow --partitions 12", and returns the other arguments. Behind
+// "--" all are arguments.
 func parse(flags *flag.FlagSet, args []string) (plain []string, err error) {
 	for {
 		if err := flags.Parse(args); err != nil {

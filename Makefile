@@ -282,9 +282,15 @@ $(BIN)/notices: scripts/tools/go.mod $(wildcard scripts/tools/notices/*.go)
 notices: $(BIN)/notices ## Write the licence texts of what the programs are linked from, which the images carry: kodata/NOTICES.txt
 	@$(BIN)/notices $(DEPLOYABLES)
 
-images: $(BIN)/ko notices ## Build and push an image of every deployable: make images REGISTRY=ghcr.io/labplatform
+# A kind cluster and a local Docker take images of their own platform alone. What was pushed: DIGESTS as values of charts/lab, IMAGES every reference.
+PLATFORM ?= $(if $(filter kind.local ko.local,$(REGISTRY)),linux/$(shell go env GOARCH))
+DIGESTS  ?= $(LAB_DIR)/digests.yaml
+IMAGES   ?= $(LAB_DIR)/images.txt
+images: $(BIN)/ko notices ## Build and push an image of every deployable: make images REGISTRY=ghcr.io/labplatform, or REGISTRY=kind.local
 	@test -n "$(REGISTRY)" || { echo "say where to push: make images REGISTRY=ghcr.io/labplatform"; exit 1; }
-	@KO_DOCKER_REPO="$(REGISTRY)" VERSION="$(VERSION)" $(BIN)/ko build --base-import-paths --sbom=spdx --tags="$(VERSION)" $(DEPLOYABLES)
+	@mkdir -p $(dir $(DIGESTS)) $(dir $(IMAGES)); set -o pipefail; KO_DOCKER_REPO="$(REGISTRY)" VERSION="$(VERSION)" \
+	  $(BIN)/ko build --base-import-paths --sbom=spdx --tags="$(VERSION)" --image-refs="$(IMAGES)" $(if $(PLATFORM),--platform=$(PLATFORM)) $(DEPLOYABLES) \
+	  | tee /dev/stderr | scripts/images/digests.sh >$(DIGESTS)
 
 images-test: $(BIN)/ko $(BIN)/notices ## Build every image for a registry of the test: contents, notices, size, two builds one digest
 	@GOWORK=off go -C scripts/images test -count=1 -v ./...

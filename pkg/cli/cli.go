@@ -72,18 +72,19 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 			flags.PrintDefaults()
 		}
 	}
-	switch err := flags.Parse(args); {
+	plain, err := parse(flags, args)
+	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
 		return 2
-	case v.Args == "" && flags.NArg() > 0: // otherwise "rebuild rollback" would start a rebuild
+	case v.Args == "" && len(plain) > 0: // otherwise "rebuild rollback" would start a rebuild
 		fmt.Fprintf(
 			stderr,
 			"%s %s: usage: unexpected argument %q; see %s %s --help\n",
 			p.Name,
 			v.Name,
-			flags.Arg(0),
+			plain[0],
 			p.Name,
 			v.Name,
 		)
@@ -92,7 +93,7 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // stop catching signals: the second one kills the process
-	switch err := v.Run(ctx, flags.Args()); {
+	switch err := v.Run(ctx, plain); {
 	case err == nil:
 		return 0
 	case errors.Is(err, ErrUsage):
@@ -101,6 +102,21 @@ func (p Program) run(v Verb, args []string, stdout, stderr io.Writer) int {
 	default:
 		fmt.Fprintf(stderr, "%s %s: %v\n", p.Name, v.Name, err)
 		return 1
+	}
+}
+
+// parse reads flags wherever they stand, as in "topics grow --partitions 12", and returns the other arguments. Behind
+// "--" all are arguments.
+func parse(flags *flag.FlagSet, args []string) (plain []string, err error) {
+	for {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		rest := flags.Args()
+		if read := len(args) - len(rest); len(rest) == 0 || read > 0 && args[read-1] == "--" {
+			return append(plain, rest...), nil
+		}
+		plain, args = append(plain, rest[0]), rest[1:]
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func program() cli.Program {
-	var port int
+	var port, times int
 	return cli.Program{Name: "rerun", Summary: "sample rerun service", Verbs: []cli.Verb{
 		{
 			Name: "serve", Summary: "Serves.", Details: "Details of serving.",
@@ -25,12 +25,19 @@ func program() cli.Program {
 				return nil
 			},
 		},
-		{Name: "seed", Summary: "Seeds.", Args: "FILE", Run: func(_ context.Context, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%w: one FILE is needed", cli.ErrUsage)
-			}
-			return nil
-		}},
+		{
+			Name: "seed", Summary: "Seeds.", Args: "FILE",
+			Flags: func(f *flag.FlagSet) { f.IntVar(&times, "times", 1, "how `often`") },
+			Run: func(_ context.Context, args []string) error {
+				switch {
+				case len(args) != 1:
+					return fmt.Errorf("%w: one FILE is needed", cli.ErrUsage)
+				case times != 1:
+					return fmt.Errorf("%s %d times", args[0], times)
+				}
+				return nil
+			},
+		},
 	}}
 }
 
@@ -45,7 +52,7 @@ func TestExitCodesAndOutput(t *testing.T) {
 		{"--help", 0, "sample rerun service", ""},
 		{"serve --help", 0, "Details of serving.", ""},
 		{"serve --help", 0, "usage: rerun serve [flags]\n", ""},
-		{"seed --help", 0, "usage: rerun seed FILE\n", ""},
+		{"seed --help", 0, "usage: rerun seed [flags] FILE\n", ""},
 		{"serve", 0, "", ""},
 		{"serve twice", 2, "", `unexpected argument "twice"; see rerun serve --help`},
 		{"serve port=13 --port 13", 2, "", `unexpected argument "port=13"`},
@@ -54,6 +61,12 @@ func TestExitCodesAndOutput(t *testing.T) {
 		{"fly", 2, "", `unknown verb "fly"`},
 		{"seed", 2, "", "one FILE is needed; see rerun seed --help"},
 		{"seed a.json", 0, "", ""},
+		{"seed --times 2 a.json", 1, "", "a.json 2 times"},
+		{"seed a.json --times 2", 1, "", "a.json 2 times"},
+		{"seed a.json --times 2 b.json", 2, "", "one FILE is needed"},
+		{"seed --times 2 -- --a.json", 1, "", "--a.json 2 times"},
+		{"seed a.json --help", 0, "usage: rerun seed", ""},
+		{"seed a.json --nonsense", 2, "", "nonsense"},
 	}
 	for _, c := range cases {
 		var out, errs bytes.Buffer

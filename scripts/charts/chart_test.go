@@ -61,6 +61,15 @@ type manifest struct {
 
 // render returns the manifests of a chart with values, or Helm's error.
 func render(c *chart.Chart, values map[string]any) ([]manifest, error) {
+	files, err := renderFiles(c, values)
+	if err != nil {
+		return nil, err
+	}
+	return split(files)
+}
+
+// renderFiles returns the texts of a chart's templates, NOTES.txt among them.
+func renderFiles(c *chart.Chart, values map[string]any) (map[string]string, error) {
 	if err := chartutil.ProcessDependencies(c, values); err != nil {
 		return nil, err
 	}
@@ -69,11 +78,7 @@ func render(c *chart.Chart, values map[string]any) ([]manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := engine.Render(c, all)
-	if err != nil {
-		return nil, err
-	}
-	return split(files)
+	return engine.Render(c, all)
 }
 
 func split(files map[string]string) ([]manifest, error) {
@@ -135,13 +140,24 @@ func rendered(t *testing.T, name, file string) []manifest {
 	return list
 }
 
-// object decodes the one manifest of a kind and name into T.
+// object decodes the one manifest of a kind and name into T, which has all of its fields.
 func object[T any](t *testing.T, list []manifest, kind, name string) T {
+	t.Helper()
+	return decoded[T](t, list, kind, name, yaml.DisallowUnknownFields)
+}
+
+// decode decodes into a T that has some of the fields.
+func decode[T any](t *testing.T, list []manifest, kind, name string) T {
+	t.Helper()
+	return decoded[T](t, list, kind, name)
+}
+
+func decoded[T any](t *testing.T, list []manifest, kind, name string, options ...yaml.JSONOpt) T {
 	t.Helper()
 	var o T
 	for _, m := range list {
 		if m.kind == kind && m.name == name {
-			if err := yaml.UnmarshalStrict([]byte(m.text), &o); err != nil {
+			if err := yaml.Unmarshal([]byte(m.text), &o, options...); err != nil {
 				t.Fatal(err)
 			}
 			return o

@@ -2,7 +2,6 @@ package charts
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -15,7 +14,7 @@ func TestEveryChartNamesItsVersionAndLicense(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := strings.TrimSpace(string(text))
-	for _, name := range append(names(t), umbrella, "labkit", filepath.Join(umbrella, "charts", "engines")) {
+	for _, name := range append(names(t), umbrella, "labkit", engines) {
 		m := load(t, name).Metadata
 		if m.Version != version || m.Type != "library" && m.AppVersion != version {
 			t.Errorf("%s: version %q, appVersion %q, want %q as in the file VERSION", name, m.Version, m.AppVersion, version)

@@ -19,10 +19,32 @@ func readmeOf(t *testing.T, name string) string {
 	fmt.Fprintf(&all, "# %s\n\n%s. Made from values.yaml by `make charts-update`; what all charts share is in [the charts' page](../README.md).\n",
 		name, meta.Description)
 	fmt.Fprintf(&all, "\n    helm -n lab install %[1]s charts/%[1]s -f my-values.yaml\n    helm -n lab test %[1]s\n", name)
-	if secrets := secretNames(t, name); len(secrets) > 0 {
-		slices.Sort(secrets)
-		fmt.Fprintf(&all, "\nKeys of the Secret `existingSecret`: `%s`.\n", strings.Join(secrets, "`, `"))
+	for _, value := range []string{"existingSecret", "connectorSecret"} {
+		if keys := keysOf(t, name, value); len(keys) > 0 {
+			fmt.Fprintf(&all, "\nKeys of the Secret `%s`: `%s`.\n", value, strings.Join(keys, "`, `"))
+		}
 	}
+	all.WriteString(table(t, name))
+	return all.String()
+}
+
+// keysOf lists the variables that are read from the Secret that a value names.
+func keysOf(t *testing.T, name, value string) (keys []string) {
+	t.Helper()
+	secret, has := load(t, name).Values[value]
+	for v, e := range environment(t, name, "default") {
+		if has && e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil && e.ValueFrom.SecretKeyRef.Name == secret {
+			keys = append(keys, strings.TrimPrefix(v, prefix(t, name)))
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// table returns every value of a chart with its default and meaning.
+func table(t *testing.T, name string) string {
+	t.Helper()
+	var all strings.Builder
 	all.WriteString("\n| value | default | meaning |\n|---|---|---|\n")
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(root, name, "values.yaml"))), &document); err != nil {
@@ -79,8 +101,21 @@ func initial(value *yaml.Node, inner bool) string {
 	return "`" + strings.Join(strings.Fields(string(text)), " ") + "`"
 }
 
+func umbrellaReadme(t *testing.T) string {
+	t.Helper()
+	head := "# %[1]s\n\n%[2]s. Made from values.yaml by `make charts-update`; what all charts share is in [the charts' page](../README.md).\n" +
+		"\n    helm -n lab install %[1]s charts/%[1]s -f my-values.yaml\n    helm -n lab test %[1]s\n" +
+		"\nBelow the name of a chart stand that chart's own values: %[3]s.\n"
+	var links []string
+	for _, name := range names(t) {
+		links = append(links, fmt.Sprintf("[%[1]s](../%[1]s/README.md)", name))
+	}
+	return fmt.Sprintf(head, umbrella, load(t, umbrella).Metadata.Description, strings.Join(links, ", ")) + table(t, umbrella)
+}
+
 func TestREADMEsAreThoseOfTheValues(t *testing.T) {
 	for _, name := range names(t) {
 		golden(t, filepath.Join(root, name, "README.md"), readmeOf(t, name))
 	}
+	golden(t, filepath.Join(root, umbrella, "README.md"), umbrellaReadme(t))
 }

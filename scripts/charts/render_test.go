@@ -27,7 +27,7 @@ func kinds() map[string]any {
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "ServiceMonitor": &monitoringv1.ServiceMonitor{},
 		"PrometheusRule": &monitoringv1.PrometheusRule{}, "Role": &rbacv1.Role{}, "RoleBinding": &rbacv1.RoleBinding{},
 		"Certificate": &map[string]any{}, "HTTPRoute": &map[string]any{}, "KafkaTopic": &map[string]any{},
-		"KafkaConnector": &map[string]any{}, "KafkaConnect": &map[string]any{},
+		"KafkaConnector": &map[string]any{}, "ExternalSecret": &map[string]any{}, "KafkaConnect": &map[string]any{},
 	}
 }
 

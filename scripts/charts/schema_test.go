@@ -17,14 +17,14 @@ var special = map[string]schema{
 	"image.repository": {"type": "string", "minLength": 1}, "existingSecret": {"type": "string", "minLength": 1}, "tls.existingSecret": {"type": "string"},
 	"image.digest":       {"type": "string", "pattern": "^$|^sha256:[0-9a-f]{64}$"},
 	"image.pullPolicy":   oneOf("Always", "IfNotPresent", "Never"),
-	"environment":        oneOf("dev", "staging", "production"),
+	"environment":        oneOf("", "dev", "staging", "production"),
 	"logLevel":           oneOf("DEBUG", "INFO", "WARN", "ERROR"),
 	"connectionType":     oneOf("cluster", "standalone"),
 	"spreadOverNodes":    oneOf("ScheduleAnyway", "DoNotSchedule"),
 	"tls.issuer.kind":    oneOf("Issuer", "ClusterIssuer"),
 	"strimzi.database":   oneOf("mariadb", "mysql"),
 	"strimzi.apiVersion": oneOf("kafka.strimzi.io/v1beta2", "kafka.strimzi.io/v1"),
-	"host":               {"type": "string", "minLength": 1}, "ingress.host": {"type": "string"}, "strimzi.connect.image": {"type": "string"},
+	"host":               {"type": "string", "minLength": 1}, "strimzi.connect.image": {"type": "string"},
 	"port":                     {"type": "integer", "minimum": 1, "maximum": 65535},
 	"searchIndex.url":          {"type": "string", "pattern": "^https?://[^/]+"},
 	"connect.url":              {"type": "string", "pattern": "^https?://[^/]+"},
@@ -38,14 +38,21 @@ var special = map[string]schema{
 	"internetPorts":           {"type": "array", "items": schema{"type": "integer", "minimum": 1, "maximum": 65535}},
 	"serviceMonitor.interval": {"type": "string", "pattern": "^[0-9]+(ms|s|m)$"},
 	"nodeSelector":            texts(), "podAnnotations": texts(), "annotations": texts(), "labels": texts(),
-	"podLabels": texts(), "podSecurityContext": {"type": "object"},
-	"sentinels":       {"type": "array", "items": schema{"type": "string", "pattern": "^[^/]+:[0-9]+$"}},
-	"kafka.mechanism": oneOf("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), "hostnames": {"type": "array", "items": schema{"type": "string"}},
-	"objectStore.endpoint": {"type": "string", "pattern": "^$|^https?://[^/]+$"}, "migration.secretKeys": {"type": "object"},
-	"affinity": {"type": "object"}, "requests": quantities(), "limits": quantities(),
+	"podLabels": texts(), "deploymentAnnotations": texts(), "serviceAnnotations": texts(), "podSecurityContext": {"type": "object"},
+	"podDisruptionBudget.maxUnavailable": {"type": []string{"integer", "string"}, "minimum": 0, "pattern": "^[0-9]+%$"},
+	"serviceMonitor.scrapeTimeout":       {"type": "string", "pattern": "^$|^[0-9]+(ms|s|m)$"},
+	"connectorSecret":                    {"type": "string", "minLength": 1},
+	"sentinels":                          {"type": "array", "items": schema{"type": "string", "pattern": "^[^/]+:[0-9]+$"}},
+	"kafka.mechanism":                    oneOf("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), "hostnames": words(), "ingress.hosts": words(),
+	"objectStore.endpoint": {"type": "string", "pattern": "^$|^https?://[^/]+$"},
+	"affinity":             {"type": "object"}, "requests": quantities(), "limits": quantities(),
 }
 
 func oneOf(words ...string) schema { return schema{"type": "string", "enum": words} }
+
+func words() schema {
+	return schema{"type": "array", "items": schema{"type": "string", "minLength": 1}}
+}
 
 func texts() schema {
 	return schema{"type": "object", "additionalProperties": schema{"type": "string"}}
@@ -117,23 +124,40 @@ func schemaOf(t *testing.T, name string) string {
 	t.Helper()
 	all := describe("", values(t, filepath.Join(root, name, "values.yaml")))
 	properties := all["properties"].(schema)
-	settings, secrets := schema{}, schema{}
+	settings := schema{}
 	for _, v := range free(t, name) {
 		settings[v] = schema{"type": []string{"string", "number", "boolean"}}
 	}
 	secretVariables := []string{}
 	for _, v := range secretNames(t, name) {
-		secrets[v] = describe("", map[string]any{"name": "", "key": ""})
 		secretVariables = append(secretVariables, prefix(t, name)+v)
 	}
 	properties["extraEnv"] = variables(prefix(t, name), secretVariables)
-	all["if"] = schema{"properties": schema{"environment": oneOf("production", "staging")}}
+	all["if"] = schema{"not": schema{"anyOf": dev()}}
 	all["then"] = withPatients(settings)
 	properties["settings"] = schema{"type": "object", "additionalProperties": false, "properties": settings}
-	properties["secretKeys"] = schema{"type": "object", "additionalProperties": false, "properties": secrets}
-	properties["global"], properties["labkit"] = schema{"type": "object"}, schema{"type": "object"} // Helm's own
-	all["$schema"] = "http://json-schema.org/draft-07/schema#"
-	text, err := json.MarshalIndent(all, "", "  ")
+	all["definitions"] = schema{"place": describe("", map[string]any{"name": "", "key": ""})}
+	properties["secretKeys"] = places(secretNames(t, name))
+	if migration, has := properties["migration"].(schema); has {
+		migration["properties"].(schema)["secretKeys"] = places(secretNames(t, name))
+	}
+	properties["global"], properties["labkit"] = globalOf(t, properties), schema{"type": "object"} // Helm's own
+	return text07(t, all)
+}
+
+// places is the schema of secretKeys: for each of these variables a Secret and a key.
+func places(variables []string) schema {
+	of := schema{}
+	for _, v := range variables {
+		of[v] = schema{"$ref": "#/definitions/place"}
+	}
+	return schema{"type": "object", "additionalProperties": false, "properties": of}
+}
+
+func text07(t *testing.T, s schema) string {
+	t.Helper()
+	s["$schema"] = "http://json-schema.org/draft-07/schema#"
+	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,6 +168,8 @@ func TestSchemasAreThoseOfTheValues(t *testing.T) {
 	for _, name := range names(t) {
 		golden(t, filepath.Join(root, name, "values.schema.json"), schemaOf(t, name))
 	}
+	golden(t, filepath.Join(root, umbrella, "values.schema.json"), umbrellaSchema(t))
+	golden(t, filepath.Join(root, engines, "values.schema.json"), enginesSchema(t))
 }
 
 func TestWrongValuesAreRefusedWithTheirPath(t *testing.T) {
@@ -162,6 +188,8 @@ func TestWrongValuesAreRefusedWithTheirPath(t *testing.T) {
 		"/telemetry":               {"telemetry": map[string]any{"otlpEndpoint": "collector"}},
 		"/resources/limits/memory": {"resources": map[string]any{"limits": map[string]any{"memory": true}}},
 		"/networkPolicy/enabled":   {"networkPolicy": map[string]any{"enabled": "no"}},
+		"/probes/liveness":         {"probes": map[string]any{"liveness": map[string]any{"path": "/health"}}},
+		"/podDisruptionBudget":     {"podDisruptionBudget": map[string]any{"maxUnavailable": "one"}},
 	}
 	for _, name := range names(t) {
 		for _, path := range slices.Sorted(maps.Keys(wrong)) {

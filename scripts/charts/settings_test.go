@@ -14,7 +14,8 @@ import (
 )
 
 // foreign are variables that a library, the Go runtime or the cluster's own extraEnv bring, not a service's settings.
-var foreign = []string{"GOMEMLIMIT", "HTTPS_PROXY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+var foreign = []string{"GOMEMLIMIT", "HTTPS_PROXY", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY",
+	"OTEL_EXPORTER_OTLP_CERTIFICATE", "OTEL_RESOURCE_ATTRIBUTES", "K8S_POD_NAME", "K8S_NODE_NAME"}
 
 // printed returns the variables that a service prints, as its own test has committed them.
 func printed(t *testing.T, name string) (variables []string) {
@@ -151,6 +152,19 @@ func TestSecretsComeByReferenceOnly(t *testing.T) {
 				if strings.Contains(v, word) && !strings.HasSuffix(v, "_DIR") && (e.Value != "" || e.ValueFrom == nil || e.ValueFrom.SecretKeyRef == nil) {
 					t.Errorf("%s: %s does not come from a Secret", name, v)
 				}
+			}
+		}
+	}
+}
+
+// TestNoSettingIsASecret: settings stand in values, and so in every release of Helm.
+func TestNoSettingIsASecret(t *testing.T) {
+	t.Parallel()
+	secret := regexp.MustCompile(`SECRET$|PASS(WORD)?$|_KEY$|DSN$|TOKEN$|_URI$|CREDENTIALS$`)
+	for _, name := range names(t) {
+		for _, setting := range free(t, name) {
+			if secret.MatchString(setting) && setting != "PUBLIC_TLS_KEY" { // the path of a file
+				t.Errorf("%s takes %s as a setting: it belongs to optionalSecrets", name, setting)
 			}
 		}
 	}

@@ -1,12 +1,23 @@
 package charts
 
 import (
+	"context"
+	"encoding/base64"
 	"slices"
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/common/util"
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"helm.sh/helm/v4/pkg/engine"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtime "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	"github.com/labplatform/labplatform/services"
@@ -54,22 +65,104 @@ func TestEnginesOfATrialLetInWhomTheServicesNeed(t *testing.T) {
 	}
 }
 
-// TestATrialMakesUpItsSecrets: none stands in a file.
-func TestATrialMakesUpItsSecrets(t *testing.T) {
+// made are the secrets that no one knows before the install.
+var made = []string{"SERVICE_TOKEN_SECRET", "TOKEN_SECRET", "TOPIC_KEY", "DB_PASSWORD", "CONNECTOR_PASSWORD"}
+
+// TestATrialMakesUpItsSecretsOnce: none stands in a file, two installs have others, and an upgrade keeps them.
+func TestATrialMakesUpItsSecretsOnce(t *testing.T) {
 	t.Parallel()
-	first, second := object[corev1.Secret](t, trial(t), "Secret", "trial"), object[corev1.Secret](t, trial(t), "Secret", "trial")
-	for _, name := range []string{"SERVICE_TOKEN_SECRET", "TOKEN_SECRET", "TOPIC_KEY", "DB_PASSWORD", "CONNECTOR_PASSWORD"} {
-		if a, b := first.StringData[name], second.StringData[name]; len(a) < 32 || a == b {
+	first, second := installed(t, nil), installed(t, nil)
+	upgraded := installed(t, first)
+	for _, name := range made {
+		if a, b := first[name], second[name]; len(a) < 32 || a == b {
 			t.Errorf("%s is %d characters, and the same in two installs: %v", name, len(a), a == b)
+		}
+		if upgraded[name] != first[name] {
+			t.Errorf("an upgrade makes another %s", name)
 		}
 	}
 }
 
+// TestATrialWithoutAClusterNeedsASeed: Argo CD renders again and again, and sees no Secret.
+func TestATrialWithoutAClusterNeedsASeed(t *testing.T) {
+	t.Parallel()
+	for _, engines := range []map[string]any{{}, {"seed": "short"}} {
+		_, err := render(load(t, umbrella), map[string]any{"trial": true, "engines": engines})
+		if err == nil || !strings.Contains(err.Error(), "engines.seed") {
+			t.Errorf("%v gave %v, want an error that names engines.seed", engines, err)
+		}
+	}
+	first, second := trial(t), trial(t)
+	for i := range first {
+		if first[i].text != second[i].text {
+			t.Errorf("two renders with a seed differ in %s %s", first[i].kind, first[i].name)
+		}
+	}
+	keys := object[corev1.Secret](t, first, "Secret", "trial").StringData
+	for _, name := range made {
+		if len(keys[name]) < 32 || strings.Contains(keys[name], "seed") {
+			t.Errorf("%s is %q", name, keys[name])
+		}
+	}
+}
+
+// trial renders without a cluster.
 func trial(t *testing.T) []manifest {
 	t.Helper()
-	all, err := render(load(t, umbrella), map[string]any{"trial": true})
+	all, err := render(load(t, umbrella), map[string]any{"trial": true, "engines": map[string]any{"seed": "a seed of the test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// installed returns the secrets that a render in a cluster makes whose Secret of a trial holds before; nil is none.
+func installed(t *testing.T, before map[string]string) map[string]string {
+	t.Helper()
+	given := map[string]any{"trial": true}
+	c := load(t, umbrella)
+	if err := chartutil.ProcessDependencies(c, given); err != nil {
+		t.Fatal(err)
+	}
+	all, err := util.ToRenderValues(c, given, common.ReleaseOptions{Name: umbrella, Namespace: "lab"}, common.DefaultCapabilities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := engine.RenderWithClientProvider(c, all, oneNamespace{before: before})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := split(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return object[corev1.Secret](t, list, "Secret", "trial").StringData
+}
+
+// oneNamespace is a cluster with the namespace of the install, and with the Secret of a trial unless before is nil.
+type oneNamespace struct {
+	dynamic.NamespaceableResourceInterface
+	before map[string]string
+	kind   string
+}
+
+func (c oneNamespace) GetClientFor(_, kind string) (dynamic.NamespaceableResourceInterface, bool, error) {
+	c.kind = kind
+	return c, kind != "Namespace", nil
+}
+
+func (c oneNamespace) Namespace(string) dynamic.ResourceInterface { return c }
+
+func (c oneNamespace) Get(_ context.Context, name string, _ metav1.GetOptions, _ ...string) (*unstructured.Unstructured, error) {
+	if c.kind == "Namespace" && name == "lab" {
+		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": name}}}, nil
+	}
+	if c.kind != "Secret" || name != "trial" || c.before == nil {
+		return nil, apierrors.NewNotFound(runtime.GroupResource{Resource: c.kind}, name)
+	}
+	data := map[string]any{}
+	for key, value := range c.before {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"data": data}}, nil
 }

@@ -84,9 +84,12 @@ func TestTheUmbrellaLeavesServicesOutAndRefusesUnknownOnes(t *testing.T) {
 		}
 	}
 	for wrong, given := range map[string]map[string]any{
-		"serach":   {"services": map[string]any{"serach": false}},
-		"replicaz": {"rerun": map[string]any{"replicaz": 3}},
-		"rerunn":   {"rerunn": map[string]any{}},
+		"serach":     {"services": map[string]any{"serach": false}},
+		"replicaz":   {"rerun": map[string]any{"replicaz": 3}},
+		"rerunn":     {"rerunn": map[string]any{}},
+		"sede":       {"trial": true, "engines": map[string]any{"sede": "x"}},
+		"mysql":      {"trial": true, "engines": map[string]any{"images": map[string]any{"mysql": "x"}}},
+		"DB_PASWORD": {"rerun": map[string]any{"migration": map[string]any{"secretKeys": map[string]any{"DB_PASWORD": map[string]any{"name": "x"}}}}},
 	} {
 		if _, err := render(load(t, umbrella), given); err == nil || !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%s gave %v", wrong, err)

@@ -29,6 +29,15 @@ func (c cluster) images(checkout, version string, deployables []string) error {
 	return make.run()
 }
 
+// currentImages pushes the images that the charts name by default.
+func (c cluster) currentImages() error {
+	version, err := os.ReadFile(filepath.Join(c.root, "VERSION"))
+	if err != nil {
+		return err
+	}
+	return c.images(c.root, strings.TrimSpace(string(version)), nil)
+}
+
 // install installs a chart as its README says.
 func (c cluster) install(name, chart string, more ...string) error {
 	values, err := c.writeValues()

@@ -28,9 +28,6 @@ var charts = []string{
 	"gateway",
 }
 
-// appVersion of the charts is the tag of their images.
-const appVersion = "0.1.0"
-
 // stores are the names under which the charts' values know what is beside the cluster.
 var stores = []string{"mysql", "redis", "queue-redis", "sentinel", "mongo", "kafka", "kafka-connect", "elasticsearch",
 	"objects"}
@@ -94,6 +91,9 @@ func (c cluster) secrets() ([]object, error) {
 		keys["MONGO_URI"] = "mongodb://mongo:27017/"
 		keys["AWS_ACCESS_KEY_ID"], keys["AWS_SECRET_ACCESS_KEY"] = "lab", "lab" // the store beside the cluster takes any
 		all = append(all, keyed(chart+"-secrets", keys))
+		if chart == "cdc" {
+			all = append(all, keyed("cdc-connector-secrets", keys))
+		}
 	}
 	return all, nil
 }

@@ -39,7 +39,7 @@ func (c cluster) up(ctx context.Context) error {
 		{"Kubernetes is ready", func() error { return c.startServing(ctx) }},
 		{"names are answered", c.startNameServer},
 		{"engines, with the demo laboratory", func() error { return c.startEngines(ctx) }},
-		{"images", func() error { return c.images(c.root, appVersion, nil) }},
+		{"images", c.currentImages},
 		{"namespace, addresses of the stores, Secrets", c.prepareNamespace},
 		{"every chart alone, one by one", c.installAll},
 	}

@@ -1,10 +1,20 @@
-{{/* labkit.deployable prints every object of one deployable. global.trial is what the engines for a trial say to each chart. */}}
+{{/* labkit.deployable prints every object of one deployable. */}}
 {{- define "labkit.deployable" -}}
-{{- with dig "trial" .root.Chart.Name dict (.root.Values.global | default dict) }}{{ $_ := mergeOverwrite $.root.Values (deepCopy .) }}{{ end -}}
-{{- range $part := list "serviceaccount" "migrate" "deployment" "service" "pdb" "hpa" "networkpolicy" "certificate" "servicemonitor" "prometheusrule" "dashboard" "ingress" "httproute" "test" }}
+{{- include "labkit.settle" .root -}}
+{{- range $part := list "serviceaccount" "migrate" "deployment" "service" "pdb" "hpa" "networkpolicy" "certificate" "servicemonitor" "prometheusrule" "dashboard" "ingress" "httproute" "test" "extraobjects" }}
 {{- with include (printf "labkit.%s" $part) $ | trim }}
 ---
 {{ . }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* As they stand in the values: texts of other programs in double braces stay. */}}
+{{- define "labkit.extraobjects" -}}
+{{- range $i, $object := .root.Values.extraObjects }}
+{{- if $i }}
+---
+{{- end }}
+{{ toYaml $object }}
 {{- end }}
 {{- end -}}

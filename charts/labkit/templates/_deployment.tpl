@@ -3,6 +3,9 @@
 apiVersion: apps/v1
 kind: Deployment
 metadata: {{- include "labkit.metadata" . | nindent 2 }}
+  {{- with $values.deploymentAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   {{- if not $values.autoscaling.enabled }}
   replicas: {{ $values.replicas }}
@@ -14,23 +17,26 @@ spec:
     rollingUpdate: {maxSurge: 1, maxUnavailable: 0}
   template:
     metadata:
-      labels: {{- include "labkit.labels" . | nindent 8 }}
-        {{- with $values.podLabels }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+      labels: {{- include "labkit.labels" (merge (dict "more" $values.podLabels) .) | nindent 8 }}
       {{- with $values.podAnnotations }}
       annotations: {{- toYaml . | nindent 8 }}
       {{- end }}
     spec: {{- include "labkit.podsecurity" . | nindent 6 }}
       serviceAccountName: {{ include "labkit.name" . }}
       terminationGracePeriodSeconds: {{ include "labkit.grace" . }}
+      {{- /* Pods are counted with those of their own version: old ones, which are about to go, would push all new ones to one node. */}}
       topologySpreadConstraints:
+        {{- if $values.topologySpreadConstraints }}
+        {{- toYaml $values.topologySpreadConstraints | nindent 8 }}
+        {{- else }}
         {{- range $key, $unsatisfiable := dict "topology.kubernetes.io/zone" "ScheduleAnyway" "kubernetes.io/hostname" $values.spreadOverNodes }}
         - maxSkew: 1
           topologyKey: {{ $key }}
           whenUnsatisfiable: {{ $unsatisfiable }}
           labelSelector:
             matchLabels: {{- include "labkit.selector" $ | nindent 14 }}
+          matchLabelKeys: [pod-template-hash]
+        {{- end }}
         {{- end }}
       {{- range $key := list "nodeSelector" "tolerations" "affinity" }}
       {{- with index $values $key }}
@@ -66,21 +72,17 @@ spec:
 {{/* A process that waits for a store is live and not ready; it is not restarted for that. */}}
 {{- define "labkit.probes" -}}
 {{- $health := .facts.health -}}
+{{- $probes := .root.Values.probes -}}
 {{- $scheme := ternary "HTTPS" "HTTP" (eq (include "labkit.encrypted" .) "true") -}}
 startupProbe:
   httpGet: {path: {{ $health.startup }}, port: {{ $health.port }}, scheme: {{ $scheme }}}
-  periodSeconds: 1
-  failureThreshold: 60
+  {{- toYaml $probes.startup | nindent 2 }}
 livenessProbe:
   httpGet: {path: {{ $health.live }}, port: {{ $health.port }}, scheme: {{ $scheme }}}
-  periodSeconds: 10
-  timeoutSeconds: 3
-  failureThreshold: {{ $health.liveFailures | default 6 }}
+  {{- toYaml $probes.liveness | nindent 2 }}
 readinessProbe:
   httpGet: {path: {{ $health.ready }}, port: {{ $health.port }}, scheme: {{ $scheme }}}
-  periodSeconds: 2
-  timeoutSeconds: 2
-  failureThreshold: 2
+  {{- toYaml $probes.readiness | nindent 2 }}
 {{- end -}}
 
 {{/* The kubelet kills at the end of the grace period: it is longer than all that a stop may take, with 10 s to flush. */}}

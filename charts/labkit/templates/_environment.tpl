@@ -1,7 +1,7 @@
 {{/* labkit.variables prints the plain variables as a YAML map, name to value. The settings of the values come last and win. */}}
 {{- define "labkit.variables" -}}
 {{- $values := .root.Values -}}
-{{- $plain := dict "ENVIRONMENT" $values.environment "DEPLOYMENT_REGION" $values.region "LOG_LEVEL" $values.logLevel -}}
+{{- $plain := dict "ENVIRONMENT" ($values.environment | default "production") "DEPLOYMENT_REGION" $values.region "LOG_LEVEL" $values.logLevel -}}
 {{- $_ := set $plain "DRAIN_DELAY_SECONDS" $values.shutdown.drainDelaySeconds -}}
 {{- $_ := set $plain "STOP_TIMEOUT_SECONDS" $values.shutdown.stopTimeoutSeconds -}}
 {{- with $values.telemetry.otlpEndpoint -}}
@@ -92,18 +92,54 @@
 - name: GOMEMLIMIT
   value: {{ . }}
 {{- end }}
+{{- if .root.Values.telemetry.otlpEndpoint }}
+{{- with .root.Values.telemetry.caSecret }}
+- name: OTEL_EXPORTER_OTLP_CERTIFICATE
+  value: /etc/lab/telemetry-ca/ca.crt
+{{- end }}
+- name: K8S_POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: K8S_NODE_NAME
+  valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: k8s.namespace.name={{ .root.Release.Namespace }},k8s.deployment.name={{ include "labkit.name" . }},k8s.pod.name=$(K8S_POD_NAME),k8s.node.name=$(K8S_NODE_NAME)
+{{- end }}
 {{- range $required, $names := dict "true" .facts.secrets "false" .facts.optionalSecrets }}
 {{- range $name := $names }}
-{{- $at := index ($.root.Values.secretKeys | default dict) $name | default dict }}
-{{- if $.migration }}{{ $at = index $.root.Values.migration.secretKeys $name | default $at }}{{ end }}
+{{- $at := include "labkit.secret" (merge (dict "name" $name) $) | fromYaml }}
 - name: {{ include "labkit.variable" (dict "facts" $.facts "name" $name) }}
   valueFrom:
     secretKeyRef:
-      name: {{ $at.name | default $.root.Values.existingSecret }}
-      key: {{ $at.key | default $name }}
+      name: {{ $at.name }}
+      key: {{ $at.key }}
       {{- if eq $required "false" }}
       optional: true
       {{- end }}
 {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* labkit.secret says in which Secret a variable is and under which key. Every reference to a Secret of secretKeys comes from here. */}}
+{{- define "labkit.secret" -}}
+{{- $values := .root.Values -}}
+{{- $at := index ($values.secretKeys | default dict) .name | default dict -}}
+{{- if .migration }}{{ $at = index $values.migration.secretKeys .name | default $at }}{{ end -}}
+name: {{ $at.name | default (index (.facts.apart | default dict) .name) | default $values.existingSecret }}
+key: {{ $at.key | default .name }}
+{{- end -}}
+
+{{/* For NOTES.txt: which Secrets the pods read, each with its keys; those in brackets may be missing. */}}
+{{- define "labkit.secretnotes" -}}
+{{- include "labkit.settle" .root -}}
+{{- $keys := dict -}}
+{{- range $optional, $names := list .facts.secrets .facts.optionalSecrets -}}
+{{- range $name := $names -}}
+{{- $at := include "labkit.secret" (merge (dict "name" $name) $) | fromYaml -}}
+{{- $_ := set $keys $at.name (append (index $keys $at.name | default list) (ternary $at.key (printf "[%s]" $at.key) (eq $optional 0))) -}}
+{{- end -}}
+{{- end -}}
+Secrets and the keys that are read from them; those in brackets may be missing:
+{{- range $secret, $of := $keys }}
+  {{ $secret }}: {{ join " " $of }}
 {{- end }}
 {{- end -}}

@@ -9,11 +9,7 @@ metadata:
   name: {{ include "labkit.name" . }}-migrate
   namespace: {{ .root.Release.Namespace }}
   labels: {{- include "labkit.labels" . | nindent 4 }}
-  annotations:
-    helm.sh/hook: pre-install,pre-upgrade
-    helm.sh/hook-weight: "0"
-    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
-    helm.sh/hook-output-log-policy: hook-failed
+  annotations: {{- include "labkit.hook" (dict "root" .root "weight" "0") | nindent 4 }}
 spec:
   backoffLimit: {{ .root.Values.migration.retries }}
   activeDeadlineSeconds: {{ .root.Values.migration.timeoutSeconds }}
@@ -32,4 +28,16 @@ spec:
       volumes: {{- . | nindent 8 }}
       {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* When the Job and its NetworkPolicy are made: as hooks of Helm, or as migration.annotations say to another tool. */}}
+{{- define "labkit.hook" -}}
+{{- with .root.Values.migration.annotations -}}
+{{ toYaml . }}
+{{- else -}}
+helm.sh/hook: pre-install,pre-upgrade
+helm.sh/hook-weight: {{ .weight | quote }}
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+helm.sh/hook-output-log-policy: hook-failed
+{{- end -}}
 {{- end -}}

@@ -9,6 +9,7 @@
 app.kubernetes.io/name: {{ include "labkit.name" . }}
 {{- end -}}
 
+{{/* With further labels in "more", which win over the values'. */}}
 {{- define "labkit.labels" -}}
 {{ include "labkit.selector" . }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -16,6 +17,9 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/part-of: lab
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- with omit (merge dict (.more | default dict) .root.Values.labels) "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/version" "app.kubernetes.io/part-of" "app.kubernetes.io/managed-by" "helm.sh/chart" }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
 {{- define "labkit.metadata" -}}
@@ -24,13 +28,11 @@ namespace: {{ .root.Release.Namespace }}
 labels: {{- include "labkit.labels" . | nindent 2 }}
 {{- end -}}
 
-{{/* global.image says once for all charts from where images come, and of which version. A digest wins over a tag: it cannot be
-moved. */}}
+{{/* registry comes from global.image alone. A digest wins over a tag: it cannot be moved. */}}
 {{- define "labkit.image" -}}
-{{- $global := dig "image" dict (.root.Values.global | default dict) -}}
 {{- with .root.Values.image -}}
 {{- $repository := .repository -}}
-{{- with $global.registry }}{{ $repository = printf "%s/%s" . (base $repository) }}{{ end -}}
-{{- if .digest }}{{ $repository }}@{{ .digest }}{{ else }}{{ $repository }}:{{ .tag | default $global.tag | default $.root.Chart.AppVersion }}{{ end -}}
+{{- with .registry }}{{ $repository = printf "%s/%s" . (base $repository) }}{{ end -}}
+{{- if .digest }}{{ $repository }}@{{ .digest }}{{ else }}{{ $repository }}:{{ .tag | default $.root.Chart.AppVersion }}{{ end -}}
 {{- end -}}
 {{- end -}}

@@ -22,10 +22,7 @@ metadata:
   name: {{ include "labkit.name" . }}-migrate
   namespace: {{ .root.Release.Namespace }}
   labels: {{- include "labkit.labels" . | nindent 4 }}
-  annotations:
-    helm.sh/hook: pre-install,pre-upgrade
-    helm.sh/hook-weight: "-10"
-    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+  annotations: {{- include "labkit.hook" (dict "root" .root "weight" "-10") | nindent 4 }}
 spec:
   podSelector:
     matchLabels: {app.kubernetes.io/name: {{ include "labkit.name" . }}-migrate}

@@ -37,7 +37,7 @@ for, and what the service reads as files. */}}
 {{- if and .root.Values.tls.enabled (not .migration) }}
 tls: {{ include "labkit.tlssecret" . }}
 {{- end -}}
-{{- range $store := list "database" "cache" "queue" "kafka" "searchIndex" "documentStore" -}}
+{{- range $store := list "database" "cache" "queue" "kafka" "searchIndex" "documentStore" "telemetry" -}}
 {{- range $key, $suffix := dict "caSecret" "ca" "clientCertSecret" "client" -}}
 {{- with dig $store $key "" $.root.Values.AsMap }}
 {{ kebabcase $store }}-{{ $suffix }}: {{ . }}

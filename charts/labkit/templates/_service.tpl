@@ -3,6 +3,9 @@
 apiVersion: v1
 kind: Service
 metadata: {{- include "labkit.metadata" . | nindent 2 }}
+  {{- with .root.Values.serviceAnnotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
 spec:
   {{- if .facts.headless }}
   clusterIP: None
@@ -30,7 +33,7 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {{- include "labkit.metadata" . | nindent 2 }}
 spec:
-  maxUnavailable: 1
+  maxUnavailable: {{ include "labkit.text" .root.Values.podDisruptionBudget.maxUnavailable }}
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels: {{- include "labkit.selector" . | nindent 6 }}
@@ -81,6 +84,11 @@ spec:
       tlsConfig: {ca: {secret: {name: {{ include "labkit.tlssecret" . }}, key: ca.crt}}, serverName: {{ include "labkit.name" . }}}
       {{- end }}
       interval: {{ .root.Values.serviceMonitor.interval }}
+      {{- range $key := list "scrapeTimeout" "relabelings" "metricRelabelings" }}
+      {{- with index $.root.Values.serviceMonitor $key }}
+      {{ $key }}: {{- if kindIs "string" . }} {{ . }}{{ else }}{{ toYaml . | nindent 8 }}{{ end }}
+      {{- end }}
+      {{- end }}
 {{- end -}}
 {{- end -}}
 
@@ -121,14 +129,16 @@ spec:
   ingressClassName: {{ . }}
   {{- end }}
   rules:
-    - host: {{ $ingress.host | required "ingress.host must be the host name under which clients reach the platform" | quote }}
+    {{- range $ingress.hosts | required "ingress.hosts must have the host names under which clients reach the platform" }}
+    - host: {{ . | quote }}
       http:
         paths:
           - path: /
             pathType: Prefix
-            backend: {service: {name: {{ include "labkit.name" . }}, port: {name: public}}}
+            backend: {service: {name: {{ include "labkit.name" $ }}, port: {name: public}}}
+    {{- end }}
   {{- with $ingress.tlsSecret }}
-  tls: [{hosts: [{{ $ingress.host | quote }}], secretName: {{ . }}}]
+  tls: [{hosts: {{ toJson $ingress.hosts }}, secretName: {{ . }}}]
   {{- end }}
 {{- end -}}
 {{- end -}}

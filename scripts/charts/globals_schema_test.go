@@ -1,0 +1,112 @@
+package charts
+
+import (
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// globals returns what global of the umbrella may say, by name, with all that any chart has below that name.
+func globals(t *testing.T) map[string]any {
+	t.Helper()
+	said := values(t, filepath.Join(root, umbrella, "values.yaml"))["global"].(map[string]any)
+	delete(said, "ignored")
+	for key := range said {
+		if key == "image" {
+			continue // its registry is of no chart
+		}
+		for _, name := range names(t) {
+			of, has := values(t, filepath.Join(root, name, "values.yaml"))[key]
+			if _, isMap := of.(map[string]any); has && !isMap && !reflect.DeepEqual(of, said[key]) {
+				t.Errorf("global.%s is %v, want the default of %s, %v: a default of global would change the chart's", key, said[key], name, of)
+			} else if has {
+				said[key] = union(said[key], of)
+			}
+		}
+	}
+	return said
+}
+
+func union(a, b any) any {
+	from, isMap := a.(map[string]any)
+	with, both := b.(map[string]any)
+	if !isMap || !both {
+		return b
+	}
+	all := maps.Clone(from)
+	for key, value := range with {
+		all[key] = union(all[key], value)
+	}
+	return all
+}
+
+// globalOf returns the schema of global in a chart with these properties: what the chart reads is as strict there. Names
+// that no chart reads are refused by labkit.strangers, which sees the charts around this one.
+func globalOf(t *testing.T, properties schema) schema {
+	t.Helper()
+	var all []schema
+	known := globals(t)
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		own, has := properties[key]
+		if !has {
+			continue
+		}
+		of := describe(key, known[key])
+		if key == "migration" {
+			of["properties"].(schema)["secretKeys"] = places(everySecret(t))
+		}
+		if reflect.DeepEqual(of, own) {
+			of = schema{"$ref": "#/properties/" + key}
+		}
+		all = append(all, schema{"if": ignored(key), "else": schema{"properties": schema{key: of}}})
+	}
+	return schema{"type": "object", "properties": schema{"ignored": words()}, "allOf": all}
+}
+
+// ignored is true of a global that lists key among those of a chart around this one.
+func ignored(key string) schema {
+	return schema{"required": []string{"ignored"}, "properties": schema{"ignored": schema{"contains": schema{"const": key}}}}
+}
+
+// dev lists how a chart is told that no patients are here.
+func dev() []schema {
+	is := schema{"environment": schema{"const": "dev"}}
+	global := schema{"required": []string{"environment"}, "properties": is, "not": ignored("environment")}
+	return []schema{
+		{"required": []string{"environment"}, "properties": is},
+		{"required": []string{"global"}, "properties": schema{"environment": schema{"const": ""}, "global": global}},
+	}
+}
+
+func everySecret(t *testing.T) (variables []string) {
+	t.Helper()
+	for _, name := range names(t) {
+		variables = append(variables, secretNames(t, name)...)
+	}
+	return variables
+}
+
+func umbrellaSchema(t *testing.T) string {
+	t.Helper()
+	all := describe("", values(t, filepath.Join(root, umbrella, "values.yaml")))
+	properties := all["properties"].(schema)
+	for _, name := range append(names(t), "engines") {
+		properties[name] = schema{"type": "object"}
+	}
+	properties["global"] = schema{"type": "object", "properties": schema{"ignored": words()}} // the charts' schemas have the rest
+	return text07(t, all)
+}
+
+// engines is the chart of a trial.
+const engines = umbrella + "/charts/engines"
+
+func enginesSchema(t *testing.T) string {
+	t.Helper()
+	all := describe("", values(t, filepath.Join(root, engines, "values.yaml")))
+	for _, key := range []string{"x-shared", "exports", "global"} { // of the chart itself, and Helm's own
+		all["properties"].(schema)[key] = schema{"type": "object"}
+	}
+	return text07(t, all)
+}

@@ -104,7 +104,7 @@ generate: $(GENERATORS) $(BUF) ## Generate Go, the API document and the table of
 	@$(BUF) format -w proto
 	@rm -rf proto/gen && $(BUF) generate
 	@$(BUF) build proto -o $(BIN)/contracts.binpb
-	@$(BIN)/openapi $(BIN)/lab.swagger.json $(BIN)/contracts.binpb proto/lab proto/openapi/lab.openapi.json
+	@$(BIN)/openapi $(BIN)/lab.swagger.json $(BIN)/contracts.binpb proto/lab VERSION proto/openapi/lab.openapi.json
 	@UPDATE_GOLDEN=1 go test -count=1 -run TestTheTableOfRoutes ./gateway/internal/areas >/dev/null
 
 lint-proto: $(GENERATORS) $(BUF) ## Lint the contracts

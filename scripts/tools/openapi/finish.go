@@ -8,12 +8,12 @@ import (
 const anyJSON = "lab.type.v1.RawJSON"
 
 // finish makes the generated 2.0 document tell what the wire carries.
-func finish(doc object, all []overlay) {
+func finish(doc object, all []overlay, version string) {
 	numbersAsNumbers(doc)
 	definitions := child(doc, "definitions")
 	// Free JSON is any value; the generator shows the message that carries it.
 	definitions[anyJSON] = object{"description": "Any JSON value."}
-	describe(doc)
+	describe(doc, version)
 	paths := child(doc, "paths")
 	for _, o := range all {
 		merge(paths, o.Paths)
@@ -64,10 +64,10 @@ func integers(values []any) {
 	}
 }
 
-func describe(doc object) {
+func describe(doc object, version string) {
 	doc["info"] = object{
 		"title":   "Laboratory platform",
-		"version": "v1",
+		"version": version,
 		"description": "Search, external editing, sample rerun, task queue, cell counter, critical callout, bill split and notifications. " +
 			"Every path answers with and without a trailing slash. Bodies of at most 1 MiB.",
 	}

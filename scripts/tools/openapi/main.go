@@ -10,27 +10,29 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 )
 
-const usage = `usage: openapi SWAGGER IMAGE OVERLAYS DOCUMENT
+const usage = `usage: openapi SWAGGER IMAGE OVERLAYS VERSION DOCUMENT
 
 Rewrites the generated OpenAPI 2.0 document SWAGGER in place and writes the OpenAPI 3.0 document DOCUMENT.
-IMAGE is the contracts' descriptor set, OVERLAYS the folder that holds the areas' *.openapi.yaml files.`
+IMAGE is the contracts' descriptor set, OVERLAYS the folder that holds the areas' *.openapi.yaml files, VERSION the
+file that holds the version of the platform.`
 
 type object = map[string]any
 
 func main() {
-	if len(os.Args) != 5 || os.Args[1][0] == '-' {
+	if len(os.Args) != 6 || os.Args[1][0] == '-' {
 		fmt.Fprintln(os.Stderr, usage)
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3], os.Args[4], os.Args[5]); err != nil {
 		fmt.Fprintln(os.Stderr, "openapi:", err)
 		os.Exit(1)
 	}
 }
 
-func run(swagger, image, overlays, document string) error {
+func run(swagger, image, overlays, version, document string) error {
 	all, err := readOverlays(overlays)
 	if err != nil {
 		return err
@@ -43,7 +45,11 @@ func run(swagger, image, overlays, document string) error {
 	if err != nil {
 		return err
 	}
-	finish(doc, all)
+	number, err := os.ReadFile(version)
+	if err != nil {
+		return err
+	}
+	finish(doc, all, strings.TrimSpace(string(number)))
 	if err := writeJSON(swagger, doc); err != nil {
 		return err
 	}

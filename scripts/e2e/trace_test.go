@@ -39,10 +39,13 @@ var autoRerun = []string{
 	"gateway POST /api-v3/sample-rerun/{lab_report_id}/auto",
 	"gateway lab.rerun.v1.RerunService/EvaluateAutoRerun", // the client's side of the call, then the server's
 	"rerun lab.rerun.v1.RerunService/EvaluateAutoRerun",
+	"rerun send taskqueue.enqueue",
 	"rerun process taskqueue.enqueue", // from the outbox
 	"rerun lab.taskqueue.v1.TaskQueueService/Enqueue",
 	"taskqueue lab.taskqueue.v1.TaskQueueService/Enqueue",
+	"taskqueue send webhook",
 	"taskqueue process webhook",
+	"taskqueue POST",
 	"gateway POST /api-v3/sample-rerun/{report_id}/request",
 	"gateway lab.rerun.v1.RerunService/RequestRerun",
 	"rerun lab.rerun.v1.RerunService/RequestRerun",
@@ -74,10 +77,13 @@ func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
 		kind       otlp.Span_SpanKind
 		attributes []string
 	}{
-		{"INSERT outbox_rerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mysql", "db.query.summary=INSERT outbox_rerun"}},
-		{"insert SampleRerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mongodb", "db.collection.name=SampleRerun"}},
-		{"hset", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=redis", "db.operation.name=hset"}},
+		{"INSERT outbox_rerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mysql", "db.query.summary=INSERT outbox_rerun", "server.address=127.0.0.1"}},
+		{"insert SampleRerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mongodb", "db.collection.name=SampleRerun", "server.address=127.0.0.1"}},
+		{"hset", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=redis", "db.operation.name=hset", "server.address=127.0.0.1"}},
 		{"process taskqueue.enqueue", otlp.Span_SPAN_KIND_CONSUMER, []string{"messaging.system=outbox", "messaging.destination.name=outbox_rerun"}},
+		{"send taskqueue.enqueue", otlp.Span_SPAN_KIND_PRODUCER, []string{"messaging.system=outbox", "messaging.destination.name=outbox_rerun"}},
+		{"send webhook", otlp.Span_SPAN_KIND_PRODUCER, []string{"messaging.system=taskqueue", "messaging.destination.name=webhook"}},
+		{"POST", otlp.Span_SPAN_KIND_CLIENT, []string{"server.address=127.0.0.1", "http.response.status_code=200"}},
 		{"process webhook", otlp.Span_SPAN_KIND_CONSUMER, []string{"messaging.system=taskqueue", "http.response.status_code=200"}},
 		{"POST /api-v3/sample-rerun/{report_id}/request", otlp.Span_SPAN_KIND_SERVER,
 			[]string{"http.request.method=POST", "http.route=/api-v3/sample-rerun/{report_id}/request"}},
@@ -123,12 +129,15 @@ var push = []string{
 	"gateway POST /report/{bill_id}/critical/evaluate",
 	"gateway lab.callout.v1.CalloutService/EvaluateBill",
 	"callout lab.callout.v1.CalloutService/EvaluateBill",
+	"callout send notifications.notify",
 	"callout process notifications.notify", // from the outbox
 	"callout lab.notifications.v1.NotificationsService/Notify",
 	"notifications lab.notifications.v1.NotificationsService/Notify",
+	"notifications send taskqueue.push",
 	"notifications process taskqueue.push",
 	"notifications lab.taskqueue.v1.TaskQueueService/Enqueue",
 	"taskqueue lab.taskqueue.v1.TaskQueueService/Enqueue",
+	"taskqueue send push",
 	"taskqueue process push",
 }
 

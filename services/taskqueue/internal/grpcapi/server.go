@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"go.opentelemetry.io/otel/propagation"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
@@ -104,11 +103,4 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 		return task.Caller{}, err
 	}
 	return task.Caller{LabID: scope.LabID(), Name: userName(p.Actor()), Instrument: p.IsInstrument()}, nil
-}
-
-// traceparent is the trace context that the delivery will continue.
-func traceparent(ctx context.Context) string {
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier.Get("traceparent")
 }

@@ -87,7 +87,11 @@ func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wr
 			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
 	}
 	if wrong != nil {
-		a.Observer.Refused(refusedInvalid)
+		reason := refusedInvalid
+		if apperr.Is(wrong, apperr.Unavailable) {
+			reason = refusedUnserved
+		}
+		a.Observer.Refused(reason)
 		return nil, wrong
 	}
 	ctx, span := produced(ctx, planned)

@@ -9,7 +9,7 @@ import (
 )
 
 // Interval is the time between two checks. Each is one call.
-const Interval = 30 * time.Second
+const Interval = 10 * time.Second
 
 // Reason is why no push message goes out.
 type Reason string

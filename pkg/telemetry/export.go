@@ -23,8 +23,9 @@ const (
 	maxWaiting = 2048
 	// attemptTimeout limits one attempt, for a collector that accepts connections and does not respond.
 	attemptTimeout = 5 * time.Second
-	// batchTimeout limits all attempts of one batch. Then the batch is dropped in favour of newer spans.
-	batchTimeout = 30 * time.Second
+	// batchTimeout limits all attempts of one batch. A collector that restarts costs no spans within this time, while there
+	// is memory for them. Then the batch is dropped in favour of newer spans.
+	batchTimeout = 5 * time.Minute
 	// maxReason is the length of a logged reason in bytes.
 	maxReason = 300
 )

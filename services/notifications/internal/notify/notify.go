@@ -21,7 +21,7 @@ const Gateway = "fcm"
 
 // Store keeps notifications.
 type Store interface {
-	// Kind returns an active type with the laboratory's switch and wording, or notification.ErrNoType.
+	// Kind returns an active type with the laboratory's switch and wording, or notification.ErrNoType or ErrTypeInactive.
 	Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error)
 	// Add stores the notification and the message that push makes of its id in one transaction. A dedupe key that exists
 	// or was withdrawn adds nothing.

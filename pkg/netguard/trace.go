@@ -23,7 +23,8 @@ func traced(ctx context.Context, q Request) (Request, func(*Response, error)) {
 	tracer := trace.SpanFromContext(ctx).TracerProvider().Tracer("github.com/labplatform/labplatform/pkg/netguard")
 	//nolint:spancheck // the returned function ends it
 	ctx, span := tracer.Start(ctx, q.Method, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		semconv.HTTPRequestMethodKey.String(q.Method), semconv.ServerAddress(q.URL.Hostname()), semconv.ServerPort(port(q.URL))))
+		semconv.HTTPRequestMethodKey.String(q.Method),
+		semconv.ServerAddress(q.URL.Hostname()), semconv.ServerPort(port(q.URL))))
 	if q.Header.Get(traceparentHeader) != "" {
 		q.Header = q.Header.Clone()
 		propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(q.Header))

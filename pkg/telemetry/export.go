@@ -23,8 +23,8 @@ const (
 	maxWaiting = 2048
 	// attemptTimeout limits one attempt, for a collector that accepts connections and does not respond.
 	attemptTimeout = 5 * time.Second
-	// batchTimeout limits all attempts of one batch. A collector that restarts costs no spans within this time, while there
-	// is memory for them. Then the batch is dropped in favour of newer spans.
+	// batchTimeout limits all attempts of one batch. A collector that restarts costs no spans within this time, while
+	// there is memory for them. Then the batch is dropped in favour of newer spans.
 	batchTimeout = 5 * time.Minute
 	// maxReason is the length of a logged reason in bytes.
 	maxReason = 300
@@ -34,11 +34,14 @@ const (
 // to two minutes.
 var (
 	reconnect = grpc.ConnectParams{
-		Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 500 * time.Millisecond},
+		Backoff: backoff.Config{
+			BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 500 * time.Millisecond,
+		},
 		MinConnectTimeout: time.Second,
 	}
 	retry = otlptracegrpc.RetryConfig{
-		Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: 500 * time.Millisecond, MaxElapsedTime: batchTimeout,
+		Enabled: true, InitialInterval: 100 * time.Millisecond, MaxInterval: 500 * time.Millisecond,
+		MaxElapsedTime: batchTimeout,
 	}
 	// silent ends a connection whose data is not acknowledged for ten seconds. Its pings are rarer than collectors accept
 	// by default, every five minutes.
@@ -72,7 +75,7 @@ func newExport(log *slog.Logger, endpoint string, registry prometheus.Registerer
 func (e *export) open(ctx context.Context, target *url.URL, headers map[string]string) (sdktrace.SpanProcessor, error) {
 	exporter, err := otlptracegrpc.New(ctx,
 		otlptracegrpc.WithEndpointURL(target.String()),
-		// The name is resolved at each attempt to connect, because a collector often comes back with another address.
+		// The name is resolved at each attempt to connect, because a new collector often has another address.
 		otlptracegrpc.WithEndpoint("passthrough:///"+target.Host),
 		otlptracegrpc.WithHeaders(headers), otlptracegrpc.WithTimeout(batchTimeout), otlptracegrpc.WithRetry(retry),
 		otlptracegrpc.WithDialOption(grpc.WithConnectParams(reconnect), grpc.WithKeepaliveParams(silent),

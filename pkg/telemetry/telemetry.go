@@ -126,7 +126,7 @@ func (t *Telemetry) Report(what string) {
 	}
 }
 
-// Shutdown sends the remaining traces and reports, within half a second. What could not be sent is lost: it is no reason
+// Shutdown sends the remaining traces and reports, within half a second. What cannot be sent is lost: it is no reason
 // for a stop to take longer or to fail.
 func (t *Telemetry) Shutdown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)

@@ -89,14 +89,14 @@ func ledgerPushesWaitForAProvider(t *testing.T) {
 	change := replaceUntilTheEnd(t, "taskqueue", "TASKQUEUE_ENVIRONMENT", "production", "TASKQUEUE_PROVIDER_SECRETS_DIR", secrets,
 		"TASKQUEUE_ALLOWED_HOSTS", strings.TrimPrefix(provider.URL, "http://")+","+strings.TrimPrefix(account.URL, "http://"))
 	admin := "http://127.0.0.1:" + stack.Endpoints.Environ["notifications"]["NOTIFICATIONS_ADMIN_PORT"]
-	await.True(t, "notifications says that pushes wait", func() bool {
+	await.True(t, "the metric of pushes that wait", func() bool {
 		return strings.Contains(callAt(t, admin, "", "GET", "/metrics", "").body, `notifications_push_unserved{reason="no_provider"} 1`)
 	})
 	if health := callAt(t, admin, "", "GET", "/health", "").body; !strings.Contains(health, "no provider for push") || !strings.Contains(health, "messages.md") {
 		t.Errorf("/health = %s, want what is missing and where to read", health)
 	}
 	first, second := fresh(t, "7.9"), fresh(t, "8.1")
-	await.Nil(t, "the board says that messages to phones wait", func() error {
+	await.Nil(t, "the reason on the board", func() error {
 		if off := boardOf(t, ledgerUser).Off; off == nil || off.Reason != "push_waits" || off.Since == "" {
 			return fmt.Errorf("%+v", off)
 		}

@@ -234,8 +234,8 @@ func TestAccessAndPatientData(t *testing.T) {
 	r.KeepsSecret("Canary", "canaryname")
 }
 
-// TestPushesThatAreOffAreNoFailure starts an installation without pushes. It says so where operators look, and a device that
-// wants to be subscribed is no failure of the service.
+// TestPushesThatAreOffAreNoFailure starts an installation without pushes. Operators see it, and a device that wants to be
+// subscribed is no failure of the service.
 func TestPushesThatAreOffAreNoFailure(t *testing.T) {
 	t.Parallel()
 	r, client := start(t, "NOTIFICATIONS_PUSH_PROVIDER=off")

@@ -22,7 +22,7 @@ type Served struct{ TaskQueue Services }
 
 var _ served.Queue = Served{}
 
-// Unserved returns why push messages are not delivered. A queue of a version that does not tell is taken to deliver them.
+// Unserved returns why push messages are not delivered. A queue of an older version is taken to deliver them.
 func (s Served) Unserved(ctx context.Context) (served.Reason, error) {
 	out, err := s.TaskQueue.GetService(ctx, &taskqueuev1.GetServiceRequest{Task: taskPush, TaskType: taskTypeReports})
 	if apperr.Is(err, apperr.Unimplemented) {

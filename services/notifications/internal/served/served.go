@@ -72,8 +72,8 @@ func Disabled(o Observer) *Push {
 	return p
 }
 
-// RunOnce asks the queue. A queue that does not answer leaves the state as it is: its messages wait in the outbox, which
-// has metrics and alerts of its own.
+// RunOnce asks the queue. A queue that does not answer leaves the state as it is: its messages wait in the outbox,
+// which has metrics and alerts of its own.
 func (p *Push) RunOnce(ctx context.Context) error {
 	reason, err := p.queue.Unserved(ctx)
 	if err != nil {

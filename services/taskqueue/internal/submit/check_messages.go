@@ -34,7 +34,7 @@ func (c *checker) recipient(r task.Recipient) phone.Number {
 		return phone.Number{}
 	}
 	to, err := r.Number(c.Country)
-	if errors.Is(err, phone.ErrCountry) && c.Country == 0 && c.caller.Internal { // TASKQUEUE_DEFAULT_COUNTRY_CODE would tell
+	if errors.Is(err, phone.ErrCountry) && c.Country == 0 && c.caller.Internal { // a setting would tell
 		c.setup(true, "data.contact", fmt.Sprintf("data.contact %v", err))
 		return phone.Number{}
 	}

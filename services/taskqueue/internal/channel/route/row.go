@@ -93,8 +93,8 @@ func (t table) choose(c job.Channel, to target) (list []*account, out string) {
 	return list, out
 }
 
-// serves reports whether a provider is in force that sends tasks of a sub-type (0: any), and whether one would whose row is
-// out.
+// serves reports whether a provider is in force that sends tasks of a sub-type (0: any), and whether one would whose
+// row is out.
 func (t table) serves(c job.Channel, taskType int) (served, out bool) {
 	for _, r := range t[c] {
 		if taskType != 0 && r.row.TaskType != 0 && r.row.TaskType != taskType {

@@ -312,8 +312,8 @@ const (
 	ProviderOut Unserved = "provider_out" // every row that would is out
 )
 
-// Unserved returns why tasks of channel c and a sub-type are not delivered; empty before the rows are known. A task of a
-// channel with telephone numbers may name its provider, so that its sub-type does not matter.
+// Unserved returns why tasks of channel c and a sub-type are not delivered; empty before the rows are known. A task of
+// a channel with telephone numbers may name its provider, so that its sub-type does not matter.
 func (s *Set) Unserved(c job.Channel, taskType int) Unserved {
 	t := s.known()
 	if t == nil {

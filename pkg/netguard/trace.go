@@ -21,7 +21,6 @@ func traced(ctx context.Context, q Request) (Request, func(*Response, error)) {
 		return q, func(*Response, error) {}
 	}
 	tracer := trace.SpanFromContext(ctx).TracerProvider().Tracer("github.com/labplatform/labplatform/pkg/netguard")
-	//nolint:spancheck // the returned function ends it
 	ctx, span := tracer.Start(ctx, q.Method, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		semconv.HTTPRequestMethodKey.String(q.Method),
 		semconv.ServerAddress(q.URL.Hostname()), semconv.ServerPort(port(q.URL))))
@@ -29,7 +28,7 @@ func traced(ctx context.Context, q Request) (Request, func(*Response, error)) {
 		q.Header = q.Header.Clone()
 		propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(q.Header))
 	}
-	return q, func(response *Response, err error) { //nolint:spancheck // see above
+	return q, func(response *Response, err error) {
 		defer span.End()
 		switch {
 		case response != nil:

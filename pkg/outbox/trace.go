@@ -22,12 +22,14 @@ func traceparent(ctx context.Context) string {
 
 const scope = "github.com/labplatform/labplatform/pkg/outbox"
 
-// produced starts the span of an Insert within a recorded trace. The message's deliveries continue it.
+// produced starts the span of an Insert within a recorded trace. The message's deliveries continue it. The caller must
+// end the span.
 func (t Table) produced(ctx context.Context, kind string) (context.Context, trace.Span) {
-	return trace.SpanFromContext(ctx).TracerProvider().Tracer(scope).Start(ctx, "send "+kind,
-		trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
-			semconv.MessagingSystemKey.String("outbox"), semconv.MessagingOperationTypeSend,
-			semconv.MessagingOperationName("send"), semconv.MessagingDestinationName(t.name)))
+	tracer := trace.SpanFromContext(ctx).TracerProvider().Tracer(scope)
+	//nolint:spancheck // the caller ends it
+	return tracer.Start(ctx, "send "+kind, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
+		semconv.MessagingSystemKey.String("outbox"), semconv.MessagingOperationTypeSend,
+		semconv.MessagingOperationName("send"), semconv.MessagingDestinationName(t.name)))
 }
 
 // traced returns ctx with the trace and the request id of the change, for log lines and the receiver.

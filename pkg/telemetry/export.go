@@ -156,5 +156,5 @@ func (b *batches) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan
 		b.e.dropped.Add(int64(len(spans)))
 	}
 	b.e.waiting.Add(-int64(len(spans)))
-	return nil //nolint:nilerr // see above
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 func produced(ctx context.Context, planned []Planned) (context.Context, trace.Span) {
 	channel := planned[0].Lane.Channel.String()
 	tracer := trace.SpanFromContext(ctx).TracerProvider().Tracer("github.com/labplatform/labplatform/services/taskqueue")
+	//nolint:spancheck // the caller ends it
 	return tracer.Start(ctx, "send "+channel, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
 		semconv.MessagingSystemKey.String("taskqueue"), semconv.MessagingOperationTypeSend,
 		semconv.MessagingOperationName("send"), semconv.MessagingDestinationName(channel),

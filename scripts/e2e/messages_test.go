@@ -51,6 +51,8 @@ func (p *pushProvider) pushed(report int) (n int) {
 	return n
 }
 
+var refusedForConfiguration = regexp.MustCompile(`taskqueue_refused_total\{reason="not_configured"\} [1-9]`)
+
 // pushRow is the statement of the page about messages that gives the task queue a provider of push messages.
 func pushRow(t *testing.T) string {
 	t.Helper()
@@ -107,6 +109,10 @@ func ledgerPushesWaitForAProvider(t *testing.T) {
 	await.True(t, "a push that was refused for want of a provider", func() bool { return count(t, rows) > 0 })
 	if n := count(t, "SELECT COUNT(*) FROM outbox_notifications WHERE available_at = 9223372036854775807"); n != 0 {
 		t.Fatalf("%d messages are parked, want none", n)
+	}
+	queue := "http://127.0.0.1:" + stack.Endpoints.Environ["taskqueue"]["TASKQUEUE_ADMIN_PORT"]
+	if got := callAt(t, queue, "", "GET", "/metrics", "").body; !refusedForConfiguration.MatchString(got) {
+		t.Error("taskqueue_refused_total of reason not_configured is 0")
 	}
 	if err := os.WriteFile(filepath.Join(secrets, "fcm_key"), []byte(account.KeyFile().Reveal()), 0o600); err != nil {
 		t.Fatal(err)

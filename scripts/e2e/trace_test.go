@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -156,5 +158,46 @@ func TestOneTraceGoesFromACriticalValueToThePush(t *testing.T) {
 		if err := s.CheckOrigin(traceKey, "7.1", "Potassium"); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestAProcessStopsCleanlyWithoutItsTraceCollector has a gateway whose collector is a closed port answer requests and stop.
+func TestAProcessStopsCleanlyWithoutItsTraceCollector(t *testing.T) {
+	t.Parallel()
+	gateway := startProgram(t, "gateway", "GATEWAY", map[string]string{
+		"GATEWAY_PORT": freePort(t), "GATEWAY_INTERNAL_PORT": freePort(t), "GATEWAY_ADMIN_PORT": freePort(t),
+		"GATEWAY_OPENTELEMETRY_ENDPOINT": "127.0.0.1:" + freePort(t), "GATEWAY_ERROR_REPORTING_SAMPLE_RATE": "1",
+	})
+	await.True(t, "the gateway", gateway.ready)
+	newReport(t, 97019)
+	for range 3 {
+		got, err := send(t.Context(), "http://127.0.0.1:"+gateway.env["GATEWAY_PORT"], labSession, "GET", "/api-v3/sample-rerun/97019", "")
+		if err != nil || got.status != http.StatusOK {
+			t.Errorf("a request: %d, %v; want 200", got.status, err)
+		}
+	}
+	gateway.terminate()
+	if err := gateway.wait(); err != nil {
+		t.Errorf("the gateway ended with %v, want exit status 0", err)
+	}
+	text, err := os.ReadFile(gateway.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for text := range strings.Lines(string(text)) {
+		var line struct {
+			Level, Msg, Endpoint string
+			Spans                int
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Errorf("the line %q is not JSON", text)
+		}
+		if strings.HasPrefix(line.Msg, "spans were lost") && line.Level == "WARN" && line.Spans > 0 && line.Endpoint != "" {
+			lost++
+		}
+	}
+	if lost != 1 {
+		t.Errorf("log = %s, want one warning with the number of lost spans", text)
 	}
 }

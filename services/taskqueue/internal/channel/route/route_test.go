@@ -442,4 +442,8 @@ func TestTasksAreServedByARowOfTheirSubType(t *testing.T) {
 			t.Errorf("%s of type %d: unserved = %q, want %q", c.channel, c.taskType, got, c.want)
 		}
 	}
+	_, err := b.set.Handler(job.Push).Handle(t.Context(), worker.Delivery{Body: &job.Body{Task: 3, TaskType: 1, Data: []byte(`{}`)}})
+	if f := job.AsFailure(err); !f.Postponed || f.Reason != "no_provider" {
+		t.Errorf("a push whose row was taken away: %+v, want it to wait", f)
+	}
 }

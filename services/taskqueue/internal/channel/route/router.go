@@ -85,9 +85,14 @@ func address(c job.Channel, b *job.Body) (target, error) {
 	return target{taskType: b.TaskType, country: to.Country, forced: d.Config.Provider}, err
 }
 
+// nobody is the end of a message that no row serves. Push and e-mail were accepted while a row served their sub-type, and
+// wait for another one; a number is of a country that may never have one.
 func nobody(to target) error {
-	if to.forced != "" {
+	switch {
+	case to.forced != "":
 		return job.Permanent("unknown_provider", "The provider that the task names is not configured any more")
+	case to.country == 0:
+		return job.Postpone("no_provider", unservedDelay)
 	}
 	return job.Permanent("no_provider", "No configured provider serves this sub-type and country")
 }

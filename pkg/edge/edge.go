@@ -199,7 +199,7 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 		route = "unmatched"
 	}
 	span := trace.SpanFromContext(r.Context())
-	span.SetName(methodLabel(r.Method) + " " + route)
+	span.SetName(spanName(r.Method, route))
 	span.SetAttributes(semconv.HTTPRoute(route))
 	elapsed := time.Since(start)
 	telemetry.Observe(r.Context(), e.duration.WithLabelValues(listener, c.area.Name, route, methodLabel(r.Method),
@@ -209,6 +209,16 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 			"status", c.status, "ms", elapsed.Milliseconds())
 	}
 }
+
+// spanName follows the semantic conventions: HTTP stands for unknown methods.
+func spanName(method, route string) string {
+	if methodLabel(method) == otherMethod {
+		return "HTTP"
+	}
+	return method + " " + route
+}
+
+const otherMethod = "other"
 
 // methodLabel maps unknown methods to "other", so that callers cannot create metric series.
 func methodLabel(method string) string {
@@ -222,5 +232,5 @@ func methodLabel(method string) string {
 		http.MethodOptions:
 		return method
 	}
-	return "other"
+	return otherMethod
 }

@@ -43,8 +43,8 @@ func TestExternalTraceIsALinkAndAServicesTraceIsTheParent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	send := func(handler http.Handler) sdktrace.ReadOnlySpan {
-		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/v1/users/501", nil)
+	send := func(method string, handler http.Handler) sdktrace.ReadOnlySpan {
+		request := httptest.NewRequestWithContext(t.Context(), method, "/api/v1/users/501", nil)
 		request.Header.Set("Traceparent", "00-"+remote+"-00f067aa0ba902b7-01")
 		request.Header.Set("Tracestate", "vendor=1")
 		request.Header.Set("Baggage", "user=Rahul")
@@ -54,17 +54,20 @@ func TestExternalTraceIsALinkAndAServicesTraceIsTheParent(t *testing.T) {
 		ended := spans.Ended()
 		return ended[len(ended)-1]
 	}
-	internal := send(e.Internal())
+	internal := send(http.MethodGet, e.Internal())
 	if internal.Parent().TraceID().String() != remote {
 		t.Errorf("parent of a service's request = %v, want its trace", internal.Parent())
 	}
 	if got := inside.md.Get("baggage"); len(got) != 0 {
 		t.Errorf("baggage forwarded = %q, want none", got)
 	}
-	public := send(e.Public())
+	public := send(http.MethodGet, e.Public())
 	links := public.Links()
 	if public.Parent().IsValid() || len(links) != 1 || links[0].SpanContext.TraceID().String() != remote {
 		t.Errorf("external trace: parent = %v, links = %v, want one link and no parent", public.Parent(), links)
+	}
+	if got := send("BREW", e.Public()).Name(); got != "HTTP" {
+		t.Errorf("span of an unknown method = %q, want HTTP", got)
 	}
 }
 

@@ -23,7 +23,8 @@ func Open(cfg Config, tracers trace.TracerProvider) (*sql.DB, error) {
 		db = sql.OpenDB(connector)
 	} else {
 		db = otelsql.OpenDB(connector, otelsql.WithTracerProvider(tracers),
-			otelsql.WithAttributes(semconv.DBSystemNameMySQL, semconv.DBNamespace(cfg.Database)),
+			otelsql.WithAttributes(semconv.DBSystemNameMySQL, semconv.DBNamespace(cfg.Database),
+				semconv.ServerAddress(cfg.Host), semconv.ServerPort(cfg.Port)),
 			otelsql.WithSpanNameFormatter(spanName), otelsql.WithAttributesGetter(summarized),
 			otelsql.WithSpanErrorAttributesGetter(errorNumber), otelsql.WithSpanOptions(spanOptions))
 	}

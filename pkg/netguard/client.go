@@ -225,6 +225,13 @@ var ErrUnanswered = errors.New("the request was sent, but no complete response a
 // If the receiver may have got the request, the error matches ErrUnanswered. When status and headers arrived but the
 // body did not, the response is returned beside the error, with the beginning of the body.
 func (c *Client) Do(ctx context.Context, q Request) (*Response, error) {
+	q, end := traced(ctx, q)
+	response, err := c.do(ctx, q)
+	end(response, err)
+	return response, err
+}
+
+func (c *Client) do(ctx context.Context, q Request) (*Response, error) {
 	if _, err := c.CheckURL(q.URL.String()); err != nil {
 		return nil, err
 	}

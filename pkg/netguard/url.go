@@ -57,6 +57,12 @@ func (c *Client) CheckURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
+// Unusable reports whether raw is refused by every client, whatever its configuration.
+func Unusable(raw string) bool {
+	_, err := parse(raw)
+	return err != nil
+}
+
 func parse(raw string) (*url.URL, error) {
 	if raw == "" {
 		return nil, refuse("the URL is missing")

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
+
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
@@ -99,6 +101,8 @@ func (t Table) Insert(ctx context.Context, tx *sql.Tx, now time.Time, e Event) (
 	if len(e.Aggregate) > maxAggregate || len(e.Kind) > maxKind || len(e.DedupeKey) > maxDedupe {
 		return false, fmt.Errorf("insert into %s: aggregate, kind or dedupe key is too long", t.name)
 	}
+	ctx, span := t.produced(ctx, e.Kind)
+	defer span.End()
 	at := now.UnixMilli()
 	if e.Payload == nil {
 		e.Payload = []byte{} // the column is NOT NULL
@@ -121,6 +125,7 @@ func (t Table) Insert(ctx context.Context, tx *sql.Tx, now time.Time, e Event) (
 		return false, nil
 	}
 	if err != nil {
+		span.SetStatus(codes.Error, "") // the text of an error may quote values
 		return false, fmt.Errorf("insert into %s: %w", t.name, err)
 	}
 	return true, nil

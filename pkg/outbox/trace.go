@@ -20,6 +20,18 @@ func traceparent(ctx context.Context) string {
 	return carrier.Get(traceparentHeader)
 }
 
+const scope = "github.com/labplatform/labplatform/pkg/outbox"
+
+// produced starts the span of an Insert within a recorded trace. The message's deliveries continue it. The caller must
+// end the span.
+func (t Table) produced(ctx context.Context, kind string) (context.Context, trace.Span) {
+	tracer := trace.SpanFromContext(ctx).TracerProvider().Tracer(scope)
+	//nolint:spancheck // the caller ends it
+	return tracer.Start(ctx, "send "+kind, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
+		semconv.MessagingSystemKey.String("outbox"), semconv.MessagingOperationTypeSend,
+		semconv.MessagingOperationName("send"), semconv.MessagingDestinationName(t.name)))
+}
+
 // traced returns ctx with the trace and the request id of the change, for log lines and the receiver.
 func (r Row) traced(ctx context.Context) context.Context {
 	ctx = telemetry.WithRequestID(ctx, r.RequestID)
@@ -32,7 +44,7 @@ func (l *lane) span(ctx context.Context, row Row) (traced context.Context, end f
 		return ctx, func(error) {}
 	}
 	//nolint:spancheck // the returned function ends it
-	traced, span := l.d.Tracers.Tracer("github.com/labplatform/labplatform/pkg/outbox").Start(ctx, "process "+row.Kind,
+	traced, span := l.d.Tracers.Tracer(scope).Start(ctx, "process "+row.Kind,
 		trace.WithSpanKind(trace.SpanKindConsumer), trace.WithAttributes(
 			semconv.MessagingSystemKey.String("outbox"), semconv.MessagingOperationTypeProcess,
 			semconv.MessagingOperationName("process"), semconv.MessagingDestinationName(l.d.Table.name),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
 	"go.opentelemetry.io/otel/attribute"
@@ -17,12 +18,32 @@ import (
 // to no request, get none. Nil tracers change nothing.
 func Trace(client redis.UniversalClient, tracers trace.TracerProvider) {
 	if tracers != nil {
-		client.AddHook(tracing{tracers.Tracer("github.com/labplatform/labplatform/pkg/redisdb")})
+		client.AddHook(tracing{tracers.Tracer("github.com/labplatform/labplatform/pkg/redisdb"), server(client)})
 	}
 }
 
+// server returns the address that client was given: of a cluster the first one, of a server behind sentinels none.
+func server(client redis.UniversalClient) []attribute.KeyValue {
+	var address string
+	switch c := client.(type) {
+	case *redis.Client:
+		address = c.Options().Addr
+	case *redis.ClusterClient:
+		address = c.Options().Addrs[0]
+	}
+	host, text, err := net.SplitHostPort(address)
+	port, wrong := strconv.Atoi(text)
+	if err != nil || wrong != nil {
+		return nil
+	}
+	return []attribute.KeyValue{semconv.ServerAddress(host), semconv.ServerPort(port)}
+}
+
 // tracing records the names of commands, never their arguments, because keys contain values from callers.
-type tracing struct{ tracer trace.Tracer }
+type tracing struct {
+	tracer trace.Tracer
+	server []attribute.KeyValue
+}
 
 func (tracing) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -58,9 +79,10 @@ func (t tracing) start(
 	}
 	//nolint:spancheck // the returned function ends it
 	ctx, span := t.tracer.Start(ctx, operation, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(semconv.DBSystemNameRedis, semconv.DBOperationName(operation)), trace.WithAttributes(more...))
+		trace.WithAttributes(semconv.DBSystemNameRedis, semconv.DBOperationName(operation)),
+		trace.WithAttributes(t.server...), trace.WithAttributes(more...))
 	return ctx, func(err error) { //nolint:spancheck // see above
-		if err != nil && !errors.Is(err, redis.Nil) {
+		if err != nil && !errors.Is(err, redis.Nil) && !redis.HasErrorPrefix(err, "NOSCRIPT") { // EVAL follows NOSCRIPT
 			span.SetStatus(codes.Error, "") // the text of an error may quote values
 			span.SetAttributes(semconv.ErrorTypeKey.String(fmt.Sprintf("%T", err)))
 		}

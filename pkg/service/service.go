@@ -70,7 +70,7 @@ func Run(ctx context.Context, p Process, logs io.Writer, build func(context.Cont
 		return fmt.Errorf("start telemetry: %w", err)
 	}
 	group := lifecycle.New(p.Config.Lifecycle, t.Logger)
-	group.Close("telemetry", t.Shutdown)
+	group.Close("telemetry", func(ctx context.Context) error { t.Shutdown(ctx); return nil })
 	s := &Service{
 		Log: t.Logger, Audit: t.Audit, Registry: t.Registry, Clock: clock.System{}, Health: httpserver.NewHealth(t.Logger),
 		process: p, telemetry: t, group: group,

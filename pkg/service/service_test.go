@@ -215,3 +215,20 @@ func TestAdminListenerIsEncryptedWithAdminTLS(t *testing.T) {
 		t.Errorf("Validate without a certificate = %v, want an error that names ADMIN_TLS", err)
 	}
 }
+
+func TestATraceCollectorThatIsAwayDoesNotFailTheStop(t *testing.T) {
+	t.Parallel()
+	p := process(t)
+	p.Config.Telemetry.OTLPEndpoint = "127.0.0.1:1" // nothing listens there
+	p.Config.Telemetry.TraceSampleRate = 1
+	ctx, stop := context.WithCancel(t.Context())
+	err := service.Run(ctx, p, io.Discard, func(_ context.Context, s *service.Service) error {
+		_, span := s.Tracers().Tracer("test").Start(ctx, "a span")
+		span.End()
+		stop()
+		return nil
+	})
+	if err != nil {
+		t.Errorf("the process ended with %v, want nil", err)
+	}
+}

@@ -2,28 +2,30 @@ package telemetry
 
 import (
 	"context"
-	"errors"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
+	"sync"
 	"time"
 
 	"github.com/getsentry/sentry-go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/labplatform/labplatform/pkg/lifecycle"
 )
 
-const flushTimeout = 5 * time.Second
+// flushTimeout is the longest time for which a stop waits for the trace collector and for error reporting.
+const flushTimeout = 500 * time.Millisecond
 
 // Telemetry holds the loggers, metrics and tracers that every part of a service uses.
 type Telemetry struct {
@@ -35,7 +37,8 @@ type Telemetry struct {
 	// Tracing is false if no endpoint is configured; costly instrumentation is then left out.
 	Tracing bool
 
-	provider *sdktrace.TracerProvider
+	provider *sdktrace.TracerProvider // nil if no endpoint is configured
+	export   *export
 	reports  bool
 }
 
@@ -61,24 +64,40 @@ func (t *Telemetry) startTracing(ctx context.Context, service, version string, c
 	if cfg.OTLPEndpoint == "" {
 		return nil
 	}
-	options := []otlptracegrpc.Option{otlptracegrpc.WithEndpointURL(cfg.otlpURL())}
-	if cfg.OTLPAPIKey.IsSet() {
-		options = append(options, otlptracegrpc.WithHeaders(map[string]string{"authorization": cfg.OTLPAPIKey.Reveal()}))
-	}
-	exporter, err := otlptracegrpc.New(ctx, options...)
+	target, err := url.Parse(cfg.otlpURL())
 	if err != nil {
 		return fmt.Errorf("open trace exporter: %w", err)
 	}
+	headers := map[string]string{}
+	if cfg.OTLPAPIKey.IsSet() {
+		headers["authorization"] = cfg.OTLPAPIKey.Reveal()
+	}
+	t.export = newExport(t.Logger, target.Host, t.Registry)
+	spans, err := t.export.open(ctx, target, headers)
+	if err != nil {
+		return err
+	}
 	t.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(exporter),
+		sdktrace.WithSpanProcessor(spans),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.TraceSampleRate))),
-		sdktrace.WithResource(resource.NewSchemaless(
-			attribute.String("service.name", service),
-			attribute.String("service.version", version),
-			attribute.String("deployment.environment.name", cfg.Environment),
-			attribute.String("cloud.region", cfg.Region))))
+		sdktrace.WithResource(t.resource(ctx, service, version, cfg)))
 	t.Tracers, t.Tracing = t.provider, true
 	return nil
+}
+
+// resource describes the process in its spans. OTEL_RESOURCE_ATTRIBUTES adds attributes, such as k8s.pod.name, and may
+// replace service.instance.id and service.namespace.
+func (t *Telemetry) resource(ctx context.Context, service, version string, cfg Config) *resource.Resource {
+	r, err := resource.New(ctx,
+		resource.WithAttributes(semconv.ServiceInstanceID(rand.Text()), semconv.ServiceNamespace("labplatform")),
+		resource.WithFromEnv(), resource.WithTelemetrySDK(),
+		resource.WithAttributes(
+			semconv.ServiceName(service), semconv.ServiceVersion(version),
+			semconv.DeploymentEnvironmentNameKey.String(cfg.Environment), semconv.CloudRegion(cfg.Region)))
+	if err != nil { // the rest of the attributes is valid
+		t.Logger.Warn("OTEL_RESOURCE_ATTRIBUTES ignored in part: use name=value,name=value", "error", err)
+	}
+	return r
 }
 
 func (t *Telemetry) startReports(service, version string, cfg Config) error {
@@ -107,15 +126,18 @@ func (t *Telemetry) Report(what string) {
 	}
 }
 
-// Shutdown sends the remaining traces and reports, within five seconds.
-func (t *Telemetry) Shutdown(ctx context.Context) error {
+// Shutdown sends the remaining traces and reports, within half a second. What cannot be sent is lost: it is no reason
+// for a stop to take longer or to fail.
+func (t *Telemetry) Shutdown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
 	defer cancel()
+	var reported sync.WaitGroup
 	if t.reports {
-		sentry.Flush(flushTimeout)
+		reported.Go(func() { sentry.Flush(flushTimeout) })
 	}
-	if t.provider == nil {
-		return nil
+	defer reported.Wait()
+	if t.provider != nil {
+		_ = t.provider.Shutdown(ctx) // spans that still wait are counted and logged
+		t.export.stopped()
 	}
-	return errors.Join(t.provider.ForceFlush(ctx), t.provider.Shutdown(ctx))
 }

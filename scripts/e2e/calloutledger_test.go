@@ -16,6 +16,7 @@ func TestCalloutLedger(t *testing.T) {
 		play func(*testing.T)
 	}{
 		{"no one can be notified", ledgerNoOneCanBeNotified},
+		{"pushes wait for a provider", ledgerPushesWaitForAProvider},
 		{"a corrected value returns", ledgerCorrectedValueReturns}, {"a suppressed call", ledgerSuppressedCall}, {"a text on no list", ledgerTextOnNoList},
 		{"another patient's result", ledgerResultOfAnotherPatient}, {"inputs beside the report", ledgerInputsBesideTheReport}, {"limits and formats change", ledgerLimitsAndFormatsChange},
 		{"another value than was said", ledgerValueChangedSinceTheCall},

@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,10 +41,13 @@ var autoRerun = []string{
 	"gateway POST /api-v3/sample-rerun/{lab_report_id}/auto",
 	"gateway lab.rerun.v1.RerunService/EvaluateAutoRerun", // the client's side of the call, then the server's
 	"rerun lab.rerun.v1.RerunService/EvaluateAutoRerun",
+	"rerun send taskqueue.enqueue",
 	"rerun process taskqueue.enqueue", // from the outbox
 	"rerun lab.taskqueue.v1.TaskQueueService/Enqueue",
 	"taskqueue lab.taskqueue.v1.TaskQueueService/Enqueue",
+	"taskqueue send webhook",
 	"taskqueue process webhook",
+	"taskqueue POST",
 	"gateway POST /api-v3/sample-rerun/{report_id}/request",
 	"gateway lab.rerun.v1.RerunService/RequestRerun",
 	"rerun lab.rerun.v1.RerunService/RequestRerun",
@@ -74,10 +79,13 @@ func TestOneTraceGoesFromARequestThroughTheQueueAndBack(t *testing.T) {
 		kind       otlp.Span_SpanKind
 		attributes []string
 	}{
-		{"INSERT outbox_rerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mysql", "db.query.summary=INSERT outbox_rerun"}},
-		{"insert SampleRerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mongodb", "db.collection.name=SampleRerun"}},
-		{"hset", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=redis", "db.operation.name=hset"}},
+		{"INSERT outbox_rerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mysql", "db.query.summary=INSERT outbox_rerun", "server.address=127.0.0.1"}},
+		{"insert SampleRerun", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=mongodb", "db.collection.name=SampleRerun", "server.address=127.0.0.1"}},
+		{"hset", otlp.Span_SPAN_KIND_CLIENT, []string{"db.system.name=redis", "db.operation.name=hset", "server.address=127.0.0.1"}},
 		{"process taskqueue.enqueue", otlp.Span_SPAN_KIND_CONSUMER, []string{"messaging.system=outbox", "messaging.destination.name=outbox_rerun"}},
+		{"send taskqueue.enqueue", otlp.Span_SPAN_KIND_PRODUCER, []string{"messaging.system=outbox", "messaging.destination.name=outbox_rerun"}},
+		{"send webhook", otlp.Span_SPAN_KIND_PRODUCER, []string{"messaging.system=taskqueue", "messaging.destination.name=webhook"}},
+		{"POST", otlp.Span_SPAN_KIND_CLIENT, []string{"server.address=127.0.0.1", "http.response.status_code=200"}},
 		{"process webhook", otlp.Span_SPAN_KIND_CONSUMER, []string{"messaging.system=taskqueue", "http.response.status_code=200"}},
 		{"POST /api-v3/sample-rerun/{report_id}/request", otlp.Span_SPAN_KIND_SERVER,
 			[]string{"http.request.method=POST", "http.route=/api-v3/sample-rerun/{report_id}/request"}},
@@ -123,12 +131,15 @@ var push = []string{
 	"gateway POST /report/{bill_id}/critical/evaluate",
 	"gateway lab.callout.v1.CalloutService/EvaluateBill",
 	"callout lab.callout.v1.CalloutService/EvaluateBill",
+	"callout send notifications.notify",
 	"callout process notifications.notify", // from the outbox
 	"callout lab.notifications.v1.NotificationsService/Notify",
 	"notifications lab.notifications.v1.NotificationsService/Notify",
+	"notifications send taskqueue.push",
 	"notifications process taskqueue.push",
 	"notifications lab.taskqueue.v1.TaskQueueService/Enqueue",
 	"taskqueue lab.taskqueue.v1.TaskQueueService/Enqueue",
+	"taskqueue send push",
 	"taskqueue process push",
 }
 
@@ -147,5 +158,46 @@ func TestOneTraceGoesFromACriticalValueToThePush(t *testing.T) {
 		if err := s.CheckOrigin(traceKey, "7.1", "Potassium"); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestAProcessStopsCleanlyWithoutItsTraceCollector has a gateway whose collector is a closed port answer requests and stop.
+func TestAProcessStopsCleanlyWithoutItsTraceCollector(t *testing.T) {
+	t.Parallel()
+	gateway := startProgram(t, "gateway", "GATEWAY", map[string]string{
+		"GATEWAY_PORT": freePort(t), "GATEWAY_INTERNAL_PORT": freePort(t), "GATEWAY_ADMIN_PORT": freePort(t),
+		"GATEWAY_OPENTELEMETRY_ENDPOINT": "127.0.0.1:" + freePort(t), "GATEWAY_ERROR_REPORTING_SAMPLE_RATE": "1",
+	})
+	await.True(t, "the gateway", gateway.ready)
+	newReport(t, 97019)
+	for range 3 {
+		got, err := send(t.Context(), "http://127.0.0.1:"+gateway.env["GATEWAY_PORT"], labSession, "GET", "/api-v3/sample-rerun/97019", "")
+		if err != nil || got.status != http.StatusOK {
+			t.Errorf("a request: %d, %v; want 200", got.status, err)
+		}
+	}
+	gateway.terminate()
+	if err := gateway.wait(); err != nil {
+		t.Errorf("the gateway ended with %v, want exit status 0", err)
+	}
+	text, err := os.ReadFile(gateway.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 0
+	for text := range strings.Lines(string(text)) {
+		var line struct {
+			Level, Msg, Endpoint string
+			Spans                int
+		}
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Errorf("the line %q is not JSON", text)
+		}
+		if strings.HasPrefix(line.Msg, "spans were lost") && line.Level == "WARN" && line.Spans > 0 && line.Endpoint != "" {
+			lost++
+		}
+	}
+	if lost != 1 {
+		t.Errorf("log = %s, want one warning with the number of lost spans", text)
 	}
 }

@@ -164,6 +164,9 @@ func (r *Running) Get(path string) string {
 	return string(text)
 }
 
+// Log returns the lines that the service has logged so far.
+func (r *Running) Log() string { return r.logs.String() }
+
 // Session stores document, a JSON object to which it adds created_at, as the web session called name. It returns a
 // context with the session's cookie.
 func (r *Running) Session(name, document string) context.Context {

@@ -255,7 +255,7 @@ func TestCalloutBoardFollowsChanges(t *testing.T) {
 	p := show(t, s)
 	for reason, part := range map[string]string{
 		"unavailable": "The notification service is not available.", "type_off": "switched notifications of critical reports off",
-		"push_off": "sends no messages to phones", "no_device": "No device", "some_day": "cannot be sent",
+		"push_off": "sends no messages to phones", "no_device": "No device", "push_waits": "configures them", "some_day": "cannot be sent",
 	} {
 		s.change(func() {
 			s.worklist = list(nil, `,"elsewhere":1,"notices_unavailable":{"reason":"`+reason+`","since":"2026-11-26T08:30:00Z"}`)

@@ -128,6 +128,7 @@ const reasons = {
   type_off: "The laboratory has switched notifications of critical reports off.",
   push_off: "This installation sends no messages to phones.",
   no_device: "No device of the laboratory is registered for notifications.",
+  push_waits: "Messages to phones wait until the operator of the installation configures them.",
 };
 
 // showReach shows whether notices cannot be sent, and how many results wait where the user does not see them. The texts change

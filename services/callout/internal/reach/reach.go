@@ -17,6 +17,7 @@ import (
 const (
 	Unavailable = "unavailable" // the notification service does not accept them
 	TypeOff     = "type_off"    // the laboratory has the type switched off
+	Waits       = "push_waits"  // notifications keeps their push messages until a provider is configured
 )
 
 // Lab is a laboratory that notices do not reach.
@@ -127,7 +128,7 @@ func (u *UseCase) Delivered(
 		return err
 	}
 	u.d.Signals.Changed(ctx, scope)
-	if reason == Unavailable {
+	if reason == Unavailable || reason == Waits {
 		return nil // the message waits and is sent later
 	}
 	missed := Missed{ReportID: m.ReportID, Key: m.Key}

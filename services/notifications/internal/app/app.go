@@ -40,7 +40,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	metrics := newMetrics(s.Registry)
+	metrics := newMetrics(s.Registry, s.Health)
 	zone, err := notification.ParseZone(cfg.Zone)
 	if err != nil {
 		return fmt.Errorf("deployment zone: %w", err)
@@ -58,6 +58,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 	if err != nil {
 		return err
 	}
+	push := pushState(s, provider, queue, metrics)
 	relay, err := s.Outbox(cfg.Outbox, db, mysql.OutboxTable, func(t outbox.Table) map[string]outbox.Deliver {
 		return delivery.Dispatcher{
 			Table:     t,
@@ -65,6 +66,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 			Devices:   devices,
 			Store:     store,
 			Observer:  metrics,
+			PushOff:   provider == nil,
 		}.Receivers()
 	})
 	if err != nil {
@@ -82,7 +84,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		Devices:     devices,
 		Notifier: notify.NewNotifier(notify.Deps{
 			Store: store, Messages: delivery.Messages{}, Names: names, Clock: s.Clock, Observer: metrics, WakeRelay: relay.Wake,
-			Signals: signals, PushOff: provider == nil,
+			Signals: signals, PushOff: provider == nil, PushWaits: push.Waits,
 		}),
 		Withdrawals: withdraw.New(withdraw.Deps{Store: store, Clock: s.Clock, Observer: metrics, Signals: signals}),
 		Live: live.New(live.Deps{

@@ -24,11 +24,11 @@ const (
 	organization = `{"session_type":"organization","lab_id":12,"org_id":45}`
 )
 
-func start(t *testing.T) (*servicetest.Running, notificationsv1.NotificationsServiceClient) {
+func start(t *testing.T, settings ...string) (*servicetest.Running, notificationsv1.NotificationsServiceClient) {
 	t.Helper()
 	r := servicetest.Start(t, servicetest.Service[app.Config]{
 		Name: app.Service.Name, Prefix: app.Service.Prefix, Load: app.Service.Load, Migrate: app.Service.Migrate, Serve: app.Service.Serve,
-		Settings: []string{"NOTIFICATIONS_TASKQUEUE_ADDR=127.0.0.1:1", "NOTIFICATIONS_OUTBOX_POLL_INTERVAL=50ms"},
+		Settings: append(settings, "NOTIFICATIONS_TASKQUEUE_ADDR=127.0.0.1:1", "NOTIFICATIONS_OUTBOX_POLL_INTERVAL=50ms"),
 		Rows: []string{"INSERT INTO labUser (id, labId_id, username, isAdmin)" +
 			" VALUES (77, 12, 'canaryname', 0), (87, 13, 'liya', 0)"},
 	})
@@ -232,6 +232,27 @@ func TestAccessAndPatientData(t *testing.T) {
 		}
 	}
 	r.KeepsSecret("Canary", "canaryname")
+}
+
+// TestPushesThatAreOffAreNoFailure starts an installation without pushes. Operators see it, and a device that wants to be
+// subscribed is no failure of the service.
+func TestPushesThatAreOffAreNoFailure(t *testing.T) {
+	t.Parallel()
+	r, client := start(t, "NOTIFICATIONS_PUSH_PROVIDER=off")
+	_, err := client.SubscribeTopics(r.Session("asha", asha), &notificationsv1.SubscribeTopicsRequest{Token: proto.String("token")})
+	if status.Code(err) != codes.Unimplemented {
+		t.Errorf("subscription: %v, want Unimplemented, which is 501", err)
+	}
+	if got := r.Get("/health"); !strings.Contains(got, "PUSH_PROVIDER is off") {
+		t.Errorf("/health = %s, want that pushes are off", got)
+	}
+	if got := r.Get("/metrics"); !strings.Contains(got, `notifications_push_unserved{reason="off"} 1`) {
+		t.Error("notifications_push_unserved of reason off is not 1")
+	}
+	log := r.Log()
+	if strings.Contains(log, `"level":"ERROR"`) || strings.Count(log, "PUSH_PROVIDER is off") != 1 || strings.Count(log, "PUSH_OFF") != 1 {
+		t.Errorf("log = %s, want one line for the state, one for the subscription, and no error", log)
+	}
 }
 
 func TestInvalidSettingsAreAllNamed(t *testing.T) {

@@ -3,6 +3,7 @@ package app
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/livefeed"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 	"github.com/labplatform/labplatform/services/notifications/internal/delivery"
@@ -11,6 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/notifications/internal/notification"
 	"github.com/labplatform/labplatform/services/notifications/internal/notify"
 	"github.com/labplatform/labplatform/services/notifications/internal/rename"
+	"github.com/labplatform/labplatform/services/notifications/internal/served"
 	"github.com/labplatform/labplatform/services/notifications/internal/sweep"
 	"github.com/labplatform/labplatform/services/notifications/internal/withdraw"
 )
@@ -20,6 +22,8 @@ type metrics struct {
 	notified, marked, swept, stopped, withdrawn, evicted *prometheus.CounterVec
 
 	watching, behind prometheus.Gauge
+	unserved         *prometheus.GaugeVec
+	note             func(text string) // shows a text about pushes on /health
 }
 
 var (
@@ -29,13 +33,17 @@ var (
 	_ livefeed.Gauge    = (*metrics)(nil)
 	_ notify.Observer   = (*metrics)(nil)
 	_ rename.Gauge      = (*metrics)(nil)
+	_ served.Observer   = (*metrics)(nil)
 	_ sweep.Counters    = (*metrics)(nil)
 	_ withdraw.Observer = (*metrics)(nil)
 )
 
-func newMetrics(registry prometheus.Registerer) *metrics {
+func newMetrics(registry prometheus.Registerer, health *httpserver.Health) *metrics {
 	m := telemetry.NewMetrics(registry)
 	return &metrics{
+		note: func(text string) { health.Note("push", text) },
+		unserved: m.Gauges("notifications_push_unserved",
+			"1 while no push message goes out for this reason, else 0.", telemetry.By("reason", served.Reasons()...)),
 		notified: m.Counters("notifications_triggers_total", "Triggers of other services, by outcome.",
 			telemetry.By("outcome", notify.Outcomes()...)),
 		marked: m.Counters("notifications_marked_total", "Notifications marked by users, by action.",
@@ -45,7 +53,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		evicted: m.Counters("notifications_devices_evicted_total",
 			"Devices given up because their login has newer ones, by outcome.", telemetry.By("outcome", device.Evictions()...)),
 		stopped: m.Counters("notifications_pushes_stopped_total",
-			"Pushes that were not handed to the task queue, because the notice was withdrawn or its type switched off.",
+			"Pushes that were not handed to the task queue, because the notice was withdrawn, or its type or all pushes are off.",
 			telemetry.By("reason", notify.Stops()...)),
 		withdrawn: m.Counters("notifications_withdrawals_total", "Notices withdrawn by other services, by reason.",
 			telemetry.By("reason", notification.Called, notification.Wrong)),
@@ -73,6 +81,14 @@ func (m *metrics) Swept(outcome sweep.Outcome) { m.swept.WithLabelValues(string(
 func (m *metrics) Watching(change int) { m.watching.Add(float64(change)) }
 
 func (m *metrics) Behind(n int) { m.behind.Set(float64(n)) }
+
+func (m *metrics) Note(text string) { m.note(text) }
+
+func (m *metrics) PushUnserved(reason served.Reason) {
+	for _, r := range served.Reasons() {
+		m.unserved.WithLabelValues(string(r)).Set(telemetry.Bool(r == reason))
+	}
+}
 
 func (m *metrics) Evicted(outcome device.Eviction) {
 	m.evicted.WithLabelValues(string(outcome)).Inc()

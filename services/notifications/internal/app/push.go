@@ -4,10 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"google.golang.org/grpc"
+
 	"github.com/labplatform/labplatform/pkg/fcm"
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/service"
+	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
+	"github.com/labplatform/labplatform/services/notifications/internal/delivery"
 	"github.com/labplatform/labplatform/services/notifications/internal/device"
+	"github.com/labplatform/labplatform/services/notifications/internal/served"
 	"github.com/labplatform/labplatform/services/notifications/internal/topics"
 )
 
@@ -17,6 +22,16 @@ const (
 	pushFCM       = "fcm"
 	pushOff       = "off"
 )
+
+// pushState returns whether pushes go out, and adds the loop that checks it.
+func pushState(s *service.Service, provider device.Topics, queue grpc.ClientConnInterface, m *metrics) *served.Push {
+	if provider == nil {
+		return served.Disabled(m)
+	}
+	push := served.New(delivery.Served{TaskQueue: taskqueuev1.NewTaskQueueServiceClient(queue)}, m)
+	s.Every("push service", served.Interval, push.RunOnce)
+	return push
+}
 
 // newTopics returns the push provider of devices, nil when pushes are off.
 func newTopics(s *service.Service, cfg Config) (device.Topics, error) {

@@ -46,6 +46,8 @@ type Dispatcher struct {
 	Devices   Devices
 	Store     Store
 	Observer  Observer
+	// PushOff reports that this installation sends no push messages: what waits is not sent.
+	PushOff bool
 }
 
 // Receivers returns the delivery of each kind of message.
@@ -84,6 +86,7 @@ func (d Dispatcher) stop(ctx context.Context, row outbox.Row, labID int64) (noti
 		return "", outbox.Undeliverable(err)
 	}
 	now, err := d.Store.Sending(ctx, lab, id)
+	now.PushOff = d.PushOff
 	return now.Stop(), err
 }
 

@@ -131,8 +131,8 @@ type Devices struct {
 	off bool // no device is subscribed
 }
 
-// ErrOff reports that this installation sends no push messages.
-var ErrOff = apperr.New(apperr.Unavailable, "PUSH_OFF",
+// ErrOff reports that this installation sends no push messages. It is its configuration and no failure.
+var ErrOff = apperr.New(apperr.Unimplemented, "PUSH_OFF",
 	"This installation sends no push messages; ask its operator to set NOTIFICATIONS_PUSH_PROVIDER=fcm")
 
 // New returns the use case. Without Topics a subscription returns ErrOff.

@@ -72,4 +72,7 @@ var (
 		"TYPE_NOT_FOUND",
 		"There is no such notification type; GET notification-type/all lists them",
 	)
+	// ErrTypeInactive is temporary: operators switch types of the installation off and on, and notices wait meanwhile.
+	ErrTypeInactive = apperr.New(apperr.Unavailable, "TYPE_INACTIVE",
+		"This installation has the notification type switched off; ask its operator to set NotificationTypesMaster.is_active")
 )

@@ -8,12 +8,15 @@ const (
 	TypeOff  Unreachable = "type_off"  // the laboratory switched the type off
 	PushOff  Unreachable = "push_off"  // the deployment sends no push messages
 	NoDevice Unreachable = "no_device" // no registered device is subscribed to a topic of the notice
+	// Waits: the task queue has no provider for push messages. They are sent once it has one.
+	Waits Unreachable = "push_waits"
 )
 
 // Reach is what decides whether a notice reaches a device.
 type Reach struct {
 	TypeOff, PushOff bool
 	Device           bool // a device is subscribed
+	Waits            bool // push messages wait for the task queue's configuration
 }
 
 // Unreachable returns why the notice reaches no device.
@@ -25,6 +28,8 @@ func (r Reach) Unreachable() Unreachable {
 		return PushOff
 	case !r.Device:
 		return NoDevice
+	case r.Waits:
+		return Waits
 	}
 	return ""
 }

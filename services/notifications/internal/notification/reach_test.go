@@ -11,6 +11,8 @@ func TestTheFirstReasonOfANoticeThatReachesNobody(t *testing.T) {
 	for facts, want := range map[notification.Reach]notification.Unreachable{
 		{Device: true}:                "",
 		{}:                            notification.NoDevice,
+		{Waits: true}:                 notification.NoDevice,
+		{Waits: true, Device: true}:   notification.Waits,
 		{PushOff: true, Device: true}: notification.PushOff,
 		{PushOff: true}:               notification.PushOff,
 		{TypeOff: true, Device: true}: notification.TypeOff,

@@ -113,6 +113,8 @@ func TestReach(t *testing.T) {
 	f.Exec("UPDATE FcmDevices SET pending_topics = topics, topics = '[]' WHERE token = 'asha'")
 	want("topics that the provider may lack", notification.NoDevice, "")
 	f.Exec("UPDATE FcmDevices SET topics = pending_topics WHERE token = 'asha'")
+	f.waits = true
+	want("the task queue has no provider", notification.Waits, notification.Waits)
 	f.pushOff = true
 	f.Notifier = f.over(f.Database)
 	want("no push provider", notification.PushOff, notification.PushOff)

@@ -21,7 +21,7 @@ const Gateway = "fcm"
 
 // Store keeps notifications.
 type Store interface {
-	// Kind returns an active type with the laboratory's switch and wording, or notification.ErrNoType.
+	// Kind returns an active type with the laboratory's switch and wording, or notification.ErrNoType or ErrTypeInactive.
 	Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error)
 	// Add stores the notification and the message that push makes of its id in one transaction. A dedupe key that exists
 	// or was withdrawn adds nothing.
@@ -105,6 +105,8 @@ type Deps struct {
 	Observer Observer
 	// PushOff reports that this installation sends no push messages.
 	PushOff bool
+	// PushWaits reports whether push messages wait for the task queue's configuration.
+	PushWaits func() bool
 	// WakeRelay has the outbox delivered at once.
 	WakeRelay func()
 	Signals   Signals
@@ -279,5 +281,7 @@ func (n *Notifier) subscribed(
 }
 
 func (n *Notifier) unreachable(kind notification.Kind, devices [][]string) notification.Unreachable {
-	return notification.Reach{TypeOff: kind.Disabled, PushOff: n.d.PushOff, Device: len(devices) > 0}.Unreachable()
+	return notification.Reach{
+		TypeOff: kind.Disabled, PushOff: n.d.PushOff, Device: len(devices) > 0, Waits: n.d.PushWaits(),
+	}.Unreachable()
 }

@@ -30,6 +30,7 @@ type fixture struct {
 	woken    int
 	changed  []int64 // laboratories
 	pushOff  bool
+	waits    bool
 }
 
 func open(t *testing.T) *fixture {
@@ -42,7 +43,7 @@ func open(t *testing.T) *fixture {
 func (f *fixture) over(s notify.Store) *notify.Notifier {
 	return notify.NewNotifier(notify.Deps{
 		Store: s, Messages: f, Names: storetest.Names, Clock: f.Clock, Observer: f, WakeRelay: func() { f.woken++ }, Signals: f,
-		PushOff: f.pushOff,
+		PushOff: f.pushOff, PushWaits: func() bool { return f.waits },
 	})
 }
 

@@ -32,7 +32,8 @@ type fixture struct {
 	*storetest.Database
 
 	t       *testing.T
-	changed int // signals to open pages
+	changed int  // signals to open pages
+	pushOff bool // what waits in the outbox is not sent
 
 	mu      sync.Mutex
 	stopped []notify.Stop // guarded by mu
@@ -44,6 +45,7 @@ func open(t *testing.T) *fixture {
 	f.Withdrawals = f.over(f.Store)
 	f.Notifier = notify.NewNotifier(notify.Deps{
 		Store: f.Store, Messages: delivery.Messages{}, Names: storetest.Names, Clock: f.Clock, Observer: f, WakeRelay: func() {}, Signals: quiet{},
+		PushWaits: func() bool { return false },
 	})
 	return f
 }
@@ -116,7 +118,7 @@ func (f *fixture) deliver() int {
 		f.t.Fatal(err)
 	}
 	q := &tasks{}
-	receivers := delivery.Dispatcher{Table: table, TaskQueue: q, Store: f.Store, Observer: f}.Receivers()
+	receivers := delivery.Dispatcher{Table: table, TaskQueue: q, Store: f.Store, Observer: f, PushOff: f.pushOff}.Receivers()
 	for i, e := range f.Events() {
 		row := outbox.Row{ID: int64(i), Aggregate: e.Aggregate, Kind: e.Kind, Payload: e.Payload}
 		if err := receivers[e.Kind](f.t.Context(), row); err != nil {
@@ -185,6 +187,21 @@ func TestAPushOfATypeThatWasSwitchedOffIsNotSent(t *testing.T) {
 	f.Exec("UPDATE NotificationTypesMaster SET is_mandatory = 1 WHERE id = 2")
 	if n := f.deliver(); n != 3 {
 		t.Errorf("a mandatory type: %d tasks, want 3", n)
+	}
+}
+
+// An installation without pushes keeps notices in the inboxes. Waiting for a provider of the queue would hold them, and all
+// that come later, for ever.
+func TestAPushDoesNotWaitWherePushesAreOff(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.pushOff = true
+	f.notify("a")
+	if n := f.deliver(); n != 0 || fmt.Sprint(f.stopped) != "[push_off]" {
+		t.Errorf("%d tasks, stopped %v; want none", n, f.stopped)
+	}
+	if got := f.titles(f.viewers()["lab user"]); got == "" {
+		t.Error("the inbox is empty, want the notice")
 	}
 }
 

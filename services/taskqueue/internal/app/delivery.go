@@ -58,7 +58,6 @@ func (b *builder) openTargets() error {
 
 func (b *builder) openMailbox() error {
 	if !b.cfg.OutboxEnabled() {
-		b.Log.Warn("the mailbox is off: SMS, email, push and WhatsApp tasks are refused unless a provider is configured")
 		return nil
 	}
 	b.mailbox = mailbox.NewStore(b.client, b.Clock, b.Log)
@@ -139,10 +138,18 @@ func (b *builder) guarded(cfg netguard.Config) *netguard.Client {
 	return client
 }
 
-// serves reports whether a channel can deliver here.
-func (b *builder) serves(c job.Channel) bool {
+// serves reports whether tasks of a channel and a sub-type can be delivered here.
+func (b *builder) serves(c job.Channel, taskType int) bool {
 	if slices.Contains(route.Channels(), c) {
-		return b.providers.Serves(c)
+		return b.providers.Serves(c, taskType)
 	}
 	return b.handlers[c] != nil
+}
+
+// unserved returns why tasks are not delivered; empty when they are.
+func (b *builder) unserved(c job.Channel, taskType int) string {
+	if !slices.Contains(route.Channels(), c) {
+		return ""
+	}
+	return string(b.providers.Unserved(c, taskType))
 }

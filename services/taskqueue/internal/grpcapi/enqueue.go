@@ -47,8 +47,7 @@ func (s *Server) Mapping(ctx context.Context, in *taskqueuev1.MappingRequest) (*
 func (s *Server) request(ctx context.Context, lab int64, key string) (submit.Request, error) {
 	caller, err := s.caller(ctx, lab)
 	return submit.Request{
-		Caller: caller, IdempotencyKey: cmp.Or(key, idempotency.KeyFrom(ctx)), Traceparent: traceparent(ctx),
-		RequestID: telemetry.RequestID(ctx),
+		Caller: caller, IdempotencyKey: cmp.Or(key, idempotency.KeyFrom(ctx)), RequestID: telemetry.RequestID(ctx),
 	}, err
 }
 

@@ -18,6 +18,20 @@ const (
 
 const jobNotFound = "Job not found"
 
+// GetService reports whether tasks of a kind are delivered here.
+func (s *Server) GetService(
+	ctx context.Context, in *taskqueuev1.GetServiceRequest,
+) (*taskqueuev1.GetServiceResponse, error) {
+	if _, err := s.caller(ctx, 0); err != nil {
+		return nil, err
+	}
+	kind, found, _ := task.Find(int(in.GetTask()), int(in.GetTaskType()))
+	if !found {
+		return nil, apperr.InvalidField("task_type", "there are no such task and task_type; see the table of tasks")
+	}
+	return &taskqueuev1.GetServiceResponse{Unserved: s.Unserved(kind.Channel, int(in.GetTaskType()))}, nil
+}
+
 // JobInfo tells the state of one job or of a list.
 func (s *Server) JobInfo(ctx context.Context, in *taskqueuev1.JobInfoRequest) (*taskqueuev1.JobInfoResponse, error) {
 	caller, err := s.caller(ctx, 0)

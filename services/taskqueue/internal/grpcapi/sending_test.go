@@ -5,11 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
 // waiting counts the jobs that wait.
@@ -193,12 +196,19 @@ func TestWhatAnInstallationLacksIsNoFaultOfAServicesTask(t *testing.T) {
 		number int32
 		data   string
 	}{
-		"no provider":          {3, `{"topic":"t","title":"x"}`},
-		"an origin not listed": {4, `{"url":"http://bad-callout:8091/x"}`},
+		"no provider":                      {3, `{"topic":"t","title":"x"}`},
+		"an origin not listed":             {4, `{"url":"http://bad-callout:8091/x"}`},
+		"an address that is not allowed":   {4, `{"url":"https://bad.example/x"}`},
+		"a provider without a row":         {1, `{"contact":"9812345678","countryCode":91,"message":"x","config":{"provider":"other"}}`},
+		"a sender of no laboratory":        {1, `{"contact":"9812345678","countryCode":91,"message":"x","senderId":"OTHER"}`},
+		"no country code of the installed": {1, `{"contact":"9812345678","message":"x"}`},
 	} {
 		a := open(t, grpcapi.AccessAuthenticated)
-		a.Tasks.Serves = func(ch job.Channel) bool { return ch != job.Push }
-		request := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{Task: c.number, TaskType: 2, Data: raw(c.data)}}}
+		a.Tasks.Serves = func(ch job.Channel, _ int) bool { return ch != job.Push }
+		a.Tasks.Country = 0
+		a.Tasks.Known = func(job.Channel, string) bool { return false }
+		a.Tasks.Sender = func(job.Channel, int64, task.Sender) bool { return false }
+		request := &taskqueuev1.EnqueueRequest{Tasks: []*taskqueuev1.Task{{Task: c.number, TaskType: 2, Data: raw(c.data)}}, LabId: proto.Int64(12)}
 		for kind, want := range map[apperr.Kind]context.Context{apperr.Unavailable: asService(t), apperr.Invalid: asUser(t, 12)} {
 			if _, err := a.Enqueue(want, request); !apperr.Is(err, kind) {
 				t.Errorf("%s: %v, want kind %d", name, err, kind)
@@ -207,5 +217,25 @@ func TestWhatAnInstallationLacksIsNoFaultOfAServicesTask(t *testing.T) {
 		if n := a.waiting(); n != 0 {
 			t.Errorf("%s: %d jobs were written", name, n)
 		}
+	}
+}
+
+func TestAServiceAsksWhetherItsTasksAreDelivered(t *testing.T) {
+	t.Parallel()
+	a := open(t, grpcapi.AccessAuthenticated)
+	a.Unserved = func(ch job.Channel, taskType int) string {
+		if ch == job.Push && taskType == 1 {
+			return "provider_out"
+		}
+		return ""
+	}
+	for taskType, want := range map[int32]string{1: "provider_out", 2: ""} {
+		got, err := a.GetService(asService(t), &taskqueuev1.GetServiceRequest{Task: 3, TaskType: taskType})
+		if err != nil || got.GetUnserved() != want {
+			t.Errorf("push of type %d: %q, %v; want %q", taskType, got.GetUnserved(), err, want)
+		}
+	}
+	if _, err := a.GetService(asService(t), &taskqueuev1.GetServiceRequest{Task: 5}); !apperr.Is(err, apperr.Invalid) {
+		t.Errorf("an unknown task: %v, want it refused", err)
 	}
 }

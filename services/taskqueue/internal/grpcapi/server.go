@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"go.opentelemetry.io/otel/propagation"
-
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/grpcserver"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/consent"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/manage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
@@ -22,6 +21,9 @@ import (
 type Consents interface {
 	Update(ctx context.Context, caller task.Caller, u consent.Update) error
 }
+
+// Unserved returns why tasks of a channel and a sub-type are not delivered here; empty when they are.
+type Unserved func(c job.Channel, taskType int) string
 
 // Access says who may use the queue in addition to the services of the platform.
 type Access string
@@ -41,6 +43,7 @@ type Server struct {
 	Consents Consents // nil: the queue runs without its database
 	Access   Access
 	Send     string // the permission that users need; empty: none
+	Unserved Unserved
 }
 
 // AnonymousMethods are the methods that need no credential under the given access: the ones that users may call.
@@ -104,11 +107,4 @@ func (s *Server) caller(ctx context.Context, named int64) (task.Caller, error) {
 		return task.Caller{}, err
 	}
 	return task.Caller{LabID: scope.LabID(), Name: userName(p.Actor()), Instrument: p.IsInstrument()}, nil
-}
-
-// traceparent is the trace context that the delivery will continue.
-func traceparent(ctx context.Context) string {
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier.Get("traceparent")
 }

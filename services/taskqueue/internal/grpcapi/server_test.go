@@ -86,7 +86,7 @@ func openFor(t *testing.T, access grpcapi.Access, permission string) *site {
 	t.Helper()
 	q := enginetest.New(clock.System{}, engine.DefaultSettings())
 	ids := job.NewGenerator(clock.System{})
-	checks := submit.Checks{Targets: targets{}, Serves: func(job.Channel) bool { return true },
+	checks := submit.Checks{Targets: targets{}, Serves: func(job.Channel, int) bool { return true },
 		Known: func(job.Channel, string) bool { return true },
 		Sender: func(c job.Channel, lab int64, named task.Sender) bool {
 			name := named.Name

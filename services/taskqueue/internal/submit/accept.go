@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/codes"
+
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
@@ -59,7 +61,7 @@ type Acceptor struct {
 type Request struct {
 	task.Caller
 	IdempotencyKey string // of the caller; may be empty
-	Traceparent    string
+	Traceparent    string // of the span that the executions continue
 	RequestID      string
 }
 
@@ -85,9 +87,16 @@ func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wr
 			fmt.Sprintf("the idempotency key is longer than %d bytes", maxKeyLength))
 	}
 	if wrong != nil {
-		a.Observer.Refused(refusedInvalid)
+		reason := refusedInvalid
+		if apperr.Is(wrong, apperr.Unavailable) {
+			reason = refusedUnserved
+		}
+		a.Observer.Refused(reason)
 		return nil, wrong
 	}
+	ctx, span := produced(ctx, planned)
+	defer span.End()
+	r.Traceparent = traceparent(ctx)
 	g := a.group(r, planned)
 	accepted, err := a.hand(ctx, g)
 	for try := 1; try < windowTries && errors.Is(err, engine.ErrWindowChanged); try++ {
@@ -96,6 +105,7 @@ func (a *Acceptor) enqueue(ctx context.Context, r Request, planned []Planned, wr
 	if err != nil {
 		reason, answer := refusal(err)
 		a.Observer.Refused(reason)
+		span.SetStatus(codes.Error, reason)
 		return nil, answer
 	}
 	if accepted.Replay && r.IdempotencyKey != "" {

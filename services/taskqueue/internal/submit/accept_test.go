@@ -26,7 +26,7 @@ func (anywhere) CheckPublic(string) error { return nil }
 func (anywhere) IsInternal(*url.URL) bool { return false }
 func (anywhere) Enqueued(job.Lane)        {}
 func (anywhere) Refused(string)           {}
-func serves(job.Channel) bool             { return true }
+func serves(job.Channel, int) bool        { return true }
 func moment(d time.Duration) time.Time    { return clock.System{}.Now().Add(d) }
 func generator() *job.Generator           { return job.NewGenerator(clock.System{}) }
 

@@ -38,7 +38,7 @@ type Planned struct {
 	DueMs    int64 // 0: now
 	Override bool
 	window   string // which jobs it may join; empty: none
-	lacks    string // what this installation lacks to deliver it
+	lacks    string // what this installation lacks to deliver a service's task
 	to       phone.Number
 }
 
@@ -57,7 +57,7 @@ type Targets interface {
 type Checks struct {
 	Targets Targets
 	Known   func(c job.Channel, provider string) bool // what config.provider may name
-	Serves  func(job.Channel) bool                    // whether a channel can deliver here
+	Serves  func(c job.Channel, taskType int) bool    // whether tasks can be delivered here
 	Clock   clock.Clock
 	// Country is the calling code of telephone numbers that are given without one; 0: there is none.
 	Country int
@@ -99,7 +99,7 @@ func (v *Checks) plan(caller task.Caller, tasks []task.Submission, now bool) ([]
 		lacks = cmp.Or(lacks, p.lacks)
 	}
 	if lacks != "" && len(wrong.Fields) == 0 {
-		return nil, apperr.New(apperr.Unavailable, "NOT_CONFIGURED",
+		return nil, apperr.New(apperr.Unavailable, notConfigured,
 			"This installation cannot deliver the task yet: "+lacks).WithRetryAfter(labRetry)
 	}
 	return planned, wrong.Err()
@@ -157,7 +157,7 @@ func (v *Checks) Check(
 			Flow:      job.LabFlow(caller.LabID),
 		},
 	}
-	c.setup(found && !v.Serves(row.Channel), "task", fmt.Sprintf("no provider is configured for task %d", t.Task))
+	c.setup(found && !v.Serves(row.Channel, t.Type), "task", fmt.Sprintf("no provider is configured for task %d", t.Task))
 	c.settings()
 	if !now {
 		c.due()
@@ -220,11 +220,15 @@ func (c *checker) url(field, raw string, required bool) (internal bool) {
 		return true
 	}
 	err := c.Targets.CheckPublic(raw)
-	if err != nil && unread == nil && httpserver.LocalName(u.Hostname()) {
+	switch {
+	case err == nil:
+	case unread != nil || netguard.Unusable(raw):
+		c.wrong.If(true, field, "%s: %v", field, err)
+	case httpserver.LocalName(u.Hostname()):
 		c.setup(true, field, fmt.Sprintf("%s: %v; TASKQUEUE_INTERNAL_ORIGINS does not name it", field, err))
-		return false
+	default: // a setting would allow it
+		c.setup(true, field, fmt.Sprintf("%s: %v", field, err))
 	}
-	c.wrong.If(err != nil, field, "%s: %v", field, err)
 	return false
 }
 

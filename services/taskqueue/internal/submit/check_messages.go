@@ -1,6 +1,8 @@
 package submit
 
 import (
+	"errors"
+	"fmt"
 	"net/mail"
 	"regexp"
 	"slices"
@@ -32,6 +34,10 @@ func (c *checker) recipient(r task.Recipient) phone.Number {
 		return phone.Number{}
 	}
 	to, err := r.Number(c.Country)
+	if errors.Is(err, phone.ErrCountry) && c.Country == 0 && c.caller.Internal { // a setting would tell
+		c.setup(true, "data.contact", fmt.Sprintf("data.contact %v", err))
+		return phone.Number{}
+	}
 	c.wrong.If(err != nil, "data.contact", "data.contact %v", err)
 	c.wrong.If(!c.Mailbox && phone.Reserved(string(r.Contact)), "data.contact",
 		"data.contact is a number of the mailbox, which is off here")
@@ -40,7 +46,7 @@ func (c *checker) recipient(r task.Recipient) phone.Number {
 }
 
 func (c *checker) provider(channel job.Channel, p task.Provider) {
-	c.wrong.If(p.Provider != "" && !c.Known(channel, p.Provider), "data.config.provider",
+	c.setup(p.Provider != "" && !c.Known(channel, p.Provider), "data.config.provider",
 		"data.config.provider is not configured here; leave it out for the default")
 }
 
@@ -51,8 +57,8 @@ func (c *checker) senders() {
 	}
 	named, _ := task.Senders(c.row.Channel, c.Body.Data) // which can be read
 	for _, one := range named {
-		c.wrong.If(!c.Sender(c.row.Channel, c.caller.LabID, one), one.Field,
-			"%s is not a sender of this laboratory; leave it out for the default, or ask the platform to allow it", one.Field)
+		c.setup(!c.Sender(c.row.Channel, c.caller.LabID, one), one.Field, one.Field+
+			" is not a sender of this laboratory; leave it out for the default, or ask the platform to allow it")
 	}
 }
 

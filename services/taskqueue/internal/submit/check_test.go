@@ -29,7 +29,7 @@ func (targets) CheckPublic(raw string) error {
 func (targets) IsInternal(u *url.URL) bool { return u.Host == "gateway:8091" }
 
 func checks() *submit.Checks {
-	return &submit.Checks{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel) bool { return c != job.Mapping },
+	return &submit.Checks{Targets: targets{}, Known: func(_ job.Channel, name string) bool { return name == "outbox" }, Serves: func(c job.Channel, _ int) bool { return c != job.Mapping },
 		Clock: clock.Fixed(time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)), Country: 91}
 }
 

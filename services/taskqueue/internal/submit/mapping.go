@@ -15,7 +15,7 @@ func (v *Checks) planMappings(caller task.Caller, list []task.Mapping) ([]Planne
 		return nil, err
 	}
 	c := &checker{Checks: v, caller: caller}
-	c.wrong.If(!v.Serves(job.Mapping), "mappings", "dictionary mappings are not served here")
+	c.wrong.If(!v.Serves(job.Mapping, 0), "mappings", "dictionary mappings are not served here")
 	planned := make([]Planned, len(list))
 	times := map[string]int64{}
 	for i, m := range list {

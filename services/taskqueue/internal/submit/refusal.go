@@ -17,7 +17,11 @@ var queueFull = apperr.New(apperr.Unavailable, "QUEUE_FULL", "The queue is full;
 const (
 	refusedInvalid     = "invalid"
 	refusedUnavailable = "unavailable"
+	refusedUnserved    = "not_configured"
 )
+
+// notConfigured is the reason of errors for what people have to configure.
+const notConfigured = "NOT_CONFIGURED"
 
 // refusals are the refusals of the engine: their reasons, and what the caller is told.
 var refusals = []struct {
@@ -39,7 +43,7 @@ var refusals = []struct {
 
 // Refusals lists why requests are refused.
 func Refusals() []string {
-	reasons := []string{refusedInvalid, refusedUnavailable}
+	reasons := []string{refusedInvalid, refusedUnavailable, refusedUnserved}
 	for _, r := range refusals {
 		reasons = append(reasons, r.reason)
 	}

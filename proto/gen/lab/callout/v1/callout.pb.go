@@ -2315,7 +2315,8 @@ func (x *ListOpenCalloutsResponse) GetCorrectedLimitReached() bool {
 type NoticesOff struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// unavailable: the notification service does not take them. type_off: the laboratory has the type switched off. push_off:
-	// the deployment sends no push messages. no_device: no device of the laboratory is registered.
+	// the deployment sends no push messages. no_device: no device of the laboratory is registered. push_waits: push messages
+	// wait until the operator configures a provider.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// When the first notice did not go out: ISO 8601 UTC.
 	Since         string `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
@@ -3547,10 +3548,11 @@ const file_lab_callout_v1_callout_proto_rawDesc = "" +
 	"\x15unclear_limit_reached\x18\v \x01(\bR\x13unclearLimitReached\x126\n" +
 	"\x17corrected_limit_reached\x18\f \x01(\bR\x15correctedLimitReachedB\x0e\n" +
 	"\f_quiet_sinceB\x16\n" +
-	"\x14_notices_unavailable\"o\n" +
+	"\x14_notices_unavailable\"|\n" +
 	"\n" +
-	"NoticesOff\x12K\n" +
-	"\x06reason\x18\x01 \x01(\tB3\x92A0\xf2\x02\vunavailable\xf2\x02\btype_off\xf2\x02\bpush_off\xf2\x02\tno_deviceR\x06reason\x12\x14\n" +
+	"NoticesOff\x12X\n" +
+	"\x06reason\x18\x01 \x01(\tB@\x92A=\xf2\x02\vunavailable\xf2\x02\btype_off\xf2\x02\bpush_off\xf2\x02\tno_device\xf2\x02\n" +
+	"push_waitsR\x06reason\x12\x14\n" +
 	"\x05since\x18\x02 \x01(\tR\x05since\"\xaf\x03\n" +
 	"\x10UnconfirmedValue\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\x12\x17\n" +

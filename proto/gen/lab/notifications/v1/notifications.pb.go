@@ -494,7 +494,8 @@ type NotifyResponse struct {
 	JobId          *string                `protobuf:"bytes,5,opt,name=job_id,json=jobId,proto3,oneof" json:"job_id,omitempty"`
 	// The request repeats one that was sent already; nothing was sent again.
 	Duplicate *bool `protobuf:"varint,6,opt,name=duplicate,proto3,oneof" json:"duplicate,omitempty"`
-	// Why no device of the laboratory will receive it: type_off, push_off or no_device; null when devices will.
+	// Why no device of the laboratory receives it: type_off, push_off, no_device, or push_waits while the task queue has no
+	// provider for push messages; null when devices do.
 	Unreachable   *string `protobuf:"bytes,7,opt,name=unreachable,proto3,oneof" json:"unreachable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -751,7 +752,7 @@ func (x *GetReachRequest) GetNotificationTypeId() int64 {
 
 type GetReachResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// type_off, push_off or no_device; empty when a device of the laboratory receives notices of the type.
+	// type_off, push_off, no_device or push_waits; empty when a device of the laboratory receives notices of the type.
 	Unreachable   string `protobuf:"bytes,1,opt,name=unreachable,proto3" json:"unreachable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1536,6 +1536,104 @@ func (x *MappingResponse) GetJobIds() []string {
 	return nil
 }
 
+type GetServiceRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Task          int32                  `protobuf:"varint,1,opt,name=task,proto3" json:"task,omitempty"`
+	TaskType      int32                  `protobuf:"varint,2,opt,name=task_type,json=taskType,proto3" json:"task_type,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServiceRequest) Reset() {
+	*x = GetServiceRequest{}
+	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServiceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServiceRequest) ProtoMessage() {}
+
+func (x *GetServiceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServiceRequest.ProtoReflect.Descriptor instead.
+func (*GetServiceRequest) Descriptor() ([]byte, []int) {
+	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetServiceRequest) GetTask() int32 {
+	if x != nil {
+		return x.Task
+	}
+	return 0
+}
+
+func (x *GetServiceRequest) GetTaskType() int32 {
+	if x != nil {
+		return x.TaskType
+	}
+	return 0
+}
+
+type GetServiceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// no_provider: no row of tq_provider serves these tasks. provider_out: every row that would is wrong or lacks its secret.
+	// Empty when they are delivered, and before the rows were read.
+	Unserved      string `protobuf:"bytes,1,opt,name=unserved,proto3" json:"unserved,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServiceResponse) Reset() {
+	*x = GetServiceResponse{}
+	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServiceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServiceResponse) ProtoMessage() {}
+
+func (x *GetServiceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServiceResponse.ProtoReflect.Descriptor instead.
+func (*GetServiceResponse) Descriptor() ([]byte, []int) {
+	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *GetServiceResponse) GetUnserved() string {
+	if x != nil {
+		return x.Unserved
+	}
+	return ""
+}
+
 type UpdateConsentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// opt_in or opt_out.
@@ -1549,7 +1647,7 @@ type UpdateConsentRequest struct {
 
 func (x *UpdateConsentRequest) Reset() {
 	*x = UpdateConsentRequest{}
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[20]
+	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1659,7 @@ func (x *UpdateConsentRequest) String() string {
 func (*UpdateConsentRequest) ProtoMessage() {}
 
 func (x *UpdateConsentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[20]
+	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1672,7 @@ func (x *UpdateConsentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConsentRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConsentRequest) Descriptor() ([]byte, []int) {
-	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{20}
+	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UpdateConsentRequest) GetType() string {
@@ -1615,7 +1713,7 @@ type UpdateConsentResponse struct {
 
 func (x *UpdateConsentResponse) Reset() {
 	*x = UpdateConsentResponse{}
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[21]
+	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1627,7 +1725,7 @@ func (x *UpdateConsentResponse) String() string {
 func (*UpdateConsentResponse) ProtoMessage() {}
 
 func (x *UpdateConsentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[21]
+	mi := &file_lab_taskqueue_v1_taskqueue_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1640,7 +1738,7 @@ func (x *UpdateConsentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConsentResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConsentResponse) Descriptor() ([]byte, []int) {
-	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{21}
+	return file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UpdateConsentResponse) GetCode() int32 {
@@ -1831,7 +1929,12 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\a_lab_id\"I\n" +
 	"\x0fMappingResponse\x12\x1d\n" +
 	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x17\n" +
-	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"\xec\x01\n" +
+	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"D\n" +
+	"\x11GetServiceRequest\x12\x12\n" +
+	"\x04task\x18\x01 \x01(\x05R\x04task\x12\x1b\n" +
+	"\ttask_type\x18\x02 \x01(\x05R\btaskType\"0\n" +
+	"\x12GetServiceResponse\x12\x1a\n" +
+	"\bunserved\x18\x01 \x01(\tR\bunserved\"\xec\x01\n" +
 	"\x14UpdateConsentRequest\x122\n" +
 	"\x04type\x18\x01 \x01(\tB\x19\x92A\x13\xf2\x02\x06opt_in\xf2\x02\aopt_out\xe0A\x02H\x00R\x04type\x88\x01\x01\x12+\n" +
 	"\tcache_key\x18\x02 \x01(\tB\t\x92A\x03\x80\x01\x01\xe0A\x02H\x01R\bcacheKey\x88\x01\x01\x125\n" +
@@ -1844,7 +1947,8 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\a_lab_id\"P\n" +
 	"\x15UpdateConsentResponse\x12\x1d\n" +
 	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage2\xb6\t\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage2\xb1\n" +
+	"\n" +
 	"\x10TaskQueueService\x12\x9c\x01\n" +
 	"\aEnqueue\x12 .lab.taskqueue.v1.EnqueueRequest\x1a!.lab.taskqueue.v1.EnqueueResponse\"L\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x0f:\x05tasks\"\x06/queue\x12\xa2\x01\n" +
 	"\bSchedule\x12!.lab.taskqueue.v1.ScheduleRequest\x1a\".lab.taskqueue.v1.ScheduleResponse\"O\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x12:\x05tasks\"\t/schedule\x12~\n" +
@@ -1854,7 +1958,9 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\rRescheduleJob\x12&.lab.taskqueue.v1.RescheduleJobRequest\x1a'.lab.taskqueue.v1.RescheduleJobResponse\"1\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/rescheduleJob\x12\x86\x01\n" +
 	"\tRetryTask\x12\".lab.taskqueue.v1.RetryTaskRequest\x1a#.lab.taskqueue.v1.RetryTaskResponse\"0\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x12:\x04jobs\"\n" +
 	"/retryTask\x12\x82\x01\n" +
-	"\aMapping\x12 .lab.taskqueue.v1.MappingRequest\x1a!.lab.taskqueue.v1.MappingResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\bmappings\"\b/mapping\x12\x94\x01\n" +
+	"\aMapping\x12 .lab.taskqueue.v1.MappingRequest\x1a!.lab.taskqueue.v1.MappingResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\bmappings\"\b/mapping\x12y\n" +
+	"\n" +
+	"GetService\x12#.lab.taskqueue.v1.GetServiceRequest\x1a$.lab.taskqueue.v1.GetServiceResponse\" \x8a\xe7\x18\x19\x12\rnotifications\x12\boperator\x90\x02\x01\x12\x94\x01\n" +
 	"\rUpdateConsent\x12&.lab.taskqueue.v1.UpdateConsentRequest\x1a'.lab.taskqueue.v1.UpdateConsentResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/update_consentBKZIgithub.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1;taskqueuev1b\x06proto3"
 
 var (
@@ -1869,7 +1975,7 @@ func file_lab_taskqueue_v1_taskqueue_proto_rawDescGZIP() []byte {
 	return file_lab_taskqueue_v1_taskqueue_proto_rawDescData
 }
 
-var file_lab_taskqueue_v1_taskqueue_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_lab_taskqueue_v1_taskqueue_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_lab_taskqueue_v1_taskqueue_proto_goTypes = []any{
 	(*Task)(nil),                  // 0: lab.taskqueue.v1.Task
 	(*EnqueueRequest)(nil),        // 1: lab.taskqueue.v1.EnqueueRequest
@@ -1891,31 +1997,33 @@ var file_lab_taskqueue_v1_taskqueue_proto_goTypes = []any{
 	(*DictionaryMapping)(nil),     // 17: lab.taskqueue.v1.DictionaryMapping
 	(*MappingRequest)(nil),        // 18: lab.taskqueue.v1.MappingRequest
 	(*MappingResponse)(nil),       // 19: lab.taskqueue.v1.MappingResponse
-	(*UpdateConsentRequest)(nil),  // 20: lab.taskqueue.v1.UpdateConsentRequest
-	(*UpdateConsentResponse)(nil), // 21: lab.taskqueue.v1.UpdateConsentResponse
-	nil,                           // 22: lab.taskqueue.v1.Task.HeadersEntry
-	nil,                           // 23: lab.taskqueue.v1.ScheduledTask.HeadersEntry
-	(*v1.RawJSON)(nil),            // 24: lab.type.v1.RawJSON
+	(*GetServiceRequest)(nil),     // 20: lab.taskqueue.v1.GetServiceRequest
+	(*GetServiceResponse)(nil),    // 21: lab.taskqueue.v1.GetServiceResponse
+	(*UpdateConsentRequest)(nil),  // 22: lab.taskqueue.v1.UpdateConsentRequest
+	(*UpdateConsentResponse)(nil), // 23: lab.taskqueue.v1.UpdateConsentResponse
+	nil,                           // 24: lab.taskqueue.v1.Task.HeadersEntry
+	nil,                           // 25: lab.taskqueue.v1.ScheduledTask.HeadersEntry
+	(*v1.RawJSON)(nil),            // 26: lab.type.v1.RawJSON
 }
 var file_lab_taskqueue_v1_taskqueue_proto_depIdxs = []int32{
-	24, // 0: lab.taskqueue.v1.Task.data:type_name -> lab.type.v1.RawJSON
-	22, // 1: lab.taskqueue.v1.Task.headers:type_name -> lab.taskqueue.v1.Task.HeadersEntry
+	26, // 0: lab.taskqueue.v1.Task.data:type_name -> lab.type.v1.RawJSON
+	24, // 1: lab.taskqueue.v1.Task.headers:type_name -> lab.taskqueue.v1.Task.HeadersEntry
 	0,  // 2: lab.taskqueue.v1.EnqueueRequest.tasks:type_name -> lab.taskqueue.v1.Task
-	24, // 3: lab.taskqueue.v1.ScheduledTask.data:type_name -> lab.type.v1.RawJSON
-	23, // 4: lab.taskqueue.v1.ScheduledTask.headers:type_name -> lab.taskqueue.v1.ScheduledTask.HeadersEntry
+	26, // 3: lab.taskqueue.v1.ScheduledTask.data:type_name -> lab.type.v1.RawJSON
+	25, // 4: lab.taskqueue.v1.ScheduledTask.headers:type_name -> lab.taskqueue.v1.ScheduledTask.HeadersEntry
 	3,  // 5: lab.taskqueue.v1.ScheduleRequest.tasks:type_name -> lab.taskqueue.v1.ScheduledTask
-	24, // 6: lab.taskqueue.v1.JobInfoRequest.id:type_name -> lab.type.v1.RawJSON
-	24, // 7: lab.taskqueue.v1.JobInfoRequest.job_id:type_name -> lab.type.v1.RawJSON
+	26, // 6: lab.taskqueue.v1.JobInfoRequest.id:type_name -> lab.type.v1.RawJSON
+	26, // 7: lab.taskqueue.v1.JobInfoRequest.job_id:type_name -> lab.type.v1.RawJSON
 	8,  // 8: lab.taskqueue.v1.JobInfoResponse.job:type_name -> lab.taskqueue.v1.Job
 	8,  // 9: lab.taskqueue.v1.JobInfoResponse.jobs:type_name -> lab.taskqueue.v1.Job
-	24, // 10: lab.taskqueue.v1.Job.result:type_name -> lab.type.v1.RawJSON
+	26, // 10: lab.taskqueue.v1.Job.result:type_name -> lab.type.v1.RawJSON
 	9,  // 11: lab.taskqueue.v1.Job.attempts_detail:type_name -> lab.taskqueue.v1.Attempt
-	24, // 12: lab.taskqueue.v1.CancelJobRequest.job_id:type_name -> lab.type.v1.RawJSON
-	24, // 13: lab.taskqueue.v1.CancelJobRequest.id:type_name -> lab.type.v1.RawJSON
+	26, // 12: lab.taskqueue.v1.CancelJobRequest.job_id:type_name -> lab.type.v1.RawJSON
+	26, // 13: lab.taskqueue.v1.CancelJobRequest.id:type_name -> lab.type.v1.RawJSON
 	14, // 14: lab.taskqueue.v1.RetryTaskRequest.jobs:type_name -> lab.taskqueue.v1.RetryTarget
-	24, // 15: lab.taskqueue.v1.DictionaryMapping.data:type_name -> lab.type.v1.RawJSON
+	26, // 15: lab.taskqueue.v1.DictionaryMapping.data:type_name -> lab.type.v1.RawJSON
 	17, // 16: lab.taskqueue.v1.MappingRequest.mappings:type_name -> lab.taskqueue.v1.DictionaryMapping
-	24, // 17: lab.taskqueue.v1.UpdateConsentRequest.details_obj:type_name -> lab.type.v1.RawJSON
+	26, // 17: lab.taskqueue.v1.UpdateConsentRequest.details_obj:type_name -> lab.type.v1.RawJSON
 	1,  // 18: lab.taskqueue.v1.TaskQueueService.Enqueue:input_type -> lab.taskqueue.v1.EnqueueRequest
 	4,  // 19: lab.taskqueue.v1.TaskQueueService.Schedule:input_type -> lab.taskqueue.v1.ScheduleRequest
 	6,  // 20: lab.taskqueue.v1.TaskQueueService.JobInfo:input_type -> lab.taskqueue.v1.JobInfoRequest
@@ -1923,17 +2031,19 @@ var file_lab_taskqueue_v1_taskqueue_proto_depIdxs = []int32{
 	12, // 22: lab.taskqueue.v1.TaskQueueService.RescheduleJob:input_type -> lab.taskqueue.v1.RescheduleJobRequest
 	15, // 23: lab.taskqueue.v1.TaskQueueService.RetryTask:input_type -> lab.taskqueue.v1.RetryTaskRequest
 	18, // 24: lab.taskqueue.v1.TaskQueueService.Mapping:input_type -> lab.taskqueue.v1.MappingRequest
-	20, // 25: lab.taskqueue.v1.TaskQueueService.UpdateConsent:input_type -> lab.taskqueue.v1.UpdateConsentRequest
-	2,  // 26: lab.taskqueue.v1.TaskQueueService.Enqueue:output_type -> lab.taskqueue.v1.EnqueueResponse
-	5,  // 27: lab.taskqueue.v1.TaskQueueService.Schedule:output_type -> lab.taskqueue.v1.ScheduleResponse
-	7,  // 28: lab.taskqueue.v1.TaskQueueService.JobInfo:output_type -> lab.taskqueue.v1.JobInfoResponse
-	11, // 29: lab.taskqueue.v1.TaskQueueService.CancelJob:output_type -> lab.taskqueue.v1.CancelJobResponse
-	13, // 30: lab.taskqueue.v1.TaskQueueService.RescheduleJob:output_type -> lab.taskqueue.v1.RescheduleJobResponse
-	16, // 31: lab.taskqueue.v1.TaskQueueService.RetryTask:output_type -> lab.taskqueue.v1.RetryTaskResponse
-	19, // 32: lab.taskqueue.v1.TaskQueueService.Mapping:output_type -> lab.taskqueue.v1.MappingResponse
-	21, // 33: lab.taskqueue.v1.TaskQueueService.UpdateConsent:output_type -> lab.taskqueue.v1.UpdateConsentResponse
-	26, // [26:34] is the sub-list for method output_type
-	18, // [18:26] is the sub-list for method input_type
+	20, // 25: lab.taskqueue.v1.TaskQueueService.GetService:input_type -> lab.taskqueue.v1.GetServiceRequest
+	22, // 26: lab.taskqueue.v1.TaskQueueService.UpdateConsent:input_type -> lab.taskqueue.v1.UpdateConsentRequest
+	2,  // 27: lab.taskqueue.v1.TaskQueueService.Enqueue:output_type -> lab.taskqueue.v1.EnqueueResponse
+	5,  // 28: lab.taskqueue.v1.TaskQueueService.Schedule:output_type -> lab.taskqueue.v1.ScheduleResponse
+	7,  // 29: lab.taskqueue.v1.TaskQueueService.JobInfo:output_type -> lab.taskqueue.v1.JobInfoResponse
+	11, // 30: lab.taskqueue.v1.TaskQueueService.CancelJob:output_type -> lab.taskqueue.v1.CancelJobResponse
+	13, // 31: lab.taskqueue.v1.TaskQueueService.RescheduleJob:output_type -> lab.taskqueue.v1.RescheduleJobResponse
+	16, // 32: lab.taskqueue.v1.TaskQueueService.RetryTask:output_type -> lab.taskqueue.v1.RetryTaskResponse
+	19, // 33: lab.taskqueue.v1.TaskQueueService.Mapping:output_type -> lab.taskqueue.v1.MappingResponse
+	21, // 34: lab.taskqueue.v1.TaskQueueService.GetService:output_type -> lab.taskqueue.v1.GetServiceResponse
+	23, // 35: lab.taskqueue.v1.TaskQueueService.UpdateConsent:output_type -> lab.taskqueue.v1.UpdateConsentResponse
+	27, // [27:36] is the sub-list for method output_type
+	18, // [18:27] is the sub-list for method input_type
 	18, // [18:18] is the sub-list for extension type_name
 	18, // [18:18] is the sub-list for extension extendee
 	0,  // [0:18] is the sub-list for field type_name
@@ -1952,14 +2062,14 @@ func file_lab_taskqueue_v1_taskqueue_proto_init() {
 	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[9].OneofWrappers = []any{}
 	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[12].OneofWrappers = []any{}
 	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[18].OneofWrappers = []any{}
-	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[20].OneofWrappers = []any{}
+	file_lab_taskqueue_v1_taskqueue_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_lab_taskqueue_v1_taskqueue_proto_rawDesc), len(file_lab_taskqueue_v1_taskqueue_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   24,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

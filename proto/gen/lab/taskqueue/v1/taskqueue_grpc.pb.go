@@ -28,6 +28,7 @@ const (
 	TaskQueueService_RescheduleJob_FullMethodName = "/lab.taskqueue.v1.TaskQueueService/RescheduleJob"
 	TaskQueueService_RetryTask_FullMethodName     = "/lab.taskqueue.v1.TaskQueueService/RetryTask"
 	TaskQueueService_Mapping_FullMethodName       = "/lab.taskqueue.v1.TaskQueueService/Mapping"
+	TaskQueueService_GetService_FullMethodName    = "/lab.taskqueue.v1.TaskQueueService/GetService"
 	TaskQueueService_UpdateConsent_FullMethodName = "/lab.taskqueue.v1.TaskQueueService/UpdateConsent"
 )
 
@@ -52,6 +53,8 @@ type TaskQueueServiceClient interface {
 	RetryTask(ctx context.Context, in *RetryTaskRequest, opts ...grpc.CallOption) (*RetryTaskResponse, error)
 	// Queues dictionary mappings, one job for each element.
 	Mapping(ctx context.Context, in *MappingRequest, opts ...grpc.CallOption) (*MappingResponse, error)
+	// Reports whether this installation can deliver tasks of a kind, and why not. Internal callers only; no REST path.
+	GetService(ctx context.Context, in *GetServiceRequest, opts ...grpc.CallOption) (*GetServiceResponse, error)
 	// Records a WhatsApp consent.
 	UpdateConsent(ctx context.Context, in *UpdateConsentRequest, opts ...grpc.CallOption) (*UpdateConsentResponse, error)
 }
@@ -134,6 +137,16 @@ func (c *taskQueueServiceClient) Mapping(ctx context.Context, in *MappingRequest
 	return out, nil
 }
 
+func (c *taskQueueServiceClient) GetService(ctx context.Context, in *GetServiceRequest, opts ...grpc.CallOption) (*GetServiceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetServiceResponse)
+	err := c.cc.Invoke(ctx, TaskQueueService_GetService_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *taskQueueServiceClient) UpdateConsent(ctx context.Context, in *UpdateConsentRequest, opts ...grpc.CallOption) (*UpdateConsentResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UpdateConsentResponse)
@@ -165,6 +178,8 @@ type TaskQueueServiceServer interface {
 	RetryTask(context.Context, *RetryTaskRequest) (*RetryTaskResponse, error)
 	// Queues dictionary mappings, one job for each element.
 	Mapping(context.Context, *MappingRequest) (*MappingResponse, error)
+	// Reports whether this installation can deliver tasks of a kind, and why not. Internal callers only; no REST path.
+	GetService(context.Context, *GetServiceRequest) (*GetServiceResponse, error)
 	// Records a WhatsApp consent.
 	UpdateConsent(context.Context, *UpdateConsentRequest) (*UpdateConsentResponse, error)
 	mustEmbedUnimplementedTaskQueueServiceServer()
@@ -197,6 +212,9 @@ func (UnimplementedTaskQueueServiceServer) RetryTask(context.Context, *RetryTask
 }
 func (UnimplementedTaskQueueServiceServer) Mapping(context.Context, *MappingRequest) (*MappingResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Mapping not implemented")
+}
+func (UnimplementedTaskQueueServiceServer) GetService(context.Context, *GetServiceRequest) (*GetServiceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetService not implemented")
 }
 func (UnimplementedTaskQueueServiceServer) UpdateConsent(context.Context, *UpdateConsentRequest) (*UpdateConsentResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateConsent not implemented")
@@ -348,6 +366,24 @@ func _TaskQueueService_Mapping_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TaskQueueService_GetService_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetServiceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TaskQueueServiceServer).GetService(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TaskQueueService_GetService_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TaskQueueServiceServer).GetService(ctx, req.(*GetServiceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TaskQueueService_UpdateConsent_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(UpdateConsentRequest)
 	if err := dec(in); err != nil {
@@ -400,6 +436,10 @@ var TaskQueueService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Mapping",
 			Handler:    _TaskQueueService_Mapping_Handler,
+		},
+		{
+			MethodName: "GetService",
+			Handler:    _TaskQueueService_GetService_Handler,
 		},
 		{
 			MethodName: "UpdateConsent",

@@ -42,9 +42,22 @@ func (s *Store) kind(ctx context.Context, lab authn.LabScope, typeID int64) (k n
 	row := s.db.QueryRowContext(ctx, kindColumns+kindTables+" WHERE m.is_active = 1 AND m.id = ?", lab.LabID(), typeID)
 	err = scanKind(row, &k)
 	if errors.Is(err, sql.ErrNoRows) {
-		return k, notification.ErrNoType
+		return k, s.missing(ctx, typeID)
 	}
 	return k, mysqldb.Wrap("read notification type", err)
+}
+
+// missing returns why there is no active type with this id.
+func (s *Store) missing(ctx context.Context, typeID int64) error {
+	var inactive bool
+	err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM NotificationTypesMaster WHERE id = ?)", typeID).Scan(&inactive)
+	switch {
+	case err != nil:
+		return mysqldb.Wrap("find notification type", err)
+	case inactive:
+		return notification.ErrTypeInactive
+	}
+	return notification.ErrNoType
 }
 
 func (s *Store) SetKinds(

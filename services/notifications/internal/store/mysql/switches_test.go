@@ -58,6 +58,10 @@ func TestSwitchesOfLaboratoryAndUser(t *testing.T) {
 	if _, err := s.Kind(ctx, v.Lab, 999); !errors.Is(err, notification.ErrNoType) {
 		t.Errorf("type 999: %v, want ErrNoType", err)
 	}
+	s.Exec("UPDATE NotificationTypesMaster SET is_active = 0 WHERE id = 2")
+	if _, err := s.Kind(ctx, v.Lab, 2); !errors.Is(err, notification.ErrTypeInactive) {
+		t.Errorf("type 2, which the operator switched off: %v, want ErrTypeInactive", err)
+	}
 }
 
 func TestAMandatoryTypeIsOnWhateverTheSwitchesSay(t *testing.T) {

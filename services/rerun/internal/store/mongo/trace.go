@@ -3,9 +3,13 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"net"
+	"strconv"
+	"strings"
 	"sync"
 
 	"go.mongodb.org/mongo-driver/v2/event"
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
@@ -48,7 +52,8 @@ func (t *tracing) start(ctx context.Context, e *event.CommandStartedEvent) {
 	}
 	name := e.CommandName
 	attributes := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		semconv.DBSystemNameMongoDB, semconv.DBNamespace(e.DatabaseName), semconv.DBOperationName(e.CommandName))}
+		semconv.DBSystemNameMongoDB, semconv.DBNamespace(e.DatabaseName), semconv.DBOperationName(e.CommandName)),
+		trace.WithAttributes(server(e.ConnectionID)...)}
 	// A command's first element is its name, and its value the collection, where it works on one.
 	if collection, ok := e.Command.Lookup(e.CommandName).StringValueOK(); ok {
 		name += " " + collection
@@ -59,6 +64,17 @@ func (t *tracing) start(ctx context.Context, e *event.CommandStartedEvent) {
 	defer t.mu.Unlock()
 	t.spans[command{e.ConnectionID, e.RequestID}] = span
 } //nolint:spancheck // see above
+
+// server returns the address within the id of a connection: host:port[-number].
+func server(connection string) []attribute.KeyValue {
+	address, _, _ := strings.Cut(connection, "[-")
+	host, text, err := net.SplitHostPort(address)
+	port, wrong := strconv.Atoi(text)
+	if err != nil || wrong != nil {
+		return nil
+	}
+	return []attribute.KeyValue{semconv.ServerAddress(host), semconv.ServerPort(port)}
+}
 
 func (t *tracing) end(c command, failure error) {
 	t.mu.Lock()

@@ -328,8 +328,8 @@ func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 		{job.SMS, "a", true, true}, {job.SMS, "outbox", false, true}, {job.Push, "outbox", true, true}, {job.Push, "a", false, true},
 		{job.Email, "smtp", false, false}, {job.Email, "outbox", false, false}, {job.Webhook, "outbox", false, false},
 	} {
-		if b.set.Known(c.channel, c.name) != c.known || b.set.Serves(c.channel) != c.serves {
-			t.Errorf("%s %s: known %t, serves %t", c.channel, c.name, b.set.Known(c.channel, c.name), b.set.Serves(c.channel))
+		if b.set.Known(c.channel, c.name) != c.known || b.set.Serves(c.channel, 1) != c.serves {
+			t.Errorf("%s %s: known %t, serves %t", c.channel, c.name, b.set.Known(c.channel, c.name), b.set.Serves(c.channel, 1))
 		}
 	}
 	err := b.send(t, 1, `{"contact":2025550123,"countryCode":1}`)
@@ -341,7 +341,7 @@ func TestChannelsWithoutRowsHaveTheFallback(t *testing.T) {
 func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	t.Parallel()
 	b := newFixture(true)
-	if !b.set.Serves(job.SMS) || !b.set.Known(job.SMS, "any") || b.set.known() != nil {
+	if !b.set.Serves(job.SMS, 1) || !b.set.Known(job.SMS, "any") || b.set.known() != nil {
 		t.Error("tasks are refused although the rows are not known yet")
 	}
 	f := job.AsFailure(b.send(t, 1, india))
@@ -354,7 +354,7 @@ func TestMessagesWaitWhileTheRowsAreUnknownOrTheChannelHasNone(t *testing.T) {
 	}
 	none := newFixture(false)
 	none.use(t, Row{Provider: "a", Disabled: true})
-	if f := job.AsFailure(none.send(t, 1, india)); !f.Postponed || none.set.Serves(job.SMS) {
+	if f := job.AsFailure(none.send(t, 1, india)); !f.Postponed || none.set.Serves(job.SMS, 1) {
 		t.Errorf("no provider: %+v", f)
 	}
 }
@@ -384,7 +384,7 @@ func TestAWrongRowIsOutAloneAndItsMessagesWait(t *testing.T) {
 			t.Errorf("%s: %+v, want it to wait", data, f)
 		}
 	}
-	if !b.set.Known(job.SMS, "bad") || !b.set.Serves(job.SMS) || b.seen.counts["bad out true"] != 1 {
+	if !b.set.Known(job.SMS, "bad") || !b.set.Serves(job.SMS, 1) || b.seen.counts["bad out true"] != 1 {
 		t.Errorf("the row that is out is not known, or not counted: %v", b.seen.counts)
 	}
 	if h, err := b.queue.Holds(t.Context()); err != nil || h.Held[job.Out(job.SMS, "bad")].UntilMs == 0 {
@@ -416,5 +416,34 @@ func TestProvidersWhoseSettingsStayKeepTheirState(t *testing.T) {
 	b.use(t, Row{Provider: "a", Settings: json.RawMessage(`{"x":2}`)})
 	if n := b.seen.counts["sms/a"]; n != 2 {
 		t.Errorf("configured %d times, want 2", n)
+	}
+}
+
+// A message whose sub-type no row serves would fail for good, so it is not accepted; what a corrected row will serve waits.
+func TestTasksAreServedByARowOfTheirSubType(t *testing.T) {
+	t.Parallel()
+	b := newFixture(false)
+	if got := b.set.Unserved(job.Push, 1); got != "" {
+		t.Errorf("rows unknown: unserved = %q, want nothing said", got)
+	}
+	b.broken["bad"] = true
+	b.use(t, Row{Channel: "push", Provider: "a", TaskType: 2}, Row{Channel: "push", Provider: "bad", TaskType: 3},
+		Row{Channel: "email", Provider: "b", Disabled: true}, Row{Channel: "sms", Provider: "c", TaskType: 2})
+	for _, c := range []struct {
+		channel  job.Channel
+		taskType int
+		want     Unserved
+	}{
+		{job.Push, 1, NoProvider}, {job.Push, 2, ""}, {job.Push, 3, ProviderOut}, {job.Email, 1, NoProvider},
+		{job.SMS, 1, ""}, // a task may name the provider
+	} {
+		got := b.set.Unserved(c.channel, c.taskType)
+		if got != c.want || b.set.Serves(c.channel, c.taskType) != (c.want != NoProvider) {
+			t.Errorf("%s of type %d: unserved = %q, want %q", c.channel, c.taskType, got, c.want)
+		}
+	}
+	_, err := b.set.Handler(job.Push).Handle(t.Context(), worker.Delivery{Body: &job.Body{Task: 3, TaskType: 1, Data: []byte(`{}`)}})
+	if f := job.AsFailure(err); !f.Postponed || f.Reason != "no_provider" {
+		t.Errorf("a push whose row was taken away: %+v, want it to wait", f)
 	}
 }

@@ -43,7 +43,7 @@ func (r *router) Handle(ctx context.Context, d worker.Delivery) (job.Result, err
 		r.set.cfg.Circuits.Wait(ctx, wait, holdOut) // also when no one reads the rows at the moment
 		return job.Result{}, job.Postpone("provider_out", unservedDelay).For(wait)
 	case len(list) == 0:
-		return job.Result{}, nobody(to)
+		return job.Result{}, unserved(to)
 	}
 	var result job.Result
 	var failed error
@@ -85,9 +85,14 @@ func address(c job.Channel, b *job.Body) (target, error) {
 	return target{taskType: b.TaskType, country: to.Country, forced: d.Config.Provider}, err
 }
 
-func nobody(to target) error {
-	if to.forced != "" {
+// unserved returns what becomes of a message that no row serves. Push and e-mail were accepted while a row served their
+// sub-type, and wait for another one; a number is of a country that may never have one.
+func unserved(to target) error {
+	switch {
+	case to.forced != "":
 		return job.Permanent("unknown_provider", "The provider that the task names is not configured any more")
+	case to.country == 0:
+		return job.Postpone("no_provider", unservedDelay)
 	}
 	return job.Permanent("no_provider", "No configured provider serves this sub-type and country")
 }

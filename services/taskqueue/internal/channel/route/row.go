@@ -93,6 +93,29 @@ func (t table) choose(c job.Channel, to target) (list []*account, out string) {
 	return list, out
 }
 
+// serves reports whether a provider is in force that sends tasks of a sub-type (0: any), and whether one would whose
+// row is out.
+func (t table) serves(c job.Channel, taskType int) (served, out bool) {
+	for _, r := range t[c] {
+		if taskType != 0 && r.row.TaskType != 0 && r.row.TaskType != taskType {
+			continue
+		}
+		served, out = served || r.account != nil, out || r.account == nil
+	}
+	return served, out
+}
+
+// without lists the channels for which t has no provider.
+func (t table) without() []string {
+	var list []string
+	for _, c := range Channels() {
+		if served, out := t.serves(c, 0); !served && !out {
+			list = append(list, c.String())
+		}
+	}
+	return list
+}
+
 // same reports whether two settings mean the same, whatever their spelling.
 func same(a, b json.RawMessage) bool {
 	var x, y any

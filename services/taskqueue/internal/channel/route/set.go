@@ -108,6 +108,7 @@ func (s *Set) Replace(ctx context.Context, rows []Row) {
 	s.states.Store(&states)
 	s.configured(before, next)
 	s.logChanges(earlier, states)
+	s.logWithout(before, next)
 	s.tell(ctx, earlier, states)
 }
 
@@ -126,6 +127,18 @@ func (s *Set) logChanges(before, now []RowState) {
 		default:
 			log.Error("a row of tq_provider is out: its messages go to the next row or wait", "problem", one.Out)
 		}
+	}
+}
+
+// logWithout writes a line when other channels are without a provider than before.
+func (s *Set) logWithout(before, now table) {
+	list := now.without()
+	switch {
+	case before != nil && slices.Equal(before.without(), list):
+	case len(list) > 0:
+		s.cfg.Log.Warn("channels have no provider: their tasks are refused until tq_provider has a row", "channels", list)
+	case before != nil:
+		s.cfg.Log.Info("every channel has a provider")
 	}
 }
 
@@ -290,11 +303,36 @@ func (s *Set) Known(c job.Channel, name string) bool {
 	return t == nil || slices.ContainsFunc(t[c], func(r *rule) bool { return r.row.Provider == name })
 }
 
-// Serves reports whether channel c has a provider at all; before the rows are known it may have.
-func (s *Set) Serves(c job.Channel) bool {
+// Unserved is why tasks are not delivered; empty when they are.
+type Unserved string
+
+// The reasons.
+const (
+	NoProvider  Unserved = "no_provider"  // no row serves them
+	ProviderOut Unserved = "provider_out" // every row that would is out
+)
+
+// Unserved returns why tasks of channel c and a sub-type are not delivered; empty before the rows are known. A task of
+// a channel with telephone numbers may name its provider, so that its sub-type does not matter.
+func (s *Set) Unserved(c job.Channel, taskType int) Unserved {
 	t := s.known()
-	return t == nil || len(t[c]) > 0
+	if t == nil {
+		return ""
+	}
+	if c == job.SMS || c == job.WhatsApp {
+		taskType = 0
+	}
+	switch served, out := t.serves(c, taskType); {
+	case served:
+		return ""
+	case out:
+		return ProviderOut
+	}
+	return NoProvider
 }
+
+// Serves reports whether a task is accepted: a row serves it, or will once it is corrected.
+func (s *Set) Serves(c job.Channel, taskType int) bool { return s.Unserved(c, taskType) != NoProvider }
 
 // Handler returns the handler of channel c.
 func (s *Set) Handler(c job.Channel) worker.Handler { return &router{set: s, channel: c} }

@@ -79,7 +79,7 @@ func TestTheDocumentedRowsAreTaken(t *testing.T) {
 	if err := set.Load(t.Context(), mysql.New(db)); err != nil {
 		t.Fatal(err)
 	}
-	if !set.Known(job.SMS, "gateway-in") || !set.Known(job.SMS, "twilio") || set.Serves(job.Email) {
+	if !set.Known(job.SMS, "gateway-in") || !set.Known(job.SMS, "twilio") || set.Serves(job.Email, 1) {
 		t.Error("the rows are not in force")
 	}
 }

@@ -1,0 +1,93 @@
+// Package served keeps whether the task queue delivers push messages. It has settings of its own for them, and without
+// them every push waits.
+package served
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// Interval is the time between two checks. Each is one call.
+const Interval = 10 * time.Second
+
+// Reason is why no push message goes out.
+type Reason string
+
+// The reasons.
+const (
+	Off         Reason = "off"          // by this service's own setting
+	NoProvider  Reason = "no_provider"  // of the task queue
+	ProviderOut Reason = "provider_out" // of the task queue
+)
+
+// Reasons lists all reasons, for metrics.
+func Reasons() []Reason { return []Reason{Off, NoProvider, ProviderOut} }
+
+// note is what /health and the log say, and what to do.
+func (r Reason) note() string {
+	switch r {
+	case "":
+		return ""
+	case Off:
+		return "PUSH_PROVIDER is off: notices of critical results reach no telephone. Set it to fcm; see docs/messages.md"
+	case ProviderOut:
+		return "the task queue's rows of tq_provider for push are wrong or lack their secret: pushes wait. Run taskqueue providers" +
+			" there; see docs/messages.md"
+	}
+	return "the task queue has no provider for push: pushes wait. Add a row to tq_provider; see docs/messages.md"
+}
+
+// Queue is the task queue.
+type Queue interface {
+	// Unserved returns why push messages are not delivered; empty when they are.
+	Unserved(ctx context.Context) (Reason, error)
+}
+
+// Observer shows the state to operators.
+type Observer interface {
+	PushUnserved(reason Reason)
+	// Note shows a text, empty for none, and logs a change.
+	Note(text string)
+}
+
+// Push is the state. Its methods may be called from several goroutines.
+type Push struct {
+	queue    Queue
+	observer Observer
+	waits    atomic.Bool
+}
+
+// New returns a Push that takes messages to be delivered until RunOnce finds that they are not.
+func New(q Queue, o Observer) *Push {
+	p := &Push{queue: q, observer: o}
+	p.show("")
+	return p
+}
+
+// Disabled shows that this service's own setting turns pushes off.
+func Disabled(o Observer) *Push {
+	p := &Push{observer: o}
+	p.show(Off)
+	return p
+}
+
+// RunOnce asks the queue. A queue that does not answer leaves the state as it is: its messages wait in the outbox,
+// which has metrics and alerts of its own.
+func (p *Push) RunOnce(ctx context.Context) error {
+	reason, err := p.queue.Unserved(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // see above
+	}
+	p.waits.Store(reason != "")
+	p.show(reason)
+	return nil
+}
+
+// Waits reports whether push messages wait for the task queue's configuration.
+func (p *Push) Waits() bool { return p.waits.Load() }
+
+func (p *Push) show(reason Reason) {
+	p.observer.PushUnserved(reason)
+	p.observer.Note(reason.note())
+}

@@ -1,0 +1,28 @@
+package submit
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// produced starts the span of accepting tasks within a recorded trace. The executions of the jobs continue it. It names
+// the channel of the first task; most requests have one.
+func produced(ctx context.Context, planned []Planned) (context.Context, trace.Span) {
+	channel := planned[0].Lane.Channel.String()
+	tracer := trace.SpanFromContext(ctx).TracerProvider().Tracer("github.com/labplatform/labplatform/services/taskqueue")
+	//nolint:spancheck // the caller ends it
+	return tracer.Start(ctx, "send "+channel, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
+		semconv.MessagingSystemKey.String("taskqueue"), semconv.MessagingOperationTypeSend,
+		semconv.MessagingOperationName("send"), semconv.MessagingDestinationName(channel),
+		semconv.MessagingBatchMessageCount(len(planned))))
+}
+
+// traceparent returns the W3C trace context of ctx; empty if nothing is traced.
+func traceparent(ctx context.Context) string {
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	return carrier.Get("traceparent")
+}

@@ -26,7 +26,11 @@ func TestABackupByTheHandbookBringsEverythingBack(t *testing.T) {
 	backup := t.TempDir()
 	environment := variables(t, p, backup)
 
-	before := settled(t, db, func() { follow(t, block(t, "Back up, while everything runs:"), environment, tools) })
+	haveUsers(t, p)
+	ofTheCore(t, db)
+
+	backUp := block(t, counting) + block(t, backUpDatabase) + block(t, backUpOthers)
+	before := settled(t, db, func() { follow(t, backUp, environment, tools) })
 	scheduled := p.MustAsk(t, "POST", "/jobInfo/", job)
 
 	lost, services := time.Now(), p.Services()
@@ -37,12 +41,13 @@ func TestABackupByTheHandbookBringsEverythingBack(t *testing.T) {
 	if left := count(t, db); len(left) != 0 {
 		t.Fatalf("these tables survived: %v", left)
 	}
-	follow(t, block(t, "Restore, while the services and the queue's Redis are stopped:"), environment, tools)
+	follow(t, block(t, counting)+block(t, restoreDatabase)+block(t, restoreOthers)+block(t, restoreQueue), environment, tools)
 	must(t, p.Run(t.Context(), "exec", "rerun", "migrate"))
 	for _, part := range append([]string{"redis"}, services...) {
 		must(t, p.Start(part, nil))
 	}
 
+	wantOfTheCore(t, db)
 	if diff := cmp.Diff(before, count(t, db)); diff != "" {
 		t.Errorf("rows by table (-before +after):\n%s", diff)
 	}

@@ -42,6 +42,7 @@ var special = map[string]schema{
 	"sentinels":       {"type": "array", "items": schema{"type": "string", "pattern": "^[^/]+:[0-9]+$"}},
 	"kafka.mechanism": oneOf("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), "hostnames": {"type": "array", "items": schema{"type": "string"}},
 	"objectStore.endpoint": {"type": "string", "pattern": "^$|^https?://[^/]+$"}, "migration.secretKeys": {"type": "object"},
+	"prometheusRule.alertLabels": texts(), "prometheusRule.disabled": {"type": "array", "items": oneOf(allAlerts()...)},
 	"affinity": {"type": "object"}, "requests": quantities(), "limits": quantities(),
 }
 

@@ -139,7 +139,7 @@ func TestValuesChangeAlerts(t *testing.T) {
 		}
 	}
 	if _, is := got["CalloutNobodyTold"]; !is {
-		t.Error("CalloutNobodyTold is gone")
+		t.Error("CalloutNobodyTold is missing")
 	}
 }
 

@@ -30,6 +30,13 @@ func TestABackupByTheHandbookBringsEverythingBack(t *testing.T) {
 	ofTheCore(t, db)
 
 	backUp := block(t, counting) + block(t, backUpDatabase) + block(t, backUpOthers)
+	mayNot(t, environment, tools, map[string]string{
+		`MYSQL_PWD="$BACKUP_PASSWORD" mysql --host="$DB_HOST" --port="$DB_PORT" --user=backup lab -e "DELETE FROM labs"`:         "denied",
+		`MYSQL_PWD="$RESTORE_PASSWORD" mysql --host="$DB_HOST" --port="$DB_PORT" --user=restore -e "SELECT * FROM mysql.user"`:   "denied",
+		`REDISCLI_AUTH="$REDIS_PASSWORD" redis-cli -e --user backup -h "$REDIS_HOST" -p "$REDIS_PORT" GET session:demo-lab-user`: "NOPERM",
+		`REDISCLI_AUTH="$REDIS_PASSWORD" redis-cli -e --user backup -h "$REDIS_HOST" -p "$REDIS_PORT" FLUSHALL`:                  "NOPERM",
+		`REDISCLI_AUTH="$REDIS_PASSWORD" redis-cli -e --user backup -h "$REDIS_HOST" -p "$REDIS_PORT" CONFIG GET requirepass`:    "NOPERM",
+	})
 	before := settled(t, db, func() { follow(t, backUp, environment, tools) })
 	scheduled := p.MustAsk(t, "POST", "/jobInfo/", job)
 

@@ -104,6 +104,16 @@ func TestADumpThatLacksRowsOrItsEndIsRefused(t *testing.T) {
 	}
 }
 
+// mayNot fails for commands that a user of the handbook is not refused in these words.
+func mayNot(t *testing.T, environment []string, tools string, refused map[string]string) {
+	t.Helper()
+	for command, words := range refused {
+		if err := try(t, command, environment, tools); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s gave %v, want it refused: %s", command, err, words)
+		}
+	}
+}
+
 func lastLine(err error) string {
 	if err == nil {
 		return ""

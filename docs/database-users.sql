@@ -1,6 +1,19 @@
 -- A database user for each service, with what it needs to serve: everything in its own tables, and what it reads and
 -- writes of the core's. Replace the database "lab" and each <password>. Migrations run as another user, who may create,
 -- alter, index and drop tables, and read and write them. The black-box tests run the services as these very users.
+--
+-- First the two users of the handbook's commands, which need no table to exist: on a new server run this part, restore,
+-- then run the whole file. backup reads every table, so that a dump has all of them; a service's user sees its own alone.
+-- /*! is read by MySQL 8.0.20 and 8.4 or newer, /*M! by MariaDB.
+
+CREATE USER IF NOT EXISTS 'backup'@'%' IDENTIFIED BY '<password>';
+GRANT SELECT, LOCK TABLES, SHOW VIEW, TRIGGER, EVENT ON lab.* TO 'backup'@'%';
+GRANT RELOAD, PROCESS /*!80020 , SHOW_ROUTINE */ /*M! , LOCK TABLES, BINLOG MONITOR, REPLICATION SLAVE */ ON *.* TO 'backup'@'%';
+/*M! GRANT SELECT ON mysql.proc TO 'backup'@'%' */;
+
+CREATE USER IF NOT EXISTS 'restore'@'%' IDENTIFIED BY '<password>';
+GRANT ALL PRIVILEGES ON lab.* TO 'restore'@'%';
+GRANT /*!80400 SET_ANY_DEFINER, ALLOW_NONEXISTENT_DEFINER */ /*M! SET USER, BINLOG REPLAY */ ON *.* TO 'restore'@'%';
 
 CREATE USER IF NOT EXISTS 'billsplit'@'%' IDENTIFIED BY '<password>';
 GRANT SELECT ON lab.goose_billsplit TO 'billsplit'@'%';

@@ -21,6 +21,7 @@ type call struct {
 	area   *Area
 	route  string // the path pattern; empty when no route matched
 	status int
+	reason string       // of the error that a service returned
 	body   *requestBody // nil: the request has none
 }
 

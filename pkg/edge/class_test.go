@@ -9,12 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+
+	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/edge"
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// Requests to areas that are not deployed, and event streams, which last while someone watches, have classes of their
-// own, so that they count neither as errors nor as slow requests.
+// Requests to areas that are not deployed, what the installation has switched off, and event streams, which last while
+// someone watches, have classes of their own, so that they count neither as errors nor as slow requests.
 func TestRequestsAreCountedByClass(t *testing.T) {
 	t.Parallel()
 	tel, err := telemetry.Start(t.Context(), "gateway", "test", telemetry.Config{Environment: "dev"}, io.Discard)
@@ -35,11 +38,12 @@ func TestRequestsAreCountedByClass(t *testing.T) {
 			_, _ = io.WriteString(w, "answer")
 		}),
 	}
-	e, err := edge.New(t.Context(), edge.Deps{Telemetry: tel, Pages: []edge.Page{page}})
+	e, err := edge.New(t.Context(), edge.Deps{Telemetry: tel, Pages: []edge.Page{page}, Areas: []*edge.Area{edge.UserSearch()},
+		Connections: map[string]grpc.ClientConnInterface{"search": backend{apperr.New(apperr.Unavailable, "PUSH_OFF", "off")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/page/whole", "/page/stream", "/page/absent", "/page/broken", "/nothing"} {
+	for _, path := range []string{"/page/whole", "/page/stream", "/page/absent", "/page/broken", "/nothing", "/api/v1/users/501"} {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		e.Public().ServeHTTP(httptest.NewRecorder(), request)
 	}
@@ -57,7 +61,7 @@ func TestRequestsAreCountedByClass(t *testing.T) {
 			}
 		}
 	}
-	if got := slices.Sorted(maps.Keys(classes)); !slices.Equal(got, []string{"2xx", "4xx", "501", "5xx", "stream"}) {
-		t.Errorf("classes = %q, want 2xx, 4xx, 501, 5xx and stream", got)
+	if got := slices.Sorted(maps.Keys(classes)); !slices.Equal(got, []string{"2xx", "4xx", "501", "5xx", "off", "stream"}) {
+		t.Errorf("classes = %q, want 2xx, 4xx, 501, 5xx, off and stream", got)
 	}
 }

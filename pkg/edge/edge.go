@@ -168,12 +168,19 @@ func identified(listener string, w http.ResponseWriter, r *http.Request) *http.R
 	return r.WithContext(telemetry.WithRequestID(r.Context(), id))
 }
 
-// class returns the status class for metrics, such as 2xx. Event streams, which last while someone watches, and areas
-// that are not deployed have classes of their own, so that they do not distort latency and error rates.
+// switchedOff are the reasons of 503 for what this installation does not offer, by its settings or for want of a
+// provider. They are no failures: an operator decided so, or an alert of the service itself says what is missing.
+var switchedOff = []string{"PUSH_OFF", "NOT_CONFIGURED"}
+
+// class returns the status class for metrics, such as 2xx. Event streams, which last while someone watches, areas that
+// are not deployed, and what is switched off have classes of their own, so that they do not distort latency and error
+// rates.
 func (c *call) class() string {
 	switch {
 	case c.status == http.StatusNotImplemented:
 		return "501"
+	case c.status == http.StatusServiceUnavailable && slices.Contains(switchedOff, c.reason):
+		return "off"
 	case strings.HasPrefix(c.Header().Get("Content-Type"), "text/event-stream"):
 		return "stream"
 	}
@@ -204,7 +211,7 @@ func (e *Edge) finish(listener string, c *call, r *http.Request, start time.Time
 	elapsed := time.Since(start)
 	telemetry.Observe(r.Context(), e.duration.WithLabelValues(listener, c.area.Name, route, methodLabel(r.Method),
 		c.class()), elapsed.Seconds())
-	if c.status >= http.StatusInternalServerError && c.status != http.StatusNotImplemented {
+	if c.class() == "5xx" {
 		e.log.ErrorContext(r.Context(), "request failed", "listener", listener, "route", route, "method", r.Method,
 			"status", c.status, "ms", elapsed.Milliseconds())
 	}

@@ -46,7 +46,11 @@ func (m *Mux) handleError(
 			"The body arrived too slowly. Send it again.")))
 		return
 	}
-	httpserver.WriteError(w, a.Shape, limits.allow(explain(a, r, err)))
+	e := limits.allow(explain(a, r, err))
+	if c := callFrom(ctx); c != nil {
+		c.reason = e.Reason
+	}
+	httpserver.WriteError(w, a.Shape, e)
 }
 
 var errStopping = apperr.New(apperr.Unavailable, "STOPPING", "This server is being replaced. Send the request again.")

@@ -23,11 +23,18 @@ const (
 
 // Check is the readiness check of one dependency; Probe returns an error if the dependency does not respond.
 type Check struct {
-	Name  string
-	Probe func(context.Context) error
+	Name     string
+	Probe    func(context.Context) error
+	Optional bool // the process is ready and healthy without it
 }
 
-// Health probes the required dependencies of a process in the background and reports the last results. It is safe for
+// The states of a dependency.
+const (
+	Up   = "up"
+	Down = "down"
+)
+
+// Health probes the dependencies of a process in the background and reports the last results. It is safe for
 // concurrent use once Run has started.
 type Health struct {
 	checks   []Check
@@ -178,26 +185,26 @@ func (h *Health) Notes() []string {
 	return notes
 }
 
-// Dependencies returns "up" or "down" by the name of each check.
+// Dependencies returns Up or Down by the name of each check.
 func (h *Health) Dependencies() map[string]string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	out := make(map[string]string, len(h.checks))
 	for i, check := range h.checks {
-		out[check.Name] = "down"
+		out[check.Name] = Down
 		if h.states[i].up {
-			out[check.Name] = "up"
+			out[check.Name] = Up
 		}
 	}
 	return out
 }
 
-// Healthy reports whether every dependency is up.
+// Healthy reports whether every dependency that is not optional is up.
 func (h *Health) Healthy() bool {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	for _, s := range h.states {
-		if !s.up {
+	for i, s := range h.states {
+		if !s.up && !h.checks[i].Optional {
 			return false
 		}
 	}

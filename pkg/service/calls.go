@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/grpcclient"
@@ -77,11 +78,23 @@ func (s *Service) Client(address, name string) (grpc.ClientConnInterface, error)
 }
 
 // Forward returns a connection to the service name for calls that carry their caller's credentials.
-func (s *Service) Forward(address, name string) (grpc.ClientConnInterface, error) {
+func (s *Service) Forward(address, name string) (*grpc.ClientConn, error) {
 	conn, err := grpcclient.Connect(address, s.telemetry, grpcclient.WithTLS(s.process.Config.GRPC.TLS))
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}
 	s.Close("connection to "+name, func(context.Context) error { return conn.Close() })
 	return conn, nil
+}
+
+// Connected returns a probe that fails unless conn is established; it has an idle one established. It costs no request:
+// the keepalive pings of the connection find a silent network.
+func Connected(conn *grpc.ClientConn) func(context.Context) error {
+	return func(context.Context) error {
+		conn.Connect()
+		if state := conn.GetState(); state != connectivity.Ready {
+			return fmt.Errorf("the connection is %s", state)
+		}
+		return nil
+	}
 }

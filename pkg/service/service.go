@@ -75,6 +75,7 @@ func Run(ctx context.Context, p Process, logs io.Writer, build func(context.Cont
 		Log: t.Logger, Audit: t.Audit, Registry: t.Registry, Clock: clock.System{}, Health: httpserver.NewHealth(t.Logger),
 		process: p, telemetry: t, group: group,
 	}
+	s.register()
 	s.admin = httpserver.Admin(p.Config.Admin, s.Health, t.Registry)
 	s.warnOfUnknownSettings()
 	if err := build(ctx, s); err != nil {
@@ -150,6 +151,12 @@ func (s *Service) OnDrain(f func()) { s.group.OnDrain(f) }
 // Check adds a readiness check: the process is not ready while probe fails.
 func (s *Service) Check(name string, probe func(context.Context) error) {
 	s.Health.Add(httpserver.Check{Name: name, Probe: probe})
+}
+
+// Watch adds a check of a dependency without which the process still serves: it is shown on /health and in
+// dependency_up, and the process stays ready.
+func (s *Service) Watch(name string, probe func(context.Context) error) {
+	s.Health.Add(httpserver.Check{Name: name, Probe: probe, Optional: true})
 }
 
 // Tracers returns the destination of spans, or nil if no endpoint is configured, so that costly instrumentation can be

@@ -126,6 +126,7 @@ func TestProcessIsReadyOnceItsChecksSucceed(t *testing.T) {
 					return errors.New("unavailable")
 				}
 			})
+			s.Watch("neighbour", func(context.Context) error { return errors.New("unavailable") })
 			s.AdminPage("GET /page", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 			return nil
 		})
@@ -135,11 +136,32 @@ func TestProcessIsReadyOnceItsChecksSucceed(t *testing.T) {
 	if live, page := status(t, base+"/health/live"), status(t, base+"/page"); live != 200 || page != 200 {
 		t.Errorf("status of /health/live = %d, of /page = %d, want 200 for both", live, page)
 	}
+	shows(t, base, `dependency_up{dependency="store"} 0`, `dependency_up{dependency="neighbour"} 0`, `version="v1"} 1`)
 	close(up)
-	await.True(t, "ready", func() bool { return status(t, base+"/health/ready") == 200 })
+	await.True(t, "ready, whatever the neighbour does", func() bool { return status(t, base+"/health/ready") == 200 })
+	shows(t, base, `dependency_up{dependency="store"} 1`, `dependency_up{dependency="neighbour"} 0`)
 	stop()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// shows fails for lines that the metrics do not have.
+func shows(t *testing.T, base string, lines ...string) {
+	t.Helper()
+	response, err := http.Get(base + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines {
+		if !strings.Contains(string(text), line) {
+			t.Errorf("the metrics have no %s", line)
+		}
 	}
 }
 

@@ -46,6 +46,7 @@ var special = map[string]schema{
 	"kafka.mechanism":                    oneOf("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"), "hostnames": words(), "ingress.hosts": words(),
 	"objectStore.endpoint": {"type": "string", "pattern": "^$|^https?://[^/]+$"},
 	"affinity":             {"type": "object"}, "requests": quantities(), "limits": quantities(),
+	"prometheusRule.alertLabels": texts(), "prometheusRule.disabled": {"type": "array", "items": oneOf(allAlerts()...)},
 }
 
 func oneOf(words ...string) schema { return schema{"type": "string", "enum": words} }

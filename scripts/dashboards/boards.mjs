@@ -11,8 +11,13 @@ export const boards = [
     graph("Answers by class", "reqps",
       ["sum by (code_class) (rate(http_server_request_duration_seconds_count[5m]))", "{{code_class}}"]),
     graph("Share of 5xx", "percentunit",
-      [`sum by (area) (rate(http_server_request_duration_seconds_count{code_class="5xx"}[5m])) / sum by (area) (rate(http_server_request_duration_seconds_count{code_class!="501"}[5m]) > 0)`, "{{area}}"])
-      .over(0.001).because("The objective of each area is one request of a thousand. Areas that are not deployed do not count."),
+      [`sum by (area) (rate(http_server_request_duration_seconds_count{code_class="5xx"}[5m])) / sum by (area) (rate(http_server_request_duration_seconds_count{code_class!~"501|off"}[5m]) > 0)`, "{{area}}"])
+      .over(0.001).because("The objective of each area is one request of a thousand. What is not deployed or switched off does not count."),
+    graph("Dependencies without an answer", "short",
+      ["count by (job, dependency) (dependency_up) - sum by (job, dependency) (dependency_up)", "{{job}} {{dependency}}"])
+      .over(1).because("Of the processes of each service, how many do not reach it."),
+    graph("Versions", "short", ["count by (job, version) (build_info)", "{{job}} {{version}}"])
+      .because("Two of one service are a rollout that has not ended."),
     graph("Latency by listener", "s",
       [`histogram_quantile(0.5, sum by (listener, le) (rate(http_server_request_duration_seconds_bucket{code_class!="stream"}[5m])))`, "50 % {{listener}}"],
       [`histogram_quantile(0.99, sum by (listener, le) (rate(http_server_request_duration_seconds_bucket{code_class!="stream"}[5m])))`, "99 % {{listener}}"])

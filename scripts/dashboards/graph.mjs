@@ -8,7 +8,7 @@ import { PanelBuilder as Table } from "@grafana/grafana-foundation-sdk/table";
 
 const prometheus = { type: "prometheus", uid: "${datasource}" };
 const traces = { type: "tempo", uid: "${traces}" };
-const ours = /\b((?:http_server|grpc_server|go_sql|outbox|process|taskqueue|cdc|search|rerun|callout|cellcounter|billsplit|externaledit|notifications|aftercommit|background)_[a-z0-9_]+)\b(\{)?/g;
+const ours = /\b((?:http_server|grpc_server|go_sql|outbox|process|taskqueue|cdc|search|rerun|callout|cellcounter|billsplit|externaledit|notifications|aftercommit|background|dependency|build)_[a-z0-9_]+)\b(\{)?/g;
 
 // scoped limits every metric of a query to the chosen namespace, so that another installation, or another team's service with
 // metrics of the same name, is not added up with ours.

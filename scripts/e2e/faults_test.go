@@ -33,7 +33,8 @@ var networkFaults = []struct {
 
 // linked is a rerun service and a gateway of the test's own, with a link to each engine and between them.
 type linked struct {
-	base  string // of the gateway
+	base  string            // of the gateway
+	admin map[string]string // administration listeners by name
 	links map[string]*netfault.Link
 }
 
@@ -63,6 +64,9 @@ func startLinked(t *testing.T) linked {
 	})
 	await.True(t, "the gateway before links", gateway.ready)
 	l.base = "http://127.0.0.1:" + gateway.env["GATEWAY_PORT"]
+	l.admin = map[string]string{
+		"rerun": "http://127.0.0.1:" + service.env["RERUN_ADMIN_PORT"], "gateway": "http://127.0.0.1:" + gateway.env["GATEWAY_ADMIN_PORT"],
+	}
 	return l
 }
 

@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
+	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 )
 
 // databasePassword is that of the services' own users. Its spelling tests the quoting of settings.
@@ -21,7 +20,7 @@ const databasePassword = "p@ss w/o:root"
 // haveOwnUsers makes the database users of the handbook and starts the services again as these: what a service may not do,
 // no test sees it do.
 func haveOwnUsers(ctx context.Context) error {
-	if err := makeUsers(ctx); err != nil {
+	if err := demolab.MakeUsers(ctx, stack.Endpoints.MySQLDSN, "../../docs/database-users.sql", databasePassword); err != nil {
 		return err
 	}
 	var again []string
@@ -41,29 +40,6 @@ func haveOwnUsers(ctx context.Context) error {
 	for _, name := range again {
 		if err := awaitReady(ctx, name); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-func makeUsers(ctx context.Context) error {
-	config, err := mysql.ParseDSN(stack.Endpoints.MySQLDSN)
-	if err != nil {
-		return err
-	}
-	text, err := os.ReadFile("../../docs/database-users.sql")
-	if err != nil {
-		return err
-	}
-	db, err := sql.Open("mysql", config.FormatDSN())
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	statements := strings.NewReplacer("<password>", databasePassword, "ON lab.", "ON `"+config.DBName+"`.").Replace(string(text))
-	for _, statement := range strings.Split(strings.TrimSpace(statements), ";\n") {
-		if _, err := db.ExecContext(ctx, strings.TrimSuffix(statement, ";")); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
 		}
 	}
 	return nil

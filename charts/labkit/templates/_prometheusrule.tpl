@@ -16,11 +16,29 @@ spec:
     {{- range $file := list "files/process-alerts.yaml" "files/alerts.yaml" }}
     {{- with $.root.Files.Get $file }}
     {{- range (fromYaml (include "labkit.rules" (dict "root" $.root "text" . "name" $name))).groups }}
-    - {{- toYaml . | nindent 6 }}
+    - {{- include "labkit.group" (dict "rule" $rule "global" $global "group" .) | nindent 6 }}
     {{- end }}
     {{- end }}
     {{- end }}
 {{- end }}
+{{- end -}}
+
+{{/* A group without the alerts that the values disable, with their labels and thresholds. The label severity stays the alert's. A
+threshold replaces the number of the alert's comparison; its text has the value and never the number. */}}
+{{- define "labkit.group" -}}
+{{- $rules := list -}}
+{{- range $one := .group.rules -}}
+{{- if hasKey $one "alert" -}}
+{{- $_ := set $one "labels" (merge (dict) $one.labels ($.rule.alertLabels | default dict) ($.global.alertLabels | default dict)) -}}
+{{- with index ($.rule.thresholds | default dict) $one.alert -}}
+{{- $_ := set $one "expr" (regexReplaceAll "> [0-9]+" $one.expr (printf "> %d" (int64 .))) -}}
+{{- end -}}
+{{- end -}}
+{{- if not (has ($one.alert | default "") (concat ($.rule.disabled | default list) ($.global.disabled | default list))) -}}
+{{- $rules = append $rules $one -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml (dict "name" .group.name "rules" $rules) -}}
 {{- end -}}
 
 {{/* The text of a file of rules with this installation's selector, job and runbooks. */}}
@@ -28,7 +46,7 @@ spec:
 {{- $rule := .root.Values.prometheusRule -}}
 {{- $global := dig "prometheusRule" dict (.root.Values.global | default dict) -}}
 {{- $selector := $rule.selector | default $global.selector | default (printf "namespace=%q" .root.Release.Namespace) -}}
-{{- $runbooks := $rule.runbooks | default $global.runbooks | default "https://github.com/labplatform/labplatform/blob/main/docs/runbooks" -}}
+{{- $runbooks := $rule.runbooks | default $global.runbooks | default (printf "https://github.com/labplatform/labplatform/blob/v%s/docs/runbooks" .root.Chart.AppVersion) -}}
 {{- .text | replace "namespace=\"lab\"" $selector | replace "job=\"rerun\"" (printf "job=%q" .name) | replace "name: rerun-process" (printf "name: %s-process" .name) | replace "docs/runbooks" $runbooks -}}
 {{- end -}}
 

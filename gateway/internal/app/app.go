@@ -41,6 +41,7 @@ func build(ctx context.Context, s *service.Service, cfg Config) error {
 			return err
 		}
 		connections[name] = connection
+		s.Watch(name, service.Connected(connection)) // seen before the first request of a quiet laboratory fails
 	}
 	var demo *landing.Demo
 	if cfg.DemoSignIn != "" {

@@ -29,9 +29,10 @@ func Fetch(ctx context.Context, folder string) error {
 const Namespace = "lab"
 
 // Check has promtool check files of rules, and run the unit tests of tests.
-func Check(ctx context.Context, folder string, rules []string, tests string) (string, error) {
+func Check(ctx context.Context, folder string, rules []string, tests ...string) (string, error) {
 	var said strings.Builder
-	for _, args := range [][]string{append([]string{"check", "rules"}, rules...), {"test", "rules", tests}} {
+	check, play := append([]string{"check", "rules"}, rules...), append([]string{"test", "rules"}, tests...)
+	for _, args := range [][]string{check, play} {
 		out, err := exec.CommandContext(ctx, filepath.Join(folder, "usr/bin/promtool"), args...).CombinedOutput()
 		said.Write(out)
 		if err != nil {

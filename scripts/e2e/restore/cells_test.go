@@ -42,10 +42,12 @@ var patients = []string{"9876543210", "9822011223", "9848022338"}
 func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	tools := mongoTools(t)
 	previous, next := startCell(t, 1), startCell(t, 2)
+	haveUsers(t, previous.Platform)
+	haveUsers(t, next.Platform)
 	move := t.TempDir()
 	rows := block(t, "Say which rows are the laboratory's, in the order in which they can be deleted:")
 	deletion := block(t, "Delete it in the previous cell, whose change capture takes it out of the index:")
-	counting := block(t, "Count what both cells have of it; nothing is printed when they agree:")
+	comparing := block(t, "Count what both cells have of it; nothing is printed when they agree:")
 	follow(t, rows+"\n"+deletion, moving(t, next, previous, move), tools) // the next cell never had it
 	previous.wantEveryTable(t, filepath.Join(move, "rows"))
 	others := previous.countOthers(t)
@@ -74,7 +76,7 @@ func TestALaboratoryMovesToAnotherCell(t *testing.T) {
 	})
 	previous.sent(t)
 	environment := moving(t, previous, next, move)
-	follow(t, rows+"\n"+block(t, "Copy the laboratory, while it is silent:")+"\n"+counting, environment, tools)
+	follow(t, rows+"\n"+block(t, "Copy the laboratory, while it is silent:")+"\n"+comparing, environment, tools)
 	if long() {
 		must(t, next.Run(t.Context(), "exec", "cdc", "reconcile", "--wait", "2m"))
 	}
@@ -246,7 +248,7 @@ func (c cell) countOthers(t *testing.T) map[string]int {
 // moving are the variables of the handbook's commands.
 func moving(t *testing.T, from, to cell, move string) []string {
 	t.Helper()
-	environment := []string{"LAB=12", "MOVE=" + move}
+	environment := append(passwords(), "LAB=12", "MOVE="+move)
 	for name, c := range map[string]cell{"FROM": from, "TO": to} {
 		dsn, err := mysql.ParseDSN(c.Endpoints.MySQLDSN)
 		must(t, err)
@@ -254,7 +256,7 @@ func moving(t *testing.T, from, to cell, move string) []string {
 		must(t, err)
 		objects, err := url.Parse(c.Endpoints.BlobURL)
 		must(t, err)
-		environment = append(environment, "DB_USER="+dsn.User, "MYSQL_PWD="+dsn.Passwd, "DB_DATABASE="+dsn.DBName,
+		environment = append(environment, "DB_DATABASE="+dsn.DBName,
 			name+"_HOST="+host, name+"_PORT="+port, "OBJECTS_"+name+"="+objects.Path,
 			"MONGO_"+name+"="+c.Endpoints.MongoURI, "MONGO_DATABASE="+c.Endpoints.MongoDatabase)
 	}

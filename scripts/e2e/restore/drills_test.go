@@ -72,6 +72,7 @@ func TestEveryStoreIsLostAloneAndComesBack(t *testing.T) {
 		all := volume.Config{Users: 10_000, Labs: 1, SeedNumber: 1, Into: &crowd}
 		must(t, volume.Load(t.Context(), d.db, all, io.Discard, time.Now))
 	}
+	haveUsers(t, d.Platform)
 	d.found(d.registers())
 	if d.pipeline {
 		d.search()
@@ -258,14 +259,14 @@ func (d *drills) objects() {
 	must(d.t, json.Unmarshal([]byte(opened), &session))
 	before, err := fetch(d.t.Context(), session.Template)
 	must(d.t, err)
-	copied := filepath.Join(d.backup, "objects")
-	must(d.t, os.CopyFS(copied, os.DirFS(at.Path)))
+	environment := variables(d.t, d.Platform, d.backup)
+	follow(d.t, part(d.t, backUpOthers, "mkdir"), environment, d.tools)
 	must(d.t, os.RemoveAll(at.Path))
 	lost := time.Now()
 	if _, err := fetch(d.t.Context(), session.Template); err == nil {
 		d.t.Error("the document is still there")
 	}
-	must(d.t, os.CopyFS(at.Path, os.DirFS(copied)))
+	follow(d.t, part(d.t, restoreOthers, "mkdir"), environment, d.tools)
 	same(d.t, "the document", before, func() (string, error) { return fetch(d.t.Context(), session.Template) })
 	d.took(lost, "objects", "a copy of the bucket, back", "the copy; a versioned bucket loses nothing")
 }
@@ -291,8 +292,7 @@ func fetch(ctx context.Context, address string) (string, error) {
 func part(t *testing.T, title, program string) string {
 	t.Helper()
 	var lines []string
-	whole := strings.ReplaceAll(block(t, title), "\\\n", "")
-	for line := range strings.Lines(whole) {
+	for line := range strings.Lines(block(t, title)) {
 		if strings.HasPrefix(line, program) {
 			lines = append(lines, line)
 		}
@@ -303,18 +303,13 @@ func part(t *testing.T, title, program string) string {
 	return strings.Join(lines, "")
 }
 
-const (
-	backingUp = "Back up, while everything runs:"
-	restoring = "Restore, while the services and the queue's Redis are stopped:"
-)
-
 func (d *drills) documents() {
 	environment := variables(d.t, d.Platform, d.backup)
 	before := d.MustAsk(d.t, "GET", "/api-v3/sample-rerun/7001", "")
-	follow(d.t, part(d.t, backingUp, "mongodump"), environment, d.tools)
+	follow(d.t, part(d.t, backUpOthers, "mongodump"), environment, d.tools)
 	lost := d.wipe("mongo")
 	d.start("mongo")
-	await.Nil(d.t, "mongorestore", func() error { return try(d.t, part(d.t, restoring, "mongorestore"), environment, d.tools) })
+	await.Nil(d.t, "mongorestore", func() error { return try(d.t, part(d.t, restoreOthers, "mongorestore"), environment, d.tools) })
 	must(d.t, d.Run(d.t.Context(), "exec", "rerun", "migrate"))
 	same(d.t, "the reruns", before, func() (string, error) { return d.Reruns(d.t.Context()) })
 	d.took(lost, "MongoDB", "`mongorestore`, `rerun migrate`", "the last dump")
@@ -323,7 +318,7 @@ func (d *drills) documents() {
 func (d *drills) database() {
 	environment := variables(d.t, d.Platform, d.backup)
 	before := d.registers()
-	follow(d.t, part(d.t, backingUp, "mysqldump"), environment, d.tools)
+	follow(d.t, block(d.t, counting)+block(d.t, backUpDatabase), environment, d.tools)
 	after := d.registers()
 	d.found(after)
 	services := d.Services()
@@ -333,7 +328,7 @@ func (d *drills) database() {
 	for _, service := range services {
 		must(d.t, d.Stop(service))
 	}
-	follow(d.t, part(d.t, restoring, "mysql "), environment, d.tools)
+	follow(d.t, block(d.t, counting)+block(d.t, restoreDatabase), environment, d.tools)
 	_ = d.db.Close() // its connections are to a database that is no more
 	d.db, err = sql.Open("mysql", d.Endpoints.MySQLDSN)
 	must(d.t, err)

@@ -6,53 +6,89 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 )
 
 const root = "../../.."
 
+func handbook(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs/operations.md"))
+	must(t, err)
+	return string(text)
+}
+
+// The lines of the handbook above the commands of a backup and a restore.
+const (
+	counting        = "How rows are counted, in the same shell as the commands that follow; `$BACKUP` is an empty folder:"
+	backUpDatabase  = "Back up the database, while everything runs:"
+	backUpOthers    = "Back up the document store, the objects where they are a folder, and the queue, while everything runs:"
+	restoreDatabase = "Restore the database, while the services are stopped, and count what is back:"
+	restoreOthers   = "Restore the document store and the objects, while the services are stopped, and compare them with the backup:"
+	restoreQueue    = "Restore the queue, while its Redis is stopped:"
+)
+
 // block returns the commands of the handbook that stand below the line that says what they do.
 func block(t *testing.T, title string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs/operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text), "\n"+title+"\n\n```sh\n")
+	_, rest, found := strings.Cut(handbook(t), "\n"+title+"\n\n```sh\n")
 	commands, _, closed := strings.Cut(rest, "\n```\n")
 	if !found || !closed {
 		t.Fatalf("the handbook has no commands below %q", title)
 	}
-	return commands
+	return commands + "\n"
+}
+
+// userPassword is that of every user of the handbook. Redis takes no password with spaces in a line of this form.
+const userPassword = "of-the-users"
+
+// haveUsers makes the users of the handbook: those of the database, and that of the queue's Redis. The embedded document
+// store has none.
+func haveUsers(t *testing.T, p demolab.Platform) {
+	t.Helper()
+	must(t, demolab.MakeUsers(t.Context(), p.Endpoints.MySQLDSN, filepath.Join(root, "docs/database-users.sql"), userPassword))
+	line := regexp.MustCompile("`(ACL SETUSER backup .*?)`").FindStringSubmatch(handbook(t))
+	if line == nil {
+		t.Fatal("the handbook does not say what the user backup may do in Redis")
+	}
+	statement := strings.NewReplacer(`\|`, "|", ">PASSWORD", ">"+userPassword).Replace(line[1])
+	client := redis.NewClient(&redis.Options{Addr: p.Endpoints.RedisAddr})
+	defer client.Close()
+	var words []any
+	for word := range strings.FieldsSeq(statement) {
+		words = append(words, word)
+	}
+	must(t, client.Do(t.Context(), words...).Err())
 }
 
 // variables are the variables of the handbook's commands.
 func variables(t *testing.T, p demolab.Platform, backup string) []string {
 	t.Helper()
 	dsn, err := mysql.ParseDSN(p.Endpoints.MySQLDSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	database, err := url.Parse("//" + dsn.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	redis, err := url.Parse("//" + p.Endpoints.RedisAddr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []string{
-		"BACKUP=" + backup,
-		"DB_HOST=" + database.Hostname(), "DB_PORT=" + database.Port(), "DB_USER=" + dsn.User, "MYSQL_PWD=" + dsn.Passwd,
-		"DB_DATABASE=" + dsn.DBName,
-		"MONGO_URI=" + p.Endpoints.MongoURI, "MONGO_DATABASE=" + p.Endpoints.MongoDatabase,
-		"REDIS_HOST=" + redis.Hostname(), "REDIS_PORT=" + redis.Port(), "REDIS_DATA=" + data(p, "redis"),
-	}
+	must(t, err)
+	cache, err := url.Parse("//" + p.Endpoints.RedisAddr)
+	must(t, err)
+	objects, err := url.Parse(p.Endpoints.BlobURL)
+	must(t, err)
+	return append(passwords(),
+		"BACKUP="+backup, "OBJECTS="+objects.Path,
+		"DB_HOST="+database.Hostname(), "DB_PORT="+database.Port(), "DB_DATABASE="+dsn.DBName,
+		"MONGO_BACKUP="+p.Endpoints.MongoURI, "MONGO_RESTORE="+p.Endpoints.MongoURI, "MONGO_DATABASE="+p.Endpoints.MongoDatabase,
+		"REDIS_HOST="+cache.Hostname(), "REDIS_PORT="+cache.Port(), "REDIS_DATA="+data(p, "redis"),
+	)
+}
+
+func passwords() []string {
+	return []string{"BACKUP_PASSWORD=" + userPassword, "RESTORE_PASSWORD=" + userPassword, "REDIS_PASSWORD=" + userPassword}
 }
 
 func data(p demolab.Platform, engine string) string { return filepath.Join(p.Dir, "data", engine) }

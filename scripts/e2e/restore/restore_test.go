@@ -26,7 +26,18 @@ func TestABackupByTheHandbookBringsEverythingBack(t *testing.T) {
 	backup := t.TempDir()
 	environment := variables(t, p, backup)
 
-	before := settled(t, db, func() { follow(t, block(t, "Back up, while everything runs:"), environment, tools) })
+	haveUsers(t, p)
+	ofTheCore(t, db)
+
+	backUp := block(t, counting) + block(t, backUpDatabase) + block(t, backUpOthers)
+	mayNot(t, environment, tools, map[string]string{
+		`MYSQL_PWD="$BACKUP_PASSWORD" mysql --host="$DB_HOST" --port="$DB_PORT" --user=backup lab -e "DELETE FROM labs"`:         "denied",
+		`MYSQL_PWD="$RESTORE_PASSWORD" mysql --host="$DB_HOST" --port="$DB_PORT" --user=restore -e "SELECT * FROM mysql.user"`:   "denied",
+		`REDISCLI_AUTH="$REDIS_PASSWORD" redis-cli -e --user backup -h "$REDIS_HOST" -p "$REDIS_PORT" GET session:demo-lab-user`: "NOPERM",
+		`REDISCLI_AUTH="$REDIS_PASSWORD" redis-cli -e --user backup -h "$REDIS_HOST" -p "$REDIS_PORT" FLUSHALL`:                  "NOPERM",
+		`REDISCLI_AUTH="$REDIS_PASSWORD" redis-cli -e --user backup -h "$REDIS_HOST" -p "$REDIS_PORT" CONFIG GET requirepass`:    "NOPERM",
+	})
+	before := settled(t, db, func() { follow(t, backUp, environment, tools) })
 	scheduled := p.MustAsk(t, "POST", "/jobInfo/", job)
 
 	lost, services := time.Now(), p.Services()
@@ -37,12 +48,13 @@ func TestABackupByTheHandbookBringsEverythingBack(t *testing.T) {
 	if left := count(t, db); len(left) != 0 {
 		t.Fatalf("these tables survived: %v", left)
 	}
-	follow(t, block(t, "Restore, while the services and the queue's Redis are stopped:"), environment, tools)
+	follow(t, block(t, counting)+block(t, restoreDatabase)+block(t, restoreOthers)+block(t, restoreQueue), environment, tools)
 	must(t, p.Run(t.Context(), "exec", "rerun", "migrate"))
 	for _, part := range append([]string{"redis"}, services...) {
 		must(t, p.Start(part, nil))
 	}
 
+	wantOfTheCore(t, db)
 	if diff := cmp.Diff(before, count(t, db)); diff != "" {
 		t.Errorf("rows by table (-before +after):\n%s", diff)
 	}

@@ -1,0 +1,163 @@
+package restore
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/labplatform/labplatform/scripts/e2e/demolab"
+)
+
+var (
+	usersMade  = regexp.MustCompile(`CREATE USER IF NOT EXISTS '(\w+)'`)
+	userNamed  = regexp.MustCompile(`--user[= ](\S+)`)
+	helperUser = regexp.MustCompile(`^(backup|restore)$`)
+)
+
+// databaseUsers lists the users of the handbook's file, in its order.
+func databaseUsers(t *testing.T) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs/database-users.sql"))
+	must(t, err)
+	for _, found := range usersMade.FindAllStringSubmatch(string(text), -1) {
+		names = append(names, found[1])
+	}
+	return names
+}
+
+// TestTheHandbooksCommandsNameTheirUsers: a command whose user is left to the reader runs as the one at hand, and may
+// see a part of the tables alone.
+func TestTheHandbooksCommandsNameTheirUsers(t *testing.T) {
+	named := 0
+	for line := range strings.Lines(handbook(t)) {
+		for _, found := range userNamed.FindAllStringSubmatch(line, -1) {
+			if named++; !helperUser.MatchString(found[1]) {
+				t.Errorf("the user %s is none whose rights the handbook gives: %s", found[1], line)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no command of the handbook names its user")
+	}
+}
+
+// TestADumpThatLacksTablesIsRefused: a service's user dumps the tables that it may read, and the client calls that a
+// success or ends half-way. Whichever of the handbook's commands run as that user, the comparison does not pass.
+func TestADumpThatLacksTablesIsRefused(t *testing.T) {
+	p := demolab.Start(t)
+	haveUsers(t, p)
+	backup := filepath.Join(t.TempDir(), "backup")
+	environment := variables(t, p, backup)
+	commands := block(t, backUpDatabase)
+	for _, user := range databaseUsers(t) {
+		must(t, os.RemoveAll(backup))
+		must(t, os.Mkdir(backup, 0o700))
+		dumpAlone := strings.Replace(commands, "--user=backup", "--user="+user, 1)
+		err := try(t, block(t, counting)+dumpAlone, environment, "")
+		t.Logf("%d tables in the dump of %s, refused: %v", tablesOf(t, backup), user, err != nil)
+		if helperUser.MatchString(user) {
+			must(t, err)
+			continue
+		}
+		if err == nil {
+			t.Errorf("a dump of the user %s passes", user)
+		}
+		everything := strings.ReplaceAll(block(t, counting)+commands, "--user=backup", "--user="+user)
+		if err := try(t, everything, environment, ""); err == nil || !strings.Contains(err.Error(), "does not see every table") {
+			t.Errorf("dump and comparison of the user %s say %v", user, err)
+		}
+	}
+}
+
+func tablesOf(t *testing.T, backup string) int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(backup, "mysql.sql"))
+	must(t, err)
+	return strings.Count(string(text), "\nCREATE TABLE `")
+}
+
+// TestADumpThatLacksRowsOrItsEndIsRefused: a full disk cuts a dump off, a filter leaves rows out.
+func TestADumpThatLacksRowsOrItsEndIsRefused(t *testing.T) {
+	p := demolab.Start(t)
+	haveUsers(t, p)
+	environment := variables(t, p, t.TempDir())
+	for what, change := range map[string][2]string{
+		"cut off":     {`> "$BACKUP/mysql.sql"`, `| head -c 20000 > "$BACKUP/mysql.sql" || true`},
+		"without end": {`> "$BACKUP/mysql.sql"`, `| sed '$d' > "$BACKUP/mysql.sql"`},
+		"filtered":    {"--quick", "--quick --where='1=0'"},
+		"one table":   {"--quick", `--quick --ignore-table="$DB_DATABASE.CriticalCallout"`},
+	} {
+		commands := block(t, backUpDatabase)
+		changed := strings.Replace(commands, change[0], change[1], 1)
+		if changed == commands {
+			t.Fatalf("%s: the commands have no %s", what, change[0])
+		}
+		err := try(t, block(t, counting)+changed, environment, "")
+		if err == nil {
+			t.Errorf("a dump that is %s passes", what)
+		}
+		t.Logf("%s: %v", what, lastLine(err))
+	}
+}
+
+// mayNot fails for commands that a user of the handbook is not refused in these words.
+func mayNot(t *testing.T, environment []string, tools string, refused map[string]string) {
+	t.Helper()
+	for command, words := range refused {
+		if err := try(t, command, environment, tools); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s gave %v, want it refused: %s", command, err, words)
+		}
+	}
+}
+
+func lastLine(err error) string {
+	if err == nil {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	return lines[len(lines)-1]
+}
+
+// ofTheCore adds what the core may have beside tables, with the core's user as its definer, and lets functions be restored
+// where the server writes a binary log, as the handbook says.
+func ofTheCore(t *testing.T, db *sql.DB) {
+	t.Helper()
+	const by = "CREATE DEFINER = 'core'@'%' "
+	for _, statement := range []string{
+		"SET GLOBAL log_bin_trust_function_creators = 1",
+		"CREATE USER 'core'@'%' IDENTIFIED BY '" + userPassword + "'",
+		"GRANT ALL PRIVILEGES ON lab.* TO 'core'@'%'",
+		by + "VIEW core_view AS SELECT id FROM labs",
+		by + "TRIGGER core_trigger BEFORE INSERT ON department FOR EACH ROW SET NEW.id = NEW.id",
+		by + "PROCEDURE core_procedure() SELECT 1",
+		by + "FUNCTION core_function() RETURNS INT DETERMINISTIC RETURN 1",
+		by + "EVENT core_event ON SCHEDULE EVERY 1 YEAR DO SELECT 1",
+		"CREATE TABLE core_texts (id INT PRIMARY KEY, t TEXT, b BLOB, parts INT AS (id + 1) STORED)",
+		`INSERT INTO core_texts (id, t, b) VALUES (1, 'it''s (1),(2)', x'0a28'), (2, "\n(3),(4);\nINSERT INTO \\\\", NULL), (3, '\'', '')`,
+	} {
+		_, err := db.ExecContext(t.Context(), statement)
+		must(t, err)
+	}
+}
+
+// wantOfTheCore fails when something of ofTheCore is not there.
+func wantOfTheCore(t *testing.T, db *sql.DB) {
+	t.Helper()
+	for what, query := range map[string]string{
+		"view":      "VIEWS WHERE TABLE_SCHEMA = 'lab' AND TABLE_NAME = 'core_view'",
+		"trigger":   "TRIGGERS WHERE TRIGGER_SCHEMA = 'lab' AND TRIGGER_NAME = 'core_trigger'",
+		"procedure": "ROUTINES WHERE ROUTINE_SCHEMA = 'lab' AND ROUTINE_NAME = 'core_procedure'",
+		"function":  "ROUTINES WHERE ROUTINE_SCHEMA = 'lab' AND ROUTINE_NAME = 'core_function'",
+		"event":     "EVENTS WHERE EVENT_SCHEMA = 'lab' AND EVENT_NAME = 'core_event'",
+	} {
+		n := 0
+		must(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema."+query).Scan(&n))
+		if n != 1 {
+			t.Error(fmt.Errorf("%d of the core's %s, want 1", n, what))
+		}
+	}
+}

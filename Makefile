@@ -134,7 +134,7 @@ agent: ## Build the desktop client for Windows, macOS and Linux: .bin/agent/
 
 # ---- checks -----------------------------------------------------------------------------------------------
 
-.PHONY: check phrases phrases-update fmt formatted lint generated tidy tidy-check alone
+.PHONY: check phrases fmt formatted lint generated tidy tidy-check alone
 check: phrases formatted documents lint-proto generated document breaking tidy-check alone lint charts ## Everything but the tests
 
 .PHONY: documents
@@ -147,9 +147,6 @@ SUBJECTS_SINCE = 06f871afddc48eeaebc00d8f3cdada0eab607237
 phrases: $(GENERATORS) ## Compare texts with the words and phrases to avoid (docs/language.md), and commit subjects with their form
 	@echo "check: language"
 	@$(BIN)/phrases -since $(SUBJECTS_SINCE)
-
-phrases-update: $(GENERATORS) ## Lower the baseline of the language check to today's counts; it raises none
-	@$(BIN)/phrases -update
 
 GO_FILES = git ls-files --cached --others --exclude-standard --deduplicate '*.go' ':!proto/gen'
 # As the linter's rule of lines in .golangci.yml: not in tests and tables, and not where a long text stays in one piece.

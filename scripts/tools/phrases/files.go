@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -69,10 +68,4 @@ func eachInParallel(n int, do func(i int)) {
 	}
 	close(next)
 	group.Wait()
-}
-
-// area is the folder that a finding is counted for: the first two elements of the path.
-func area(file string) string {
-	parts := strings.Split(path.Dir(file), "/")
-	return strings.Join(parts[:min(2, len(parts))], "/")
 }

@@ -1,8 +1,5 @@
 // Command phrases compares comments, strings and documents with the project's list of words and phrases to avoid, and
 // the subjects of new commits with the form that CONTRIBUTING.md asks for.
-//
-// It guarantees that the findings per area only shrink: baseline.txt has today's counts, a higher count fails, and a
-// lower one fails until `make phrases-update` has lowered the baseline.
 package main
 
 import (
@@ -12,23 +9,18 @@ import (
 	"os"
 )
 
-const usage = `usage: phrases [-update | -counts | -list] [-since commit]
+const usage = `usage: phrases [-since commit]
 
-Checks the files of the working directory, which is the root of the repository.
-  -list           print every finding
-  -counts         print the counts in the form of the baseline
-  -update         lower the baseline to the counts of today; it raises none
+Prints every word and phrase to avoid in the files of the working directory, which is the root of the repository, and
+fails when there is one.
   -since commit   also check the subjects of the commits after this one
 `
 
 func main() {
 	flag.Usage = func() { fmt.Fprint(os.Stderr, usage) }
-	update := flag.Bool("update", false, "")
-	counts := flag.Bool("counts", false, "")
-	list := flag.Bool("list", false, "")
 	since := flag.String("since", "", "")
 	flag.Parse()
-	failed, err := run(os.Stdout, options{update: *update, counts: *counts, list: *list, since: *since})
+	failed, err := run(os.Stdout, *since)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "phrases:", err)
 	}
@@ -37,33 +29,18 @@ func main() {
 	}
 }
 
-type options struct {
-	update, counts, list bool
-	since                string
-}
-
 // run reports whether the check failed.
-func run(out io.Writer, o options) (bool, error) {
+func run(out io.Writer, since string) (bool, error) {
 	findings, err := findAll()
-	switch {
-	case err != nil:
+	if err != nil {
 		return true, err
-	case o.list:
-		printAll(out, findings)
-		return false, nil
-	case o.counts:
-		return false, writeBaseline(out, count(findings))
 	}
-	failed, err := compareFile(out, findings, o.update)
-	if err != nil || o.since == "" {
-		return failed, err
-	}
-	wrong, err := checkSubjects(out, o.since)
-	return failed || wrong, err
-}
-
-func printAll(out io.Writer, findings []finding) {
 	for _, f := range findings {
 		fmt.Fprintln(out, f)
 	}
+	if since == "" {
+		return len(findings) > 0, nil
+	}
+	wrong, err := checkSubjects(out, since)
+	return len(findings) > 0 || wrong, err
 }

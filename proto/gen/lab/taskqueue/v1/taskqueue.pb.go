@@ -1947,7 +1947,7 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\a_lab_id\"P\n" +
 	"\x15UpdateConsentResponse\x12\x1d\n" +
 	"\x04code\x18\x01 \x01(\x05B\t\x92A\x06\xf2\x02\x03200R\x04code\x12\x18\n" +
-	"\amessage\x18\x02 \x01(\tR\amessage2\xb1\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage2\xa7\n" +
 	"\n" +
 	"\x10TaskQueueService\x12\x9c\x01\n" +
 	"\aEnqueue\x12 .lab.taskqueue.v1.EnqueueRequest\x1a!.lab.taskqueue.v1.EnqueueResponse\"L\x8a\xe7\x183\b\x01\x12\acallout\x12\x04core\x12\rnotifications\x12\boperator\x12\x05rerun\x18\x01\x82\xd3\xe4\x93\x02\x0f:\x05tasks\"\x06/queue\x12\xa2\x01\n" +
@@ -1958,9 +1958,9 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\rRescheduleJob\x12&.lab.taskqueue.v1.RescheduleJobRequest\x1a'.lab.taskqueue.v1.RescheduleJobResponse\"1\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/rescheduleJob\x12\x86\x01\n" +
 	"\tRetryTask\x12\".lab.taskqueue.v1.RetryTaskRequest\x1a#.lab.taskqueue.v1.RetryTaskResponse\"0\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x12:\x04jobs\"\n" +
 	"/retryTask\x12\x82\x01\n" +
-	"\aMapping\x12 .lab.taskqueue.v1.MappingRequest\x1a!.lab.taskqueue.v1.MappingResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\bmappings\"\b/mapping\x12y\n" +
+	"\aMapping\x12 .lab.taskqueue.v1.MappingRequest\x1a!.lab.taskqueue.v1.MappingResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\bmappings\"\b/mapping\x12o\n" +
 	"\n" +
-	"GetService\x12#.lab.taskqueue.v1.GetServiceRequest\x1a$.lab.taskqueue.v1.GetServiceResponse\" \x8a\xe7\x18\x19\x12\rnotifications\x12\boperator\x90\x02\x01\x12\x94\x01\n" +
+	"GetService\x12#.lab.taskqueue.v1.GetServiceRequest\x1a$.lab.taskqueue.v1.GetServiceResponse\"\x16\x8a\xe7\x18\x0f\x12\rnotifications\x90\x02\x01\x12\x94\x01\n" +
 	"\rUpdateConsent\x12&.lab.taskqueue.v1.UpdateConsentRequest\x1a'.lab.taskqueue.v1.UpdateConsentResponse\"2\x8a\xe7\x18\x14\b\x01\x12\x04core\x12\boperator\x18\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/update_consentBKZIgithub.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1;taskqueuev1b\x06proto3"
 
 var (

@@ -50,7 +50,7 @@ type Config struct {
 	DefaultDeadlineSeconds int `env:"DEADLINE_SECONDS" envDefault:"10"`
 	// MaxMessageBytes limits the size of a request.
 	MaxMessageBytes int `env:"MAX_MESSAGE_BYTES" envDefault:"4194304"`
-	// FurtherCallers maps programs that no contract lists to a listed caller: they may call what that one may.
+	// FurtherCallers maps a program that no contract lists to a listed caller, whose rights it gets.
 	FurtherCallers map[string]string `env:"FURTHER_CALLERS"`
 	// TLS makes the listener accept only certificates of one CA.
 	TLS tlsfiles.Config `envPrefix:"TLS_"`

@@ -78,7 +78,7 @@ func TestKindsDoNotBlockEachOther(t *testing.T) {
 	b.expect("urgent")
 }
 
-// It keeps one delivery running while messages of another kind are delivered.
+// TestSlowReceiverDelaysItsOwnKindOnly blocks one delivery while messages of another kind are delivered.
 func TestSlowReceiverDelaysItsOwnKindOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// keepAlive gives signs of life, also while a document is converted or uploaded, and ends the work when the session is
-// not ours any more. A platform that does not answer is asked again with the next beat.
+// keepAlive sends heartbeats, also during conversions and uploads, and cancels the work when the session is no longer
+// ours. A heartbeat without a response is repeated at the next interval.
 func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
 	ticker := time.NewTicker(a.beats)
 	defer ticker.Stop()

@@ -116,7 +116,8 @@ func trial(t *testing.T) []manifest {
 	return all
 }
 
-// installed returns the secrets that a render in a cluster makes whose Secret of a trial holds before; nil is none.
+// installed renders the trial into a cluster whose Secret "trial" holds before (nil: there is none), and returns the
+// new Secret's data.
 func installed(t *testing.T, before map[string]string) map[string]string {
 	t.Helper()
 	given := map[string]any{"trial": true}

@@ -55,7 +55,7 @@ func (c cluster) administrator() []string {
 	return []string{c.node.Program("kubectl"), "--kubeconfig", c.kubeconfig}
 }
 
-// read fills in what kubectl get prints of the named things.
+// read decodes the output of "kubectl get -o json" with args into the value that into points to.
 func (c cluster) read(into any, args ...string) error {
 	out, err := c.kubectl(append([]string{"get", "-o", "json"}, args...)...)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A process that is killed takes along what it worked on: of each service's requests at most these.
+// inFlight is how many requests of each service a killed process may lose.
 const inFlight = 2
 
 // checkKill kills a pod of each deployable without a farewell while people work.

@@ -93,7 +93,7 @@ func (c cluster) startServing(ctx context.Context) error {
 	})
 }
 
-// serve is the process in the background: the node, and what is beside it.
+// serve runs the background process: the node, if this command owns one, and its helpers.
 func (c cluster) serve(ctx context.Context) error {
 	if c.own {
 		return c.node.Serve(ctx, c.serveBeside)

@@ -101,7 +101,8 @@ func TestCellCounterPageKeepsACountForItsCounter(t *testing.T) {
 	p.says(fmt.Sprintf("Saved as observer 1 of report %d", report))
 }
 
-// TestCellCounterPageRestoresNoCountWithoutALogin has a count as version 1.0.0 stored it: it is no login's, and it is removed.
+// TestCellCounterPageRestoresNoCountWithoutALogin stores a count as version 1.0.0 did, without a login; the page must
+// remove it.
 func TestCellCounterPageRestoresNoCountWithoutALogin(t *testing.T) {
 	p, report := counterPage(t, 77024)
 	name := fmt.Sprintf("cell-counter:77024:%d:1", report)

@@ -17,7 +17,7 @@ func values(id, number int, deviceData string) string {
 		`"lab_report_id":%d,"device_data":[%s]}`, id, number, id, deviceData)
 }
 
-// stored returns what is stored about a report: the flag, the values as "number:index=value", and the report's.
+// stored returns the flag of a report and its rerun values as "number:index=value".
 func stored(t *testing.T, id int) (flag float64, reruns []string) {
 	t.Helper()
 	list := call(t, labSession, "GET", fmt.Sprintf("/api-v3/sample-rerun/%d", id), "")

@@ -143,7 +143,8 @@ const tooSlow = time.Second
 // aftermath is how long a service may still refuse work as too much that came while its stores stood still.
 const aftermath = 5 * time.Second
 
-// watchStores asks the stack's own service the same all the time.
+// watchStores repeats one request to the stack's own service until it is stopped, and records requests that failed or
+// were slow.
 func watchStores(t *testing.T, d *deployment) *standstills {
 	t.Helper()
 	s := &standstills{}

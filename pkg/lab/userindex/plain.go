@@ -60,7 +60,7 @@ func Digits(text string) string {
 	return OldDigits(Plain(text))
 }
 
-// OldDigits returns Digits as an index of OldSchema has them, of ASCII alone.
+// OldDigits returns the ASCII digits of a text, the form in which an index of OldSchema has them.
 func OldDigits(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {

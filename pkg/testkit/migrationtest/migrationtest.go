@@ -20,7 +20,7 @@ import (
 // Migrations are the migrations of one service.
 type Migrations []mysqldb.Schema
 
-// Run tests m.
+// Run tests that interrupted migrations complete when they run again.
 func Run(t *testing.T, m Migrations) {
 	t.Helper()
 	t.Run("interrupted migrations run again", m.interrupted)

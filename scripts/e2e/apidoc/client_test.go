@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A program that no one would write without generated types: it compiles only while the document says what it uses.
+// The client is written against the generated types: it compiles only while the document has all that it uses.
 func TestATypeScriptClientIsGeneratedCompiledAndUsed(t *testing.T) {
 	generate, compile := npmTool(t, "openapi-typescript"), npmTool(t, "tsc")
 	folder := copied(t, "client.ts", "tsconfig.json")

@@ -193,7 +193,7 @@ func sum(values map[string]float64) float64 {
 	return total
 }
 
-// onOneConnection lets a zero date through: the session's mode is the statement's alone.
+// onOneConnection runs statement on one connection with an empty sql_mode, which allows zero dates.
 func onOneConnection(db *sql.DB, statement string) error {
 	conn, err := db.Conn(context.Background())
 	if err != nil {

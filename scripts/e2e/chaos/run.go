@@ -359,7 +359,7 @@ func (r *run) promise(d day.Deed) {
 	}
 }
 
-// judge has a bill judged, as the core does.
+// judge asks the gateway's internal listener to evaluate a bill's critical results, as the core does.
 func (r *run) judge(ctx context.Context, bill int64) error {
 	token, err := r.InternalToken(ctx)
 	if err != nil {

@@ -121,7 +121,7 @@ func forget(t *testing.T, running endpoints.Endpoints) {
 	}
 }
 
-// scene keeps what the page shows.
+// scene saves what the page shows as the next numbered picture.
 func (c *camera) scene(name string) {
 	c.T.Helper()
 	c.scenes++

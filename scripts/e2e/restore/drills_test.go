@@ -95,7 +95,7 @@ func (d *drills) took(began time.Time, store, by, point string) {
 	d.t.Log(d.list[len(d.list)-1])
 }
 
-// wipe kills engines and takes their data away, but for files that say who they are.
+// wipe kills engines and deletes their data, except the files that hold the identity of Kafka.
 func (d *drills) wipe(engines ...string) (lost time.Time) {
 	d.t.Helper()
 	for _, engine := range engines {

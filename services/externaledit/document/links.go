@@ -38,8 +38,8 @@ type relation struct{ id, kind, target string }
 // is reports whether the relationship is of the kind.
 func (r relation) is(kind string) bool { return strings.HasSuffix(r.kind, kind) }
 
-// judge refuses a link out of the package that fetches or runs something when the document is opened. A link that a
-// person has to click is none.
+// judge refuses a link to outside of the package that fetches or runs something when the document is opened. A
+// hyperlink is allowed, because a person has to click it.
 func (r relation) judge() error {
 	switch {
 	case r.is(relHyperlink):

@@ -49,7 +49,7 @@ func (c *corpus) judgements(seed uint64) []relevance.Judgement {
 	return slices.Concat(made...)
 }
 
-// foreign is the kind of texts that are right in the next laboratory only, and must find nothing.
+// foreign is the kind of query that matches only a patient of the next laboratory and must find nothing.
 const foreign = "of another laboratory"
 
 // strangers asks every laboratory for patients of the next one, by what only those have.

@@ -25,7 +25,7 @@ type authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// identity is one that the authority signs. Organizations are groups, as Kubernetes reads them.
+// identity is the subject of a certificate that the authority signs; its organizations are Kubernetes groups.
 type identity struct {
 	file, name, group string
 	names             []string // of a server

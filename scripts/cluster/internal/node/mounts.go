@@ -52,7 +52,7 @@ func removeMountPoints(made []string) error {
 	return nil
 }
 
-// mount gives the node its own view: processes, the folders above, the settings of the kernel.
+// mount gives the node its own /proc, the folders of mountPoints and the kernel settings.
 func (n Node) mount() error {
 	steps := []error{
 		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),

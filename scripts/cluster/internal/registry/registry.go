@@ -78,7 +78,7 @@ func pushBase(address string) (reference string, err error) {
 	})
 }
 
-// push makes an index of one platform, as ko wants a base, and returns its name by digest.
+// push uploads an OCI index with one image, the form in which ko expects a base, and returns its reference by digest.
 func push(reference string, entrypoint []string, files map[string][]byte) (digest string, err error) {
 	tag, err := name.NewTag(reference)
 	if err != nil {

@@ -53,7 +53,7 @@ func javaHomes() []string {
 
 var releaseVersion = regexp.MustCompile(`(?m)^JAVA_VERSION="(\d+)`)
 
-// javaVersion reads what every kit says about itself in a file; 0 when it does not.
+// javaVersion returns the major version in the file "release" of a JDK; 0 when there is none.
 func javaVersion(home string) int {
 	text, err := os.ReadFile(filepath.Join(home, "release"))
 	if err != nil {

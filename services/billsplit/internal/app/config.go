@@ -52,7 +52,7 @@ func (c *Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// columnName is what may be written into a statement.
+// columnName matches column names that are safe to insert into a statement.
 var columnName = regexp.MustCompile(`^[A-Za-z0-9_]{1,64}$`)
 
 func oneOf(name, value string, allowed ...string) error {

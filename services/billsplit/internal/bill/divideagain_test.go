@@ -76,7 +76,7 @@ func step(up bool) bill.Paise {
 	return -1
 }
 
-// canMove reports whether the share stays within a paisa of the exact one.
+// canMove reports whether the share, moved by one paisa, is less than a paisa away from the exact share.
 func canMove(part *big.Rat, of, share bill.Paise, up bool) bool {
 	exact := new(big.Rat).Mul(part, big.NewRat(int64(of), 1))
 	off := exact.Sub(exact, big.NewRat(int64(share+step(up)), 1))

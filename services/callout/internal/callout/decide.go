@@ -126,8 +126,8 @@ func (x *decider) moved(s *Statement) bool {
 	return s.PatientID != 0 && s.PatientID != x.f.Report.PatientID && !slices.Contains(x.f.Merged, s.PatientID)
 }
 
-// communicated reports whether the last statement about the parameter is a completed call that holds and states this
-// value.
+// communicated reports whether the last statement about the parameter is a completed call about this patient that
+// states this value and was not taken back.
 func (x *decider) communicated(p *Parameter) bool {
 	last := x.ledger.last(p.Key())
 	return last != nil && last.Kind == Call && !x.moved(last) && last.says(p) && !x.ledger.takenBack(last.Key, p.Key())
@@ -264,7 +264,7 @@ func (x *decider) begin(waits []Parameter) {
 	x.announce(waits, w.Adopted)
 }
 
-// waitMoved reports whether the open wait is about another patient: its newest notice is.
+// waitMoved reports whether the newest notice of the open wait is about another patient.
 func (x *decider) waitMoved() bool {
 	for i := len(x.f.Ledger) - 1; i >= 0 && x.f.Wait != nil; i-- {
 		if x.f.Ledger[i].Kind == Notice {

@@ -29,7 +29,7 @@ type Facts struct {
 	Unconfirmed *RerunValues
 }
 
-// Foreign is a callout of a report that another program wrote.
+// Foreign is a callout that another program wrote about a report.
 type Foreign struct {
 	ID         int64
 	PatientID  int64 // 0: not stated
@@ -198,7 +198,7 @@ type Message struct {
 	Quiet bool
 }
 
-// Told is an audience that gets a message of its own. Quiet is the Quiet of that message.
+// Told is an audience that gets a message of its own. Quiet: that message leaves out the laboratory's devices.
 type Told struct {
 	Audience
 

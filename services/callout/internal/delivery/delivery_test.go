@@ -166,7 +166,7 @@ func TestANoticeHasNoPatientData(t *testing.T) {
 	}
 }
 
-// TestTwoDoctorsWithoutAnOrganization have a correction each: of the call, and of the bill today.
+// TestTwoDoctorsWithoutAnOrganization checks that corrections for two doctors have different dedupe keys.
 func TestTwoDoctorsWithoutAnOrganization(t *testing.T) {
 	t.Parallel()
 	keys := map[string]bool{}

@@ -41,7 +41,8 @@ func TestALaterResultOfABillIsEscalated(t *testing.T) {
 	b.Want("what waits", *b.Count.Figures, "{1 1 1 24h30m0s}")
 }
 
-// TestReportsOfABillThatAreDueTogetherMakeOneNotice, and a history entry each.
+// TestReportsOfABillThatAreDueTogetherMakeOneNotice expects one notice for the bill, and a history entry for each
+// report.
 func TestReportsOfABillThatAreDueTogetherMakeOneNotice(t *testing.T) {
 	b := fixture(t)
 	b.SetValue(storetest.Potassium, storetest.PotassiumIndex, "7.1")

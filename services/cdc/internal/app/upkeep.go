@@ -73,7 +73,7 @@ func (b *builder) leader(lock mysqldb.Lock) *mysqldb.Leader {
 	return leader
 }
 
-// openPurger deletes stubs once no event older than them can still arrive.
+// openPurger starts the loop that deletes stubs once no event older than them can still arrive.
 func (b *builder) openPurger() error {
 	p := &purge.Purger{Stubs: b.index, Writer: b.writer, Clock: b.Clock, Observer: b.counters, Config: b.cfg.Purge}
 	b.Every("purge", purgeEvery, b.alone(purgeLock, p.RunOnce))

@@ -25,7 +25,7 @@ type Late interface {
 
 // Observer counts.
 type Observer interface {
-	// Recomputed counts rows by what happened to them.
+	// Recomputed counts rows that were written, were equal already, and were capped.
 	Recomputed(written, equal, capped int)
 	// Early counts patients that had to be computed again because an event came before its row.
 	Early(patients int)

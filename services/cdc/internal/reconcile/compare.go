@@ -168,7 +168,7 @@ func (r *Reconciler) differing(ctx context.Context, lab int64, ids []int64, susp
 	return err
 }
 
-// again reads patients once more, each by key: nothing that was read before is used but the routes that were seen.
+// again reads the suspects once more, each by key; of the first read it reuses only the routes.
 func (r *Reconciler) again(
 	ctx context.Context, lab int64, suspects map[int64][]Difference,
 ) (map[int64][]Difference, error) {

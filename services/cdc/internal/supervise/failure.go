@@ -111,8 +111,8 @@ func (s *Supervisor) offsets(ctx context.Context, name string) string {
 	return string(offsets)
 }
 
-// repair records the failure once, and restarts what failed whenever its time has come. A failure log that is
-// unavailable must not keep the connector down: it is tried again at the next look.
+// repair records the failure once and restarts what failed when the restart is due. An unavailable failure log does
+// not prevent the restart; recording is retried at the next check.
 func (s *Supervisor) repair(ctx context.Context, name string, c *failure, now time.Time) error {
 	var problem error
 	if !c.recorded {

@@ -8,8 +8,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Heartbeat keeps the session alive and returns when it expires now, with a token that is good until then. A session
-// whose author may not edit any more ends. Errors: NotFound, Forbidden for a session that has ended or another token.
+// Heartbeat prolongs the session; it returns the new expiry and a token valid until then. It ends the session of an
+// author who may no longer edit. Errors: NotFound; Forbidden for an ended session or another token.
 func (u *UseCase) Heartbeat(
 	ctx context.Context, scope authn.LabScope, grant session.Grant, id int64,
 ) (time.Time, string, error) {

@@ -23,7 +23,7 @@ type Store interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
 	// Expired returns at most limit reports whose session expired before now and was not closed.
 	Expired(ctx context.Context, now time.Time, limit int) ([]Due, error)
-	// CloseOrphan closes the expired session of a report without a row. It returns false when there is none.
+	// CloseOrphan closes the expired session of a deleted report. It returns false when there is none.
 	CloseOrphan(ctx context.Context, scope authn.LabScope, reportID int64, now time.Time) (bool, error)
 	// Stale returns at most limit uploads above after, by id, that showed no progress since before and were not linked.
 	Stale(ctx context.Context, before time.Time, after int64, limit int) ([]session.Upload, error)

@@ -24,8 +24,8 @@ func (e ending) Unread(n int64) error {
 	return e.fixture.Unread(n)
 }
 
-// TestAStreamReadsTheInboxOfItsLogin reads the real inbox once: of what came after the last notification that an
-// organisation's page has, the page gets its own notifications, oldest first, and its unread count.
+// TestAStreamReadsTheInboxOfItsLogin uses a real inbox: an organisation's page gets its own notifications that came
+// after the last one it has, oldest first, and its unread count.
 func TestAStreamReadsTheInboxOfItsLogin(t *testing.T) {
 	t.Parallel()
 	db, lab := storetest.Open(t), storetest.User(t, 12, 77).Lab

@@ -12,7 +12,7 @@ type Kind struct {
 	DefaultParams json.RawMessage
 	Order         int
 	Mandatory     bool // users cannot switch it off
-	// Disabled is the laboratory's switch, which a mandatory type does not have.
+	// Disabled reports whether the laboratory switched the type off; false for a mandatory type.
 	Disabled bool
 	// LabParams replace DefaultParams for the laboratory; nil: no replacement.
 	LabParams json.RawMessage

@@ -54,7 +54,7 @@ func open(t *testing.T) *fixture {
 	return &fixture{storetest.Open(t), p, t, counts{}}
 }
 
-// subscribe subscribes a token of asha days ago.
+// subscribe subscribes a token of the user asha, the given number of days ago.
 func (f *fixture) subscribe(token string, days int) {
 	f.t.Helper()
 	d := device.New(device.Deps{

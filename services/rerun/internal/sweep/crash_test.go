@@ -171,7 +171,7 @@ type process struct {
 
 var errDead = errors.New("the process died")
 
-// Write writes one document after the other.
+// Write writes one document at a time and returns errDead once left writes are used up.
 func (p *process) Write(ctx context.Context, scope authn.LabScope, w rerun.Writes) error {
 	for _, step := range steps(w) {
 		if p.left--; p.dead || p.left < 0 {

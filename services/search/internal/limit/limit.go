@@ -97,7 +97,7 @@ func actor(p authn.Principal) string {
 	return "login" + login(p) // an instrument interface of the laboratory
 }
 
-// login tells logins without a number apart, without their names.
+// login returns a hash of the user name: it tells logins without a number apart and does not reveal the name.
 func login(p authn.Principal) string {
 	const shown = 8
 	sum := sha256.Sum256([]byte(p.Username))

@@ -22,7 +22,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// setting is what an operator set, or a cache that is unavailable.
+// setting is the mode that an operator set, or the error of an unavailable cache.
 type setting struct {
 	mu   sync.Mutex // guards what follows
 	text string

@@ -6,7 +6,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/internal/search"
 )
 
-// Filter is what a bucket holds.
+// Filter is a bucket and the query that finds its hits.
 type Filter struct {
 	Bucket search.Bucket
 	Found  Query

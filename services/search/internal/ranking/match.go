@@ -102,7 +102,7 @@ func soundsIn(piece string, card *userindex.Card, alone bool) bool {
 	})
 }
 
-// nameMatch grades a name that stands beside what two registrations agree in.
+// nameMatch grades how well the name matches in a search for duplicates, where other fields agree already.
 func nameMatch(names []string, card *userindex.Card) search.Match {
 	have := userindex.Written(card.FullName)
 	weakest := search.Exact

@@ -110,7 +110,8 @@ func bySound(t text, alone bool) (Query, bool) {
 	return every(all...), sounds
 }
 
-// mayBeWrong reports whether a word is long enough for a typing error, and a name: identifiers and addresses have none.
+// mayBeWrong reports whether a word may hold a typing error: a name of at least minFuzzy letters, not an identifier
+// or an address.
 func mayBeWrong(w string) bool {
 	return utf8.RuneCountInString(w) >= minFuzzy && !strings.ContainsFunc(w, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !strings.ContainsRune("'’.,-", r)

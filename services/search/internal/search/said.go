@@ -172,7 +172,7 @@ func (r *reader) numberOf(text string, of []Field) {
 	r.said.Numbers = append(r.said.Numbers, n)
 }
 
-// unlabel forgets the labels: what they belong to has come.
+// unlabel clears the labels once the number that they describe was read.
 func (r *reader) unlabel() { r.labels, r.labelled = nil, nil }
 
 // name reads a word of a name, or a relation to someone else. Labels that no number followed were names: Bill is one.

@@ -20,7 +20,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 )
 
-// desk is where the verbs of operators work, beside running services.
+// desk holds the dependencies of the operators' commands, which run beside the services.
 type desk struct {
 	environ []string
 	out     io.Writer

@@ -27,7 +27,7 @@ func (r *Redis) repeatConfirmed(ctx context.Context, name string, keys []string,
 	})
 }
 
-// confirmed sends the script and the question for its copies over one connection to the keys' master.
+// confirmed sends the script, then WAIT or WAITAOF, over one connection to the keys' master.
 func (r *Redis) confirmed(ctx context.Context, name string, keys []string, args []any) (any, error) {
 	node, err := r.masterOf(ctx, keys[0])
 	if err != nil {

@@ -110,7 +110,7 @@ type births struct {
 	args []any
 }
 
-// add takes the callbacks of the job of that number.
+// add appends the callback jobs of the job with index parent, in the order that lives.lua reads.
 func (x *births) add(k shardKeys, parent int, children []NewJob) {
 	for _, child := range children {
 		x.keys = append(x.keys, k.body(child.ID))

@@ -167,7 +167,7 @@ type Cancellation struct {
 	Callbacks []NewJob
 }
 
-// Cancelled answers a cancellation.
+// Cancelled is the result of a request to cancel a job.
 type Cancelled int
 
 // The answers.

@@ -142,7 +142,8 @@ func (j *Janitor) Tidy(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// eachShard does something on every shard. One that does not answer keeps no other waiting longer than the call.
+// eachShard calls do for each shard in turn and joins the errors. An unresponsive shard delays the others by one call
+// at most.
 func eachShard(do func(shard int) error) error {
 	var problems []error
 	for shard := range job.Shards {

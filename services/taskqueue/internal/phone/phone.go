@@ -31,7 +31,8 @@ var (
 	ErrOther   = errors.New("begins with the code of another country than countryCode")
 )
 
-// reserved are the numbers that make the mailbox fail: zeros and 1 temporary, 2 permanent, 3 slow, 4 unknown.
+// reserved matches the numbers that make the mailbox fail. Their last digit chooses how: 1 temporary, 2 permanent, 3
+// slow, 4 unknown.
 var reserved = regexp.MustCompile(`^0{5,14}[1-4]$`)
 
 // Reserved reports whether a text is a number of the mailbox. No telephone has it.

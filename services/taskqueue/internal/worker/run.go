@@ -127,7 +127,7 @@ func (p *Pump) sealed(r *run, err error) {
 	p.submit(r, engine.Settlement{Op: engine.OpRelease, Delay: sealedDelay}, "postponed", 0)
 }
 
-// noteWait measures the first attempt alone: later ones wait because they were told to.
+// noteWait measures only the first attempt; later attempts also wait for a retry delay.
 func (p *Pump) noteWait(r *run, outcome string) {
 	if r.body.Attempts > 0 || r.body.Nonce > 0 || outcome == "postponed" || outcome == "released" {
 		return

@@ -58,7 +58,7 @@ func NewState() State {
 	}
 }
 
-// Clone returns a copy that shares nothing which is changed.
+// Clone returns a copy: changes to its maps and lists do not change s.
 func (s State) Clone() State {
 	s.Bills, s.Tests, s.Reports = maps.Clone(s.Bills), maps.Clone(s.Tests), maps.Clone(s.Reports)
 	s.Attachments, s.Guards = maps.Clone(s.Attachments), maps.Clone(s.Guards)

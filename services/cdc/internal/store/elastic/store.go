@@ -61,7 +61,7 @@ func (s *Store) Next() string { return s.cfg.Alias + "_next" }
 // givenUp is the alias of indexes that a rebuild filled and that lack something.
 func (s *Store) givenUp() string { return s.cfg.Alias + "_given_up" }
 
-// object is one in JSON.
+// object is a JSON object.
 type object = map[string]any
 
 // ask sends a request, with body as JSON where there is one, and decodes the answer. what is for people. The error is a

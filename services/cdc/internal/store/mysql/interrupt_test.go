@@ -108,8 +108,8 @@ func (b *fixture) flaky(t *testing.T) (*mysql.Store, *interrupter) {
 	return store, i
 }
 
-// The server kills the connection before each statement in turn: nothing is written then, or everything, and the next
-// attempt ends it.
+// The server kills the connection before each statement in turn. All or nothing is written, and the next attempt
+// completes the work.
 func TestAConnectionThatDiesAtAnyStatementLeavesNoTornState(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -77,7 +77,7 @@ func (s *Store) inPart(ctx context.Context, p *ranking.Plan, l *look, cause erro
 	return search.Result{}, s.fault(ctx, cause)
 }
 
-// split leaves out the hits of the second plan when the first one has enough, and counts.
+// split drops the hits of the second plan if the first has enough, and counts hits by bucket.
 func (s *Store) split(
 	ctx context.Context, first *ranking.Plan, l *look, r search.Result, closer int,
 ) (search.Result, error) {

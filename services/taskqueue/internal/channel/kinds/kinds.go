@@ -33,7 +33,7 @@ func makers(c job.Channel) map[string]maker {
 	}[c]
 }
 
-// made keeps a nil sender beside an error.
+// made wraps create so that an error comes with a nil interface, not with one that holds a nil pointer.
 func made[T route.Sender](create func(json.RawMessage, provider.Deps) (T, error)) maker {
 	return func(settings json.RawMessage, deps provider.Deps) (route.Sender, error) {
 		s, err := create(settings, deps)

@@ -77,7 +77,7 @@ func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
 	}, nil
 }
 
-// Paid is false: a push costs nothing, and one too many does less harm than one too few.
+// Paid is false: a push costs nothing and a duplicate does little harm, so a send is not marked before it begins.
 func (p *Provider) Paid() bool { return false }
 
 // Handle sends to every token that has no fate yet. The fates are told with the result, so that a retry leaves those

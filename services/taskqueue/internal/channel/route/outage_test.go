@@ -16,8 +16,8 @@ const (
 	messages = 200
 )
 
-// A mail server is unavailable for two and a half minutes. No message fails that was not really tried as often as it may be: with
-// retries all arrive, without them those fail that were asked for, and no one else.
+// A mail server is down for two and a half minutes. With retries every message arrives; without retries at most as
+// many fail as were requested of the server during the outage.
 func TestAnOutageOfAProviderFailsNoMessageThatWasNotTried(t *testing.T) {
 	t.Parallel()
 	for _, retry := range []int{0, 3} {

@@ -21,7 +21,7 @@ help: ## List the targets
 .PHONY: devstack platform run stack-up stack-down stack-reset examples film seed seed-volume
 devstack:
 	@mkdir -p $(BIN)
-	@echo "building devstack (the first time on a machine this takes a few minutes)"
+	@[ -x $(BIN)/devstack ] || echo "building devstack (the first time on a machine this takes a few minutes)"
 	@go build -ldflags='-s -w' -o $(BIN)/devstack ./scripts/devstack
 
 # A first start waits for the compiler and for the network at once: one go build of everything, while fetch, which compiles

@@ -28,8 +28,8 @@ func seedBill(t *testing.T, id int, more ...string) {
 		tests += fmt.Sprintf(`,{"id":%d,"billId_id":%d,"labId_id":12,"testId_id":55,%s}`, row, id, money)
 		reports += fmt.Sprintf(`,{"id":%d,"labId_id":12,"billId_id":%d,"billingInfoId_id":%d,"userDetailsId_id":501,"reportID_id":55}`, row, id, row)
 	}
-	// The first bill has the highest number of the laboratory: new bills get numbers that no fixture of a test has.
-	applyFixture(t, fmt.Sprintf(`{"mysql":{"billing":[{"id":91000,"labId_id":12,"labBillId":50000000,"userDetailsId_id":501},{"id":%d,"labId_id":12,"labBillId":%d,"orderNumber":"E2E-%d","userDetailsId_id":501,
+	// The first bill has the highest id and number of the laboratory: new bills get ones that no fixture of a test has.
+	applyFixture(t, fmt.Sprintf(`{"mysql":{"billing":[{"id":40000000,"labId_id":12,"labBillId":50000000,"userDetailsId_id":501},{"id":%d,"labId_id":12,"labBillId":%d,"orderNumber":"E2E-%d","userDetailsId_id":501,
 		"source":"Insurance","vat":"51.67","vat_percent":"5","TDSAmount":"10.00","co_pay_amount":"103.33","billConcession":"50.00",
 		"billTotalAmount":"1125.00","billAdditionalAmount":"50.00","patientPayableAmount":"103.33"}],"billingInfo":[%s],"labReportRelation":[%s]%s}}`,
 		id, id, id, tests[1:], reports[1:], strings.Join(more, "")))
@@ -229,8 +229,10 @@ func TestBillSplitRefusals(t *testing.T) {
 // Sixteen want the same test: one gets it, and anyone who repeats a request with its key gets the first answer.
 func TestBillSplitDoubleClicks(t *testing.T) {
 	t.Parallel()
-	seedBill(t, 91301)
-	seedBill(t, 91302)
+	first := newIDs()
+	second := first + 1
+	seedBill(t, first)
+	seedBill(t, second)
 	const callers = 16
 	split := func(bill int, key string) (won int, bodies map[string]int) {
 		answers := make([]answer, callers)
@@ -257,17 +259,17 @@ func TestBillSplitDoubleClicks(t *testing.T) {
 		}
 		return won, bodies
 	}
-	if won, _ := split(91301, ""); won != 1 {
+	if won, _ := split(first, ""); won != 1 {
 		t.Errorf("%d of %d won without a key", won, callers)
 	}
-	if won, bodies := split(91302, "click-91302"); won != callers || len(bodies) != 1 {
+	if won, bodies := split(second, "click"); won != callers || len(bodies) != 1 {
 		t.Errorf("%d of %d got the answer: %v", won, callers, bodies)
 	}
-	got := call(t, labSession, "POST", splitPath+"91302", `{"test_ids":[913022]}`, "Idempotency-Key", "click-91302")
+	got := call(t, labSession, "POST", fmt.Sprint(splitPath, second), fmt.Sprintf(`{"test_ids":[%d2]}`, second), "Idempotency-Key", "click")
 	if got.status != http.StatusConflict || !strings.Contains(got.body, `{"status":"failed","failed_validation":[],"message":"this idempotency key was used for another request`) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	if got := strings.Count(bills(t, 91301, 91302), "split "); got != 2 {
+	if got := strings.Count(bills(t, first, second), "split "); got != 2 {
 		t.Errorf("%d splits", got)
 	}
 }

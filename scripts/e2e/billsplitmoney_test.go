@@ -23,7 +23,7 @@ func (b insured) seed(t *testing.T) {
 	for n, fields := range b.tests {
 		rows = append(rows, fmt.Sprintf(`{"id":%d,"billId_id":%d,"labId_id":12,"testId_id":55,%s}`, b.id*10+n+1, b.id, fields))
 	}
-	applyFixture(t, fmt.Sprintf(`{"mysql":{"billing":[{"id":91000,"labId_id":12,"labBillId":50000000,"userDetailsId_id":501},
+	applyFixture(t, fmt.Sprintf(`{"mysql":{"billing":[{"id":40000000,"labId_id":12,"labBillId":50000000,"userDetailsId_id":501},
 		{"id":%d,"labId_id":12,"labBillId":%[1]d,"orderNumber":"M-%[1]d","userDetailsId_id":501,"orgId_id":45,"source":"Insurance",%s}],"billingInfo":[%s]}}`,
 		b.id, b.bill, strings.Join(rows, ",")))
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -189,3 +190,8 @@ func internalToken(t *testing.T) string {
 	}
 	return token
 }
+
+var idBlocks atomic.Int64
+
+// newIDs returns the first of a hundred ids for rows of the calling test, which no other test has.
+func newIDs() int { return 2_000_000 + 100*int(idBlocks.Add(1)) }

@@ -7,7 +7,7 @@ import (
 
 // RowsRead returns the number of rows and index entries that the server read during work, which does not depend on the
 // machine: a query that reads a whole table reads more when the table grows. Afterwards db is limited to one
-// connection; work must use only this one.
+// connection; work must use only this one. Call work once before: the first call also reads rows of the dictionary.
 func RowsRead(t testing.TB, db *sql.DB, work func()) int {
 	t.Helper()
 	db.SetMaxOpenConns(1)

@@ -1,5 +1,12 @@
 package session
 
+import (
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/worklist"
+)
+
 // Report is what sessions need to know of a lab report.
 type Report struct {
 	ID        int64
@@ -30,4 +37,39 @@ func (r Report) CheckLinkable() error {
 		return ErrDismissedMeanwhile
 	}
 	return nil
+}
+
+// Permissions of authors.
+const (
+	PermissionEdit     = "report_edit"
+	PermissionTakeOver = "report_edit_takeover"
+)
+
+// Author is the laboratory user or the doctor who holds a session.
+type Author struct {
+	ID       int64
+	Name     string
+	IsDoctor bool // ID is a doctor's
+}
+
+// Is reports whether both are the same person, whatever the name is now.
+func (a Author) Is(other Author) bool { return a.ID == other.ID && a.IsDoctor == other.IsDoctor }
+
+// Actor is the author in the activity log.
+func (a Author) Actor() authn.Actor {
+	kind := authn.ActorLabUser
+	if a.IsDoctor {
+		kind = authn.ActorDoctor
+	}
+	return authn.Actor{Kind: kind, ID: a.ID, Name: a.Name}
+}
+
+// HeldReport is a report with its active session.
+type HeldReport struct {
+	EditID, ReportID     int64
+	TestName, SampleID   string
+	LabBillID            int64 // 0: no bill
+	Patient              worklist.Patient
+	AuthorName           string
+	CreatedAt, UpdatedAt time.Time
 }

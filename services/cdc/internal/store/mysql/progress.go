@@ -2,6 +2,8 @@ package mysql
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/labplatform/labplatform/services/cdc/connectors"
@@ -46,4 +48,36 @@ func (s *Store) Late(ctx context.Context) (late bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT NOT EXISTS (SELECT 1 FROM cdc_freshness WHERE id = 1 AND complete_at > "+now+" - ?)",
 		lateAfter.Milliseconds()).Scan(&late)
 	return late, s.fault(ctx, wrap("read freshness", err))
+}
+
+// reconcileCursor is the laboratory that was compared last.
+const reconcileCursor = "reconcile"
+
+const keepCursor = "INSERT INTO cdc_cursor (name, position) VALUES (?, ?) ON DUPLICATE KEY UPDATE position = VALUES(position)"
+
+func (s *Store) Turn(ctx context.Context) (int64, error) {
+	var lab int64
+	err := s.db.QueryRowContext(ctx, "SELECT position FROM cdc_cursor WHERE name = ?", reconcileCursor).Scan(&lab)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return lab, s.fault(ctx, wrap("read cursor", err))
+}
+
+func (s *Store) SetTurn(ctx context.Context, lab int64) error {
+	_, err := s.db.ExecContext(ctx, keepCursor, reconcileCursor, lab)
+	return s.fault(ctx, wrap("keep cursor", err))
+}
+
+// stampPrefix is of the cursors that tell of which partitions the consumer group has committed offsets of its own.
+const stampPrefix = "stamped:"
+
+func (s *Store) Stamped(ctx context.Context, partition string) (stamped bool, err error) {
+	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM cdc_cursor WHERE name = ?)", stampPrefix+partition).Scan(&stamped)
+	return stamped, s.fault(ctx, wrap("read a stamp", err))
+}
+
+func (s *Store) SetStamped(ctx context.Context, partition string) error {
+	_, err := s.db.ExecContext(ctx, keepCursor, stampPrefix+partition, 1)
+	return s.fault(ctx, wrap("keep a stamp", err))
 }

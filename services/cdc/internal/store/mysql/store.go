@@ -10,15 +10,16 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
-	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
-	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 	"regexp"
 
 	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
+	"github.com/labplatform/labplatform/services/cdc/internal/heartbeat"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 
 // Phases tells which columns user_meta has; *phase.Watch implements it.
@@ -91,4 +92,27 @@ func wrap(operation string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", operation, err)
+}
+
+// Schema reads the columns of user_meta. It implements phase.Schema.
+type Schema struct{ db *sql.DB }
+
+// NewSchema returns a Schema of the pool's database.
+func NewSchema(db *sql.DB) Schema { return Schema{db} }
+
+// HasFullName reports whether user_meta has the column that ends the migration phase.
+func (s Schema) HasFullName(ctx context.Context) (bool, error) {
+	var n int
+	err := s.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.COLUMNS"+
+		" WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'user_meta' AND COLUMN_NAME = 'full_name'").Scan(&n)
+	return n > 0, wrap("read schema", err)
+}
+
+// SourceIndexes are the indexes of the platform's tables by which the service searches.
+func SourceIndexes() []mysqldb.Index {
+	return []mysqldb.Index{
+		{Table: "billing", Columns: []string{"userDetailsId_id"}, For: "the card of a patient"},
+		{Table: "labReportRelation", Columns: []string{"userDetailsId_id"}, For: "the card of a patient"},
+		{Table: "userDetails", Columns: []string{"labId_id"}, For: "the walk over a laboratory"},
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/lab/sight"
 	"github.com/labplatform/labplatform/pkg/lab/worklist"
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/configure"
 	"github.com/labplatform/labplatform/services/cellcounter/internal/observe"
 )
@@ -36,4 +37,12 @@ func LegacyColumns() map[string][]string {
 	}
 	maps.Copy(columns, activitylog.Columns())
 	return columns
+}
+
+// LegacyIndexes are the indexes of the platform's tables by which the service searches.
+func LegacyIndexes() []mysqldb.Index {
+	return []mysqldb.Index{
+		{Table: "labReportRelation", Columns: []string{"labId_id", "reportID_id", "isSigned", "dismissed"},
+			For: "the reports that wait for a count"},
+	}
 }

@@ -106,3 +106,22 @@ func wrap(operation string, err error) error {
 		return mysqldb.Wrap(operation, err)
 	}
 }
+
+// Send makes e durable, unless a message with its DedupeKey waits.
+func (s *Store) Send(ctx context.Context, e outbox.Event) error {
+	err := mysqldb.InTx(ctx, s.db, func(tx *sql.Tx) error {
+		_, err := s.outbox.Insert(ctx, tx, s.clock.Now(), e)
+		return err
+	})
+	return wrap("send", err)
+}
+
+// LegacyIndexes are the indexes of the platform's tables by which the service searches.
+func LegacyIndexes() []mysqldb.Index {
+	return []mysqldb.Index{
+		{Table: "labReportRelation", Columns: []string{"sampleRedrawFlag", "id"}, For: "the search for open reruns"},
+		{Table: "reportValues", Columns: []string{"labReportId_id"}, For: "a confirmation"},
+		{Table: "ReportFormat", Columns: []string{"testId_id"}, For: "a judgement"},
+		{Table: "ReportFormatRange", Columns: []string{"reportFormatId_id"}, For: "a judgement"},
+	}
+}

@@ -3,7 +3,12 @@
 package mysql
 
 import (
+	"context"
 	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/search/internal/detail"
 )
 
@@ -14,3 +19,19 @@ var _ detail.Reader = (*Store)(nil)
 
 // New returns a store over db, which stays the caller's to close.
 func New(db *sql.DB) *Store { return &Store{db: db} }
+
+// CompleteTo returns the moment before which every change can be found, as change capture knows it; zero while it does
+// not.
+func (s *Store) CompleteTo(ctx context.Context) (time.Time, error) {
+	var millis int64
+	err := s.db.QueryRowContext(ctx, "SELECT complete_at FROM cdc_freshness WHERE id = 1").Scan(&millis)
+	switch {
+	case mysqldb.IsNoTable(err):
+		return time.Time{}, errors.New("table cdc_freshness is missing: run `cdc migrate`")
+	case errors.Is(err, sql.ErrNoRows), err == nil && millis == 0:
+		return time.Time{}, nil
+	case err != nil:
+		return time.Time{}, mysqldb.Wrap("read freshness", err)
+	}
+	return time.UnixMilli(millis).UTC(), nil
+}

@@ -2,10 +2,12 @@ package delivery
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	cdcv1 "github.com/labplatform/labplatform/proto/gen/lab/cdc/v1"
 	externaleditv1 "github.com/labplatform/labplatform/proto/gen/lab/externaledit/v1"
 )
 
@@ -36,4 +38,22 @@ func (e Editors) Editor(ctx context.Context, scope authn.LabScope, reportID int6
 		return s.GetAuthorName()
 	}
 	return ""
+}
+
+// Index asks the change-capture service for a fresh search document; without a client it does nothing, for
+// deployments that have no search.
+type Index struct {
+	Client cdcv1.ChangeCaptureServiceClient
+}
+
+// SyncUser returns when the document is written, or an error.
+func (i Index) SyncUser(ctx context.Context, scope authn.LabScope, patientID int64) error {
+	if i.Client == nil {
+		return nil
+	}
+	_, err := i.Client.SyncUsers(ctx, &cdcv1.SyncUsersRequest{LabId: scope.LabID(), UserIds: []int64{patientID}})
+	if err != nil {
+		return fmt.Errorf("sync user: %w", err)
+	}
+	return nil
 }

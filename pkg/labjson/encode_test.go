@@ -81,7 +81,7 @@ func parse(t testing.TB, text []byte) map[string]any {
 	t.Helper()
 	var v map[string]any
 	if err := json.Unmarshal(text, &v); err != nil {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("%s: got error %v, want none", text, err)
 	}
 	return v
 }

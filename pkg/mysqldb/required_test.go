@@ -14,7 +14,7 @@ func TestIndexIsMissingIfNoneStartsWithItsColumns(t *testing.T) {
 	exec := func(statement string) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
+			t.Fatalf("%s: got error %v, want none", statement, err)
 		}
 	}
 	exec("CREATE TABLE report (id INT PRIMARY KEY, lab INT, bill INT, flag INT, KEY a (lab, bill, flag), KEY b (flag))")

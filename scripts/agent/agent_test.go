@@ -387,7 +387,7 @@ func TestATokenThatGrewOldIsReplaced(t *testing.T) {
 func TestAPDFIsNotPublishedByAStandInUnasked(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := converter("", false); !errors.Is(err, errNoConverter) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want errNoConverter", err)
 	}
 	if _, err := converter("", true); err != nil {
 		t.Errorf("when told to: %v", err)

@@ -236,7 +236,7 @@ func TestAHangingConverterIsEndedWithItsChildren(t *testing.T) {
 	})
 	stop()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want context.Canceled", err)
 	}
 	wantDead(t, child)
 }

@@ -71,7 +71,7 @@ func TestAnAnswerHasALimit(t *testing.T) {
 	defer server.Close()
 	c := client{base: server.URL, http: newHTTPClient()}
 	if _, err := c.heartbeat(t.Context(), 1, "token"); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want io.ErrUnexpectedEOF", err)
 	}
 }
 

@@ -138,7 +138,7 @@ func TestAChartAroundTheseHasGlobalsOfItsOwn(t *testing.T) {
 				continue
 			}
 			if err != nil {
-				t.Errorf("%s, %s: %v", part, name, err)
+				t.Errorf("got %s, %s: %v, want no error", part, name, err)
 				continue
 			}
 			if image := object[appsv1.Deployment](t, list, "Deployment", "rerun").Spec.Template.Spec.Containers[0].Image; !strings.HasPrefix(image, "ghcr.io/") {

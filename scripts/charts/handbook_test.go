@@ -34,7 +34,7 @@ func TestTheValuesOfTheHandbookInstall(t *testing.T) {
 	for _, of := range given {
 		list, err := render(load(t, umbrella), maps.Clone(of))
 		if err != nil {
-			t.Errorf("%v: %v", slices.Collect(maps.Keys(of)), err)
+			t.Errorf("%v: got error %v, want none", slices.Collect(maps.Keys(of)), err)
 			continue
 		}
 		if of["taskqueue"] == nil {

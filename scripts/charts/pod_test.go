@@ -83,7 +83,7 @@ func TestPodsMayDoNothingThatTheyNeedNot(t *testing.T) {
 	for _, name := range names(t) {
 		for _, file := range []string{"default", "full"} {
 			if problem := locked(deployment(t, name, file).Template.Spec); problem != "" {
-				t.Errorf("%s: %s", name, problem)
+				t.Errorf("%s: got %s, want none", name, problem)
 			}
 			for _, m := range rendered(t, name, file) {
 				if m.kind != "Job" {

@@ -93,7 +93,7 @@ func TestPrintConfigWarnsOfDangerousValues(t *testing.T) {
 			command.Env = append(pairs(processEnvironment(t, name)), more...)
 			out, err := command.CombinedOutput()
 			if err != nil {
-				t.Fatalf("%s: %v\n%s", name, err, out)
+				t.Fatalf("%s: got %v\n%s", name, err, out)
 			}
 			for line := range strings.Lines(string(out)) {
 				if strings.HasPrefix(line, "warning: ") {

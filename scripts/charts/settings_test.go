@@ -128,7 +128,7 @@ func TestEverySettingCanBeSet(t *testing.T) {
 		}
 		list, err := render(load(t, name), map[string]any{"settings": settings, "environment": "dev"})
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want none", name, err)
 			continue
 		}
 		container := object[appsv1.Deployment](t, list, "Deployment", name).Spec.Template.Spec.Containers[0]

@@ -38,7 +38,7 @@ func TestEnginesOfATrialLetInWhomTheServicesNeed(t *testing.T) {
 	for _, m := range trial(t) {
 		if into, known := kinds()[m.kind]; known {
 			if err := yaml.UnmarshalStrict([]byte(m.text), into); err != nil {
-				t.Errorf("%s %s: %v", m.kind, m.name, err)
+				t.Errorf("%s %s: got error %v, want none", m.kind, m.name, err)
 			}
 		}
 		var policy networkingv1.NetworkPolicy

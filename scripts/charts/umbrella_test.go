@@ -63,7 +63,7 @@ func TestTheUmbrellaBringsDashboardsAndAlerts(t *testing.T) {
 			continue
 		}
 		if err := yaml.UnmarshalStrict([]byte(m.text), into); err != nil {
-			t.Errorf("%s %s: %v", m.kind, m.name, err)
+			t.Errorf("%s %s: got error %v, want none", m.kind, m.name, err)
 		}
 		found[m.kind]++
 	}

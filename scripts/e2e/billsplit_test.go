@@ -139,7 +139,7 @@ func TestBillSplitAndBack(t *testing.T) {
 	path, before := splitPath+"91101", bills(t, 91101)
 	first := call(t, labSession, "POST", path, `{"test_ids":[911013]}`)
 	if first.status != http.StatusOK || !strings.Contains(first.body, `"message":"Bill split successfully","warnings":[{"type":"PATIENT_PART_MOVED"`) || !strings.Contains(first.body, `"data":{"original_bill":{"id":91101,"labBillId":91101,"total_amount":762.1},"new_bill":{"id":`) {
-		t.Fatalf("%d %s", first.status, first.body)
+		t.Fatalf("got %d %s, want status 200", first.status, first.body)
 	}
 	second := call(t, labSession, "POST", path, `{"test_ids":[911012],"new_source":"Self Pay"}`)
 	one, two := newBill(t, first), newBill(t, second)
@@ -188,7 +188,7 @@ func newBill(t *testing.T, a answer) int {
 	t.Helper()
 	data, ok := a.json(t)["data"].(map[string]any)
 	if a.status != http.StatusOK || !ok {
-		t.Fatalf("%d %s", a.status, a.body)
+		t.Fatalf("got %d %s, want status 200", a.status, a.body)
 	}
 	return int(data["new_bill"].(map[string]any)["id"].(float64))
 }
@@ -214,7 +214,7 @@ func TestBillSplitRefusals(t *testing.T) {
 		before := bills(t, id)
 		got := call(t, labSession, "POST", fmt.Sprint(splitPath, id), fmt.Sprintf(`{"test_ids":[%d1]}`, id))
 		if got.status != http.StatusBadRequest || !strings.Contains(got.body, `{"type":"`+c.kind) || !strings.Contains(got.body, `"message":"Bill split validation failed"`) {
-			t.Errorf("%s: %d %s", c.kind, got.status, got.body)
+			t.Errorf("%s: got %d %s, want status 400", c.kind, got.status, got.body)
 		}
 		if diff := cmp.Diff(before, bills(t, id)); diff != "" {
 			t.Errorf("%s: something was written: %s", c.kind, diff)
@@ -222,7 +222,7 @@ func TestBillSplitRefusals(t *testing.T) {
 	}
 	got := call(t, labSession, "POST", splitPath+"91207", `{"test_ids":[912071],"is_validate":true}`)
 	if got.status != http.StatusOK || !strings.Contains(got.body, `{"status":"success","failed_validation":[],"message":"Validation results only","warnings":[{"type":"RELATION_BLOCKED","message":"crm_kit","label":"Sample kit: unlink the kit first","blocking":true}`) {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s, want status 200", got.status, got.body)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestBillSplitDoubleClicks(t *testing.T) {
 			if a.status == http.StatusOK {
 				won++
 			} else if a.status != http.StatusBadRequest || !strings.Contains(a.body, "TO_SPLIT_TESTS_NOT_FOUND") {
-				t.Errorf("%d %s", a.status, a.body)
+				t.Errorf("got %d %s, want status 400", a.status, a.body)
 			}
 		}
 		return won, bodies
@@ -267,7 +267,7 @@ func TestBillSplitDoubleClicks(t *testing.T) {
 	}
 	got := call(t, labSession, "POST", fmt.Sprint(splitPath, second), fmt.Sprintf(`{"test_ids":[%d2]}`, second), "Idempotency-Key", "click")
 	if got.status != http.StatusConflict || !strings.Contains(got.body, `{"status":"failed","failed_validation":[],"message":"this idempotency key was used for another request`) {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s, want status 409", got.status, got.body)
 	}
 	if got := strings.Count(bills(t, first, second), "split "); got != 2 {
 		t.Errorf("%d splits", got)

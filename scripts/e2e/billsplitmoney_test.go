@@ -168,7 +168,7 @@ func TestBillSplitIsDatedAndUndoneWithItsReports(t *testing.T) {
 	}
 	execSQL(t, "UPDATE billing SET docId_id = 301 WHERE id = ?", id) // another touch
 	if got := merge(); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	var active sql.NullString
 	queryRow(t, "SELECT GROUP_CONCAT(id ORDER BY id) FROM bill_attachment WHERE bill_id = 91430 AND is_active = 1").scan(&active)

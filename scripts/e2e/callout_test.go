@@ -261,7 +261,7 @@ func TestCalloutFromAnInstrumentToTheCall(t *testing.T) {
 		{"confirm", `{"rerun_confirmed_data":[{"profileTestId":0,"value":"7.4","order":2,"index":2,"highlight":1,"automatedValue":1,"reportForId_id":976001,"parameter_name":"Potassium"}]}`},
 	} {
 		if got := call(t, labSession, "POST", report+step.path, step.body); got.status != http.StatusOK {
-			t.Fatalf("%s: %d %s", step.path, got.status, got.body)
+			t.Fatalf("%s: got %d %s, want status 200", step.path, got.status, got.body)
 		}
 	}
 	await.Nil(t, "the report waits", func() error {

@@ -13,13 +13,13 @@ func TestCalloutClaimsOverREST(t *testing.T) {
 	const bill, report = 971500, 971501
 	newCriticalBill(t, bill, 0, 3)
 	if got := evaluateBill(t, bill); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	claims := func(id int) string { return fmt.Sprintf("/operation/critical-callout/claims/%d", id) }
 	first := call(t, labSession, "PUT", claims(report), "{}")
 	since, _ := first.json(t)["since"].(string)
 	if first.status != 200 || since == "" || !strings.Contains(first.body, `"mine":true`) {
-		t.Fatalf("%d %s", first.status, first.body)
+		t.Fatalf("got %d %s, want status 200", first.status, first.body)
 	}
 	seen := call(t, "demo-admin", "GET", "/operation/critical-callout/open", "")
 	if want := fmt.Sprintf(`"claim":{"name":"Asha Ranade","since":%q`, since); !strings.Contains(seen.body, want) || strings.Contains(seen.body, `"mine":true`) {

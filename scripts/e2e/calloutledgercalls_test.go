@@ -66,7 +66,7 @@ func ledgerAttemptsOfOneBill(t *testing.T) {
 	both.judge()
 	got := call(t, ledgerUser, "POST", fmt.Sprintf("/report/%d/critical/callout", both.bill), fmt.Sprintf(`{"is_draft":true,"lab_report_ids":[%d,%d],"critical_callout_comment":"both"}`, both.report, other.report))
 	if got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	both.called()
 	other.want(isAttempted)

@@ -91,7 +91,7 @@ func ledgerNoOneCanBeNotified(t *testing.T) {
 		t.Helper()
 		body := fmt.Sprintf(`{"notification_types":[{"id":2,"is_disabled":%t}]}`, off)
 		if got := call(t, ledgerAdmin, "POST", notificationsPath+"notification-type/bulk", body); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s, want status 200", got.status, got.body)
 		}
 	}
 	s.called()

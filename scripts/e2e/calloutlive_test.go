@@ -33,14 +33,14 @@ func TestCalloutLive(t *testing.T) {
 	}
 	newCriticalBill(t, 978000, 0, 3)
 	if got := evaluateBill(t, 978000); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	board.wantOpen(978001, true)
 	alias.wantOpen(978001, true)
 	got := call(t, labSession, "POST", "/report/978000/critical/callout", `{"is_draft":false,"lab_report_ids":[978001],"recipients":["Referral Doctor"],
 		"communication_methods":["call"],"read_back":true,"notified_person":"Dr Rao"}`)
 	if got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	board.wantOpen(978001, false)
 	for len(stranger.events) > 0 {

@@ -106,7 +106,7 @@ func callLog(t *testing.T, report, at int) logEntry {
 	got := call(t, labSession, "GET", fmt.Sprint("/report/bulk/critical-notification/logs?report_ids=", report), "")
 	var history struct{ Logs []logEntry }
 	if err := json.Unmarshal([]byte(got.body), &history); err != nil {
-		t.Fatalf("%v: %s", err, got.body)
+		t.Fatalf("%v: got %s, want no error", err, got.body)
 	}
 	if at >= len(history.Logs) {
 		return logEntry{}
@@ -200,7 +200,7 @@ func TestCalloutOfASecondResult(t *testing.T) {
 		t.Helper()
 		applyFixture(t, fmt.Sprintf(`{"mysql":{"reportValues":[{"labReportId_id":%d,"index":%d,"order":%[2]d,"value":%[3]q}]}}`, report, index, text))
 		if got := evaluateBill(t, bill); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s, want status 200", got.status, got.body)
 		}
 	}
 	newCriticalBill(t, bill, 0, 0)

@@ -173,7 +173,7 @@ func TestCalloutPageInABrowser(t *testing.T) {
 		t.Error("a result is shown that no one evaluated")
 	}
 	if got := evaluateBill(t, 979000); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	p.Await("the result", card+` !== null && `+card+`.textContent.includes("Potassium 7.1 mmol/L")`)
 	if text := p.Eval(card + ".textContent"); !strings.Contains(text, "Rahul Sharma") || !strings.Contains(text, "0 min, in time") {

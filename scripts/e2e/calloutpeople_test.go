@@ -30,7 +30,7 @@ func waitingResult(t *testing.T, bill int) (report int) {
 	t.Helper()
 	newCriticalBill(t, bill, 0, 3)
 	if got := evaluateBill(t, bill); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	return bill + 1
 }

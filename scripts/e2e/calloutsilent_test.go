@@ -74,14 +74,14 @@ func TestCalloutOfWhatNobodyAskedToEvaluate(t *testing.T) {
 		t.Helper()
 		body := fmt.Sprintf(`{"notification_types":[{"id":2,"is_disabled":%t}]}`, off)
 		if got := call(t, "demo-admin", "POST", notificationsPath+"notification-type/bulk", body); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s, want status 200", got.status, got.body)
 		}
 	}
 	switched(true)
 	defer switched(false)
 	execSQL(t, "UPDATE reportValues SET value = '8.1' WHERE labReportId_id = ? AND `index` = 2", report)
 	if got := evaluateBill(t, bill); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	await.True(t, "the board reports that no one was told", func() bool {
 		item, ok := waiting(t, report)

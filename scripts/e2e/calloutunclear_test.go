@@ -53,7 +53,7 @@ func TestCalloutIsNotSilentAboutWhatItCannotEvaluate(t *testing.T) {
 	evaluate := func() {
 		t.Helper()
 		if got := evaluateBill(t, bill); got.status != 200 {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s, want status 200", got.status, got.body)
 		}
 	}
 	want := func(what string, from, to int, wantOpen, wantUnclear []int) {

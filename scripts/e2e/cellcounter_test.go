@@ -25,7 +25,7 @@ func mappingsOf(t *testing.T, session string, test int) []any {
 	t.Helper()
 	got := call(t, session, "GET", fmt.Sprint(mappingsPath, test), "")
 	if got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	return got.json(t)["mappings"].([]any)
 }

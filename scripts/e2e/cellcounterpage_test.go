@@ -45,7 +45,7 @@ func counterPage(t *testing.T, test int) (p page, report int) {
 		{"key":"r","cell_id":13,"report_format_index":3,"report_format_order":3,"include_in_total":false},
 		{"key":"s","cell_id":14,"report_format_index":4,"report_format_order":4,"include_in_total":false}]}`)
 	if saved.status != http.StatusOK {
-		t.Fatalf("%d %s", saved.status, saved.body)
+		t.Fatalf("got %d %s, want status 200", saved.status, saved.body)
 	}
 	p = openPage(t, fmt.Sprintf("%s/cell-counter/?test=%d", stack.Endpoints.Gateway, test))
 	p.Await("the way in", `location.pathname === "/"`)

@@ -96,7 +96,7 @@ func TestAWebhookSurvivesTheDeathOfTheTaskQueue(t *testing.T) {
 	}
 	accepted := call(t, labSession, "POST", "/queue/", tasks+"]")
 	if accepted.status != 200 {
-		t.Fatalf("%d %s", accepted.status, accepted.body)
+		t.Fatalf("got %d %s, want status 200", accepted.status, accepted.body)
 	}
 	await.True(t, "the first request", func() bool { return sink.held.Load() > 0 })
 	if err := stack.Kill("taskqueue"); err != nil {

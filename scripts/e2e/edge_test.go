@@ -66,7 +66,7 @@ func TestInternalHeadersFromOutsideChangeNothing(t *testing.T) {
 		{"Authorization", "Bearer " + internalToken(t), "x-is-internal-request", "True"}, // a token for the gateway is none for the service
 	} {
 		if got := call(t, "", "POST", path, body, header...); got.status != 401 {
-			t.Errorf("%v: %d %s", header, got.status, got.body)
+			t.Errorf("%v: got %d %s, want status 401", header, got.status, got.body)
 		}
 	}
 	got := call(t, labSession, "POST", path, body, "x-is-internal-request", "True")
@@ -93,7 +93,7 @@ func TestTheInternalListenerActsAsThePlatform(t *testing.T) {
 	}
 	got := callAt(t, stack.Endpoints.GatewayInternal, "", "POST", path, body, "Authorization", token, "x-is-internal-request", "tRuE")
 	if got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	pending := call(t, labSession, "GET", strings.TrimSuffix(path, "/request"), "").json(t)["pending_requests"].([]any)
 	if by := pending[0].(map[string]any)["created_by"]; by != -1.0 {
@@ -113,7 +113,7 @@ func TestNothingAboutPatientsIsLogged(t *testing.T) {
 	call(t, labSession, "GET", "/api-v3/"+canary, "")
 	sms := call(t, labSession, "POST", "/queue/", `[{"task":1,"task_type":3,"data":{"contact":9876501234,"countryCode":91,"message":"`+canary+`"},"log_tag":"e2e"}]`)
 	if sms.status != 200 {
-		t.Fatalf("%d %s", sms.status, sms.body)
+		t.Fatalf("got %d %s, want status 200", sms.status, sms.body)
 	}
 	job, _ := sms.json(t)["job_ids"].([]any)[0].(string)
 	await.Nil(t, "the end of the message's job", func() error {

@@ -112,7 +112,7 @@ func TestExternalEditWithTheAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := second.cmd.Wait(); err != nil {
-		t.Errorf("%v: %s", err, second.said())
+		t.Errorf("%v: got %s, want no error", err, second.said())
 	}
 	var reason string
 	queryRow(t, "SELECT end_reason FROM external_edit_session WHERE lab_report_id = ?", report).scan(&reason)

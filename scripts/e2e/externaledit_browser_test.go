@@ -70,7 +70,7 @@ func TestExternalEditEventsInTwoBrowsers(t *testing.T) {
 	}
 	shaky.CloseClientConnections()
 	if got := mustUpload(t, id, token, savedPair(t, "in two browsers")); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	openSession(t, chief, report, strings.Replace(creation, "}", `,"take_over":true}`, 1))
 	names := `window.seen.map((s) => s.split(" ")[0]).join()`

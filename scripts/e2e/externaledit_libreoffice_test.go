@@ -70,7 +70,7 @@ func TestExternalEditWithLibreOffice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := agent.cmd.Wait(); err != nil {
-		t.Errorf("%v: %s", err, agent.said())
+		t.Errorf("%v: got %s, want no error", err, agent.said())
 	}
 	final := startAgent(t, binary, asha, dir, os.Getenv("PATH"), report, "--soffice", soffice, "--tracked-changes", "final")
 	final.put(tracked)

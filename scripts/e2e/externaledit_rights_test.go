@@ -85,7 +85,7 @@ func TestExternalEditAsksTheListForTheRightToRestore(t *testing.T) {
 	saves(t, "one", report, id, token, http.StatusOK)
 	saves(t, "two", report, id, token, http.StatusOK)
 	if got := call(t, asha, "PUT", fmt.Sprintf("%s/%d", editPath, id), ""); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	list := revisionsOf(t, asha, fmt.Sprintf("%s/%d/revisions", editPath, report))
 	restore := fmt.Sprintf("%s/%d/revisions/%.0f/restore", editPath, report, list[1]["id"])

@@ -20,7 +20,7 @@ func TestExternalEditTakeOver(t *testing.T) {
 	takeOver := strings.Replace(creation, "}", `,"take_over":true}`, 1)
 	firstID, firstToken := openSession(t, asha, report, creation)
 	if got := mustUpload(t, firstID, firstToken, savedPair(t, "by asha")); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	if got := call(t, vikram, "POST", path, takeOver); got.status != 403 {
 		t.Errorf("without the permission: %d %s", got.status, got.body)
@@ -38,7 +38,7 @@ func TestExternalEditTakeOver(t *testing.T) {
 		t.Errorf("the previous holder's save: %d %s", got.status, got.body)
 	}
 	if got := mustUpload(t, secondID, secondToken, savedPair(t, "by the chief")); got.status != 200 {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s, want status 200", got.status, got.body)
 	}
 	var entries int
 	queryRow(t,
@@ -71,7 +71,7 @@ func TestExternalEditRevisionsAndRestore(t *testing.T) {
 		t.Errorf("while someone edits: %d %s", got.status, got.body)
 	}
 	if got := call(t, asha, "PUT", fmt.Sprintf("%s/%d", editPath, id), ""); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	for _, c := range []struct {
 		name, session, path string
@@ -111,7 +111,7 @@ func revisionsOf(t *testing.T, session, path string) []map[string]any {
 	got := call(t, session, "GET", path, "")
 	list, ok := got.json(t)["revisions"].([]any)
 	if got.status != 200 || !ok {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	out := make([]map[string]any, len(list))
 	for i, r := range list {
@@ -262,7 +262,7 @@ func TestExternalEditBadFiles(t *testing.T) {
 			id, token := openSession(t, editor(t, 12, "report_edit"), report, creation)
 			previous := mustUpload(t, id, token, savedPair(t, "previous"))
 			if previous.status != 200 {
-				t.Fatalf("%d %s", previous.status, previous.body)
+				t.Fatalf("got %d %s, want status 200", previous.status, previous.body)
 			}
 			before := objectsOf(t, report)
 			got := mustUpload(t, id, token, c.files)

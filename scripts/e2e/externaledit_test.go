@@ -28,7 +28,7 @@ func TestExternalEditFromCreationToEnd(t *testing.T) {
 	}
 	created := call(t, asha, "POST", path, creation)
 	if created.status != 200 {
-		t.Fatalf("%d %s", created.status, created.body)
+		t.Fatalf("got %d %s, want status 200", created.status, created.body)
 	}
 	if diff := cmp.Diff(fieldNames("edit_id", "auth_token", "template_path"), namesOf(created.json(t))); diff != "" {
 		t.Error(diff)
@@ -39,7 +39,7 @@ func TestExternalEditFromCreationToEnd(t *testing.T) {
 
 	saved := mustUpload(t, id, token, savedPair(t, "first"))
 	if saved.status != 200 || saved.json(t)["message"] != "Files uploaded and linked successfully" {
-		t.Fatalf("%d %s", saved.status, saved.body)
+		t.Fatalf("got %d %s, want status 200", saved.status, saved.body)
 	}
 	if diff := cmp.Diff(fieldNames("message", "word_s3_path", "pdf_s3_path"), namesOf(saved.json(t))); diff != "" {
 		t.Error(diff)
@@ -150,7 +150,7 @@ func TestExternalEditEveryRefusalOfACreation(t *testing.T) {
 		}
 		delete(body, "errors") // where fields are wrong
 		if diff := cmp.Diff(fieldNames("code", "message", "details"), namesOf(body)); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
+			t.Errorf("%s: got %s, want none", c.name, diff)
 		}
 	}
 	var sessions int

@@ -43,7 +43,7 @@ func accept(t *testing.T, id int, operation, body, message string) map[string]an
 	t.Helper()
 	got := call(t, labSession, "POST", fmt.Sprintf("/api-v3/sample-rerun/%d/%s", id, operation), body)
 	if got.status != http.StatusOK || got.json(t)["message"] != message {
-		t.Fatalf("%s: %d %s", operation, got.status, got.body)
+		t.Fatalf("%s: got %d %s, want status 200", operation, got.status, got.body)
 	}
 	return got.json(t)
 }

@@ -25,7 +25,7 @@ func newNotification(t *testing.T, org, report int) int {
 	t.Helper()
 	got := trigger(t, "fcm/2/topic/notify", fmt.Sprintf(`{"lab_id":12,"org_id":%d,"lrr_id":%d}`, org, report))
 	if got.status != http.StatusOK || got.json(t)["success"] != true {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	return int(got.json(t)["notification_id"].(float64))
 }
@@ -34,7 +34,7 @@ func inboxOf(t *testing.T, session string) map[int]map[string]any {
 	t.Helper()
 	got := call(t, session, "GET", notificationsPath+"all?limit=10000", "")
 	if got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	found := map[int]map[string]any{}
 	for _, one := range got.json(t)["data"].([]any) {
@@ -134,7 +134,7 @@ func TestNotificationsAreSentOnceAndPushed(t *testing.T) {
 	})
 	for name, body := range map[string]string{"no laboratory": `{"org_id":46}`, "not an object": `[1]`, "a bad id": `{"lab_id":12,"org_id":-4}`} {
 		if got := trigger(t, "fcm/2/topic/notify", body); got.status != http.StatusBadRequest {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
+			t.Errorf("%s: got %d %s, want status 400", name, got.status, got.body)
 		}
 	}
 	for path, want := range map[string]int{"sms/2/topic/notify": 404, "fcm/999/topic/notify": 404, "fcm/x/topic/notify": 400} {
@@ -187,7 +187,7 @@ func TestNotificationsPreferencesAreForms(t *testing.T) {
 		t.Helper()
 		got := call(t, session, "POST", notificationsPath+"fcm/topic/subscribe", `{"token":"e2e-token-78","platform":"web"}`)
 		if got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s, want status 200", got.status, got.body)
 		}
 		return got.json(t)["topics"].([]any)
 	}
@@ -197,7 +197,7 @@ func TestNotificationsPreferencesAreForms(t *testing.T) {
 	form := url.Values{"labUserId": {"78"}, "userNotificationPreferences": {`[{"id":1,"is_disabled":1}]`}}.Encode()
 	got := call(t, session, "POST", path, form, "Content-Type", "application/x-www-form-urlencoded")
 	if got.status != http.StatusOK || !strings.Contains(got.body, `"id":1,"category":"report","name":"organisation_report_ready","description":"A report of the organisation is ready","is_disabled":true`) {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	if topics := subscribe(); len(topics) != 2 {
 		t.Errorf("topics %v", topics)
@@ -205,10 +205,10 @@ func TestNotificationsPreferencesAreForms(t *testing.T) {
 	multipart := "--b\r\nContent-Disposition: form-data; name=\"labUserId\"\r\n\r\n78\r\n--b\r\n" +
 		"Content-Disposition: form-data; name=\"userNotificationPreferences\"\r\n\r\n[{\"id\":1,\"is_disabled\":0}]\r\n--b--\r\n"
 	if got := call(t, session, "POST", path, multipart, "Content-Type", "multipart/form-data; boundary=b"); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s, want status 200", got.status, got.body)
 	}
 	if got := call(t, session, "POST", path, `{"labUserId":78,"userNotificationPreferences":"[{\"id\":1,\"is_disabled\":false}]"}`); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s, want status 200", got.status, got.body)
 	}
 	for name, form := range map[string]url.Values{
 		"not JSON":        {"labUserId": {"78"}, "userNotificationPreferences": {"yes"}},
@@ -218,7 +218,7 @@ func TestNotificationsPreferencesAreForms(t *testing.T) {
 		"a bad flag":      {"labUserId": {"78"}, "userNotificationPreferences": {`[{"id":1,"is_disabled":7}]`}},
 	} {
 		if got := call(t, session, "POST", path, form.Encode(), "Content-Type", "application/x-www-form-urlencoded"); got.status != http.StatusBadRequest {
-			t.Errorf("%s: %d %s", name, got.status, got.body)
+			t.Errorf("%s: got %d %s, want status 400", name, got.status, got.body)
 		}
 	}
 	if got := call(t, session, "POST", notificationsPath+"fcm/topic/unsubscribe", `{"token":"e2e-token-78"}`); got.status != http.StatusOK ||
@@ -238,7 +238,7 @@ func TestNotificationsABrowserChangesHands(t *testing.T) {
 	}
 	for session, own := range map[string]string{labSession: "_lab_12", "demo-organization": "_org_45"} {
 		if got := subscribe(session); got.status != http.StatusOK || !strings.Contains(got.body, own) {
-			t.Errorf("%s: %d %s", session, got.status, got.body)
+			t.Errorf("%s: got %d %s, want status 200", session, got.status, got.body)
 		}
 	}
 	subscribe(labSession)
@@ -252,7 +252,7 @@ func TestNotificationsABrowserChangesHands(t *testing.T) {
 	for _, session := range []string{"demo-collection-center", "demo-support"} {
 		subscribe(labSession)
 		if got := subscribe(session); got.status != http.StatusForbidden {
-			t.Errorf("%s: %d %s", session, got.status, got.body)
+			t.Errorf("%s: got %d %s, want status 403", session, got.status, got.body)
 		}
 		if n := count(t, left); n != 0 {
 			t.Errorf("%s: the device has its previous topics", session)

@@ -55,7 +55,7 @@ func TestNotificationsLive(t *testing.T) {
 	}
 	back.wantUnread(3)
 	if got := call(t, desk, "POST", notificationsPath+"notification/read-all", ""); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	back.wantUnread(0)
 	own := newNotification(t, 4802, 895004)

@@ -67,7 +67,7 @@ func fillOutbox(t *testing.T) {
 		{"task":2,"task_type":1,"data":{"to":["outboxpage@example.org"],"subject":"Your <b>report</b>","message":"<h1>Ready</h1>"}},
 		{"task":4,"task_type":2,"headers":{"X-Demo":"page"},"data":{"url":`+strconv.Quote(receiver.URL+"/outbox-page")+`,"args":{"hello":"world"},"isBody":1}}]`)
 	if got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	await.Nil(t, "four messages in the outbox", func() error {
 		list := callAt(t, strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/"), "", "GET", "/messages", "")

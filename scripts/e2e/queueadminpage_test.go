@@ -24,7 +24,7 @@ func enqueued(t *testing.T, session, path, body string) []string {
 		JobIDs []string `json:"job_ids"`
 	}
 	if err := json.Unmarshal([]byte(got.body), &answer); got.status != 200 || err != nil || len(answer.JobIDs) == 0 {
-		t.Fatalf("%d %s %v", got.status, got.body, err)
+		t.Fatalf("got %d %s %v, want status 200", got.status, got.body, err)
 	}
 	return answer.JobIDs
 }
@@ -36,7 +36,7 @@ func jobStatus(t *testing.T, session, id string) string {
 		Job struct{ Status string }
 	}
 	if err := json.Unmarshal([]byte(got.body), &answer); got.status != 200 || err != nil {
-		t.Fatalf("%d %s %v", got.status, got.body, err)
+		t.Fatalf("got %d %s %v, want status 200", got.status, got.body, err)
 	}
 	return answer.Job.Status
 }

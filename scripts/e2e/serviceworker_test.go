@@ -30,7 +30,7 @@ func resolved(ctx context.Context, t *testing.T, expression string) string {
 	defer cancel()
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("("+expression+").then(String)", chromedp.EvalAwaitPromise))
 	if err != nil {
-		t.Fatalf("%s: %v", expression, err)
+		t.Fatalf("%s: got error %v, want none", expression, err)
 	}
 	return text
 }

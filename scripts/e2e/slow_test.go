@@ -44,7 +44,7 @@ func TestSlowBodiesAreAnsweredOrCut(t *testing.T) {
 		for _, path := range []string{"/nothing/here", "/queue/"} {
 			all.Go(func() {
 				if err := sendSlowly(base, path); err != nil {
-					t.Errorf("%s %s: %v", name, path, err)
+					t.Errorf("%s %s: got error %v, want none", name, path, err)
 				}
 			})
 		}
@@ -87,7 +87,7 @@ func TestAServiceIsReachedSoonAfterAnOutage(t *testing.T) {
 	}
 	const path = "/api-v3/cell-counter-mappings/55"
 	if got := call(t, labSession, "GET", path, ""); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	if err := stack.Kill("cellcounter"); err != nil {
 		t.Fatal(err)

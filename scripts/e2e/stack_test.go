@@ -147,7 +147,7 @@ func callAt(t *testing.T, base, session, method, path, body string, header ...st
 	t.Helper()
 	got, err := send(t.Context(), base, session, method, path, body, header...)
 	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
+		t.Fatalf("%s %s: got error %v, want none", method, path, err)
 	}
 	return got
 }

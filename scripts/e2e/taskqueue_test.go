@@ -13,7 +13,7 @@ func jobOf(t *testing.T, session, path, body string) string {
 	got := call(t, session, "POST", path, body)
 	ids, _ := got.json(t)["job_ids"].([]any)
 	if got.status != 200 || len(ids) == 0 {
-		t.Fatalf("%s: %d %s", path, got.status, got.body)
+		t.Fatalf("%s: got %d %s, want status 200", path, got.status, got.body)
 	}
 	return fmt.Sprint(ids[0])
 }
@@ -41,7 +41,7 @@ func TestAWhatsAppMessageNeedsTheRecipientsConsent(t *testing.T) {
 		t.Helper()
 		got := call(t, session, "POST", "/update_consent/", fmt.Sprintf(`{"type":%q,"cache_key":"e2e:consent","details_obj":{"source":"desk"}}`, kind))
 		if got.status != 200 || got.json(t)["message"] != "Consent updated successfully" || got.json(t)["code"] != 200.0 {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s, want status 200", got.status, got.body)
 		}
 	}
 	refused := func() {
@@ -59,7 +59,7 @@ func TestAWhatsAppMessageNeedsTheRecipientsConsent(t *testing.T) {
 	refused()
 	for _, wrong := range []string{`{"cache_key":"k"}`, `{"type":"opt_in"}`, `{"type":"maybe","cache_key":"k"}`} {
 		if got := call(t, labSession, "POST", "/update_consent/", wrong); got.status != 400 || got.json(t)["code"] != 400.0 {
-			t.Errorf("%s: %d %s", wrong, got.status, got.body)
+			t.Errorf("%s: got %d %s, want status 400", wrong, got.status, got.body)
 		}
 	}
 }
@@ -74,6 +74,6 @@ func TestDictionaryMappingsAreJobsOfTheLaboratory(t *testing.T) {
 		t.Errorf("another laboratory sees the job: %s", got.body)
 	}
 	if got := call(t, labSession, "POST", "/mapping/", `[{"data":{}}]`); got.status != 400 {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s, want status 400", got.status, got.body)
 	}
 }

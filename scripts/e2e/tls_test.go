@@ -43,7 +43,7 @@ func TestCertificatesRotateUnderLoad(t *testing.T) {
 	}
 	for _, step := range steps {
 		if err := step.do(); err != nil {
-			t.Fatalf("%s: %v", step.name, err)
+			t.Fatalf("%s: got error %v, want none", step.name, err)
 		}
 		requests.more(t, 50)
 	}

@@ -150,7 +150,7 @@ func TestOneTraceGoesFromACriticalValueToThePush(t *testing.T) {
 	got := callAt(t, stack.Endpoints.GatewayInternal, "", "POST", fmt.Sprintf("/report/%d/critical/evaluate", bill), `{"lab_id":12}`,
 		"Authorization", "Bearer "+internalToken(t), "X-Is-Internal-Request", "True", "Traceparent", "00-"+trace+"-"+root+"-01")
 	if got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s, want status 200", got.status, got.body)
 	}
 	tree := wholeTrace(t, trace, root, push)
 	t.Logf("the trace of a critical value\n%s", tree.String(root))

@@ -179,7 +179,7 @@ func copied(t *testing.T) string {
 	target := t.TempDir()
 	const script = `git -C "$1" ls-files -z --cached --others --exclude-standard | (cd "$1" && xargs -0 cp -a --parents -t "$2")`
 	if out, err := exec.CommandContext(t.Context(), "bash", "-c", script, "copy", root, target).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("got %v\n%s", err, out)
 	}
 	return target
 }

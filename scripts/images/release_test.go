@@ -28,7 +28,7 @@ func TestMakeImagesWritesDownWhatItPushed(t *testing.T) {
 	}
 	command.Env = append(command.Env, "KO_DEFAULTBASEIMAGE="+pushBase(t, host))
 	if out, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("got %v\n%s", err, out)
 	}
 	want := digest(t, pull(t, host+"/lab/cellcounter:1.2.3"))
 	if got, line := text(t, digests), "cellcounter: {image: {repository: "+host+"/lab/cellcounter, digest: \""+want+"\"}}\n"; got != line {

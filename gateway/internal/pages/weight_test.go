@@ -55,7 +55,7 @@ func (w *weights) get(address, encoding string) string {
 		got := httptest.NewRecorder()
 		page.Handler.ServeHTTP(got, r)
 		if got.Code != http.StatusOK {
-			w.t.Fatalf("%s: %d", address, got.Code)
+			w.t.Fatalf("%s: got %d, want 200", address, got.Code)
 		}
 		return got.Body.String()
 	}

@@ -70,7 +70,7 @@ func (s *stores) text(t *testing.T, query string) string {
 	t.Helper()
 	var got sql.NullString
 	if err := s.db.QueryRowContext(t.Context(), query).Scan(&got); err != nil {
-		t.Fatalf("%s: %v", query, err)
+		t.Fatalf("%s: got error %v, want none", query, err)
 	}
 	return got.String
 }
@@ -207,7 +207,7 @@ func TestSessionsHaveTheDocumentedDefaults(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(parse(t, want), parse(t, stored)); diff != "" {
-			t.Errorf("%s: %s", id, diff)
+			t.Errorf("%s: got %s, want none", id, diff)
 		}
 		if ttl, err := s.redis.TTL(t.Context(), "session:"+id).Result(); err != nil || ttl <= 0 || ttl > seed.DefaultSessionAge {
 			t.Errorf("%s lives %v (%v)", id, ttl, err)

@@ -22,7 +22,7 @@ func served(t *testing.T) string {
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s, %v", response.Status, err)
+		t.Fatalf("got %s, %v, want 200", response.Status, err)
 	}
 	path := filepath.Join(t.TempDir(), "openapi.json")
 	if err := os.WriteFile(path, text, 0o644); err != nil {

@@ -149,7 +149,7 @@ func (s sample) receives(t *testing.T, port int) {
 		JobIDs []string `json:"job_ids"`
 	}
 	if err := json.Unmarshal(answer, &accepted); err != nil || status != http.StatusOK {
-		t.Fatalf("%d %s, %v", status, answer, err)
+		t.Fatalf("got %d %s, %v, want 200", status, answer, err)
 	}
 	if got, want := next(t, "the result", lines), accepted.JobIDs[0]+" finished"; got != want {
 		t.Errorf("the receiver says %q, want %q", got, want)

@@ -37,7 +37,7 @@ func TestRequestsMadeFromTheDocument(t *testing.T) {
 	cmd.Dir = copied(t, "schemathesis.toml", "demo_ids.py")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Errorf("%v\n%s", err, out)
+		t.Errorf("got %v\n%s", err, out)
 	}
 	share(t, report)
 }

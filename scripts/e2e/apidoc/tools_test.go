@@ -112,7 +112,7 @@ func command(t *testing.T, folder, program string, args ...string) string {
 	cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
+		t.Fatalf("%s %s: got %v\n%s", filepath.Base(program), strings.Join(args, " "), err, out)
 	}
 	return string(out)
 }

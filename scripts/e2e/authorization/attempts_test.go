@@ -249,7 +249,7 @@ func (w *namesWorld) use(t *testing.T) {
 		t.Helper()
 		status, body := w.send(t, a)
 		if status != http.StatusOK {
-			t.Fatalf("%s %s: %d %s", a.method, a.path, status, body)
+			t.Fatalf("%s %s: got %d %s, want 200", a.method, a.path, status, body)
 		}
 		if into != nil {
 			if err := json.Unmarshal([]byte(body), into); err != nil {

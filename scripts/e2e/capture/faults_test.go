@@ -198,7 +198,7 @@ func (f *field) run(pause time.Duration) {
 	for _, one := range f.faults() {
 		f.t.Log(one.name)
 		if err := one.do(); err != nil {
-			f.t.Errorf("%s: %v", one.name, err)
+			f.t.Errorf("%s: got error %v, want none", one.name, err)
 		}
 		f.awaitEngines()
 		rest(pause)

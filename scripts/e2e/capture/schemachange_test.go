@@ -18,7 +18,7 @@ func TestAnOnlineSchemaChangePassesWhileConnectorsRunAndRestart(t *testing.T) {
 	must := func(query string, args ...any) {
 		t.Helper()
 		if _, err := db.Exec(query, args...); err != nil {
-			t.Fatalf("%s: %v", query, err)
+			t.Fatalf("%s: got error %v, want none", query, err)
 		}
 	}
 	cdc := &consumer{name: "cdc", http: platform.Endpoints.CDC}
@@ -73,7 +73,7 @@ func copyRows(t *testing.T, db *sql.DB, shadow string) {
 	defer conn.Close()
 	for _, query := range []string{"SET SESSION sql_mode = ''", "INSERT INTO " + shadow + " SELECT *, 'y' FROM userDetails", "SET SESSION sql_mode = DEFAULT"} {
 		if _, err := conn.ExecContext(t.Context(), query); err != nil {
-			t.Fatalf("%s: %v", query, err)
+			t.Fatalf("%s: got error %v, want none", query, err)
 		}
 	}
 }

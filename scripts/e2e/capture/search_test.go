@@ -27,7 +27,7 @@ func write(t *testing.T, statements ...string) {
 	db := database(t)
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
-			t.Fatalf("%s: %v", s, err)
+			t.Fatalf("%s: got error %v, want none", s, err)
 		}
 	}
 }

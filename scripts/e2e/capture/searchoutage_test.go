@@ -130,7 +130,7 @@ func TestNothingThatIsSearchedForIsToldToMachines(t *testing.T) {
 		for _, body := range []string{`{"query":"` + nonsense + `","search_key":"` + nonsense + `"}`, `{"query":"` + nonsense, `{"query":"` + nonsense + `","q":"` + name + `"}`,
 			`{"query":"` + nonsense + `","search_fields":["` + sample + `"]}`, `{"query":{"` + name + `":"` + contact + `"}}`} {
 			if got := mine.send(t, http.MethodPost, listener+searchPath, body); got.status != http.StatusBadRequest {
-				t.Errorf("%s: %d", body, got.status)
+				t.Errorf("%s: got %d, want status 400", body, got.status)
 			}
 		}
 		mine.send(t, http.MethodGet, listener+"/api/v1/users/Vongole", "")

@@ -118,7 +118,7 @@ func TestStatementsOnACapturedTablePassOrSayWhatToDo(t *testing.T) {
 	must := func(query string) {
 		t.Helper()
 		if _, err := db.Exec(query); err != nil {
-			t.Fatalf("%s: %v", query, err)
+			t.Fatalf("%s: got error %v, want none", query, err)
 		}
 	}
 	for i, statements := range [][2]string{

@@ -23,6 +23,6 @@ func TestAlertsTellWhatTheyAreFor(t *testing.T) {
 	}
 	said, err := prometheus.Check(t.Context(), folder, rules, "alerts_test.yaml", "stories_test.yaml")
 	if err != nil {
-		t.Errorf("%v\n%s", err, said)
+		t.Errorf("got %v\n%s", err, said)
 	}
 }

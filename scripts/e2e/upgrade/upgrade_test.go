@@ -181,7 +181,7 @@ func run(t *testing.T, p demolab.Platform, service string, change map[string]str
 		cmd.Env = append(cmd.Env, key+"="+value)
 	}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", program, verb, err, out)
+		t.Fatalf("%s %s: got %v\n%s", program, verb, err, out)
 	}
 }
 

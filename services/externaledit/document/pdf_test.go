@@ -164,7 +164,7 @@ func TestPDFs(t *testing.T) {
 func TestAScannerMayBeFedByteByByte(t *testing.T) {
 	t.Parallel()
 	if got := reason(scan(storetest.PDF(objectStream("4 0 <</S /JavaScript>>")), 1)); got != "PDF_JAVASCRIPT" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want PDF_JAVASCRIPT", got)
 	}
 }
 

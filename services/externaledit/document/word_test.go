@@ -171,7 +171,7 @@ var errStore = errors.New("the store does not answer")
 func TestAStoreThatFailsIsNotTheDocumentsFault(t *testing.T) {
 	t.Parallel()
 	if _, err := document.ReadWord(brokenReader{}, 1000); !errors.Is(err, errStore) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want errStore", err)
 	}
 }
 

@@ -172,7 +172,7 @@ func TestUpReturnsWithAReadyStackInTheBackgroundAndStopEndsIt(t *testing.T) {
 	}
 	var said bytes.Buffer
 	if err := stack.Up(t.Context(), c.Settings, binary, &said); err != nil {
-		t.Fatalf("%v\n%s", err, said.String())
+		t.Fatalf("got %v\n%s", err, said.String())
 	}
 	t.Cleanup(func() { _ = stack.Stop(c.Settings, io.Discard) })
 	e, err := endpoints.Read(dir)

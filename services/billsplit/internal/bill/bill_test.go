@@ -44,7 +44,7 @@ func TestTheWorkedExample(t *testing.T) {
 			PatientPayable: 4000, VATPercent: 50_000}},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
+			t.Errorf("%s: got %s, want none", c.name, diff)
 		}
 	}
 	if got := types(append(first.Notes, second.Notes...)); got != "PATIENT_PART_MOVED PATIENT_PART_MOVED" {

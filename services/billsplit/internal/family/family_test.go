@@ -38,7 +38,7 @@ func TestAFamilyAddsUp(t *testing.T) {
 	viewer := family.NewViewer(b.Store, clock.System{}, cases.Counts, split.Rules{})
 	f, err := viewer.View(t.Context(), storetest.Lab(t, 12), original)
 	if err != nil || len(f.Members) != 3 {
-		t.Fatalf("%+v %v", f, err)
+		t.Fatalf("got %+v %v, want 3", f, err)
 	}
 	want := worked().Bills[original].Amounts
 	if diff := cmp.Diff(want, f.Sum); diff != "" {

@@ -30,7 +30,7 @@ func TestSplitsBesidePaymentsAndEdits(t *testing.T) {
 		all.Go(func() {
 			happened, err := work()
 			if err != nil {
-				t.Errorf("%s: %v", what, err)
+				t.Errorf("%s: got error %v, want none", what, err)
 			}
 			if happened {
 				mu.Lock()

@@ -204,7 +204,7 @@ func TestEveryShortHistoryKeepsThePromises(t *testing.T) {
 	x := explore(startWorlds(), exploreDepth(t, 4), Decide)
 	t.Logf("%d histories, %d distinct states, %v", x.histories, x.states, time.Since(began).Round(time.Millisecond))
 	if x.wrong != "" {
-		t.Fatalf("%s\n%s", x.wrong, strings.Join(x.story, "\n"))
+		t.Fatalf("got %s\n%s", x.wrong, strings.Join(x.story, "\n"))
 	}
 }
 

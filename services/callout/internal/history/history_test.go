@@ -23,7 +23,7 @@ func TestIDsAreDigitsAndCommas(t *testing.T) {
 		strings.Repeat("1,", 500) + "1",
 	} {
 		if got, err := history.ParseIDs("report_ids", text); !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%q: %v, %v", text, got, err)
+			t.Errorf("%q: got %v, %v, want kind Invalid", text, got, err)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func TestInvalidCalloutsAreRefused(t *testing.T) {
 		change(&c)
 		_, err := b.Save.Save(t.Context(), storetest.Lab(t, 12), storetest.Asha, c)
 		if !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want kind Invalid", name, err)
 		}
 	}
 	if got := state(t, b.DB); got != before {

@@ -21,7 +21,7 @@ func TestPositionsAreThoseOfTheWholeGroup(t *testing.T) {
 	t.Cleanup(func() { _ = p.Close(t.Context()) })
 	extents, err := p.Extents(t.Context(), []string{topic})
 	if err != nil || len(extents) != 6 {
-		t.Fatalf("%v, %v", extents, err)
+		t.Fatalf("got %v, %v, want 6", extents, err)
 	}
 	total, partitions, want := int64(0), []heartbeat.Partition(nil), map[heartbeat.Partition]int64{}
 	for partition, extent := range extents {

@@ -134,7 +134,7 @@ func TestTopicsGrowAndNothingIsLost(t *testing.T) {
 	send(100, 200)
 	extents, err := positions.Extents(t.Context(), []string{topics.Topic(change.Billing)})
 	if err != nil || records(extents) != 200 {
-		t.Errorf("%v, %v", extents, err)
+		t.Errorf("got %v, %v, want 200", extents, err)
 	}
 }
 

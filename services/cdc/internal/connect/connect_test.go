@@ -63,7 +63,7 @@ func TestTheStatesOfAllConnectorsAreRead(t *testing.T) {
 	t.Parallel()
 	all, err := replay(t, "connectors_expand_status_200").Statuses(t.Context())
 	if err != nil || len(all) != 2 {
-		t.Fatalf("%v, %v", all, err)
+		t.Fatalf("got %v, %v, want 2", all, err)
 	}
 	want := connect.Status{Name: "lab-meta", Connector: connect.Part{State: connect.Running, Worker: "127.0.0.1:18083"},
 		Tasks: []connect.Task{{ID: 0, Part: connect.Part{State: connect.Running, Worker: "127.0.0.1:18083"}}}}
@@ -107,7 +107,7 @@ func TestTheVerbsSendWhatTheRuntimeUnderstands(t *testing.T) {
 		},
 	} {
 		if err := call(replay(t, file)); err != nil {
-			t.Errorf("%s: %v", file, err)
+			t.Errorf("%s: got error %v, want none", file, err)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestAnUnknownConnectorIsTold(t *testing.T) {
 		"connector_config_404": func(c *connect.Client) error { _, err := c.Configuration(t.Context(), "none"); return err },
 	} {
 		if err := call(replay(t, file)); !errors.Is(err, connect.ErrUnknown) {
-			t.Errorf("%s: %v", file, err)
+			t.Errorf("%s: got %v, want connect.ErrUnknown", file, err)
 		}
 	}
 }

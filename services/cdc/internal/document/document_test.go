@@ -193,7 +193,7 @@ func TestARowBecomesBlanksAndThenItsDocument(t *testing.T) {
 		"a row that was deleted": {maker.Remove(&live, 4), []op{{1, 22, ""}, {3, 22, ""}, {4, 22, ""}, {2, 22, ""}}},
 	} {
 		if diff := cmp.Diff(c.want, shape(c.ops)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: got %s, want none", name, diff)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func recordings(t testing.TB) map[string][]recording {
 		}
 		var list []recording
 		if err := json.Unmarshal(data, &list); err != nil {
-			t.Fatalf("%s: %v", file, err)
+			t.Fatalf("%s: got error %v, want none", file, err)
 		}
 		all[filepath.Base(file)] = list
 	}
@@ -98,7 +98,7 @@ func sameAs(t *testing.T, value json.RawMessage, part string, image []byte) {
 		}
 	}
 	if diff := cmp.Diff(parsed(t, outer[part]), parsed(t, image)); diff != "" {
-		t.Fatalf("%s: %s", part, diff)
+		t.Fatalf("%s: got %s, want none", part, diff)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestASourceRowNamesItsPatient(t *testing.T) {
 	} {
 		got, err := envelope.Source(table, []byte(c.image))
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v %s", table, err, diff)
+			t.Errorf("%s: got %v %s, want none", table, err, diff)
 		}
 	}
 }

@@ -149,10 +149,10 @@ func TestTheSinkOnTheRealServer(t *testing.T) {
 	} {
 		results, err := sink.Apply(t.Context(), step.records)
 		if err != nil {
-			t.Fatalf("%s: %v", step.what, err)
+			t.Fatalf("%s: got error %v, want none", step.what, err)
 		}
 		if diff := cmp.Diff(step.want, words(results)); diff != "" {
-			t.Errorf("%s: %s", step.what, diff)
+			t.Errorf("%s: got %s, want none", step.what, diff)
 		}
 	}
 	found := s.Found(map[string]any{"term": map[string]any{"is_deleted": false}})

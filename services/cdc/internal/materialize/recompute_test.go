@@ -154,7 +154,7 @@ func TestAFaultPassesThrough(t *testing.T) {
 		t.Fatalf("%v, %v", err, s.calls)
 	}
 	if _, err := r.Recompute(t.Context(), named(1, 2)); err != nil || c.written != 2 {
-		t.Fatalf("%v, %+v", err, c)
+		t.Fatalf("got %v, %+v, want 2", err, c)
 	}
 }
 

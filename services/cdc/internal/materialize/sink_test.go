@@ -121,7 +121,7 @@ func TestWhatAnEventShowedIsHandedOn(t *testing.T) {
 		apply(t, u, nil, c.record)
 		for _, target := range u.targets { // also the patient of the image before
 			if diff := cmp.Diff(c.want, target.Seen, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("%s: %s", name, diff)
+				t.Errorf("%s: got %s, want none", name, diff)
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func TestARecordThatAsksForNothingIsSkippedOrDead(t *testing.T) {
 		u := &users{}
 		got := apply(t, u, nil, c.record)[0]
 		if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(outcome.Result{}, "Err")); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: got %s, want none", name, diff)
 		}
 		if (got.Err == nil) == (got.Kind == outcome.Dead) || len(u.targets) > 0 {
 			t.Errorf("%s: error %v, targets %v", name, got.Err, u.targets)

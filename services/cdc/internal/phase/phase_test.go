@@ -83,7 +83,7 @@ func TestADatabaseThatIsAwayLeavesThePhaseUnknown(t *testing.T) {
 	}
 	s.err = nil
 	if got, err := w.Phase(t.Context()); err != nil || got != phase.Migration {
-		t.Fatalf("%q, %v", got, err)
+		t.Fatalf("got %q, %v, want phase.Migration", got, err)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestAColumnThatAppearsIsNoticed(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got, err := w.Phase(ctx); err != nil || got != phase.Running {
-			t.Fatalf("%q, %v", got, err)
+			t.Fatalf("got %q, %v, want phase.Running", got, err)
 		}
 		cancel()
 		if err := <-done; err != nil {

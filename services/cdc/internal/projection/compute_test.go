@@ -110,7 +110,7 @@ func TestADeletedPatientKeepsRoutesAndNothingElse(t *testing.T) {
 		"came back from 3": {projection.Sources{Patient: &projection.Patient{LabID: 3, IsDeleted: true}}, projection.Row{UserID: 1, LabID: 3, FormerLabIDs: []int64{7}, IsDeleted: true}},
 	} {
 		if diff := cmp.Diff(c.want, projection.Compute(1, c.sources, previous)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf("%s: got %s, want none", name, diff)
 		}
 	}
 }

@@ -160,7 +160,7 @@ func TestAnIndexIsRebuiltUnderChangesAndSearchesNeverFindLess(t *testing.T) {
 	stop()
 	all.Wait()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, &out)
+		t.Fatalf("got %v\n%s", err, &out)
 	}
 	if live(t, p) != "v2" || least < 90 || streamed.Load() == 0 {
 		t.Errorf("live is %s, a search saw %d documents, %d changes", live(t, p), least, streamed.Load())
@@ -381,7 +381,7 @@ func TestAPatientWhomTheIndexRefusesDoesNotStopARebuild(t *testing.T) {
 	p.Exec("UPDATE user_meta SET sample_ids = JSON_ARRAY(REPEAT('S', 40000)), rev = rev + 1 WHERE user_id = 91")
 	var out bytes.Buffer
 	if err := rebuild.New(deps(p, &out)).Run(t.Context()); err != nil {
-		t.Fatalf("%v\n%s", err, &out)
+		t.Fatalf("got %v\n%s", err, &out)
 	}
 	if !strings.Contains(out.String(), "3 laboratories, 91 patients, 0 differences, 1 patients whom the index refuses") {
 		t.Errorf("%s", &out)

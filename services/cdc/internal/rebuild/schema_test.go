@@ -137,7 +137,7 @@ func TestASchemaChangesUnderConstantWritesAndNoSearchFails(t *testing.T) {
 	stop()
 	all.Wait()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, &out)
+		t.Fatalf("got %v\n%s", err, &out)
 	}
 	if failed.Load() > 0 || streamed.Load() == 0 || live(t, p) != "v2" {
 		t.Errorf("%d of %d searches fail, %d changes, live is %s", failed.Load(), searches.Load(), streamed.Load(), live(t, p))

@@ -262,7 +262,7 @@ func TestTheLoopGoesOnToTheNextLaboratoryWhileItsTimeLasts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, w.compared); diff != "" {
-			t.Errorf("%v: %s", share, diff)
+			t.Errorf("%v: got %s, want none", share, diff)
 		}
 	}
 }

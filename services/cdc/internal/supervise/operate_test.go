@@ -105,7 +105,7 @@ func TestConnectorsThatTheRuntimeForgotAreMadeAgain(t *testing.T) {
 		<-time.After(10 * time.Second)
 		w.change(func() {
 			if len(w.connectors) != 2 {
-				t.Errorf("%v", w.connectors)
+				t.Errorf("got %v, want 2 elements", w.connectors)
 			}
 			w.connectors = map[string]*connector{}
 		})

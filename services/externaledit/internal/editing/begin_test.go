@@ -88,7 +88,7 @@ func TestAStoreThatFailsAfterTheSessionWasOpened(t *testing.T) {
 		Copier: upload.Copier{Files: failing{b.files}},
 	}
 	if _, err := editing.New(deps).Create(t.Context(), b.creation(77)); !errors.Is(err, errStore) {
-		t.Fatalf("%v", err)
+		t.Fatalf("got %v, want errStore", err)
 	}
 	if created := b.mustCreate(b.creation(77)); !strings.Contains(created.TemplateLink, "/external-edit/7001/") {
 		t.Errorf("%+v", created)
@@ -128,7 +128,7 @@ func TestThePagesSessionIsContinuedByItsAuthorsClient(t *testing.T) {
 		t.Errorf("the client's repeated request got session %d", again.ID)
 	}
 	if events := b.events(); len(events) != 1 {
-		t.Errorf("%v", events)
+		t.Errorf("got %v, want one", events)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestASessionFromCreationToEnd(t *testing.T) {
 		}
 	}
 	if _, err := b.Show(t.Context(), b.scope, 7001); !errors.Is(err, session.ErrNoActiveSession) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want session.ErrNoActiveSession", err)
 	}
 	if diff := cmp.Diff([]string{"session_created", "session_ended author"}, b.events()); diff != "" {
 		t.Error(diff)
@@ -270,7 +270,7 @@ func TestTheTimeCountsFromTheLastSignOfLife(t *testing.T) {
 	}
 	b.clock.Advance(time.Millisecond)
 	if held, err := b.Held(t.Context(), b.scope, []int64{7001}); err != nil || len(held) != 0 {
-		t.Errorf("%v %v", held, err)
+		t.Errorf("got %v %v, want 0", held, err)
 	}
 	if _, _, err := b.Heartbeat(t.Context(), b.scope, grant, created.ID); !apperr.Is(err, apperr.Forbidden) {
 		t.Errorf("a sign of life too late: %v", err)
@@ -372,7 +372,7 @@ func TestWhatMayNotBeOpened(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(b.store.Events()) != 0 {
-			t.Errorf("%s: %v", name, b.events())
+			t.Errorf("%s: got %v, want 0 elements", name, b.events())
 		}
 	}
 	b := newFixture(t)
@@ -395,6 +395,6 @@ func TestAKeyMakesACreationRepeatable(t *testing.T) {
 	}
 	in.TemplateID = 2
 	if _, err := b.Create(context.Background(), in); !errors.Is(err, idempotency.ErrKeyReused) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want idempotency.ErrKeyReused", err)
 	}
 }

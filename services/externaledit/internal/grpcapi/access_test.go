@@ -201,7 +201,7 @@ func TestATokenOpensNothingAfterItsSessionEnded(t *testing.T) {
 			}
 		}
 		if err := end(d); err != nil {
-			t.Fatalf("%s: %v", way, err)
+			t.Fatalf("%s: got error %v, want none", way, err)
 		}
 		for name, path := range d.paths() {
 			if err := path(d.holder()); !apperr.Is(err, apperr.Forbidden) {
@@ -249,7 +249,7 @@ func TestATokenThatExpiredBeforeItsSessionIsToBeReplaced(t *testing.T) {
 	p.Grant = grant
 	for name, path := range d.paths() {
 		if err := path(d.as(p)); !apperr.Is(err, apperr.Unauthenticated) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want kind Unauthenticated", name, err)
 		}
 	}
 	if err := d.end(d.as(p)); !apperr.Is(err, apperr.Unauthenticated) {
@@ -305,7 +305,7 @@ func TestADoctorHoldsASession(t *testing.T) {
 	}
 	for who, p := range map[string]authn.Principal{"support": support, "a doctor without permission": without} {
 		if _, err := create(p); !apperr.Is(err, apperr.Forbidden) {
-			t.Errorf("%s: %v", who, err)
+			t.Errorf("%s: got %v, want kind Forbidden", who, err)
 		}
 	}
 	created, err := create(doctor)

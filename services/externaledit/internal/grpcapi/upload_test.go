@@ -84,9 +84,9 @@ func TestAMessageWithoutAPartEndsTheForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(part.Body); !errors.Is(err, errOrder) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want errOrder", err)
 	}
 	if _, err := f.Next(); !errors.Is(err, errOrder) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want errOrder", err)
 	}
 }

@@ -71,7 +71,7 @@ func TestExpiredSessionsAreClosedWhateverBecameOfTheirReports(t *testing.T) {
 		Counters: got, Sessions: failing{sessions, broken}, Files: storetest.NewFiles()})
 	for range 2 {
 		if err := sweeper.RunOnce(t.Context()); !errors.Is(err, errBoom) {
-			t.Errorf("%v", err)
+			t.Errorf("got %v, want errBoom", err)
 		}
 	}
 	want := counts{sweep.Closed: 1, sweep.Orphan: 1, sweep.Failed: 2}

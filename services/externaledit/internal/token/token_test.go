@@ -92,7 +92,7 @@ func TestOtherTokensAreRefused(t *testing.T) {
 			func(c jwt.MapClaims) { delete(c, "lab_id") }),
 	} {
 		if _, _, err := token.New(secret, clock.Fixed(now)).Verify(text); !apperr.Is(err, apperr.Unauthenticated) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want kind Unauthenticated", name, err)
 		}
 	}
 }

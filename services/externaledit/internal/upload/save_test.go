@@ -53,7 +53,7 @@ func TestTheSameFilesAgainAreNoRevision(t *testing.T) {
 	b.clock.Advance(time.Minute)
 	again, err := b.save(u, saying(t, "first"))
 	if err != nil || again != first {
-		t.Errorf("%v %v", again, err)
+		t.Errorf("got %v %v, want first", again, err)
 	}
 	if _, err := b.save(u, saying(t, "second")); err != nil {
 		t.Fatal(err)

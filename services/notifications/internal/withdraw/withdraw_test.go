@@ -394,7 +394,7 @@ func TestAWithdrawalWaitsForItsReaders(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-done; err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got error %v, want none", name, err)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 			{Index: proto.Int32(1), Value: &typev1.RawJSON{Json: []byte(`"9.123454321"`)}},
 			{Index: proto.Int32(3), Value: &typev1.RawJSON{Json: []byte(`1500.123454321`)}}}})
 	if err != nil || answer.GetMessage() != "Auto rerun queued successfully" {
-		t.Fatalf("%v %v", answer, err)
+		t.Fatalf("got %v %v, want Auto rerun queued successfully", answer, err)
 	}
 	await.True(t, "the task of the rerun", func() bool { return f.queue.first() != nil })
 	order := f.queue.first()
@@ -132,7 +132,7 @@ func TestAnAutomaticRerunFromInstrumentToOpenRequest(t *testing.T) {
 	again, err := f.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
 		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: &typev1.RawJSON{Json: []byte(`"9.123454321"`)}}}})
 	if err != nil || again.GetMessage() != "Auto rerun didn't qualify for these values" {
-		t.Fatalf("%v %v", again, err)
+		t.Fatalf("got %v %v, want Auto rerun didn't qualify for these values", again, err)
 	}
 	list, err := f.client.ListReruns(asha, &rerunv1.ListRerunsRequest{LabReportId: 7001})
 	if err != nil || len(list.GetPendingRequests()) != 1 || list.GetPendingRequests()[0].GetCreatedBy() != -1 ||

@@ -160,7 +160,7 @@ func TestWithoutACalloutConfirmedReportsWaitAndAutomaticRerunsGoOn(t *testing.T)
 	answer, err := f.client.EvaluateAutoRerun(asha, &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
 		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1), Value: rawJSON(`"9.1"`)}}})
 	if err != nil || len(answer.GetQualifyingParameters()) != 1 {
-		t.Fatalf("%v %v", answer, err)
+		t.Fatalf("got %v %v, want 1", answer, err)
 	}
 	await.True(t, "the task of the automatic rerun, past the waiting reports",
 		func() bool { return f.queue.first() != nil })

@@ -281,7 +281,7 @@ func TestAnAbortKeepsTheReportAndArchives(t *testing.T) {
 	}
 	var got rerun.Snapshot
 	if err := json.Unmarshal(s.Log[activitylog.RerunCancelled][0], &got); err != nil || len(got.RerunValues) != 2 {
-		t.Fatalf("%+v %v", got, err)
+		t.Fatalf("got %+v %v, want 2", got, err)
 	}
 	if s.Flag != rerun.Normal || s.Cached || !s.Signed || s.Evaluations != 0 || len(s.Announced) != 0 || len(s.Records)+len(s.Values) != 0 {
 		t.Fatalf("unexpected state %+v", s)

@@ -138,7 +138,7 @@ func TestOtherFieldsOfARequestAreChecked(t *testing.T) {
 		in := body(`"[1]"`)
 		change(in)
 		if _, err := server(&useCases{}).RequestRerun(as(t, asha), in); !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want kind Invalid", name, err)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestTheAnswerNamesTheTypeAndTheActingUser(t *testing.T) {
 	want := &rerunv1.RequestRerunResponse{Message: "Auto Sample rerun requested successfully", RerunId: "id-1",
 		RerunNumber: 1, SampleRedrawFlag: 3}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
-		t.Fatalf("%v %s", err, diff)
+		t.Fatalf("got %v %s, want none", err, diff)
 	}
 	if u.command.Actor.ID != -1 || u.scope.LabID() != 12 {
 		t.Fatalf("actor %+v, laboratory %d", u.command.Actor, u.scope.LabID())
@@ -256,7 +256,7 @@ func TestDeviceDataIsReadAndChecked(t *testing.T) {
 	want := &rerunv1.EvaluateAutoRerunResponse{Message: "Auto rerun queued successfully",
 		QualifyingParameters: []int32{1, 3}, UndecidedParameters: []int32{4}, UnknownIndices: []int32{0}}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
-		t.Fatalf("%v %s", err, diff)
+		t.Fatalf("got %v %s, want none", err, diff)
 	}
 	if diff := cmp.Diff([]autorerun.Reading{{Index: 1, Value: "<0.4"}, {Index: 3, Value: "12.50"}, {Index: 0}, {Index: 4}},
 		u.readings); diff != "" {
@@ -277,7 +277,7 @@ func TestDeviceDataIsReadAndChecked(t *testing.T) {
 	got, err = server(u).EvaluateAutoRerun(as(t, asha), &rerunv1.EvaluateAutoRerunRequest{LabReportId: 7001,
 		DeviceData: []*rerunv1.DeviceValue{{Index: proto.Int32(1)}}})
 	if err != nil || got.GetMessage() != "Auto rerun didn't qualify for these values" {
-		t.Fatalf("%v %v", got, err)
+		t.Fatalf("got %v %v, want Auto rerun didn't qualify for these values", got, err)
 	}
 }
 

@@ -127,7 +127,7 @@ func TestAWrongMessageOfAnInstrumentIsRefused(t *testing.T) {
 		in := count()
 		change(in)
 		if _, err := resultServer(&results{}).AddValues(as(t, asha), in); !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want kind Invalid", name, err)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestAWrongConfirmationIsRefused(t *testing.T) {
 		in := decision()
 		change(in)
 		if _, err := resultServer(&results{}).ConfirmRerun(as(t, asha), in); !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want kind Invalid", name, err)
 		}
 	}
 }

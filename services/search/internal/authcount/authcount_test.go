@@ -68,7 +68,7 @@ func TestEveryCredentialIsCountedByWhatBecameOfIt(t *testing.T) {
 		}
 		want[step.series]++
 		if diff := cmp.Diff(want, counts(t, registry)); diff != "" {
-			t.Fatalf("%s: %s", step.series, diff)
+			t.Fatalf("%s: got %s, want none", step.series, diff)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestTwoDoctorsOfOneNameAreTwoLogins(t *testing.T) {
 		doctor := authn.Principal{Kind: authn.Session, SessionType: authn.Doctor, LabID: 12, DoctorID: id, FullName: "Dr Rao"}
 		out, err := server.GetLogin(authn.NewContext(t.Context(), doctor), &searchv1.GetLoginRequest{})
 		if err != nil || out.GetLabUserId() != 0 {
-			t.Fatalf("%v, %v", out, err)
+			t.Fatalf("got %v, %v, want 0", out, err)
 		}
 		seen[out.GetActorId()] = true
 	}

@@ -167,7 +167,7 @@ func golden(t *testing.T, file string, got []byte, err error) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.ReplaceAll(string(text), "\n", ""), string(got)); diff != "" {
-		t.Errorf("%s: %s", file, diff)
+		t.Errorf("%s: got %s, want none", file, diff)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestAHitShowsTheNewestTwentyAndTheDetailAll(t *testing.T) {
 	}
 	shown, err := s.GetUser(t.Context(), &searchv1.GetUserRequest{UserId: 501})
 	if err != nil || len(shown.GetUser().GetBillIds()) != 25 {
-		t.Errorf("%v, %v", shown, err)
+		t.Errorf("got %v, %v, want 25", shown, err)
 	}
 }
 

@@ -210,7 +210,7 @@ func TestWithoutACacheTheModeIsNormal(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		if err := watch.Run(ctx); err != nil || watch.Mode() != limit.Normal {
-			t.Fatalf("%s, %v", watch.Mode(), err)
+			t.Fatalf("got %s, %v, want limit.Normal", watch.Mode(), err)
 		}
 	})
 }

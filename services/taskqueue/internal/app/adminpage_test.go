@@ -60,7 +60,7 @@ func TestAPausedChannelWaitsOverARestartUntilItIsResumed(t *testing.T) {
 		t.Errorf("a wrong token: %d %s", code, text)
 	}
 	if code, text := p.adminPage("POST", "api/pause", adminToken, `{"operator":"a.rao","channel":"webhook"}`); code != http.StatusOK {
-		t.Fatalf("%d %s", code, text)
+		t.Fatalf("got %d %s, want 200", code, text)
 	}
 	await.True(t, "the webhook and its callback", func() bool { sent, told := r.distinct(); return sent == 1 && told == 1 })
 	await.True(t, "the attempts on the page", func() bool {

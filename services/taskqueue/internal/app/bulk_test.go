@@ -83,7 +83,7 @@ func TestAVerbPausesAndResumes(t *testing.T) {
 	p.ready()
 	for _, flags := range []map[string]string{{"channel": "email"}, {"lab": "12"}, {"receiver": "https://api.example.com"}} {
 		if text, err := p.verb("pause", flags); err != nil {
-			t.Fatalf("%v %s", err, text)
+			t.Fatalf("got %v %s, want no error", err, text)
 		}
 	}
 	text, err := p.verb("pause", nil)

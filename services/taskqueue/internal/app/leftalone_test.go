@@ -63,7 +63,7 @@ func TestAReceiverThatIsDownIsLeftAloneByEveryProcess(t *testing.T) {
 	await.True(t, "every job's claim", func() bool { return claims() >= jobs })
 	before := asked.Load()
 	if held, err := server.Client().HGetAll(t.Context(), "tq:held").Result(); err != nil || len(held) != 1 {
-		t.Errorf("%v, %v", held, err)
+		t.Errorf("got %v, %v, want 1", held, err)
 	}
 	up.Store(true)
 	await.True(t, "the deliveries", func() bool { return sent.Load() == jobs })

@@ -159,7 +159,7 @@ func TestEveryScriptKeepsToOneSlotOfACluster(t *testing.T) {
 			Callbacks: []engine.NewJob{{ID: next(shard, job.Callback), Body: []byte("cb")}}},
 			{ID: ids[2], Token: c.Token, Op: engine.OpRetry, Payload: []byte("y"), Delay: time.Hour, Window: "w"}}
 		if verdicts, err := q.Settle(t.Context(), shard, job.Webhook, list); err != nil || verdicts[0] != engine.VerdictDone {
-			t.Errorf("%v, %v", verdicts, err)
+			t.Errorf("got %v, %v, want engine.VerdictDone", verdicts, err)
 		}
 		if _, err := q.MarkIntent(t.Context(), ids[1], 1, "p"); err != nil {
 			t.Error(err)

@@ -136,7 +136,7 @@ func TestTheBytesOfFlowsAreToldToAllProcesses(t *testing.T) {
 		}
 		got, err := other.FlowBytes(t.Context())
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%v\n%s", err, diff)
+			t.Errorf("got %v\n%s", err, diff)
 		}
 	}
 }

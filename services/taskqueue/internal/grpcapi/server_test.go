@@ -118,7 +118,7 @@ func (a *site) enqueue(ctx context.Context, tasks ...*taskqueuev1.Task) []string
 	a.t.Helper()
 	out, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: tasks})
 	if err != nil || out.GetCode() != 200 {
-		a.t.Fatalf("%v, %v", out, err)
+		a.t.Fatalf("got %v, %v, want 200", out, err)
 	}
 	return out.GetJobIds()
 }
@@ -221,7 +221,7 @@ func TestAnInvalidBatchIsRefusedAsAWholeAndNamesEveryFault(t *testing.T) {
 	}
 	for name, tasks := range map[string][]*taskqueuev1.Task{"no task": nil, "1,001 tasks": make([]*taskqueuev1.Task, 1001)} {
 		if _, err := a.Enqueue(ctx, &taskqueuev1.EnqueueRequest{Tasks: tasks}); !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want kind Invalid", name, err)
 		}
 	}
 }
@@ -402,7 +402,7 @@ func TestInfoAcceptsAListAndItsAlias(t *testing.T) {
 	}
 	for _, bad := range []*typev1.RawJSON{nil, raw(`5`), raw(`{}`), raw(`[1]`)} {
 		if _, err := a.JobInfo(ctx, &taskqueuev1.JobInfoRequest{Id: bad}); !apperr.Is(err, apperr.Invalid) {
-			t.Errorf("%s: %v", bad.GetJson(), err)
+			t.Errorf("%s: got %v, want kind Invalid", bad.GetJson(), err)
 		}
 	}
 }

@@ -163,6 +163,6 @@ func TestAJobThatLivesAgainIsNotArchivedAndItsSecondEndIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := a.RunOnce(t.Context(), every); err != nil || s.rows[id].State != job.Finished {
-		t.Errorf("%v, %v", s.rows, err)
+		t.Errorf("got %v, %v, want job.Finished", s.rows, err)
 	}
 }

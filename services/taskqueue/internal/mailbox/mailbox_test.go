@@ -70,7 +70,7 @@ func list(t *testing.T, url string) []mailbox.Message {
 	code, body, _ := call(t, http.MethodGet, url, nil)
 	var out struct{ Messages []mailbox.Message }
 	if err := json.Unmarshal([]byte(body), &out); err != nil || code != 200 {
-		t.Fatalf("%d %s: %v", code, body, err)
+		t.Fatalf("%d %s: got %v, want 200", code, body, err)
 	}
 	return out.Messages
 }

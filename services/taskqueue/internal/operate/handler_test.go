@@ -150,7 +150,7 @@ func TestNothingThatCallersWroteIsShownUnlessASettingAllowsIt(t *testing.T) {
 		for _, path := range []string{"api/overview", "api/ahead", "api/jobs", "api/jobs?states=retrying,scheduled", "api/jobs/" + string(s.ids[0])} {
 			code, body, _ := s.call("GET", path, "")
 			if code != 200 {
-				t.Errorf("%s: %d %s", path, code, body)
+				t.Errorf("%s: got %d %s, want 200", path, code, body)
 			}
 			if strings.Contains(body, ":null") {
 				t.Errorf("%s: null where the page reads a list or an object: %s", path, body)

@@ -77,7 +77,7 @@ func TestTheRulesOutliveTheDatabaseAndTheProcess(t *testing.T) {
 	restarted := sender.New(rows, copies.Copies{Client: client})
 	for name, one := range map[string]*sender.Senders{"running": s, "restarted": restarted} {
 		if err := one.RunOnce(t.Context()); !errors.Is(err, errAway) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want errAway", name, err)
 		}
 		if one.Allows(job.SMS, 12, task.Sender{Name: "OTHER"}) || !one.Allows(job.SMS, 12, task.Sender{Name: "MYLAB"}) {
 			t.Errorf("%s: the rules are forgotten", name)

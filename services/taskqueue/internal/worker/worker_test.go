@@ -259,7 +259,7 @@ func TestACancelRequestEndsARunningJobAsCancelledNeverInRetry(t *testing.T) {
 		pass(time.Second)
 		list := []engine.Cancellation{{ID: id}}
 		if got, err := w.queue.Cancel(t.Context(), list); err != nil || got[0] != engine.CancelRequested {
-			t.Fatalf("%v, %v", got, err)
+			t.Fatalf("got %v, %v, want engine.CancelRequested", got, err)
 		}
 		pass(7 * time.Second)
 		if r := w.record(id); r == nil || r.State != job.Cancelled {
@@ -283,7 +283,7 @@ func TestACancelRequestAfterTheRequestWasSentEndsAsUnknownNeverAsCancelled(t *te
 			id := w.enqueue(&job.Body{Retry: 3})
 			pass(time.Second)
 			if got, err := w.queue.Cancel(t.Context(), []engine.Cancellation{{ID: id}}); err != nil || got[0] != engine.CancelRequested {
-				t.Fatalf("%v, %v", got, err)
+				t.Fatalf("got %v, %v, want engine.CancelRequested", got, err)
 			}
 			pass(9 * time.Second)
 			if r := w.record(id); r == nil || r.State != job.Unknown || r.Attempts != 1 {

@@ -71,7 +71,7 @@ func TestSearchesDoNotReadOtherReports(t *testing.T) {
 	for name, work := range works {
 		read := mysqltest.RowsRead(t, db, func() {
 			if err := work(); err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: got error %v, want none", name, err)
 			}
 		})
 		if read > others/10 {

@@ -53,7 +53,7 @@ func TestTheRealServerTakesTheLongestLists(t *testing.T) {
 		row.SampleIDs = append(row.SampleIDs, fmt.Sprintf("SMP-2026/11~%07d", i))
 	}
 	if fate := one(t, s, document.NewMaker(document.RevVersions{}).Own(&row)); fate.Verdict != indexsync.Written {
-		t.Fatalf("%+v", fate)
+		t.Fatalf("got %+v, want indexsync.Written", fate)
 	}
 	if got := s.Found(map[string]any{"term": map[string]any{"bill_ids": "9000004999"}}); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("the last of 5,000 bills finds %q", got)
@@ -116,7 +116,7 @@ func TestSubFieldsFindWhatPeopleType(t *testing.T) {
 		"a number longer than any beginning": {match(userindex.Whole+".prefix", "P-000501-and-much-more-text"), nil},
 	} {
 		if diff := cmp.Diff(c.want, s.Found(c.query)); diff != "" {
-			t.Errorf("%s: %s", what, diff)
+			t.Errorf("%s: got %s, want none", what, diff)
 		}
 	}
 }

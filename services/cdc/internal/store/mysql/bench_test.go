@@ -75,6 +75,6 @@ func batch(t *testing.B, store *mysql.Store, from int64, size int) {
 	}
 	got, err := materialize.NewRecomputer(materialize.Deps{Store: store, Late: nil, Observer: silent{}, Config: materialize.DefaultConfig()}).Recompute(t.Context(), list)
 	if err != nil || got.Written != size {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("got %+v, %v, want size", got, err)
 	}
 }

@@ -100,13 +100,13 @@ func TestACallerNamesOnlyPatientsOfItsLaboratory(t *testing.T) {
 	forced := materialize.Forced{Members: b.store, Users: materialize.NewRecomputer(materialize.Deps{Store: b.store, Late: noLate{t}, Observer: silent{}, Config: materialize.DefaultConfig()})}
 	before := b.row(t, 1).Rev
 	if n, err := forced.RecomputeIn(t.Context(), scope(t, 13), []int64{1, 5, 404}); err != nil || n != 1 {
-		t.Fatalf("%d, %v", n, err)
+		t.Fatalf("got %d, %v, want 1", n, err)
 	}
 	if b.row(t, 1).Rev != before || b.row(t, 5).Rev <= before {
 		t.Error("another patient than the caller's was computed")
 	}
 	if n, err := forced.RecomputeIn(t.Context(), scope(t, 14), []int64{1}); err != nil || n != 0 {
-		t.Fatalf("%d, %v", n, err)
+		t.Fatalf("got %d, %v, want 0", n, err)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestDifferencesAreNamedAndNothingIsWritten(t *testing.T) {
 	}
 	b.recompute(t, targets(got...)...)
 	if got, err := b.store.Differences(t.Context(), []int64{1, 2, 3, 4, 5, 6, 7, 8, 404}); err != nil || len(got) != 0 {
-		t.Fatalf("%v, %v", got, err)
+		t.Fatalf("got %v, %v, want 0", got, err)
 	}
 }
 
@@ -139,10 +139,10 @@ func TestTheOwnerOfARowIsFound(t *testing.T) {
 	b.report(t, 6, 1, 12)
 	for table, row := range map[string]int64{change.UserDetails: 1, change.Billing: 5, change.LabReportRelation: 6} {
 		if got, err := b.store.PatientOf(t.Context(), table, row); err != nil || got != 1 {
-			t.Errorf("%s: %d, %v", table, got, err)
+			t.Errorf("%s: got %d, %v, want 1", table, got, err)
 		}
 		if got, err := b.store.PatientOf(t.Context(), table, 404); err != nil || got != 0 {
-			t.Errorf("%s: %d, %v", table, got, err)
+			t.Errorf("%s: got %d, %v, want 0", table, got, err)
 		}
 	}
 	if _, err := b.store.PatientOf(t.Context(), "labs; --", 1); err == nil {

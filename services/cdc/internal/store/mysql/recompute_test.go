@@ -104,7 +104,7 @@ func TestAPatientWhomNobodyKnowsLeavesOnlyAStub(t *testing.T) {
 	}
 	rows, err := b.store.RowsByID(t.Context(), []int64{404})
 	if err != nil || len(rows) != 0 {
-		t.Fatalf("%v, %v", rows, err)
+		t.Fatalf("got %v, %v, want 0", rows, err)
 	}
 	var lab, rev int64
 	if err := b.db.QueryRowContext(t.Context(), "SELECT lab_id, rev FROM user_meta WHERE user_id = 404").Scan(&lab, &rev); err != nil || lab != 0 || rev != 0 {
@@ -131,7 +131,7 @@ func TestDatesThatAreNoneReadAsUnknown(t *testing.T) {
 		}
 	}
 	if got := b.recompute(t, targets(1, 2)...); got.Written != 2 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want 2", got)
 	}
 	march := time.Date(2024, 3, 1, 10, 0, 0, 0, time.UTC).UnixMilli() // the day after the last of February
 	if got := b.row(t, 1); got.DateOfBirth != "" || *got.LastBillTime != march {
@@ -150,7 +150,7 @@ func TestABrokenListIsWrittenAnew(t *testing.T) {
 	b.recompute(t, targets(1)...)
 	b.exec(t, `UPDATE user_meta SET bill_ids = '{"a":1}', former_lab_ids = '"x"', sample_ids = '[7]' WHERE user_id = 1`)
 	if got := b.recompute(t, targets(1)...); got.Written != 1 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want 1", got)
 	}
 	if got := b.row(t, 1); got.BillIDs != nil || got.FormerLabIDs != nil || got.SampleIDs != nil {
 		t.Fatalf("%+v", got)
@@ -185,11 +185,11 @@ func TestManyLargeRowsAreWritten(t *testing.T) {
 		" SELECT 12, u.id * 10000 + seq, REPEAT('O', 60), u.id FROM userDetails u JOIN "+mysqltest.Numbers(2000))
 	b.exec(t, "UPDATE billing SET orderNumber = CONCAT(orderNumber, id MOD 1000)")
 	if got := b.recompute(t, all...); got.Written != 40 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want 40", got)
 	}
 	different, err := b.store.Differences(t.Context(), []int64{1, 20, 40})
 	if err != nil || len(different) != 0 {
-		t.Fatalf("%v, %v", different, err)
+		t.Fatalf("got %v, %v, want 0", different, err)
 	}
 }
 
@@ -249,7 +249,7 @@ func TestAPatientWithManyBillsIsComputedFromTheNewest(t *testing.T) {
 	b.exec(t, "INSERT INTO labReportRelation (id, labId_id, billId_id, reportID_id, userDetailsId_id, sampleId, orgId_id) SELECT seq, 12, 1, 9, 1, CONCAT('s', seq), IF(seq = 1, 80, 45) FROM "+mysqltest.Numbers(reports))
 	begin := time.Now()
 	if got := b.recompute(t, targets(1, 2)...); got.Written != 2 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want 2", got)
 	}
 	t.Logf("computed in %s", time.Since(begin))
 	row := b.row(t, 1)

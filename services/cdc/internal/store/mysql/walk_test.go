@@ -139,13 +139,13 @@ func TestAnOverrideKeepsTheMigrationPhase(t *testing.T) {
 	b.patient(t, 1, 12)
 	b.bill(t, 5, 1, 12)
 	if got := b.recompute(t, targets(1)...); got.Written != 1 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want 1", got)
 	}
 	var name, bills string
 	if err := b.db.QueryRowContext(t.Context(), "SELECT full_name, bill_ids FROM user_meta").Scan(&name, &bills); err != nil || name != "" || bills != "[5]" {
 		t.Fatalf("full_name %q, bill_ids %s, %v", name, bills, err)
 	}
 	if got := b.recompute(t, targets(1)...); got.Equal != 1 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want 1", got)
 	}
 }

@@ -28,7 +28,7 @@ func TestAnEventIsKeptAndPublishedOnce(t *testing.T) {
 	c := redis.New(client)
 	defer func() { _ = c.Close() }()
 	if last, err := c.Last(t.Context(), channel); err != nil || last != watch.Start {
-		t.Fatalf("%q %v", last, err)
+		t.Fatalf("got %q %v, want watch.Start", last, err)
 	}
 	published := client.Subscribe(t.Context(), channel)
 	defer func() { _ = published.Close() }()
@@ -47,7 +47,7 @@ func TestAnEventIsKeptAndPublishedOnce(t *testing.T) {
 		t.Errorf("%+v %v", all, err)
 	}
 	if rest, err := c.After(t.Context(), channel, "1795338047117-1", 10); err != nil || len(rest) != 1 {
-		t.Errorf("%+v %v", rest, err)
+		t.Errorf("got %+v %v, want 1", rest, err)
 	}
 	for _, want := range []string{`{"n":"1795338047117-1"}`, `{"n":"1795338047504-2"}`} {
 		if m := <-published.Channel(); m.Payload != want {

@@ -35,7 +35,7 @@ func TestDefaultsAreUsable(t *testing.T) {
 	t.Parallel()
 	var cfg mongo.Config
 	if err := config.Load("RERUN_MONGO_", &cfg, nil); err != nil || cfg.Database != "lab" {
-		t.Fatalf("%+v %v", cfg, err)
+		t.Fatalf("got %+v %v, want lab", cfg, err)
 	}
 }
 

@@ -81,7 +81,7 @@ func TestDocumentsOfOtherProgramsAreReadAndChanged(t *testing.T) {
 	want := []rerun.Record{{ID: object.Hex(), LabID: 12, ReportID: 7001, Type: rerun.Auto, Number: 1,
 		Requested: []int{1, 3}, Active: true, CreatedAt: at, Foreign: true}}
 	if diff := cmp.Diff(want, records); diff != "" || err != nil {
-		t.Fatalf("%v %s", err, diff)
+		t.Fatalf("got %v %s, want none", err, diff)
 	}
 	values, err := store.ValuesOfReports(t.Context(), storetest.Scope(t, 12), []int64{7001})
 	if err != nil || len(values) != 1 || len(values[0].ID) != 24 || values[0].Value != "9" ||

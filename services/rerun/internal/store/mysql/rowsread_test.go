@@ -34,7 +34,7 @@ func TestAMessageReadsNoMoreThanItsReport(t *testing.T) {
 	} {
 		read := mysqltest.RowsRead(t, f.db, func() {
 			if err := work(); err != nil {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: got error %v, want none", name, err)
 			}
 		})
 		if read > others/10 {

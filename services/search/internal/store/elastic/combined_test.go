@@ -42,11 +42,11 @@ func TestOneRequestFindsWhatTwoFind(t *testing.T) {
 			}
 			atOnce, err := store.Search(i.t.Context(), lab(i.t, 7), q, search.Full)
 			if err != nil {
-				t.Fatalf("%q: %v", text, err)
+				t.Fatalf("%q: got error %v, want none", text, err)
 			}
 			inTurn, err := store.SearchInTurn(i.t.Context(), lab(i.t, 7), q, search.Full)
 			if err != nil {
-				t.Fatalf("%q: %v", text, err)
+				t.Fatalf("%q: got error %v, want none", text, err)
 			}
 			if diff := cmp.Diff(inTurn, atOnce, cmpopts.IgnoreFields(search.Result{}, "Took")); diff != "" {
 				t.Fatalf("%s, %q by %d: %s", name, text, size, diff)

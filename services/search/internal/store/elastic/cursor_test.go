@@ -39,7 +39,7 @@ func TestPagesByCursorHaveNeitherGapsNorDoubles(t *testing.T) {
 				paged, cursor = slices.Concat(paged, ids(r)), r.Next
 			}
 			if diff := cmp.Diff(ids(whole), paged); diff != "" {
-				t.Errorf("%q %s: %s", text, name, diff)
+				t.Errorf("%q %s: got %s, want none", text, name, diff)
 			}
 		}
 	}

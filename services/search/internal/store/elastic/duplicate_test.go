@@ -55,7 +55,7 @@ func TestWhoMayBeTheSamePersonIsFoundWithTheReason(t *testing.T) {
 			got = append(got, hit{h.UserID, h.Matched})
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%q: %s", text, diff)
+			t.Errorf("%q: got %s, want none", text, diff)
 		}
 	}
 }

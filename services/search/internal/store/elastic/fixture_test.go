@@ -88,7 +88,7 @@ func (i *index) search(labID int64, text string, key search.Key, effort search.E
 	i.t.Helper()
 	r, err := i.store.Search(i.t.Context(), lab(i.t, labID), query(i.t, text, key), effort)
 	if err != nil {
-		i.t.Fatalf("%q: %v", text, err)
+		i.t.Fatalf("%q: got error %v, want none", text, err)
 	}
 	consistent(i.t, text, labID, r)
 	return r

@@ -37,7 +37,7 @@ func TestASearchFindsTheSameInBothSchemasAndWhileTheyChange(t *testing.T) {
 			for _, key := range keys {
 				r, err := store.Search(t.Context(), lab(t, 7), query(t, text, key), search.Full)
 				if err != nil {
-					t.Errorf("%q: %v", text, err)
+					t.Errorf("%q: got error %v, want none", text, err)
 				}
 				consistent(t, text, 7, r)
 				got[string(key)+" "+text] = ids(r)
@@ -56,7 +56,7 @@ func TestASearchFindsTheSameInBothSchemasAndWhileTheyChange(t *testing.T) {
 	agree := func(when string) {
 		t.Helper()
 		if diff := cmp.Diff(want, found(store)); diff != "" {
-			t.Errorf("%s: %s", when, diff)
+			t.Errorf("%s: got %s, want none", when, diff)
 		}
 	}
 	agree("remembering that the index is old")

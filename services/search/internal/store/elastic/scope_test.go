@@ -42,7 +42,7 @@ func TestAPatientIsFoundByTheNumberThatThePlatformGave(t *testing.T) {
 		indextest.Row{UserID: 15, LabID: 7, FullName: "C", LabPatientID: "501"})
 	for text, want := range map[string][]int64{"501": {15, 501, 5010}, "5010": {5010}, "50": {15, 501, 5010}, "05010": nil, "p-501": {501}} {
 		if diff := cmp.Diff(want, ids(i.search(7, text, "patient_id", search.Full))); diff != "" {
-			t.Errorf("%q: %s", text, diff)
+			t.Errorf("%q: got %s, want none", text, diff)
 		}
 	}
 }
@@ -74,7 +74,7 @@ func TestAScopeOfABranchAnOrganizationOrACentreLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, ids(r)); diff != "" {
-				t.Errorf("%s, %q: %s", name, text, diff)
+				t.Errorf("got %s, %q: %s, want none", name, text, diff)
 			}
 		}
 	}

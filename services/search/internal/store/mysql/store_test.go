@@ -273,7 +273,7 @@ func TestADatabaseThatIsAwayIsUnavailable(t *testing.T) {
 		"laboratory": func(ctx context.Context) error { _, err := store.Laboratory(ctx, lab(t, 12)); return err },
 	} {
 		if err := read(t.Context()); !apperr.Is(err, apperr.Unavailable) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want kind Unavailable", name, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())

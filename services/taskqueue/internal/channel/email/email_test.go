@@ -386,7 +386,7 @@ func TestServersThatAreAwayAreTriedAgain(t *testing.T) {
 	away := &server{host: "127.0.0.1", port: listener.Addr().(*net.TCPAddr).Port}
 	_ = listener.Close()
 	if _, err := send(t, newProvider(t, away, nil, nil), simple); provider.Outcome(err) != "retry" {
-		t.Errorf("%s: %v", provider.Outcome(err), err)
+		t.Errorf("%s: got %v, want retry", provider.Outcome(err), err)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestMarksThatDoNotFitAreForgotten(t *testing.T) {
 	t.Parallel()
 	for _, b := range []job.Body{{}, {Progress: []byte("s")}, {Progress: []byte("sss")}, {Progress: []byte("xy")}, {Data: []byte(`{"_parts":"ss"}`)}} {
 		if got := progress.Read(&b, 2); string(got) != ".." {
-			t.Errorf("%+v: %s", b, got)
+			t.Errorf("got %+v: %s, want ..", b, got)
 		}
 	}
 }

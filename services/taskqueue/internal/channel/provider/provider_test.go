@@ -90,7 +90,7 @@ func TestMisspeltSettingsAreRefused(t *testing.T) {
 		Host string `json:"host"`
 	}
 	if err := provider.Decode([]byte(`{"kind":"smtp","rate_per_second":2,"host":"h"}`), &dst); err != nil || dst.Host != "h" {
-		t.Errorf("%+v, %v", dst, err)
+		t.Errorf("got %+v, %v, want h", dst, err)
 	}
 	for _, raw := range []string{`{"hots":"h"}`, `[]`, `{"host":1}`, ``} {
 		if err := provider.Decode([]byte(raw), &dst); err == nil {

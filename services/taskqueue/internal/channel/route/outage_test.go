@@ -59,7 +59,7 @@ func TestAMessageDoesNotWaitForAProviderWithoutEnd(t *testing.T) {
 		b.says["a"] = says(job.Retryable("network", "The provider cannot be reached"))
 		b.use(t, Row{Channel: "email", Provider: "a"})
 		if ended, _ := workertest.Deliver(t, b.queue, b.set.Handler(job.Email), job.Email, mails(3), 105*time.Second+15*time.Minute); ended[job.Failed] != messages {
-			t.Errorf("%v", ended)
+			t.Errorf("got %v, want messages", ended)
 		}
 	})
 }

@@ -42,7 +42,7 @@ func TestMessagesAreRenderedAsAProviderGetsThem(t *testing.T) {
 	}
 	email, err := deliver(t, job.Email, 2, `{"to":["a@b.example"],"bcc":["c@d.example"],"subject":"Grüße\r\nX-Evil: 1","message":"no","template":"<b>é</b>","is_template":1,"sender_name":"Lab","sender_email":"lab@x.example"}`)
 	if err != nil || email.Body != "<b>é</b>" {
-		t.Fatalf("%+v, %v", email, err)
+		t.Fatalf("got %+v, %v, want <b>é</b>", email, err)
 	}
 	parsed, err := mail.ReadMessage(strings.NewReader(email.Raw))
 	if err != nil || parsed.Header.Get("X-Evil") != "" || parsed.Header.Get("To") != "<a@b.example>" || strings.Contains(email.Raw, "c@d.example") {

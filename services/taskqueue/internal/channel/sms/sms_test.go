@@ -134,7 +134,7 @@ func TestAGatewayGetsWhatItsTemplateSays(t *testing.T) {
 	} {
 		g, err := gateway(t, c.settings)
 		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
+			t.Errorf("%s: got error %v, want none", c.name, err)
 			continue
 		}
 		result, err := g.Handle(t.Context(), delivery(otp))
@@ -142,7 +142,7 @@ func TestAGatewayGetsWhatItsTemplateSays(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, result, err)
 		}
 		if diff := cmp.Diff([]seen{c.want}, a.take()); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
+			t.Errorf("%s: got %s, want none", c.name, diff)
 		}
 	}
 }
@@ -315,7 +315,7 @@ func TestTwilioGetsAFormAtTheMessagesEndpoint(t *testing.T) {
 		form.Del("To")
 		form.Del("Body")
 		if diff := cmp.Diff(c.want, form); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
+			t.Errorf("%s: got %s, want none", c.name, diff)
 		}
 	}
 }

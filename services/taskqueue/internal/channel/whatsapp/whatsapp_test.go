@@ -133,7 +133,7 @@ func TestTasksBecomeMessagesOfTheInterface(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, result, err)
 		}
 		if diff := cmp.Diff(c.want, g.took()); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
+			t.Errorf("%s: got %s, want none", c.name, diff)
 		}
 	}
 }

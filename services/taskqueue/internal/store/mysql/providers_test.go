@@ -33,7 +33,7 @@ func TestProvidersAreReadWithTheirNullsAsEvery(t *testing.T) {
 	}
 	source := mysql.New(db)
 	if rows, err := source.Providers(t.Context()); err != nil || len(rows) != 0 {
-		t.Fatalf("%v, %v", rows, err)
+		t.Fatalf("got %v, %v, want 0", rows, err)
 	}
 	const insert = `INSERT INTO tq_provider (channel, task_type, country_code, provider, position, settings, is_disabled) VALUES
 		('sms', NULL, 91, 'india', 1, '{"kind":"http"}', 0), ('sms', 1, NULL, 'twilio', 0, '{}', 1)`

@@ -79,7 +79,7 @@ func TestAnEndThatTheDatabaseRefusesDoesNotHoldUpTheOthers(t *testing.T) {
 	good.Error = strings.Repeat("ü", 3000) + "\xff"
 	refused, err := a.Write(t.Context(), []janitor.Entry{{ID: first, Record: bad}, {ID: second, Record: good}})
 	if diff := cmp.Diff([]job.ID{first}, refused); err != nil || diff != "" {
-		t.Fatalf("%v, %s", err, diff)
+		t.Fatalf("got %v, %s, want none", err, diff)
 	}
 	if got, err := a.Find(t.Context(), []job.ID{first, second}); err != nil || len(got) != 1 || len([]rune(got[second].Error)) != 1024 {
 		t.Errorf("%v, %v", got, err)

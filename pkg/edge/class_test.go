@@ -16,7 +16,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/telemetry"
 )
 
-// Requests to areas that are not deployed, what the installation has switched off, and event streams, which last while
+// Requests to areas that are not deployed, what the installation has not configured, and event streams, which last while
 // someone watches, have classes of their own, so that they count neither as errors nor as slow requests.
 func TestRequestsAreCountedByClass(t *testing.T) {
 	t.Parallel()
@@ -39,7 +39,7 @@ func TestRequestsAreCountedByClass(t *testing.T) {
 		}),
 	}
 	e, err := edge.New(t.Context(), edge.Deps{Telemetry: tel, Pages: []edge.Page{page}, Areas: []*edge.Area{edge.UserSearch()},
-		Connections: map[string]grpc.ClientConnInterface{"search": backend{apperr.New(apperr.Unavailable, "PUSH_OFF", "off")}}})
+		Connections: map[string]grpc.ClientConnInterface{"search": backend{apperr.New(apperr.Unavailable, "NOT_CONFIGURED", "off")}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,18 +168,18 @@ func identified(listener string, w http.ResponseWriter, r *http.Request) *http.R
 	return r.WithContext(telemetry.WithRequestID(r.Context(), id))
 }
 
-// switchedOff are the reasons of 503 for what this installation does not offer, by its settings or for want of a
-// provider. They are no failures: an operator decided so, or an alert of the service itself says what is missing.
-var switchedOff = []string{"PUSH_OFF", "NOT_CONFIGURED"}
+// notConfigured is the reason of a 503 for what this installation lacks a provider or a setting for. It is no failure
+// of the area: an alert of the service itself names what is missing.
+const notConfigured = "NOT_CONFIGURED"
 
 // class returns the status class for metrics, such as 2xx. Event streams, which last while someone watches, areas that
-// are not deployed, and what is switched off have classes of their own, so that they do not distort latency and error
+// are not deployed, and what is not configured have classes of their own, so that they do not distort latency and error
 // rates.
 func (c *call) class() string {
 	switch {
 	case c.status == http.StatusNotImplemented:
 		return "501"
-	case c.status == http.StatusServiceUnavailable && slices.Contains(switchedOff, c.reason):
+	case c.status == http.StatusServiceUnavailable && c.reason == notConfigured:
 		return "off"
 	case strings.HasPrefix(c.Header().Get("Content-Type"), "text/event-stream"):
 		return "stream"

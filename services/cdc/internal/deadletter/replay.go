@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/envelope"
 )
 
-// ErrUnreadable: a letter names no row.
+// ErrUnreadable means that a letter names no row.
 var ErrUnreadable = errors.New("the letter's key names no row")
 
 // Patients finds the patient of a source row.

@@ -139,10 +139,12 @@ func TestACallAboutAWaitOfAnotherProgramIsNotBeforeTheSample(t *testing.T) {
 		collected, said time.Time
 		want            Refusal
 	}{
-		"years before the sample":        {collected, origin.AddDate(-6, 0, 0), RefusedTooEarly},
-		"the day before":                 {collected, collected.Add(-23 * time.Hour), Accepted},
-		"after the sample":               {collected, origin.Add(-time.Hour), Accepted},
-		"a sample without a time at all": {time.Time{}, origin.AddDate(-6, 0, 0), Accepted},
+		"years before the sample":               {collected, origin.AddDate(-6, 0, 0), RefusedTooEarly},
+		"the day before":                        {collected, collected.Add(-23 * time.Hour), Accepted},
+		"after the sample":                      {collected, origin.Add(-time.Hour), Accepted},
+		"a sample without a time at all":        {time.Time{}, origin.AddDate(-6, 0, 0), Accepted},
+		"a sample of next year, a typing error": {origin.AddDate(1, 0, 0), origin.Add(-time.Minute), Accepted},
+		"a sample of tomorrow, a typing error":  {origin.Add(23 * time.Hour), origin.Add(-2 * time.Hour), Accepted},
 	} {
 		wait := Episode{ID: 1, ReportID: 1, BillID: 9, DetectedAt: origin, Adopted: true}
 		f := &Facts{

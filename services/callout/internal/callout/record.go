@@ -23,7 +23,7 @@ func (x *decider) refusal() Refusal {
 	switch {
 	case c.Draft:
 		return Accepted
-	case c.SaidAt.Before(x.f.EarliestCall()):
+	case c.SaidAt.Before(x.f.EarliestCall(x.now)):
 		return RefusedTooEarly
 	case c.Told != nil && !tells(c.Told, said), c.Told == nil && !corrected && x.changedSince(said):
 		return RefusedChanged
@@ -40,13 +40,14 @@ func (f *Facts) newestWait() *Episode {
 }
 
 // EarliestCall returns the time before which the result was not known; zero when nothing limits it. Callers state the
-// minute of a call. Of a wait of another program, only the collection of the sample is known, to the day.
-func (f *Facts) EarliestCall() time.Time {
+// minute of a call. Of a wait of another program, only the collection of the sample is known, to the day; one in the
+// future is a typing error, which must not keep a call from being recorded.
+func (f *Facts) EarliestCall(now time.Time) time.Time {
 	const collectedWithin = 24 * time.Hour
 	if w := f.newestWait(); w != nil && !w.Adopted {
 		return w.DetectedAt.Truncate(time.Minute)
 	}
-	if f.Report.CollectedAt.IsZero() {
+	if f.Report.CollectedAt.IsZero() || f.Report.CollectedAt.After(now) {
 		return time.Time{}
 	}
 	return f.Report.CollectedAt.Add(-collectedWithin)

@@ -109,7 +109,7 @@ func (c *Callout) decide(facts []callout.Facts, by Performer, now time.Time) ([]
 			refused[why] = append(refused[why], facts[i].Report.ID)
 		}
 	}
-	if err := c.refusal(refused, facts); err != nil {
+	if err := c.refusal(refused, facts, now); err != nil {
 		return nil, err
 	}
 	return decisions, c.complete(decisions, by)
@@ -138,10 +138,10 @@ func (c *Callout) call(f *callout.Facts) *callout.NewCall {
 	return n
 }
 
-func (c *Callout) refusal(refused map[callout.Refusal][]int64, facts []callout.Facts) error {
+func (c *Callout) refusal(refused map[callout.Refusal][]int64, facts []callout.Facts, now time.Time) error {
 	switch {
 	case len(refused[callout.RefusedTooEarly]) > 0:
-		return errTooEarly(refused[callout.RefusedTooEarly][0], facts)
+		return errTooEarly(refused[callout.RefusedTooEarly][0], facts, now)
 	case len(refused[callout.RefusedDone]) > 0:
 		return errDone(refused[callout.RefusedDone], c.Draft)
 	case len(refused[callout.RefusedNothing]) > 0:
@@ -228,9 +228,9 @@ type state struct {
 	CriticalValues string `json:"criticalValues"`
 }
 
-func errTooEarly(id int64, facts []callout.Facts) error {
+func errTooEarly(id int64, facts []callout.Facts, now time.Time) error {
 	i := slices.IndexFunc(facts, func(f callout.Facts) bool { return f.Report.ID == id })
 	return apperr.InvalidField("notified_at", fmt.Sprintf(
 		"notified_at lies before the result of report %d can have been known, at %s: give the time of the call",
-		id, facts[i].EarliestCall().UTC().Format(time.RFC3339)))
+		id, facts[i].EarliestCall(now).UTC().Format(time.RFC3339)))
 }

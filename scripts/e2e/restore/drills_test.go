@@ -300,7 +300,7 @@ func part(t *testing.T, title, program string) string {
 	if len(lines) == 0 {
 		t.Fatalf("the handbook's commands below %q do not use %s", title, program)
 	}
-	return strings.Join(lines, "")
+	return strict + strings.Join(lines, "")
 }
 
 func (d *drills) documents() {

@@ -99,10 +99,13 @@ func follow(t *testing.T, commands string, environment []string, tools string) {
 	must(t, try(t, commands, environment, tools))
 }
 
-// try is follow for what may fail.
+// strict begins the handbook's backup too. A shell without it continues after a command that fails.
+const strict = "set -euo pipefail\n"
+
+// try is follow for what may fail. The shell is as strict as the commands make it.
 func try(t *testing.T, commands string, environment []string, tools string) error {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", commands)
+	cmd := exec.CommandContext(t.Context(), "bash", "-c", commands)
 	cmd.Env = append(append(os.Environ(), environment...), fmt.Sprintf("PATH=%s:%s:%s", tools, databaseTools(), os.Getenv("PATH")))
 	out, err := cmd.CombinedOutput()
 	if err != nil {

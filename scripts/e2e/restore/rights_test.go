@@ -53,7 +53,7 @@ func TestADumpThatLacksTablesIsRefused(t *testing.T) {
 	backup := filepath.Join(t.TempDir(), "backup")
 	environment := variables(t, p, backup)
 	commands := block(t, backUpDatabase)
-	for _, user := range databaseUsers(t) {
+	for _, user := range append(databaseUsers(t), aPart(t, p)) {
 		must(t, os.RemoveAll(backup))
 		must(t, os.Mkdir(backup, 0o700))
 		dumpAlone := strings.Replace(commands, "--user=backup", "--user="+user, 1)
@@ -71,6 +71,23 @@ func TestADumpThatLacksTablesIsRefused(t *testing.T) {
 			t.Errorf("dump and comparison of the user %s say %v", user, err)
 		}
 	}
+}
+
+// aPart makes a user who reads one table with all that belongs to it, and returns its name. Its dump ends like a whole one.
+func aPart(t *testing.T, p demolab.Platform) string {
+	t.Helper()
+	db, err := sql.Open("mysql", p.Endpoints.MySQLDSN)
+	must(t, err)
+	defer db.Close()
+	for _, statement := range []string{
+		"CREATE USER part IDENTIFIED BY '" + userPassword + "'",
+		"GRANT SELECT, SHOW VIEW, TRIGGER ON lab.labs TO part",
+		"GRANT EVENT ON lab.* TO part",
+	} {
+		_, err := db.ExecContext(t.Context(), statement)
+		must(t, err)
+	}
+	return "part"
 }
 
 func tablesOf(t *testing.T, backup string) int {

@@ -41,13 +41,16 @@ threshold replaces the number of the alert's comparison; its text has the value 
 {{- toYaml (dict "name" .group.name "rules" $rules) -}}
 {{- end -}}
 
-{{/* The text of a file of rules with this installation's selector, job and runbooks. */}}
+{{/* The text of a file of rules with this installation's selector, job and runbooks. The rules keep every label that the selector
+names: what a rule records is selected by it again. */}}
 {{- define "labkit.rules" -}}
 {{- $rule := .root.Values.prometheusRule -}}
 {{- $global := dig "prometheusRule" dict (.root.Values.global | default dict) -}}
 {{- $selector := $rule.selector | default $global.selector | default (printf "namespace=%q" .root.Release.Namespace) -}}
+{{- $named := regexFindAll "[a-zA-Z_][a-zA-Z0-9_]*" (regexReplaceAll "\"[^\"]*\"" $selector "") -1 -}}
+{{- $kept := concat (list "namespace") $named | uniq | join ", " -}}
 {{- $runbooks := $rule.runbooks | default $global.runbooks | default (printf "https://github.com/labplatform/labplatform/blob/v%s/docs/runbooks" .root.Chart.AppVersion) -}}
-{{- .text | replace "namespace=\"lab\"" $selector | replace "job=\"rerun\"" (printf "job=%q" .name) | replace "name: rerun-process" (printf "name: %s-process" .name) | replace "docs/runbooks" $runbooks -}}
+{{- .text | replace "by (namespace" (print "by (" $kept) | replace "on (namespace" (print "on (" $kept) | replace "namespace=\"lab\"" $selector | replace "job=\"rerun\"" (printf "job=%q" .name) | replace "name: rerun-process" (printf "name: %s-process" .name) | replace "docs/runbooks" $runbooks -}}
 {{- end -}}
 
 {{/* The Grafana dashboard of the chart as a ConfigMap, for Grafana's sidecar. */}}

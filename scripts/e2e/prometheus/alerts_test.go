@@ -2,7 +2,10 @@ package prometheus_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/labplatform/labplatform/pkg/testkit/engine"
@@ -13,10 +16,7 @@ import (
 // stories_test.yaml with them: outages, lost pods, patients, wrong requests.
 func TestAlertsTellWhatTheyAreFor(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	if err := prometheus.Fetch(t.Context(), folder); err != nil {
-		engine.Missing(t, fmt.Sprintf("a machine with Debian's apt is needed: %v", err))
-	}
+	folder := fetched(t)
 	rules, err := filepath.Glob("../../../charts/*/files/alerts.yaml")
 	if err != nil || len(rules) < 7 {
 		t.Fatalf("files of alerts = %d, %v, want at least 7", len(rules), err)
@@ -24,5 +24,76 @@ func TestAlertsTellWhatTheyAreFor(t *testing.T) {
 	said, err := prometheus.Check(t.Context(), folder, rules, "alerts_test.yaml", "stories_test.yaml")
 	if err != nil {
 		t.Errorf("got %v\n%s", err, said)
+	}
+}
+
+// TestAlertsTellTheSameOfASelectorWithFurtherLabels plays the stories of stories_test.yaml with the rules as a chart
+// renders them for prometheusRule.selector, whose labels all series have.
+func TestAlertsTellTheSameOfASelectorWithFurtherLabels(t *testing.T) {
+	t.Parallel()
+	folder := fetched(t)
+	rendered, err := filepath.Glob("../../../charts/*/ci/full-rendered.yaml")
+	if err != nil || len(rendered) < 7 {
+		t.Fatalf("rendered charts = %d, %v, want at least 7", len(rendered), err)
+	}
+	var rules []string
+	for _, path := range rendered {
+		name := filepath.Base(filepath.Dir(filepath.Dir(path)))
+		file := filepath.Join(folder, name+".yaml")
+		rules = append(rules, file)
+		write(t, file, groups(t, read(t, path), name))
+	}
+	stories := regexp.MustCompile(`\.\./\.\./\.\./charts/(\w+)/files/alerts\.yaml`).ReplaceAllString(read(t, "stories_test.yaml"), "$1.yaml")
+	stories = strings.NewReplacer(`namespace="lab"`, `namespace="lab",cluster="a"`, "exp_labels: {namespace: lab", "exp_labels: {cluster: a, namespace: lab",
+		"labkit.yaml", "rerun.yaml", "docs/runbooks/", "https://runbooks.example.org/").Replace(stories)
+	write(t, filepath.Join(folder, "stories.yaml"), stories)
+	said, err := prometheus.Check(t.Context(), folder, rules, filepath.Join(folder, "stories.yaml"))
+	if err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+}
+
+func fetched(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	if err := prometheus.Fetch(t.Context(), folder); err != nil {
+		engine.Missing(t, fmt.Sprintf("a machine with Debian's apt is needed: %v", err))
+	}
+	return folder
+}
+
+const group = "    -\n"
+
+// groups returns the rules of a rendered chart's PrometheusRule. The stories are those of one process, rerun, whose rules
+// all charts have.
+func groups(t *testing.T, rendered, name string) string {
+	t.Helper()
+	for manifest := range strings.SplitSeq(rendered, "\n---\n") {
+		_, rules, found := strings.Cut(manifest, "\nspec:\n  groups:\n")
+		if !found || !strings.Contains(manifest, "\nkind: PrometheusRule\n") {
+			continue
+		}
+		if _, own, more := strings.Cut(strings.TrimPrefix(rules, group), group); more && name != "rerun" {
+			return "groups:\n" + group + own
+		}
+		return "groups:\n" + rules
+	}
+	t.Fatal("the rendered chart has no PrometheusRule")
+	return ""
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

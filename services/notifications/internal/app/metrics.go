@@ -53,7 +53,7 @@ func newMetrics(registry prometheus.Registerer, health *httpserver.Health) *metr
 		evicted: m.Counters("notifications_devices_evicted_total",
 			"Devices given up because their login has newer ones, by outcome.", telemetry.By("outcome", device.Evictions()...)),
 		stopped: m.Counters("notifications_pushes_stopped_total",
-			"Pushes that were not handed to the task queue, because the notice was withdrawn, or its type or all pushes are off.",
+			"Pushes that were not handed to the task queue, because the notice was withdrawn or its type switched off.",
 			telemetry.By("reason", notify.Stops()...)),
 		withdrawn: m.Counters("notifications_withdrawals_total", "Notices withdrawn by other services, by reason.",
 			telemetry.By("reason", notification.Called, notification.Wrong)),

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -46,7 +47,7 @@ type Dispatcher struct {
 	Devices   Devices
 	Store     Store
 	Observer  Observer
-	// PushOff reports that this installation sends no push messages: what waits is not sent.
+	// PushOff reports that this installation sends no push messages. What waits is of before, and stays.
 	PushOff bool
 }
 
@@ -70,10 +71,15 @@ func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
 		d.Observer.Stopped(stop)
 		return nil
 	}
+	if d.PushOff {
+		return outbox.ReceiverUnavailable(errPushOff)
+	}
 	request.IdempotencyKey = proto.String(row.Key(d.Table.Name()))
 	_, err = d.TaskQueue.Enqueue(ctx, &request)
 	return outbox.Classify(err)
 }
+
+var errPushOff = errors.New("PUSH_PROVIDER is off, and was not when this push was accepted: set it to fcm again; see docs/messages.md")
 
 // stop returns why the push is not sent.
 func (d Dispatcher) stop(ctx context.Context, row outbox.Row, labID int64) (notify.Stop, error) {
@@ -86,7 +92,6 @@ func (d Dispatcher) stop(ctx context.Context, row outbox.Row, labID int64) (noti
 		return "", outbox.Undeliverable(err)
 	}
 	now, err := d.Store.Sending(ctx, lab, id)
-	now.PushOff = d.PushOff
 	return now.Stop(), err
 }
 

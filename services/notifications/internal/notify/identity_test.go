@@ -117,7 +117,11 @@ func TestReach(t *testing.T) {
 	want("the task queue has no provider", notification.Waits, notification.Waits)
 	f.pushOff = true
 	f.Notifier = f.over(f.Database)
+	before := len(f.pushes)
 	want("no push provider", notification.PushOff, notification.PushOff)
+	if n := len(f.pushes) - before; n != 0 {
+		t.Errorf("no push provider: %d pushes are kept, want none", n)
+	}
 	f.disable(2)
 	want("the type is off", notification.TypeOff, notification.TypeOff)
 	if _, err := f.Reach(t.Context(), caller, lab.LabID(), 9); !errors.Is(err, notification.ErrNoType) {

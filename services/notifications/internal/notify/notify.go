@@ -23,8 +23,8 @@ const Gateway = "fcm"
 type Store interface {
 	// Kind returns an active type with the laboratory's switch and wording, or notification.ErrNoType or ErrTypeInactive.
 	Kind(ctx context.Context, lab authn.LabScope, typeID int64) (notification.Kind, error)
-	// Add stores the notification and the message that push makes of its id in one transaction. A dedupe key that exists
-	// or was withdrawn adds nothing.
+	// Add stores the notification and the message that push makes of its id, none if push is nil, in one transaction. A
+	// dedupe key that exists or was withdrawn adds nothing.
 	Add(ctx context.Context, lab authn.LabScope, n New, push func(id int64) (outbox.Event, error), now time.Time) (
 		Addition, error)
 	// Subscribed returns which of the topics the devices of the laboratory's logins are subscribed to, each combination
@@ -103,7 +103,7 @@ type Deps struct {
 	Names    notification.Names
 	Clock    clock.Clock
 	Observer Observer
-	// PushOff reports that this installation sends no push messages.
+	// PushOff reports that this installation sends no push messages: notices are in the inboxes only.
 	PushOff bool
 	// PushWaits reports whether push messages wait for the task queue's configuration.
 	PushWaits func() bool
@@ -203,9 +203,11 @@ func (n *Notifier) store(
 	now, what := n.d.Clock.Now(), identityOf(r.kind.ID, r.c)
 	record, pushes := n.compose(r, refs, devices)
 	record.DedupeKey = what.dedupeKey(r.lab.LabID(), r.key, now)
-	a, err := n.d.Store.Add(ctx, r.lab, record, func(id int64) (outbox.Event, error) {
-		return n.d.Messages.Push(r.lab, id, pushes)
-	}, now)
+	push := func(id int64) (outbox.Event, error) { return n.d.Messages.Push(r.lab, id, pushes) }
+	if n.d.PushOff {
+		push = nil
+	}
+	a, err := n.d.Store.Add(ctx, r.lab, record, push, now)
 	if err != nil {
 		return Result{}, err
 	}

@@ -5,7 +5,6 @@ package notify
 type Sending struct {
 	Withdrawn bool
 	TypeOff   bool // the laboratory switched the type off
-	PushOff   bool // this installation sends no push messages
 }
 
 // Stop is why a push is not sent; "" when it is.
@@ -15,11 +14,10 @@ type Stop string
 const (
 	StopWithdrawn Stop = "withdrawn"
 	StopTypeOff   Stop = "type_off"
-	StopPushOff   Stop = "push_off"
 )
 
 // Stops lists all reasons, for metrics.
-func Stops() []Stop { return []Stop{StopWithdrawn, StopTypeOff, StopPushOff} }
+func Stops() []Stop { return []Stop{StopWithdrawn, StopTypeOff} }
 
 // Stop returns why the push is not sent.
 func (s Sending) Stop() Stop {
@@ -28,8 +26,6 @@ func (s Sending) Stop() Stop {
 		return StopWithdrawn
 	case s.TypeOff:
 		return StopTypeOff
-	case s.PushOff:
-		return StopPushOff
 	}
 	return ""
 }

@@ -138,8 +138,11 @@ func readIDs(ctx context.Context, tx *sql.Tx, query string, keys []any, ids map[
 	})
 }
 
-// send inserts the message to the task queue in the transaction of the notification.
+// send inserts the message to the task queue, if there is one, in the transaction of the notification.
 func (s *Store) send(tx *sql.Tx, a *addition, id int64) error {
+	if a.push == nil {
+		return nil
+	}
 	event, err := a.push(id)
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/labplatform/labplatform/scripts/e2e/demolab"
 )
 
@@ -118,6 +120,27 @@ func TestADumpThatLacksRowsOrItsEndIsRefused(t *testing.T) {
 			t.Errorf("a dump that is %s passes", what)
 		}
 		t.Logf("%s: %v", what, lastLine(err))
+	}
+}
+
+// TestTheQueueRewritesItsFilesAfterABackupThatFailed: without that its disk fills up.
+func TestTheQueueRewritesItsFilesAfterABackupThatFailed(t *testing.T) {
+	p := demolab.Start(t)
+	haveUsers(t, p)
+	_, ofTheQueue, found := strings.Cut(block(t, backUpOthers), "\nqueue()")
+	if !found {
+		t.Fatal("the handbook's commands have no copy of the queue")
+	}
+	environment := append(variables(t, p, t.TempDir()), "REDIS_DATA="+filepath.Join(t.TempDir(), "missing"))
+	if err := try(t, strict+"queue()"+ofTheQueue, environment, ""); err == nil {
+		t.Error("a copy of a folder that is missing passes")
+	}
+	client := redis.NewClient(&redis.Options{Addr: p.Endpoints.RedisAddr})
+	defer client.Close()
+	got, err := client.ConfigGet(t.Context(), "auto-aof-rewrite-percentage").Result()
+	must(t, err)
+	if got["auto-aof-rewrite-percentage"] != "100" {
+		t.Errorf("the queue's Redis has %v, want 100", got)
 	}
 }
 

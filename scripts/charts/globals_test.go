@@ -9,6 +9,7 @@ import (
 	"helm.sh/helm/v4/pkg/chart/common"
 	chart "helm.sh/helm/v4/pkg/chart/v2"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 )
@@ -68,6 +69,55 @@ func TestWhatGlobalSaysHoldsForEveryChart(t *testing.T) {
 			t.Errorf("%s: pull secrets %v, labels %v", name, pulls, pod.Labels)
 		}
 	}
+}
+
+// TestEveryPodIsPlacedByGlobal: where all nodes are tainted, a Job of the migration without the tolerations keeps an install
+// waiting until it fails, and a trial's engines are pulled from the same registry as the rest.
+func TestEveryPodIsPlacedByGlobal(t *testing.T) {
+	t.Parallel()
+	for _, trial := range []bool{false, true} {
+		list, err := render(load(t, umbrella), map[string]any{
+			"trial": trial, "engines": map[string]any{"seed": "sixteen-letters-x"},
+			"global": map[string]any{
+				"imagePullSecrets": []any{map[string]any{"name": "registry"}}, "nodeSelector": map[string]any{"for": "lab"},
+				"tolerations": []any{map[string]any{"key": "lab", "operator": "Exists"}},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods := 0
+		for _, m := range list {
+			pod, is := podOf(t, list, m)
+			if !is {
+				continue
+			}
+			pods++
+			if len(pod.ImagePullSecrets) != 1 || pod.NodeSelector["for"] != "lab" || len(pod.Tolerations) != 1 {
+				t.Errorf("trial %v: %s %s has the pull secrets %v, nodes %v, tolerations %v",
+					trial, m.kind, m.name, pod.ImagePullSecrets, pod.NodeSelector, pod.Tolerations)
+			}
+		}
+		if pods < 2*len(names(t)) { // each has a test
+			t.Errorf("trial %v: %d pods", trial, pods)
+		}
+	}
+}
+
+// podOf returns the pod that a manifest makes, if it makes one.
+func podOf(t *testing.T, list []manifest, m manifest) (pod corev1.PodSpec, is bool) {
+	t.Helper()
+	switch m.kind {
+	case "Pod":
+		return object[corev1.Pod](t, list, m.kind, m.name).Spec, true
+	case "Deployment", "Job":
+		return decode[struct {
+			Spec struct {
+				Template struct{ Spec corev1.PodSpec }
+			}
+		}](t, list, m.kind, m.name).Spec.Template.Spec, true
+	}
+	return pod, false
 }
 
 // TestNamesOfGlobalAreThoseThatTheChartsKnow compares the values of lab with what an error lists.

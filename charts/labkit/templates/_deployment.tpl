@@ -38,10 +38,8 @@ spec:
           matchLabelKeys: [pod-template-hash]
         {{- end }}
         {{- end }}
-      {{- range $key := list "nodeSelector" "tolerations" "affinity" }}
-      {{- with index $values $key }}
-      {{ $key }}: {{- toYaml . | nindent 8 }}
-      {{- end }}
+      {{- with $values.affinity }}
+      affinity: {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- if and .facts.migrate .root.Values.migration.enabled .root.Values.migration.inPods }}
       {{- $first := merge (dict "migration" true) . }}

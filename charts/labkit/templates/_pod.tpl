@@ -1,4 +1,4 @@
-{{/* What the pods of the Deployment and of the migration have in common. */}}
+{{/* What the pods of the Deployment, of the migration and of the test have in common. */}}
 {{- define "labkit.podsecurity" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -8,6 +8,11 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- range $key := list "nodeSelector" "tolerations" }}
+{{- with index $.root.Values $key }}
+{{ $key }}: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 {{- end -}}
 

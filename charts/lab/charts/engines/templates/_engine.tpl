@@ -16,6 +16,11 @@ spec:
     spec:
       automountServiceAccountToken: false
       enableServiceLinks: false
+      {{- range $key := list "imagePullSecrets" "nodeSelector" "tolerations" }}
+      {{- with index ($root.Values.global | default dict) $key }}
+      {{ $key }}: {{ toJson . }}
+      {{- end }}
+      {{- end }}
       terminationGracePeriodSeconds: 10
       securityContext:
         {runAsNonRoot: true, runAsUser: {{ $facts.user }}, runAsGroup: {{ $facts.group | default 0 }}, fsGroup: {{ $facts.user }}, seccompProfile: {type: RuntimeDefault}}

@@ -4,7 +4,8 @@
 --
 -- First the two users of the handbook's commands, which need no table to exist: on a new server run this part, restore,
 -- then run the whole file. backup reads every table, so that a dump has all of them; a service's user sees its own alone.
--- /*! is read by MySQL 8.0.20 and 8.4 or newer, /*M! by MariaDB.
+-- /*! is read by MySQL 8.0.20 and 8.4 or newer, /*M! by MariaDB. On MySQL 8.0 the right to keep definers is another one:
+-- GRANT SET_USER_ID ON *.* TO 'restore'@'%'.
 
 CREATE USER IF NOT EXISTS 'backup'@'%' IDENTIFIED BY '<password>';
 GRANT SELECT, LOCK TABLES, SHOW VIEW, TRIGGER, EVENT ON lab.* TO 'backup'@'%';
@@ -13,7 +14,8 @@ GRANT RELOAD, PROCESS /*!80020 , SHOW_ROUTINE */ /*M! , LOCK TABLES, BINLOG MONI
 
 CREATE USER IF NOT EXISTS 'restore'@'%' IDENTIFIED BY '<password>';
 GRANT ALL PRIVILEGES ON lab.* TO 'restore'@'%';
-GRANT /*!80400 SET_ANY_DEFINER, ALLOW_NONEXISTENT_DEFINER */ /*M! SET USER, BINLOG REPLAY */ ON *.* TO 'restore'@'%';
+/*!80400 GRANT SET_ANY_DEFINER, ALLOW_NONEXISTENT_DEFINER ON *.* TO 'restore'@'%' */;
+/*M! GRANT SET USER, BINLOG REPLAY ON *.* TO 'restore'@'%' */;
 
 CREATE USER IF NOT EXISTS 'billsplit'@'%' IDENTIFIED BY '<password>';
 GRANT SELECT ON lab.goose_billsplit TO 'billsplit'@'%';

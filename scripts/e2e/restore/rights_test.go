@@ -15,9 +15,10 @@ import (
 )
 
 var (
-	usersMade  = regexp.MustCompile(`CREATE USER IF NOT EXISTS '(\w+)'`)
-	userNamed  = regexp.MustCompile(`--user[= ](\S+)`)
-	helperUser = regexp.MustCompile(`^(backup|restore)$`)
+	usersMade    = regexp.MustCompile(`CREATE USER IF NOT EXISTS '(\w+)'`)
+	userNamed    = regexp.MustCompile(`--user[= ](\S+)`)
+	newerServers = regexp.MustCompile(`/\*[!M].*?\*/`)
+	helperUser   = regexp.MustCompile(`^(backup|restore)$`)
 )
 
 // databaseUsers lists the users of the handbook's file, in its order.
@@ -29,6 +30,22 @@ func databaseUsers(t *testing.T) (names []string) {
 		names = append(names, found[1])
 	}
 	return names
+}
+
+// TestTheUsersAreMadeOnOlderServersToo: a server that skips what is for a newer one must not be left with half a statement,
+// at which its client ends before the services have their users.
+func TestTheUsersAreMadeOnOlderServersToo(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/database-users.sql"))
+	must(t, err)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "--") {
+			continue
+		}
+		left := strings.TrimSpace(newerServers.ReplaceAllString(line, ""))
+		if strings.HasPrefix(left, "GRANT ON") || strings.Contains(left, "GRANT  ") || strings.Contains(left, ", ON") {
+			t.Errorf("a server that is older or of another kind reads %s", left)
+		}
+	}
 }
 
 // TestTheHandbooksCommandsNameTheirUsers: a command whose user is left to the reader runs as the one at hand, and may

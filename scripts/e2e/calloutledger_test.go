@@ -16,7 +16,7 @@ func TestCalloutLedger(t *testing.T) {
 		play func(*testing.T)
 	}{
 		{"no one can be notified", ledgerNoOneCanBeNotified},
-		{"pushes wait for a provider", ledgerPushesWaitForAProvider},
+		{"pushes wait for a provider", ledgerPushesWaitForAProvider}, {"the operator switches the type off", ledgerTypeIsSwitchedOff},
 		{"a corrected value returns", ledgerCorrectedValueReturns}, {"a suppressed call", ledgerSuppressedCall}, {"a text on no list", ledgerTextOnNoList},
 		{"another patient's result", ledgerResultOfAnotherPatient}, {"inputs beside the report", ledgerInputsBesideTheReport}, {"limits and formats change", ledgerLimitsAndFormatsChange},
 		{"another value than was said", ledgerValueChangedSinceTheCall},

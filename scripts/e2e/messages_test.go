@@ -128,3 +128,23 @@ func ledgerPushesWaitForAProvider(t *testing.T) {
 			strings.Contains(callAt(t, admin, "", "GET", "/metrics", "").body, `notifications_push_unserved{reason="no_provider"} 0`)
 	})
 }
+
+// ledgerTypeIsSwitchedOff has the operator switch the type of critical results off for the installation, and on again. What was
+// called meanwhile is announced to no one, everything else once.
+func ledgerTypeIsSwitchedOff(t *testing.T) {
+	const active = "UPDATE NotificationTypesMaster SET is_active = %d WHERE id = 2"
+	execSQL(t, fmt.Sprintf(active, 0))
+	on := sync.OnceFunc(func() { execSQL(t, fmt.Sprintf(active, 1)) })
+	defer on()
+	called, waits := judged(t, "7.9"), judged(t, "8.1")
+	await.True(t, "the reason on the board", func() bool { off := boardOf(t, ledgerUser).Off; return off != nil && off.Reason == "unavailable" })
+	if n := count(t, "SELECT COUNT(*) FROM outbox_callout WHERE available_at = 9223372036854775807"); n != 0 {
+		t.Errorf("%d messages are parked, want none", n)
+	}
+	called.called()
+	on()
+	waits.inbox(drNorth, noticeTitle)
+	called.inbox(drNorth)
+	await.True(t, "the board says nothing any more", func() bool { return boardOf(t, ledgerUser).Off == nil })
+	waits.inbox(drNorth, noticeTitle)
+}

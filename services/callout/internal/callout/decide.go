@@ -16,7 +16,10 @@ const settled = 3 * time.Minute
 // event and time make the same decision, and a decision on its own outcome changes nothing.
 func Decide(f *Facts, e Event, now time.Time) Decision {
 	x := decider{f: f, e: e, now: now, ledger: f.Ledger[:len(f.Ledger):len(f.Ledger)]}
-	x.d = Decision{Report: f.Report, Status: f.Report.Status, Wait: f.Wait, Repeating: f.Settings.RepeatWithin > 0}
+	x.d = Decision{Report: f.Report, Status: f.Report.Status, Wait: f.Wait}
+	if f.Settings.RepeatWithin > 0 {
+		x.d.Patients = append(f.FormerPatients(), f.Report.PatientID)
+	}
 	x.pinForeign()
 	if e.Call != nil {
 		if x.d.Refused = x.refusal(); x.d.Refused != Accepted {

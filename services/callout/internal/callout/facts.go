@@ -138,10 +138,11 @@ type Decision struct {
 	NoticesBack bool
 	// Suppressing is set while a call of the report is suppressed.
 	Suppressing bool
-	// Repeating is set where the laboratory has a repeat policy: other results of the patient may depend on this one.
-	Repeating bool
-	Counts    Counts
-	Unclear   []Parameter // values that were found unclear now
+	// Patients are the present and the former patients of the report where the laboratory has a repeat policy: other
+	// results of theirs may depend on this one.
+	Patients []int64
+	Counts   Counts
+	Unclear  []Parameter // values that were found unclear now
 	// Unreadable are callouts of other programs whose values are not known.
 	Unreadable []int64
 	Escalated  int // the level that was reached; 0: none

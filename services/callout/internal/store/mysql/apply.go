@@ -172,8 +172,8 @@ func (l *locked) judgeSuppressedAgain(ctx context.Context, decisions []callout.D
 	var patients []int64
 	except := []int64{}
 	for i := range decisions {
-		if d := &decisions[i]; d.Repeating && (d.Changed() || !d.Suppressing) {
-			patients, except = append(patients, d.Report.PatientID), append(except, d.Report.ID)
+		if d := &decisions[i]; d.Changed() || !d.Suppressing {
+			patients, except = append(patients, d.Patients...), append(except, d.Report.ID)
 		}
 	}
 	if len(patients) == 0 {

@@ -212,6 +212,24 @@ func TestWithoutAPageOnlyAConfirmedIndexIsCompared(t *testing.T) {
 	}
 }
 
+// TestTheValueOfAFormerSampleIsNotConfirmed: the sample was drawn again because the first tube cannot be trusted.
+func TestTheValueOfAFormerSampleIsNotConfirmed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.Set(storetest.Report, "sampleId", "drawn-again")
+	f.Set(storetest.Report, "manualSampleId", "")
+	before := f.State(storetest.Report)
+	if err := f.confirm(rerun.Result{Index: 1, Value: "9.2"}); !errors.Is(err, closing.ErrOtherSample) {
+		t.Fatalf("error = %v, want %v", err, closing.ErrOtherSample)
+	}
+	if after := f.State(storetest.Report); !cmp.Equal(before, after) {
+		t.Errorf("state %+v, want %+v", after, before)
+	}
+	if err := f.confirm(rerun.Result{Index: 3, Value: "4.1"}); err != nil {
+		t.Errorf("a parameter that was not measured on it: %v, want no error", err)
+	}
+}
+
 func TestADismissedReportIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

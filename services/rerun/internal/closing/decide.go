@@ -61,6 +61,11 @@ var ErrValuesArrived = apperr.New(apperr.Conflict, "VALUES_ARRIVED",
 	"Values arrived that the page does not show; load the rerun again, then confirm with its as_of as seen_at").
 	WithDetails("VALUES_ARRIVED")
 
+// ErrOtherSample refuses the value of a tube that is not the report's any more.
+var ErrOtherSample = apperr.New(apperr.Conflict, "SAMPLE_CHANGED",
+	"A confirmed parameter was measured on another sample than the report has now; measure the present sample, then confirm"+
+		" its value, or abort the rerun").WithDetails("SAMPLE_CHANGED")
+
 // Decide returns the effect of a confirm. Each row replaces the value of its own test and index, and no other.
 func Decide(f Facts, c Confirmation, now time.Time) (Decision, error) {
 	next, err := f.Report.Next(rerun.Confirm)
@@ -73,6 +78,9 @@ func Decide(f Facts, c Confirmation, now time.Time) (Decision, error) {
 		return Decision{}, err
 	}
 	if err := f.fresh(c, tests, now); err != nil {
+		return Decision{}, err
+	}
+	if err := f.ofThisSample(c.Rows, tests); err != nil {
 		return Decision{}, err
 	}
 	d := f.replace(c.Rows, tests)
@@ -185,6 +193,25 @@ func (f Facts) isConfirmed(v rerun.Value, rows []Row, tests []int64) bool {
 		}
 	}
 	return false
+}
+
+// ofThisSample refuses rows whose parameter was measured on former samples of the report alone: the sample was drawn
+// again because that one cannot be trusted, or is someone else's.
+func (f Facts) ofThisSample(rows []Row, tests []int64) error {
+	for i := range rows {
+		former, present := false, false
+		for _, v := range f.Values {
+			if !f.isConfirmed(v, rows[i:i+1], tests[i:i+1]) {
+				continue
+			}
+			own := v.SampleID == "" || f.Report.HasSample(v.SampleID)
+			former, present = former || !own, present || own
+		}
+		if former && !present {
+			return ErrOtherSample
+		}
+	}
+	return nil
 }
 
 // replace returns the rows to delete and to insert, and clears the signature of a report that shows something else

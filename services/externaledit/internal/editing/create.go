@@ -172,7 +172,8 @@ func (c *creating) open(ctx context.Context, l Locked) (int64, error) {
 		login = nil
 	}
 	c.opened = session.Open(session.Opening{
-		LabID: c.in.Scope.LabID(), ReportID: c.in.ReportID, TemplateID: c.in.TemplateID, Template: c.d.Files.URL(key),
+		LabID: c.in.Scope.LabID(), ReportID: c.in.ReportID, PatientID: l.Report().PatientID,
+		TemplateID: c.in.TemplateID, Template: c.d.Files.URL(key),
 		TokenID: c.d.NewID(), Author: c.in.Author, Listed: listed,
 		Login: login,
 	}, now, c.d.Lifetime)
@@ -231,11 +232,14 @@ func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 
 // isOwn reports whether the file is the report's as a Word document, or the template's.
 func (c *creating) isOwn(ctx context.Context, l Locked, asked string) (bool, error) {
-	if c.means(l.Report().Files.Word, asked) {
+	saved, moved, err := l.Saved(ctx, c.d.Files.URL(asked))
+	switch {
+	case err != nil:
+		return false, err
+	case moved:
+		return false, session.ErrOtherPatient
+	case saved || c.means(l.Report().Files.Word, asked):
 		return true, nil
-	}
-	if saved, err := l.Saved(ctx, c.d.Files.URL(asked)); err != nil || saved {
-		return saved, err
 	}
 	template, err := l.Template(ctx, c.in.TemplateID)
 	return err == nil && c.means(template.Path, asked), err

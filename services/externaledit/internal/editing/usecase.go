@@ -33,8 +33,9 @@ type Locked interface {
 	Report() session.Report
 	// Template returns a template of the laboratory or the platform; session.ErrNoTemplate without one.
 	Template(ctx context.Context, id int64) (session.Template, error)
-	// Saved reports whether a save of the report has this Word file, as rows name it.
-	Saved(ctx context.Context, word string) (bool, error)
+	// Saved reports whether a save of the report has this Word file, as rows name it, and whether one was made when the
+	// report belonged to another person.
+	Saved(ctx context.Context, word string) (saved, moved bool, err error)
 	// Active returns the report's session that was not closed, nil without one.
 	Active(ctx context.Context) (*session.Session, error)
 	Session(ctx context.Context, id int64) (session.Session, error)

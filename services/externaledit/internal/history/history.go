@@ -181,6 +181,9 @@ func restore(ctx context.Context, l Locked, in Restoration, now time.Time) (sess
 	if err != nil {
 		return session.Revision{}, false, err
 	}
+	if err := s.CheckPatient(); err != nil {
+		return session.Revision{}, false, err
+	}
 	s.Reserved++
 	again := session.Revision{SessionID: s.ID, Number: s.Reserved, Word: earlier.Word, PDF: earlier.PDF, UploadedBy: in.By,
 		UploadedAt: now, RestoredFrom: earlier.ID}

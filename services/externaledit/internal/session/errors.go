@@ -27,6 +27,9 @@ var (
 		"The report was signed meanwhile; this save is not linked. Keep the document and remove the signature to save it")
 	ErrDismissedMeanwhile = apperr.New(apperr.Conflict, "REPORT_DISMISSED",
 		"The report was dismissed meanwhile; this save is not linked")
+	ErrOtherPatient = apperr.New(apperr.Conflict, "PATIENT_CHANGED",
+		"The report belongs to another patient since this document was opened, so the document is not linked. Keep it, check"+
+			" whose it is, and open the report again with a template")
 	ErrNoRevision = apperr.New(apperr.NotFound, "REVISION_NOT_FOUND",
 		"There is no such revision of this report")
 )

@@ -11,6 +11,7 @@ import (
 type Report struct {
 	ID        int64
 	BillID    int64
+	PatientID int64
 	DoctorID  int64 // to whom the bill is assigned, 0 without one
 	Signed    bool
 	Dismissed bool

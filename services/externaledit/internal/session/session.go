@@ -29,6 +29,8 @@ type Session struct {
 	ID         int64
 	LabID      int64
 	ReportID   int64
+	PatientID  int64 // of the report when the session began; 0 in sessions of earlier versions
+	Moved      bool  // the report belongs to another person than it did then
 	TemplateID int64
 	Template   string // the URL of the Word file that the session began with
 	Files      Files  // of the linked save; before the first save the template alone
@@ -110,6 +112,14 @@ func (s *Session) CheckActive(now time.Time) error {
 	return s.inactive()
 }
 
+// CheckPatient refuses the documents of a session whose report belongs to another person since.
+func (s *Session) CheckPatient() error {
+	if s.Moved {
+		return ErrOtherPatient
+	}
+	return nil
+}
+
 func (s *Session) inactive() *apperr.Error {
 	switch s.End {
 	case TakenOver:
@@ -139,18 +149,19 @@ func (s *Session) stamp(t time.Time) string {
 
 // Opening is what a new session begins with.
 type Opening struct {
-	LabID, ReportID, TemplateID int64
-	Template                    string
-	TokenID                     string
-	Author                      Author
-	Listed                      bool
-	Login                       []byte
+	LabID, ReportID, PatientID, TemplateID int64
+	Template                               string
+	TokenID                                string
+	Author                                 Author
+	Listed                                 bool
+	Login                                  []byte
 }
 
 // Open returns a new active session without an id.
 func Open(o Opening, now time.Time, l Lifetime) Session {
 	return Session{
-		LabID: o.LabID, ReportID: o.ReportID, TemplateID: o.TemplateID, Template: o.Template, Files: Files{Word: o.Template},
+		LabID: o.LabID, ReportID: o.ReportID, PatientID: o.PatientID,
+		TemplateID: o.TemplateID, Template: o.Template, Files: Files{Word: o.Template},
 		TokenID: o.TokenID, Author: o.Author, Listed: o.Listed, Login: o.Login,
 		CreatedAt: now, UpdatedAt: now, ExpiresAt: l.until(now, now),
 	}

@@ -129,6 +129,9 @@ func (s *saving) locked(ctx context.Context, work func(l Locked, found session.S
 		if err := l.Report().CheckLinkable(); err != nil {
 			return err
 		}
+		if err := found.CheckPatient(); err != nil {
+			return err
+		}
 		return work(l, found, now)
 	})
 	if err != nil || ended == nil {

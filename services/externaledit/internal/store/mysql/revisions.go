@@ -67,12 +67,12 @@ func (l *locked) Holding(ctx context.Context, f session.Files) (session.Revision
 	return readHolding(ctx, l.tx, l.scope, l.report.ID, f)
 }
 
-// Saved reports whether a save of the locked report has this Word file.
-func (l *locked) Saved(ctx context.Context, word string) (found bool, err error) {
-	err = l.tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM external_edit_revision r JOIN external_edit_session s"+
-		" ON s.id = r.session_id WHERE s.lab_id = ? AND s.lab_report_id = ? AND r.word_s3_path = ?)",
-		l.scope.LabID(), l.report.ID, word).Scan(&found)
-	return found, mysqldb.Wrap("look for a save", err)
+// Saved reports whether a save of the locked report has this Word file, and whether one belonged to another person.
+func (l *locked) Saved(ctx context.Context, word string) (saved, moved bool, err error) {
+	err = l.tx.QueryRowContext(ctx, "SELECT COUNT(*) > 0, IFNULL(MAX("+movedSession+"), 0) FROM external_edit_revision r"+
+		" JOIN external_edit_session s ON s.id = r.session_id WHERE s.lab_id = ? AND s.lab_report_id = ? AND r.word_s3_path = ?",
+		l.scope.LabID(), l.report.ID, word).Scan(&saved, &moved)
+	return saved, moved, mysqldb.Wrap("look for a save", err)
 }
 
 // Revision returns a save of the locked report by its id.

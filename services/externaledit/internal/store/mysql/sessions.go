@@ -10,12 +10,20 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-const sessionColumns = `SELECT id, lab_id, lab_report_id, template_id, template_path, word_file_path,
+// movedSession says of a session s whether its report belongs to another person than when it began. A record that was merged
+// into another one of the same name, sex and birth date is the same person.
+const movedSession = `(s.patient_id IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM labReportRelation l LEFT JOIN userDetails n ON n.id = l.userDetailsId_id LEFT JOIN userDetails b ON b.id = s.patient_id
+  WHERE l.id = s.lab_report_id AND l.labId_id = s.lab_id AND (l.userDetailsId_id = s.patient_id
+    OR n.fullName = b.fullName AND n.gender = b.gender AND n.dateOfBirth <=> b.dateOfBirth)))`
+
+const sessionColumns = `SELECT id, lab_id, lab_report_id, IFNULL(patient_id, 0), ` + movedSession + `,
+  template_id, template_path, word_file_path,
   pdf_file_path, token_id, author_id, author_name, author_is_doctor, author_listed, login, is_active, revision,
   reserved, created_at, updated_at, saved_at,
   expires_at, ended_at, end_reason, ended_by_name,
-  IFNULL((SELECT timezone FROM labs WHERE labs.id = external_edit_session.lab_id), '')
-FROM external_edit_session`
+  IFNULL((SELECT timezone FROM labs WHERE labs.id = s.lab_id), '')
+FROM external_edit_session s`
 
 func readSession(
 	ctx context.Context, q querier, condition string, args ...any,
@@ -33,6 +41,8 @@ func scanSession(row mysqldb.Row, s *session.Session) error {
 		&s.ID,
 		&s.LabID,
 		&s.ReportID,
+		&s.PatientID,
+		&s.Moved,
 		&s.TemplateID,
 		&s.Template,
 		&s.Files.Word,
@@ -79,11 +89,11 @@ func text(s string) sql.NullString { return sql.NullString{String: s, Valid: s !
 
 // Insert stores a new session and gives it its id.
 func (l *locked) Insert(ctx context.Context, s *session.Session) error {
-	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id,
+	result, err := l.tx.ExecContext(ctx, `INSERT INTO external_edit_session (lab_id, lab_report_id, patient_id,
   template_id, template_path, word_file_path, pdf_file_path, token_id, author_id, author_name, author_is_doctor,
   author_listed, login, is_active, revision, reserved, created_at, updated_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
-		l.scope.LabID(), s.ReportID, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF,
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+		l.scope.LabID(), s.ReportID, sql.NullInt64{Int64: s.PatientID, Valid: s.PatientID != 0}, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF,
 		s.TokenID, s.Author.ID, s.Author.Name, s.Author.IsDoctor, s.Listed, s.Login,
 		s.Revision, s.Reserved, s.CreatedAt.UnixMilli(), s.UpdatedAt.UnixMilli(), s.ExpiresAt.UnixMilli())
 	if mysqldb.IsDuplicate(err) {

@@ -68,7 +68,7 @@ func New(db *sql.DB, events Encoder, c clock.Clock) (*Store, error) {
 }
 
 // A lock on what this reads does not extend to the bill: that is in a nested query.
-const reportColumns = "SELECT r.id, r.billId_id, IFNULL((SELECT b.docId_id FROM billing b WHERE b.id = r.billId_id" +
+const reportColumns = "SELECT r.id, r.billId_id, IFNULL(r.userDetailsId_id, 0), IFNULL((SELECT b.docId_id FROM billing b WHERE b.id = r.billId_id" +
 	" AND b.labId_id = r.labId_id), 0), r.isSigned, r.dismissed, r.wordFilePath, r.pdfFilePath" +
 	" FROM labReportRelation r WHERE r.id = ? AND r.labId_id = ?"
 
@@ -81,8 +81,8 @@ type querier interface {
 func readReport(ctx context.Context, q querier, scope authn.LabScope, id int64, suffix string) (session.Report, error) {
 	var r session.Report
 	var word, pdf sql.NullString
-	err := q.QueryRowContext(ctx, reportColumns+suffix, id, scope.LabID()).Scan(&r.ID, &r.BillID, &r.DoctorID, &r.Signed,
-		&r.Dismissed, &word, &pdf)
+	err := q.QueryRowContext(ctx, reportColumns+suffix, id, scope.LabID()).Scan(&r.ID, &r.BillID, &r.PatientID, &r.DoctorID,
+		&r.Signed, &r.Dismissed, &word, &pdf)
 	r.Files = session.Files{Word: word.String, PDF: pdf.String}
 	return r, orMissing("read report", err, session.ErrNoReport)
 }

@@ -184,7 +184,7 @@ func laboratories(t *testing.T, s Subject) {
 
 func doctors(t *testing.T, s Subject) {
 	for lab, want := range map[int64]session.Report{
-		12: {ID: 7001, BillID: 9001, DoctorID: 301}, 13: {ID: 7101, BillID: 9101},
+		12: {ID: 7001, BillID: 9001, PatientID: 501, DoctorID: 301}, 13: {ID: 7101, BillID: 9101, PatientID: 501},
 	} {
 		if got, err := s.Editing.Report(t.Context(), Scope(t, lab), want.ID); err != nil || got != want {
 			t.Errorf("%+v, %v; want %+v", got, err, want)

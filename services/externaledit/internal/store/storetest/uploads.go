@@ -126,7 +126,7 @@ func revisions(t *testing.T, s Subject) {
 	} {
 		must(t, s.Editing.Lock(ctx, scope, id, func(l editing.Locked) error {
 			for word, want := range saves {
-				if got, err := l.Saved(ctx, word); err != nil || got != want {
+				if got, moved, err := l.Saved(ctx, word); err != nil || moved || got != want {
 					t.Errorf("report %d has a save with Word file %s: %t, %v, want %t", id, word, got, err, want)
 				}
 			}

@@ -49,7 +49,12 @@ type Dispatcher struct {
 	Observer  Observer
 	// PushOff reports that this installation sends no push messages. What waits is of before, and stays.
 	PushOff bool
+	// Waits reports that the task queue delivers no push messages now. They wait here, where one that is withdrawn
+	// meanwhile is not sent.
+	Waits func() bool
 }
+
+var errWaits = outbox.ReceiverUnavailable(errors.New("the task queue delivers no push messages now"))
 
 // Receivers returns the delivery of each kind of message.
 func (d Dispatcher) Receivers() map[string]outbox.Deliver {
@@ -73,6 +78,9 @@ func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
 	}
 	if d.PushOff {
 		return outbox.ReceiverUnavailable(errPushOff)
+	}
+	if d.Waits() {
+		return errWaits
 	}
 	request.IdempotencyKey = proto.String(row.Key(d.Table.Name()))
 	_, err = d.TaskQueue.Enqueue(ctx, &request)

@@ -8,7 +8,7 @@ const (
 	TypeOff  Unreachable = "type_off"  // the laboratory switched the type off
 	PushOff  Unreachable = "push_off"  // the deployment sends no push messages
 	NoDevice Unreachable = "no_device" // no registered device is subscribed to a topic of the notice
-	// Waits: the task queue has no provider for push messages. They are sent once it has one.
+	// Waits: the task queue has no provider for push messages, or an operator paused them. They are sent later.
 	Waits Unreachable = "push_waits"
 )
 
@@ -16,7 +16,7 @@ const (
 type Reach struct {
 	TypeOff, PushOff bool
 	Device           bool // a device is subscribed
-	Waits            bool // push messages wait for the task queue's configuration
+	Waits            bool // push messages wait for the task queue
 }
 
 // Unreachable returns why the notice reaches no device.

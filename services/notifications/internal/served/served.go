@@ -1,5 +1,5 @@
-// Package served keeps whether the task queue delivers push messages. It has settings of its own for them, and without
-// them every push waits.
+// Package served keeps whether the task queue delivers push messages. It has settings of its own for them, and an operator
+// may pause them; meanwhile every push waits.
 package served
 
 import (
@@ -19,10 +19,11 @@ const (
 	Off         Reason = "off"          // by this service's own setting
 	NoProvider  Reason = "no_provider"  // of the task queue
 	ProviderOut Reason = "provider_out" // of the task queue
+	Paused      Reason = "paused"       // by an operator of the task queue
 )
 
 // Reasons lists all reasons, for metrics.
-func Reasons() []Reason { return []Reason{Off, NoProvider, ProviderOut} }
+func Reasons() []Reason { return []Reason{Off, NoProvider, ProviderOut, Paused} }
 
 // note is what /health and the log say, and what to do.
 func (r Reason) note() string {
@@ -34,6 +35,9 @@ func (r Reason) note() string {
 	case ProviderOut:
 		return "the task queue's rows of tq_provider for push are wrong or lack their secret: pushes wait. Run taskqueue providers" +
 			" there; see docs/messages.md"
+	case Paused:
+		return "an operator of the task queue paused the channel push: pushes wait. Resume it on the queue page or with taskqueue" +
+			" resume"
 	}
 	return "the task queue has no provider for push: pushes wait. Add a row to tq_provider; see docs/messages.md"
 }
@@ -84,7 +88,7 @@ func (p *Push) RunOnce(ctx context.Context) error {
 	return nil
 }
 
-// Waits reports whether push messages wait for the task queue's configuration.
+// Waits reports whether push messages wait for the task queue's configuration or operator.
 func (p *Push) Waits() bool { return p.waits.Load() }
 
 func (p *Push) show(reason Reason) {

@@ -38,6 +38,7 @@ func TestPushesThatWaitForAProviderAreShownUntilThereIsOne(t *testing.T) {
 		{queue{reason: served.NoProvider}, true, "tq_provider"},
 		{queue{err: errors.New("away")}, true, "tq_provider"}, // what was known stays
 		{queue{reason: served.ProviderOut}, true, "taskqueue providers"},
+		{queue{reason: served.Paused}, true, "taskqueue resume"},
 		{queue{}, false, ""},
 	} {
 		*q = step.queue
@@ -48,7 +49,7 @@ func TestPushesThatWaitForAProviderAreShownUntilThereIsOne(t *testing.T) {
 			t.Errorf("%+v: waits %t, note %q; want %t and %q", step.queue, p.Waits(), s.note, step.waits, step.note)
 		}
 	}
-	if want := []served.Reason{"", served.NoProvider, served.ProviderOut, ""}; !slices.Equal(s.reasons, want) {
+	if want := []served.Reason{"", served.NoProvider, served.ProviderOut, served.Paused, ""}; !slices.Equal(s.reasons, want) {
 		t.Errorf("reasons shown = %q, want %q", s.reasons, want)
 	}
 }

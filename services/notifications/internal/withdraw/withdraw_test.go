@@ -34,6 +34,7 @@ type fixture struct {
 	t       *testing.T
 	changed int  // signals to open pages
 	pushOff bool // of the delivery
+	paused  bool // the task queue delivers nothing now
 
 	mu      sync.Mutex
 	stopped []notify.Stop // guarded by mu
@@ -128,7 +129,8 @@ func (f *fixture) tryDeliver() (n, waiting int) {
 		f.t.Fatal(err)
 	}
 	q := &tasks{}
-	receivers := delivery.Dispatcher{Table: table, TaskQueue: q, Store: f.Store, Observer: f, PushOff: f.pushOff}.Receivers()
+	receivers := delivery.Dispatcher{Table: table, TaskQueue: q, Store: f.Store, Observer: f, PushOff: f.pushOff,
+		Waits: func() bool { return f.paused }}.Receivers()
 	for i, e := range f.Events() {
 		row := outbox.Row{ID: int64(i), Aggregate: e.Aggregate, Kind: e.Kind, Payload: e.Payload}
 		switch err := receivers[e.Kind](f.t.Context(), row); {
@@ -185,6 +187,23 @@ func TestANoticeIsWithdrawnBeforeItsPush(t *testing.T) {
 		if woken := f.changed > 0; woken != (reason == notification.Wrong) {
 			t.Errorf("%s: open pages are woken: %v, want only for a new text", reason, woken)
 		}
+	}
+}
+
+// TestAPushThatAnOperatorPausesWaitsHere: once it goes on, nobody is told of what was called meanwhile.
+func TestAPushThatAnOperatorPausesWaitsHere(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	f.paused = true
+	f.notify("k")
+	f.notify("other")
+	if n := f.deliver(); n != 0 || len(f.stopped) != 0 {
+		t.Fatalf("paused: %d tasks, stopped %v; want none", n, f.stopped)
+	}
+	f.withdraw("k", notification.Called)
+	f.paused = false
+	if n := f.deliver(); n != 3 || fmt.Sprint(f.stopped) != "[withdrawn]" {
+		t.Errorf("resumed: %d tasks, stopped %v; want the 3 of the other notice, and one stopped", n, f.stopped)
 	}
 }
 

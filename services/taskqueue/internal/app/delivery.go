@@ -146,8 +146,14 @@ func (b *builder) serves(c job.Channel, taskType int) bool {
 	return b.handlers[c] != nil
 }
 
+// paused is why tasks are not delivered while an operator pauses their channel.
+const paused = "paused"
+
 // unserved returns why tasks are not delivered; empty when they are.
 func (b *builder) unserved(c job.Channel, taskType int) string {
+	if b.pauses.Channel(c) {
+		return paused
+	}
 	if !slices.Contains(route.Channels(), c) {
 		return ""
 	}

@@ -64,6 +64,9 @@ func (k *knownPauses) has(t engine.Target) bool {
 	return is
 }
 
+// Channel reports whether no job of a channel begins.
+func (p *Pauses) Channel(c job.Channel) bool { return p.known.Load().has(engine.ChannelTarget(c)) }
+
 // Receiver reports whether nothing is sent to an origin.
 func (p *Pauses) Receiver(origin string) bool {
 	return p.known.Load().has(engine.ReceiverTarget(origin))

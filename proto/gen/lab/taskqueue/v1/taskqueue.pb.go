@@ -1591,7 +1591,7 @@ func (x *GetServiceRequest) GetTaskType() int32 {
 type GetServiceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// no_provider: no row of tq_provider serves these tasks. provider_out: every row that would is wrong or lacks its secret.
-	// Empty when they are delivered, and before the rows were read.
+	// paused: an operator pauses their channel. Empty when they are delivered, and before the rows were read.
 	Unserved      string `protobuf:"bytes,1,opt,name=unserved,proto3" json:"unserved,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

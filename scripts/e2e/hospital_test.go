@@ -71,6 +71,24 @@ func hospitalJustifiedBySomeoneElse(t *testing.T) {
 	first.move(person(t)) // the tubes were exchanged: the called value is another person's
 	similar.awaits("nobody was called about this patient", isPending)
 	similar.inbox(drNorth, noticeTitle)
+
+	apart := fresh(t, "7.2") // two persons with one name are taken for one, and taken apart again
+	apart.called()
+	other := person(t)
+	execSQL(t, "UPDATE userDetails SET fullName = ?, gender = 'Female', dateOfBirth = '1984-02-11' WHERE id = ?", fmt.Sprint("Meena ", apart.patient), other)
+	alone := apart.patient
+	apart.move(other)
+	apart.judge()
+	apart.want(isDone)
+	apart.patient = other
+	later := unseeded(t)
+	later.patient = other
+	later.seed("7.0")
+	execSQL(t, "UPDATE userDetails SET fullName = ? WHERE id = ?", fmt.Sprint("Meena ", alone), other)
+	later.judge()
+	later.want(isAbnormal)
+	apart.move(alone)
+	later.awaits("the call was about the other one", isPending)
 }
 
 func hospitalDocumentOfThePatientBefore(t *testing.T) {

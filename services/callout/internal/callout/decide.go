@@ -16,10 +16,7 @@ const settled = 3 * time.Minute
 // event and time make the same decision, and a decision on its own outcome changes nothing.
 func Decide(f *Facts, e Event, now time.Time) Decision {
 	x := decider{f: f, e: e, now: now, ledger: f.Ledger[:len(f.Ledger):len(f.Ledger)]}
-	x.d = Decision{Report: f.Report, Status: f.Report.Status, Wait: f.Wait}
-	if f.Settings.RepeatWithin > 0 {
-		x.d.Patients = append(f.FormerPatients(), f.Report.PatientID)
-	}
+	x.d = Decision{Report: f.Report, Status: f.Report.Status, Wait: f.Wait, Repeating: f.Settings.RepeatWithin > 0}
 	x.pinForeign()
 	if e.Call != nil {
 		if x.d.Refused = x.refusal(); x.d.Refused != Accepted {
@@ -34,6 +31,7 @@ func Decide(f *Facts, e Event, now time.Time) Decision {
 	}
 	x.unclear()
 	x.unconfirmed()
+	x.d.Called = slices.ContainsFunc(x.ledger, func(s Statement) bool { return s.Kind == Call })
 	return x.d
 }
 

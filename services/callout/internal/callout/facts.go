@@ -138,11 +138,12 @@ type Decision struct {
 	NoticesBack bool
 	// Suppressing is set while a call of the report is suppressed.
 	Suppressing bool
-	// Patients are the present and the former patients of the report where the laboratory has a repeat policy: other
-	// results of theirs may depend on this one.
-	Patients []int64
-	Counts   Counts
-	Unclear  []Parameter // values that were found unclear now
+	// Repeating is set where the laboratory has a repeat policy: other results of the patient may depend on this one.
+	Repeating bool
+	// Called is set when a call of the report was ever made: the policy may have suppressed calls of other results for it.
+	Called  bool
+	Counts  Counts
+	Unclear []Parameter // values that were found unclear now
 	// Unreadable are callouts of other programs whose values are not known.
 	Unreadable []int64
 	Escalated  int // the level that was reached; 0: none

@@ -166,14 +166,20 @@ func (l *locked) noteEvaluated(ctx context.Context, decisions []callout.Decision
 	return wrap("note evaluation", err)
 }
 
-// judgeSuppressedAgain marks reports of the same patients with suppressed calls for the sweeper: the justification of
-// the suppression may have changed.
+// judgeSuppressedAgain marks reports with suppressed calls for the sweeper, because the justification may have changed:
+// those of the same patients, and those that a call of these reports justifies, which may be of another patient today.
 func (l *locked) judgeSuppressedAgain(ctx context.Context, decisions []callout.Decision) error {
 	var patients []int64
+	var called []string
 	except := []int64{}
 	for i := range decisions {
-		if d := &decisions[i]; d.Changed() || !d.Suppressing {
-			patients, except = append(patients, d.Patients...), append(except, d.Report.ID)
+		d := &decisions[i]
+		if !d.Repeating || !d.Changed() && d.Suppressing {
+			continue
+		}
+		patients, except = append(patients, d.Report.PatientID), append(except, d.Report.ID)
+		if d.Called {
+			called = append(called, fmt.Sprintf("%d/%%", d.Report.ID))
 		}
 	}
 	if len(patients) == 0 {
@@ -185,6 +191,10 @@ func (l *locked) judgeSuppressedAgain(ctx context.Context, decisions []callout.D
 		" WHERE r.labId_id = ? AND r.userDetailsId_id IN ("+in+") AND r.id NOT IN ("+not+")"+
 		" AND EXISTS (SELECT 1 FROM callout_statement s"+
 		" WHERE s.lab_report_id = r.id AND s.kind = 'suppression')", append(append([]any{l.scope.LabID()}, args...), more...)...)
+	for i := 0; i < len(called) && err == nil; i++ {
+		_, err = l.tx.ExecContext(ctx, "UPDATE callout_evaluation v JOIN callout_statement s ON s.lab_report_id = v.lab_report_id"+
+			" SET v.values_sum = -1 WHERE s.lab_id = ? AND s.kind = 'suppression' AND s.because LIKE ?", l.scope.LabID(), called[i])
+	}
 	return wrap("judge suppressed reports again", err)
 }
 

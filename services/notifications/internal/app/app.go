@@ -68,6 +68,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 			Observer:  metrics,
 			PushOff:   provider == nil,
 			Waits:     push.Waits,
+			Paused:    push.Paused,
 		}.Receivers()
 	})
 	if err != nil {
@@ -85,7 +86,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		Devices:     devices,
 		Notifier: notify.NewNotifier(notify.Deps{
 			Store: store, Messages: delivery.Messages{}, Names: names, Clock: s.Clock, Observer: metrics, WakeRelay: relay.Wake,
-			Signals: signals, PushOff: provider == nil, PushWaits: push.Waits,
+			Signals: signals, PushOff: provider == nil, PushWaits: push.WaitsFor,
 		}),
 		Withdrawals: withdraw.New(withdraw.Deps{Store: store, Clock: s.Clock, Observer: metrics, Signals: signals}),
 		Live: live.New(live.Deps{

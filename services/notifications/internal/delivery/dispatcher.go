@@ -52,9 +52,14 @@ type Dispatcher struct {
 	// Waits reports that the task queue delivers no push messages now. They wait here, where one that is withdrawn
 	// meanwhile is not sent.
 	Waits func() bool
+	// Paused reports the same of one laboratory. The messages of others do not wait for it.
+	Paused func(lab int64) bool
 }
 
-var errWaits = outbox.ReceiverUnavailable(errors.New("the task queue delivers no push messages now"))
+var (
+	errWaits  = outbox.ReceiverUnavailable(errors.New("the task queue delivers no push messages now"))
+	errPaused = errors.New("an operator of the task queue pauses the laboratory")
+)
 
 // Receivers returns the delivery of each kind of message.
 func (d Dispatcher) Receivers() map[string]outbox.Deliver {
@@ -81,6 +86,9 @@ func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
 	}
 	if d.Waits() {
 		return errWaits
+	}
+	if d.Paused(request.GetLabId()) {
+		return errPaused
 	}
 	request.IdempotencyKey = proto.String(row.Key(d.Table.Name()))
 	_, err = d.TaskQueue.Enqueue(ctx, &request)

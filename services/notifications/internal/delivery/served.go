@@ -22,11 +22,11 @@ type Served struct{ TaskQueue Services }
 
 var _ served.Queue = Served{}
 
-// Unserved returns why push messages are not delivered. A queue of an older version is taken to deliver them.
-func (s Served) Unserved(ctx context.Context) (served.Reason, error) {
+// Unserved returns why push messages are not delivered, and of which laboratories none is. A queue of an older version is taken to deliver them.
+func (s Served) Unserved(ctx context.Context) (served.Reason, []int64, error) {
 	out, err := s.TaskQueue.GetService(ctx, &taskqueuev1.GetServiceRequest{Task: taskPush, TaskType: taskTypeReports})
 	if apperr.Is(err, apperr.Unimplemented) {
-		return "", nil
+		return "", nil, nil
 	}
-	return served.Reason(out.GetUnserved()), err
+	return served.Reason(out.GetUnserved()), out.GetPausedLabs(), err
 }

@@ -105,8 +105,8 @@ type Deps struct {
 	Observer Observer
 	// PushOff reports that this installation sends no push messages: notices are in the inboxes only.
 	PushOff bool
-	// PushWaits reports whether push messages wait for the task queue's configuration.
-	PushWaits func() bool
+	// PushWaits reports whether push messages of a laboratory wait for the task queue's configuration or operator.
+	PushWaits func(lab int64) bool
 	// WakeRelay has the outbox delivered at once.
 	WakeRelay func()
 	Signals   Signals
@@ -166,7 +166,7 @@ func (n *Notifier) Notify(ctx context.Context, p authn.Principal, t Trigger) (Re
 	}
 	n.d.Observer.Notified(result.Outcome)
 	if result.Outcome != Withdrawn {
-		result.Unreachable = n.unreachable(r.kind, devices)
+		result.Unreachable = n.unreachable(r.lab, r.kind, devices)
 	}
 	return result, nil
 }
@@ -268,7 +268,7 @@ func (n *Notifier) Reach(
 		return "", err
 	}
 	devices, err := n.subscribed(ctx, lab, kind, []notification.Ref{{Kind: notification.RefLab, ID: labID}})
-	return n.unreachable(kind, devices), err
+	return n.unreachable(lab, kind, devices), err
 }
 
 // subscribed returns which topics of the addressees devices are subscribed to.
@@ -282,8 +282,10 @@ func (n *Notifier) subscribed(
 	return n.d.Store.Subscribed(ctx, lab, topics)
 }
 
-func (n *Notifier) unreachable(kind notification.Kind, devices [][]string) notification.Unreachable {
+func (n *Notifier) unreachable(
+	lab authn.LabScope, kind notification.Kind, devices [][]string,
+) notification.Unreachable {
 	return notification.Reach{
-		TypeOff: kind.Disabled, PushOff: n.d.PushOff, Device: len(devices) > 0, Waits: n.d.PushWaits(),
+		TypeOff: kind.Disabled, PushOff: n.d.PushOff, Device: len(devices) > 0, Waits: n.d.PushWaits(lab.LabID()),
 	}.Unreachable()
 }

@@ -43,7 +43,7 @@ func open(t *testing.T) *fixture {
 func (f *fixture) over(s notify.Store) *notify.Notifier {
 	return notify.NewNotifier(notify.Deps{
 		Store: s, Messages: f, Names: storetest.Names, Clock: f.Clock, Observer: f, WakeRelay: func() { f.woken++ }, Signals: f,
-		PushOff: f.pushOff, PushWaits: func() bool { return f.waits },
+		PushOff: f.pushOff, PushWaits: func(int64) bool { return f.waits },
 	})
 }
 

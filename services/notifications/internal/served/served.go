@@ -4,6 +4,7 @@ package served
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -44,8 +45,9 @@ func (r Reason) note() string {
 
 // Queue is the task queue.
 type Queue interface {
-	// Unserved returns why push messages are not delivered; empty when they are.
-	Unserved(ctx context.Context) (Reason, error)
+	// Unserved returns why push messages are not delivered, empty when they are, and the laboratories of which none is
+	// because an operator pauses them.
+	Unserved(ctx context.Context) (Reason, []int64, error)
 }
 
 // Observer shows the state to operators.
@@ -60,11 +62,13 @@ type Push struct {
 	queue    Queue
 	observer Observer
 	waits    atomic.Bool
+	paused   atomic.Pointer[[]int64] // laboratories
 }
 
 // New returns a Push that takes messages to be delivered until RunOnce finds that they are not.
 func New(q Queue, o Observer) *Push {
 	p := &Push{queue: q, observer: o}
+	p.paused.Store(&[]int64{})
 	p.show("")
 	return p
 }
@@ -72,6 +76,7 @@ func New(q Queue, o Observer) *Push {
 // Disabled shows that this service's own setting turns pushes off.
 func Disabled(o Observer) *Push {
 	p := &Push{observer: o}
+	p.paused.Store(&[]int64{})
 	p.show(Off)
 	return p
 }
@@ -79,17 +84,24 @@ func Disabled(o Observer) *Push {
 // RunOnce asks the queue. A queue that does not answer leaves the state as it is: its messages wait in the outbox,
 // which has metrics and alerts of its own.
 func (p *Push) RunOnce(ctx context.Context) error {
-	reason, err := p.queue.Unserved(ctx)
+	reason, labs, err := p.queue.Unserved(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // see above
 	}
 	p.waits.Store(reason != "")
+	p.paused.Store(&labs)
 	p.show(reason)
 	return nil
 }
 
 // Waits reports whether push messages wait for the task queue's configuration or operator.
 func (p *Push) Waits() bool { return p.waits.Load() }
+
+// Paused reports whether push messages of a laboratory wait because an operator pauses the laboratory.
+func (p *Push) Paused(lab int64) bool { return slices.Contains(*p.paused.Load(), lab) }
+
+// WaitsFor reports whether push messages of a laboratory wait.
+func (p *Push) WaitsFor(lab int64) bool { return p.Waits() || p.Paused(lab) }
 
 func (p *Push) show(reason Reason) {
 	p.observer.PushUnserved(reason)

@@ -12,10 +12,13 @@ import (
 
 type queue struct {
 	reason served.Reason
+	labs   []int64
 	err    error
 }
 
-func (q *queue) Unserved(context.Context) (served.Reason, error) { return q.reason, q.err }
+func (q *queue) Unserved(context.Context) (served.Reason, []int64, error) {
+	return q.reason, q.labs, q.err
+}
 
 type shown struct {
 	reasons []served.Reason
@@ -51,6 +54,21 @@ func TestPushesThatWaitForAProviderAreShownUntilThereIsOne(t *testing.T) {
 	}
 	if want := []served.Reason{"", served.NoProvider, served.ProviderOut, served.Paused, ""}; !slices.Equal(s.reasons, want) {
 		t.Errorf("reasons shown = %q, want %q", s.reasons, want)
+	}
+}
+
+func TestALaboratoryThatAnOperatorPausesWaitsAlone(t *testing.T) {
+	t.Parallel()
+	q, s := &queue{labs: []int64{12}}, &shown{}
+	p := served.New(q, s)
+	for _, step := range []struct{ labs []int64 }{{[]int64{12}}, {nil}} {
+		q.labs = step.labs
+		if err := p.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := p.WaitsFor(12), len(step.labs) > 0; got != want || p.WaitsFor(13) || p.Waits() {
+			t.Errorf("paused %v: 12 waits %t, 13 %t, all %t; want %t alone", step.labs, got, p.WaitsFor(13), p.Waits(), want)
+		}
 	}
 }
 

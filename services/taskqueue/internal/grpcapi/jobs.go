@@ -29,7 +29,9 @@ func (s *Server) GetService(
 	if !found {
 		return nil, apperr.InvalidField("task_type", "there are no such task and task_type; see the table of tasks")
 	}
-	return &taskqueuev1.GetServiceResponse{Unserved: s.Unserved(kind.Channel, int(in.GetTaskType()))}, nil
+	return &taskqueuev1.GetServiceResponse{
+		Unserved: s.Unserved(kind.Channel, int(in.GetTaskType())), PausedLabs: s.PausedLabs(),
+	}, nil
 }
 
 // JobInfo tells the state of one job or of a list.

@@ -2,6 +2,7 @@ package grpcapi_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -229,10 +230,11 @@ func TestAServiceAsksWhetherItsTasksAreDelivered(t *testing.T) {
 		}
 		return ""
 	}
+	a.PausedLabs = func() []int64 { return []int64{12} }
 	for taskType, want := range map[int32]string{1: "provider_out", 2: ""} {
 		got, err := a.GetService(asService(t), &taskqueuev1.GetServiceRequest{Task: 3, TaskType: taskType})
-		if err != nil || got.GetUnserved() != want {
-			t.Errorf("push of type %d: %q, %v; want %q", taskType, got.GetUnserved(), err, want)
+		if err != nil || got.GetUnserved() != want || !slices.Equal(got.GetPausedLabs(), []int64{12}) {
+			t.Errorf("push of type %d: %v, %v; want %q, and laboratory 12 paused", taskType, got, err, want)
 		}
 	}
 	if _, err := a.GetService(asService(t), &taskqueuev1.GetServiceRequest{Task: 5}); !apperr.Is(err, apperr.Invalid) {

@@ -44,6 +44,8 @@ type Server struct {
 	Access   Access
 	Send     string // the permission that users need; empty: none
 	Unserved Unserved
+	// PausedLabs lists the laboratories whose tasks wait because an operator pauses them.
+	PausedLabs func() []int64
 }
 
 // AnonymousMethods are the methods that need no credential under the given access: the ones that users may call.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -66,6 +67,21 @@ func (k *knownPauses) has(t engine.Target) bool {
 
 // Channel reports whether no job of a channel begins.
 func (p *Pauses) Channel(c job.Channel) bool { return p.known.Load().has(engine.ChannelTarget(c)) }
+
+// Labs lists the paused laboratories.
+func (p *Pauses) Labs() (labs []int64) {
+	known := p.known.Load()
+	if known == nil {
+		return nil
+	}
+	for target := range known.marks {
+		if lab, is := target.Lab(); is {
+			labs = append(labs, lab)
+		}
+	}
+	slices.Sort(labs)
+	return labs
+}
 
 // Receiver reports whether nothing is sent to an origin.
 func (p *Pauses) Receiver(origin string) bool {

@@ -1592,7 +1592,9 @@ type GetServiceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// no_provider: no row of tq_provider serves these tasks. provider_out: every row that would is wrong or lacks its secret.
 	// paused: an operator pauses their channel. Empty when they are delivered, and before the rows were read.
-	Unserved      string `protobuf:"bytes,1,opt,name=unserved,proto3" json:"unserved,omitempty"`
+	Unserved string `protobuf:"bytes,1,opt,name=unserved,proto3" json:"unserved,omitempty"`
+	// Laboratories that an operator pauses: their tasks wait, whatever their kind.
+	PausedLabs    []int64 `protobuf:"varint,2,rep,packed,name=paused_labs,json=pausedLabs,proto3" json:"paused_labs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1632,6 +1634,13 @@ func (x *GetServiceResponse) GetUnserved() string {
 		return x.Unserved
 	}
 	return ""
+}
+
+func (x *GetServiceResponse) GetPausedLabs() []int64 {
+	if x != nil {
+		return x.PausedLabs
+	}
+	return nil
 }
 
 type UpdateConsentRequest struct {
@@ -1932,9 +1941,11 @@ const file_lab_taskqueue_v1_taskqueue_proto_rawDesc = "" +
 	"\ajob_ids\x18\x02 \x03(\tR\x06jobIds\"D\n" +
 	"\x11GetServiceRequest\x12\x12\n" +
 	"\x04task\x18\x01 \x01(\x05R\x04task\x12\x1b\n" +
-	"\ttask_type\x18\x02 \x01(\x05R\btaskType\"0\n" +
+	"\ttask_type\x18\x02 \x01(\x05R\btaskType\"Q\n" +
 	"\x12GetServiceResponse\x12\x1a\n" +
-	"\bunserved\x18\x01 \x01(\tR\bunserved\"\xec\x01\n" +
+	"\bunserved\x18\x01 \x01(\tR\bunserved\x12\x1f\n" +
+	"\vpaused_labs\x18\x02 \x03(\x03R\n" +
+	"pausedLabs\"\xec\x01\n" +
 	"\x14UpdateConsentRequest\x122\n" +
 	"\x04type\x18\x01 \x01(\tB\x19\x92A\x13\xf2\x02\x06opt_in\xf2\x02\aopt_out\xe0A\x02H\x00R\x04type\x88\x01\x01\x12+\n" +
 	"\tcache_key\x18\x02 \x01(\tB\t\x92A\x03\x80\x01\x01\xe0A\x02H\x01R\bcacheKey\x88\x01\x01\x125\n" +

@@ -38,6 +38,13 @@ func TestHospitalStories(t *testing.T) {
 		{"the laboratory moves its clock", hospitalLaboratoryMovesItsClock},
 		{"split by two, undone by one", hospitalSplitByTwo},
 		{"a claim of a report that is split", hospitalClaimOfASplit},
+		{"a receiver answers late", hospitalReceiverAnswersLate},
+		{"a number was corrected", hospitalNumberWasCorrected},
+		{"the removed doctor watches", hospitalRemovedDoctorWatches},
+		{"a page of the rerun before", hospitalPageOfTheRerunBefore},
+		{"a cancelled bill", hospitalCancelledBill},
+		{"merged into the called", hospitalMergedIntoTheCalled},
+		{"the laboratory is paused", hospitalLaboratoryIsPaused},
 	} {
 		t.Run(one.name, one.play)
 	}
@@ -69,7 +76,7 @@ func hospitalJustifiedBySomeoneElse(t *testing.T) {
 	similar := first.again("7.0")
 	similar.want(isAbnormal)
 	first.move(person(t)) // the tubes were exchanged: the called value is another person's
-	similar.awaits("nobody was called about this patient", isPending)
+	similar.awaits("no one was called about this patient", isPending)
 	similar.inbox(drNorth, noticeTitle)
 
 	apart := fresh(t, "7.2") // two persons with one name are taken for one, and taken apart again
@@ -159,7 +166,7 @@ func hospitalPushesArePaused(t *testing.T) {
 		}
 	}()
 	waits, called, corrected := fresh(t, "7.9"), fresh(t, "7.8"), fresh(t, "7.7")
-	await.Nil(t, "the board says that messages to phones wait", func() error {
+	await.Nil(t, "the board shows that messages to phones wait", func() error {
 		if off := boardOf(t, ledgerUser).Off; off == nil || off.Reason != "push_waits" {
 			return fmt.Errorf("%+v", off)
 		}
@@ -172,13 +179,8 @@ func hospitalPushesArePaused(t *testing.T) {
 	paused(false)
 	resumed = true
 	await.True(t, "no push waits", func() bool { return count(t, "SELECT COUNT(*) FROM outbox_notifications") == 0 })
-	pushes := func(s story) int {
-		base := strings.TrimSuffix(stack.Endpoints.TaskqueueOutbox, "/outbox/")
-		got := callAt(t, base, "", "GET", "/outbox/messages?channel=push", "")
-		return strings.Count(got.body, fmt.Sprintf(`lrr_id\":\"%d\"`, s.report))
-	}
-	await.True(t, "the push of what waits", func() bool { return pushes(waits) > 0 })
-	if called, corrected := pushes(called), pushes(corrected); called+corrected != 0 {
+	await.True(t, "the push of what waits", func() bool { return pushesOf(waits) > 0 })
+	if called, corrected := pushesOf(called), pushesOf(corrected); called+corrected != 0 {
 		t.Errorf("%d pushes of a called value and %d of a corrected one", called, corrected)
 	}
 	await.True(t, "the board says nothing any more", func() bool { return boardOf(t, ledgerUser).Off == nil })
@@ -290,11 +292,12 @@ func hospitalKeyOnSeveralDoors(t *testing.T) {
 }
 
 func hospitalOneMessageManyHands(t *testing.T) {
-	at := time.Now().UTC().Add(3 * time.Second).Format("2006-01-02T15:04:05")
+	const seconds = "2006-01-02T15:04:05"
 	for round := range 6 {
+		due := time.Now().UTC().Truncate(time.Second).Add(2 * time.Second)
 		marker := fmt.Sprintf("hands %d %d", round, time.Now().UnixNano())
-		id := jobOf(t, labSession, "/schedule/", fmt.Sprintf(`[{"task":1,"task_type":4,"sch_time":%q,"data":{"contact":"+919812345678","message":%q}}]`, at, marker))
-		time.Sleep(time.Duration(round) * 600 * time.Millisecond)
+		id := jobOf(t, labSession, "/schedule/", fmt.Sprintf(`[{"task":1,"task_type":4,"sch_time":%q,"data":{"contact":"+919812345678","message":%q}}]`, due.Format(seconds), marker))
+		await.True(t, "a moment around its time", func() bool { return time.Since(due) > time.Duration(round-3)*200*time.Millisecond })
 		var wait sync.WaitGroup
 		answers := make([]string, 12)
 		for i := range answers {
@@ -302,9 +305,9 @@ func hospitalOneMessageManyHands(t *testing.T) {
 				path, body := "/cancelJob/", fmt.Sprintf(`{"job_id":%q}`, id)
 				switch i % 3 {
 				case 1:
-					path, body = "/rescheduleJob/", fmt.Sprintf(`{"job_id":%q,"resc_at":%q}`, id, time.Now().UTC().Add(time.Second).Format("2006-01-02T15:04:05"))
+					path, body = "/rescheduleJob/", fmt.Sprintf(`{"job_id":%q,"resc_at":%q}`, id, time.Now().UTC().Add(time.Second).Format(seconds))
 				case 2:
-					path, body = "/retryTask/", fmt.Sprintf(`{"job_id":%q}`, id)
+					path, body = "/retryTask/", fmt.Sprintf(`[{"job_id":%q}]`, id)
 				}
 				got, err := send(t.Context(), stack.Endpoints.Gateway, labSession, "POST", path, body)
 				answers[i] = fmt.Sprint(path, got.status, " ", got.body, err)

@@ -196,7 +196,7 @@ func hospitalSampleDrawnAgain(t *testing.T) {
 	path := fmt.Sprintf("/api-v3/sample-rerun/%d/", s.report)
 	got := call(t, ledgerUser, "POST", path+"confirm", `{"rerun_confirmed_data":[{"index":2,"order":2,"value":"8.9","parameter_name":"Potassium"}]}`)
 	if got.status != http.StatusConflict || !strings.Contains(got.body, "SAMPLE_CHANGED") {
-		t.Errorf("confirm of the former tube's value: %d %s", got.status, got.body)
+		t.Errorf("confirm of the previous tube's value: %d %s", got.status, got.body)
 	}
 	s.want(isAbnormal)
 	s.rerun("new", fmt.Sprintf(`{"lab_id":41,"sample_id":"NEW-%d","device_id":"AU-1","device_name":"AU480","rerun_type":"manual_rerun","rerun_number":-1,"lab_report_id":%[1]d,"device_data":[{"index":2,"value":"4.4"}]}`, s.report))
@@ -287,7 +287,7 @@ func hospitalKeyOnSeveralDoors(t *testing.T) {
 	a.becomes("4.2")
 	a.becomes("7.9")
 	call(t, ledgerUser, "POST", path(a), body(a), "Idempotency-Key", key)
-	a.want(isPending) // the first call told of the former value
+	a.want(isPending) // the first call told of the previous value
 	a.called()
 }
 

@@ -38,7 +38,7 @@ func hospitalReceiverAnswersLate(t *testing.T) {
 	}
 }
 
-// hospitalNumberWasCorrected: the message to the former number is taken back, and a press of the same key is not taken for it.
+// hospitalNumberWasCorrected: the message to the previous number is taken back, and a press of the same key is not taken for it.
 func hospitalNumberWasCorrected(t *testing.T) {
 	body := func(contact string) string {
 		return fmt.Sprintf(`[{"sch_time":%q,"task":1,"task_type":4,"data":{"contact":%q,"message":"Your report is ready"}}]`,

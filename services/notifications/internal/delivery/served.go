@@ -22,7 +22,8 @@ type Served struct{ TaskQueue Services }
 
 var _ served.Queue = Served{}
 
-// Unserved returns why push messages are not delivered, and of which laboratories none is. A queue of an older version is taken to deliver them.
+// Unserved returns why push messages are not delivered, and of which laboratories none is. A queue of an
+// older version is taken to deliver them.
 func (s Served) Unserved(ctx context.Context) (served.Reason, []int64, error) {
 	out, err := s.TaskQueue.GetService(ctx, &taskqueuev1.GetServiceRequest{Task: taskPush, TaskType: taskTypeReports})
 	if apperr.Is(err, apperr.Unimplemented) {

@@ -1,5 +1,5 @@
-// Package served keeps whether the task queue delivers push messages. It has settings of its own for them, and an operator
-// may pause them; meanwhile every push waits.
+// Package served keeps whether the task queue delivers push messages. It has settings of its own for them, and an
+// operator may pause them; meanwhile every push waits.
 package served
 
 import (

@@ -195,19 +195,19 @@ func (f Facts) isConfirmed(v rerun.Value, rows []Row, tests []int64) bool {
 	return false
 }
 
-// ofThisSample refuses rows whose parameter was measured on former samples of the report alone: the sample was drawn
+// ofThisSample refuses rows whose parameter was measured on previous samples of the report alone: the sample was drawn
 // again because that one cannot be trusted, or is someone else's.
 func (f Facts) ofThisSample(rows []Row, tests []int64) error {
 	for i := range rows {
-		former, present := false, false
+		previous, present := false, false
 		for _, v := range f.Values {
 			if !f.isConfirmed(v, rows[i:i+1], tests[i:i+1]) {
 				continue
 			}
 			own := v.SampleID == "" || f.Report.HasSample(v.SampleID)
-			former, present = former || !own, present || own
+			previous, present = previous || !own, present || own
 		}
-		if former && !present {
+		if previous && !present {
 			return ErrOtherSample
 		}
 	}

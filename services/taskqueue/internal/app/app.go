@@ -98,7 +98,8 @@ func (b *builder) openStores() (err error) {
 func (b *builder) openServer() error {
 	checks := submit.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.redisTime,
 		Country: b.cfg.country(), Mailbox: b.cfg.OutboxEnabled()}
-	b.server = &grpcapi.Server{Access: b.cfg.Access, Send: b.cfg.SendPermission, Unserved: b.unserved, PausedLabs: b.pauses.Labs,
+	b.server = &grpcapi.Server{Access: b.cfg.Access, Send: b.cfg.SendPermission, Unserved: b.unserved,
+		PausedLabs: b.pauses.Labs,
 		Tasks: &submit.Acceptor{
 			Checks: checks, Queue: b.gate, IDs: b.ids, Observer: b.metrics, Seals: b.seals, Bytes: b.bytes,
 		},

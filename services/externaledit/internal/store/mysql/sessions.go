@@ -10,10 +10,11 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// movedSession says of a session s whether its report belongs to another person than when it began. A record that was merged
-// into another one of the same name, sex and birth date is the same person.
+// movedSession is true of a session s whose report belongs to another person than when it began. A record that was
+// merged into another one of the same name, sex and birth date is the same person.
 const movedSession = `(s.patient_id IS NOT NULL AND NOT EXISTS (
-  SELECT 1 FROM labReportRelation l LEFT JOIN userDetails n ON n.id = l.userDetailsId_id LEFT JOIN userDetails b ON b.id = s.patient_id
+  SELECT 1 FROM labReportRelation l LEFT JOIN userDetails n ON n.id = l.userDetailsId_id
+    LEFT JOIN userDetails b ON b.id = s.patient_id
   WHERE l.id = s.lab_report_id AND l.labId_id = s.lab_id AND (l.userDetailsId_id = s.patient_id
     OR n.fullName = b.fullName AND n.gender = b.gender AND n.dateOfBirth <=> b.dateOfBirth)))`
 
@@ -93,7 +94,8 @@ func (l *locked) Insert(ctx context.Context, s *session.Session) error {
   template_id, template_path, word_file_path, pdf_file_path, token_id, author_id, author_name, author_is_doctor,
   author_listed, login, is_active, revision, reserved, created_at, updated_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
-		l.scope.LabID(), s.ReportID, sql.NullInt64{Int64: s.PatientID, Valid: s.PatientID != 0}, s.TemplateID, s.Template, s.Files.Word, s.Files.PDF,
+		l.scope.LabID(), s.ReportID, sql.NullInt64{Int64: s.PatientID, Valid: s.PatientID != 0},
+		s.TemplateID, s.Template, s.Files.Word, s.Files.PDF,
 		s.TokenID, s.Author.ID, s.Author.Name, s.Author.IsDoctor, s.Listed, s.Login,
 		s.Revision, s.Reserved, s.CreatedAt.UnixMilli(), s.UpdatedAt.UnixMilli(), s.ExpiresAt.UnixMilli())
 	if mysqldb.IsDuplicate(err) {

@@ -81,8 +81,8 @@ type querier interface {
 func readReport(ctx context.Context, q querier, scope authn.LabScope, id int64, suffix string) (session.Report, error) {
 	var r session.Report
 	var word, pdf sql.NullString
-	err := q.QueryRowContext(ctx, reportColumns+suffix, id, scope.LabID()).Scan(&r.ID, &r.BillID, &r.PatientID, &r.DoctorID,
-		&r.Signed, &r.Dismissed, &word, &pdf)
+	err := q.QueryRowContext(ctx, reportColumns+suffix, id, scope.LabID()).Scan(&r.ID, &r.BillID, &r.PatientID,
+		&r.DoctorID, &r.Signed, &r.Dismissed, &word, &pdf)
 	r.Files = session.Files{Word: word.String, PDF: pdf.String}
 	return r, orMissing("read report", err, session.ErrNoReport)
 }

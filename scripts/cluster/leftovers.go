@@ -55,7 +55,7 @@ func (c cluster) ours() []string {
 	if c.space == trial {
 		return names
 	}
-	names = append(append(names, "database-owner", stranger), stores...)
+	names = append(append(names, "database-owner", "cdc-connector-secrets", stranger), stores...)
 	for _, chart := range charts {
 		names = append(names, chart+"-secrets")
 	}

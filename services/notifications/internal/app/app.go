@@ -67,7 +67,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 			Store:     store,
 			Observer:  metrics,
 			PushOff:   provider == nil,
-			Waits:     push.Waits,
+			Held:      push.Held,
 			Paused:    push.Paused,
 		}.Receivers()
 	})

@@ -49,15 +49,15 @@ type Dispatcher struct {
 	Observer  Observer
 	// PushOff reports that this installation sends no push messages. What waits is of before, and stays.
 	PushOff bool
-	// Waits reports that the task queue delivers no push messages now. They wait here, where one that is withdrawn
+	// Held reports that an operator of the task queue pauses push messages. They wait here, where one that is withdrawn
 	// meanwhile is not sent.
-	Waits func() bool
+	Held func() bool
 	// Paused reports the same of one laboratory. The messages of others do not wait for it.
 	Paused func(lab int64) bool
 }
 
 var (
-	errWaits  = outbox.ReceiverUnavailable(errors.New("the task queue delivers no push messages now"))
+	errHeld   = outbox.ReceiverUnavailable(errors.New("an operator of the task queue pauses push messages"))
 	errPaused = errors.New("an operator of the task queue pauses the laboratory")
 )
 
@@ -84,8 +84,8 @@ func (d Dispatcher) push(ctx context.Context, row outbox.Row) error {
 	if d.PushOff {
 		return outbox.ReceiverUnavailable(errPushOff)
 	}
-	if d.Waits() {
-		return errWaits
+	if d.Held() {
+		return errHeld
 	}
 	if d.Paused(request.GetLabId()) {
 		return errPaused

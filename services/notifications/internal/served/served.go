@@ -62,6 +62,7 @@ type Push struct {
 	queue    Queue
 	observer Observer
 	waits    atomic.Bool
+	held     atomic.Bool             // by an operator: unlike a queue without a provider, a paused one accepts what waits
 	paused   atomic.Pointer[[]int64] // laboratories
 }
 
@@ -89,6 +90,7 @@ func (p *Push) RunOnce(ctx context.Context) error {
 		return nil //nolint:nilerr // see above
 	}
 	p.waits.Store(reason != "")
+	p.held.Store(reason == Paused)
 	p.paused.Store(&labs)
 	p.show(reason)
 	return nil
@@ -96,6 +98,9 @@ func (p *Push) RunOnce(ctx context.Context) error {
 
 // Waits reports whether push messages wait for the task queue's configuration or operator.
 func (p *Push) Waits() bool { return p.waits.Load() }
+
+// Held reports whether push messages wait because an operator pauses the channel.
+func (p *Push) Held() bool { return p.held.Load() }
 
 // Paused reports whether push messages of a laboratory wait because an operator pauses the laboratory.
 func (p *Push) Paused(lab int64) bool { return slices.Contains(*p.paused.Load(), lab) }

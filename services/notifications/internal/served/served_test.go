@@ -48,7 +48,7 @@ func TestPushesThatWaitForAProviderAreShownUntilThereIsOne(t *testing.T) {
 		if err := p.RunOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if p.Waits() != step.waits || (s.note == "") != (step.note == "") || !strings.Contains(s.note, step.note) {
+		if p.Waits() != step.waits || p.Held() != (step.queue.reason == served.Paused) || (s.note == "") != (step.note == "") || !strings.Contains(s.note, step.note) {
 			t.Errorf("%+v: waits %t, note %q; want %t and %q", step.queue, p.Waits(), s.note, step.waits, step.note)
 		}
 	}

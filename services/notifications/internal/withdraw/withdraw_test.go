@@ -131,7 +131,7 @@ func (f *fixture) tryDeliver() (n, waiting int) {
 	}
 	q := &tasks{}
 	receivers := delivery.Dispatcher{Table: table, TaskQueue: q, Store: f.Store, Observer: f, PushOff: f.pushOff,
-		Waits:  func() bool { return f.paused },
+		Held:   func() bool { return f.paused },
 		Paused: func(int64) bool { return f.labPaused }}.Receivers()
 	for i, e := range f.Events() {
 		row := outbox.Row{ID: int64(i), Aggregate: e.Aggregate, Kind: e.Kind, Payload: e.Payload}

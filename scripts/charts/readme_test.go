@@ -10,9 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readmeOf returns the text of a chart's README.md: what it installs, how, and every value with its default and meaning,
-// as the comments of values.yaml tell it.
-func readmeOf(t *testing.T, name string) string {
+// readmeOf returns the text of a chart's README.md: what it installs, how, and its values with their defaults and
+// meanings, as the comments of values.yaml have them, without the rows that every chart has.
+func readmeOf(t *testing.T, name string, shared []string) string {
 	t.Helper()
 	meta := load(t, name).Metadata
 	var all strings.Builder
@@ -24,8 +24,22 @@ func readmeOf(t *testing.T, name string) string {
 			fmt.Fprintf(&all, "\nKeys of the Secret `%s`: `%s`.\n", value, strings.Join(keys, "`, `"))
 		}
 	}
-	all.WriteString(table(t, name))
+	all.WriteString("\nAnd [what every chart has](../VALUES.md).\n")
+	own := slices.DeleteFunc(valuesOf(t, name), func(row string) bool { return slices.Contains(shared, row) })
+	all.WriteString(table(own))
 	return all.String()
+}
+
+// sharedRows returns the rows that are the same in the chart of every deployable.
+func sharedRows(t *testing.T) []string {
+	t.Helper()
+	all := names(t)
+	shared := valuesOf(t, all[0])
+	for _, name := range all[1:] {
+		own := valuesOf(t, name)
+		shared = slices.DeleteFunc(shared, func(row string) bool { return !slices.Contains(own, row) })
+	}
+	return shared
 }
 
 // keysOf lists the variables that are read from the Secret that a value names.
@@ -41,32 +55,34 @@ func keysOf(t *testing.T, name, value string) (keys []string) {
 	return keys
 }
 
-// table returns every value of a chart with its default and meaning.
-func table(t *testing.T, name string) string {
+func table(rows []string) string {
+	return "\n| value | default | meaning |\n|---|---|---|\n" + strings.Join(rows, "")
+}
+
+// valuesOf returns a row for each value of a chart, with its default and meaning.
+func valuesOf(t *testing.T, name string) (all []string) {
 	t.Helper()
-	var all strings.Builder
-	all.WriteString("\n| value | default | meaning |\n|---|---|---|\n")
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(root, name, "values.yaml"))), &document); err != nil {
 		t.Fatal(err)
 	}
-	rows(&all, "", document.Content[0])
-	return all.String()
+	return rows(nil, "", document.Content[0])
 }
 
-// rows writes a line for each value below path.
-func rows(to *strings.Builder, path string, mapping *yaml.Node) {
+// rows appends a row for each value below path.
+func rows(to []string, path string, mapping *yaml.Node) []string {
 	for i := 0; i < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
 		name := strings.TrimPrefix(path+"."+key.Value, ".")
 		inner := value.Kind == yaml.MappingNode && value.Style != yaml.FlowStyle
 		if meaning := meaning(key, value); !inner || meaning != "" {
-			fmt.Fprintf(to, "| `%s` | %s | %s |\n", name, initial(value, inner), meaning)
+			to = append(to, fmt.Sprintf("| `%s` | %s | %s |\n", name, initial(value, inner), meaning))
 		}
 		if inner {
-			rows(to, name, value)
+			to = rows(to, name, value)
 		}
 	}
+	return to
 }
 
 // meaning is the comment of a value, in one line.
@@ -110,12 +126,15 @@ func umbrellaReadme(t *testing.T) string {
 	for _, name := range names(t) {
 		links = append(links, fmt.Sprintf("[%[1]s](../%[1]s/README.md)", name))
 	}
-	return fmt.Sprintf(head, umbrella, load(t, umbrella).Metadata.Description, strings.Join(links, ", ")) + table(t, umbrella)
+	return fmt.Sprintf(head, umbrella, load(t, umbrella).Metadata.Description, strings.Join(links, ", ")) + table(valuesOf(t, umbrella))
 }
 
 func TestREADMEsAreThoseOfTheValues(t *testing.T) {
+	shared := sharedRows(t)
+	golden(t, filepath.Join(root, "VALUES.md"), "# Values of every chart\n\nMade from values.yaml of the charts by `make charts-update`. "+
+		"Most can be set once for all charts, in `global` of [lab](lab/README.md).\n"+table(shared))
 	for _, name := range names(t) {
-		golden(t, filepath.Join(root, name, "README.md"), readmeOf(t, name))
+		golden(t, filepath.Join(root, name, "README.md"), readmeOf(t, name, shared))
 	}
 	golden(t, filepath.Join(root, umbrella, "README.md"), umbrellaReadme(t))
 }

@@ -167,7 +167,7 @@ func (l *locked) noteEvaluated(ctx context.Context, decisions []callout.Decision
 }
 
 // judgeSuppressedAgain marks reports with suppressed calls for the sweeper, because the justification may have changed:
-// reports of the same patients, and reports for which a call of these justifies it, whoever their patient is now.
+// reports of the same patients, and reports for which a call of these justifies it, also of another patient now.
 func (l *locked) judgeSuppressedAgain(ctx context.Context, decisions []callout.Decision) error {
 	var patients []int64
 	var called []string

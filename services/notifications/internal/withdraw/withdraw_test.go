@@ -200,7 +200,7 @@ func TestAPushThatAnOperatorPausesWaitsHere(t *testing.T) {
 		f.paused, f.labPaused = !lab, lab
 		f.notify("k")
 		f.notify("other")
-		if n := f.deliver(); n != 0 || len(f.stopped) != 0 {
+		if n, _ := f.tryDeliver(); n != 0 || len(f.stopped) != 0 {
 			t.Fatalf("paused: %d tasks, stopped %v; want none", n, f.stopped)
 		}
 		f.withdraw("k", notification.Called)

@@ -59,9 +59,9 @@ type export struct {
 	unavailable      atomic.Bool
 }
 
-func newExport(log *slog.Logger, endpoint string, registry prometheus.Registerer) *export {
+func newExport(log *slog.Logger, registry prometheus.Registerer) *export {
 	m := NewMetrics(registry)
-	e := &export{log: log, endpoint: endpoint}
+	e := &export{log: log}
 	e.failed = m.Counter("telemetry_exports_failed_total", "Failed attempts to send spans to the trace collector.")
 	m.CounterFunc("telemetry_spans_dropped_total",
 		"Spans that did not reach the trace collector: too many waited, or it did not accept them in time.",
@@ -73,6 +73,7 @@ func newExport(log *slog.Logger, endpoint string, registry prometheus.Registerer
 
 // open returns the processor of ended spans. It does not wait for the collector.
 func (e *export) open(ctx context.Context, target *url.URL, headers map[string]string) (sdktrace.SpanProcessor, error) {
+	e.endpoint = target.Host
 	exporter, err := otlptracegrpc.New(ctx,
 		otlptracegrpc.WithEndpointURL(target.String()),
 		// The name is resolved at each attempt to connect, because a new collector often has another address.

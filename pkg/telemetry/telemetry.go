@@ -61,6 +61,7 @@ func Start(ctx context.Context, service, version string, cfg Config, w io.Writer
 }
 
 func (t *Telemetry) startTracing(ctx context.Context, service, version string, cfg Config) error {
+	e := newExport(t.Logger, t.Registry) // its metrics exist without a collector too: alerts and dashboards read them
 	if cfg.OTLPEndpoint == "" {
 		return nil
 	}
@@ -72,7 +73,7 @@ func (t *Telemetry) startTracing(ctx context.Context, service, version string, c
 	if cfg.OTLPAPIKey.IsSet() {
 		headers["authorization"] = cfg.OTLPAPIKey.Reveal()
 	}
-	t.export = newExport(t.Logger, target.Host, t.Registry)
+	t.export = e
 	spans, err := t.export.open(ctx, target, headers)
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON lab.external_edit_upload TO 'externaledi
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.idempotency_externaledit TO 'externaledit'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON lab.outbox_externaledit TO 'externaledit'@'%';
 GRANT SELECT, UPDATE ON lab.labReportRelation TO 'externaledit'@'%';
-GRANT INSERT ON lab.ActivityLog TO 'externaledit'@'%';
+GRANT SELECT, INSERT ON lab.ActivityLog TO 'externaledit'@'%';
 GRANT SELECT ON lab.AllTests TO 'externaledit'@'%';
 GRANT SELECT ON lab.billing TO 'externaledit'@'%';
 GRANT SELECT ON lab.doctorDetails TO 'externaledit'@'%';

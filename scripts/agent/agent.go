@@ -64,11 +64,26 @@ type agent struct {
 	saver saver
 
 	mu      sync.Mutex
-	journal journal // guarded by mu
+	journal journal         // guarded by mu
+	warned  map[string]bool // texts that were shown; guarded by mu
 }
 
 func (a *agent) say(format string, args ...any) {
 	fmt.Fprintf(a.out, "%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
+}
+
+// warn shows a warning of the platform once: every sign of life repeats it.
+func (a *agent) warn(text string) {
+	a.mu.Lock()
+	known := a.warned[text]
+	if a.warned == nil {
+		a.warned = map[string]bool{}
+	}
+	a.warned[text] = true
+	a.mu.Unlock()
+	if !known {
+		a.say("CHECK THE DOCUMENT: %s", text)
+	}
 }
 
 // known returns the journal as it is now.

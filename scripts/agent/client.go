@@ -29,6 +29,7 @@ const (
 type client struct {
 	base, session, bearer string
 	http                  *http.Client
+	warn                  func(text string) // called for each warning of a response; nil ignores them
 }
 
 // What a platform that does not answer may cost. The answer to an upload comes when both files are stored: the platform
@@ -226,7 +227,24 @@ func (c client) call(
 	if response.StatusCode != http.StatusOK {
 		return problemOf(response)
 	}
-	return json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(out)
+	var text bytes.Buffer
+	err = json.NewDecoder(io.TeeReader(io.LimitReader(response.Body, maxAnswer), &text)).Decode(out)
+	if err == nil {
+		c.passWarnings(text.Bytes())
+	}
+	return err
+}
+
+func (c client) passWarnings(response []byte) {
+	var found struct {
+		Warnings []string `json:"warnings"`
+	}
+	if c.warn == nil || json.Unmarshal(response, &found) != nil {
+		return
+	}
+	for _, text := range found.Warnings {
+		c.warn(text)
+	}
 }
 
 func problemOf(response *http.Response) error {

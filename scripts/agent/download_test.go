@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/labplatform/labplatform/services/externaledit/document"
@@ -82,4 +83,26 @@ func (spaces) Read(p []byte) (int, error) {
 		p[i] = ' '
 	}
 	return len(p), nil
+}
+
+// Each sign of life repeats a warning; the author reads it once.
+func TestAWarningIsShownOnce(t *testing.T) {
+	t.Parallel()
+	warnings := `["Values of this report were confirmed after a rerun"]`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"auth_token":"t","warnings":`+warnings+`}`)
+	}))
+	defer server.Close()
+	var shown strings.Builder
+	a := agent{out: &shown}
+	c := client{base: server.URL, http: newHTTPClient(), warn: a.warn}
+	for _, next := range []string{warnings, warnings, `["Another one"]`} {
+		warnings = next
+		if _, err := c.heartbeat(t.Context(), 1, "token"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first, second := strings.Count(shown.String(), "CHECK THE DOCUMENT: Values"), strings.Count(shown.String(), "Another one"); first != 1 || second != 1 {
+		t.Errorf("warnings shown %d and %d times, want each once:\n%s", first, second, shown.String())
+	}
 }

@@ -109,6 +109,7 @@ func run(ctx context.Context, args []string) error {
 	if a.convert, err = converter(soffice, standIn); err != nil {
 		return err
 	}
+	c.warn = a.warn
 	a.platform, a.disk = c, folder{dir}
 	return a.run(ctx)
 }

@@ -13,6 +13,7 @@ let session = null; // the active editing session, or null
 let versions = [];
 let more = false; // whether the server has older versions than the loaded ones
 let unfollow = null; // ends the event stream of the report
+let noticed = []; // warnings about the document that this page opened or restored
 let templates = []; // what a report without a version may begin with
 
 function say(text, bad) {
@@ -62,6 +63,9 @@ const own = () => Boolean(session?.auth_token);
 
 function show() {
   $("holder").hidden = $("versions").hidden = false;
+  const warnings = new Set([...noticed, ...(session?.warnings ?? [])]);
+  $("warnings").replaceChildren(...[...warnings].map((text) => element("p", "", `${text}.`)));
+  $("warnings").hidden = warnings.size === 0;
   $("held").textContent = session ? `${session.author_name} has report ${report} open, last active ${moment(session.updated_at)}.`
     : `No one edits report ${report}.`;
   $("open").hidden = session !== null;
@@ -124,7 +128,7 @@ function follow() {
 function lost(problem) {
   if ([401, 403, 404].includes(problem.status)) {
     report = 0; // what was asked about it is not shown any more
-    $("opened").hidden = $("holder").hidden = $("versions").hidden = true;
+    $("opened").hidden = $("warnings").hidden = $("holder").hidden = $("versions").hidden = true;
     patientBar(null);
     say(problem.message, true);
   } else say("Connection lost. Changes are not shown until the connection is restored.", true);
@@ -151,13 +155,17 @@ async function begin(takeOver) {
   const link = element("a", "", "Download the document");
   link.href = made.template_path;
   $("opened").replaceChildren(link, " to read it. Edit it with the desktop application, which saves what you change; each save appears below.");
+  noticed = made.warnings ?? [];
   $("opened").hidden = false;
   await load();
 }
 
 async function restore(one) {
   if (!await confirmed(`Put version ${one.revision} of ${one.uploaded_by_name} on the report? The current version stays in the list.`, "Restore")) return;
-  await request(`${base}${report}/revisions/${one.id}/restore`, {}).then(load).catch((problem) => say(problem.message, true));
+  await request(`${base}${report}/revisions/${one.id}/restore`, {}).then(({ warnings }) => {
+    noticed = warnings ?? [];
+    return load();
+  }).catch((problem) => say(problem.message, true));
 }
 
 async function takeOver() {
@@ -188,9 +196,9 @@ async function choose(id, match = { lab_report_id: id }) {
 
 // clear removes what belongs to the report before, so that nothing of it stands beside another patient.
 function clear(id) {
-  [report, session, versions] = [id, null, []];
+  [report, session, versions, noticed] = [id, null, [], []];
   unfollow?.();
-  $("opened").hidden = $("holder").hidden = $("versions").hidden = true;
+  $("opened").hidden = $("warnings").hidden = $("holder").hidden = $("versions").hidden = true;
   $("back").hidden = id === 0;
   held.show(id === 0);
   patientBar(null);

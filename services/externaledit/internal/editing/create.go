@@ -31,6 +31,7 @@ type Created struct {
 	ID           int64
 	Token        string
 	TemplateLink string
+	Warnings     []string // what the author has to check in the document
 }
 
 var errTakeOverForbidden = apperr.New(apperr.Forbidden, "TAKE_OVER_NOT_ALLOWED",
@@ -62,7 +63,7 @@ func (u *UseCase) Create(ctx context.Context, in Creation) (Created, error) {
 	if err != nil {
 		return Created{}, err
 	}
-	return Created{ID: c.opened.ID, Token: token, TemplateLink: c.link}, nil
+	return Created{ID: c.opened.ID, Token: token, TemplateLink: c.link, Warnings: c.warnings()}, nil
 }
 
 // creating is one attempt; run begins from nothing each time.
@@ -72,6 +73,7 @@ type creating struct {
 	missing bool // there is no file to begin with, or it is another laboratory's
 	link    string
 	opened  session.Session
+	origin  *session.Session // that saved the document to begin with, nil without one
 	closed  *session.Session // the one that made way
 	created bool             // else the session was there
 	copied  string           // the key of the copy to begin with
@@ -89,7 +91,7 @@ func (c *creating) lookForFile(ctx context.Context) error {
 }
 
 func (c *creating) run(ctx context.Context, l Locked) error {
-	c.closed, c.opened, c.created = nil, session.Session{}, false
+	c.closed, c.opened, c.origin, c.created = nil, session.Session{}, nil, false
 	id, _, err := l.Once(ctx, c.request(), func() (int64, error) { return c.open(ctx, l) })
 	if err != nil {
 		return err
@@ -99,7 +101,20 @@ func (c *creating) run(ctx context.Context, l Locked) error {
 			return err
 		}
 	}
+	if !c.created {
+		if c.origin, err = l.Origin(ctx, c.opened.Template); err != nil {
+			return err
+		}
+	}
 	return c.announce(ctx, l)
+}
+
+// warnings are those of the session that is continued, else of the one that saved the document.
+func (c *creating) warnings() []string {
+	if own := c.opened.Warnings(); own != nil || c.origin == nil {
+		return own
+	}
+	return c.origin.Warnings()
 }
 
 // announce writes down where the copy will be, which the sweeper deletes some time after the link to it has ended.
@@ -232,13 +247,14 @@ func (c *creating) template(ctx context.Context, l Locked) (string, error) {
 
 // isOwn reports whether the file is the report's as a Word document, or the template's.
 func (c *creating) isOwn(ctx context.Context, l Locked, asked string) (bool, error) {
-	saved, moved, err := l.Saved(ctx, c.d.Files.URL(asked))
-	switch {
-	case err != nil:
+	var err error
+	if c.origin, err = l.Origin(ctx, c.d.Files.URL(asked)); err != nil {
 		return false, err
-	case moved:
-		return false, session.ErrOtherPatient
-	case saved || c.means(l.Report().Files.Word, asked):
+	}
+	if c.origin != nil {
+		return true, c.origin.CheckPatient()
+	}
+	if c.means(l.Report().Files.Word, asked) {
 		return true, nil
 	}
 	template, err := l.Template(ctx, c.in.TemplateID)

@@ -260,9 +260,9 @@ func TestTheTimeCountsFromTheLastSignOfLife(t *testing.T) {
 	created := b.mustCreate(b.creation(77))
 	grant := session.Grant{SessionID: created.ID, ReportID: 7001, TokenID: "token"}
 	b.clock.Advance(ttl - time.Minute)
-	expires, token, err := b.Heartbeat(t.Context(), b.scope, grant, created.ID)
-	if err != nil || !expires.Equal(b.clock.Now().Add(ttl)) || token == created.Token {
-		t.Fatalf("%v %v", expires, err)
+	beaten, token, err := b.Heartbeat(t.Context(), b.scope, grant, created.ID)
+	if err != nil || !beaten.ExpiresAt.Equal(b.clock.Now().Add(ttl)) || token == created.Token {
+		t.Fatalf("expiry %v, error %v; want %v", beaten.ExpiresAt, err, b.clock.Now().Add(ttl))
 	}
 	b.clock.Advance(ttl - time.Millisecond)
 	if _, err := b.Show(t.Context(), b.scope, 7001); err != nil {
@@ -390,8 +390,8 @@ func TestAKeyMakesACreationRepeatable(t *testing.T) {
 	in := b.creation(77)
 	in.Key = "k"
 	first, again := b.mustCreate(in), b.mustCreate(in)
-	if first != again {
-		t.Errorf("%+v and %+v", first, again)
+	if diff := cmp.Diff(first, again); diff != "" {
+		t.Errorf("repeated creation (-first +again):\n%s", diff)
 	}
 	in.TemplateID = 2
 	if _, err := b.Create(context.Background(), in); !errors.Is(err, idempotency.ErrKeyReused) {

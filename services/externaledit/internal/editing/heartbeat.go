@@ -8,14 +8,14 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
 
-// Heartbeat prolongs the session; it returns the new expiry and a token valid until then. It ends the session of an
+// Heartbeat prolongs the session; it returns the session and a token valid until its expiry. It ends the session of an
 // author who may no longer edit. Errors: NotFound; Forbidden for an ended session or another token.
 func (u *UseCase) Heartbeat(
 	ctx context.Context, scope authn.LabScope, grant session.Grant, id int64,
-) (time.Time, string, error) {
+) (session.Session, string, error) {
 	s, err := u.d.Reports.Session(ctx, scope, id)
 	if err != nil {
-		return time.Time{}, "", err
+		return session.Session{}, "", err
 	}
 	var now time.Time
 	err = u.d.Reports.Lock(ctx, scope, s.ReportID, func(l Locked) error {
@@ -29,15 +29,15 @@ func (u *UseCase) Heartbeat(
 		return u.beat(ctx, l, &s, now)
 	})
 	if err != nil {
-		return time.Time{}, "", err
+		return session.Session{}, "", err
 	}
 	if s.End != session.Active {
 		u.d.WakeRelay()
 		u.d.Counters.Ended(s.End)
-		return time.Time{}, "", s.CheckActive(now)
+		return session.Session{}, "", s.CheckActive(now)
 	}
 	token, err := u.d.Tokens.Mint(&s)
-	return s.ExpiresAt, token, err
+	return s, token, err
 }
 
 // beat extends the session, or ends it when the author's permission was withdrawn since it began.

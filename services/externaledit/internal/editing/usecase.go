@@ -33,9 +33,8 @@ type Locked interface {
 	Report() session.Report
 	// Template returns a template of the laboratory or the platform; session.ErrNoTemplate without one.
 	Template(ctx context.Context, id int64) (session.Template, error)
-	// Saved reports whether a save of the report has this Word file, as rows name it, and whether one was made when the
-	// report belonged to another person.
-	Saved(ctx context.Context, word string) (saved, moved bool, err error)
+	// Origin returns the session that saved this Word file, as rows name it, nil for a file that none saved.
+	Origin(ctx context.Context, word string) (*session.Session, error)
 	// Active returns the report's session that was not closed, nil without one.
 	Active(ctx context.Context) (*session.Session, error)
 	Session(ctx context.Context, id int64) (session.Session, error)

@@ -11,7 +11,7 @@ import (
 func shown(s *session.Session, token string) *externaleditv1.GetSessionResponse {
 	return &externaleditv1.GetSessionResponse{
 		Id: s.ID, WordFilePath: s.Files.Word, PdfFilePath: s.Files.PDF, AuthToken: token, IsActive: 1,
-		AuthorName: s.Author.Name, UpdatedAt: s.UpdatedAt.UnixMilli(),
+		AuthorName: s.Author.Name, UpdatedAt: s.UpdatedAt.UnixMilli(), Warnings: s.Warnings(),
 	}
 }
 

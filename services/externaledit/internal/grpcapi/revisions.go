@@ -114,10 +114,11 @@ func (s *Server) RestoreRevision(
 	if err != nil {
 		return nil, err
 	}
-	message := revisionOf(&restored)
+	message := revisionOf(&restored.Revision)
 	message.IsCurrent = true
 	if err := s.addLinks(ctx, c.scope, message, restored.Files()); err != nil {
 		return nil, err
 	}
-	return &externaleditv1.RestoreRevisionResponse{Message: "Revision restored successfully", Revision: message}, nil
+	return &externaleditv1.RestoreRevisionResponse{Message: "Revision restored successfully", Revision: message,
+		Warnings: restored.Warnings}, nil
 }

@@ -78,7 +78,7 @@ func (s *Server) CreateSession(
 		return nil, err
 	}
 	return &externaleditv1.CreateSessionResponse{EditId: created.ID, AuthToken: created.Token,
-		TemplatePath: created.TemplateLink}, nil
+		TemplatePath: created.TemplateLink, Warnings: created.Warnings}, nil
 }
 
 // ListTemplates lists what a report without a save may begin with.
@@ -199,11 +199,12 @@ func (s *Server) Heartbeat(
 	if err := s.d.Limits.Beat(ctx, in.GetEditId()); err != nil {
 		return nil, err
 	}
-	expires, token, err := s.d.Editor.Heartbeat(ctx, c.scope, grant, in.GetEditId())
+	beaten, token, err := s.d.Editor.Heartbeat(ctx, c.scope, grant, in.GetEditId())
 	if err != nil {
 		return nil, err
 	}
-	return &externaleditv1.HeartbeatResponse{ExpiresAt: expires.UnixMilli(), AuthToken: token}, nil
+	return &externaleditv1.HeartbeatResponse{ExpiresAt: beaten.ExpiresAt.UnixMilli(), AuthToken: token,
+		Warnings: beaten.Warnings()}, nil
 }
 
 const maxReports = 1000

@@ -50,7 +50,7 @@ func (s *Server) UploadFiles(stream uploadStream) error {
 		message = "Files uploaded; a newer save of this session is linked"
 	}
 	return stream.SendAndClose(&externaleditv1.UploadFilesResponse{
-		Message: message, WordS3Path: saved.Word, PdfS3Path: saved.PDF,
+		Message: message, WordS3Path: saved.Word, PdfS3Path: saved.PDF, Warnings: saved.Warnings,
 	})
 }
 

@@ -101,10 +101,17 @@ type Restoration struct {
 var ErrNotAllowed = apperr.New(apperr.Forbidden, "NOT_ALLOWED",
 	"Restoring an earlier save needs the permission report_edit_takeover; ask an administrator of the laboratory")
 
-// Restore links the files of an earlier save again, as a revision of its own, and returns that. When they are linked
+// Restored is the save that has the report's files now.
+type Restored struct {
+	session.Revision
+
+	Warnings []string // what the author has to check in the document
+}
+
+// Restore links the files of an earlier save again, as a revision of its own. When they are linked
 // already nothing changes. Errors: NotFound, Conflict while a session is active or after the report was signed.
-func (u *UseCase) Restore(ctx context.Context, in Restoration) (session.Revision, error) {
-	var restored session.Revision
+func (u *UseCase) Restore(ctx context.Context, in Restoration) (Restored, error) {
+	var restored Restored
 	var expired, changed bool
 	err := u.d.Reports.Lock(ctx, in.Scope, in.ReportID, func(l Locked) (err error) {
 		now := u.d.Clock.Now().UTC().Truncate(time.Millisecond)
@@ -121,7 +128,7 @@ func (u *UseCase) Restore(ctx context.Context, in Restoration) (session.Revision
 		return err
 	})
 	if err != nil {
-		return session.Revision{}, err
+		return Restored{}, err
 	}
 	u.d.WakeRelay()
 	if expired {
@@ -167,30 +174,30 @@ func (u *UseCase) makeWay(ctx context.Context, l Locked, now time.Time) (expired
 	return false, session.Held(active)
 }
 
-func restore(ctx context.Context, l Locked, in Restoration, now time.Time) (session.Revision, bool, error) {
+func restore(ctx context.Context, l Locked, in Restoration, now time.Time) (Restored, bool, error) {
 	earlier, err := l.Revision(ctx, in.RevisionID)
 	if err != nil {
-		return session.Revision{}, false, err
+		return Restored{}, false, err
+	}
+	s, err := l.Session(ctx, earlier.SessionID)
+	if err != nil {
+		return Restored{}, false, err
 	}
 	before := l.Report().Files
 	if before == earlier.Files() {
 		newest, err := l.Holding(ctx, before)
-		return newest, false, err
-	}
-	s, err := l.Session(ctx, earlier.SessionID)
-	if err != nil {
-		return session.Revision{}, false, err
+		return Restored{newest, s.Warnings()}, false, err
 	}
 	if err := s.CheckPatient(); err != nil {
-		return session.Revision{}, false, err
+		return Restored{}, false, err
 	}
 	s.Reserved++
 	again := session.Revision{SessionID: s.ID, Number: s.Reserved, Word: earlier.Word, PDF: earlier.PDF, UploadedBy: in.By,
 		UploadedAt: now, RestoredFrom: earlier.ID}
 	if _, err := Append(ctx, l, &s, &again, now); err != nil {
-		return session.Revision{}, false, err
+		return Restored{}, false, err
 	}
-	return again, true, l.Log(ctx, activitylog.Entry{
+	return Restored{again, s.Warnings()}, true, l.Log(ctx, activitylog.Entry{
 		Category: activitylog.ExternalEditRestored, Actor: in.By.Actor(), At: now,
 		Text: "Earlier save of the report restored",
 		Meta: meta{RevisionID: again.ID, RestoredFrom: earlier.ID,

@@ -31,6 +31,8 @@ type Session struct {
 	ReportID   int64
 	PatientID  int64 // of the report when the session began; 0 in sessions of earlier versions
 	Moved      bool  // the report belongs to another person than it did then
+	// ConfirmedAt is when values of the report were confirmed after a rerun since the session began, zero without.
+	ConfirmedAt time.Time
 	TemplateID int64
 	Template   string // the URL of the Word file that the session began with
 	Files      Files  // of the linked save; before the first save the template alone
@@ -118,6 +120,16 @@ func (s *Session) CheckPatient() error {
 		return ErrOtherPatient
 	}
 	return nil
+}
+
+// Warnings are what the author of a document that this session began with or saved has to check in it. The service does
+// not read values in documents.
+func (s *Session) Warnings() []string {
+	if s.ConfirmedAt.IsZero() {
+		return nil
+	}
+	return []string{"Values of this report were confirmed after a rerun at " + s.stamp(s.ConfirmedAt) +
+		", after this document was opened: check that it states the confirmed values"}
 }
 
 func (s *Session) inactive() *apperr.Error {

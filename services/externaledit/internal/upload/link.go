@@ -18,11 +18,13 @@ func (s *saving) link(ctx context.Context, word, pdf session.Stored) (Saved, err
 	var saved Saved
 	err := s.locked(ctx, func(l Locked, found session.Session, now time.Time) (err error) {
 		saved, err = s.commit(ctx, l, found, now, &revision)
+		s.warnings = found.Warnings()
 		return err
 	})
 	if err != nil {
 		return s.settle(ctx, err)
 	}
+	saved.Warnings = s.warnings
 	if saved.Outcome == Unchanged {
 		s.discard(ctx)
 		return saved, nil
@@ -41,7 +43,7 @@ func (s *saving) commit(
 	}
 	found.Extend(now, s.d.Lifetime)
 	if latest != nil && r.Repeats(latest) {
-		return Saved{latest.Files(), Unchanged}, l.Update(ctx, &found)
+		return Saved{Files: latest.Files(), Outcome: Unchanged}, l.Update(ctx, &found)
 	}
 	taken, err := l.Take(ctx, s.upload.ID)
 	if err != nil {
@@ -53,9 +55,9 @@ func (s *saving) commit(
 	r.UploadedBy, r.UploadedAt = found.Author, now
 	linked, err := history.Append(ctx, l, &found, r, now)
 	if linked {
-		return Saved{r.Files(), Linked}, err
+		return Saved{Files: r.Files(), Outcome: Linked}, err
 	}
-	return Saved{r.Files(), Overtaken}, err
+	return Saved{Files: r.Files(), Outcome: Overtaken}, err
 }
 
 // settle finds out the outcome of a transaction that ended with an error: its commit may have happened without an
@@ -72,5 +74,5 @@ func (s *saving) settle(ctx context.Context, cause error) (Saved, error) {
 		return Saved{}, cause
 	}
 	s.d.WakeRelay()
-	return Saved{linked.Files(), Linked}, nil
+	return Saved{Files: linked.Files(), Outcome: Linked, Warnings: s.warnings}, nil
 }

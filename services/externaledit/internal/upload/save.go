@@ -21,13 +21,15 @@ type saving struct {
 	sessionID int64
 	reportID  int64
 	upload    session.Upload
+	warnings  []string // of the last attempt to link
 }
 
 // Saved is a save that was taken.
 type Saved struct {
 	session.Files
 
-	Outcome string // Linked, Unchanged or Overtaken
+	Outcome  string   // Linked, Unchanged or Overtaken
+	Warnings []string // what the author has to check in the document
 }
 
 // Save takes both files of the form and links them to the report. The files of the linked save sent again change

@@ -49,15 +49,25 @@ type UseCase struct{ d Deps }
 // New returns the use case.
 func New(d Deps) *UseCase { return &UseCase{d: d} }
 
-// Confirm replaces values of the report and closes the rerun. It returns what was replaced. Errors: NotFound; Conflict
+// Confirmed is the outcome of a confirmation.
+type Confirmed struct {
+	Replaced    []Replaced
+	HasDocument bool // the report has a Word document, which was saved before
+}
+
+// Confirm replaces values of the report and closes the rerun. Errors: NotFound; Conflict
 // if no rerun is open, the report is dismissed, or values arrived that the caller has not seen; Invalid for a row whose
 // parameter the report does not have or that may belong to several tests; Unavailable.
-func (u *UseCase) Confirm(ctx context.Context, scope authn.LabScope, c Confirmation) ([]Replaced, error) {
-	d, err := u.end(ctx, scope, c.ReportID, func(f Facts) (Decision, error) { return Decide(f, c, u.d.Clock.Now()) })
+func (u *UseCase) Confirm(ctx context.Context, scope authn.LabScope, c Confirmation) (Confirmed, error) {
+	var document bool
+	d, err := u.end(ctx, scope, c.ReportID, func(f Facts) (Decision, error) {
+		document = f.Report.HasDocument
+		return Decide(f, c, u.d.Clock.Now())
+	})
 	if err == nil {
 		u.d.Counters.Closed(true)
 	}
-	return d.Replaced, err
+	return Confirmed{Replaced: d.Replaced, HasDocument: document}, err
 }
 
 // Abort closes the rerun and keeps the report's values. Errors: NotFound, Conflict if none is open, Unavailable.

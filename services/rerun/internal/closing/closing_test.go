@@ -57,7 +57,7 @@ func (f *fixture) confirm(rows ...rerun.Result) error {
 	return err
 }
 
-func (f *fixture) confirmSeen(seen time.Time, rows ...rerun.Result) ([]closing.Replaced, error) {
+func (f *fixture) confirmSeen(seen time.Time, rows ...rerun.Result) (closing.Confirmed, error) {
 	c := closing.Confirmation{ReportID: storetest.Report, Actor: storetest.Asha, SeenAt: seen}
 	for _, r := range rows {
 		c.Rows = append(c.Rows, closing.Row{Result: r})
@@ -137,8 +137,8 @@ func TestARowReplacesTheValueOfItsOwnTest(t *testing.T) {
 			t.Parallel()
 			f := setup(t)
 			before := f.State(storetest.Report)
-			rows, err := f.confirmSeen(time.Time{}, c.row)
-			got := fmt.Sprint(replaced(rows))
+			confirmed, err := f.confirmSeen(time.Time{}, c.row)
+			got := fmt.Sprint(replaced(confirmed.Replaced))
 			if e, ok := apperr.From(err); ok {
 				got = e.Fields[0].Name
 			}
@@ -152,7 +152,7 @@ func TestARowReplacesTheValueOfItsOwnTest(t *testing.T) {
 					changed++
 				}
 			}
-			if want := len(rows); changed != want || (err != nil && !cmp.Equal(before, after)) {
+			if want := len(confirmed.Replaced); changed != want || (err != nil && !cmp.Equal(before, after)) {
 				t.Errorf("%d values changed, want %d: %v after %v", changed, want, after.Present, before.Present)
 			}
 		})

@@ -121,19 +121,24 @@ const (
 	rerunAborted = "Successfully aborted sample rerun"
 )
 
-// confirmed warns if an author has the report open in an editor, because that document has the previous values.
-func confirmed(replaced []closing.Replaced, editor string) *rerunv1.ConfirmRerunResponse {
+// confirmed warns of a Word document that still has the previous values: one that an author has open, and one that was
+// saved.
+func confirmed(outcome closing.Confirmed, editor string) *rerunv1.ConfirmRerunResponse {
 	out := &rerunv1.ConfirmRerunResponse{Message: rerunUpdated, SampleRedrawFlag: int32(rerun.Normal)}
-	for _, r := range replaced {
+	for _, r := range outcome.Replaced {
 		out.Replaced = append(out.Replaced, &rerunv1.ReplacedValue{
 			ProfileTestId: r.ProfileTestID, TestName: r.TestName, Index: narrow(r.Index), ParameterName: r.ParameterName,
 			Value: r.Value, PreviousValue: r.Previous,
 		})
 	}
-	if editor != "" {
+	switch {
+	case editor != "":
 		out.Warnings = []string{
 			"The report is open in an external editor by " + editor + ", whose document still has the previous values",
 		}
+	case outcome.HasDocument && len(outcome.Replaced) > 0:
+		out.Warnings = []string{"The report's Word document was saved before and still has the previous values;" +
+			" open it in the external editor, correct it and save it before the report is signed"}
 	}
 	return out
 }

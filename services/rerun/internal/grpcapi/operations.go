@@ -90,11 +90,11 @@ func (s *Server) ConfirmRerun(
 	if err != nil {
 		return nil, err
 	}
-	replaced, err := s.d.Closer.Confirm(ctx, scope, confirmation)
+	outcome, err := s.d.Closer.Confirm(ctx, scope, confirmation)
 	if err != nil {
 		return nil, err
 	}
-	return confirmed(replaced, s.d.Editors.Editor(ctx, scope, in.GetLabReportId())), nil
+	return confirmed(outcome, s.d.Editors.Editor(ctx, scope, in.GetLabReportId())), nil
 }
 
 // AbortRerun closes the rerun and keeps the report's values.

@@ -27,7 +27,7 @@ type results struct {
 	command      receive.Command
 	result       receive.Result
 	confirmation closing.Confirmation
-	replaced     []closing.Replaced
+	outcome      closing.Confirmed
 	aborted      int64
 	editor       string
 }
@@ -39,9 +39,9 @@ func (r *results) Receive(_ context.Context, _ authn.LabScope, c receive.Command
 	return r.result, nil
 }
 
-func (r *results) Confirm(_ context.Context, _ authn.LabScope, c closing.Confirmation) ([]closing.Replaced, error) {
+func (r *results) Confirm(_ context.Context, _ authn.LabScope, c closing.Confirmation) (closing.Confirmed, error) {
 	r.confirmation = c
-	return r.replaced, nil
+	return r.outcome, nil
 }
 
 func (r *results) Abort(_ context.Context, _ authn.LabScope, reportID int64, _ authn.Actor) error {
@@ -162,11 +162,25 @@ func TestAConfirmationIsRead(t *testing.T) {
 	}
 }
 
-func TestAConfirmationWarnsOfAnOpenEditor(t *testing.T) {
+func TestAConfirmationWarnsOfADocumentWithPreviousValues(t *testing.T) {
 	t.Parallel()
-	got, err := resultServer(&results{editor: "Dr. Smith"}).ConfirmRerun(as(t, asha), decision())
-	if err != nil || len(got.GetWarnings()) != 1 || !strings.Contains(got.GetWarnings()[0], "Dr. Smith") {
-		t.Fatalf("%v %v", got, err)
+	replaced := []closing.Replaced{{Result: rerun.Result{Index: 1, Value: "13.5"}}}
+	for name, c := range map[string]struct {
+		editor  string
+		outcome closing.Confirmed
+		want    string
+	}{
+		"no document":        {outcome: closing.Confirmed{Replaced: replaced}},
+		"an open one":        {editor: "Dr. Smith", want: "in an external editor by Dr. Smith"},
+		"an open, saved one": {"Dr. Smith", closing.Confirmed{Replaced: replaced, HasDocument: true}, "by Dr. Smith"},
+		"a saved one":        {outcome: closing.Confirmed{Replaced: replaced, HasDocument: true}, want: "was saved before"},
+		"nothing replaced":   {outcome: closing.Confirmed{HasDocument: true}},
+	} {
+		response, err := resultServer(&results{editor: c.editor, outcome: c.outcome}).ConfirmRerun(as(t, asha), decision())
+		got := strings.Join(response.GetWarnings(), "|")
+		if err != nil || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: warnings %q, error %v; want %q", name, got, err, c.want)
+		}
 	}
 }
 
@@ -254,8 +268,8 @@ func TestTheAgeOfThePageIsTheOlderOfBothForms(t *testing.T) {
 func TestAConfirmNamesWhatItReplaced(t *testing.T) {
 	t.Parallel()
 	previous := "6"
-	r := &results{replaced: []closing.Replaced{{TestName: "Sedimentation", Previous: &previous,
-		Result: rerun.Result{ProfileTestID: 302, Index: 8, ParameterName: "ESR", Value: "7"}}}}
+	r := &results{outcome: closing.Confirmed{Replaced: []closing.Replaced{{TestName: "Sedimentation", Previous: &previous,
+		Result: rerun.Result{ProfileTestID: 302, Index: 8, ParameterName: "ESR", Value: "7"}}}}}
 	got, err := resultServer(r).ConfirmRerun(as(t, asha), decision())
 	want := []*rerunv1.ReplacedValue{{ProfileTestId: 302, TestName: "Sedimentation", Index: 8, ParameterName: "ESR", Value: "7",
 		PreviousValue: &previous}}

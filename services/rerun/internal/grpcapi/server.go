@@ -38,7 +38,7 @@ type Receiver interface {
 
 // Closer ends reruns.
 type Closer interface {
-	Confirm(ctx context.Context, scope authn.LabScope, c closing.Confirmation) ([]closing.Replaced, error)
+	Confirm(ctx context.Context, scope authn.LabScope, c closing.Confirmation) (closing.Confirmed, error)
 	Abort(ctx context.Context, scope authn.LabScope, reportID int64, actor authn.Actor) error
 }
 

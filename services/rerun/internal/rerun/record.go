@@ -110,6 +110,7 @@ type Report struct {
 	ManualSampleID string
 	Signed         bool // signed or approved
 	Dismissed      bool
+	HasDocument    bool // saved by external editing
 }
 
 // HasSample reports whether id is the sample of the report.

@@ -81,7 +81,9 @@ type GetSessionResponse struct {
 	IsActive   int32  `protobuf:"varint,5,opt,name=is_active,json=isActive,proto3" json:"is_active,omitempty"`
 	AuthorName string `protobuf:"bytes,6,opt,name=author_name,json=authorName,proto3" json:"author_name,omitempty"`
 	// Epoch milliseconds.
-	UpdatedAt     int64 `protobuf:"varint,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	UpdatedAt int64 `protobuf:"varint,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// What the author has to check in the document, for a person to read. Absent: nothing.
+	Warnings      []string `protobuf:"bytes,8,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -163,6 +165,13 @@ func (x *GetSessionResponse) GetUpdatedAt() int64 {
 		return x.UpdatedAt
 	}
 	return 0
+}
+
+func (x *GetSessionResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
 }
 
 type ListTemplatesRequest struct {
@@ -390,7 +399,9 @@ type CreateSessionResponse struct {
 	EditId    int64                  `protobuf:"varint,1,opt,name=edit_id,json=editId,proto3" json:"edit_id,omitempty"`
 	AuthToken string                 `protobuf:"bytes,2,opt,name=auth_token,json=authToken,proto3" json:"auth_token,omitempty"`
 	// A pre-signed download URL of the session's own copy of the document, which carries the report's id.
-	TemplatePath  string `protobuf:"bytes,3,opt,name=template_path,json=templatePath,proto3" json:"template_path,omitempty"`
+	TemplatePath string `protobuf:"bytes,3,opt,name=template_path,json=templatePath,proto3" json:"template_path,omitempty"`
+	// What the author has to check in the document, for a person to read. Absent: nothing.
+	Warnings      []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -444,6 +455,13 @@ func (x *CreateSessionResponse) GetTemplatePath() string {
 		return x.TemplatePath
 	}
 	return ""
+}
+
+func (x *CreateSessionResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
 }
 
 type EndSessionRequest struct {
@@ -837,10 +855,12 @@ func (x *UploadFile) GetContentType() string {
 }
 
 type UploadFilesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	WordS3Path    string                 `protobuf:"bytes,2,opt,name=word_s3_path,json=wordS3Path,proto3" json:"word_s3_path,omitempty"`
-	PdfS3Path     string                 `protobuf:"bytes,3,opt,name=pdf_s3_path,json=pdfS3Path,proto3" json:"pdf_s3_path,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Message    string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	WordS3Path string                 `protobuf:"bytes,2,opt,name=word_s3_path,json=wordS3Path,proto3" json:"word_s3_path,omitempty"`
+	PdfS3Path  string                 `protobuf:"bytes,3,opt,name=pdf_s3_path,json=pdfS3Path,proto3" json:"pdf_s3_path,omitempty"`
+	// What the author has to check in the document, for a person to read. Absent: nothing.
+	Warnings      []string `protobuf:"bytes,4,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -896,6 +916,13 @@ func (x *UploadFilesResponse) GetPdfS3Path() string {
 	return ""
 }
 
+func (x *UploadFilesResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 type HeartbeatRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	EditId        int64                  `protobuf:"varint,1,opt,name=edit_id,json=editId,proto3" json:"edit_id,omitempty"`
@@ -945,7 +972,9 @@ type HeartbeatResponse struct {
 	// Epoch milliseconds.
 	ExpiresAt int64 `protobuf:"varint,1,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// A token that is valid until that time.
-	AuthToken     string `protobuf:"bytes,2,opt,name=auth_token,json=authToken,proto3" json:"auth_token,omitempty"`
+	AuthToken string `protobuf:"bytes,2,opt,name=auth_token,json=authToken,proto3" json:"auth_token,omitempty"`
+	// What the author has to check in the document, for a person to read. Absent: nothing.
+	Warnings      []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -992,6 +1021,13 @@ func (x *HeartbeatResponse) GetAuthToken() string {
 		return x.AuthToken
 	}
 	return ""
+}
+
+func (x *HeartbeatResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
 }
 
 type ListRevisionsRequest struct {
@@ -1533,9 +1569,11 @@ func (x *RestoreRevisionRequest) GetRevisionId() int64 {
 }
 
 type RestoreRevisionResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	Revision      *Revision              `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Message  string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	Revision *Revision              `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	// What the author has to check in the document, for a person to read. Absent: nothing.
+	Warnings      []string `protobuf:"bytes,3,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1580,6 +1618,13 @@ func (x *RestoreRevisionResponse) GetMessage() string {
 func (x *RestoreRevisionResponse) GetRevision() *Revision {
 	if x != nil {
 		return x.Revision
+	}
+	return nil
+}
+
+func (x *RestoreRevisionResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
 	}
 	return nil
 }
@@ -1809,7 +1854,7 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\n" +
 	"&lab/externaledit/v1/externaledit.proto\x12\x13lab.externaledit.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x16lab/type/v1/type.proto\x1a.protoc-gen-openapiv2/options/annotations.proto\"E\n" +
 	"\x11GetSessionRequest\x120\n" +
-	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"\xf7\x01\n" +
+	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\"\x99\x02\n" +
 	"\x12GetSessionResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12$\n" +
 	"\x0eword_file_path\x18\x02 \x01(\tR\fwordFilePath\x12\"\n" +
@@ -1820,7 +1865,8 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\vauthor_name\x18\x06 \x01(\tR\n" +
 	"authorName\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\a \x01(\x03R\tupdatedAt\"\x16\n" +
+	"updated_at\x18\a \x01(\x03R\tupdatedAt\x12 \n" +
+	"\bwarnings\x18\b \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"\x16\n" +
 	"\x14ListTemplatesRequest\"T\n" +
 	"\x15ListTemplatesResponse\x12;\n" +
 	"\ttemplates\x18\x01 \x03(\v2\x1d.lab.externaledit.v1.TemplateR\ttemplates\"\x82\x01\n" +
@@ -1838,12 +1884,13 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\x10word_s3_filepath\x18\x03 \x01(\tB\x03\xe0A\x02H\x01R\x0ewordS3Filepath\x88\x01\x01\x12\x1b\n" +
 	"\ttake_over\x18\x04 \x01(\bR\btakeOverB\x0e\n" +
 	"\f_template_idB\x13\n" +
-	"\x11_word_s3_filepath\"t\n" +
+	"\x11_word_s3_filepath\"\x96\x01\n" +
 	"\x15CreateSessionResponse\x12\x17\n" +
 	"\aedit_id\x18\x01 \x01(\x03R\x06editId\x12\x1d\n" +
 	"\n" +
 	"auth_token\x18\x02 \x01(\tR\tauthToken\x12#\n" +
-	"\rtemplate_path\x18\x03 \x01(\tR\ftemplatePath\":\n" +
+	"\rtemplate_path\x18\x03 \x01(\tR\ftemplatePath\x12 \n" +
+	"\bwarnings\x18\x04 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\":\n" +
 	"\x11EndSessionRequest\x12%\n" +
 	"\aedit_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06editId\".\n" +
 	"\x12EndSessionResponse\x12\x18\n" +
@@ -1864,19 +1911,21 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"UploadFile\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x1b\n" +
 	"\tfile_name\x18\x02 \x01(\tR\bfileName\x12!\n" +
-	"\fcontent_type\x18\x03 \x01(\tR\vcontentType\"q\n" +
+	"\fcontent_type\x18\x03 \x01(\tR\vcontentType\"\x93\x01\n" +
 	"\x13UploadFilesResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12 \n" +
 	"\fword_s3_path\x18\x02 \x01(\tR\n" +
 	"wordS3Path\x12\x1e\n" +
-	"\vpdf_s3_path\x18\x03 \x01(\tR\tpdfS3Path\"9\n" +
+	"\vpdf_s3_path\x18\x03 \x01(\tR\tpdfS3Path\x12 \n" +
+	"\bwarnings\x18\x04 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"9\n" +
 	"\x10HeartbeatRequest\x12%\n" +
-	"\aedit_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06editId\"Q\n" +
+	"\aedit_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\x06editId\"s\n" +
 	"\x11HeartbeatResponse\x12\x1d\n" +
 	"\n" +
 	"expires_at\x18\x01 \x01(\x03R\texpiresAt\x12\x1d\n" +
 	"\n" +
-	"auth_token\x18\x02 \x01(\tR\tauthToken\"\xba\x01\n" +
+	"auth_token\x18\x02 \x01(\tR\tauthToken\x12 \n" +
+	"\bwarnings\x18\x03 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"\xba\x01\n" +
 	"\x14ListRevisionsRequest\x120\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x120\n" +
 	"\x05limit\x18\x02 \x01(\x05B\x15\x92A\x12Y\x00\x00\x00\x00\x00\x00i@i\x00\x00\x00\x00\x00\x00\xf0?H\x00R\x05limit\x88\x01\x01\x12)\n" +
@@ -1932,10 +1981,11 @@ const file_lab_externaledit_v1_externaledit_proto_rawDesc = "" +
 	"\x16RestoreRevisionRequest\x120\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\vlabReportId\x12-\n" +
 	"\vrevision_id\x18\x02 \x01(\x03B\f\x92A\ti\x00\x00\x00\x00\x00\x00\xf0?R\n" +
-	"revisionId\"n\n" +
+	"revisionId\"\x90\x01\n" +
 	"\x17RestoreRevisionResponse\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x129\n" +
-	"\brevision\x18\x02 \x01(\v2\x1d.lab.externaledit.v1.RevisionR\brevision\"8\n" +
+	"\brevision\x18\x02 \x01(\v2\x1d.lab.externaledit.v1.RevisionR\brevision\x12 \n" +
+	"\bwarnings\x18\x03 \x03(\tB\x04\x90\xe7\x18\x01R\bwarnings\"8\n" +
 	"\x12WatchEventsRequest\x12\"\n" +
 	"\rlab_report_id\x18\x01 \x01(\x03R\vlabReportId\"T\n" +
 	"\x15HasOpenSessionRequest\x12\x15\n" +

@@ -67,12 +67,15 @@ func (l *locked) Holding(ctx context.Context, f session.Files) (session.Revision
 	return readHolding(ctx, l.tx, l.scope, l.report.ID, f)
 }
 
-// Saved reports whether a save of the locked report has this Word file, and whether one belonged to another person.
-func (l *locked) Saved(ctx context.Context, word string) (saved, moved bool, err error) {
-	err = l.tx.QueryRowContext(ctx, "SELECT COUNT(*) > 0, IFNULL(MAX("+movedSession+"), 0) FROM external_edit_revision r"+
-		" JOIN external_edit_session s ON s.id = r.session_id WHERE s.lab_id = ? AND s.lab_report_id = ? AND r.word_s3_path = ?",
-		l.scope.LabID(), l.report.ID, word).Scan(&saved, &moved)
-	return saved, moved, mysqldb.Wrap("look for a save", err)
+// Origin returns the session of the locked report that saved this Word file, nil for a file that none saved.
+func (l *locked) Origin(ctx context.Context, word string) (*session.Session, error) {
+	found, err := readSession(ctx, l.tx, "lab_id = ? AND lab_report_id = ? AND id IN"+
+		" (SELECT r.session_id FROM external_edit_revision r WHERE r.word_s3_path = ?) ORDER BY id LIMIT 1",
+		l.scope.LabID(), l.report.ID, word)
+	if err == session.ErrNoSession { //nolint:errorlint // as readSession returns it
+		return nil, nil
+	}
+	return &found, err
 }
 
 // Revision returns a save of the locked report by its id.

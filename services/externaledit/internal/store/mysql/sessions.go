@@ -3,9 +3,11 @@ package mysql
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/authn"
+	"github.com/labplatform/labplatform/pkg/lab/activitylog"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/externaledit/internal/session"
 )
@@ -18,7 +20,12 @@ const movedSession = `(s.patient_id IS NOT NULL AND NOT EXISTS (
   WHERE l.id = s.lab_report_id AND l.labId_id = s.lab_id AND (l.userDetailsId_id = s.patient_id
     OR n.fullName = b.fullName AND n.gender = b.gender AND n.dateOfBirth <=> b.dateOfBirth)))`
 
-const sessionColumns = `SELECT id, lab_id, lab_report_id, IFNULL(patient_id, 0), ` + movedSession + `,
+// confirmedSince is when values of the report were last confirmed since a session s began.
+var confirmedSince = fmt.Sprintf(`(SELECT MAX(a.activityDate) FROM ActivityLog a WHERE a.lab_id = s.lab_id
+  AND a.category = %d AND a.labReportId = s.lab_report_id
+  AND a.activityDate > TIMESTAMPADD(MICROSECOND, 1000 * s.created_at, TIMESTAMP '1970-01-01 00:00:00'))`, activitylog.RerunValuesConfirmed)
+
+var sessionColumns = `SELECT id, lab_id, lab_report_id, IFNULL(patient_id, 0), ` + movedSession + `, ` + confirmedSince + `,
   template_id, template_path, word_file_path,
   pdf_file_path, token_id, author_id, author_name, author_is_doctor, author_listed, login, is_active, revision,
   reserved, created_at, updated_at, saved_at,
@@ -37,6 +44,7 @@ func scanSession(row mysqldb.Row, s *session.Session) error {
 	var active bool
 	var created, updated, expires int64
 	var saved, ended sql.NullInt64
+	var confirmed sql.NullTime
 	var reason, endedBy sql.NullString
 	err := row.Scan(
 		&s.ID,
@@ -44,6 +52,7 @@ func scanSession(row mysqldb.Row, s *session.Session) error {
 		&s.ReportID,
 		&s.PatientID,
 		&s.Moved,
+		&confirmed,
 		&s.TemplateID,
 		&s.Template,
 		&s.Files.Word,
@@ -66,6 +75,7 @@ func scanSession(row mysqldb.Row, s *session.Session) error {
 		&endedBy,
 		&s.Zone,
 	)
+	s.ConfirmedAt = confirmed.Time.UTC()
 	s.CreatedAt, s.UpdatedAt, s.ExpiresAt = moment(created), moment(updated), moment(expires)
 	if saved.Valid {
 		s.SavedAt = moment(saved.Int64)

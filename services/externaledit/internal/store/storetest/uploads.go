@@ -126,8 +126,8 @@ func revisions(t *testing.T, s Subject) {
 	} {
 		must(t, s.Editing.Lock(ctx, scope, id, func(l editing.Locked) error {
 			for word, want := range saves {
-				if got, moved, err := l.Saved(ctx, word); err != nil || moved || got != want {
-					t.Errorf("report %d has a save with Word file %s: %t, %v, want %t", id, word, got, err, want)
+				if got, err := l.Origin(ctx, word); err != nil || (got != nil) != want || (want && got.ID != opened.ID) {
+					t.Errorf("session of report %d that saved %s: %+v, %v, want one %t", id, word, got, err, want)
 				}
 			}
 			return nil

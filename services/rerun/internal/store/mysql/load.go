@@ -62,10 +62,10 @@ func (r *reader) load(ctx context.Context, reportID int64, wants rerun.Wants) (f
 func (r *reader) take(ctx context.Context, reportID int64) error {
 	r.report = rerun.Report{ID: reportID, LabID: r.scope.LabID()}
 	err := r.q.QueryRowContext(ctx, "SELECT billId_id, userDetailsId_id, sampleRedrawFlag, reportID_id, billingInfoId_id,"+
-		" sampleId, manualSampleId, isSigned <> 0 OR isApproved <> 0, dismissed FROM labReportRelation"+
+		" sampleId, manualSampleId, isSigned <> 0 OR isApproved <> 0, dismissed, COALESCE(wordFilePath, '') <> '' FROM labReportRelation"+
 		" WHERE id = ? AND labId_id = ?"+r.suffix, reportID, r.scope.LabID()).
 		Scan(&r.report.BillID, &r.report.PatientID, &r.report.Flag, &r.test, &r.billing, &r.report.SampleID,
-			&r.report.ManualSampleID, &r.report.Signed, &r.report.Dismissed)
+			&r.report.ManualSampleID, &r.report.Signed, &r.report.Dismissed, &r.report.HasDocument)
 	return wrap("read report", err)
 }
 

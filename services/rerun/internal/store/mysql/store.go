@@ -69,7 +69,7 @@ func LegacyColumns() map[string][]string {
 		"labs": {"id", "timezone"},
 		"labReportRelation": {"id", "labId_id", "billId_id", "billingInfoId_id", "userDetailsId_id", "reportID_id",
 			"sampleCollectionTime", "sampleRedrawFlag",
-			"sampleId", "manualSampleId", "isSigned", "isApproved", "dismissed"},
+			"sampleId", "manualSampleId", "isSigned", "isApproved", "dismissed", "wordFilePath"},
 		"AllTests":     {"id", "testName"},
 		"billingInfo":  {"id", "labId_id", "testId_id", "profileParentId"},
 		"ReportFormat": {"id", "testId_id", "index", "order", "parameterName", "valueType", "isDisabled", "meta"},

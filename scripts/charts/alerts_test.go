@@ -73,6 +73,10 @@ func TestEveryAlertSaysWhatIsAndWhatToDo(t *testing.T) {
 			subject = "{{ $labels.area }}: "
 		}
 		for _, alert := range alerts {
+			subject := subject
+			if strings.Contains(alert.Expr.StrVal, `job="gateway-public"`) {
+				subject = "{{ $labels.instance }}: "
+			}
 			summary, next := alert.Annotations["summary"], alert.Annotations["description"]
 			if !strings.HasPrefix(summary, subject) || !regexp.MustCompile(`printf "%.0f" \$value|\$value \| humanize`).MatchString(summary) {
 				t.Errorf("%s: the summary %q does not begin with %q or has no formatted value", alert.Alert, summary, subject)

@@ -25,7 +25,7 @@ func kinds() map[string]any {
 		"ServiceAccount": &corev1.ServiceAccount{}, "Pod": &corev1.Pod{}, "ConfigMap": &corev1.ConfigMap{}, "PodDisruptionBudget": &policyv1.PodDisruptionBudget{},
 		"HorizontalPodAutoscaler": &autoscalingv2.HorizontalPodAutoscaler{}, "Ingress": &networkingv1.Ingress{},
 		"NetworkPolicy": &networkingv1.NetworkPolicy{}, "ServiceMonitor": &monitoringv1.ServiceMonitor{},
-		"PrometheusRule": &monitoringv1.PrometheusRule{}, "Role": &rbacv1.Role{}, "RoleBinding": &rbacv1.RoleBinding{},
+		"PrometheusRule": &monitoringv1.PrometheusRule{}, "Probe": &monitoringv1.Probe{}, "Role": &rbacv1.Role{}, "RoleBinding": &rbacv1.RoleBinding{},
 		"Certificate": &map[string]any{}, "HTTPRoute": &map[string]any{}, "KafkaTopic": &map[string]any{},
 		"KafkaConnector": &map[string]any{}, "ExternalSecret": &map[string]any{}, "KafkaConnect": &map[string]any{},
 	}

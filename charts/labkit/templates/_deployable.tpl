@@ -1,7 +1,7 @@
 {{/* labkit.deployable prints every object of one deployable. */}}
 {{- define "labkit.deployable" -}}
 {{- include "labkit.settle" .root -}}
-{{- range $part := list "serviceaccount" "migrate" "deployment" "service" "pdb" "hpa" "networkpolicy" "certificate" "servicemonitor" "prometheusrule" "dashboard" "ingress" "httproute" "test" "extraobjects" }}
+{{- range $part := list "serviceaccount" "migrate" "deployment" "service" "pdb" "hpa" "networkpolicy" "certificate" "servicemonitor" "probe" "prometheusrule" "dashboard" "ingress" "httproute" "test" "extraobjects" }}
 {{- with include (printf "labkit.%s" $part) $ | trim }}
 ---
 {{ . }}

@@ -92,6 +92,31 @@ spec:
 {{- end -}}
 {{- end -}}
 
+{{/* The public addresses as clients meet them, through DNS, certificate and ingress, probed by a blackbox exporter. */}}
+{{- define "labkit.probe" -}}
+{{- $probe := .root.Values.blackbox | default dict -}}
+{{- if $probe.enabled -}}
+{{- $targets := $probe.targets -}}
+{{- if not $targets -}}
+{{- range .root.Values.ingress.hosts -}}
+{{- $targets = append $targets (printf "https://%s/docs" .) -}}
+{{- end -}}
+{{- end -}}
+apiVersion: monitoring.coreos.com/v1
+kind: Probe
+metadata: {{- include "labkit.metadata" . | nindent 2 }}
+    {{- with $probe.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  jobName: {{ include "labkit.name" . }}-public
+  interval: {{ $probe.interval }}
+  module: {{ $probe.module }}
+  prober: {url: {{ $probe.prober | quote }}}
+  targets: {staticConfig: {static: {{ $targets | required "blackbox.targets must have the addresses to probe, or ingress.hosts the names of the platform" | toJson }}}}
+{{- end -}}
+{{- end -}}
+
 {{/* One certificate serves as server and client: both sides of a call show one of the same authority. */}}
 {{- define "labkit.certificate" -}}
 {{- $tls := .root.Values.tls -}}

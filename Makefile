@@ -367,7 +367,7 @@ ifdef DATABASE
 export LAB_DATABASE := $(DATABASE)
 endif
 
-.PHONY: test test-libreoffice test-counterparts test-documents test-long explore fuzz test-stores test-times chaos soak quiet drills bench
+.PHONY: test test-libreoffice test-counterparts test-documents test-generators test-long explore fuzz test-stores test-times chaos soak quiet drills bench
 test: $(BIN)/gotestsum devstack $(if $(SERVICE),document documents) ## Run every test on real engines, or of one: make test SERVICE=rerun
 	@scripts/test.sh "$(BIN)" "$(RACED)" "$(UNRACED)" "$(SERVICE)"
 
@@ -392,6 +392,10 @@ test-counterparts: devstack ## Test the channels of the task queue with a real m
 test-documents: ## Judge three hundred documents of other programs, fetched once
 	@scripts/documents.sh "$(DOCUMENTS)"
 	@LAB_FOREIGN_DOCUMENTS="$(DOCUMENTS)" go test -count=1 -v -run '^TestThreeHundredDocuments$$' ./services/externaledit/document
+
+# Each generator is installed from its registry; one that cannot be is a line of the table that the test prints.
+test-generators: platform ## Generate, compile and try clients of the API document in four languages
+	@LAB_LONG_TESTS=1 LAB_DISTRIBUTIONS=$(or $(LAB_DISTRIBUTIONS),$(LAB_DIR)/distributions) go test -count=1 -v -timeout 30m -run '^TestClientsOfOtherGeneratorsCompileAndWork$$' ./scripts/e2e/apidoc
 
 test-long: ## The same with fresh seeds, the long forms of crash tests and drills, deeper histories, and every parser fuzzed; takes a while
 	@LAB_LONG_TESTS=1 TEST_TIMEOUT=40m $(MAKE) --no-print-directory test

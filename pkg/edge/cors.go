@@ -10,7 +10,7 @@ import (
 
 const (
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, Traceparent, Tracestate, X-Is-External-Edit-Request"
-	corsExposed = "ETag, Idempotent-Replayed, Retry-After, X-Request-Id"
+	corsExposed = "ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
 	corsMaxAge  = "600"
 )
 

@@ -17,6 +17,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/apperr"
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/labjson"
+	"github.com/labplatform/labplatform/pkg/ratelimit"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
@@ -50,7 +51,18 @@ func (m *Mux) handleError(
 	if c := callFrom(ctx); c != nil {
 		c.reason = e.Reason
 	}
+	writeLimits(ctx, w.Header())
 	httpserver.WriteError(w, a.Shape, e)
+}
+
+// writeLimits passes the rate limit of a refused request on; other headers of services belong to successful responses.
+func writeLimits(ctx context.Context, header http.Header) {
+	md, _ := runtime.ServerMetadataFromContext(ctx)
+	for _, key := range []string{ratelimit.PolicyHeader, ratelimit.StateHeader} {
+		if values := md.HeaderMD.Get(key); len(values) > 0 {
+			header.Set(outgoing[key], values[0])
+		}
+	}
 }
 
 var errStopping = apperr.New(apperr.Unavailable, "STOPPING", "This server is being replaced. Send the request again.")

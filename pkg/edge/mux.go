@@ -15,6 +15,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/httpserver"
 	"github.com/labplatform/labplatform/pkg/idempotency"
 	"github.com/labplatform/labplatform/pkg/labjson"
+	"github.com/labplatform/labplatform/pkg/ratelimit"
 	"github.com/labplatform/labplatform/pkg/rpcerr"
 )
 
@@ -141,7 +142,10 @@ func (m *Mux) HandleWithHeader(route Route, header map[string]string, respond Re
 }
 
 // outgoing are the response headers of services that are passed on; the edge sets all others.
-var outgoing = map[string]string{"etag": "ETag", idempotency.ReplayedHeader: "Idempotent-Replayed"}
+var outgoing = map[string]string{
+	"etag": "ETag", idempotency.ReplayedHeader: "Idempotent-Replayed",
+	ratelimit.PolicyHeader: "RateLimit-Policy", ratelimit.StateHeader: "RateLimit",
+}
 
 func matchOutgoing(key string) (string, bool) {
 	name, ok := outgoing[key]

@@ -128,11 +128,17 @@ func TestExternalEditRateLimits(t *testing.T) {
 		if got.status != 429 || got.json(t)["code"] != 429.0 || err != nil || wait < 1 || wait > 60 {
 			t.Errorf("%s: %d %s, Retry-After %q", what, got.status, got.body, got.header.Get("Retry-After"))
 		}
+		if state, want := got.header.Get("RateLimit"), fmt.Sprintf(`"default";r=0;t=%d`, wait); state != want {
+			t.Errorf("%s: RateLimit %s, want %s", what, state, want)
+		}
 	}
 	creator := editor(t, 12, "report_edit")
 	for i := range 10 {
 		if got := call(t, creator, "POST", fmt.Sprintf("%s/%d", editPath, editReport(t)), creation); got.status != 200 {
 			t.Errorf("creation %d: %d %s", i+1, got.status, got.body)
+		} else if policy, left := got.header.Get("RateLimit-Policy"), got.header.Get("RateLimit"); policy != `"default";q=10;w=60` ||
+			left != fmt.Sprintf(`"default";r=%d`, 9-i) {
+			t.Errorf("creation %d: RateLimit-Policy %s, RateLimit %s; want 10 a minute, and %d left", i+1, policy, left, 9-i)
 		}
 	}
 	wantLimited("creation 11", call(t, creator, "POST", fmt.Sprintf("%s/%d", editPath, editReport(t)), creation))

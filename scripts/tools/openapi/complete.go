@@ -207,9 +207,20 @@ func (o overlay) refusal(status int, when string) object {
 		"schema": object{"$ref": "#/components/schemas/" + o.Error}, "example": example,
 	}}}
 	if status == 429 || status == 503 {
-		answer["headers"] = object{"Retry-After": object{"$ref": "#/components/headers/Retry-After"}}
+		answer["headers"] = headerReferences("Retry-After")
+	}
+	if status == 429 {
+		maps.Copy(child(answer, "headers"), headerReferences("RateLimit", "RateLimit-Policy"))
 	}
 	return answer
+}
+
+func headerReferences(names ...string) object {
+	headers := object{}
+	for _, name := range names {
+		headers[name] = object{"$ref": "#/components/headers/" + name}
+	}
+	return headers
 }
 
 // maxInteger is the greatest integer that every reader of JSON keeps exactly; the REST codec refuses greater ones.

@@ -64,6 +64,7 @@ func (l Limits) allow(ctx context.Context, key string, limit int, what string) e
 	if err != nil {
 		return fmt.Errorf("count attempt: %w", err)
 	}
+	ratelimit.Tell(ctx, limit, window, decision)
 	if decision.Allowed {
 		return nil
 	}

@@ -44,6 +44,7 @@ func (l *Limit) Admit(ctx context.Context, p authn.Principal, lab authn.LabScope
 		return 0, fmt.Errorf("admit search: %w", err)
 	}
 	l.d.Metrics.decided(mode, decision.Allowed)
+	ratelimit.Tell(ctx, perMinute, window, decision)
 	if !decision.Allowed {
 		return 0, refused(mode, perMinute).WithRetryAfter(decision.RetryAfter)
 	}
@@ -54,10 +55,11 @@ func (l *Limit) Admit(ctx context.Context, p authn.Principal, lab authn.LabScope
 // whole laboratory number by number. The error is TooManyRequests with the time to wait.
 func (l *Limit) AdmitRead(ctx context.Context, p authn.Principal, lab authn.LabScope) error {
 	decision, err := l.d.Counter.Allow(ctx, "read:"+subject(p, lab), l.d.Config.ReadsPerMinute, window)
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("admit reading a patient: %w", err)
-	case decision.Allowed:
+	}
+	ratelimit.Tell(ctx, l.d.Config.ReadsPerMinute, window, decision)
+	if decision.Allowed {
 		return nil
 	}
 	return apperr.Newf(apperr.TooManyRequests, "TOO_MANY_PATIENTS",

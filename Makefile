@@ -387,7 +387,7 @@ DOCUMENTS = $(or $(LAB_DISTRIBUTIONS),$(LAB_DIR)/distributions)/documents
 # Mails and messages through the Exim and the nginx of Debian: half a minute.
 test-counterparts: devstack ## Test the channels of the task queue with a real mail server and a real proxy
 	@counterparts=$${LAB_COUNTERPARTS:-$$($(BIN)/devstack counterparts)} && export LAB_COUNTERPARTS="$$counterparts" && \
-	 go test -count=1 -run '^Test(Exim|Nginx)' ./services/taskqueue/internal/channel/...
+	 go test -count=1 -run '^Test(Exim|Nginx)' ./services/taskqueue/internal/delivery/...
 
 test-documents: ## Judge three hundred documents of other programs, fetched once
 	@scripts/documents.sh "$(DOCUMENTS)"

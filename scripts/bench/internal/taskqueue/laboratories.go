@@ -88,7 +88,7 @@ var claimsOfAJob = regexp.MustCompile(`webhook: ([0-9.]+) claims a job`)
 // figure is of the service's test of this story, which has virtual time.
 func (b *bench) claims(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^TestJobsToADeadReceiverEnd$",
-		"./services/taskqueue/internal/channel/webhook").CombinedOutput()
+		"./services/taskqueue/internal/delivery/webhook").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("claims of a job to a dead receiver: %w\n%s", err, out)
 	}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/pkg/testkit/mysqltest"
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/phase"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/cdc/connectors"
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )

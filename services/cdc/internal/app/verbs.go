@@ -15,9 +15,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/connectors"
 	"github.com/labplatform/labplatform/services/cdc/internal/broker"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/deadletter"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 

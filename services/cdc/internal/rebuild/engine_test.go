@@ -18,13 +18,13 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
-	"github.com/labplatform/labplatform/services/cdc/internal/enginetest"
 	"github.com/labplatform/labplatform/services/cdc/internal/indexsync"
 	"github.com/labplatform/labplatform/services/cdc/internal/materialize"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 	"github.com/labplatform/labplatform/services/cdc/internal/rebuild"
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/enginetest"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 

@@ -21,9 +21,9 @@ import (
 	"github.com/labplatform/labplatform/services/cdc/internal/change"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
 	"github.com/labplatform/labplatform/services/cdc/internal/document/documenttest"
-	"github.com/labplatform/labplatform/services/cdc/internal/enginetest"
 	"github.com/labplatform/labplatform/services/cdc/internal/outcome"
 	"github.com/labplatform/labplatform/services/cdc/internal/rebuild"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/enginetest"
 )
 
 // before is small with a live index of the schema before the present one, changed by mapping.

@@ -14,9 +14,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/services/cdc/internal/document"
-	"github.com/labplatform/labplatform/services/cdc/internal/enginetest"
 	"github.com/labplatform/labplatform/services/cdc/internal/projection"
 	"github.com/labplatform/labplatform/services/cdc/internal/reconcile"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/enginetest"
 	"github.com/labplatform/labplatform/services/cdc/internal/store/mysql"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
 const (

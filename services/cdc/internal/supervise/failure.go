@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
 // failure is one case: from the first look that found the connector failed until it was up for some time, or an

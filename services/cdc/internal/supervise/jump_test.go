@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
 // Operator carries out an operator's commands. The runtime takes an order and keeps it; Status shows the outcome of it.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 )
 
 // The pace of restarts of one failure: at once, then after 10 s, 20 s, 40 s, and every minute. A restart costs little,

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/cdc/internal/connect"
+	"github.com/labplatform/labplatform/services/cdc/internal/store/connect"
 	"github.com/labplatform/labplatform/services/cdc/internal/supervise"
 )
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/app/queuepage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
@@ -40,6 +41,6 @@ func (b *builder) openAdminPage() error {
 	if b.keeper != nil {
 		o.Keeper = b.keeper
 	}
-	b.AdminPage(operate.Path, operate.Handler(o, page.Token, b.Log))
+	b.AdminPage(queuepage.Path, queuepage.Handler(o, page.Token, b.Log))
 	return nil
 }

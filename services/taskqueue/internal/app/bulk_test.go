@@ -8,7 +8,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/redistest"
 	taskqueuev1 "github.com/labplatform/labplatform/proto/gen/lab/taskqueue/v1"
 	typev1 "github.com/labplatform/labplatform/proto/gen/lab/type/v1"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // scheduleSMS schedules n messages far ahead.

@@ -19,11 +19,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/redisdb"
 	"github.com/labplatform/labplatform/pkg/service"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/grpcapi"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // Prefix of the service's variables.

@@ -7,17 +7,18 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/netguard"
 	"github.com/labplatform/labplatform/pkg/ratelimit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/app/mailboxpage"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/email"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/simulated"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/mailbox"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mailbox"
 	copies "github.com/labplatform/labplatform/services/taskqueue/internal/store/redis"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
@@ -61,7 +62,7 @@ func (b *builder) openMailbox() error {
 		return nil
 	}
 	b.mailbox = mailbox.NewStore(b.client, b.Clock, b.Log)
-	b.AdminPage("/outbox/", mailbox.Handler(b.mailbox))
+	b.AdminPage("/outbox/", mailboxpage.Handler(b.mailbox, b.Log))
 	return nil
 }
 

@@ -5,11 +5,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/metrics"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // bellBuffer is enough for a bell, whose connections are many.

@@ -12,7 +12,7 @@ import (
 
 var (
 	picturedName = regexp.MustCompile(`\b([a-z]+(?:/[a-z]+)*)\.([A-Z]\w+)`)
-	picturedPath = regexp.MustCompile(`\b(?:channel|worker|janitor)/[a-z]+(?:\.go)?`)
+	picturedPath = regexp.MustCompile(`\b(?:channel|delivery|worker|janitor)/[a-z]+(?:\.go)?`)
 	firstStops   = regexp.MustCompile(`─► (\w+) ──`)
 )
 

@@ -14,9 +14,9 @@ import (
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/kinds"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/simulated"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/simulated"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mysql"
 )

@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
 )
 

@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"github.com/labplatform/labplatform/pkg/cli"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/webhook"
 )
 
 // webhookSecretVerb shows what a receiver checks a laboratory's webhooks with.

@@ -5,7 +5,7 @@ package audit
 import (
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // Rule names an invariant that is broken.

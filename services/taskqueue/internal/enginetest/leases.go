@@ -5,8 +5,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // Renew prolongs leases.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // Groups lists the groups that have parked jobs.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // Settle ends leases for their owners.

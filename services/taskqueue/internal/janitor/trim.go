@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // maxPages are what one pass forgets of the surplus; the next one continues.

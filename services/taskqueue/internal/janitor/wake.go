@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // WakeEvery is the time between two reads of the parked jobs: short, so that what a rate takes comes evenly.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // Overview is the queue at one glance.

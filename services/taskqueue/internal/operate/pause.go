@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/labplatform/labplatform/pkg/apperr"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // maxPauses bounds what is paused at a time: every claim names the paused laboratories.

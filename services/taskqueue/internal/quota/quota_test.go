@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/clock"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // TestNoFlowUsesThePartOfAnother fills one flow of a laboratory after the other. With a small quota an urgent notice

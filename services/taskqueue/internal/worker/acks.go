@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/lifecycle"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 const (

@@ -1,8 +1,8 @@
 package worker
 
 import (
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // reservedPart of the places is kept from ordinary flows.

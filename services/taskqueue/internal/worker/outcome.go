@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // settlement decides how a run ends, and names the outcome for metrics.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/clock"
 	"github.com/labplatform/labplatform/pkg/lifecycle"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/quota"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/seal"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // Queue is the part of the engine that a pump needs. Every call is safe for concurrent use.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 const (

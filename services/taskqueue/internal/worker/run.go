@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/labplatform/labplatform/pkg/telemetry"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/engine"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
 // Why a handler's context ended.

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/email"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/push"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/sms"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/whatsapp"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/email"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/push"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/sms"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/whatsapp"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 

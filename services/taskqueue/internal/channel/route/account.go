@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker/workertest"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/enginetest"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"

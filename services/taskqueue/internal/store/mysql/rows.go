@@ -6,7 +6,7 @@ import (
 
 	"github.com/labplatform/labplatform/pkg/mysqldb"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/route"
-	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/webhook"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/webhook"
 	"github.com/labplatform/labplatform/services/taskqueue/internal/sender"
 )
 

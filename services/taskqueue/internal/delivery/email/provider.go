@@ -1,0 +1,113 @@
+package email
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+const (
+	withFiles = 4 // messages with attachments at the same time: each holds up to 20 MiB
+	busyDelay = time.Second
+)
+
+// Provider sends through one SMTP server. Safe for concurrent use.
+type Provider struct {
+	deps     provider.Deps
+	settings Settings
+	places   chan struct{}
+}
+
+// New makes a provider from the settings of its row.
+func New(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
+	s, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{deps: deps, settings: s, places: make(chan struct{}, withFiles)}
+	_, err = p.password()
+	return p, err
+}
+
+// Paid is false: sending twice costs nothing but a stable Message-ID lets receivers drop it.
+func (p *Provider) Paid() bool { return false }
+
+func (p *Provider) password() (config.Secret, error) {
+	if p.settings.User == "" {
+		return "", nil
+	}
+	return p.deps.Secrets.Secret(p.settings.PasswordSecret)
+}
+
+// Handle sends one message once.
+func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	var data task.Email
+	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
+		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	}
+	if len(data.Files) > 0 {
+		select {
+		case p.places <- struct{}{}:
+			defer func() { <-p.places }()
+		default:
+			return job.Result{}, job.Postpone("attachments_busy", busyDelay)
+		}
+	}
+	now := p.deps.Clock.Now()
+	files, err := fetch(ctx, p.deps.Files, data.Files, now)
+	if err != nil {
+		return job.Result{}, err
+	}
+	l, err := compose(&p.settings, d.ID, &data, files, now)
+	if err != nil {
+		return job.Result{}, job.Permanent("bad_address", "The message holds an address that cannot be used").WithCause(err)
+	}
+	return p.send(ctx, l, progress.Read(d.Body, len(l.to)))
+}
+
+// send offers the message to the recipients that are left. Whom the server takes has it at once; the fates are
+// told with the result, so that a retry asks for the others alone.
+func (p *Provider) send(ctx context.Context, l *letter, marks []byte) (job.Result, error) {
+	password, err := p.password()
+	if err != nil {
+		return job.Result{}, provider.NoSecret("The password of the mail server cannot be read")
+	}
+	if progress.Count(marks, progress.Left) == 0 { // it ended, and a person wants it tried again
+		marks = bytes.ReplaceAll(marks, []byte{progress.Refused}, []byte{progress.Left})
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	limit := time.AfterFunc(p.settings.timeout(), cancel)
+	defer limit.Stop()
+	client, hangUp, err := p.open(ctx, password)
+	if err != nil {
+		return job.Result{}, openFailure(err)
+	}
+	defer hangUp()
+	client.SkipSMTPUTF8(l.ascii())
+	t := transaction{client: client, letter: l, marks: marks}
+	err = t.deliver(p.settings.From, func() { limit.Reset(finalReply) })
+	sent := progress.Count(marks, progress.Sent) > 0
+	result := job.Result{Sent: sent || job.AsFailure(err).Doubtful} // no cancel or stop undoes what may have been sent
+	if len(marks) > 1 {
+		result.Progress = marks
+	}
+	if sent {
+		result.MessageID = l.id
+	}
+	if refused := l.places(marks, progress.Refused); refused != "" && sent {
+		result.Excerpt = "The mail server refused " + refused
+	}
+	if err == nil && client.UpdateDeadline(quitTimeout) == nil {
+		_ = client.Quit() // the message is accepted: whatever is answered now changes nothing
+	}
+	return result, err
+}

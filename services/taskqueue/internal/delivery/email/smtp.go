@@ -1,0 +1,231 @@
+package email
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/mail"
+	"net/textproto"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
+
+	"github.com/labplatform/labplatform/pkg/config"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/progress"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+)
+
+const (
+	quitTimeout = 3 * time.Second
+	// finalReply is how long a server may take to answer the complete message (RFC 5321, 4.5.3.2.6).
+	finalReply = 10 * time.Minute
+	// greylistPatience is how long a message is offered that a server takes later: greylisting lasts minutes, a full
+	// mailbox hours.
+	greylistPatience = 4 * time.Hour
+	serviceCloses    = 421
+	recipientStep    = "recipient"
+	lost             = "connection_lost" // reason of failures of the connection
+)
+
+// open connects, secures and authenticates. hangUp ends the connection, and so does ctx: an unfinished message must
+// never get its final dot.
+func (p *Provider) open(ctx context.Context, password config.Secret) (client *smtp.Client, hangUp func(), err error) {
+	s := &p.settings
+	encryption := p.deps.TLS
+	if encryption == nil {
+		encryption = &tls.Config{ServerName: s.Host, MinVersion: tls.VersionTLS12}
+	}
+	dial := (&net.Dialer{}).DialContext
+	if s.TLS == "implicit" {
+		dial = (&tls.Dialer{Config: encryption}).DialContext
+	}
+	var conn net.Conn
+	options := []gomail.Option{
+		gomail.WithPort(s.Port),
+		gomail.WithTimeout(s.timeout()),
+		gomail.WithTLSPolicy(policies()[s.TLS]),
+		gomail.WithTLSConfig(encryption),
+		gomail.WithHELO(domain(s.From)),
+		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (_ net.Conn, err error) {
+			conn, err = dial(ctx, network, address)
+			return conn, err
+		}),
+	}
+	if s.User != "" {
+		options = append(options, gomail.WithUsername(s.User), gomail.WithPassword(password.Reveal()),
+			gomail.WithSMTPAuth(s.mechanism()))
+	}
+	dialer, err := gomail.NewClient(s.Host, options...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("mail client: %w", err)
+	}
+	client, err = dialer.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		if conn != nil {
+			_ = conn.Close() // the library leaves it open
+		}
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	return client, func() { stop(); _ = conn.Close() }, nil
+}
+
+// mechanism is the configured one. Discovery on an implicit TLS connection would not see the encryption and
+// avoid PLAIN, which is what such servers offer.
+func (s *Settings) mechanism() gomail.SMTPAuthType {
+	found := mechanisms()[s.Auth]
+	if found == gomail.SMTPAuthAutoDiscover && s.TLS == "implicit" {
+		return gomail.SMTPAuthPlain
+	}
+	return found
+}
+
+// transaction hands one message over to the recipients that are left.
+type transaction struct {
+	client *smtp.Client
+	letter *letter
+	marks  []byte // of package progress, one for each recipient
+}
+
+// deliver sends the message to the recipients that the server takes now, and returns why others are left: they are
+// tried again in a message of their own, so that an address that is not taken keeps it from no one else. extend gives
+// the reply to the complete message the time that it may take.
+func (t *transaction) deliver(from string, extend func()) error {
+	if err := t.client.Mail("<" + from + ">"); err != nil {
+		return replyFailure("sender", err, true)
+	}
+	taken, refusal := t.offer()
+	if len(taken) == 0 {
+		return t.end(refusal)
+	}
+	w, err := t.client.Data()
+	if err != nil {
+		return replyFailure("data", err, false)
+	}
+	if _, err = t.letter.text.WriteTo(w); err == nil {
+		extend()
+		err = t.client.UpdateDeadline(finalReply)
+	}
+	if err != nil {
+		return job.Retryable(lost, "The connection to the mail server broke while the message was sent").
+			WithCause(err)
+	}
+	if err := w.Close(); err != nil {
+		return finalFailure(err)
+	}
+	for _, i := range taken {
+		t.marks[i] = progress.Sent
+	}
+	return t.end(refusal)
+}
+
+// end is what the fates say: who is left is tried again; a message that someone has is sent.
+func (t *transaction) end(refusal *job.Failure) error {
+	left := t.letter.places(t.marks, progress.Left)
+	switch {
+	case refusal == nil:
+		return nil
+	case refusal.Reason == lost:
+		return refusal
+	case left != "":
+		later := *refusal
+		later.Message += ", for " + left
+		return &later
+	case progress.Count(t.marks, progress.Sent) > 0:
+		return nil
+	}
+	return refusal
+}
+
+// offer names the recipients that are left to the server. It returns the positions of the recipients that it takes, and
+// why it does not take the others: the last temporary reply, if there is any, else the first permanent one.
+func (t *transaction) offer() (taken []int, refusal *job.Failure) {
+	for i, mark := range t.marks {
+		if mark != progress.Left {
+			continue
+		}
+		err := t.client.Rcpt((&mail.Address{Address: t.letter.to[i].address}).String())
+		if err == nil {
+			taken = append(taken, i)
+			continue
+		}
+		failure := replyFailure(recipientStep, err, false)
+		switch {
+		case failure.Reason == lost:
+			return nil, failure
+		case failure.Permanent:
+			t.marks[i] = progress.Refused
+			failure.OfMessage = failure.Elsewhere
+			refusal = cmp.Or(refusal, failure)
+		default:
+			refusal = failure
+		}
+	}
+	return taken, refusal
+}
+
+// finalFailure is about the answer to the complete message: without one it may have been accepted. It is sent again:
+// the Message-ID is the same, so mail programs show it once, and a lost report is worse than one shown twice.
+func finalFailure(err error) error {
+	var reply *textproto.Error
+	if !errors.As(err, &reply) {
+		return job.RepeatableDoubt("no_answer", "The mail server did not answer after the complete message; it may have been sent").
+			WithCause(err)
+	}
+	return replyFailure("message", err, false)
+}
+
+// replyFailure classifies a reply: 4xx may pass, 5xx will not. Policy (5.7.x) and everything before the first
+// recipient are between us and this server.
+func replyFailure(step string, err error, own bool) *job.Failure {
+	var reply *textproto.Error
+	if !errors.As(err, &reply) {
+		return job.Retryable(lost, "The connection to the mail server broke").WithCause(err)
+	}
+	message := fmt.Sprintf("The mail server answered %d to the %s", reply.Code, step)
+	switch {
+	case reply.Code < 500:
+		failure := job.Retryable("smtp_4xx", message)
+		failure.OfMessage = step == recipientStep && reply.Code != serviceCloses
+		failure.Patience = greylistPatience
+		return failure
+	case own, strings.HasPrefix(reply.Msg, "5.7."):
+		return provider.FailOver("smtp_5xx", message)
+	default:
+		return job.Permanent("smtp_5xx", message)
+	}
+}
+
+// openFailure classifies errors from before the transaction.
+func openFailure(err error) error {
+	var reply *textproto.Error
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &reply):
+		return replyFailure("connection", err, true)
+	case errors.As(err, &certificate):
+		return provider.FailOver("smtp_tls", "The mail server's certificate is not valid")
+	case notOffered(err):
+		return provider.FailOver("smtp_setup", "The mail server does not offer the configured encryption or authentication")
+	default:
+		return job.Retryable("connection", "The mail server cannot be reached").WithCause(err)
+	}
+}
+
+// notOffered recognises what the library says when the server lacks what the settings demand.
+func notOffered(err error) bool {
+	for _, known := range []error{
+		gomail.ErrNoSupportedAuthDiscovered, gomail.ErrPlainAuthNotSupported, gomail.ErrLoginAuthNotSupported,
+		gomail.ErrCramMD5AuthNotSupported, gomail.ErrSCRAMSHA256AuthNotSupported, smtp.ErrUnencrypted} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return strings.Contains(err.Error(), "does not support") // STARTTLS, AUTH: texts without a value
+}

@@ -1,0 +1,85 @@
+// Package simulated owns the provider called outbox: the default of every channel without credentials. It builds the
+// message as a real provider would get it (MIME text, SMS segments, FCM and WhatsApp JSON) and keeps it in the
+// mailbox; nothing leaves the house. Magic recipients simulate failures.
+package simulated
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mailbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// Sink keeps rendered messages.
+type Sink interface {
+	Add(ctx context.Context, list ...mailbox.Message) error
+}
+
+// Provider renders the messages of all channels. Safe for concurrent use.
+type Provider struct {
+	sink  Sink
+	clock clock.Clock
+}
+
+// New makes a provider.
+func New(sink Sink, clk clock.Clock) *Provider { return &Provider{sink: sink, clock: clk} }
+
+// Paid is false: nothing leaves the house.
+func (p *Provider) Paid() bool { return false }
+
+// Handle renders one message; the job finishes when the mailbox has it.
+func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	m, err := render(d, p.clock.Now())
+	if err != nil {
+		return job.Result{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	}
+	failure := simulate(ctx, m.To)
+	if err := p.sink.Add(ctx, m.Of(d, p.clock.Now(), failure)); err != nil {
+		return job.Result{}, job.Retryable("outbox", "The mailbox did not take the message").WithCause(err)
+	}
+	if failure != nil {
+		return job.Result{}, failure
+	}
+	return job.Result{MessageID: "outbox-" + string(d.ID), Sent: true}, nil
+}
+
+// slowSend is how long the magic recipient "slow" takes.
+const slowSend = 5 * time.Second
+
+// simulate makes the magic recipients fail: telephone numbers of zeros and a last digit, 1 temporary, 2
+// permanent, 3 slow, 4 unknown; e-mail addresses <word>@outbox.invalid.
+func simulate(ctx context.Context, to []string) error {
+	for _, one := range to {
+		switch magic(one) {
+		case "temporary":
+			return job.Retryable("simulated", "Simulated temporary failure")
+		case "permanent":
+			return job.Permanent("simulated", "Simulated permanent failure")
+		case "unknown":
+			return job.Doubt("simulated", "Simulated failure after the message may have been sent")
+		case "slow":
+			select {
+			case <-time.After(slowSend):
+			case <-ctx.Done():
+				return job.Retryable("simulated", "Simulated slow provider was interrupted")
+			}
+		}
+	}
+	return nil
+}
+
+func magic(recipient string) string {
+	if word, ok := strings.CutSuffix(recipient, "@outbox.invalid"); ok {
+		return word
+	}
+	digits := strings.TrimPrefix(recipient, "+")
+	rest := strings.TrimLeft(digits, "0")
+	if len(digits) < 6 || len(rest) != 1 {
+		return ""
+	}
+	return map[string]string{"1": "temporary", "2": "permanent", "3": "slow", "4": "unknown"}[rest]
+}

@@ -1,0 +1,142 @@
+package sms
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
+)
+
+// GatewaySettings are the settings of a row of kind http: any gateway that takes one HTTP request per message.
+// url, headers and body are templates over Message with the functions json, query, path and secret.
+type GatewaySettings struct {
+	Method         string            `json:"method"` // POST by default
+	URL            string            `json:"url"`
+	Headers        map[string]string `json:"headers"`
+	Body           string            `json:"body"`
+	Sender         string            `json:"sender"` // for tasks without senderId
+	TimeoutSeconds int               `json:"timeout_seconds"`
+	Success        Success           `json:"success"`
+	Failure        Failure           `json:"failure"`
+	MessageID      string            `json:"message_id"` // path in the JSON answer: data.0.id
+}
+
+// Success tells an accepted message by its answer: the status, and for gateways that answer 200 to everything
+// also a member of the JSON body or a line of text. At least one of the three is needed.
+type Success struct {
+	Statuses []int    `json:"statuses"` // empty: every 2xx
+	Field    string   `json:"field"`    // path in the JSON answer
+	Values   []string `json:"values"`   // what it holds on success
+	Text     string   `json:"text"`     // regular expression that the body matches on success
+	text     *regexp.Regexp
+}
+
+// Failure tells a refused message by a success status with a line of text.
+type Failure struct {
+	Text string `json:"text"` // regular expression that the body matches on failure
+	text *regexp.Regexp
+}
+
+// NewGateway makes a provider from the settings of its row. It tries the templates on a message full of special
+// characters, so that a forgotten escape is found now and not by a patient's message.
+func NewGateway(raw json.RawMessage, deps provider.Deps) (*Provider, error) {
+	var s GatewaySettings
+	if err := provider.Decode(raw, &s); err != nil {
+		return nil, err
+	}
+	s.Method = cmp.Or(s.Method, http.MethodPost)
+	if !slices.Contains([]string{http.MethodGet, http.MethodPost, http.MethodPut}, s.Method) {
+		return nil, fmt.Errorf("method is %q: use GET, POST or PUT", s.Method)
+	}
+	if err := s.compileRules(); err != nil {
+		return nil, err
+	}
+	t, err := newRequestTemplate(&s, deps.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{deps: deps, sender: s.Sender, request: t.request}
+	p.read = func(answer *netguard.Response) (string, error) {
+		id, _ := provider.Lookup(answer.Body, s.MessageID)
+		return id, s.judge(answer, deps.Clock.Now())
+	}
+	return p, t.rehearse()
+}
+
+func (s *GatewaySettings) compileRules() (err error) {
+	rule := &s.Success
+	switch {
+	case (rule.Field == "") != (len(rule.Values) == 0):
+		return errors.New("success.field and success.values belong together")
+	case len(rule.Statuses) == 0 && rule.Field == "" && rule.Text == "":
+		return errors.New("success needs a rule that can fail: statuses, field with values, or text")
+	case s.Failure.Text != "" && rule.Text == "" && rule.Field == "":
+		return errors.New("failure.text needs success.text or success.field: a text that neither finds is unknown")
+	}
+	if rule.Text != "" {
+		if rule.text, err = regexp.Compile(rule.Text); err != nil {
+			return fmt.Errorf("success.text: %w", err)
+		}
+	}
+	if s.Failure.Text != "" {
+		if s.Failure.text, err = regexp.Compile(s.Failure.Text); err != nil {
+			return fmt.Errorf("failure.text: %w", err)
+		}
+	}
+	return nil
+}
+
+// judge returns nil when the answer confirms the message. An unclear answer is doubt, never a refusal.
+func (s *GatewaySettings) judge(answer *netguard.Response, now time.Time) error {
+	if err := s.Success.judgeStatus(answer, now); err != nil {
+		return err
+	}
+	body := provider.Text(answer.Body)
+	asksBody := s.Failure.text != nil || s.Success.text != nil || s.Success.Field != ""
+	if asksBody && (answer.Truncated || answer.Header.Get("Content-Encoding") != "") {
+		return provider.Unreadable()
+	}
+	if s.Failure.text != nil && s.Failure.text.Match(body) {
+		return refusedByProvider()
+	}
+	if s.Success.text != nil && !s.Success.text.Match(body) {
+		return provider.Unreadable()
+	}
+	if s.Success.Field == "" {
+		return nil
+	}
+	value, found := provider.Lookup(body, s.Success.Field)
+	switch {
+	case !found:
+		return provider.Unreadable()
+	case !slices.Contains(s.Success.Values, value):
+		return refusedByProvider()
+	}
+	return nil
+}
+
+func refusedByProvider() error {
+	return provider.FailOver("refused_by_provider", "The provider refused the message")
+}
+
+func (s *Success) judgeStatus(answer *netguard.Response, now time.Time) error {
+	accepted := answer.Status >= 200 && answer.Status < 300
+	if len(s.Statuses) > 0 {
+		accepted = slices.Contains(s.Statuses, answer.Status)
+	}
+	switch {
+	case !accepted && answer.Status < 300:
+		return provider.FailOver("refused_by_provider",
+			fmt.Sprintf("The provider answered %d, which its settings do not count as success", answer.Status))
+	case !accepted:
+		return provider.Status(answer, now, true, "")
+	}
+	return nil
+}

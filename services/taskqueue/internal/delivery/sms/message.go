@@ -1,0 +1,89 @@
+// Package sms owns the delivery of SMS tasks: what providers need to know of a message, a provider by template
+// for any HTTP gateway, and one for Twilio's API. Every send is paid: what may have been sent is never repeated.
+package sms
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/delivery/provider"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/phone"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+const (
+	defaultTimeout = 15 * time.Second
+	maxTimeout     = time.Minute
+)
+
+// Provider sends each message by one request. Safe for concurrent use.
+type Provider struct {
+	deps    provider.Deps
+	sender  string // for tasks without senderId
+	request func(m *Message) (netguard.Request, error)
+	read    func(answer *netguard.Response) (id string, err error)
+}
+
+// Paid is true.
+func (p *Provider) Paid() bool { return true }
+
+// Handle sends one message once; the guarded client repeats no request by itself.
+func (p *Provider) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	m, err := Read(d, p.sender)
+	if err != nil {
+		return job.Result{}, err
+	}
+	q, err := p.request(&m)
+	if err != nil {
+		return job.Result{}, err
+	}
+	return p.deps.Send(ctx, q, p.read)
+}
+
+// Message is what templates can use.
+type Message struct {
+	To      string // +919812345678
+	Digits  string // 919812345678
+	Country string // 91
+	Number  string // as the task wrote it
+	Message string
+	Sender  string // senderId of the task, else the provider's sender
+	OTP     string
+	Type    string // name of the sub-type: OTP, Welcome, …
+	JobID   string // the same over retries
+	length
+}
+
+// Read makes the message of a task. sender is for tasks that name none.
+func Read(d worker.Delivery, sender string) (Message, error) {
+	var data task.SMS
+	if err := json.Unmarshal(d.Body.Data, &data); err != nil {
+		return Message{}, job.Permanent("bad_payload", "The stored task cannot be read").WithCause(err)
+	}
+	to, err := data.Accepted()
+	if err != nil {
+		return Message{}, err
+	}
+	return messageOf(d, &data, to, sender), nil
+}
+
+func messageOf(d worker.Delivery, data *task.SMS, to phone.Number, sender string) Message {
+	return Message{
+		To:      to.E164(),
+		Digits:  to.Digits,
+		Country: strconv.Itoa(to.Country),
+		Number:  string(data.Contact),
+		Message: data.Message,
+		Sender:  cmp.Or(data.SenderID, sender),
+		OTP:     string(data.OTP),
+		Type:    task.Name(d.Body.Task, d.Body.TaskType),
+		JobID:   string(d.ID),
+		length:  lengthOf(data.Message),
+	}
+}

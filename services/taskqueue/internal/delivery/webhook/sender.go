@@ -1,0 +1,290 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/labplatform/labplatform/pkg/clock"
+	"github.com/labplatform/labplatform/pkg/netguard"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/circuit"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/channel/pace"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/store/mailbox"
+	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
+)
+
+// Tokens mints service tokens; one per delivery, never stored.
+type Tokens interface {
+	Mint(audience, onBehalfOf string) (string, error)
+}
+
+// Recorder keeps a copy of what was sent, for the mailbox. It does not block and cannot fail a delivery.
+type Recorder interface {
+	Record(m mailbox.Message)
+}
+
+// Config wires a sender.
+type Config struct {
+	Targets         *Targets
+	Webhooks        *Signer      // signs webhook tasks
+	Callbacks       *Signer      // signs result callbacks
+	Subscribers     *Subscribers // receivers with secrets of their own; nil: there are none
+	Tokens          Tokens
+	Recorder        Recorder // nil: nothing is recorded
+	Clock           clock.Clock
+	HostConcurrency int // requests in flight to one origin
+	Pacer           *pace.Pacer
+	Rate            func(origin string) float64 // requests a second to a public origin, 0: as many as come; nil: no limits
+	Held            func(origin string) bool    // receivers that operators paused; nil: none
+	Circuits        *circuit.Circuits
+}
+
+// Sender delivers webhook and callback jobs. Safe for concurrent use.
+type Sender struct {
+	Config
+	hosts *hosts
+}
+
+// New makes a sender.
+func New(cfg Config) *Sender { return &Sender{Config: cfg, hosts: newHosts(cfg.HostConcurrency)} }
+
+const (
+	gatewayAudience = "gateway"
+	excerptBytes    = 1 << 10
+	busyDelay       = 500 * time.Millisecond
+	breakerFailures = 10
+)
+
+// Handle sends the request of one job once.
+func (s *Sender) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
+	q, err := build(d.ID, d.Body)
+	if err != nil {
+		return job.Result{}, err
+	}
+	client, err := s.address(&q, d.Body)
+	if err != nil {
+		return job.Result{}, err
+	}
+	if err := s.sign(&q, d); err != nil {
+		return job.Result{}, err
+	}
+	answer, err := s.exchange(ctx, client, d, q)
+	result, err := conclude(d.ID, answer, err, s.Clock.Now())
+	if to := destination(d, q); err != nil && s.Circuits.Holds(to) {
+		err = job.AsFailure(err).For(to) // its retry waits with the others
+	}
+	s.record(d, q, result, err)
+	return result, err
+}
+
+// address chooses the client and adds what only the internal one may carry.
+func (s *Sender) address(q *netguard.Request, b *job.Body) (*netguard.Client, error) {
+	if !s.Targets.IsInternal(q.URL) {
+		return s.Targets.public, nil
+	}
+	if !b.Internal {
+		return nil, job.Permanent("internal_refused",
+			"The URL names an address of the platform itself; only its services may call it")
+	}
+	if s.Targets.lacksTLS(q.URL) {
+		q.URL.Scheme = "https" // the job waited while the platform's own address was encrypted
+	}
+	token, err := s.Tokens.Mint(gatewayAudience, strings.TrimPrefix(b.Caller, "service:"))
+	if err != nil {
+		return nil, job.AwaitRecovery("token", "The task queue has no credential for the platform's own address", secretDelay).
+			WithCause(err)
+	}
+	q.Header.Set("Authorization", "Bearer "+token)
+	q.Header.Set("X-Is-Internal-Request", "True")
+	return s.Targets.internal, nil
+}
+
+// secretDelay is how long a job waits for the secret that signs it.
+const secretDelay = time.Minute
+
+// sign chooses the secret by who speaks: the receiver's own and the global ones sign what the platform says, which is
+// callbacks and the tasks of its services; for a laboratory's own tasks a secret is derived from them, unless the
+// laboratory agreed on one with the receiver.
+func (s *Sender) sign(q *netguard.Request, d worker.Delivery) error {
+	isCallback := d.ID.Lane().Channel == job.Callback
+	signer, isOwn := s.Subscribers.of(d.Body.LabID, netguard.Origin(q.URL))
+	switch {
+	case signer != nil && !signer.Enabled():
+		return job.Postpone("secret", secretDelay)
+	case signer != nil:
+	case isCallback:
+		signer = s.Callbacks
+	default:
+		signer = s.Webhooks
+	}
+	if !isOwn && !isCallback && !d.Body.Internal {
+		signer = signer.ForLaboratory(d.Body.LabID)
+	}
+	signer.Sign(q.Header, d.ID, s.Clock.Now(), q.Body)
+	if isCallback {
+		signer.SignBody(q.Header, q.Body)
+	}
+	return nil
+}
+
+// destination is what is paused after failures: one kind of path at a receiver, as one laboratory uses it.
+func destination(d worker.Delivery, q netguard.Request) job.Destination {
+	return job.ToPath(d.Body.LabID, netguard.Origin(q.URL), pathClass(q.URL.Path))
+}
+
+// pathClass is the path without what looks like the id of a thing: /bill/17/paid and /bill/18/paid fail together.
+func pathClass(path string) string {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if strings.ContainsAny(part, "0123456789") {
+			parts[i] = "*"
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// exchange sends through the limits of the laboratory at the host. What is paused is postponed and no attempt: no
+// request was made.
+func (s *Sender) exchange(
+	ctx context.Context, client *netguard.Client, d worker.Delivery, q netguard.Request,
+) (*netguard.Response, error) {
+	origin := netguard.Origin(q.URL)
+	if s.Held != nil && s.Held(origin) {
+		return nil, job.Postpone("receiver_paused", 0).For(job.ToReceiver(origin))
+	}
+	if s.Rate != nil && client == s.Targets.public {
+		if err := s.Pacer.Pass(ctx, "origin:"+origin, s.Rate(origin), d.Body.Flow); err != nil {
+			return nil, err
+		}
+	}
+	leave := s.hosts.enter(ctx, d.Body.LabID, origin)
+	if leave == nil {
+		return nil, job.Postpone("host_busy", busyDelay)
+	}
+	defer leave()
+	var answer *netguard.Response
+	var failed error
+	to := destination(d, q)
+	wait := s.Circuits.Do(ctx, to, breakerFailures, func() circuit.Verdict {
+		answer, failed = client.Do(ctx, q)
+		if answer != nil { // the status decides; the body is an excerpt for people
+			failed = nil
+		}
+		return s.judge(ctx, answer, failed)
+	})
+	if wait > 0 {
+		return nil, job.AwaitRecovery("receiver_down", "The receiver keeps failing; requests to it are paused", wait).For(to)
+	}
+	return answer, failed
+}
+
+// judge returns what an answer shows about the receiver: refusals and our own cancellation tell nothing.
+func (s *Sender) judge(ctx context.Context, answer *netguard.Response, failed error) circuit.Verdict {
+	switch {
+	case errors.Is(failed, netguard.ErrRefused) || ctx.Err() != nil:
+		return circuit.Verdict{}
+	case failed != nil:
+		return circuit.Verdict{Ill: true}
+	}
+	v := circuit.Verdict{Ill: answer.Status >= http.StatusInternalServerError}
+	v.Well = !v.Ill
+	if answer.Status == http.StatusTooManyRequests || answer.Status == http.StatusServiceUnavailable {
+		v.Asked = netguard.RetryAfter(answer.Header, s.Clock.Now()) // for all requests of the kind
+	}
+	return v
+}
+
+// conclude turns an answer or a transport error into the result of the attempt.
+func conclude(id job.ID, answer *netguard.Response, err error, now time.Time) (job.Result, error) {
+	if err != nil {
+		return job.Result{Sent: errors.Is(err, netguard.ErrUnanswered)}, transportFailure(err)
+	}
+	result := job.Result{HTTPStatus: answer.Status, Excerpt: excerpt(answer), Sent: answer.Status < 300}
+	if answer.Status >= 200 && answer.Status < 300 {
+		return result, nil
+	}
+	return result, statusFailure(id.Lane().Channel, answer, now)
+}
+
+func transportFailure(err error) error {
+	var failure *job.Failure
+	var refusal *netguard.Refusal
+	switch {
+	case errors.As(err, &failure):
+		return failure
+	case errors.As(err, &refusal):
+		return job.Permanent("refused", "The URL is refused: "+refusal.Why)
+	}
+	cause := netguard.CauseOf(err)
+	if cause.Reason == "tls_name" {
+		return job.Permanent(cause.Reason, "The receiver "+cause.Predicate)
+	}
+	return job.Retryable(cause.Reason, "The receiver "+cause.Predicate).WithCause(err)
+}
+
+func statusFailure(c job.Channel, answer *netguard.Response, now time.Time) error {
+	message, wait := fmt.Sprintf("The receiver answered %d", answer.Status), netguard.RetryAfter(answer.Header, now)
+	switch {
+	case c == job.Callback && answer.Status == http.StatusGone:
+		return job.Permanent("http_410", message)
+	case c == job.Callback, answer.Status >= 500, slices.Contains([]int{408, 425, 429}, answer.Status):
+		return job.Retryable("http_"+strconv.Itoa(answer.Status/100)+"xx", message).After(wait)
+	case answer.Status >= 300 && answer.Status < 400:
+		return job.Permanent("redirect", message+": redirects are not followed")
+	default:
+		return job.Permanent("http_4xx", message)
+	}
+}
+
+// excerpt keeps the beginning of a textual answer.
+func excerpt(answer *netguard.Response) string {
+	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if !strings.HasPrefix(kind, "text/") && !strings.HasSuffix(kind, "json") && !strings.HasSuffix(kind, "xml") {
+		return ""
+	}
+	text := answer.Body[:min(len(answer.Body), excerptBytes)]
+	for len(text) > 0 && !utf8.Valid(text) {
+		if len(text) < excerptBytes-utf8.UTFMax {
+			return ""
+		}
+		text = text[:len(text)-1]
+	}
+	return string(text)
+}
+
+func (s *Sender) record(d worker.Delivery, q netguard.Request, result job.Result, err error) {
+	if s.Recorder == nil {
+		return
+	}
+	m := mailbox.Message{
+		To:         []string{q.URL.Host},
+		Title:      q.Method + " " + q.URL.String(),
+		Body:       string(q.Body),
+		Format:     "json",
+		Signature:  q.Header.Get("webhook-signature"),
+		Curl:       curl(q),
+		HTTPStatus: result.HTTPStatus,
+	}
+	for _, name := range slices.Sorted(maps.Keys(q.Header)) {
+		m.Headers = append(m.Headers, mailbox.Header{Name: name, Value: shown(name, q.Header.Get(name))})
+	}
+	s.Recorder.Record(m.Of(d, s.Clock.Now(), err))
+}
+
+// shown masks credentials.
+func shown(name, value string) string {
+	switch strings.ToLower(name) {
+	case "authorization", "x-api-key", "cookie":
+		return "***"
+	}
+	return value
+}

@@ -71,6 +71,18 @@ func Judgements(seed uint64, n int, patients []Patient) []Judgement {
 	return all
 }
 
+// Texts returns n texts of each kind for patients of one laboratory, as Judgements does, but also those that another
+// patient answers to as well: nearly all texts of a laboratory with a million patients are such.
+func Texts(seed uint64, n int, patients []Patient) []Judgement {
+	r := rand.New(rand.NewPCG(seed, 2)) // repeatable
+	var all []Judgement
+	for _, k := range kinds() {
+		k.rivals = nil
+		all = append(all, k.judgements(r, n, patients)...)
+	}
+	return all
+}
+
 // judgements returns the texts of at most n patients chosen by r.
 func (k kind) judgements(r *rand.Rand, n int, of []Patient) []Judgement {
 	var all []Judgement

@@ -19,14 +19,38 @@ type Row = projection.Row
 // bulk is how many documents one request carries.
 const bulk = 1000
 
-// Fill writes the documents of rows into the live index, as a rebuild would: visible, and its segments merged. A row
-// without a Rev has the Rev 1. client stays the caller's to close.
+// Fill is Write, then makes the documents visible and merges the index's segments, as a rebuild would.
 func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
+	index, err := live(client)
+	if err != nil {
+		return err
+	}
+	if err := write(ctx, index, rows); err != nil {
+		return err
+	}
+	return index.Compact(ctx, index.Live())
+}
+
+// Write writes the documents of rows into the live index. A row without a Rev has the Rev 1. client stays the caller's
+// to close.
+func Write(ctx context.Context, client *elastic.Client, rows []Row) error {
+	index, err := live(client)
+	if err != nil {
+		return err
+	}
+	return write(ctx, index, rows)
+}
+
+func live(client *elastic.Client) (*elasticstore.Store, error) {
 	var cfg elasticstore.Config
 	if err := config.Load("CDC_INDEX_", &cfg, nil); err != nil {
-		return fmt.Errorf("default settings: %w", err)
+		return nil, fmt.Errorf("default settings: %w", err)
 	}
-	index, maker := elasticstore.New(client, cfg), document.NewMaker(document.RevVersions{})
+	return elasticstore.New(client, cfg), nil
+}
+
+func write(ctx context.Context, index *elasticstore.Store, rows []Row) error {
+	maker := document.NewMaker(document.RevVersions{})
 	for chunk := range slices.Chunk(rows, bulk) {
 		var ops []document.Op
 		for _, row := range chunk {
@@ -37,7 +61,7 @@ func Fill(ctx context.Context, client *elastic.Client, rows []Row) error {
 			return err
 		}
 	}
-	return index.Compact(ctx, index.Live())
+	return nil
 }
 
 func send(ctx context.Context, index *elasticstore.Store, ops []document.Op) error {

@@ -18,6 +18,7 @@ import (
 // sizes are how much is measured.
 type sizes struct {
 	patients, laboratories int
+	large                  int // patients of one laboratory, measured with as many and with twice as many
 	texts                  int // of each kind and laboratory
 	rounds                 int
 	span                   time.Duration // of one run at the steady rate
@@ -34,6 +35,7 @@ func chosen(quick bool) sizes {
 	if quick {
 		return sizes{
 			patients:     3_000,
+			large:        3_000,
 			laboratories: 5,
 			texts:        10,
 			rounds:       2,
@@ -48,6 +50,7 @@ func chosen(quick bool) sizes {
 	}
 	return sizes{
 		patients:     200_000,
+		large:        1_000_000,
 		laboratories: 20,
 		texts:        10,
 		rounds:       4,
@@ -75,7 +78,9 @@ func Run(ctx context.Context, r *report.Report) error {
 			return err
 		}
 		b.corpus = nil // the collector would go through 200,000 patients that no search of ours holds
-		for _, step := range []func(context.Context) error{b.cold, b.warm, b.steady, b.saturation, b.rest, b.memory} {
+		for _, step := range []func(context.Context) error{
+			b.cold, b.warm, b.steady, b.saturation, b.rest, b.memory, b.oneLaboratory,
+		} {
 			if err := step(ctx); err != nil {
 				return err
 			}

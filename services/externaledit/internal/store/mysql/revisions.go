@@ -69,8 +69,8 @@ func (l *locked) Holding(ctx context.Context, f session.Files) (session.Revision
 
 // Origin returns the session of the locked report that saved this Word file, nil for a file that none saved.
 func (l *locked) Origin(ctx context.Context, word string) (*session.Session, error) {
-	found, err := readSession(ctx, l.tx, "lab_id = ? AND lab_report_id = ? AND id IN"+
-		" (SELECT r.session_id FROM external_edit_revision r WHERE r.word_s3_path = ?) ORDER BY id LIMIT 1",
+	found, err := readSession(ctx, l.tx, "lab_id = ? AND lab_report_id = ? AND EXISTS"+
+		" (SELECT 1 FROM external_edit_revision r WHERE r.session_id = s.id AND r.word_s3_path = ?) ORDER BY id LIMIT 1",
 		l.scope.LabID(), l.report.ID, word)
 	if err == session.ErrNoSession { //nolint:errorlint // as readSession returns it
 		return nil, nil

@@ -23,7 +23,8 @@ const movedSession = `(s.patient_id IS NOT NULL AND NOT EXISTS (
 // confirmedSince is when values of the report were last confirmed since a session s began.
 var confirmedSince = fmt.Sprintf(`(SELECT MAX(a.activityDate) FROM ActivityLog a WHERE a.lab_id = s.lab_id
   AND a.category = %d AND a.labReportId = s.lab_report_id
-  AND a.activityDate > TIMESTAMPADD(MICROSECOND, 1000 * s.created_at, TIMESTAMP '1970-01-01 00:00:00'))`, activitylog.RerunValuesConfirmed)
+  AND a.activityDate > TIMESTAMPADD(MICROSECOND, 1000 * s.created_at, TIMESTAMP '1970-01-01 00:00:00'))`,
+	activitylog.RerunValuesConfirmed)
 
 var sessionColumns = `SELECT id, lab_id, lab_report_id, IFNULL(patient_id, 0), ` + movedSession + `, ` + confirmedSince + `,
   template_id, template_path, word_file_path,

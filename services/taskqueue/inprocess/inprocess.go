@@ -32,7 +32,7 @@ type Queue struct {
 	client redis.UniversalClient
 	engine *engine.Redis
 	ids    *job.Generator
-	turn   atomic.Uint64 // spreads batches over the shards
+	turn   atomic.Uint64 // rotates over the shards, one batch after the other
 }
 
 // Open connects to the Redis at the address, or to the cluster of several, and loads the scripts. The caller closes the
@@ -50,7 +50,7 @@ func Open(ctx context.Context, addresses ...string) (*Queue, error) {
 // Close closes the connections.
 func (q *Queue) Close() error { return q.client.Close() }
 
-// laboratory is whose jobs Enqueue accepts.
+// laboratory is the one that Enqueue accepts jobs for.
 const laboratory = 12
 
 // Enqueue accepts a batch of webhook jobs with the given payloads, at most 1,000, due at the given times in
@@ -65,7 +65,8 @@ func (q *Queue) Enqueue(ctx context.Context, payloads [][]byte, dueMs []int64) e
 		})
 }
 
-// Tomorrow accepts a job of each of so many other laboratories, due in a day, in the lane of Enqueue or in every lane.
+// Tomorrow accepts one job of each of the given number of other laboratories, due in a day: in the lane of Enqueue, or
+// in every lane.
 func (q *Queue) Tomorrow(ctx context.Context, laboratories int, everyLane bool) error {
 	lanes := []job.Lane{{Channel: job.Webhook, Priority: job.Moderate}}
 	if everyLane {
@@ -86,13 +87,13 @@ func (q *Queue) Tomorrow(ctx context.Context, laboratories int, everyLane bool) 
 	return nil
 }
 
-// Measure is one pass of what a service measures every few seconds: depth and age of every lane of every shard.
+// Measure runs the measurement that a service makes every few seconds: depth and age of every lane of every shard.
 func (q *Queue) Measure(ctx context.Context) error {
 	_, err := engine.Total(ctx, q.engine)
 	return err
 }
 
-// accept enqueues a batch of n jobs on the shard whose turn it is.
+// accept enqueues a batch of n jobs on the next shard.
 func (q *Queue) accept(
 	ctx context.Context, lane job.Lane, n int, of func(i int) (lab, dueMs int64, payload []byte),
 ) error {
@@ -111,7 +112,7 @@ func (q *Queue) accept(
 	return err
 }
 
-// Work claims and runs jobs with at most slots handlers at once until ctx ends; result records included.
+// Work claims and runs jobs with at most slots concurrent handlers until ctx ends, and writes their result records.
 func (q *Queue) Work(ctx context.Context, slots int, handle func(payload []byte) error) error {
 	log := slog.New(slog.DiscardHandler)
 	reap := janitor.New(janitor.Config{Every: reapEvery},

@@ -9,19 +9,19 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
-// AdminPageConfig is the page of the people who run the queue.
+// AdminPageConfig holds the settings of the operators' page.
 type AdminPageConfig struct {
-	// Token lets people use the page; without one there is no page, unless it is open.
+	// Token grants access to the page. Without a token there is no page, unless Open is set.
 	Token config.Secret `env:"TOKEN"`
-	// Open lets everybody who reaches the admin port use the page when there is no token.
+	// Open serves the page without a token to anyone who reaches the admin port.
 	Open bool `env:"OPEN" envDefault:"false" danger:"true: without a token, anyone who reaches the port can change jobs"`
-	// ShowPayloads shows what jobs carry, which is of patients.
+	// ShowPayloads shows the payloads of jobs, which hold patient data.
 	ShowPayloads bool `env:"SHOW_PAYLOADS" envDefault:"false" danger:"true: the page shows what jobs carry, which is about patients"`
 }
 
 const shortestToken = 16
 
-// Validate refuses a token that can be guessed.
+// Validate refuses a token that is short enough to be guessed.
 func (c *AdminPageConfig) Validate() error {
 	if slices.ContainsFunc(c.Token.Keys(), func(token []byte) bool { return len(token) < shortestToken }) {
 		return errors.New("TASKQUEUE_ADMIN_TOKEN is shorter than 16 characters; make one with: openssl rand -base64 32")
@@ -29,7 +29,7 @@ func (c *AdminPageConfig) Validate() error {
 	return nil
 }
 
-// openAdminPage adds the page of operators.
+// openAdminPage adds the operators' page.
 func (b *builder) openAdminPage() error {
 	page := &b.cfg.AdminPage
 	if !page.Token.IsSet() && !page.Open {

@@ -33,8 +33,8 @@ import (
 // Name is the service's name in logs, tokens and the version table of its migrations.
 const Name = "taskqueue"
 
-// Serve runs the service until ctx ends. A Redis that is unavailable or not fit makes it live and not ready; it is
-// asked again until it is. Logs go to logs.
+// Serve runs the service until ctx ends. While Redis is unavailable or unsuitable the service is live but not ready,
+// and checks Redis again. Logs go to logs.
 func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) error {
 	p := service.Process{Name: Name, Version: version, Config: cfg.Config, Prefix: Prefix, Settings: &cfg}
 	return service.Run(ctx, p, logs, func(_ context.Context, s *service.Service) error {
@@ -42,23 +42,23 @@ func Serve(ctx context.Context, cfg Config, version string, logs io.Writer) erro
 	})
 }
 
-// builder opens things in the order of its fields.
+// builder opens the parts of the process, in the order of its fields.
 type builder struct {
 	*service.Service
 	cfg Config
 
 	secrets   provider.Directory
-	seals     *seal.Ring // nil: payloads are stored as they are
+	seals     *seal.Ring // nil: payloads are stored without encryption
 	sessions  redis.UniversalClient
 	client    redis.UniversalClient
 	db        *mysql.Store // nil: switched off
 	gate      *engine.Gate
-	redisTime *engine.Clock // for what Redis judges; signatures and certificates have the process's own
+	redisTime *engine.Clock // Redis' time; signatures and certificates use the process's
 	pauses    *operate.Pauses
 	bytes     *quota.Bytes
 	ids       *job.Generator
 	metrics   *metrics.Metrics
-	public    netguard.Config // of clients for addresses that others wrote
+	public    netguard.Config // for clients of addresses that come from outside
 	targets   *webhook.Targets
 	mailbox   *mailbox.Store // nil: switched off
 	handlers  map[job.Channel]worker.Handler
@@ -94,7 +94,7 @@ func (b *builder) openStores() (err error) {
 	return nil
 }
 
-// openServer makes what callers ask, which works without a database too.
+// openServer makes the gRPC server, which also works without a database.
 func (b *builder) openServer() error {
 	checks := submit.Checks{Targets: b.targets, Known: b.providers.Known, Serves: b.serves, Clock: b.redisTime,
 		Country: b.cfg.country(), Mailbox: b.cfg.OutboxEnabled()}

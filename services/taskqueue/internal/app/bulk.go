@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/operate"
 )
 
-// bulkVerb does to many jobs what the queue's page does, by the same use cases.
+// bulkVerb applies an action to many jobs, by the use cases of the queue's page.
 func (d *desk) bulkVerb() cli.Verb {
 	o := &d.order
 	var age time.Duration
@@ -64,7 +64,7 @@ func (d *desk) bulk(ctx context.Context, matched int) error {
 	}
 }
 
-// countJobs prints what the action would be done to.
+// countJobs prints how many jobs the action would change.
 func (d *desk) countJobs(ctx context.Context) (matched int, err error) {
 	looked := 0
 	for x := d.order; ; {

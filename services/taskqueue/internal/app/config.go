@@ -56,69 +56,72 @@ type Config struct {
 	// DatabaseEnabled false runs the queue without archive, consents, mappings and configured providers.
 	DatabaseEnabled bool `env:"DB_ENABLED" envDefault:"true"`
 
-	// Access is authenticated, open or off: who may use the queue in addition to the platform's services.
+	// Access says who may use the queue in addition to the platform's services: authenticated, open or off.
 	Access grpcapi.Access `env:"ACCESS" envDefault:"authenticated" danger:"open: callers without a credential enqueue tasks"`
-	// DefaultCountryCode is the calling code of telephone numbers without one, 91; empty: they are refused.
+	// DefaultCountryCode is the calling code, such as 91, of telephone numbers without one. Empty: such numbers are
+	// refused.
 	DefaultCountryCode string `env:"DEFAULT_COUNTRY_CODE"`
-	// SendPermission is what users need to enqueue, schedule and retry tasks; empty: nothing but the credential.
+	// SendPermission is the permission that users need to enqueue, schedule and retry tasks. Empty: any valid credential
+	// suffices.
 	SendPermission string `env:"SEND_PERMISSION" danger:": every login of a laboratory sends messages"`
 }
 
 // QueueConfig tunes the engine and the pools.
 type QueueConfig struct {
-	// Profile durable accepts jobs only when Redis keeps them through kill -9; attested takes the operator's word for what
-	// Redis does not show; fast takes what Redis offers.
+	// Profile durable accepts jobs only when Redis keeps them through kill -9. attested trusts the operator where Redis
+	// does not report its settings. fast accepts any Redis.
 	Profile engine.Profile `env:"PROFILE" envDefault:"durable" danger:"fast: accepted tasks may be lost"`
-	// WaitReplicas and WaitAOF say where a task must be, in addition to the master's memory, before it is accepted.
+	// WaitReplicas and WaitAOF are the numbers of replicas and of append-only files that must hold a task before it is
+	// accepted.
 	WaitReplicas int  `env:"WAIT_REPLICAS" envDefault:"0"`
 	WaitAOF      bool `env:"WAIT_AOF" envDefault:"false"`
 	LaneLimit    int  `env:"LANE_LIMIT" envDefault:"5000000" min:"1"`
-	// LabLimit is the most waiting jobs of one laboratory in a lane.
+	// LabLimit is the maximum number of waiting jobs of one laboratory in a lane.
 	LabLimit int `env:"LAB_LIMIT" envDefault:"1000000" min:"1"`
-	// LabBytes is the most bytes of one laboratory that wait, of all lanes together.
+	// LabBytes is the maximum size in bytes of one laboratory's waiting jobs, over all lanes.
 	LabBytes    int64 `env:"LAB_BYTES" envDefault:"268435456" min:"1"`
 	ResultHours int   `env:"RESULT_HOURS" envDefault:"24" min:"1"`
 	DeadDays    int   `env:"DEAD_DAYS" envDefault:"7" min:"1"`
 	DeadLimit   int   `env:"DEAD_LIMIT" envDefault:"100000" min:"1"`
-	// DeadBytes is the most bytes of failed jobs that the queue keeps, estimated; the laboratory with most loses its
-	// oldest first.
+	// DeadBytes is the estimated maximum size in bytes of the failed jobs that the queue keeps. Above it, the laboratory
+	// with the most loses its oldest jobs first.
 	DeadBytes   int64 `env:"DEAD_BYTES" envDefault:"536870912" min:"1"`
 	ArchiveDays int   `env:"ARCHIVE_DAYS" envDefault:"90" min:"1"`
-	// ArchiveLimit is how many ended jobs may wait for the archive before ordinary jobs wait too.
+	// ArchiveLimit is the number of ended jobs waiting for the archive above which ordinary jobs wait too.
 	ArchiveLimit int `env:"ARCHIVE_LIMIT" envDefault:"2000000" min:"1"`
-	// DoubtfulSends says what becomes of a paid send whose worker died: hold (state unknown) or resend.
+	// DoubtfulSends decides about a paid message whose worker died while sending: hold (state unknown) or resend.
 	DoubtfulSends string `env:"DOUBTFUL_SENDS" envDefault:"hold"`
 
 	WebhookWorkers  int `env:"WEBHOOK_WORKERS" envDefault:"128" min:"1"`
 	CallbackWorkers int `env:"CALLBACK_WORKERS" envDefault:"64" min:"1"`
 	MessageWorkers  int `env:"MESSAGE_WORKERS" envDefault:"32" min:"1"`
-	// GraceSeconds is how long running deliveries may continue at a stop.
+	// GraceSeconds is how long running deliveries may continue after a stop request.
 	GraceSeconds int `env:"GRACE_SECONDS" envDefault:"10"`
 }
 
-// DeliveryConfig is about webhooks and callbacks.
+// DeliveryConfig holds the settings of webhooks and callbacks.
 type DeliveryConfig struct {
 	InternalOrigins  []string `env:"INTERNAL_ORIGINS"`
 	InternalNetworks []string `env:"INTERNAL_NETWORKS"`
 	AllowedHosts     []string `env:"ALLOWED_HOSTS" danger:"*: the checks of address, port and encryption are lifted for these hosts"`
 	AllowedPorts     []int    `env:"ALLOWED_PORTS" envDefault:"80,443"`
 	AllowHTTP        bool     `env:"ALLOW_HTTP" envDefault:"false" danger:"true: webhooks are sent without encryption"`
-	// HostConcurrency is the most requests in flight to one receiver.
+	// HostConcurrency is the maximum number of concurrent requests to one receiver.
 	HostConcurrency int `env:"HOST_CONCURRENCY" envDefault:"32" min:"1"`
-	// HostRate is the most requests a second to one receiver, of all processes together; 0: as many as come.
+	// HostRate is the maximum number of requests per second to one receiver, over all processes. 0: no limit.
 	HostRate float64 `env:"HOST_RATE" envDefault:"0"`
-	// HostRates are those of single receivers, as https://api.example.com=20.
+	// HostRates are limits of single receivers, such as https://api.example.com=20.
 	HostRates []string `env:"HOST_RATES"`
-	// ProviderSecretsDir holds one file for each secret that the settings of providers name.
+	// ProviderSecretsDir holds one file per secret that provider settings name.
 	ProviderSecretsDir string `env:"PROVIDER_SECRETS_DIR"`
-	// SealKeysDir holds the keys that encrypt payloads in Redis, one a file; empty: they are not encrypted.
+	// SealKeysDir holds the keys that encrypt payloads in Redis, one per file. Empty: payloads are not encrypted.
 	SealKeysDir string `env:"SEAL_KEYS_DIR" danger:": messages and one-time passwords are readable in Redis"`
-	// Secrets sign deliveries; two separated by a comma during a rotation, the new one first.
+	// Secrets that sign deliveries. During a rotation: two, separated by a comma, the new one first.
 	WebhookSecret  config.Secret `env:"WEBHOOK_SECRET"`
 	CallbackSecret config.Secret `env:"CALLBACK_SECRET"`
 }
 
-// OutboxConfig is the mailbox, the provider of every channel without credentials.
+// OutboxConfig holds the settings of the mailbox, which receives the messages of every channel without credentials.
 type OutboxConfig struct {
 	Enabled      bool `env:"ENABLED" envDefault:"true"`
 	InProduction bool `env:"IN_PRODUCTION" envDefault:"false" danger:"true: messages go to a mailbox that anyone can read"`
@@ -139,7 +142,7 @@ func (c *Config) OutboxEnabled() bool {
 	return c.Outbox.Enabled && (!c.Telemetry.Production() || c.Outbox.InProduction)
 }
 
-// Validate refuses unknown words, and what production does not allow.
+// Validate refuses unknown values, and values that production does not allow.
 func (c *Config) Validate() error {
 	production := c.Telemetry.Production()
 	return errors.Join(
@@ -157,8 +160,8 @@ func (c *Config) Validate() error {
 	)
 }
 
-// private returns a host of TASKQUEUE_ALLOWED_HOSTS that is a loopback or private address or name and names no port;
-// empty without one.
+// private returns the first host of TASKQUEUE_ALLOWED_HOSTS that is loopback or private and names no port; empty
+// without one.
 func (c *DeliveryConfig) private() string {
 	for _, host := range c.AllowedHosts {
 		if _, _, err := net.SplitHostPort(host); err == nil {
@@ -182,7 +185,7 @@ func refuse(is bool, text string) error {
 	return nil
 }
 
-// oneOf refuses any other word.
+// oneOf returns an error unless word is one of known.
 func oneOf[Word ~string](name string, word Word, known ...Word) error {
 	if slices.Contains(known, word) {
 		return nil
@@ -190,7 +193,7 @@ func oneOf[Word ~string](name string, word Word, known ...Word) error {
 	return fmt.Errorf("TASKQUEUE_%s is %q: use one of %q", name, word, known)
 }
 
-// Validate refuses origins, networks, rates and secrets that cannot be read.
+// Validate refuses invalid origins, networks, rates and secrets.
 func (c *DeliveryConfig) Validate() error {
 	var problems []error
 	for _, text := range c.InternalOrigins {
@@ -213,7 +216,7 @@ func signer(name string, secret config.Secret) (*webhook.Signer, error) {
 	return s, nil
 }
 
-// rates are the requests a second of single receivers, by origin.
+// rates returns the requests per second of single receivers, by origin.
 func (c *DeliveryConfig) rates() (map[string]float64, error) {
 	list := map[string]float64{}
 	for _, text := range c.HostRates {
@@ -256,6 +259,6 @@ func (c *Config) engine() engine.Settings {
 // redis returns the options of the queue's own Redis.
 func (c *Config) redis() *redis.UniversalOptions {
 	options := redisdb.Options(c.Redis)
-	options.MaxRetries = -1 // the engine knows what may be repeated
+	options.MaxRetries = -1 // the engine decides which commands may be repeated
 	return options
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// How long the shared count of rates may take, and how long it is skipped after a failure.
+// Timeout of the shared rate counter, and how long it is skipped after a failure.
 const (
 	ratePatience = 500 * time.Millisecond
 	rateRest     = 5 * time.Second
@@ -110,7 +110,8 @@ func (b *builder) openHandlers() error {
 	return nil
 }
 
-// openProviders makes the handlers of the channels with providers. Their rows are read by anyone who has the tables.
+// openProviders makes the handlers of the channels that have providers. Every process that has the tables reads their
+// rows.
 func (b *builder) openProviders() {
 	files := b.public
 	files.MaxBody = email.MaxFileBytes
@@ -129,7 +130,7 @@ func (b *builder) openProviders() {
 	}
 }
 
-// guarded makes a client for addresses that rows and tasks name.
+// guarded returns a client for addresses that come from rows and tasks.
 func (b *builder) guarded(cfg netguard.Config) *netguard.Client {
 	client := netguard.New(cfg)
 	b.Close("provider connections", func(context.Context) error {
@@ -139,7 +140,7 @@ func (b *builder) guarded(cfg netguard.Config) *netguard.Client {
 	return client
 }
 
-// serves reports whether tasks of a channel and a sub-type can be delivered here.
+// serves reports whether this process delivers tasks of a channel and sub-type.
 func (b *builder) serves(c job.Channel, taskType int) bool {
 	if slices.Contains(route.Channels(), c) {
 		return b.providers.Serves(c, taskType)
@@ -147,7 +148,7 @@ func (b *builder) serves(c job.Channel, taskType int) bool {
 	return b.handlers[c] != nil
 }
 
-// paused is why tasks are not delivered while an operator pauses their channel.
+// paused is the reason for not delivering while an operator pauses the channel.
 const paused = "paused"
 
 // unserved returns why tasks are not delivered; empty when they are.

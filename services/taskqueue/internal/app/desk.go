@@ -25,13 +25,13 @@ type desk struct {
 	environ []string
 	out     io.Writer
 	log     *slog.Logger
-	order   operate.Order // of the flags
+	order   operate.Order // set by flags
 
 	queue    *engine.Redis
 	operator *operate.Operator
 }
 
-// sign adds the flags that say who acts and why.
+// sign adds the flags that name the operator and the reason.
 func (d *desk) sign(f *flag.FlagSet) {
 	who := "unknown"
 	if u, err := user.Current(); err == nil && u.Username != "" {
@@ -41,7 +41,7 @@ func (d *desk) sign(f *flag.FlagSet) {
 	f.StringVar(&d.order.Ticket, "ticket", "", "why, in one word such as INC-42, for the log")
 }
 
-// opened connects a verb to the queue, and to the archive where there is one, while it works.
+// opened runs work with a connection to the queue, and to the archive if there is one.
 func (d *desk) opened(work func(context.Context, []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
 		cfg, err := Load(d.environ)
@@ -73,7 +73,7 @@ func (d *desk) opened(work func(context.Context, []string) error) func(context.C
 	}
 }
 
-// uncounted is the observer of a process without metrics.
+// uncounted observes the queue in a process without metrics: it does nothing.
 type uncounted struct{}
 
 func (uncounted) Archived(string, int) {}

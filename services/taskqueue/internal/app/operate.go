@@ -24,8 +24,8 @@ import (
 // ErrViolations makes fsck exit with 1.
 var ErrViolations = errors.New("the queue's data breaks its invariants")
 
-// Verbs are the operator commands, apart from serving. They work on the queue's Redis, beside running services, and
-// write to out; log tells what they changed. environ holds the settings.
+// Verbs returns the operators' commands. They work on the queue's Redis beside running services and write to out; log
+// records their changes. environ holds the settings.
 func Verbs(environ []string, out, log io.Writer) []cli.Verb {
 	d := &desk{environ: environ, out: out, log: slog.New(slog.NewTextHandler(log, nil))}
 	return []cli.Verb{d.resolveVerb(), d.bulkVerb(), d.pauseVerb(true), d.pauseVerb(false), d.fsckVerb(), d.jobsVerb(),
@@ -99,7 +99,7 @@ func (d *desk) repair(ctx context.Context, report audit.Report) error {
 	return err
 }
 
-// check prints what is broken.
+// check prints the violated invariants.
 func (d *desk) check(ctx context.Context) (audit.Report, error) {
 	r, err := audit.Check(ctx, d.queue)
 	if err != nil {

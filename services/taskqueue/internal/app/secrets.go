@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	sealReload       = 30 * time.Second // how soon a new key seals
+	sealReload       = 30 * time.Second // interval at which new keys are loaded
 	subscribersEvery = 30 * time.Second
 )
 

@@ -1,4 +1,4 @@
-// Package manage owns what people and programs do to jobs that exist: look, cancel, move and retry them.
+// Package manage owns operations on existing jobs: read, cancel, move and retry them.
 package manage
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Managing is the part of the engine that manages jobs.
+// Managing is the part of the engine that changes existing jobs.
 type Managing interface {
 	Info(context.Context, []job.ID) ([]engine.Snapshot, error)
 	Cancel(context.Context, []engine.Cancellation) ([]engine.Cancelled, error)
@@ -22,35 +22,35 @@ type Managing interface {
 	RetryFailed(ctx context.Context, list []engine.Revival, delay time.Duration) ([]bool, error)
 }
 
-// Archive knows jobs that Redis has forgotten.
+// Archive holds jobs that Redis no longer has.
 type Archive interface {
 	Find(ctx context.Context, ids []job.ID) (map[job.ID]*job.Record, error)
 }
 
-// MaxIDs is the most jobs of one request.
+// MaxIDs is the maximum number of jobs in one request.
 const MaxIDs = 1000
 
-// Jobs are the jobs that exist, and what people do to them: look, cancel, move, revive. Every operation checks that the
-// job belongs to who asks; someone else's job is a job that does not exist. Safe for concurrent use.
+// Jobs reads, cancels, moves and revives existing jobs. Every operation checks that the job belongs to the caller;
+// another caller's job is treated as missing. Safe for concurrent use.
 type Jobs struct {
 	Queue   Managing
-	Archive Archive // nil: there is none
+	Archive Archive // nil without an archive
 	Lease   time.Duration
 	Clock   clock.Clock
 	IDs     *job.Generator // of callbacks
 }
 
-// Job is one job. Its body holds phone numbers and one-time passwords, which no caller is shown.
+// Job is one job. Its body holds phone numbers and one-time passwords and is never shown to callers.
 type Job struct {
 	engine.Snapshot
-	Record job.Record // everything that a finished job keeps; of a living one as it is now
-	Body   *job.Body  // nil when finished, unless it is kept dead
+	Record job.Record // of an ended job as it was stored, of any other job as it is now
+	Body   *job.Body  // nil if the job has ended, unless it is a dead job that is kept
 }
 
 func (j *Job) ended() bool { return j != nil && j.Place == engine.PlaceResult }
 
-// Info returns the jobs in the order of the ids; nil for unknown ones. Jobs that Redis has forgotten
-// come from the archive; when it does not answer, no one can say that they do not exist.
+// Info returns the jobs in the order of the ids, nil for unknown ones. Jobs that Redis no longer has come from the
+// archive. If the archive is unavailable, Info fails, because a missing job could be there.
 func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, error) {
 	list, err := m.Find(ctx, c, ids)
 	if err != nil || m.Archive == nil {
@@ -78,7 +78,7 @@ func (m *Jobs) Info(ctx context.Context, c task.Caller, ids []string) ([]*Job, e
 	return list, nil
 }
 
-// Find looks the texts up in Redis alone; entries stay nil for what is not there or is not the caller's.
+// Find reads jobs from Redis alone. Entries stay nil for jobs that are missing or belong to another caller.
 func (m *Jobs) Find(ctx context.Context, c task.Caller, texts []string) ([]*Job, error) {
 	if len(texts) == 0 {
 		return nil, apperr.InvalidField("job_id", "no job is named")
@@ -113,7 +113,7 @@ func (m *Jobs) Find(ctx context.Context, c task.Caller, texts []string) ([]*Job,
 	return list, nil
 }
 
-// read decodes what is known of a job; nil: nothing is.
+// read decodes a snapshot; nil if the job is unknown.
 func (m *Jobs) read(s engine.Snapshot) (*Job, error) {
 	if s.Place == engine.PlaceNone || (s.Body == nil && s.Record == nil) {
 		return nil, nil
@@ -141,7 +141,7 @@ func (m *Jobs) read(s engine.Snapshot) (*Job, error) {
 	default:
 		j.Record = job.RecordOf(j.Body, job.WaitingState(s.DueMs, s.NowMs, j.Body.Attempts), 0)
 		if j.Record.State == job.Scheduled {
-			j.Record.ScheduledMs = s.DueMs // a move changes nothing but this
+			j.Record.ScheduledMs = s.DueMs // a move changes only this field
 		}
 	}
 	return j, nil

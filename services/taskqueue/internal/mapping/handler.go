@@ -1,4 +1,4 @@
-// Package mapping owns the jobs of /mapping/: each stores the data of one keyword for one laboratory.
+// Package mapping owns the jobs of /mapping/: each stores the data of one keyword of one laboratory.
 package mapping
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/worker"
 )
 
-// Store is the dictionary.
+// Store keeps the mappings.
 type Store interface {
-	// Put stores data unless a newer one is there; it may be repeated.
+	// Put stores data unless newer data is there; repeating it changes nothing.
 	Put(ctx context.Context, labID int64, keyword string, data []byte, acceptedMs int64) error
 }
 
-// awayDelay is how long a mapping waits when the database does not answer.
+// awayDelay is how long a mapping waits for a database that does not respond.
 const awayDelay = 10 * time.Second
 
 // Handler writes mappings. Safe for concurrent use.
@@ -27,8 +27,8 @@ type Handler struct{ store Store }
 // NewHandler makes a handler.
 func NewHandler(store Store) *Handler { return &Handler{store: store} }
 
-// Handle stores one mapping. The order of acceptance decides between two of one keyword, not the order of the jobs.
-// A database that is unavailable costs no attempt.
+// Handle stores one mapping. Of two mappings of one keyword, the one accepted later wins, whatever the order of the
+// jobs. An unavailable database costs no attempt.
 func (h *Handler) Handle(ctx context.Context, d worker.Delivery) (job.Result, error) {
 	var m task.Mapping
 	if err := json.Unmarshal(d.Body.Data, &m); err != nil {

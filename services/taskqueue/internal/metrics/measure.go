@@ -9,13 +9,13 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Depths is what the gauge loop asks.
+// Depths reads the depths of lanes and backlogs.
 type Depths interface {
 	engine.Measured
 	Memory(ctx context.Context) (float64, error)
 }
 
-// Measure reads the depth of every lane and the backlogs once.
+// Measure reads the depth of every lane and of the backlogs once.
 func (m *Metrics) Measure(ctx context.Context, q Depths) error {
 	t, err := engine.Total(ctx, q)
 	if err != nil {
@@ -42,7 +42,7 @@ func (m *Metrics) Measure(ctx context.Context, q Depths) error {
 	return nil
 }
 
-// ArchiveLimit tells how many ends may wait before ordinary jobs wait too.
+// ArchiveLimit sets the gauge of the number of ends above which ordinary jobs wait.
 func (m *Metrics) ArchiveLimit(jobs int) { m.endsLimit.Set(float64(jobs)) }
 
 func (m *Metrics) pauses(list map[engine.Target]time.Time) {

@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/submit"
 )
 
-// Metrics implements the observers of the service.
+// Metrics holds the service's metrics; its methods observe the queue.
 type Metrics struct {
 	enqueued, claimed, attempts, refused, lost, reaped, archived, violated *prometheus.CounterVec
 	callbacks, dropped, checked                                            prometheus.Counter
@@ -89,10 +89,10 @@ func (m *Metrics) Enqueued(l job.Lane) {
 	m.enqueued.WithLabelValues(l.Channel.String(), l.Priority.String()).Inc()
 }
 
-// Refused counts a request whose tasks were not accepted.
+// Refused counts a refused request.
 func (m *Metrics) Refused(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
-// Waited notes how long a job waited for its first attempt.
+// Waited observes how long a job waited for its first attempt.
 func (m *Metrics) Waited(l job.Lane, d time.Duration) {
 	m.wait.WithLabelValues(l.Channel.String(), l.Priority.String()).Observe(d.Seconds())
 }
@@ -109,7 +109,7 @@ func (m *Metrics) Attempt(c job.Channel, outcome string, took time.Duration) {
 	m.runTime.WithLabelValues(c.String()).Observe(took.Seconds())
 }
 
-// LeaseLost counts an outcome that came too late.
+// LeaseLost counts an outcome that arrived after its lease had ended.
 func (m *Metrics) LeaseLost(c job.Channel) { m.lost.WithLabelValues(c.String()).Inc() }
 
 // Callbacks counts callback jobs that were created or dropped.
@@ -126,17 +126,17 @@ func (m *Metrics) Reaped(c job.Channel, decision string) {
 	m.reaped.WithLabelValues(c.String(), decision).Inc()
 }
 
-// Archived counts ends on their way to the archive.
+// Archived counts ended jobs by what the archive did with them.
 func (m *Metrics) Archived(outcome string, jobs int) {
 	m.archived.WithLabelValues(outcome).Add(float64(jobs))
 }
 
-// DatabaseUp sets the gauge of the database.
+// DatabaseUp sets the gauge of the database's availability.
 func (m *Metrics) DatabaseUp(up bool) {
 	m.database.Set(telemetry.Bool(up))
 }
 
-// Skew sets the difference of the clocks.
+// Skew sets the gauge of the clock difference.
 func (m *Metrics) Skew(ahead time.Duration) { m.skew.Set(ahead.Seconds()) }
 
 // Audited counts what one round of the auditor checked and found.

@@ -8,14 +8,14 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/job"
 )
 
-// Providers implements route.Observer. Its labels are names of the configuration.
+// Providers holds the metrics of providers. Its labels are names from the configuration.
 type Providers struct {
 	attempts *prometheus.CounterVec
 	paused   *prometheus.GaugeVec
 	out      *prometheus.GaugeVec
 }
 
-// NewProviders registers the metrics of the providers, whose series exist once they are configured.
+// NewProviders registers the metrics of providers. A provider's series exist once it is configured.
 func NewProviders(registry prometheus.Registerer) *Providers {
 	m := telemetry.NewMetrics(registry)
 	channel, provider := telemetry.By[string]("channel"), telemetry.By[string]("provider")
@@ -38,17 +38,17 @@ func (p *Providers) Configured(c job.Channel, provider string) {
 	p.Out(c.String(), provider, false)
 }
 
-// Attempt counts one.
+// Attempt counts one attempt at a provider.
 func (p *Providers) Attempt(c job.Channel, provider, outcome string) {
 	p.attempts.WithLabelValues(c.String(), provider, outcome).Inc()
 }
 
-// Paused reports whether the circuit breaker is open.
+// Paused sets whether the provider's circuit breaker is open.
 func (p *Providers) Paused(c job.Channel, provider string, paused bool) {
 	p.paused.WithLabelValues(c.String(), provider).Set(telemetry.Bool(paused))
 }
 
-// Out reports whether a row of the provider is wrong.
+// Out sets whether a row of the provider is invalid.
 func (p *Providers) Out(channel, provider string, out bool) {
 	p.out.WithLabelValues(channel, provider).Set(telemetry.Bool(out))
 }

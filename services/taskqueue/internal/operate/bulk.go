@@ -10,20 +10,20 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Action is something that is done to jobs.
+// Action is a change that an operator makes to jobs.
 type Action string
 
 // The actions.
 const (
-	Cancel Action = "cancel" // waiting jobs end, running ones are asked to
-	Retry  Action = "retry"  // failed jobs run again, as with /retryTask/
-	Delete Action = "delete" // dead jobs are forgotten; the archive keeps how they ended
-	// Sent and NotSent end unknown jobs by what was found out at the provider.
+	Cancel Action = "cancel" // waiting jobs end, running jobs are asked to end
+	Retry  Action = "retry"  // failed jobs run again, as by /retryTask/
+	Delete Action = "delete" // dead jobs are deleted; the archive keeps how they ended
+	// Sent and NotSent end jobs of state unknown with the outcome that was confirmed at the provider.
 	Sent    Action = "sent"
 	NotSent Action = "not_sent"
 )
 
-// actsOn tells in which states jobs must be.
+// actsOn lists the states in which an action applies.
 var actsOn = map[Action][]job.State{
 	Cancel:  {job.Scheduled, job.Queued, job.Retrying, job.Started},
 	Retry:   {job.Failed},
@@ -32,7 +32,7 @@ var actsOn = map[Action][]job.State{
 	NotSent: {job.Unknown},
 }
 
-// narrowed is the filter of an order, less what its action cannot be done to.
+// narrowed returns the order's filter, limited to the states in which its action applies.
 func (o *Order) narrowed() (Filter, error) {
 	if err := o.Check(); err != nil {
 		return Filter{}, err
@@ -62,21 +62,21 @@ func (o *Order) narrowed() (Filter, error) {
 }
 
 const (
-	previewLooks = 20 * StepSize // of one call
+	previewLooks = 20 * StepSize // in one call
 	previewIDs   = 10
 )
 
-// Preview is what an action would be done to.
+// Preview counts the jobs that an action would change.
 type Preview struct {
 	Matched         int      `json:"matched"`
 	First           []job.ID `json:"first"`
 	Looked          int      `json:"looked"`
-	Next            string   `json:"next"` // the cursor to count on from; empty: that was all
+	Next            string   `json:"next"` // the cursor of the next call; empty after the last
 	CreatedBeforeMs int64    `json:"created_before_ms"`
 }
 
-// Preview counts the jobs from a cursor on that an action would be done to, up to 10,000 in one call. The first call
-// fixes the time: jobs that come later are skipped.
+// Preview counts the jobs from the cursor on that an action would change, up to 10,000 in one call. The first call
+// fixes the time: later jobs are skipped.
 func (o *Operator) Preview(ctx context.Context, x Order) (Preview, error) {
 	if x.CreatedBeforeMs == 0 {
 		x.CreatedBeforeMs = o.Clock.Now().UnixMilli() + 1 - x.OlderThanMin*60_000
@@ -95,17 +95,17 @@ func (o *Operator) Preview(ctx context.Context, x Order) (Preview, error) {
 	return out, err
 }
 
-// Step is what one step of an action did.
+// Step is the result of one step of an action.
 type Step struct {
 	Done      int    `json:"done"`      // ended, revived or deleted
 	Requested int    `json:"requested"` // running jobs that were asked to end
-	Left      int    `json:"left"`      // changed meanwhile, so that the action does not fit any more
+	Left      int    `json:"left"`      // changed since the preview, so that the action no longer applies
 	Looked    int    `json:"looked"`
-	Next      string `json:"next"` // the cursor of the next step; empty: that was all
+	Next      string `json:"next"` // the cursor of the next step; empty after the last
 }
 
-// Apply does one step of an action: it reads up to StepSize jobs. A step may be repeated. The log has one that
-// failed half-way too.
+// Apply executes one step of an action, which reads up to StepSize jobs. A step may be repeated. A step that failed
+// half-way is logged too.
 func (o *Operator) Apply(ctx context.Context, x Order) (Step, error) {
 	f, err := x.narrowed()
 	if err != nil {
@@ -156,7 +156,7 @@ func (o *Operator) change(ctx context.Context, a Action, ids []string) (manage.C
 	return manage.Changed{}, apperr.InvalidField("action", "the action must be cancel, retry, sent or not_sent")
 }
 
-// Change does something to single jobs: cancel, retry, sent or not_sent (of jobs in state unknown).
+// Change applies an action to single jobs: cancel, retry, sent or not_sent (of jobs in state unknown).
 func (o *Operator) Change(ctx context.Context, x Order) (manage.Changed, error) {
 	if err := x.Check(); err != nil {
 		return manage.Changed{}, err
@@ -170,7 +170,7 @@ func (o *Operator) Change(ctx context.Context, x Order) (manage.Changed, error) 
 	return c, err
 }
 
-// delete forgets dead jobs that are still the same death, after the archive took how they ended.
+// delete deletes dead jobs that have not been revived since, once the archive has stored how they ended.
 func (o *Operator) delete(ctx context.Context, found []match, out *Step) error {
 	ids := make([]job.ID, len(found))
 	byShard := map[int][]engine.Member{}

@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Job is one line of a list: nothing that a caller wrote.
+// Job is one line of a list; it holds nothing that a caller wrote.
 type Job struct {
 	ID              job.ID `json:"id"`
 	State           string `json:"state"`
@@ -38,25 +38,25 @@ func jobOf(j *manage.Job) Job {
 		CancelRequested: j.CancelRequested}
 }
 
-// Life is one job as operators see it.
+// Life is the history of one job as operators see it.
 type Life struct {
 	Job
-	DueMs      int64      `json:"due_ms"`      // while it waits
-	DeadlineMs int64      `json:"deadline_ms"` // while it runs: the end of its lease
+	DueMs      int64      `json:"due_ms"`      // of a waiting job
+	DeadlineMs int64      `json:"deadline_ms"` // of a running job: the end of its lease
 	ExpiresMs  int64      `json:"expires_ms"`
 	HTTPStatus int        `json:"http_status"`
 	Revivals   int        `json:"revivals"`
-	Window     string     `json:"window"` // the digest of its key; empty: none
-	Parent     job.ID     `json:"parent"` // callbacks: whose end it tells
+	Window     string     `json:"window"` // the digest of its key; empty without one
+	Parent     job.ID     `json:"parent"` // of a callback: the job whose end it reports
 	Sealed     bool       `json:"sealed"`
 	History    []Attempt  `json:"history"`
 	Callbacks  []Callback `json:"callbacks"`
-	Told       []job.ID   `json:"told"`   // the jobs that told others of the end
-	Untold     bool       `json:"untold"` // its callbacks were dropped
+	Told       []job.ID   `json:"told"`   // the callback jobs that reported the end
+	Untold     bool       `json:"untold"` // the job's callbacks were dropped
 	Content    *Content   `json:"content,omitempty"`
 }
 
-// Attempt is a past execution, without what the receiver said.
+// Attempt is a past execution, without the receiver's response.
 type Attempt struct {
 	StartedMs  int64  `json:"started_ms"`
 	EndedMs    int64  `json:"ended_ms"`
@@ -64,15 +64,15 @@ type Attempt struct {
 	Reason     string `json:"reason"`
 }
 
-// Callback is who is told how a job ended: the origin of the address alone.
+// Callback is an address that gets the job's outcome: only its origin is shown.
 type Callback struct {
 	When   string `json:"when"` // always, finished or failed
 	Origin string `json:"origin"`
 }
 
-// Content is what callers and receivers wrote, which may be of patients.
+// Content is what callers and receivers wrote; it may hold patient data.
 type Content struct {
-	Data      string `json:"data"` // while it is kept in Redis and is not sealed
+	Data      string `json:"data"` // while Redis keeps it unencrypted
 	LogTag    string `json:"log_tag"`
 	Error     string `json:"error"`
 	Excerpt   string `json:"excerpt"`
@@ -124,7 +124,7 @@ func (l *Life) add(b *job.Body) {
 	}
 }
 
-// tells keeps of an address the part that names no person and holds no secret.
+// tells adds the part of an address that names no person and holds no secret.
 func (l *Life) tells(when, address string) {
 	if address == "" {
 		return

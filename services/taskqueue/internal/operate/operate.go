@@ -1,7 +1,6 @@
-// Package operate owns what the people who run the platform see of the queue as a whole, and what they do to it: lanes,
-// searches, one job's life, what is scheduled ahead; pauses, and actions on many jobs in bounded steps. The page at
-// /queue-admin/ and the verbs of the command line are two ways to the same orders. Nothing here shows what a job
-// carries, unless a setting allows it: payloads are of patients, operators need none.
+// Package operate owns the operators' view of the whole queue and their actions: lanes, searches, the history of one
+// job, the schedule, pauses, and actions on many jobs in bounded steps. The page at /queue-admin/ and the command line
+// use the same orders. Payloads hold patient data and are shown only if a setting allows it.
 package operate
 
 import (
@@ -31,16 +30,16 @@ type Keeper interface {
 	Keep(ctx context.Context, ids []job.ID) error
 }
 
-// everybody is who an operator may look at: the jobs of all laboratories.
+// everybody is the caller that may read the jobs of all laboratories.
 var everybody = task.Caller{Internal: true}
 
 // Operator runs the use cases. Safe for concurrent use.
 type Operator struct {
 	Queue        Queue
 	Jobs         *manage.Jobs
-	Keeper       Keeper            // nil: there is no archive
+	Keeper       Keeper            // nil without an archive
 	Providers    func() []Provider // nil: unknown
 	Clock        clock.Clock
-	Audit        *slog.Logger // who did what to how many jobs, and why
-	ShowPayloads bool         // of one job's life
+	Audit        *slog.Logger // logs who changed how many jobs, and why
+	ShowPayloads bool         // in the history of one job
 }

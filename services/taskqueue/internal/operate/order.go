@@ -15,11 +15,10 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/task"
 )
 
-// Order says what is to be done, as the page sends it and as the flags of a verb fill it, and which jobs are looked
-// for.
+// Order names an action and the jobs that it is for, as the page sends it and as flags of a verb set it.
 type Order struct {
-	// Operator and Ticket are single words of a fixed alphabet: they go to the log, where no sentence about a patient may
-	// stand.
+	// Operator and Ticket are single words of a fixed alphabet: the log, where they go, must never hold a sentence about a
+	// patient.
 	Operator string `json:"operator"`
 	Ticket   string `json:"ticket"`
 
@@ -30,7 +29,7 @@ type Order struct {
 	Channel         string `json:"channel"`
 	LabID           int64  `json:"lab_id"`
 	Receiver        string `json:"receiver"` // of pauses: an origin
-	States          string `json:"states"`   // with commas
+	States          string `json:"states"`   // separated by commas
 	Reason          string `json:"reason"`
 	OlderThanMin    int64  `json:"older_than_minutes"`
 	CreatedBeforeMs int64  `json:"created_before_ms"`
@@ -44,7 +43,7 @@ var (
 
 const maxMinutes = 366 * 24 * 60
 
-// Check refuses an order that no one signed, before anything is done.
+// Check refuses an order without an operator, before anything is changed.
 func (o *Order) Check() error {
 	wrong := task.Wrong{Index: -1}
 	wrong.If(!operatorWord.MatchString(o.Operator), "operator",
@@ -56,7 +55,7 @@ func (o *Order) Check() error {
 	return wrong.Err()
 }
 
-// log is the log with the name of who acts and the ticket.
+// log returns the log with the names of the operator and the ticket.
 func (o *Order) log(to *slog.Logger) *slog.Logger {
 	return to.With("operator", o.Operator, "ticket", o.Ticket)
 }
@@ -66,16 +65,16 @@ type Filter struct {
 	LabID           int64
 	Channels        []job.Channel
 	States          []job.State
-	Reason          string // the word of the last failure, or its beginning
+	Reason          string // the last failure's reason, or its beginning
 	CreatedBeforeMs int64
 }
 
-// searchable lists the states whose jobs can be found without an id. What finished is kept for /jobInfo/ alone.
+// searchable lists the states in which jobs can be found without an id. Finished jobs are kept for /jobInfo/ alone.
 func searchable() []job.State {
 	return []job.State{job.Scheduled, job.Queued, job.Retrying, job.Started, job.Failed, job.Unknown}
 }
 
-// named is the one of a list whose name is the word.
+// named returns the element of list with the given name, the zero value without one.
 func named[T fmt.Stringer](list []T, word string) (one []T) {
 	at := slices.IndexFunc(list, func(x T) bool { return x.String() == word })
 	if at < 0 {
@@ -91,7 +90,7 @@ func words[T fmt.Stringer](list []T) (names []string) {
 	return names
 }
 
-// Filter reads which jobs are looked for.
+// Filter returns the filter that the order describes.
 func (o *Order) Filter() (Filter, error) {
 	f := Filter{LabID: o.LabID, Reason: strings.TrimSpace(o.Reason), CreatedBeforeMs: o.CreatedBeforeMs}
 	wrong := task.Wrong{Index: -1}
@@ -111,7 +110,7 @@ func (o *Order) Filter() (Filter, error) {
 	return f, wrong.Err()
 }
 
-// Selects reports whether the filter wants a job.
+// Selects reports whether the filter selects a job.
 func (f Filter) Selects(j *manage.Job) bool {
 	r := &j.Record
 	return (f.LabID == 0 || r.LabID == f.LabID) &&
@@ -126,7 +125,7 @@ func (f Filter) wants(s job.State) bool {
 
 func (f Filter) wantsAny(list ...job.State) bool { return slices.ContainsFunc(list, f.wants) }
 
-// Target reads what is to be paused or resumed: exactly one of the three is given.
+// Target returns what is to be paused or resumed: a channel, a laboratory or a receiver, exactly one.
 func (o *Order) Target() (engine.Target, error) {
 	given := 0
 	for _, is := range []bool{o.Channel != "", o.LabID != 0, o.Receiver != ""} {

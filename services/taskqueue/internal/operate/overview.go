@@ -11,17 +11,17 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/internal/store/engine"
 )
 
-// Overview is the queue at one glance.
+// Overview is the state of the whole queue.
 type Overview struct {
 	NowMs     int64            `json:"now_ms"`
 	Lanes     []Lane           `json:"lanes"`
 	Dead      int64            `json:"dead"`
 	Unsaved   int64            `json:"unsaved"`   // ended jobs that wait for the archive
-	Paused    map[string]int64 `json:"paused"`    // since when, by channel
-	Held      []Alone          `json:"held"`      // laboratories and receivers that are paused
-	Left      []Alone          `json:"left"`      // what fails
-	Providers []Provider       `json:"providers"` // the rows of tq_provider, as they are tried
-	Attempts  map[string]int64 `json:"attempts"`  // by channel, ever
+	Paused    map[string]int64 `json:"paused"`    // when it was paused, by channel
+	Held      []Alone          `json:"held"`      // paused laboratories and receivers
+	Left      []Alone          `json:"left"`      // failing providers and receivers
+	Providers []Provider       `json:"providers"` // the rows of tq_provider, in the order in which they are tried
+	Attempts  map[string]int64 `json:"attempts"`  // by channel, since the beginning
 	Faults    map[string]int64 `json:"faults"`
 }
 
@@ -30,10 +30,10 @@ type Provider struct {
 	Channel  string `json:"channel"`
 	Provider string `json:"provider"`
 	Position int    `json:"position"`
-	// Country and TaskType are what it serves; 0: all.
+	// Country and TaskType limit what it serves; 0: no limit.
 	Country  int    `json:"country,omitempty"`
 	TaskType int    `json:"task_type,omitempty"`
-	Out      string `json:"out,omitempty"` // what is wrong with it; empty: it is in force
+	Out      string `json:"out,omitempty"` // what is wrong with the row; empty: it is in force
 }
 
 // Lane is the load of one lane.
@@ -45,19 +45,19 @@ type Lane struct {
 	Scheduled int64  `json:"scheduled"`
 	OldestMs  int64  `json:"oldest_ms"`
 	Running   int64  `json:"running"` // of the channel
-	Started   int64  `json:"started"` // jobs begun, ever
+	Started   int64  `json:"started"` // jobs begun since the beginning
 	Key       string `json:"key"`
 }
 
-// Alone is what nothing is sent to: a laboratory or receiver that operators paused; a provider, or a kind of path at a
-// receiver as a laboratory uses it, that fails.
+// Alone is a destination that gets nothing: a laboratory or receiver that operators paused; a failing provider; or a
+// failing path pattern of a receiver, per laboratory.
 type Alone struct {
 	Channel  string `json:"channel,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	LabID    int64  `json:"lab_id,omitempty"`
 	Receiver string `json:"receiver,omitempty"`
 	SinceMs  int64  `json:"since_ms"`
-	UntilMs  int64  `json:"until_ms,omitempty"` // afterwards one delivery tries; 0: an operator ends it
+	UntilMs  int64  `json:"until_ms,omitempty"` // then one delivery tries again; 0: until an operator resumes it
 }
 
 func sortAlone(list []Alone) {
@@ -66,7 +66,7 @@ func sortAlone(list []Alone) {
 	})
 }
 
-// maxLeft bounds the list: beyond that many, which ones matters no more.
+// maxLeft bounds the list of failing destinations.
 const maxLeft = 50
 
 // Overview measures the queue.
@@ -104,7 +104,7 @@ func (o *Operator) Overview(ctx context.Context) (Overview, error) {
 func leftOf(h engine.Holds) []Alone {
 	list := []Alone{}
 	for to, one := range h.Held {
-		if to.IsOut() { // the list of the rows tells what is wrong
+		if to.IsOut() { // the list of rows says what is wrong with it
 			continue
 		}
 		l := Alone{SinceMs: one.SinceMs, UntilMs: one.UntilMs}
@@ -116,15 +116,15 @@ func leftOf(h engine.Holds) []Alone {
 	return list[:min(maxLeft, len(list))]
 }
 
-// aheadHours is how far the schedule is told hour by hour.
+// aheadHours is the number of hours for which the schedule is counted by hour.
 const aheadHours = 48
 
-// Ahead is what waits for a later time.
+// Ahead counts the jobs that wait for a later time.
 type Ahead struct {
-	FirstMs int64   `json:"first_ms"` // the beginning of the present hour
+	FirstMs int64   `json:"first_ms"` // the beginning of the current hour
 	Hours   []int64 `json:"hours"`
 	Later   int64   `json:"later"`
-	Partial bool    `json:"partial"` // there is more, which would have taken too long to count
+	Partial bool    `json:"partial"` // the count was cut off because it would have taken too long
 }
 
 // Ahead counts by hour what waits for a later time, from the beginning of the present hour on.

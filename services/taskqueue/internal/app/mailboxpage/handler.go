@@ -18,7 +18,7 @@ var pageFiles embed.FS
 // Handler serves the page at /outbox/ and its JSON API: GET and DELETE /outbox/messages. A browser's request
 // from another site is refused.
 func Handler(store *mailbox.Store, log *slog.Logger) http.Handler {
-	files, _ := fs.Sub(pageFiles, "page") // that it exists is known when the program is built
+	files, _ := fs.Sub(pageFiles, "page") // cannot fail: the folder is embedded
 	mux := http.NewServeMux()
 	mux.Handle("GET /outbox/", http.StripPrefix("/outbox/", http.FileServerFS(files)))
 	mux.Handle("GET /outbox/lab.css", http.StripPrefix("/outbox/", http.FileServerFS(pageassets.Files())))
@@ -37,7 +37,7 @@ func Handler(store *mailbox.Store, log *slog.Logger) http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
-	return httpserver.LocalHost(httpserver.Page("'self' 'unsafe-inline'", mux)) // the HTML of mails is shown in a frame without scripts
+	return httpserver.LocalHost(httpserver.Page("'self' 'unsafe-inline'", mux)) // HTML of mails is in a frame without scripts
 }
 
 func unavailable(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {

@@ -1,4 +1,4 @@
-// Package queuepage serves the page of the people who operate the queue, and its JSON API.
+// Package queuepage serves the operators' page of the queue, and its JSON API.
 package queuepage
 
 import (
@@ -24,7 +24,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// Path is where the page is served.
+// Path is the URL path of the page.
 const Path = "/queue-admin/"
 
 type server struct {
@@ -33,11 +33,11 @@ type server struct {
 	log   *slog.Logger
 }
 
-// Handler serves the page and its JSON API under Path. The files hold no secret; every call of the API needs the token,
-// which is one of several during a rotation; empty: no one is asked for one. A browser's request from another site is
+// Handler serves the page and its JSON API under Path. The files hold no secret. Each call of the API needs a token;
+// during a rotation there are several. An empty token allows every call. A browser's request from another site is
 // refused.
 func Handler(o *operate.Operator, token config.Secret, log *slog.Logger) http.Handler {
-	files, _ := fs.Sub(pageFiles, "page") // that it exists is known when the program is built
+	files, _ := fs.Sub(pageFiles, "page") // cannot fail: the folder is embedded
 	s := &server{Operator: o, token: token, log: log}
 	api := http.NewServeMux()
 	for pattern, serve := range map[string]func(*http.Request) (any, error){
@@ -72,7 +72,7 @@ func (s *server) search(r *http.Request) (any, error) {
 	return s.Search(r.Context(), x)
 }
 
-// change tells how many jobs were changed.
+// change returns how many jobs were changed and how many were left.
 func (s *server) change(ctx context.Context, x operate.Order) (map[string]int, error) {
 	c, err := s.Change(ctx, x)
 	return map[string]int{"done": len(c.Done), "left": len(c.Others)}, err
@@ -80,7 +80,7 @@ func (s *server) change(ctx context.Context, x operate.Order) (map[string]int, e
 
 const maxOrder = 64 << 10
 
-// ordered reads an order and carries it out.
+// ordered decodes an order from the body and calls do with it.
 func ordered[T any](do func(context.Context, operate.Order) (T, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		var x operate.Order
@@ -93,7 +93,8 @@ func ordered[T any](do func(context.Context, operate.Order) (T, error)) func(*ht
 	}
 }
 
-// guard asks for the token. Digests are compared, so that the time tells neither its text nor its length.
+// guard requires a token. It compares digests, so that the time of a comparison reveals neither the token's text nor
+// its length.
 func (s *server) guard(next http.Handler) http.Handler {
 	var tokens [][sha256.Size]byte
 	for _, token := range s.token.Keys() {

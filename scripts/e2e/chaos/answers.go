@@ -22,7 +22,7 @@ type answers struct {
 	mu         sync.Mutex
 	counts     map[answer]int     // guarded by mu
 	took       map[string][]timed // of answers 200, by operation; guarded by mu
-	since      []refusal          // those since the fault under way began; guarded by mu
+	since      map[int]int        // refusals by status since the fault under way began; guarded by mu
 	violations []string           // guarded by mu
 }
 
@@ -38,18 +38,11 @@ type timed struct {
 	took time.Duration
 }
 
-// refusal is an answer that was no success.
-type refusal struct {
-	at     time.Time
-	status int
-	what   string
-}
-
 func newAnswers(broken func() []fault) (*answers, error) {
 	plain := &http.Transport{MaxIdleConnsPerHost: 32}
 	recorder, err := conformance.Wrap(plain)
 	return &answers{Recorder: recorder, plain: plain, broken: broken, counts: map[answer]int{},
-		took: map[string][]timed{}}, err
+		took: map[string][]timed{}, since: map[int]int{}}, err
 }
 
 func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -76,7 +69,7 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	what := request.Method + " " + request.URL.Path
-	a.since = append(a.since, refusal{begin, status, what})
+	a.since[status]++
 	switch {
 	case status == 0 && !slices.ContainsFunc(faults, silences):
 		a.violations = append(a.violations, fmt.Sprintf("%s was not answered after %.1f s: %v", what, took.Seconds(), err))
@@ -91,11 +84,11 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 // silences: callers speak to the gateway itself, so only what happens to its process leaves them without an answer.
 func silences(f fault) bool { return f.target == "gateway" || f.target == everything }
 
-// take returns the refusals since the last call.
-func (a *answers) take() []refusal {
+// take returns the answers that were no success since the last call, by status.
+func (a *answers) take() map[int]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	taken := a.since
-	a.since = nil
+	a.since = map[int]int{}
 	return taken
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -45,10 +45,6 @@ func faultNames(faults []fault) string {
 	return strings.Join(parts, " + ")
 }
 
-func sortEvents(events []event) {
-	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.At, b.At) })
-}
-
 // figures are what the page shows.
 type figures struct {
 	Seed                                  uint64
@@ -58,36 +54,32 @@ type figures struct {
 	Tally                                 day.Tally
 	Promised, Kept, Late                  int
 	Hooks, HooksTwice, Answered, Doubtful int
+	Broken, Quiet                         string // answers that were no success, while something was broken and else
 	Slowest, Warm                         time.Duration
 	Recovered, Violations                 []string
 	Classes                               []classFigures
 	Kinds                                 []kind
-	Answers                               []answerFigure
-	Processes                             []processFigure
-	Timelines                             []timeline
+	Memory, Goroutines                    rise
 }
 
 type classFigures struct {
 	Name, Says      string
 	Times           int
-	Targets         string
 	Median, Longest time.Duration
 	Refusals        string
 }
 
-type answerFigure struct {
-	Status        string
-	Broken, Quiet int
+// rise is the service of which a figure rose most.
+type rise struct {
+	Service     string
+	First, Last float64
 }
 
-type processFigure struct {
-	Before, After vitals
-	Replaced      bool
-}
-
-type timeline struct {
-	Name   string
-	Events []event
+func (r rise) most(service string, first, last float64) rise {
+	if r.Service == "" || last-first > r.Last-r.First {
+		return rise{service, first, last}
+	}
+	return r
 }
 
 // violations are all, the sort that callers saw included.
@@ -116,42 +108,34 @@ func (r *run) figures() figures {
 	}
 	r.check.doubtful.Range(func(any, any) bool { f.Doubtful++; return true })
 	f.Hooks, f.HooksTwice = r.people.receiver.doubled()
-	f.Classes, f.Timelines = r.classFigures()
+	f.Classes = r.classFigures()
 	for _, h := range r.happened {
 		f.Faults += len(h.Faults)
 		f.Slowest = max(f.Slowest, h.Recovery)
 	}
-	byStatus := map[int]*answerFigure{}
+	refusals := map[bool]map[int]int{true: {}, false: {}} // whether something was broken, by status
 	for a, n := range r.answers.counts {
-		one := byStatus[a.Status]
-		if one == nil {
-			one = &answerFigure{Status: statusName(a.Status)}
-			byStatus[a.Status] = one
-		}
-		if f.Answered += n; a.Broken {
-			one.Broken += n
-		} else {
-			one.Quiet += n
+		if f.Answered += n; a.Status != http.StatusOK {
+			refusals[a.Broken][a.Status] += n
 		}
 	}
-	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
-		f.Answers = append(f.Answers, *byStatus[status])
-	}
+	f.Broken, f.Quiet = refused(refusals[true]), refused(refusals[false])
 	for _, before := range r.before {
 		for _, after := range r.after {
 			if after.Service == before.Service {
-				f.Processes = append(f.Processes, processFigure{before, after, after.Since != before.Since})
+				f.Memory = f.Memory.most(after.Service, before.Memory, after.Memory)
+				f.Goroutines = f.Goroutines.most(after.Service, before.Goroutines, after.Goroutines)
 			}
 		}
 	}
 	return f
 }
 
-// classFigures sums up by class. A timeline is that of the class's first fault that came alone.
-func (r *run) classFigures() (list []classFigures, lines []timeline) {
+// classFigures sums up by class.
+func (r *run) classFigures() (list []classFigures) {
 	for _, c := range classes {
 		one := classFigures{Name: c.name, Says: c.says}
-		refusals, targets, line := map[int]int{}, map[string]bool{}, timeline{}
+		refusals := map[int]int{}
 		var took []time.Duration
 		for _, h := range r.happened {
 			for _, f := range h.Faults {
@@ -159,13 +143,9 @@ func (r *run) classFigures() (list []classFigures, lines []timeline) {
 					continue
 				}
 				one.Times++
-				targets[f.target] = true
 				took = append(took, h.Recovery)
 				for status, n := range h.Refusals {
 					refusals[status] += n
-				}
-				if len(h.Faults) == 1 && line.Name == "" {
-					line = timeline{f.String(), h.Events}
 				}
 			}
 		}
@@ -173,14 +153,10 @@ func (r *run) classFigures() (list []classFigures, lines []timeline) {
 			continue
 		}
 		slices.Sort(took)
-		one.Median, one.Longest = took[len(took)/2], took[len(took)-1]
-		one.Targets, one.Refusals = strings.Join(slices.Sorted(maps.Keys(targets)), ", "), refused(refusals)
+		one.Median, one.Longest, one.Refusals = took[len(took)/2], took[len(took)-1], refused(refusals)
 		list = append(list, one)
-		if line.Name != "" {
-			lines = append(lines, line)
-		}
 	}
-	return list, lines
+	return list
 }
 
 func commit() string {

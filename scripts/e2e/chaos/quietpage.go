@@ -43,9 +43,10 @@ type quietFigures struct {
 	Short     float64 // percent of the time in which a processor was short
 	Idle      time.Duration
 	Floors    string
-	Processes []stillProcess
+	Processes []stillProcess // the ones about which there is something to say
 	Alerts    []alertFigure
-	Levels    []level
+	Levels    []level // what rose by shownRise of what is allowed
+	Still     int     // levels that did not
 }
 
 // stillProcess is what a process answered about itself.
@@ -63,7 +64,7 @@ type alertFigure struct {
 
 // level is a figure of a process or link over the run, and by how much its least value rose in each half.
 type level struct {
-	growth // Hour is not used
+	growth
 	Max    float64
 	Halves [2]float64
 	Grows  bool
@@ -76,7 +77,12 @@ func (r *run) quietFigures() quietFigures {
 	whole := time.Duration(r.minutes * float64(time.Minute))
 	add := func(process, what string, samples []sample, floor float64) {
 		l := levelOf(what+" "+process, samples, whole, floor)
-		if f.Levels = append(f.Levels, l); l.Grows {
+		if max(l.Halves[0], l.Halves[1]) >= shownRise*floor {
+			f.Levels = append(f.Levels, l)
+		} else {
+			f.Still++
+		}
+		if l.Grows {
 			grew[process] = append(grew[process], what)
 			r.check.violated("%s grew by %s", l.Name, l.Show(l.Halves[1]))
 		}
@@ -97,7 +103,9 @@ func (r *run) quietFigures() quietFigures {
 				one.Answers += fmt.Sprintf("%s %d× not 200 ", path, wrong[path])
 			}
 		}
-		f.Processes = append(f.Processes, one)
+		if one.Answers != "200" || one.Grew != "" {
+			f.Processes = append(f.Processes, one)
+		}
 	}
 	evaluated := false
 	for _, line := range sorted(r.watch.alerts) {

@@ -45,15 +45,9 @@ const (
 type happening struct {
 	At       time.Duration
 	Faults   []fault
-	Events   []event
 	Recovery time.Duration
+	Last     string      // what recovered last
 	Refusals map[int]int // by status
-}
-
-// event is a line of a timeline, from the beginning of the fault on.
-type event struct {
-	At   time.Duration
-	What string
 }
 
 // run is one whole run.
@@ -206,16 +200,11 @@ func (r *run) happen(ctx context.Context, faults []fault) happening {
 			}
 		}
 	}
-	h := happening{At: time.Since(r.begin), Faults: faults, Refusals: map[int]int{}}
-	begin := time.Now()
-	note := func(what string, args ...any) {
-		h.Events = append(h.Events, event{time.Since(begin), fmt.Sprintf(what, args...)})
-	}
+	h := happening{At: time.Since(r.begin), Faults: faults}
 	r.answers.take()
 	r.set(faults)
 	var hold time.Duration
 	for _, f := range faults {
-		note("%s of %s begins", f.class, f.target)
 		if err := f.begin(ctx); err != nil {
 			r.check.violated("%s could not begin: %v", f, err)
 		}
@@ -226,16 +215,14 @@ func (r *run) happen(ctx context.Context, faults []fault) happening {
 		if err := f.end(ctx); err != nil {
 			r.check.violated("%s could not end: %v", f, err)
 		}
-		note("%s of %s ends", f.class, f.target)
 	}
-	ended := time.Now()
 	var well []recovery
 	well, h.Recovery = r.recovered(ctx)
 	for _, name := range r.revived {
-		note("%s, which had ended by itself, is up again", name)
+		r.say("%s, which had ended by itself, is up again", name)
 	}
 	for _, one := range well {
-		h.Events = append(h.Events, event{ended.Sub(begin) + one.took, one.what})
+		h.Last = one.what
 		if one.err != nil {
 			r.check.violated("%s: %v", faultNames(faults), one.err)
 		} else if one.took > limit(faults) {
@@ -246,7 +233,7 @@ func (r *run) happen(ctx context.Context, faults []fault) happening {
 	if letters := r.deadLetters(ctx); letters > 0 {
 		r.check.violated("%s: change capture set %.0f changes aside", faults[0], letters)
 	}
-	r.summarize(&h, begin)
+	h.Refusals = r.answers.take()
 	return h
 }
 
@@ -256,32 +243,6 @@ func limit(faults []fault) time.Duration {
 		return recoverFromFullDatabase
 	}
 	return recoverWithin
-}
-
-// summarize adds what callers saw.
-func (r *run) summarize(h *happening, begin time.Time) {
-	refusals := r.answers.take()
-	for _, one := range refusals {
-		h.Refusals[one.status]++
-	}
-	if len(refusals) > 0 {
-		first, last := refusals[0], refusals[0]
-		for _, one := range refusals {
-			if one.at.Before(first.at) {
-				first = one
-			}
-			if one.at.After(last.at) {
-				last = one
-			}
-		}
-		h.Events = append(h.Events, first.event("first", begin), last.event("last", begin))
-	}
-	sortEvents(h.Events)
-}
-
-func (f refusal) event(which string, begin time.Time) event {
-	what := fmt.Sprintf("the %s request that fails: %s (%s)", which, statusName(f.status), f.what)
-	return event{f.at.Sub(begin), what}
 }
 
 func (r *run) set(faults []fault) {
@@ -395,6 +356,6 @@ func (r *run) say(format string, args ...any) {
 // tell prints a line about what happened.
 func (r *run) tell(h happening) {
 	promises := r.people.ledger.those(func(*promise) bool { return true })
-	r.say("%-58s recovered after %4.1f s  %-22s  %d promises, %d open", faultNames(h.Faults), h.Recovery.Seconds(),
-		refused(h.Refusals), len(promises), len(r.people.ledger.open()))
+	r.say("%-58s recovered after %4.1f s, last %-28s  %-22s  %d promises, %d open", faultNames(h.Faults), h.Recovery.Seconds(),
+		h.Last, refused(h.Refusals), len(promises), len(r.people.ledger.open()))
 }

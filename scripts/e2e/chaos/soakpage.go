@@ -19,21 +19,37 @@ const (
 	moreMedian         = 5 * time.Millisecond
 )
 
+// The page shows what rose by more than this part of what was there and this part of what is allowed, and what became
+// slower; the rest is counted.
+const (
+	shownRise           = 0.1
+	shownMedian float64 = 1.25
+)
+
 // soakFigures are what the page shows of a soak.
 type soakFigures struct {
 	figures
 	Patients, Samples int
 	Window            float64 // minutes
 	Floors            string
-	Levels, Grown     []growth
-	Operations        []operationFigures
+	Levels, Grown     []growth           // what rises, and all data of engines
+	Operations        []operationFigures // became slower by shownMedian
+	Steady, Even      int                // levels and kept things that are not shown
+	Measured          int                // operations
+	Median, Most      operationFigures   // the slowest by median and by p99 in the last window
 }
 
-// growth is something at the end, or its mean in the first and the last window, or what it grew by in each.
+const dataOf = "bytes of the data" // of an engine
+
+// growth is something at the end, or its mean in the first and the last window, or what it grew by in each; the page
+// shows one that rises.
 type growth struct {
-	Name                   string
-	First, Last, Hour, End float64
+	Name             string
+	First, Last, End float64
+	Rises            bool
 }
+
+func (g growth) rises(floor float64) bool { return g.Last > (1+shownRise)*g.First+shownRise*floor }
 
 // Show writes one of the figures.
 func (g growth) Show(value float64) string {
@@ -52,7 +68,29 @@ type operationFigures struct {
 func (r *run) soakFigures() soakFigures {
 	f := soakFigures{Patients: r.patients, Window: window * r.minutes,
 		Floors: fmt.Sprintf("%d MiB or %d", maxMemory>>20, maxCount)}
-	f.Levels, f.Grown, f.Operations = r.levelFigures(), r.grown(), r.operations()
+	levels, grown, operations := r.levelFigures(), r.grown(), r.operations()
+	for _, g := range levels {
+		if g.Rises {
+			f.Levels = append(f.Levels, g)
+		}
+	}
+	for _, g := range grown {
+		if g.Rises || strings.HasPrefix(g.Name, dataOf) {
+			f.Grown = append(f.Grown, g)
+		}
+	}
+	for _, o := range operations {
+		if float64(o.P50Last) > shownMedian*float64(o.P50First) {
+			f.Operations = append(f.Operations, o)
+		}
+		if o.P50Last > f.Median.P50Last {
+			f.Median = o
+		}
+		if o.P99Last > f.Most.P99Last {
+			f.Most = o
+		}
+	}
+	f.Steady, f.Even, f.Measured = len(levels)-len(f.Levels), len(grown)-len(f.Grown), len(operations)
 	for _, samples := range r.soak.levels[0] {
 		f.Samples = max(f.Samples, len(samples))
 	}
@@ -63,11 +101,11 @@ func (r *run) soakFigures() soakFigures {
 func (r *run) levelFigures() (list []growth) {
 	for _, name := range slices.Sorted(maps.Keys(r.soak.levels[1])) {
 		g := growth{Name: name, First: mean(r.soak.levels[0][name]), Last: mean(r.soak.levels[1][name])}
-		g.Hour = (g.Last - g.First) * 60 / (window * r.minutes)
 		floor := float64(maxCount)
 		if strings.HasPrefix(name, "memory") {
 			floor = maxMemory
 		}
+		g.Rises = g.rises(floor)
 		if grew := g.Last - g.First; grew > maxPart*g.First+floor && !strings.HasPrefix(name, "engine") {
 			r.check.violated("%s grew from %s to %s", name, g.Show(g.First), g.Show(g.Last))
 		}
@@ -89,11 +127,12 @@ func (r *run) grown() (list []growth) {
 		g := growth{Name: name, First: at[1][name] - at[0][name], Last: at[2][name] - at[1][name], End: at[2][name]}
 		floor := float64(maxKept)
 		switch {
-		case strings.HasPrefix(name, "bytes of the data"):
+		case strings.HasPrefix(name, dataOf):
 			floor = maxData
 		case strings.HasPrefix(name, "bytes"):
 			floor = maxBytes
 		}
+		g.Rises = g.rises(floor)
 		if g.Last > maxFaster*max(0, g.First)+floor {
 			r.check.violated("%s grew by %s in the last day, by %s in the one before", name, g.Show(g.Last), g.Show(g.First))
 		}

@@ -43,7 +43,6 @@ const (
 
 // happening is what was broken, and what came of it.
 type happening struct {
-	At       time.Duration
 	Faults   []fault
 	Recovery time.Duration
 	Last     string      // what recovered last
@@ -200,7 +199,7 @@ func (r *run) happen(ctx context.Context, faults []fault) happening {
 			}
 		}
 	}
-	h := happening{At: time.Since(r.begin), Faults: faults}
+	h := happening{Faults: faults}
 	r.answers.take()
 	r.set(faults)
 	var hold time.Duration

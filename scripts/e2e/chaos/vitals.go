@@ -12,7 +12,6 @@ type vitals struct {
 	Service            string
 	Memory, Goroutines float64
 	Files              float64 // open ones
-	Since              float64 // when the process began, in Unix seconds
 }
 
 func (p *platform) vitals(ctx context.Context) (list []vitals) {
@@ -22,7 +21,7 @@ func (p *platform) vitals(ctx context.Context) (list []vitals) {
 			continue
 		}
 		list = append(list, vitals{service, metric(text, "process_resident_memory_bytes"), metric(text, "go_goroutines"),
-			metric(text, "process_open_fds"), metric(text, "process_start_time_seconds")})
+			metric(text, "process_open_fds")})
 	}
 	slices.SortFunc(list, func(a, b vitals) int { return strings.Compare(a.Service, b.Service) })
 	return list

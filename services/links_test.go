@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -13,10 +14,15 @@ var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	unnamed = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	tested  = regexp.MustCompile(`\bTest[A-Z]\w{7,}`)
+	test    = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 )
 
 // documents returns the paths of all Markdown files of the repository.
-func documents(t *testing.T) (paths []string) {
+func documents(t *testing.T) []string { return files(t, ".md") }
+
+// files returns the paths of all files of the repository whose names end so.
+func files(t *testing.T, ending string) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
@@ -25,7 +31,7 @@ func documents(t *testing.T) (paths []string) {
 			return err
 		case entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "node_modules"):
 			return filepath.SkipDir
-		case filepath.Ext(name) == ".md":
+		case strings.HasSuffix(name, ending):
 			paths = append(paths, strings.TrimPrefix(path, root+"/"))
 		}
 		return nil
@@ -66,6 +72,24 @@ func hasHeading(text, anchor string) bool {
 		}
 	}
 	return false
+}
+
+// TestTestsThatDocumentsNameExist wants each name, or a test that begins so.
+func TestTestsThatDocumentsNameExist(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, source := range files(t, "_test.go") {
+		for _, found := range test.FindAllStringSubmatch(read(t, source), -1) {
+			names = append(names, found[1])
+		}
+	}
+	for _, document := range documents(t) {
+		for _, name := range tested.FindAllString(read(t, document), -1) {
+			if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, name) }) {
+				t.Errorf("%s names the test %s, which does not exist", document, name)
+			}
+		}
+	}
 }
 
 func TestTheIndexOfDocumentsHasEveryPage(t *testing.T) {

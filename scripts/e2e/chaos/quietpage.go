@@ -98,10 +98,11 @@ func (r *run) quietFigures() quietFigures {
 	for _, service := range r.services {
 		one := stillProcess{service, "200", strings.Join(grew[service], ", ")}
 		if wrong := r.watch.wrong[service]; len(wrong) > 0 {
-			one.Answers = ""
+			var paths []string
 			for _, path := range slices.Sorted(maps.Keys(wrong)) {
-				one.Answers += fmt.Sprintf("%s %d× not 200 ", path, wrong[path])
+				paths = append(paths, fmt.Sprintf("%s %d× not 200", path, wrong[path]))
 			}
+			one.Answers = strings.Join(paths, ", ")
 		}
 		if one.Answers != "200" || one.Grew != "" {
 			f.Processes = append(f.Processes, one)

@@ -87,7 +87,8 @@ func (b *builder) watchDatabase() {
 		defer cancel()
 		err := b.NoteSchema("database", b.db.Ready(ctx))
 		b.metrics.DatabaseUp(err == nil)
-		if differs := (*mysqldb.SchemaError)(nil); errors.As(err, &differs) { // jobs are still delivered: the process stays ready
+		// Jobs are still accepted and delivered: the process stays ready.
+		if differs := (*mysqldb.SchemaError)(nil); errors.As(err, &differs) {
 			b.Health.Note("database", differs.Reason())
 		}
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // readmeOf returns the text of a chart's README.md: what it installs, how, and its values with their defaults and
-// meanings, as the comments of values.yaml have them, without the rows that every chart has.
+// meanings, as the comments of values.yaml have them, without the rows that several charts have.
 func readmeOf(t *testing.T, name string, shared []string) string {
 	t.Helper()
 	meta := load(t, name).Metadata
@@ -24,22 +24,37 @@ func readmeOf(t *testing.T, name string, shared []string) string {
 			fmt.Fprintf(&all, "\nKeys of the Secret `%s`: `%s`.\n", value, strings.Join(keys, "`, `"))
 		}
 	}
-	all.WriteString("\nAnd [what every chart has](../VALUES.md).\n")
+	all.WriteString("\nAnd [what several charts have](../VALUES.md).\n")
 	own := slices.DeleteFunc(valuesOf(t, name), func(row string) bool { return slices.Contains(shared, row) })
 	all.WriteString(table(own))
 	return all.String()
 }
 
-// sharedRows returns the rows that are the same in the chart of every deployable.
-func sharedRows(t *testing.T) []string {
+// sharedRows returns the rows that are the same in the charts of at least three deployables, and these charts.
+func sharedRows(t *testing.T) (rows []string, charts map[string][]string) {
 	t.Helper()
-	all := names(t)
-	shared := valuesOf(t, all[0])
-	for _, name := range all[1:] {
-		own := valuesOf(t, name)
-		shared = slices.DeleteFunc(shared, func(row string) bool { return !slices.Contains(own, row) })
+	charts = map[string][]string{}
+	for _, name := range names(t) {
+		for _, row := range valuesOf(t, name) {
+			if charts[row] = append(charts[row], name); len(charts[row]) == 1 {
+				rows = append(rows, row)
+			}
+		}
 	}
-	return shared
+	const several = 3
+	return slices.DeleteFunc(rows, func(row string) bool { return len(charts[row]) < several }), charts
+}
+
+// which says in a few words which of all charts are meant.
+func which(all, some []string) string {
+	missing := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return slices.Contains(some, name) })
+	switch {
+	case len(missing) == 0:
+		return ""
+	case len(missing) < len(some):
+		return "not " + strings.Join(missing, ", ")
+	}
+	return strings.Join(some, ", ")
 }
 
 // keysOf lists the variables that are read from the Secret that a value names.
@@ -130,9 +145,15 @@ func umbrellaReadme(t *testing.T) string {
 }
 
 func TestREADMEsAreThoseOfTheValues(t *testing.T) {
-	shared := sharedRows(t)
-	golden(t, filepath.Join(root, "VALUES.md"), "# Values of every chart\n\nMade from values.yaml of the charts by `make charts-update`. "+
-		"Most can be set once for all charts, in `global` of [lab](lab/README.md).\n"+table(shared))
+	shared, charts := sharedRows(t)
+	var common strings.Builder
+	common.WriteString("# Values of several charts\n\nMade from values.yaml of the charts by `make charts-update`. " +
+		"Most can be set once for all charts, in `global` of [lab](lab/README.md).\n\n" +
+		"| value | default | meaning | charts; empty: all |\n|---|---|---|---|\n")
+	for _, row := range shared {
+		fmt.Fprintf(&common, "%s %s |\n", strings.TrimSuffix(row, "\n"), which(names(t), charts[row]))
+	}
+	golden(t, filepath.Join(root, "VALUES.md"), common.String())
 	for _, name := range names(t) {
 		golden(t, filepath.Join(root, name, "README.md"), readmeOf(t, name, shared))
 	}

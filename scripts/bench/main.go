@@ -31,7 +31,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/volume"
 )
 
-// benchmark measures into a report.
+// benchmark is a named benchmark.
 type benchmark struct {
 	name string
 	run  func(context.Context, *report.Report) error
@@ -125,7 +125,7 @@ func run(ctx context.Context, name string, quick bool) error {
 	return errors.Join(failures...)
 }
 
-// out returns the report's file: $BENCH_OUT for a single benchmark.
+// out returns the path of the report: $BENCH_OUT for a single benchmark.
 func out(benchmark, asked string) string {
 	if path := os.Getenv("BENCH_OUT"); path != "" && asked != "all" {
 		return path

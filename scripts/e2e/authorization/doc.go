@@ -1,4 +1,3 @@
-// Package authorization holds who may do what, as tables that people.txt and services.txt show, and a test that sends
-// every cell to a running platform. In what is allowed it looks for the words of other laboratories, organisations and
-// doctors.
+// Package authorization holds the tables of permissions, people.txt and services.txt, and a test that sends every cell
+// to a running platform. It searches allowed responses for texts of other laboratories, organisations and doctors.
 package authorization

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// axe is installed once in a test binary.
+// axe is loaded once per test binary.
 var axe = sync.OnceValues(func() ([]byte, error) {
 	const script = "node_modules/axe-core/axe.min.js"
 	folder, err := filepath.Abs("../tools/axe")

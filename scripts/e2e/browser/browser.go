@@ -1,4 +1,4 @@
-// Package browser finds the browser in which the tests of pages do what people do.
+// Package browser finds the browser for the tests of pages.
 package browser
 
 import (

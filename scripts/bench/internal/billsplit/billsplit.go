@@ -1,5 +1,5 @@
-// Package billsplit measures the splitting of bills of 40 tests on a whole stack with a durable database: splits a
-// second, how long one waits at half of that, and how many SQL statements it takes. Every paisa is counted afterwards.
+// Package billsplit measures the splitting of bills of 40 tests on a whole stack with a durable database: splits per
+// second, their p99 at half that load, and the SQL statements of one. Afterwards it checks that no paisa was lost.
 package billsplit
 
 import (
@@ -18,8 +18,8 @@ const (
 	connections = 8
 )
 
-// Run measures execute_per_second and execute_p99_ms_half_load in one laboratory, whose splits follow each other from
-// the taking of the bill number to the commit, execute_per_second_8_labs, and sql_statements_40_rows.
+// Run measures execute_per_second and execute_p99_ms_half_load in one laboratory, whose splits are serialized by its
+// bill numbers, then execute_per_second_8_labs and sql_statements_40_rows.
 func Run(ctx context.Context, r *report.Report) error {
 	rounds, bills := 5, 300
 	if r.Quick {
@@ -62,7 +62,7 @@ func Run(ctx context.Context, r *report.Report) error {
 	return nil
 }
 
-// checkDurable refuses a database that answers before a commit is on the disk.
+// checkDurable fails unless the database answers a commit only once it is on the disk.
 func (l *laboratories) checkDurable(ctx context.Context, r *report.Report) error {
 	var flush int
 	if err := l.DB.QueryRowContext(ctx, "SELECT @@innodb_flush_log_at_trx_commit").Scan(&flush); err != nil {
@@ -75,7 +75,7 @@ func (l *laboratories) checkDurable(ctx context.Context, r *report.Report) error
 	return nil
 }
 
-// rate splits the bills of each round as fast as they are answered.
+// rate splits the bills of each round in a closed loop and returns the splits per second of each round.
 func (l *laboratories) rate(ctx context.Context, rounds, labCount int) (perSecond []float64, err error) {
 	for range rounds {
 		first, err := l.open(ctx, labCount)
@@ -94,7 +94,7 @@ func (l *laboratories) rate(ctx context.Context, rounds, labCount int) (perSecon
 	return perSecond, nil
 }
 
-// halfLoad splits at half the measured rate and takes each request's time from when it was due.
+// halfLoad splits at half the measured rate and measures each request from the time when it was due.
 func (l *laboratories) halfLoad(ctx context.Context, r *report.Report, rounds int, perSecond float64) error {
 	var p50, p99 []float64
 	for range rounds {
@@ -116,8 +116,8 @@ func (l *laboratories) halfLoad(ctx context.Context, r *report.Report, rounds in
 	return nil
 }
 
-// statements counts what the server is asked for while bills are split one after the other, less what it is asked for
-// in the same time without splits: other services look for work meanwhile.
+// statements counts the database's statements while bills are split one after the other, minus those of the same time
+// without splits, which come from background loops.
 func (l *laboratories) statements(ctx context.Context, r *report.Report, rounds int) error {
 	var perSplit []float64
 	for range rounds {

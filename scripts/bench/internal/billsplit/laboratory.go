@@ -10,19 +10,19 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
-// Ids of the seeded laboratories and bills, far from those of the demo.
+// Ids of the seeded laboratories and bills, outside the range of the demo's.
 const (
 	firstLab  = 900
 	firstBill = 20_000_000
-	rowsOfID  = 100 // billed tests of bill n are n*100 and up
+	rowsOfID  = 100 // the billed tests of bill n have the ids from n*100 on
 )
 
-// laboratories have bills of 40 tests that wait to be split.
+// laboratories holds laboratories with bills of 40 tests to split.
 type laboratories struct {
 	*testlab.Lab
 	bills int // of a round
 	next  int // the first bill of the next round
-	split int // bills that were split
+	split int // number of bills that were split
 }
 
 func newLaboratories(ctx context.Context, s *sandbox.Sandbox, bills int) (*laboratories, error) {
@@ -40,7 +40,7 @@ func newLaboratories(ctx context.Context, s *sandbox.Sandbox, bills int) (*labor
 
 func session(lab int) string { return fmt.Sprint("bench-", lab) }
 
-// open makes the bills of a round, dealt out among so many laboratories, and returns the first of them.
+// open inserts the bills of a round, distributed over labCount laboratories, and returns the id of the first one.
 func (l *laboratories) open(ctx context.Context, labCount int) (first int, err error) {
 	first = l.next
 	l.next += l.bills

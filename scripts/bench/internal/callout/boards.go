@@ -18,13 +18,14 @@ import (
 const (
 	waiting      = 3_000
 	openBoards   = 50
-	openPolls    = 30 // a second
+	openPolls    = 30 // requests per second
 	changes      = 10
 	changeEvery  = 500 * time.Millisecond
 	firstWaiting = 9_200_000
 )
 
-// busyBoard measures the open list at 30 requests a second, and fifty open boards while drafts change the list.
+// busyBoard measures the open list at 30 requests per second, and the CPU of fifty open boards while drafts change the
+// list.
 func (l *laboratory) busyBoard(ctx context.Context, r *report.Report, s *sandbox.Sandbox, rounds int) error {
 	if err := l.fill(ctx); err != nil {
 		return err
@@ -58,7 +59,7 @@ func (l *laboratory) busyBoard(ctx context.Context, r *report.Report, s *sandbox
 	return nil
 }
 
-// fill adds bills of one waiting report each, which are due in some hours.
+// fill adds bills with one waiting report each, due in some hours.
 func (l *laboratory) fill(ctx context.Context) error {
 	filled := strings.NewReplacer(
 		"@lab", strconv.Itoa(labID), "@due", strconv.FormatInt(time.Now().Add(6*time.Hour).UnixMilli(), 10),
@@ -86,7 +87,7 @@ func (l *laboratory) open(ctx context.Context) error {
 	return err
 }
 
-// boards opens fifty boards, saves drafts about reports that are on them, and waits until each board shows all.
+// boards opens fifty boards, saves drafts for reports that they show, and waits until each board shows all drafts.
 func (l *laboratory) boards(ctx context.Context, round int) error {
 	want := (round + 1) * changes
 	hear := func(int) func(event, data string) bool {
@@ -96,7 +97,7 @@ func (l *laboratory) boards(ctx context.Context, round int) error {
 	}
 	return l.FollowAll(ctx, openBoards, "/operation/critical-callout/live", boardOf, hear, func() error {
 		_, err := load.Paced(changes, float64(time.Second)/float64(changeEvery), func(i int) error {
-			// The most pressing are listed: those with the latest numbers were found first.
+			// The list begins with the reports that were found critical first: those with the highest numbers.
 			id := firstWaiting + waiting - 1 - (round*changes + i)
 			_, err := l.Call(ctx, testlab.Request{
 				Session: "bench-callout", Method: http.MethodPost, Path: fmt.Sprintf("/report/%d/critical/callout", id),

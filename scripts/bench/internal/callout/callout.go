@@ -1,5 +1,5 @@
-// Package callout measures GET /report/<bill>/critical/records of a bill of 30 reports with 20 parameters each, on a
-// whole stack at 100 requests a second. Every answer is checked: it lists every report with its critical values.
+// Package callout measures GET /report/<bill>/critical/records of a bill with 30 reports of 20 parameters each, on a
+// whole stack at 100 requests per second. Each response is checked: it lists every report with its critical values.
 package callout
 
 import (
@@ -15,7 +15,7 @@ import (
 const (
 	reports    = 30
 	parameters = 20
-	critical   = 2 // of the parameters of a report
+	critical   = 2 // critical parameters of a report
 	perSecond  = 100
 )
 
@@ -67,11 +67,11 @@ func Run(ctx context.Context, r *report.Report) error {
 	return nil
 }
 
-// cpu measures what a request costs each process, one request after the other: it counts on a machine that does other
-// things.
+// cpu measures the CPU time of a request in each process, one request after the other, so that the figure is usable on
+// a busy machine.
 func (l *laboratory) cpu(ctx context.Context, r *report.Report, rounds, requests int, pids map[string]int) error {
 	costs := process.NewCosts(pids)
-	for range rounds + 1 { // the first is for warmth
+	for range rounds + 1 { // the first one warms up
 		err := costs.Of(requests, func() error {
 			for range requests {
 				if err := l.list(ctx, bigBill, reports); err != nil {
@@ -90,7 +90,7 @@ func (l *laboratory) cpu(ctx context.Context, r *report.Report, rounds, requests
 	return nil
 }
 
-// statements counts what the database is sent for a bill of one report and for the whole one: it must not grow with the
+// statements counts the SELECTs for a bill of one report and for the whole bill: the number must not grow with the
 // bill.
 func (l *laboratory) statements(ctx context.Context, r *report.Report, rounds int) error {
 	var counts []float64
@@ -103,7 +103,7 @@ func (l *laboratory) statements(ctx context.Context, r *report.Report, rounds in
 		if err != nil {
 			return err
 		}
-		if all > one+1 { // what loops ask meanwhile may come to one a request; a statement a report would be 29 more
+		if all > one+1 { // background loops may add one per request; one statement per report would add 29
 			return fmt.Errorf("%d statements for one report, %d for %d", one, all, reports)
 		}
 		counts = append(counts, float64(one))
@@ -112,8 +112,8 @@ func (l *laboratory) statements(ctx context.Context, r *report.Report, rounds in
 	return nil
 }
 
-// selects is the number of SELECTs of one request: of many, so that what loops ask meanwhile disappears in the
-// rounding.
+// selects returns the number of SELECTs of one request, averaged over many, so that rounding removes those of
+// background loops.
 func (l *laboratory) selects(ctx context.Context, bill, want int) (int, error) {
 	const many = 200
 	before, err := l.Status(ctx, "Com_select")

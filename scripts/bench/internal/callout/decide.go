@@ -11,8 +11,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 
-// decisions measures the pure rules on one core, by the service's own benchmarks: a check of a report of 20 parameters
-// with ten statements, a decision about a call of it, and the explorer. The benchmarks check each decision.
+// decisions measures the pure rules on one core with the service's own benchmarks, which check each decision: a report
+// of 20 parameters with ten statements is checked, then called; and the explorer.
 func decisions(ctx context.Context, r *report.Report, rounds int) error {
 	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^Benchmark(Decide|DecideCall|Explore)$",
 		"-cpu", "1", "-benchtime", "500ms", "-count", strconv.Itoa(rounds),
@@ -45,7 +45,7 @@ func decisions(ctx context.Context, r *report.Report, rounds int) error {
 
 func rateOf(nanoseconds float64) float64 { return float64(time.Second) / nanoseconds }
 
-// figures returns the figures of a benchmark in a unit from the output of `go test -bench`.
+// figures returns the figures of a benchmark that have the given unit from the output of `go test -bench`.
 func figures(out []byte, benchmark, unit string) (runs []float64, err error) {
 	line := regexp.MustCompile(`(?m)^Benchmark` + benchmark + `\s.*?([0-9.e+]+) ` + regexp.QuoteMeta(unit))
 	for _, found := range line.FindAllSubmatch(out, -1) {

@@ -10,14 +10,14 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
-// Ids of the seeded laboratory, far from those of the demo.
+// Ids of the seeded laboratory, outside the range of the demo's.
 const (
 	labID     = 901
 	bigBill   = 9_100_000
 	smallBill = 9_100_001
 )
 
-// laboratory is one with a test of 20 parameters, and with a bill of 30 reports and one of a single one.
+// laboratory holds a laboratory with a test of 20 parameters, a bill of 30 reports and a bill of one report.
 type laboratory struct{ *testlab.Lab }
 
 func newLaboratory(ctx context.Context, s *sandbox.Sandbox) (*laboratory, error) {
@@ -30,7 +30,7 @@ func newLaboratory(ctx context.Context, s *sandbox.Sandbox) (*laboratory, error)
 
 type row = map[string]any
 
-// fixture is the laboratory with its tests and bills.
+// fixture returns the laboratory with its tests and bills.
 func fixture() row {
 	tests, formats, ranges := menu()
 	rows, values := results()
@@ -55,7 +55,8 @@ func fixture() row {
 	}
 }
 
-// boardOf is the session of an open board: every board is another user's, because a user may have twenty streams.
+// boardOf returns the session of an open board. Every board belongs to another user, because a user may have twenty
+// streams.
 func boardOf(i int) string { return "bench-callout-" + strconv.Itoa(i) }
 
 func user(session string, id int) row {
@@ -64,7 +65,7 @@ func user(session string, id int) row {
 	return u
 }
 
-// menu is the tests, their parameters, and the ranges of those for women and men.
+// menu returns the tests, their parameters, and the parameters' ranges for women and men.
 func menu() (tests, formats, ranges []row) {
 	for n := range reports {
 		test := 9100 + n
@@ -83,7 +84,8 @@ func menu() (tests, formats, ranges []row) {
 	return tests, formats, ranges
 }
 
-// results is the reports of both bills, the small one's last, and their values, of which the first ones are critical.
+// results returns the reports of both bills, the small one's last, and their values, of which the first ones are
+// critical.
 func results() (rows, values []row) {
 	for n := range reports + 1 {
 		bill, id := bigBill, 9_100_000+n
@@ -105,7 +107,7 @@ func results() (rows, values []row) {
 	return rows, values
 }
 
-// list asks for a bill's records and checks that every report is there with its critical values.
+// list requests a bill's records and checks that every report is listed with its critical values.
 func (l *laboratory) list(ctx context.Context, bill, want int) error {
 	path := fmt.Sprintf("/report/%d/critical/records", bill)
 	text, err := l.Call(ctx, testlab.Request{Session: "bench-callout", Path: path})

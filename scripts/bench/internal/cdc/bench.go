@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/volume"
 )
 
-// connections is how many requests the peer may have under way at each engine: one for each of its partitions.
+// connections is the maximum number of concurrent requests of the peer to each engine: more than its 24 partitions.
 const connections = 32
 
 type bench struct {
@@ -29,8 +29,8 @@ type bench struct {
 	index  *index
 	broker *broker
 
-	expected oracletest.Documents // what the tables say
-	events   int64                // in the topics
+	expected oracletest.Documents // the documents that follow from the tables
+	events   int64                // number of events in the topics
 }
 
 func (b *bench) open() error {
@@ -58,7 +58,7 @@ func (b *bench) close() {
 	_ = b.broker.close()
 }
 
-// prepare writes the patients and waits until both connectors and the consumer have carried everything into the index.
+// prepare writes the patients and waits until both connectors and the consumer have brought all of them into the index.
 func (b *bench) prepare(ctx context.Context) error {
 	begin := time.Now()
 	patients := volume.Config{Users: b.sizes.patients, Labs: laboratories, SeedNumber: 1}
@@ -83,7 +83,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	return nil
 }
 
-// settled reports whether every row of the tables has reached its topic and every event the end of its way.
+// settled reports whether every row of the tables is in its topic and every event has been consumed.
 func (b *bench) settled(ctx context.Context) (bool, error) {
 	counts, err := b.broker.counts()
 	if err != nil {
@@ -108,7 +108,7 @@ func (b *bench) settled(ctx context.Context) (bool, error) {
 	)
 }
 
-// rest ends what would add events, and takes down what the tables say.
+// rest stops the connectors, so that no event is added, and computes the expected documents from the tables.
 func (b *bench) rest(ctx context.Context) error {
 	if err := await(ctx, "the end of the backlog", time.Minute, func() (bool, error) {
 		waiting, err := b.broker.waiting(group)

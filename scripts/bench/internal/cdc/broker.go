@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
 
-// group is the consumer's own; peerGroup is the peer's.
+// group is the consumer's group; peerGroup is the peer's.
 const (
 	group     = "cdc-unified"
 	peerGroup = "bench-peer"
@@ -20,7 +20,7 @@ const (
 
 func tables() []string { return []string{"userDetails", "billing", "labReportRelation", "user_meta"} }
 
-// broker reads the change topics and what groups have committed.
+// broker reads the change topics and the committed offsets of groups.
 type broker struct {
 	addresses []string
 	prefix    string
@@ -108,8 +108,8 @@ func (b *broker) waiting(group string) (int64, error) {
 	return waiting, nil
 }
 
-// forget deletes a group with its offsets, once its members have left. A member with a name of its own leaves only when
-// it is told to: otherwise the group would wait for its return.
+// forget deletes a group with its offsets once its members have left. Members with a static name are removed by name:
+// the group would wait for their return.
 func (b *broker) forget(ctx context.Context, group string, named ...string) error {
 	if len(named) > 0 {
 		if _, err := b.admin.RemoveMemberFromConsumerGroup(group, named); err != nil {
@@ -128,8 +128,8 @@ type event struct {
 	value []byte
 }
 
-// sample reads one event of so many, from the newest of every partition. The partitions are read at once: the client
-// takes half a second to turn to one.
+// sample reads one of share events, from the newest of every partition. It reads the partitions concurrently, because
+// the client needs half a second to switch to one.
 func (b *broker) sample(share int) ([]event, error) {
 	consumer, err := sarama.NewConsumerFromClient(b.client)
 	if err != nil {

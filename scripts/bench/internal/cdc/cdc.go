@@ -18,15 +18,15 @@ import (
 
 const laboratories = 20
 
-// sizes are how much is measured. A patient makes about 6.3 events: 1 patient, 1.1 bills, 2.2 reports, and the stub and
+// sizes is the amount of work. A patient makes about 6.3 events: 1 patient, 1.1 bills, 2.2 reports, and the stub and
 // the row of user_meta.
 type sizes struct {
 	patients int
 	rounds   int
-	share    int           // the peer works off one event of so many, in every partition
-	warm     time.Duration // of writes before their way is measured
-	span     time.Duration // of one run of writes whose way is measured
-	decode   time.Duration // of one run of a decoder
+	share    int           // the peer processes one event in share of every partition
+	warm     time.Duration // duration of the writes before the measured ones
+	span     time.Duration // duration of one run of measured writes
+	decode   time.Duration // duration of one run of a decoder
 }
 
 func chosen(quick bool) sizes {
@@ -37,7 +37,7 @@ func chosen(quick bool) sizes {
 		patients: 48_000,
 		rounds:   4,
 		share:    50,
-		warm:     4 * time.Minute, // as long as the index's compiler takes a third of a core beside these writes
+		warm:     4 * time.Minute, // until the index's compiler no longer takes a third of a core beside these writes
 		span:     10 * time.Second,
 		decode:   2 * time.Second,
 	}
@@ -45,8 +45,8 @@ func chosen(quick bool) sizes {
 
 type step func(*bench, context.Context) error
 
-// stages are what is measured on a platform each: minutes of writes would teach its index for one side and not for the
-// other. QUICK has time for one platform.
+// stages are the groups of steps that share a platform. Minutes of writes would warm up the index for one side only, so
+// they get a platform of their own; QUICK has time for one platform.
 func stages(quick bool) [][]step {
 	throughput := []step{(*bench).rest, (*bench).decoders, (*bench).consumers}
 	if quick {
@@ -89,7 +89,7 @@ func measure(ctx context.Context, r *report.Report, steps []step) error {
 	return nil
 }
 
-// await calls check every 100 ms until it reports true or limit is over.
+// await calls check every 100 ms until it returns true or limit has passed.
 func await(ctx context.Context, what string, limit time.Duration, check func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -17,10 +17,10 @@ import (
 
 const peerName = "sarama loop, one row and one index call an event"
 
-// spent is what runs cost beside their time.
+// spent holds the costs of runs other than their duration.
 type spent struct{ cpu, engines, memory []float64 }
 
-// consumers measures how fast the events are worked off, by the service and by the peer.
+// consumers measures how fast the service and the peer process the events.
 func (b *bench) consumers(ctx context.Context) error {
 	var ours, peers spent
 	oursRuns, peerRuns, err := report.Alternate(b.sizes.rounds,
@@ -36,7 +36,7 @@ func (b *bench) consumers(ctx context.Context) error {
 	return nil
 }
 
-// reset takes away what earlier runs wrote and committed.
+// reset deletes what earlier runs wrote and committed.
 func (b *bench) reset(ctx context.Context, group string) error {
 	if err := b.broker.forget(ctx, group); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (b *bench) reset(ctx context.Context, group string) error {
 	return nil
 }
 
-// ours lets one process of the service work off all events: from the moment in which it is a member of its group until
-// every offset is committed.
+// ours runs one process of the service over all events, measured from when it joined its group until every offset is
+// committed.
 func (b *bench) ours(ctx context.Context, cost *spent) (float64, error) {
 	if err := b.reset(ctx, group); err != nil {
 		return 0, err
@@ -94,7 +94,7 @@ func (b *bench) ours(ctx context.Context, cost *spent) (float64, error) {
 	return float64(b.events) / took.Seconds(), b.right(ctx)
 }
 
-// member waits until the process is in its group.
+// member waits until the process has joined its group.
 func (b *bench) member(ctx context.Context) error {
 	return await(ctx, "the consumer's membership", time.Minute, func() (bool, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.sandbox.Endpoints.CDC+"/metrics", nil)
@@ -111,7 +111,7 @@ func (b *bench) member(ctx context.Context) error {
 	})
 }
 
-// meter reads the CPU time of a process and of the engines that it drives.
+// meter reads the CPU time of a process and of the engines that it uses.
 type meter struct {
 	bench   *bench
 	pid     int
@@ -119,7 +119,7 @@ type meter struct {
 	engines time.Duration
 }
 
-// meter notes the present times; fresh: the process has just begun.
+// meter stores the current CPU times. fresh means that the process has just started, so that all of its time counts.
 func (b *bench) meter(pid int, fresh bool) (*meter, error) {
 	m := &meter{bench: b, pid: pid}
 	var err error
@@ -142,7 +142,7 @@ func (b *bench) engines() (total time.Duration, err error) {
 	return total, nil
 }
 
-// stop adds what was used since the start.
+// stop adds the CPU time since the start.
 func (m *meter) stop(s *spent, events int64) error {
 	own, err := process.CPU(m.pid)
 	if err != nil {
@@ -159,7 +159,7 @@ func (m *meter) stop(s *spent, events int64) error {
 	return err
 }
 
-// right is the correctness gate: user_meta and the index are exactly what the tables say.
+// right is the correctness gate: user_meta and the index are exactly what follows from the tables.
 func (b *bench) right(ctx context.Context) error {
 	stored, err := oracletest.Stored(ctx, b.db)
 	if err != nil {

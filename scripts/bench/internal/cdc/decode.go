@@ -11,7 +11,7 @@ import (
 )
 
 // decoders compares the service's decoder, which also reads the columns, with encoding/json into a map, on one core and
-// on events of the topics in their mix.
+// on a sample of the topics' events.
 func (b *bench) decoders(context.Context) error {
 	events, err := b.broker.sample(max(1, int(b.events/5000)))
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *bench) decoders(context.Context) error {
 	return nil
 }
 
-// perSecond decodes the events again and again for at least span.
+// perSecond decodes the events repeatedly for at least span and returns the rate.
 func perSecond(span time.Duration, events []event, decode func(event) error) (float64, error) {
 	begin, done := time.Now(), 0
 	for time.Since(begin) < span {

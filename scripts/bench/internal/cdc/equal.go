@@ -7,7 +7,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 )
 
-// equal compares what is stored with what the tables say; whole: nothing may be missing. It names patients by id only.
+// equal compares the stored documents with the ones that follow from the tables. If whole is set, none may be missing.
+// Errors name patients by id only.
 func equal(where string, want, got oracletest.Documents, whole bool) error {
 	found := 0
 	for lab, patients := range got {

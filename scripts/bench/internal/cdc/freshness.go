@@ -17,17 +17,17 @@ import (
 
 const (
 	writesPerSecond = 200
-	watchOneOf      = 10 // writes; the others only load the pipeline
+	watchOneOf      = 10 // one write in so many is watched; the others only load the pipeline
 	writers         = 16
-	lookEvery       = 20 * time.Millisecond // each costs the machine more than two writes
-	// As the generator numbers them: patient i is in laboratory i modulo laboratories.
+	lookEvery       = 20 * time.Millisecond // a search costs the machine more than two writes
+	// The generator's numbers: patient i is in laboratory i modulo laboratories.
 	firstPatient    = 1_000_001
 	firstLaboratory = 1001
 	giveUp          = 30 * time.Second
 )
 
-// freshness measures the way of a row: from the end of the statement that commits it until a search with the
-// laboratory's route shows it, through both connectors.
+// freshness measures the time from the end of the committing statement until a search with the laboratory's route finds
+// the row, through both connectors.
 func (b *bench) freshness(ctx context.Context) error {
 	if _, err := b.write(ctx, b.sizes.warm, "Warm"); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (b *bench) freshness(ctx context.Context) error {
 	return nil
 }
 
-// write changes names of patients at an even pace for span and returns how long the watched ones took.
+// write changes names of patients at an even pace for span and returns the times of the watched ones.
 func (b *bench) write(ctx context.Context, span time.Duration, word string) ([]time.Duration, error) {
 	total := int(span.Seconds() * writesPerSecond)
 	w := &watch{index: b.index, word: strings.ToLower(word), want: map[int64]change{}}
@@ -70,7 +70,7 @@ func (b *bench) write(ctx context.Context, span time.Duration, word string) ([]t
 	return w.taken, err
 }
 
-// rename changes one patient: watched ones are all of the first laboratory.
+// rename changes one patient. All watched ones are in the first laboratory.
 func (b *bench) rename(ctx context.Context, w *watch, i int, word string) error {
 	watched := i%watchOneOf == 0
 	patient := i*laboratories/watchOneOf + 1
@@ -92,11 +92,11 @@ type change struct {
 	committed time.Time
 }
 
-// watch asks for all rows that are on their way with one search at a time.
+// watch searches for all rows that are not found yet, one search at a time.
 type watch struct {
 	index *index
-	word  string          // of the names of this run alone
-	taken []time.Duration // read when run has returned
+	word  string          // a word that only this run's names have
+	taken []time.Duration // may be read once run has returned
 
 	mu   sync.Mutex
 	want map[int64]change // guarded by mu
@@ -108,7 +108,7 @@ func (w *watch) add(id int64, c change) {
 	w.want[id] = c
 }
 
-// run looks until it has seen total rows.
+// run searches until it has found total rows.
 func (w *watch) run(ctx context.Context, total int) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

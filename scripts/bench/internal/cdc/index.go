@@ -44,14 +44,14 @@ func (x *index) do(ctx context.Context, method, path string, body []byte, out an
 	return json.Unmarshal(text, out)
 }
 
-// count returns how many living patients searches see.
+// count returns the number of patients that searches can find.
 func (x *index) count(ctx context.Context) (int, error) {
 	var answer struct{ Count int }
 	err := x.do(ctx, http.MethodPost, alias+"/_count", []byte(`{"query":{"term":{"is_deleted":false}}}`), &answer)
 	return answer.Count, err
 }
 
-// drop deletes the index behind the alias; there is none when it is not there.
+// drop deletes the index behind the alias; a missing one is ignored.
 func (x *index) drop(ctx context.Context) error {
 	var found map[string]any
 	if err := x.do(ctx, http.MethodGet, alias+"*", nil, &found); err != nil {

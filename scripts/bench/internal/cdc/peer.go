@@ -20,9 +20,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/oracletest"
 )
 
-// peer is the plain loop that people write: sarama's group with its defaults, encoding/json, and for each event at once
-// its statements and its call. It has a goroutine for each partition, as sarama gives it, and enough connections for
-// all.
+// peer is the plain loop: sarama's group with its defaults, encoding/json, and for each event its statements and its
+// index call at once. It has a goroutine for each partition, as sarama provides, and enough connections for all.
 type peer struct {
 	b     *bench
 	share int64
@@ -39,8 +38,8 @@ var _ sarama.ConsumerGroupHandler = (*peer)(nil)
 
 var errDone = errors.New("every partition has its share done")
 
-// peer lets the loop work off the first events of every partition, one of so many: the same mix, and a rate that does
-// not depend on how many there are.
+// peer runs the loop over the first events of every partition, one in share: the same mix, at a rate that does not
+// depend on their number.
 func (b *bench) peer(ctx context.Context, cost *spent) (float64, error) {
 	if err := b.reset(ctx, peerGroup); err != nil {
 		return 0, err
@@ -115,7 +114,7 @@ func (p *peer) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.Co
 			p.stop(errDone)
 		}
 	}
-	<-session.Context().Done() // a claim that returns early ends the session of all
+	<-session.Context().Done() // the session of all partitions ends when one claim returns early
 	return nil
 }
 
@@ -141,7 +140,7 @@ func (p *peer) handle(ctx context.Context, message *sarama.ConsumerMessage) erro
 	}
 }
 
-// index writes one document. Stubs are no patients yet.
+// index writes one document; stubs are skipped.
 func (p *peer) index(ctx context.Context, row map[string]any) error {
 	rev := int64(row["rev"].(float64))
 	if rev == 0 {
@@ -164,7 +163,7 @@ func (p *peer) index(ctx context.Context, row map[string]any) error {
 	)
 }
 
-// documentOf turns an image of user_meta into its document.
+// documentOf converts an image of user_meta into its document.
 func documentOf(row map[string]any) map[string]any {
 	document := maps.Clone(row)
 	delete(document, "source_ts_ms")
@@ -184,7 +183,7 @@ func documentOf(row map[string]any) map[string]any {
 	return document
 }
 
-// right checks what the peer wrote: its rows are what the tables say, and every patient of its events has a document.
+// right checks the peer's results: its rows follow from the tables, and every patient of its events has a document.
 func (p *peer) right(ctx context.Context) error {
 	stored, err := oracletest.Stored(ctx, p.b.db)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// peerRow is what the peer computes of one patient.
+// peerRow is the row that the peer computes for one patient.
 type peerRow struct {
 	patient        []any // values of peerColumns
 	lists          map[string][]any

@@ -1,4 +1,4 @@
-// Package cellcounter measures how many times a second the mappings of a test are read through the whole stack.
+// Package cellcounter measures reads of a test's mappings per second through the whole stack.
 package cellcounter
 
 import (
@@ -16,7 +16,7 @@ import (
 const (
 	labID       = 900
 	testID      = 900
-	keys        = 14 // of a blood count with its immature cells
+	keys        = 14 // keys of a blood count with its immature cells
 	connections = 16
 )
 

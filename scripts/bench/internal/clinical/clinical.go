@@ -1,4 +1,4 @@
-// Package clinical measures how many values one core judges against reference ranges in a second.
+// Package clinical measures evaluations of values against reference ranges per second on one core.
 package clinical
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 
-// samples are values as instruments send them, with where each lies in 4–11 (critical outside 2–30).
+// samples are values as instruments send them, with their position relative to 4–11 (critical outside 2–30).
 var samples = []struct {
 	text     string
 	normal   clinical.Outcome
@@ -34,7 +34,7 @@ var samples = []struct {
 	{"14", clinical.High, clinical.Inside},
 }
 
-// Run measures evaluations_per_second: a value's text is read and judged against a normal and a critical range.
+// Run measures evaluations_per_second: a value's text is parsed and compared with a normal and a critical range.
 func Run(_ context.Context, r *report.Report) error {
 	rounds, span := 5, 2*time.Second
 	if r.Quick {
@@ -68,7 +68,7 @@ func reference() (clinical.Reference, error) {
 	return clinical.Reference{Normal: normal, Critical: critical}, err
 }
 
-// round judges values for span on one core.
+// round evaluates values for span on one core.
 func round(reference *clinical.Reference, span time.Duration) float64 {
 	const batch = 4096
 	start, n := time.Now(), 0

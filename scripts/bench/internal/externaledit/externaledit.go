@@ -32,7 +32,7 @@ func Run(ctx context.Context, r *report.Report) error {
 		return err
 	}
 	defer lab.Close()
-	if err := streams(ctx, r, s, lab); err != nil { // first: memory is what the processes ever took
+	if err := streams(ctx, r, s, lab); err != nil { // first, because the kernel reports the peak memory since the start
 		return err
 	}
 	if err := operations(ctx, r, s, lab, rounds); err != nil {
@@ -44,7 +44,7 @@ func Run(ctx context.Context, r *report.Report) error {
 // operations measures opening, reading and ending sessions.
 func operations(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *laboratory, rounds int) error {
 	var create, get, end, p99, createCPU, getCPU []float64
-	for round := range rounds + 1 { // the first one warms
+	for round := range rounds + 1 { // the first one warms up
 		if err := l.fresh(ctx); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func operations(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *la
 	return nil
 }
 
-// cpu returns the time that the gateway and the service have used so far.
+// cpu returns the CPU time of the gateway and of the service since their start.
 func cpu(s *sandbox.Sandbox) (time.Duration, error) {
 	gateway, err := process.CPU(s.Endpoints.PIDs["gateway"])
 	if err != nil {
@@ -107,7 +107,7 @@ func cpu(s *sandbox.Sandbox) (time.Duration, error) {
 	return gateway + service, err
 }
 
-// memory returns what the gateway and the service have by the given measure.
+// memory returns the memory of the gateway and of the service by the given measure.
 func memory(s *sandbox.Sandbox, of func(pid int) (float64, error)) (gateway, service float64, err error) {
 	if gateway, err = of(s.Endpoints.PIDs["gateway"]); err != nil {
 		return 0, 0, err
@@ -116,7 +116,7 @@ func memory(s *sandbox.Sandbox, of func(pid int) (float64, error)) (gateway, ser
 	return gateway, service, err
 }
 
-// streams measures what a thousand open streams of events take, and that an event reaches all of them.
+// streams measures the memory of a thousand open event streams and checks that an event reaches all of them.
 func streams(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *laboratory) error {
 	const readers = 1000
 	gatewayBefore, serviceBefore, err := memory(s, process.RSS)

@@ -32,7 +32,8 @@ const (
 	wordType  = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 )
 
-// files measures uploads of 49 and 99 MB beside a handler that copies the same body to disk, and then eight at once.
+// files measures uploads of 49 and 99 MB beside a handler that copies the same body to disk, then eight concurrent
+// uploads.
 func files(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *laboratory, rounds int) error {
 	dir := filepath.Join(s.Dir, "bench")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -86,7 +87,7 @@ func files(ctx context.Context, r *report.Report, s *sandbox.Sandbox, l *laborat
 	return l.checkFiles(ctx, r, next+atOnce, sums)
 }
 
-// upload opens the session of report i and sends the form; the time is that of the upload alone.
+// upload opens the session of report i, sends the form and returns the duration of the upload alone.
 func (l *laboratory) upload(ctx context.Context, i int, form string) (float64, error) {
 	token, err := l.create(ctx, i)
 	if err != nil {
@@ -95,7 +96,7 @@ func (l *laboratory) upload(ctx context.Context, i int, form string) (float64, e
 	return l.sendForm(ctx, fmt.Sprintf("%s%s/agent/%d", l.base, prefix, l.ids[i].Load()), form, token)
 }
 
-// sendForm posts the prepared form and returns how many seconds it took.
+// sendForm posts the prepared form and returns its duration in seconds.
 func (l *laboratory) sendForm(ctx context.Context, url, form, token string) (float64, error) {
 	body, err := os.Open(form)
 	if err != nil {
@@ -165,14 +166,14 @@ func writeForm(path string) (sums [2]string, err error) {
 	return sums, errors.Join(form.Close(), out.Flush(), file.Close())
 }
 
-// noise is what pictures consist of.
+// noise is the content of pictures: bytes that do not compress.
 type noise struct{ dice *rand.ChaCha8 }
 
 func (n noise) Read(p []byte) (int, error) { return n.dice.Read(p) }
 
 func pictures(seed byte) noise { return noise{rand.NewChaCha8([32]byte{seed})} }
 
-// writeWord is a document of text and pictures, which Word stores as they are.
+// writeWord writes a document of text and pictures; Word stores pictures without compression.
 func writeWord(w io.Writer) error {
 	archive := zip.NewWriter(w)
 	for _, p := range [][2]string{
@@ -234,7 +235,7 @@ func startPeer(ctx context.Context, dir string) (address string, stop func(), er
 	return address, peer.Stop, nil
 }
 
-// ServePeer copies every body that it gets to a file of its own, as durably as the platform does: what it has answered
+// ServePeer copies each body to a file of its own and syncs it like the platform does, so that an acknowledged body
 // survives a loss of power.
 func ServePeer(ctx context.Context, args []string) error {
 	if len(args) != 2 {

@@ -18,17 +18,17 @@ const (
 	labID   = 910
 	firstID = 9_100_000
 	prefix  = "/api-v3/report/external-edit"
-	// ofUser is how many sessions one user opens: below the limit of ten a minute.
+	// ofUser is the number of sessions that one user opens, below the limit of ten a minute.
 	ofUser = 10
 )
 
-// laboratory has reports without sessions, and users enough for the documented rate limits.
+// laboratory holds reports without sessions, and enough users for the documented rate limits.
 type laboratory struct {
 	*testlab.Lab
 	base     string
-	sessions int // of a round
+	sessions int // sessions of a round
 	round    int
-	first    int // report of the round
+	first    int // first report of the round
 	ids      []atomic.Int64
 }
 
@@ -51,7 +51,7 @@ func newLaboratory(ctx context.Context, s *sandbox.Sandbox, sessions int) (*labo
 	return l, l.fresh(ctx)
 }
 
-// fresh makes reports and users that no request has met.
+// fresh adds reports and users that no request has used yet.
 func (l *laboratory) fresh(ctx context.Context) error {
 	l.round++
 	l.first = firstID + l.round*l.sessions
@@ -72,7 +72,7 @@ func (l *laboratory) user(i int) string {
 	return fmt.Sprintf("bench-%d-%d", l.round, i/ofUser)
 }
 
-// rate calls do for every session over a few connections and returns how many a second it was.
+// rate calls do for every session over a few connections and returns the calls per second.
 func (l *laboratory) rate(do func(i int) error) (float64, error) {
 	start := time.Now()
 	err := load.Each(l.sessions, connections, do)

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// listen opens streams of the first report's events, calls open, opens a session, and returns how many heard of it.
+// listen opens event streams of the first report, calls open, opens a session, and returns the number of streams that
+// received its event.
 func (l *laboratory) listen(ctx context.Context, readers int, open func() error) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -47,8 +48,8 @@ func (l *laboratory) listen(ctx context.Context, readers int, open func() error)
 	return int(heard.Load()), l.end(ctx, 0)
 }
 
-// hear follows one stream until a session was opened, as the user of session i: each may have twenty streams open. It
-// calls connected once, whatever happens.
+// hear follows one stream, as the user of session i, until a session is opened; each user may have twenty streams. It
+// always calls connected once.
 func (l *laboratory) hear(ctx context.Context, client *http.Client, i int, connected func()) error {
 	told := false
 	tell := func() {

@@ -1,5 +1,5 @@
-// Package gateway measures what the REST edge costs: CPU per request beside a plain handler, idle memory of the
-// services, and how long the whole stack takes to come up.
+// Package gateway measures the cost of the REST edge: CPU per request beside a plain handler, idle memory of the
+// services, and the start of the whole stack.
 package gateway
 
 import (
@@ -99,7 +99,7 @@ func cpu(ctx context.Context, r *report.Report) error {
 	return nil
 }
 
-// times returns the CPU microseconds of one process and, when behind is not 0, of another.
+// times returns the CPU time in microseconds of one process and, unless behind is 0, of another.
 func times(pid, behind int) (first, second float64, err error) {
 	d, err := process.CPU(pid)
 	if err != nil || behind == 0 {
@@ -109,7 +109,7 @@ func times(pid, behind int) (first, second float64, err error) {
 	return float64(d.Microseconds()), float64(b.Microseconds()), err
 }
 
-// right accepts the one document that both sides must answer.
+// right reports whether body is the document that both sides must return.
 func right(body []byte) bool {
 	var d document
 	return json.Unmarshal(body, &d) == nil && len(d.Reruns) == 1 && d.Reruns[0].Value == "13.4" && d.Flag == 4

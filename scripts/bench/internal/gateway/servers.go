@@ -13,7 +13,7 @@ import (
 	rerunv1 "github.com/labplatform/labplatform/proto/gen/lab/rerun/v1"
 )
 
-// path is answered by both sides with the same small document.
+// path is the URL path for which both sides return the same small document.
 const path = "/api-v3/sample-rerun/7001"
 
 type value struct {
@@ -38,7 +38,7 @@ type document struct {
 	Flag            int32      `json:"sampleRedrawFlag"`
 }
 
-// ServePeer answers path with net/http and encoding/json until ctx ends.
+// ServePeer serves path with net/http and encoding/json until ctx ends.
 func ServePeer(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%w: one ADDRESS is needed", cli.ErrUsage)
@@ -66,7 +66,7 @@ type backend struct {
 	rerunv1.UnimplementedRerunServiceServer
 }
 
-// ListReruns answers without reruns.
+// ListReruns returns no reruns.
 func (backend) ListReruns(context.Context, *rerunv1.ListRerunsRequest) (*rerunv1.ListRerunsResponse, error) {
 	return &rerunv1.ListRerunsResponse{
 		SampleRedrawFlag: 4,
@@ -77,7 +77,7 @@ func (backend) ListReruns(context.Context, *rerunv1.ListRerunsRequest) (*rerunv1
 	}, nil
 }
 
-// ServeBackend answers the gateway's calls until ctx ends.
+// ServeBackend serves the gateway's calls until ctx ends.
 func ServeBackend(ctx context.Context, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%w: one ADDRESS is needed", cli.ErrUsage)

@@ -16,7 +16,7 @@ const (
 	quickIdle = time.Second
 )
 
-// startup measures how long the stack takes from warm binaries, and its services' memory when nothing happens.
+// startup measures the start of the stack with built programs, and the idle memory of its services.
 func startup(ctx context.Context, r *report.Report) error {
 	rounds, rest := 3, idle
 	if r.Quick {
@@ -36,7 +36,7 @@ func startup(ctx context.Context, r *report.Report) error {
 	return nil
 }
 
-// once starts a stack without data, stops it, and starts it again on its data.
+// once starts a stack without data, stops it, starts it again on its data, and measures the second start.
 func once(
 	ctx context.Context,
 	r *report.Report,
@@ -62,8 +62,8 @@ func once(
 	return fresh, again, rss, err
 }
 
-// startupPipeline measures how long the stack takes with change capture: until both connectors run and the consumer
-// is a member of its group.
+// startupPipeline measures the start of the stack with change capture: until both connectors run and the consumer has
+// joined its group.
 func startupPipeline(ctx context.Context, r *report.Report) error {
 	rounds := 3
 	if r.Quick {
@@ -105,7 +105,7 @@ func oncePipeline(ctx context.Context, fetch, freshOnly bool) (fresh, again time
 	return fresh, again, err
 }
 
-// largest returns the memory of the service that uses most.
+// largest returns the memory of the service that uses the most.
 func largest(r *report.Report, e endpoints.Endpoints) (float64, error) {
 	engines := []string{"mysql", "redis", "mongo", "kafka", "connector", "elasticsearch"}
 	most := 0.0

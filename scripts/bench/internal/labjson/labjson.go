@@ -1,5 +1,5 @@
-// Package labjson measures the REST codec beside protojson, on an answer and a request of the task queue and
-// the sample rerun as they travel.
+// Package labjson measures the REST codec beside protojson, on a response and a request of the task queue and of the
+// sample rerun.
 package labjson
 
 import (
@@ -43,7 +43,7 @@ func Run(_ context.Context, r *report.Report) error {
 		func() error { return decode.Unmarshal(document, &rerunv1.ListRerunsResponse{}) })
 }
 
-// check proves that both codecs read the document as the same message.
+// check checks that both codecs decode the document into the same message.
 func check(r *report.Report, message proto.Message, document []byte) error {
 	ours, theirs := &rerunv1.ListRerunsResponse{}, &rerunv1.ListRerunsResponse{}
 	if err := labjson.Unmarshal(document, ours); err != nil {
@@ -71,7 +71,7 @@ func compare(r *report.Report, metric string, rounds int, span time.Duration, ou
 	return nil
 }
 
-// perCall returns the nanoseconds that one call takes, over at least span.
+// perCall returns the nanoseconds per call, measured for at least span.
 func perCall(span time.Duration, call func() error) (float64, error) {
 	const batch = 200
 	start, calls := time.Now(), 0

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Each calls do once for every i below count, from workers goroutines: as many callers, each making its next call when
-// the last one is answered. A goroutine whose call fails makes no more; Each returns the first error.
+// Each calls do once for every i below count from workers goroutines, each of which makes its next call once the
+// previous one has returned. A goroutine stops at its first error; Each returns the first error.
 func Each(count, workers int, do func(i int) error) error {
 	var next atomic.Int64
 	var group errgroup.Group

@@ -1,5 +1,5 @@
 // Package load makes calls as the users of a busy laboratory do: in a closed loop, in which each caller makes its next
-// call when the last one is answered, or at an even pace, whatever became of the earlier ones.
+// call once the previous one is answered, or at an even pace, whether or not earlier calls were answered.
 package load
 
 import (
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Get sends total GET requests over connections connections and checks that each answers 200 with a body that
-// ok accepts. It returns how long it took.
+// Get sends total GET requests over the given number of connections and checks that each response is 200 with a body
+// that ok accepts. It returns the total duration.
 func Get(ctx context.Context, url string, connections, total int, ok func(body []byte) bool) (time.Duration, error) {
 	transport := &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections}
 	defer transport.CloseIdleConnections()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Paced starts calls calls at an even pace, whatever became of the earlier ones, and returns how long each took since
-// it was due: a caller that has to wait for its turn waits, too. It fails with the first error of a call.
+// Paced starts the given number of calls at an even pace, whether or not earlier calls were answered, and returns the
+// duration of each since it was due, so that waiting for a free caller counts. It fails with the first error of a call.
 func Paced(calls int, perSecond float64, call func(i int) error) ([]time.Duration, error) {
 	interval := time.Duration(float64(time.Second) / perSecond)
 	taken, errs := make([]time.Duration, calls), make([]error, calls)
@@ -28,11 +28,11 @@ func Paced(calls int, perSecond float64, call func(i int) error) ([]time.Duratio
 	return taken, nil
 }
 
-// Quantile returns how long the given share of the calls, 0 to 1, took at most, in milliseconds.
+// Quantile returns the given quantile, 0 to 1, of the durations in milliseconds.
 func Quantile(taken []time.Duration, share float64) float64 {
 	sorted := slices.Sorted(slices.Values(taken))
 	return Milliseconds(sorted[min(len(sorted)-1, int(float64(len(sorted))*share))])
 }
 
-// Milliseconds is how the metrics give times.
+// Milliseconds converts a duration into the unit of the metrics.
 func Milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

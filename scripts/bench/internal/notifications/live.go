@@ -16,13 +16,14 @@ const (
 	openPages      = 50
 	livePerSecond  = 5
 	firstLiveUser  = 1_000
-	firstLiveEvent = 50_000_000 // reports of triggers, which no other round names
+	firstLiveEvent = 50_000_000 // report ids of triggers, which no other round uses
 )
 
-// pageOf is the session of an open page: every page is another user's.
+// pageOf returns the session of an open page. Every page belongs to another user.
 func pageOf(i int) string { return fmt.Sprint("bench-live-", i) }
 
-// live measures what fifty open pages cost while five notifications a second arrive. Each page must get each of them.
+// live measures the CPU of fifty open pages while five notifications per second arrive. Each page must receive each of
+// them.
 func (l *laboratory) live(
 	ctx context.Context,
 	r *report.Report,
@@ -43,7 +44,7 @@ func (l *laboratory) live(
 	costs := process.NewCosts(map[string]int{
 		"service": s.PID("notifications"), "gateway": s.PID("gateway"), "database": s.PID("mysql"),
 	})
-	for round := range rounds + 1 { // the first counts a month of unread notifications for each page
+	for round := range rounds + 1 { // in the first round each page counts a month of unread notifications
 		token, err := s.InternalToken(ctx)
 		if err != nil {
 			return err
@@ -84,7 +85,7 @@ func (l *laboratory) live(
 	return nil
 }
 
-// percent is what CPU µs are of one core for a time.
+// percent converts CPU microseconds over a duration into per cent of one core.
 func percent(used float64, length time.Duration) float64 {
 	return used / float64(length.Microseconds()) * 100
 }

@@ -1,5 +1,5 @@
-// Package notifications measures the inbox of a laboratory with a million notifications, and how many triggers a second
-// are taken, on a whole stack.
+// Package notifications measures the inbox of a laboratory with a million notifications, and triggers per second, on a
+// whole stack.
 package notifications
 
 import (
@@ -25,8 +25,8 @@ const (
 	connections = 16
 )
 
-// Run measures inbox_page_p99_ms and list_10000_unread_ms of who has read nothing, inbox_page_read_p99_ms of who has
-// read all, list_10000_ms of notifications that fifty people have read, notify_per_second, and
+// Run measures inbox_page_p99_ms and list_10000_unread_ms for a user who has read nothing, inbox_page_read_p99_ms for
+// one who has read all, list_10000_ms for notifications that fifty people have read, notify_per_second, and
 // live_50_pages_cpu_percent.
 func Run(ctx context.Context, r *report.Report) error {
 	rounds, rows, triggers, live := 3, 1_000_000, 4_000, 10*time.Second
@@ -71,7 +71,7 @@ func newLaboratory(ctx context.Context, s *sandbox.Sandbox) (*laboratory, error)
 	})
 }
 
-// insert makes rows notifications of the last 28 days.
+// insert adds rows notifications, dated over the last 28 days.
 func insert(ctx context.Context, db *sql.DB, rows int, say func(string, ...any)) error {
 	const step = 2_000
 	newest := time.Now().Unix()
@@ -127,7 +127,7 @@ func (l *laboratory) read(ctx context.Context, r *report.Report, rounds int) err
 	return nil
 }
 
-// readAll has the user read everything, and fifty colleagues the newest 10,000, and measures again.
+// readAll marks everything as read by the user and the newest 10,000 as read by fifty colleagues, and measures again.
 func (l *laboratory) readAll(ctx context.Context, r *report.Report, rounds int) error {
 	const colleagues = 50
 	for _, statement := range []string{
@@ -185,7 +185,7 @@ func (l *laboratory) get(ctx context.Context, path string, rows int) error {
 	return err
 }
 
-// notify measures triggers over a few connections; every one is a notification of its own.
+// notify measures triggers over a few connections; each one makes a new notification.
 func (l *laboratory) notify(ctx context.Context, r *report.Report, s *sandbox.Sandbox, rounds, triggers int) error {
 	var perSecond []float64
 	costs := process.NewCosts(map[string]int{
@@ -198,7 +198,7 @@ func (l *laboratory) notify(ctx context.Context, r *report.Report, s *sandbox.Sa
 		return err
 	}
 	for range rounds {
-		token, err := s.InternalToken(ctx) // it lives a minute
+		token, err := s.InternalToken(ctx) // valid for a minute
 		if err != nil {
 			return err
 		}
@@ -242,7 +242,7 @@ func (l *laboratory) triggerOne(ctx context.Context, base, token string, reportI
 	return err
 }
 
-// triggered is how many triggers became notifications so far.
+// triggered returns the number of triggers that became notifications so far.
 func (l *laboratory) triggered(ctx context.Context) (n int, err error) {
 	err = l.DB.QueryRowContext(ctx, "SELECT COUNT(*) FROM Notifications WHERE dedupe_key IS NOT NULL").Scan(&n)
 	return n, err

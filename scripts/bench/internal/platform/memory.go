@@ -5,8 +5,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
 
-// services sums the memory of everything that is ours; what is not are the engines, which have no variables of a
-// service.
+// services returns the summed memory of the services. Engines are recognised by the lack of a service's variables.
 func services(e endpoints.Endpoints) float64 {
 	sum := 0.0
 	for name, pid := range e.PIDs {

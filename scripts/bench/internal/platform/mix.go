@@ -2,7 +2,7 @@ package platform
 
 import "net/http"
 
-// request is one of the mix. Everybody sends it again and again: it changes nothing, or adds another row or job.
+// request is one request of the mix. Every user repeats it: it changes nothing, or adds another row or job.
 type request struct {
 	name     string
 	method   string
@@ -11,7 +11,7 @@ type request struct {
 	session  string
 	internal bool // sent by a service, to the gateway's internal listener
 	light    bool // a read of a few rows
-	share    int  // of the mix
+	share    int  // share of the mix
 }
 
 const (
@@ -19,8 +19,8 @@ const (
 	organization = "demo-organization"
 )
 
-// mix is a laboratory's day in small, on the patients of the demo. External editing is left out: its limits of requests
-// a minute are part of its contract.
+// mix returns the requests of a laboratory's day on the demo's patients. External editing is left out because of its
+// documented rate limits.
 func mix(search bool) []request {
 	all := []request{
 		{name: "cells", method: http.MethodGet, path: "/api-v3/cell-counter-mappings/cells/", session: user, share: 8,
@@ -45,7 +45,7 @@ func mix(search bool) []request {
 	return all
 }
 
-// schedule spreads the requests evenly: each comes as often as its share says.
+// schedule returns a sequence in which each request occurs as often as its share, evenly spread.
 func schedule(all []request) []request {
 	var out []request
 	for left := true; left; {

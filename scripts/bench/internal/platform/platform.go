@@ -1,5 +1,5 @@
-// Package platform measures all areas at once on a whole stack: errors, how long a light read takes among everything
-// else, and whether the memory of the services grows.
+// Package platform measures all areas at once on a whole stack: errors, the duration of a light read under mixed load,
+// and the growth of the services' memory.
 package platform
 
 import (
@@ -21,8 +21,8 @@ import (
 
 const perSecond = 100
 
-// Run measures mixed_load_errors, mixed_load_p99_ms_light_get and rss_slope_mib_per_minute. A quick run is without
-// change capture and search, whose start takes longer than it may.
+// Run measures mixed_load_errors, mixed_load_p99_ms_light_get and rss_slope_mib_per_minute. A quick run leaves out
+// change capture and search, whose start would exceed its time.
 func Run(ctx context.Context, r *report.Report) error {
 	rounds, warmUp, length, pipeline := 4, 30*time.Second, 40*time.Second, "on"
 	if r.Quick {
@@ -45,14 +45,14 @@ func Run(ctx context.Context, r *report.Report) error {
 	return d.measure(ctx, r, rounds, length)
 }
 
-// day is the mix on a stack.
+// day is the mix and the stack that it runs on.
 type day struct {
 	sandbox  *sandbox.Sandbox
 	requests []request
 	client   *http.Client
-	token    string // of a service; it lives a minute, longer than a round
+	token    string // of a service; valid for a minute, longer than a round
 	failed   atomic.Int64
-	first    atomic.Pointer[error] // what failed first
+	first    atomic.Pointer[error] // the first failure
 }
 
 func (d *day) measure(ctx context.Context, r *report.Report, rounds int, length time.Duration) error {
@@ -83,7 +83,7 @@ func (d *day) measure(ctx context.Context, r *report.Report, rounds int, length 
 	return nil
 }
 
-// round sends the mix for length at an even pace, and returns how long the light reads took.
+// round sends the mix at an even pace for length and returns the durations of the light reads.
 func (d *day) round(ctx context.Context, length time.Duration) ([]time.Duration, error) {
 	var err error
 	if d.token, err = d.sandbox.InternalToken(ctx); err != nil {

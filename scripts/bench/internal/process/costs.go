@@ -5,22 +5,23 @@ import (
 	"maps"
 )
 
-// Costs collects what requests cost several processes.
+// Costs collects the CPU time per request of several processes.
 type Costs struct {
-	// Runs holds CPU µs a request, by the name of the process, one for each call of Of.
+	// Runs holds the CPU microseconds per request by process name, one entry for each call of Of.
 	Runs map[string][]float64
 
 	pids map[string]int
 }
 
-// NewCosts returns the costs of the processes of pids, by name; 0 stands for an engine that someone else started.
+// NewCosts returns the costs of the processes in pids, by name. A pid of 0 is an engine that was started elsewhere and
+// is not measured.
 func NewCosts(pids map[string]int) *Costs {
 	ours := maps.Clone(pids)
 	maps.DeleteFunc(ours, func(_ string, pid int) bool { return pid == 0 })
 	return &Costs{Runs: map[string][]float64{}, pids: ours}
 }
 
-// Of runs work, which sends so many requests, and adds a run.
+// Of runs work, which sends the given number of requests, and adds a run.
 func (c *Costs) Of(requests int, work func() error) error {
 	before, err := c.used()
 	if err != nil {
@@ -39,7 +40,7 @@ func (c *Costs) Of(requests int, work func() error) error {
 	return nil
 }
 
-// used returns the CPU µs of each process so far.
+// used returns the CPU microseconds of each process since its start.
 func (c *Costs) used() (map[string]float64, error) {
 	used := map[string]float64{}
 	for name, pid := range c.pids {

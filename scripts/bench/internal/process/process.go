@@ -1,4 +1,4 @@
-// Package process owns the child processes of a benchmark and what the kernel says about them.
+// Package process owns the child processes of a benchmark and reads their CPU time and memory from the kernel.
 package process
 
 import (
@@ -57,7 +57,7 @@ func await(ctx context.Context, address string) error {
 	}
 }
 
-// Stop ends the child: SIGTERM, and SIGKILL when that takes too long.
+// Stop ends the child with SIGTERM, then with SIGKILL if that takes too long.
 func (p *Process) Stop() {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	hard := time.AfterFunc(stopTimeout, func() { _ = p.cmd.Process.Kill() })
@@ -68,7 +68,7 @@ func (p *Process) Stop() {
 // PID returns the child's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// CPU returns the user and system time of a process so far.
+// CPU returns the user and system time of a process since its start.
 func CPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -94,7 +94,7 @@ func CPU(pid int) (time.Duration, error) {
 // RSS returns the resident memory of a process in MiB.
 func RSS(pid int) (float64, error) { return memory(pid, "VmRSS:") }
 
-// PeakRSS returns the most resident memory that a process ever had in MiB.
+// PeakRSS returns the peak resident memory of a process in MiB.
 func PeakRSS(pid int) (float64, error) { return memory(pid, "VmHWM:") }
 
 func memory(pid int, field string) (float64, error) {
@@ -111,7 +111,7 @@ func memory(pid int, field string) (float64, error) {
 	return 0, fmt.Errorf("read memory: no %s of %d", field, pid)
 }
 
-// FreePort returns a port of 127.0.0.1 that nothing listens on.
+// FreePort returns an unused port of 127.0.0.1.
 func FreePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Samples are what something measured once a second, in MiB.
+// Samples holds samples of a figure, one per second, in MiB.
 type Samples struct {
 	minutes, mib []float64
 }
 
-// Watch takes samples until stop is called, which must happen before they are read.
+// Watch takes samples until stop is called; they may be read afterwards only.
 func Watch(ctx context.Context, read func() float64) (s *Samples, stop func()) {
 	s = &Samples{}
 	ctx, cancel := context.WithCancel(ctx)
@@ -44,7 +44,7 @@ func (s *Samples) Last() float64 {
 	return s.mib[len(s.mib)-1]
 }
 
-// Slope is that of the line of least squares, MiB a minute.
+// Slope returns the slope of the least-squares line in MiB per minute.
 func (s *Samples) Slope() float64 {
 	var meanX, meanY float64
 	for i := range s.mib {

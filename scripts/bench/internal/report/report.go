@@ -1,5 +1,4 @@
-// Package report owns the result of a benchmark: the table that people read while it runs, and the JSON that
-// machines read afterwards.
+// Package report owns the result of a benchmark: the table that grows while it runs, and the JSON file.
 package report
 
 import (
@@ -29,7 +28,7 @@ type Result struct {
 	PeerRuns []float64 `json:"peer_runs,omitempty"`
 }
 
-// Machine is where it was measured.
+// Machine describes the machine of the measurement.
 type Machine struct {
 	CPUs       int     `json:"cpus"`
 	MemoryGiB  float64 `json:"memory_gib"`
@@ -65,7 +64,7 @@ func New(name string, quick bool, out io.Writer) *Report {
 	return r
 }
 
-// Progress prints one line for people.
+// Progress prints a line of the table.
 func (r *Report) Progress(format string, args ...any) {
 	fmt.Fprintf(r.out, "   %s\n", fmt.Sprintf(format, args...))
 }
@@ -73,12 +72,12 @@ func (r *Report) Progress(format string, args ...any) {
 // Correct records a fact of the correctness gate.
 func (r *Report) Correct(name string, value any) { r.Correctness[name] = value }
 
-// Lower adds a metric of which less is better. peers may be nil.
+// Lower adds a metric for which less is better. peers may be nil.
 func (r *Report) Lower(metric, unit string, runs []float64, peerName string, peers []float64) {
 	r.add(metric, unit, runs, peerName, peers, func(ours, peer float64) float64 { return peer / ours })
 }
 
-// Higher adds a metric of which more is better. peers may be nil.
+// Higher adds a metric for which more is better. peers may be nil.
 func (r *Report) Higher(metric, unit string, runs []float64, peerName string, peers []float64) {
 	r.add(metric, unit, runs, peerName, peers, func(ours, peer float64) float64 { return ours / peer })
 }
@@ -135,8 +134,8 @@ func Median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Alternate runs ours and peer in turn, A B B A, until each ran rounds times (best an even number), so that a machine
-// that gets slower or faster meanwhile treats both alike.
+// Alternate runs ours and peer in turn, A B B A, until each has run rounds times (an even number is best), so that a
+// machine whose speed changes meanwhile affects both equally.
 func Alternate(rounds int, ours, peer func() (float64, error)) (oursRuns, peerRuns []float64, err error) {
 	for i := range 2 * rounds {
 		side, runs := ours, &oursRuns

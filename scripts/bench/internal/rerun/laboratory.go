@@ -18,7 +18,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
-// Ids of the seeded laboratory, far from those of the demo.
+// Ids of the seeded laboratory, outside the range of the demo's.
 const (
 	labID    = 900
 	testID   = 900
@@ -26,14 +26,14 @@ const (
 	sampleID = "BENCH"
 )
 
-// laboratory is one with a test of 30 parameters, and with reports that wait for a rerun.
+// laboratory holds a laboratory with a test of 30 parameters and with reports for reruns.
 type laboratory struct {
 	*testlab.Lab
 	mongo   *mongo.Client
 	docs    *mongo.Database
-	reports int // of a round
+	reports int // reports of a round
 	next    int // the first report of the next round
-	stored  int // values that were counted in the document store
+	stored  int // number of values counted in the document store so far
 }
 
 func newLaboratory(ctx context.Context, s *sandbox.Sandbox, reports int) (*laboratory, error) {
@@ -54,7 +54,7 @@ func (l *laboratory) close() {
 	_ = l.mongo.Disconnect(context.Background())
 }
 
-// test is the fixture of the laboratory, its session and its test.
+// test returns the fixture of the laboratory, its session and its test.
 func test() map[string]any {
 	var formats []map[string]any
 	for i := 1; i <= parameters; i++ {
@@ -80,8 +80,8 @@ func test() map[string]any {
 	}
 }
 
-// round makes fresh reports, requests a rerun of each, measures how long send takes, counts what is stored, and
-// clears it away. A laboratory has as many open reruns at a time as one round.
+// round adds reports, requests a rerun of each, measures the duration of send, counts the stored values and deletes
+// them. A laboratory never has more open reruns than those of one round.
 func (l *laboratory) round(
 	ctx context.Context,
 	send func(context.Context, *laboratory, int) error,
@@ -128,7 +128,7 @@ func (l *laboratory) open(ctx context.Context, first int) error {
 	})
 }
 
-// settle is the correctness gate: every value is stored and every report fulfilled.
+// settle is the correctness gate: every value is stored and every rerun fulfilled.
 func (l *laboratory) settle(ctx context.Context, first int) error {
 	stored, err := l.docs.Collection("SampleRerunValues").CountDocuments(ctx, bson.D{})
 	if err != nil {
@@ -164,7 +164,7 @@ func (l *laboratory) settle(ctx context.Context, first int) error {
 	return err
 }
 
-// send posts the whole blood count of a report and checks that it fulfils the request.
+// send posts the whole blood count of a report and checks that it fulfils the rerun.
 func (l *laboratory) send(ctx context.Context, id int) error {
 	var body strings.Builder
 	fmt.Fprintf(

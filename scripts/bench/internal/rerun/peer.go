@@ -12,9 +12,8 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/load"
 )
 
-// storeAlone inserts as many times 30 documents as a round has reports, over as many connections and with the unique
-// index of the values, and returns how many of these inserts a second the store takes when no one asks or decides
-// anything.
+// storeAlone inserts 30 documents for each report of a round, over as many connections and with the unique index of the
+// values, and returns these inserts per second: the rate of the store without reads and decisions.
 func (l *laboratory) storeAlone(ctx context.Context) (float64, error) {
 	values := l.docs.Collection("BenchValues")
 	index := mongo.IndexModel{
@@ -49,7 +48,7 @@ func (l *laboratory) storeAlone(ctx context.Context) (float64, error) {
 	return float64(l.reports) / elapsed.Seconds(), err
 }
 
-// documents are the values of a report with the fields that the service stores.
+// documents returns the values of a report with the fields that the service stores.
 func documents(report int) []any {
 	list := make([]any, parameters)
 	for i := range list {

@@ -1,5 +1,5 @@
-// Package rerun measures POST …/new with a blood count of 30 parameters on a whole stack: how many values it
-// takes, and how long a message waits at half of that. Every stored value is counted in the document store.
+// Package rerun measures POST …/new with a blood count of 30 parameters on a whole stack: requests per second, and the
+// p99 of a message at half that load. Every stored value is counted in the document store.
 package rerun
 
 import (
@@ -20,7 +20,7 @@ const (
 )
 
 // Run measures new_values_per_second_30_params (requests to /new, each with 30 values) beside the document store alone,
-// what a message costs gateway and service together (new_values_cpu_ms), and new_values_p99_ms_half_load.
+// new_values_cpu_ms (a message in gateway and service together), and new_values_p99_ms_half_load.
 func Run(ctx context.Context, r *report.Report) error {
 	rounds, reports := 6, 100
 	if r.Quick {
@@ -62,7 +62,7 @@ func Run(ctx context.Context, r *report.Report) error {
 	return lab.halfLoad(ctx, r, rounds, report.Median(perSecond)/2)
 }
 
-// together is what two processes cost in each run, in milliseconds.
+// together returns the summed CPU time of two processes in each run, in milliseconds.
 func together(a, b []float64) []float64 {
 	sums := make([]float64, len(a))
 	for i := range a {
@@ -71,7 +71,7 @@ func together(a, b []float64) []float64 {
 	return sums
 }
 
-// halfLoad sends at half the measured rate and takes each message's time from when it was due.
+// halfLoad sends at half the measured rate and measures each message from the time when it was due.
 func (l *laboratory) halfLoad(ctx context.Context, r *report.Report, rounds int, perSecond float64) error {
 	var p99, p50 []float64
 	for range rounds {
@@ -95,7 +95,7 @@ func (l *laboratory) halfLoad(ctx context.Context, r *report.Report, rounds int,
 	return nil
 }
 
-// closedLoop sends the values of every report over a few connections, each as fast as it is answered.
+// closedLoop sends the values of every report over a few connections in a closed loop.
 func closedLoop(ctx context.Context, l *laboratory, first int) error {
 	return load.Each(l.reports, connections, func(i int) error { return l.send(ctx, first+i) })
 }

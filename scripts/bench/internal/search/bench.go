@@ -26,10 +26,10 @@ type bench struct {
 	mix     *mix
 
 	searcher                  *inprocess.Searcher
-	ours, peer, plain, remote *side // remote is ours through the REST port
+	ours, peer, plain, remote *side // remote is our search through the REST port
 }
 
-// with runs measure on a platform of its own whose index holds the patients.
+// with starts a platform whose index holds the patients, and runs measure on it.
 func with(ctx context.Context, r *report.Report, measure func(*bench) error) error {
 	s, err := stack.New(
 		"LAB_PIPELINE=on",
@@ -42,7 +42,7 @@ func with(ctx context.Context, r *report.Report, measure func(*bench) error) err
 		return err
 	}
 	defer s.Remove()
-	service.GarbageCollection{GOGC: os.Getenv("GOGC")}.Delay() // as the service does, whose search runs in this process
+	service.GarbageCollection{GOGC: os.Getenv("GOGC")}.Delay() // as in the service: its search runs in this process
 	b := &bench{report: r, sizes: chosen(r.Quick), sandbox: s}
 	if err := b.prepare(ctx); err != nil {
 		return err
@@ -51,7 +51,7 @@ func with(ctx context.Context, r *report.Report, measure func(*bench) error) err
 	return measure(b)
 }
 
-// prepare makes patients and texts while the platform starts.
+// prepare generates patients and texts while the platform starts.
 func (b *bench) prepare(ctx context.Context) error {
 	var both errgroup.Group
 	both.Go(func() error {
@@ -74,7 +74,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	if err := both.Wait(); err != nil {
 		return err
 	}
-	// Nothing but the engine and the service runs while the index is measured.
+	// While the index is measured, only the engine and the service run.
 	for _, name := range []string{"cdc", "connector", "kafka"} {
 		if err := b.sandbox.Kill(name); err != nil {
 			return err
@@ -86,7 +86,7 @@ func (b *bench) prepare(ctx context.Context) error {
 	return b.fill(ctx)
 }
 
-// open connects with the service's own settings, as many connections included.
+// open connects with the service's own settings, including its number of connections.
 func (b *bench) open() (err error) {
 	b.client, err = elastic.Open(
 		elastic.Config{
@@ -126,7 +126,7 @@ func (b *bench) fill(ctx context.Context) error {
 	return b.settle(ctx)
 }
 
-// spent is the processor time of both sides of the wire.
+// spent is the CPU time of the engine and of this process.
 type spent struct{ engine, own time.Duration }
 
 func (b *bench) cpu() (s spent, err error) {

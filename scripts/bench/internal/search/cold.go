@@ -16,8 +16,8 @@ const (
 	startLimit    = 2 * time.Minute
 )
 
-// cold measures the first searches on an engine that has just started, ours behind the warm-up that comes before the
-// service is ready.
+// cold measures the first searches on an engine that has just started; ours after the warm-up that precedes readiness
+// in the service.
 func (b *bench) cold(ctx context.Context) error {
 	p50s, p99s := series{}, series{}
 	for _, s := range []*side{b.ours, b.plain} {
@@ -42,7 +42,7 @@ func (b *bench) cold(ctx context.Context) error {
 	return nil
 }
 
-// restart starts the engine again, and waits until it has the index.
+// restart restarts the engine and waits until the index is available.
 func (b *bench) restart(ctx context.Context) error {
 	if err := b.sandbox.Stop("elasticsearch"); err != nil {
 		return err

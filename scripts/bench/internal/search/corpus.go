@@ -13,16 +13,16 @@ const (
 	firstLaboratory = 1001
 	patientsSeed    = 1
 	textsSeed       = 2
-	handLaboratory  = 2001 // of the set that people wrote; the next one holds the same people
+	handLaboratory  = 2001 // of the handwritten set; the next laboratory holds the same people
 )
 
-// corpus is who is in the index and what is asked.
+// corpus holds the patients of the index and the texts of the searches.
 type corpus struct {
 	sizes    sizes
 	patients []relevance.Patient // by laboratory
 	texts    []relevance.Judgement
 
-	hand      []relevance.Patient // of laboratories of their own
+	hand      []relevance.Patient // in laboratories of their own
 	handTexts []relevance.Judgement
 }
 
@@ -37,7 +37,7 @@ func newCorpus(s sizes) *corpus {
 	return c
 }
 
-// judgements makes the texts of all laboratories, side by side.
+// judgements generates the texts of all laboratories concurrently.
 func (c *corpus) judgements(seed uint64) []relevance.Judgement {
 	each := c.sizes.patients / c.sizes.laboratories
 	made := make([][]relevance.Judgement, c.sizes.laboratories)
@@ -49,10 +49,10 @@ func (c *corpus) judgements(seed uint64) []relevance.Judgement {
 	return slices.Concat(made...)
 }
 
-// foreign is the kind of query that matches only a patient of the next laboratory and must find nothing.
+// foreign is the kind of text that matches only a patient of the next laboratory and must find no one.
 const foreign = "of another laboratory"
 
-// strangers asks every laboratory for patients of the next one, by what only those have.
+// strangers returns texts that ask every laboratory for patients of the next one, by identifiers that only those have.
 func (c *corpus) strangers() []relevance.Judgement {
 	each := c.sizes.patients / c.sizes.laboratories
 	var all []relevance.Judgement
@@ -69,7 +69,8 @@ func (c *corpus) strangers() []relevance.Judgement {
 	return all
 }
 
-// rows are the patients as user_meta has them. What no text asks for is filled in as well: answers carry it.
+// rows returns the patients as rows of user_meta. Columns that no text searches are filled too, because responses carry
+// them.
 func (c *corpus) rows() []cdc.Row {
 	rows := make([]cdc.Row, 0, len(c.patients)+len(c.hand))
 	for _, p := range slices.Concat(c.patients, c.hand) {

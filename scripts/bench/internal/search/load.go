@@ -13,11 +13,11 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 
-// asked makes one search and judges its answer; false when it was given up for taking too long.
+// asked makes one search and checks its response. It returns false for a search that exceeded the service's deadline.
 type asked func(context.Context, relevance.Judgement) (bool, error)
 
-// atRate makes the searches perSecond each second, whether those before were answered or not, and returns how long each
-// took, from the moment when it was due: a stall counts for every search that waits behind it.
+// atRate starts perSecond searches each second, whether or not earlier ones were answered, and returns the duration of
+// each since it was due: a stall counts for every search behind it.
 func atRate(ctx context.Context, searches []relevance.Judgement, perSecond int, ask asked) ([]time.Duration, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -41,8 +41,8 @@ func atRate(ctx context.Context, searches []relevance.Judgement, perSecond int, 
 	return taken, context.Cause(ctx)
 }
 
-// closed lets callers make the searches again and again for span, each its next one when the last is answered. It
-// returns how many were answered.
+// closed runs callers that repeat the searches for span, each starting the next one once the previous one is answered.
+// It returns the number of answered searches.
 func closed(ctx context.Context, searches []relevance.Judgement, span time.Duration, ask asked) (int64, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -73,7 +73,7 @@ func quantile(taken []time.Duration, percent int) float64 {
 	return float64(sorted[min(len(sorted)-1, len(sorted)*percent/100)].Microseconds()) / 1000
 }
 
-// times are how long searches took, by the kind of their text.
+// times holds the durations of searches by the kind of their text.
 type times map[string][]time.Duration
 
 func (t times) add(searches []relevance.Judgement, taken []time.Duration) {
@@ -82,7 +82,7 @@ func (t times) add(searches []relevance.Judgement, taken []time.Duration) {
 	}
 }
 
-// print tells which texts are dear, the dearest first.
+// print prints the durations by kind, the slowest first.
 func (t times) print(r *report.Report) {
 	kinds := slices.SortedFunc(
 		maps.Keys(t),

@@ -6,11 +6,11 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 )
 
-// memory watches what the service holds while it is searched at the steady rate.
+// memory measures the service's memory under the steady rate.
 func (b *bench) memory(ctx context.Context) error {
 	pid := b.sandbox.PID("search")
 	samples, stop := process.Watch(ctx, func() float64 {
-		mib, _ := process.RSS(pid) // without a process the searches fail
+		mib, _ := process.RSS(pid) // 0 after the process has ended; its searches then fail
 		return mib
 	})
 	searches := b.mix.draw(warmSeed, int(b.sizes.memory.Seconds()*ratePerSecond))

@@ -7,8 +7,8 @@ import (
 	"github.com/labplatform/labplatform/pkg/testkit/relevance"
 )
 
-// shares say how often each kind of text is asked, in hundredths: what is typed at the counter of a laboratory, most of
-// it by name or telephone, and a good deal unfinished, misspelled or of someone who is not there.
+// shares are the frequencies of kinds of text in per cent, as at a laboratory's counter: most are names or telephones,
+// and many are unfinished, misspelled or of unknown people.
 var shares = map[string]int{
 	"whole name": 11, "words in another order": 4, "last word begun": 13, "beginnings of words": 8,
 	"typing error": 2, "two typing errors": 1, "typing error and digits": 1, "sound": 4, "sound, last word begun": 2,
@@ -25,7 +25,8 @@ type mix struct {
 	texts map[string][]relevance.Judgement
 }
 
-// newMix fails when a kind of text has no share, or a share no text: both packages must speak of the same kinds.
+// newMix returns an error when a kind of text has no share or a share has no text: the kinds of both packages must
+// agree.
 func newMix(texts []relevance.Judgement) (*mix, error) {
 	m := &mix{texts: map[string][]relevance.Judgement{}}
 	var order []string

@@ -18,8 +18,8 @@ const (
 	largeRounds     = 4
 )
 
-// oneLaboratory measures a laboratory that is larger than all others together: its patients are in one shard. The
-// second figure is that of twice as many.
+// oneLaboratory measures a laboratory that is larger than all others together, whose patients are all in one shard;
+// then the same laboratory with twice as many patients.
 func (b *bench) oneLaboratory(ctx context.Context) error {
 	ours, plain := &side{name: "ours", find: b.ours.find}, &side{name: plainName, find: b.plain.find}
 	var texts []relevance.Judgement
@@ -40,7 +40,7 @@ func (b *bench) oneLaboratory(ctx context.Context) error {
 	return nil
 }
 
-// enlarge adds the nth part of the large laboratory's patients to the index and returns texts of them.
+// enlarge adds the nth part of the large laboratory's patients to the index and returns texts that search them.
 func (b *bench) enlarge(ctx context.Context, n int) ([]relevance.Judgement, error) {
 	begin := time.Now()
 	c := &corpus{patients: relevance.Patients(largeSeed+uint64(n), b.sizes.large, largeLaboratory)}
@@ -64,7 +64,7 @@ func (b *bench) enlarge(ctx context.Context, n int) ([]relevance.Judgement, erro
 	return texts, b.settle(ctx)
 }
 
-// largePart bounds the memory of rows.
+// largePart bounds the number of rows that are built at a time.
 const largePart = 50_000
 
 func (b *bench) measureLarge(ctx context.Context, metric string, searches *mix, sides []*side) error {

@@ -16,13 +16,13 @@ import (
 const (
 	peerName  = "fuzzy_multi_match"
 	plainName = "plain_multi_match"
-	limit     = 5 * time.Second // the service's own for a search
+	limit     = 5 * time.Second // the deadline of the service's own searches
 )
 
 type object = map[string]any
 
-// multiMatch is the search that people write first: the text against every field, with as many typing errors as
-// fuzziness says, within the laboratory.
+// multiMatch returns the plain search: one multi_match of the text over every field, with the given fuzziness, within
+// the laboratory.
 func multiMatch(client *elastic.Client, fuzziness string) finder {
 	fields := append(inprocess.Fields(), "full_name.prefix")
 	return func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 
-// Relevance measures how far up the patient stands who is meant, on several sets of texts.
+// Relevance measures the rank of the patient who is meant, on several sets of texts.
 func Relevance(ctx context.Context, r *report.Report) error {
 	return with(ctx, r, func(b *bench) error {
 		ours, peer, plain := places{side: b.ours}, places{side: b.peer}, places{side: b.plain}
@@ -53,7 +53,7 @@ func Relevance(ctx context.Context, r *report.Report) error {
 	})
 }
 
-// negatives is the percentage of texts that no one answers to by which our side finds someone.
+// negatives returns the percentage of texts without a matching patient for which our side finds one.
 func (b *bench) negatives(ctx context.Context) (float64, error) {
 	texts := relevance.NoMatches()
 	found := map[*side]int{}
@@ -73,7 +73,8 @@ func (b *bench) negatives(ctx context.Context) (float64, error) {
 	return 100 * float64(found[b.ours]) / float64(len(texts)), nil
 }
 
-// measureHand leaves texts in other scripts out of the figures, but not out of what is printed, nor their strangers.
+// measureHand leaves texts in other scripts out of the figures, but prints them and includes their hits of other
+// laboratories.
 func (p *places) measureHand(ctx context.Context, r *report.Report, texts []relevance.Judgement) error {
 	scripts := slices.DeleteFunc(
 		slices.Clone(texts),
@@ -91,7 +92,7 @@ func (p *places) measureHand(ctx context.Context, r *report.Report, texts []rele
 	)
 }
 
-// places are where one side put the patients who were meant, a figure for each set of texts.
+// places holds the ranks of one side, one figure per set of texts.
 type places struct {
 	side                *side
 	mrr, recall, aliens []float64

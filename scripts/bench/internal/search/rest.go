@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/search/inprocess"
 )
 
-const usersEach = 5 // of a laboratory
+const usersEach = 5 // users of a laboratory
 
 // rest measures the same searches through the service's own REST port: several users of every laboratory, each with a
 // token.
@@ -59,7 +59,7 @@ func (b *bench) throughREST() (finder, error) {
 	}, nil
 }
 
-// token is that of a user's telephone.
+// token returns a token of a user's telephone app.
 func (b *bench) token(lab int64, user int) (string, error) {
 	now := time.Now()
 	return jwt.NewWithClaims(jwt.SigningMethodHS256, jwt.MapClaims{

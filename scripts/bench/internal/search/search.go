@@ -15,22 +15,21 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 
-// sizes are how much is measured.
+// sizes is the amount of work.
 type sizes struct {
 	patients, laboratories int
-	large                  int // patients of one laboratory, measured with as many and with twice as many
-	texts                  int // of each kind and laboratory
+	large                  int // patients of one laboratory; measured with this number and with twice as many
+	texts                  int // texts of each kind and laboratory
 	rounds                 int
-	span                   time.Duration // of one run at the steady rate
-	fuzzySpan              time.Duration // of the fuzzy peer's: it cannot hold the rate, and its queue has to end
-	saturate               time.Duration // of one run at full load
-	window                 time.Duration // of warming up, repeated until stable
-	least, windows         int           // how many of them at least, and at most
-	memory                 time.Duration // of the run at the steady rate over which memory is watched
+	span                   time.Duration // duration of a run at the steady rate
+	fuzzySpan              time.Duration // the same of the fuzzy peer, which cannot hold the rate: its queue has to end
+	saturate               time.Duration // duration of a run at full load
+	window                 time.Duration // duration of one warm-up, repeated until the rate is stable
+	least, windows         int           // minimum and maximum number of warm-ups
+	memory                 time.Duration // duration of the run in which memory is measured
 }
 
-// chosen spends much of a run on warming up: the engine's compiler needs as long for few patients as for many, and
-// seems to rest on its way.
+// chosen returns the sizes. Much of a run is warm-up: the engine's compiler needs as long for few patients as for many.
 func chosen(quick bool) sizes {
 	if quick {
 		return sizes{
@@ -67,17 +66,17 @@ func chosen(quick bool) sizes {
 const (
 	ratePerSecond = 200
 	callers       = 16   // at full load
-	lap           = 4096 // searches that they make again and again
+	lap           = 4096 // number of different searches, which repeat
 	pageSize      = 10   // the service's default
 )
 
-// Run measures how fast searches are.
+// Run measures the speed of searches.
 func Run(ctx context.Context, r *report.Report) error {
 	return with(ctx, r, func(b *bench) (err error) {
 		if b.mix, err = newMix(b.corpus.texts); err != nil {
 			return err
 		}
-		b.corpus = nil // the collector would go through 200,000 patients that no search of ours holds
+		b.corpus = nil // else the collector would scan 200,000 patients
 		for _, step := range []func(context.Context) error{
 			b.cold, b.warm, b.steady, b.saturation, b.rest, b.memory, b.oneLaboratory,
 		} {
@@ -94,7 +93,7 @@ func Run(ctx context.Context, r *report.Report) error {
 	})
 }
 
-// steady measures latency at 200 searches a second, counted from when each was due.
+// steady measures latency at 200 searches per second, from when each was due.
 func (b *bench) steady(ctx context.Context) error {
 	p50s, p99s, byKind := series{}, series{}, times{}
 	if err := b.inTurn(func(s *side, round int) error {
@@ -135,8 +134,8 @@ func (b *bench) steady(ctx context.Context) error {
 	return nil
 }
 
-// saturation measures how many searches a second are answered when everybody asks again at once, and what one costs the
-// engine and this process: to build the request, to send it, to read the answer and to say why each hit was found.
+// saturation measures searches per second in a closed loop, and the CPU time of one in the engine and in this process,
+// which builds and sends the request, decodes the response and grades the hits.
 func (b *bench) saturation(ctx context.Context) error {
 	rates, cpus, mine := series{}, series{}, series{}
 	if err := b.inTurn(func(s *side, round int) error {
@@ -170,8 +169,8 @@ func (b *bench) saturation(ctx context.Context) error {
 	return nil
 }
 
-// inTurn measures all sides, A B C C B A, so that a machine that gets slower or faster meanwhile treats them alike.
-// They get the same searches in the same round.
+// inTurn runs measure for all sides in turn, A B C C B A, so that a machine whose speed changes meanwhile affects them
+// equally. All sides get the same searches in a round.
 func (b *bench) inTurn(measure func(s *side, round int) error) error {
 	sides := []*side{b.ours, b.peer, b.plain}
 	for round := range b.sizes.rounds {
@@ -185,5 +184,5 @@ func (b *bench) inTurn(measure func(s *side, round int) error) error {
 	return nil
 }
 
-// series are the figures of each side.
+// series holds the figures of each side.
 type series map[*side][]float64

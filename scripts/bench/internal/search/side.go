@@ -13,25 +13,26 @@ import (
 	"github.com/labplatform/labplatform/services/search/inprocess"
 )
 
-// finder searches one laboratory; the first page.
+// finder returns the first page of a search in one laboratory.
 type finder func(ctx context.Context, labID int64, text string) ([]inprocess.Hit, error)
 
-// side is ours or the peer: a search, and what its answers were worth.
+// side is one of the compared searches, with the counts of its responses.
 type side struct {
 	name   string
 	find   finder
-	strict bool // the patient who is meant must be found
+	strict bool // fail if the patient who is meant is not found
 
-	answered, missed, late atomic.Int64 // searches
+	answered, missed, late atomic.Int64 // numbers of searches
 }
 
-// uncertain tells kinds of texts that another patient may answer to as closely. All others must find the one who is
-// meant on the first page, or it is no search.
+// uncertain reports whether another patient may match a text of this kind as closely. For all other kinds the patient
+// who is meant must be on the first page.
 func uncertain(kind string) bool {
 	return strings.Contains(kind, "typing error") || strings.Contains(kind, "sound")
 }
 
-// ask makes a search and judges the answer; false when it was given up for taking too long: that is slow, not wrong.
+// ask makes a search and checks its response. It returns false for a search that exceeded its deadline, which is slow
+// but not wrong.
 func (s *side) ask(ctx context.Context, j relevance.Judgement) (bool, error) {
 	hits, err := s.find(ctx, j.LabID, j.Text)
 	if apperr.Is(err, apperr.DeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
@@ -45,8 +46,8 @@ func (s *side) ask(ctx context.Context, j relevance.Judgement) (bool, error) {
 	return true, s.judge(j, hits)
 }
 
-// judge requires that no one is of another laboratory, and when it is strict the patient who is meant, or no one where
-// no one is.
+// judge checks that no hit is of another laboratory and, if the side is strict, that the patient who is meant is found,
+// or that there is no hit if none is meant.
 func (s *side) judge(j relevance.Judgement, hits []inprocess.Hit) error {
 	if i := slices.IndexFunc(hits, func(h inprocess.Hit) bool { return h.LabID != j.LabID }); i >= 0 {
 		return fmt.Errorf(

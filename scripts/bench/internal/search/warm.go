@@ -15,7 +15,7 @@ const (
 	settleEvery = 200 * time.Millisecond
 )
 
-// settle waits until the engine has merged what was written.
+// settle waits until the engine's merges are over.
 func (b *bench) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
@@ -55,11 +55,11 @@ func (b *bench) settle(ctx context.Context) error {
 }
 
 const (
-	stable   = 0.05 // how much the rates of two windows after each other may differ
+	stable   = 0.05 // maximum relative difference between the rates of two successive windows
 	warmSeed = 1000
 )
 
-// warm searches at full load, in turn by the three searches, until none gets faster.
+// warm runs the three searches at full load, in turn, until none gets faster.
 func (b *bench) warm(ctx context.Context) error {
 	begin := time.Now()
 	last := map[*side]int64{}

@@ -1,5 +1,5 @@
-// Package stack says which platform a benchmark runs on: a sandbox of devstack, without the change-capture pipeline
-// unless that is asked for, and the programs that make built.
+// Package stack prepares the platform of a benchmark: a sandbox of devstack, without the change-capture pipeline unless
+// it is asked for, and the programs that make built.
 package stack
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
-// New prepares a platform that does not run yet. extra are variables for it and its services, "KEY=value", e.g.
+// New prepares a platform without starting it. extra holds variables for it and its services, such as
 // "LAB_PIPELINE=on". The caller calls Remove.
 func New(extra ...string) (*sandbox.Sandbox, error) {
 	return sandbox.New(
@@ -19,8 +19,8 @@ func New(extra ...string) (*sandbox.Sandbox, error) {
 		append([]string{"LAB_PIPELINE=off", "LAB_DISTRIBUTIONS=" + distributions()}, extra...)...)
 }
 
-// distributions is the folder of the Java engines' programs that the caller's own stack uses: a fetch is no part of a
-// benchmark.
+// distributions returns the folder with the Java engines' programs of the caller's own stack, so that no benchmark
+// includes a download.
 func distributions() string {
 	if dir := os.Getenv("LAB_DISTRIBUTIONS"); dir != "" {
 		return dir
@@ -46,7 +46,7 @@ func Binary(name string) string {
 	return filepath.Join(filepath.Dir(self), name)
 }
 
-// Start is New with the platform up, and prints that it is.
+// Start is New followed by the start of the platform, whose duration it prints.
 func Start(ctx context.Context, r *report.Report, extra ...string) (*sandbox.Sandbox, error) {
 	s, err := New(extra...)
 	if err != nil {

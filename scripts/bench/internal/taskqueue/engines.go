@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/inprocess"
 )
 
-// engine is a job queue under measurement: ours or the peer.
+// engine is a job queue that is measured: ours or the peer.
 type engine interface {
 	// enqueue accepts jobs whose payloads begin with their numbers from first on, due now or at due(i).
 	enqueue(ctx context.Context, first, count int, due func(i int) time.Time) error
@@ -76,7 +76,8 @@ type cell struct{ concurrency, servers int }
 
 func (c cell) String() string { return fmt.Sprintf("%dx%d", c.concurrency, c.servers) }
 
-// peer is asynq as its documentation advises for speed: several servers, short checks, result retention as ours.
+// peer is asynq with the settings that its documentation advises for speed: several servers, short checks, and the same
+// retention of results as ours.
 type peer struct {
 	redis  asynq.RedisClientOpt
 	client *asynq.Client

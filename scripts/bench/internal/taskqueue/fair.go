@@ -16,12 +16,12 @@ import (
 const (
 	floodJobs  = 5000
 	slowAnswer = 2 * time.Second
-	// settled is when the flood holds as many places as it gets.
+	// settled is the time after which the flood holds as many slots as it gets.
 	settled = 3 * time.Second
 )
 
-// fair measures how long the webhooks of a laboratory that sends one a second take while another laboratory floods a
-// slow receiver with more than can be delivered meanwhile.
+// fair measures the webhooks of a laboratory that sends one per second while another laboratory floods a slow receiver
+// with more than can be delivered.
 func (b *bench) fair(ctx context.Context, gateway string) error {
 	slow, stopSlow, err := receive(ctx, func(int) { time.Sleep(slowAnswer) })
 	if err != nil {
@@ -71,7 +71,7 @@ func receive(ctx context.Context, got func(n int)) (url string, stop func(), err
 	return "http://" + listener.Addr().String() + "/", func() { _ = server.Close() }, nil
 }
 
-// arrivals are when webhooks came, by their number.
+// arrivals holds the arrival times of webhooks by their number.
 type arrivals struct {
 	mu sync.Mutex
 	at map[int]time.Time // guarded by mu
@@ -83,7 +83,7 @@ func (a *arrivals) add(n int) {
 	a.at[n] = time.Now()
 }
 
-// probe sends one webhook a second, from number first on, and returns how long each took from its request to its
+// probe sends one webhook per second, from number first on, and returns the time of each from its request to its
 // arrival.
 func (a *arrivals) probe(ctx context.Context, gateway, url string, first, count int) ([]time.Duration, error) {
 	client := &http.Client{Timeout: 10 * time.Second}

@@ -10,8 +10,8 @@ import (
 	"github.com/labplatform/labplatform/services/taskqueue/inprocess"
 )
 
-// laboratories measures the same load beside laboratories that have one job tomorrow, such as a reminder: the rate
-// divided by that of the load alone, and what it costs Redis to measure all lanes of them.
+// laboratories measures the same load beside laboratories with one job tomorrow each, such as a reminder: the rate
+// divided by that of the load alone, and the CPU that Redis needs to measure all of their lanes.
 func (b *bench) laboratories(ctx context.Context) error {
 	s, err := startServer(ctx, "everysec")
 	if err != nil {
@@ -54,8 +54,8 @@ func (b *bench) laboratories(ctx context.Context) error {
 	return nil
 }
 
-// pass returns how many milliseconds Redis works for one look at every lane of every shard, while every flow that there
-// may be of laboratories has a job in each lane.
+// pass returns the milliseconds of Redis CPU for one measurement of every lane of every shard while each laboratory has
+// a job in each lane.
 func (b *bench) pass(ctx context.Context, s *server) (float64, error) {
 	if err := s.wipe(ctx); err != nil {
 		return 0, err
@@ -84,8 +84,8 @@ func (b *bench) pass(ctx context.Context, s *server) (float64, error) {
 
 var claimsOfAJob = regexp.MustCompile(`webhook: ([0-9.]+) claims a job`)
 
-// claims tells how often a webhook to a closed port is claimed until it failed. That takes a quarter of an hour, so the
-// figure is of the service's test of this story, which has virtual time.
+// claims measures how often a webhook to a closed port is claimed until it has failed. That takes a quarter of an hour,
+// so the figure comes from the service's own test, which has virtual time.
 func (b *bench) claims(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-run", "^TestJobsToADeadReceiverEnd$",
 		"./services/taskqueue/internal/delivery/webhook").CombinedOutput()

@@ -17,10 +17,11 @@ import (
 	"github.com/labplatform/labplatform/pkg/cli"
 )
 
-// recoveryPatience is longer than the peer's lease and the interval of its recoverer together.
+// recoveryPatience is longer than the peer's lease plus the interval of its recoverer.
 const recoveryPatience = 4 * time.Minute
 
-// WorkerVerb is the process that the recovery benchmark kills: it runs jobs and counts them in a tally file.
+// WorkerVerb returns the verb of the process that the recovery benchmark kills: it runs jobs and counts them in a tally
+// file.
 func WorkerVerb() cli.Verb {
 	var redis, file, which string
 	var jobs, pause int
@@ -60,9 +61,9 @@ func open(ctx context.Context, which, redis string, c cell) (engine, error) {
 	return openOurs(ctx, redis)
 }
 
-// recovery kills workers in the middle and measures how long fresh ones take until the last job ran. The kills
-// of one engine happen side by side on servers of their own, because nearly all of the time is waiting. A short
-// run leaves the peer out: its recovery takes longer than the whole run may.
+// recovery kills workers while they run jobs and measures how long new ones take until the last job has run. The kills
+// of one engine run concurrently on servers of their own, because nearly all of the time is waiting. A short run leaves
+// the peer out, whose recovery exceeds the time of the run.
 func (b *bench) recovery(ctx context.Context) error {
 	if b.killed == nil {
 		if err := b.recover(ctx); err != nil {
@@ -92,13 +93,13 @@ func (b *bench) recovery(ctx context.Context) error {
 	return nil
 }
 
-// outcome is what kills of one engine led to.
+// outcome is the result of the kills of one engine.
 type outcome struct {
 	seconds     []float64
 	lost, twice int
 }
 
-// recover kills our workers.
+// recover measures the kills of our workers.
 func (b *bench) recover(ctx context.Context) error {
 	k, err := b.kills(ctx, "ours")
 	if err != nil {
@@ -108,8 +109,8 @@ func (b *bench) recover(ctx context.Context) error {
 	return nil
 }
 
-// whileLeasesRunOut measures the whole service while leases of killed workers run out, which needs no CPU: a short run
-// has no time to do one after the other.
+// whileLeasesRunOut measures the whole service while leases of killed workers expire, which needs no CPU: a short run
+// has no time for both in turn.
 func (b *bench) whileLeasesRunOut(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return b.recover(ctx) })
@@ -122,7 +123,7 @@ func (b *bench) whileLeasesRunOut(ctx context.Context) error {
 	return group.Wait()
 }
 
-// kills runs as many kills as there are rounds, side by side.
+// kills runs one kill per round, all concurrently.
 func (b *bench) kills(ctx context.Context, which string) (outcome, error) {
 	var all outcome
 	group, ctx := errgroup.WithContext(ctx)

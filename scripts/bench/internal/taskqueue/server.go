@@ -13,8 +13,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/process"
 )
 
-// server is a private redis-server with the given fsync policy: "always", "everysec", or "off" for no
-// append-only file at all.
+// server is a private redis-server with the given fsync policy: "always", "everysec", or "off" for no append-only file.
 type server struct {
 	*process.Process
 	address string
@@ -52,7 +51,7 @@ func (s *server) stop() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// wipe empties the server, so that runs start alike.
+// wipe empties the server, so that all runs start with the same state.
 func (s *server) wipe(ctx context.Context) error {
 	if err := s.client.FlushAll(ctx).Err(); err != nil {
 		return fmt.Errorf("wipe redis: %w", err)
@@ -65,10 +64,10 @@ var (
 	memoryLine = regexp.MustCompile(`used_memory:([0-9]+)`)
 )
 
-// cpu returns the seconds of CPU that the server used so far.
+// cpu returns the server's CPU time in seconds since its start.
 func (s *server) cpu(ctx context.Context) (float64, error) { return s.sum(ctx, "cpu", cpuLine) }
 
-// memory returns the bytes that the server's data uses.
+// memory returns the size of the server's data in bytes.
 func (s *server) memory(ctx context.Context) (float64, error) {
 	return s.sum(ctx, "memory", memoryLine)
 }

@@ -10,12 +10,12 @@ import (
 	"unsafe"
 )
 
-// tally counts how often each job ran, in a file mapped into memory: it survives the SIGKILL of its writer, and
-// several processes may count at once.
+// tally counts the runs of each job in a memory-mapped file: it survives a SIGKILL of its writer, and several processes
+// may write.
 type tally struct {
 	counts []uint32 // one per job number, behind the total at index 0
 	data   []byte
-	// patience is how long await waits when nothing moves.
+	// patience is how long await waits without progress.
 	patience time.Duration
 }
 
@@ -51,7 +51,7 @@ func (t *tally) add(job int) {
 
 func (t *tally) distinct() int { return int(atomic.LoadUint32(&t.counts[0])) }
 
-// verdict returns how many jobs never ran, and how many ran more than once.
+// verdict returns the numbers of jobs that never ran and that ran more than once.
 func (t *tally) verdict() (lost, duplicates int) {
 	for i := range t.counts[1:] {
 		switch n := atomic.LoadUint32(&t.counts[i+1]); {
@@ -64,7 +64,7 @@ func (t *tally) verdict() (lost, duplicates int) {
 	return lost, duplicates
 }
 
-// await returns when want different jobs ran; an error when nothing moves for too long.
+// await returns when want different jobs have run, or an error after too long without progress.
 func (t *tally) await(ctx context.Context, want int) error {
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()

@@ -18,18 +18,18 @@ import (
 
 const peerName = "asynq v0.26.0"
 
-// sizes are how much is measured.
+// sizes is the amount of work.
 type sizes struct {
-	rounds    int // runs of each engine, even
-	ours      int // jobs a run
+	rounds    int // runs of each engine; an even number
+	ours      int // jobs per run
 	peer      int
-	probe     int // jobs a probe of one of the peer's cells; two to ten seconds
+	probe     int // jobs of a probe of one of the peer's settings; two to ten seconds
 	cells     []cell
 	waiting   int
 	scheduled int
 	span      time.Duration
 	kill      int
-	fair      int // webhooks a round beside a flood, one a second
+	fair      int // webhooks of a round beside a flood, one per second
 }
 
 func chosen(quick bool) sizes {
@@ -81,13 +81,13 @@ type bench struct {
 	report *report.Report
 	sizes  sizes
 	dir    string
-	cell   cell     // the peer's best
-	killed *outcome // nil: not measured yet
+	cell   cell     // the peer's best setting
+	killed *outcome // nil before it was measured
 
 	enqueued, handled, duplicates, lost int
 }
 
-// measured is one run of one engine.
+// measured is the result of one run of one engine.
 type measured struct {
 	perSecond float64
 	redisCPU  float64 // µs a job
@@ -116,7 +116,7 @@ func (b *bench) best(ctx context.Context) error {
 	return nil
 }
 
-// probe runs the peer shortly and returns its rate.
+// probe runs the peer briefly and returns its rate.
 func (b *bench) probe(ctx context.Context, s *server, c cell) (float64, error) {
 	m, err := b.run(ctx, s, openPeer(s.address, c), b.sizes.probe, nil)
 	return m.perSecond, err
@@ -156,8 +156,8 @@ func (b *bench) throughput(ctx context.Context) error {
 	return nil
 }
 
-// run enqueues jobs while the engine works and returns when all were handled. before, if any, is done first and not
-// measured.
+// run enqueues jobs while the engine works and returns once all were handled. before, if not nil, is called first and
+// not measured.
 func (b *bench) run(
 	ctx context.Context, s *server, e engine, jobs int, before func(context.Context) error,
 ) (measured, error) {
@@ -210,7 +210,7 @@ func (b *bench) count(seen *tally, jobs int) {
 	b.duplicates += duplicates
 }
 
-// ownCPU returns the user and system time of this process.
+// ownCPU returns the CPU time of this process since its start.
 func ownCPU() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

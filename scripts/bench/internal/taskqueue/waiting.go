@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/report"
 )
 
-// memory measures what a waiting job costs Redis.
+// memory measures the bytes that a waiting job takes in Redis.
 func (b *bench) memory(ctx context.Context) error {
 	s, err := startServer(ctx, "off")
 	if err != nil {
@@ -48,7 +48,7 @@ func (b *bench) memory(ctx context.Context) error {
 	return nil
 }
 
-// backlog compares the CPU of a job, Redis and worker together, with and without a million jobs that wait.
+// backlog compares the CPU of a job, in Redis and worker together, with and without a million waiting jobs.
 func (b *bench) backlog(ctx context.Context) error {
 	s, err := startServer(ctx, "everysec")
 	if err != nil {
@@ -85,7 +85,7 @@ func (b *bench) backlog(ctx context.Context) error {
 	return nil
 }
 
-// schedule measures how late jobs start that are due at known times, while many others wait.
+// schedule measures how late jobs with known due times start while many others wait.
 func (b *bench) schedule(ctx context.Context) error {
 	s, err := startServer(ctx, "everysec")
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *bench) schedule(ctx context.Context) error {
 		early += tooEarly
 		return late, err
 	}, func() (float64, error) {
-		// The peer takes a minute for a million; a tenth of them favours it.
+		// The peer needs a minute for a million waiting jobs; with a tenth of them it has an advantage.
 		late, _, err := b.lateness(ctx, s, openPeer(s.address, b.cell), b.sizes.waiting/10)
 		return late, err
 	})
@@ -114,7 +114,7 @@ func (b *bench) schedule(ctx context.Context) error {
 	return nil
 }
 
-// lateness returns the 99th percentile of start minus due in ms, and how many started early.
+// lateness returns the 99th percentile of start minus due time in ms, and the number of early starts.
 func (b *bench) lateness(ctx context.Context, s *server, e engine, waiting int) (p99 float64, early int, err error) {
 	defer e.close()
 	if err := s.wipe(ctx); err != nil {
@@ -131,7 +131,7 @@ func (b *bench) lateness(ctx context.Context, s *server, e engine, waiting int) 
 	}
 	defer os.Remove(filepath.Join(b.dir, "tally"))
 	defer seen.close()
-	// Whole milliseconds: that is the interface's grain.
+	// Whole milliseconds, the resolution of the interface.
 	first := time.Now().Add(time.Second).Truncate(time.Millisecond)
 	due := func(i int) time.Time {
 		return first.Add((b.sizes.span * time.Duration(i) / time.Duration(jobs)).Truncate(time.Millisecond))

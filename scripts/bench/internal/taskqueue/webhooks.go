@@ -16,13 +16,13 @@ import (
 	"github.com/labplatform/labplatform/scripts/bench/internal/stack"
 )
 
-// senders is how many requests each side sends at once to the one receiver.
+// senders is the number of concurrent requests of each side to the one receiver.
 const senders = 64
 
-// service measures what the whole service does with webhooks.
+// service measures webhooks through the whole service.
 func (b *bench) service(ctx context.Context) error {
 	platform, err := stack.New("TASKQUEUE_OUTBOX_ENABLED=false", "TASKQUEUE_HOST_CONCURRENCY="+strconv.Itoa(senders),
-		"TASKQUEUE_WEBHOOK_WORKERS="+strconv.Itoa(2*senders)) // a laboratory alone gets two thirds of them
+		"TASKQUEUE_WEBHOOK_WORKERS="+strconv.Itoa(2*senders)) // a laboratory alone gets two thirds of the workers
 	if err != nil {
 		return err
 	}
@@ -36,8 +36,8 @@ func (b *bench) service(ctx context.Context) error {
 	return b.fair(ctx, platform.Endpoints.Gateway)
 }
 
-// webhooks measures deliveries to a receiver on the loopback: ours through the whole service (REST request,
-// guarded sender, fsync at every write), the peer with a handler that posts the same body.
+// webhooks measures deliveries to a receiver on the loopback: ours through the whole service (REST request, guarded
+// sender, fsync at every write), the peer with a handler that posts the same body.
 func (b *bench) webhooks(ctx context.Context, gateway string) error {
 	s, err := startServer(ctx, "always")
 	if err != nil {
@@ -55,7 +55,7 @@ func (b *bench) webhooks(ctx context.Context, gateway string) error {
 	return nil
 }
 
-// deliver starts a receiver, lets send order jobs deliveries to it, and returns their rate when all arrived.
+// deliver starts a receiver, calls send to order the deliveries, and returns their rate once all have arrived.
 func (b *bench) deliver(
 	ctx context.Context,
 	jobs int,
@@ -87,7 +87,7 @@ func (b *bench) deliver(
 	return float64(jobs) / elapsed.Seconds(), err
 }
 
-// rest orders deliveries through POST /queue/ of the platform.
+// rest returns a function that orders deliveries through POST /queue/ of the platform.
 func rest(gateway string) func(context.Context, string, int) (func() error, error) {
 	const batch = 500
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: ourProducers}, Timeout: 10 * time.Second}
@@ -108,7 +108,7 @@ func rest(gateway string) func(context.Context, string, int) (func() error, erro
 	}
 }
 
-// posting lets the peer's handlers post.
+// posting returns a function that has the peer's handlers post.
 func (b *bench) posting(ctx context.Context, s *server) func(context.Context, string, int) (func() error, error) {
 	return func(_ context.Context, url string, jobs int) (func() error, error) {
 		if err := s.wipe(ctx); err != nil {

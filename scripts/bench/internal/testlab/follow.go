@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// longestFollowed ends streams that did not hear what they wait for.
+// longestFollowed is the time after which a stream without the awaited event is ended.
 const longestFollowed = 2 * time.Minute
 
-// Follow reads a stream of server-sent events, and gives each event with its data to hear until that returns true. It
-// calls connected with the first line: the stream begins there.
+// Follow reads a stream of server-sent events and calls hear with each event and its data until hear returns true. It
+// calls connected after the first line.
 func (l *Lab) Follow(
 	ctx context.Context,
 	session, path string,
@@ -55,8 +55,8 @@ func (l *Lab) Follow(
 	return fmt.Errorf("%s ended early: %w", path, context.Cause(ctx))
 }
 
-// FollowAll opens so many streams, runs work when all are connected, and waits until each heard enough. Each stream has
-// a session and a listener of its own.
+// FollowAll opens the given number of streams, runs work once all are connected, and waits until each has received
+// enough. Each stream has a session and a listener of its own.
 func (l *Lab) FollowAll(
 	ctx context.Context,
 	streams int,

@@ -1,5 +1,5 @@
-// Package testlab is what a bench of a REST area needs of a running stack: fixtures go in, users call the gateway,
-// and SQL tells what was stored.
+// Package testlab gives benchmarks of a REST area access to a running stack: it loads fixtures, calls the gateway as a
+// user, and reads stored rows by SQL.
 package testlab
 
 import (
@@ -24,7 +24,7 @@ type Lab struct {
 	client  *http.Client
 }
 
-// Open is over the stack that runs in dir, whose gateway listens at the URL gateway.
+// Open returns a Lab for the stack that runs in dir, whose gateway listens at the URL gateway.
 func Open(dir, gateway string) (*Lab, error) {
 	target, err := seed.Stack(dir)
 	if err != nil {
@@ -44,7 +44,7 @@ func (l *Lab) Close() {
 	_ = l.DB.Close()
 }
 
-// Apply writes a fixture of the shape of devstack's fixture files.
+// Apply writes a fixture in the format of devstack's fixture files.
 func (l *Lab) Apply(ctx context.Context, fixture map[string]any) error {
 	text, err := json.Marshal(fixture)
 	if err != nil {
@@ -58,15 +58,15 @@ func (l *Lab) Apply(ctx context.Context, fixture map[string]any) error {
 	return err
 }
 
-// User is a session for the part "sessions" of a fixture: a user of the laboratory lab, logged in as id.
+// User returns a session for the part "sessions" of a fixture: a user of laboratory lab, logged in as id.
 func User(id string, lab int) map[string]any {
 	return map[string]any{"id": id, "session_type": "lab_user", "lab_id": lab, "lab_user_id": 1, "username": "bench"}
 }
 
-// Request is what a user sends. Method "" is GET; a request without IdempotencyKey has no such header.
+// Request is a user's request. An empty Method is GET; an empty IdempotencyKey sends no such header.
 type Request struct{ Session, Method, Path, Body, IdempotencyKey string }
 
-// Call sends a request to the gateway and returns what Do returns.
+// Call sends a request to the gateway and returns the result of Do.
 func (l *Lab) Call(ctx context.Context, r Request) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, r.Method, l.gateway+r.Path, strings.NewReader(r.Body))
 	if err != nil {
@@ -80,7 +80,8 @@ func (l *Lab) Call(ctx context.Context, r Request) ([]byte, error) {
 	return l.Do(request)
 }
 
-// Do returns the body of the answer 200; another status is an error that quotes the beginning of the body.
+// Do returns the body of a response with status 200; for another status it returns an error that quotes the beginning
+// of the body.
 func (l *Lab) Do(request *http.Request) ([]byte, error) {
 	response, err := l.client.Do(request)
 	if err != nil {
@@ -97,7 +98,7 @@ func (l *Lab) Do(request *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// Status is a counter of the database server since its start, for example Questions.
+// Status returns a counter of the database server since its start, such as Questions.
 func (l *Lab) Status(ctx context.Context, name string) (n int, err error) {
 	err = l.DB.QueryRowContext(ctx, "SHOW GLOBAL STATUS LIKE ?", name).Scan(&name, &n)
 	return n, err

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// How a run that did not save everything ends; main gives each its exit code.
+// Errors of a run that did not save everything; main maps each to an exit code.
 var (
 	errLost      = errors.New("the session is not ours any more")
 	errExpired   = errors.New("the session expired")
@@ -20,15 +20,15 @@ var (
 	errNotSaved  = errors.New("the last save is NOT in the report")
 )
 
-// platform is external editing as the agent uses it.
+// platform is the REST interface of external editing.
 type platform interface {
-	// create opens a session; the same key again answers the same session.
+	// create opens a session; a repeat with the same key returns the same session.
 	create(ctx context.Context, report int64, key string, in creation) (opened, error)
-	// templates returns what a report without a save may begin with.
+	// templates returns the templates that a report without a save may begin with.
 	templates(ctx context.Context) ([]wordTemplate, error)
-	// own returns the report's active session if it is the user's, else nil.
+	// own returns the report's active session if it belongs to the user, nil otherwise.
 	own(ctx context.Context, report int64) (*ownSession, error)
-	// current returns the save that is the report's, nil before the first; token "" asks as the user.
+	// current returns the save that the report shows, nil before the first. An empty token sends the user's credential.
 	current(ctx context.Context, report int64, token string) (*revision, error)
 	download(ctx context.Context, link, path string) error
 	heartbeat(ctx context.Context, id int64, token string) (string, error)
@@ -36,7 +36,7 @@ type platform interface {
 	end(ctx context.Context, id int64, token string) error
 }
 
-// disk keeps the document and the journal.
+// disk stores the document and the journal.
 type disk interface {
 	document() string
 	download() string
@@ -45,18 +45,18 @@ type disk interface {
 	place() error
 }
 
-// agent edits one report.
+// agent edits one report: it keeps the session alive and uploads every save.
 type agent struct {
 	platform platform
 	disk     disk
 	report   int64
-	creation creation // of a report without a save
+	creation creation // used for a report without a save
 	beats    time.Duration
 	poll     time.Duration
-	patience time.Duration // of the last save, after Ctrl-C
+	patience time.Duration // time limit of the last save, after Ctrl-C
 	slots    slots
 	check    func(word string) (tracked bool, err error)
-	final    bool // tracked changes are shown as accepted in the PDF
+	final    bool // show tracked changes as accepted in the PDF
 	convert  func(ctx context.Context, s slot, word string) error
 	newKey   func() string
 	out      io.Writer
@@ -72,7 +72,7 @@ func (a *agent) say(format string, args ...any) {
 	fmt.Fprintf(a.out, "%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }
 
-// warn shows a warning of the platform once: every sign of life repeats it.
+// warn shows a warning of the platform once; every heartbeat repeats it.
 func (a *agent) warn(text string) {
 	a.mu.Lock()
 	known := a.warned[text]
@@ -86,14 +86,14 @@ func (a *agent) warn(text string) {
 	}
 }
 
-// known returns the journal as it is now.
+// known returns a copy of the journal.
 func (a *agent) known() journal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.journal
 }
 
-// note changes the journal, on the disk first.
+// note changes the journal, first on the disk, then in memory.
 func (a *agent) note(change func(*journal)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,8 +106,8 @@ func (a *agent) note(change func(*journal)) error {
 	return nil
 }
 
-// run works until ctx ends; then it saves what was not saved and ends the session. The errors errLost and errNotSaved
-// leave the document and the journal where they are.
+// run works until ctx ends, then uploads an unsaved document and ends the session. After errLost and errNotSaved the
+// document and the journal remain.
 func (a *agent) run(ctx context.Context) error {
 	dir := filepath.Dir(a.disk.document())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -142,7 +142,7 @@ func (a *agent) work(ctx context.Context) error {
 	beating, stop := context.WithCancel(working)
 	var beats sync.WaitGroup
 	beats.Go(func() { a.keepAlive(beating, lose) })
-	rest := func() { // a beat that comes later would note the token of this session in the journal of the next
+	rest := func() { // a later heartbeat would write this session's token into the journal of the next session
 		stop()
 		beats.Wait()
 	}
@@ -164,7 +164,7 @@ func (a *agent) work(ctx context.Context) error {
 	return a.note(func(j *journal) { j.Ended = true })
 }
 
-// watch uploads every save until ctx ends, or working does because the session is lost.
+// watch uploads every save until ctx ends, or until working ends because the session is lost.
 func (a *agent) watch(ctx, working context.Context) error {
 	look := time.NewTicker(a.poll)
 	defer look.Stop()
@@ -185,10 +185,10 @@ func (a *agent) watch(ctx, working context.Context) error {
 	}
 }
 
-// errStopped ends the last save.
+// errStopped cancels the last save when its time is over.
 var errStopped = errors.New("it was not finished when the agent was stopped")
 
-// lastSave saves until everything is saved, it is refused, or working ends.
+// lastSave uploads until everything is saved, the platform refuses the document, or working ends.
 func (a *agent) lastSave(working context.Context) error {
 	for {
 		sum, err := hash(a.disk.document())

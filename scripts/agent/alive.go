@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// keepAlive sends heartbeats, also during conversions and uploads, and cancels the work when the session is no longer
-// ours. A heartbeat without a response is repeated at the next interval.
+// keepAlive sends heartbeats, also during conversions and uploads, and cancels the work once the session is lost. A
+// heartbeat without a response is repeated at the next interval.
 func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
 	ticker := time.NewTicker(a.beats)
 	defer ticker.Stop()
@@ -36,8 +36,8 @@ func (a *agent) keepAlive(ctx context.Context, lose context.CancelCauseFunc) {
 	}
 }
 
-// beat gives a sign of life. A token that grew old, while the machine slept or because the answer with a newer one was
-// lost, is replaced: the creation repeated answers with one.
+// beat sends a heartbeat. An expired token (the machine slept, or a response with a newer token was lost) is replaced
+// by repeating the creation, which returns a new one.
 func (a *agent) beat(ctx context.Context) error {
 	j := a.known()
 	token, err := a.platform.heartbeat(ctx, j.EditID, j.Token)
@@ -57,13 +57,13 @@ func (a *agent) beat(ctx context.Context) error {
 	return a.note(func(j *journal) { j.Token = token })
 }
 
-// loggedOut tells what to do when the user's own login was refused: it does not come back by itself.
+// loggedOut returns the error for a refused user login, with what to do next; the login does not recover by itself.
 func (a *agent) loggedOut(err error) error {
 	return fmt.Errorf("%w: %w; your saves stay in %s and are NOT sent: log in to the platform, set %s or %s again and start"+
 		" the same command, which sends the newest", errLoggedOut, err, a.document(), sessionVariable, tokenVariable)
 }
 
-// lost tells what to do.
+// lost returns the error for a lost session, with what to do next.
 func lost(err error) error {
 	switch {
 	case expired(err):
@@ -75,8 +75,8 @@ func lost(err error) error {
 		err, journalName)
 }
 
-// alive gives a sign of life. It returns false when another session has to be opened: ours expired, or we ended it.
-// After anything else the report is someone else's.
+// alive sends a heartbeat. It returns false when a new session has to be opened, because ours expired or was ended by
+// its author. After any other end another user may have the report.
 func (a *agent) alive(ctx context.Context) (bool, error) {
 	err := a.beat(ctx)
 	switch {
@@ -89,16 +89,16 @@ func (a *agent) alive(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// expired and endedByAuthor report that no one took the report away.
+// expired and endedByAuthor report whether the session ended without another user taking the report.
 func expired(err error) bool { return strings.Contains(err.Error(), "the session expired") }
 
 func endedByAuthor(err error) bool { return strings.Contains(err.Error(), "ended by its author") }
 
-// reopen opens another session after ours expired: the machine slept, or a day has passed. The document stays as it is,
-// because a word processor may have it open; when someone else saved meanwhile, the work ends.
+// reopen opens a new session after ours expired: the machine slept, or a day has passed. It leaves the document
+// unchanged, because a word processor may have it open, and fails if another user saved meanwhile.
 func (a *agent) reopen(ctx context.Context) error {
 	a.say("session %d expired; another one is opened", a.known().EditID)
-	a.creation.TakeOver = false // that was about the start
+	a.creation.TakeOver = false // it was meant for the first session only
 	if err := a.note(func(j *journal) { *j = j.next() }); err != nil {
 		return err
 	}

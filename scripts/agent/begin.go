@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// begin continues with the session of the journal, or opens one, and has the document in the folder.
+// begin continues the session of the journal or opens one, and downloads the document into the folder.
 func (a *agent) begin(ctx context.Context) error {
 	if err := a.recall(); err != nil {
 		return err
@@ -33,18 +33,18 @@ func (a *agent) begin(ctx context.Context) error {
 	}
 }
 
-// sweep deletes what a crash left of a download, and what the previous version left of a save.
+// sweep deletes remains of an interrupted download, and files that the previous version left.
 func (a *agent) sweep() {
 	dir := filepath.Dir(a.disk.document())
-	found, _ := os.ReadDir(dir) // else the next start
+	found, _ := os.ReadDir(dir) // on failure the next start deletes them
 	for _, entry := range found {
 		if name := entry.Name(); strings.HasPrefix(name, downloadName) || strings.HasPrefix(name, ".save-") {
-			_ = os.RemoveAll(filepath.Join(dir, name)) // else the next start
+			_ = os.RemoveAll(filepath.Join(dir, name)) // on failure the next start deletes them
 		}
 	}
 }
 
-// recall reads the journal and refuses the folder of another report.
+// recall reads the journal and refuses a folder that belongs to another report.
 func (a *agent) recall() error {
 	found, err := a.disk.read()
 	if err != nil {
@@ -68,8 +68,9 @@ func (a *agent) recall() error {
 	return a.settle()
 }
 
-// settle finds out whether the download that the journal names took the document's place and so disappeared. That is
-// written down before the download is swept, or the next start would take the document for it.
+// settle finds out whether the journal's download replaced the document: then the download file no longer exists. It
+// writes the outcome into the journal before sweep deletes the download, or the next start would draw the wrong
+// conclusion.
 func (a *agent) settle() error {
 	if a.journal.Fetching == nil {
 		return nil
@@ -84,7 +85,8 @@ func (a *agent) settle() error {
 	})
 }
 
-// open asks for a session. What it asks for is in the journal before: a crash repeats it and gets the same one.
+// open opens a session. The request is in the journal before it is sent, so that a restart repeats it and gets the same
+// session.
 func (a *agent) open(ctx context.Context) error {
 	if a.journal.Key == "" {
 		current, err := a.platform.current(ctx, a.report, "")
@@ -100,7 +102,7 @@ func (a *agent) open(ctx context.Context) error {
 		}
 	}
 	session, err := a.platform.create(ctx, a.report, a.journal.Key, a.journal.Creation)
-	if _, again := patience(err, 0); err != nil && !again { // the next start may ask for something else
+	if _, again := patience(err, 0); err != nil && !again { // the next start may send another request
 		err = errors.Join(err, a.note(func(j *journal) { j.Key = "" }))
 	}
 	if err != nil {
@@ -110,12 +112,13 @@ func (a *agent) open(ctx context.Context) error {
 	return a.note(func(j *journal) { j.EditID, j.Token = session.EditID, session.Token })
 }
 
-// wish is what to ask for: the report's newest save; for a report without one the template that was chosen, or the only
-// one that there is, or that of the user's own session: the page opened it, and its command does not name the template.
+// wish returns the request for a session. The document is the report's newest save. Without a save it is the chosen
+// template, the only one, or that of the user's own session: that session was opened on the page, whose command does
+// not name the template.
 func (a *agent) wish(ctx context.Context, current *revision) (creation, error) {
 	wish := a.creation
 	if current != nil {
-		wish.Path, wish.TemplateID = current.Word, max(wish.TemplateID, 1) // any: the save is the document
+		wish.Path, wish.TemplateID = current.Word, max(wish.TemplateID, 1) // any template will do: the save is the document
 		return wish, nil
 	}
 	offered, err := a.platform.templates(ctx)
@@ -139,15 +142,16 @@ func (a *agent) wish(ctx context.Context, current *revision) (creation, error) {
 		}
 		if own != nil {
 			wish = own.creation(offered)
-			a.creation.TemplateID = wish.TemplateID // of the next session too, if this one expires without a save
+			a.creation.TemplateID = wish.TemplateID // also for the next session, if this one expires without a save
 			return wish, nil
 		}
 	}
 	return wish, &unfit{fmt.Errorf("choose the template of the new document:%s", list.String())}
 }
 
-// creation asks for the session again. The service continues an unused session whatever is asked for; it answers a used
-// one with 409 only when the template and its file belong together. The file may be named by its key or its URL.
+// creation returns the request that continues the session. The service continues an unused session whatever the request
+// names. For a used one it returns 409 only if the template and its file belong together. The file may be named by key
+// or URL.
 func (o *ownSession) creation(offered []wordTemplate) creation {
 	for _, t := range offered {
 		if t.Path == o.Word || strings.HasSuffix(o.Word, "/"+t.Path) {
@@ -157,8 +161,8 @@ func (o *ownSession) creation(offered []wordTemplate) creation {
 	return creation{TemplateID: 1, Path: o.Word}
 }
 
-// fetch has the newest save in the folder, or the template of a report without one. A document that was not saved
-// stays; when someone else saved since, it is not uploaded over that.
+// fetch downloads the newest save, or the template of a report without one. An unsaved document stays in the folder; it
+// is not uploaded if another user has saved since.
 func (a *agent) fetch(ctx context.Context) error {
 	j := a.known()
 	current, err := a.platform.current(ctx, a.report, j.Token)
@@ -183,17 +187,17 @@ func (a *agent) fetch(ctx context.Context) error {
 	return a.replace(ctx, current)
 }
 
-// overtaken ends the session, whose document is not to be uploaded over someone else's save.
+// overtaken ends the session, because uploading its document would replace another user's save.
 func (a *agent) overtaken(ctx context.Context) error {
 	j := a.known()
-	_ = a.platform.end(ctx, j.EditID, j.Token) // else it expires
+	_ = a.platform.end(ctx, j.EditID, j.Token) // on failure the session expires
 	return fmt.Errorf("%w: someone saved since %s was downloaded; it is kept: move it and %s away, start again and bring"+
 		" your changes into the new document", errLost, a.document(), journalName)
 }
 
 func (a *agent) document() string { return a.disk.document() }
 
-// isOurs reports whether the report's save is the one that the document began with, or one that we uploaded ourselves.
+// isOurs reports whether the report's save is the one that the document is based on, or one that this agent uploaded.
 func (j *journal) isOurs(current *revision) bool {
 	if pathOf(current) == j.Base {
 		return true
@@ -201,8 +205,8 @@ func (j *journal) isOurs(current *revision) bool {
 	return current != nil && current.RestoredFrom == 0 && (current.EditID == j.EditID || current.EditID == j.Previous)
 }
 
-// replace downloads the document. The journal knows its hash before it takes its place, so that it is never taken for a
-// save of the user's; whether it did is seen by the download, which is there or not.
+// replace downloads the document. The journal holds its hash before it replaces the document, so that it is never taken
+// for a save of the user; whether it has replaced it follows from the existence of the download file.
 func (a *agent) replace(ctx context.Context, current *revision) error {
 	link, err := a.link(ctx, current)
 	if err != nil {
@@ -224,8 +228,8 @@ func (a *agent) replace(ctx context.Context, current *revision) error {
 	return a.note((*journal).placed)
 }
 
-// link is that of the session's own copy of the document that it began with: the creation repeated answers with it. A
-// save that was made since has its own; so has one that a continued session was not opened with.
+// link returns the link to the session's own copy of its document, which a repeated creation returns. A later save, and
+// a continued session that was opened with another document, have links of their own.
 func (a *agent) link(ctx context.Context, current *revision) (string, error) {
 	j := a.known()
 	if current != nil && current.Word != j.Creation.Path {

@@ -10,20 +10,20 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
-// unfit is what is wrong with the document itself: the same file is not tried again.
+// unfit is an error of the document itself: the same file is not uploaded again.
 type unfit struct{ error }
 
 func (u *unfit) Error() string { return sentence(u.error.Error()) }
 
 func (u *unfit) Unwrap() error { return u.error }
 
-// sentence leaves out the name of the form's field.
+// sentence removes the name of the form's field from a message.
 func sentence(message string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(message, "word_file: "), "pdf_file: ")
 }
 
-// checkDocument refuses what the platform would, with its words, before LibreOffice is asked. It reports whether the
-// document has tracked changes.
+// checkDocument applies the platform's rules to the document before LibreOffice converts it, with the platform's
+// messages. It reports whether the document has tracked changes.
 func checkDocument(path string) (tracked bool, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -52,7 +52,7 @@ func checkDocument(path string) (tracked bool, err error) {
 	return facts.Tracked, err
 }
 
-// finalView writes the document as LibreOffice shows it with all changes accepted.
+// finalView writes the document with all tracked changes accepted, for the PDF.
 func finalView(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {

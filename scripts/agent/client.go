@@ -21,26 +21,27 @@ import (
 const (
 	prefix      = "/api-v3/report/external-edit"
 	callTimeout = 15 * time.Second
-	// uploadTimeout is for the largest files on a slow line.
+	// uploadTimeout is enough for the largest files on a slow line.
 	uploadTimeout = 30 * time.Minute
 )
 
-// client speaks the documented REST. It asks as the user with a session cookie or a bearer token.
+// client calls the documented REST paths with the user's session cookie or bearer token.
 type client struct {
 	base, session, bearer string
 	http                  *http.Client
 	warn                  func(text string) // called for each warning of a response; nil ignores them
 }
 
-// What a platform that does not answer may cost. The answer to an upload comes when both files are stored: the platform
-// takes two minutes at most for that.
+// Timeouts for a platform that does not respond. The response to an upload arrives once both files are stored, for
+// which the platform has at most two minutes.
 const (
 	dialTimeout   = 10 * time.Second
 	headerTimeout = 3 * time.Minute
 	maxAnswer     = 1 << 20
 )
 
-// newHTTPClient returns a client that gives up on a platform that does not answer; calls have deadlines of their own.
+// newHTTPClient returns a client with timeouts for connections and response headers; each call has a deadline of its
+// own.
 func newHTTPClient() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -53,7 +54,7 @@ func newHTTPClient() *http.Client {
 	}}
 }
 
-// problem is an answer that is not 200.
+// problem is a response with a status other than 200.
 type problem struct {
 	Code       int    `json:"code"`
 	Message    string `json:"message"`
@@ -68,20 +69,20 @@ func (p *problem) Error() string {
 	return fmt.Sprintf("%d %s: %s", p.Code, sentence(p.Message), p.Details)
 }
 
-// refused reports that the session is over.
+// refused reports whether the response means that the session has ended.
 func refused(err error) bool {
 	return isCode(err, http.StatusForbidden) || isCode(err, http.StatusNotFound)
 }
 
-// patience tells how long to wait before the same files are sent again; false when that would not help. A token that
-// grew old is replaced by the next sign of life.
+// patience returns how long to wait before the same request is repeated, or false when repeating it would not help. An
+// expired token is replaced by the next heartbeat.
 func patience(err error, pause time.Duration) (time.Duration, bool) {
 	var p *problem
 	var own *unfit
 	if errors.As(err, &own) {
 		return 0, false
 	}
-	if !errors.As(err, &p) { // no answer at all
+	if !errors.As(err, &p) { // no response
 		return pause, true
 	}
 	if p.Code == http.StatusTooManyRequests || p.Code == http.StatusUnauthorized ||
@@ -129,7 +130,7 @@ type revision struct {
 	IsCurrent    bool   `json:"is_current"`
 }
 
-// wordTemplate is what a document may begin with.
+// wordTemplate is a template for a new document.
 type wordTemplate struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
@@ -145,10 +146,11 @@ func (c client) templates(ctx context.Context) ([]wordTemplate, error) {
 	return out.Templates, err
 }
 
-// ownSession is an active session of the user's. Word is its newest save, before the first the file that it began with.
+// ownSession is the user's active session. Word is its newest save, or before the first save the file that it began
+// with.
 type ownSession struct {
 	Word  string `json:"word_file_path"`
-	Token string `json:"auth_token"` // for its author alone
+	Token string `json:"auth_token"` // only its author gets one
 }
 
 // own returns the report's active session if it is the user's, else nil.
@@ -161,11 +163,12 @@ func (c client) own(ctx context.Context, report int64) (*ownSession, error) {
 	return &out, err
 }
 
-// errOtherFiles: no save of the list is the report's, so this program does not know what it would replace.
+// errOtherFiles means that the report shows files which no listed save has, so that the agent does not know what it
+// would replace.
 var errOtherFiles = errors.New("the report's files are none of its saves, another program has put them there; " +
 	"restore a save, then start again")
 
-// current returns the save that is the report's, nil before the first.
+// current returns the save that the report shows, nil before the first.
 func (c client) current(ctx context.Context, report int64, token string) (*revision, error) {
 	var out struct {
 		Revisions []revision `json:"revisions"`
@@ -201,7 +204,7 @@ func (c client) into(ctx context.Context, method, path, token string, out any) e
 	return c.call(ctx, method, path, token, http.Header{}, nil, out)
 }
 
-// call sends a request as the session of token, or as the user when that is empty.
+// call sends a request with the session's token, or with the user's credential when token is empty.
 func (c client) call(
 	ctx context.Context, method, path, token string, header http.Header, body io.Reader, out any,
 ) error {
@@ -261,14 +264,14 @@ func problemOf(response *http.Response) error {
 	return p
 }
 
-// files is a save: the paths of both files, and whether the document has changes that are neither accepted nor
+// files holds the paths of a save's files. tracked is set when the document has changes that are neither accepted nor
 // rejected.
 type files struct {
 	word, pdf string
 	tracked   bool
 }
 
-// upload sends both files and returns where the Word document is stored.
+// upload sends both files and returns the storage path of the Word document.
 func (c client) upload(ctx context.Context, id int64, token string, f files) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
@@ -282,7 +285,7 @@ func (c client) upload(ctx context.Context, id int64, token string, f files) (st
 		err := errors.Join(allowed, addFile(form, document.Word, f.word), addFile(form, document.PDF, f.pdf))
 		_ = writer.CloseWithError(errors.Join(err, form.Close()))
 	}()
-	defer func() { _ = reader.Close() }() // ends the writer
+	defer func() { _ = reader.Close() }() // stops the goroutine that writes the form
 	var out struct {
 		Word string `json:"word_s3_path"`
 	}

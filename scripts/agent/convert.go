@@ -18,18 +18,18 @@ import (
 
 const (
 	convertTimeout = 2 * time.Minute
-	// endTimeout is how long the ended program's output is waited for.
+	// endTimeout limits the wait for the output of a program that was ended.
 	endTimeout = time.Second
 )
 
-// libreOffice converts with the program soffice.
+// libreOffice converts documents with the program soffice.
 type libreOffice struct {
 	soffice string
 	limit   time.Duration
 	family  func() family
 }
 
-// convert makes the PDF of word, a document in the slot. It ends everything that LibreOffice started.
+// convert makes the PDF of word, a document in the slot, and ends every process that LibreOffice started.
 func (l libreOffice) convert(ctx context.Context, s slot, word string) error {
 	if err := writeSettings(s.profile()); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (l libreOffice) convert(ctx context.Context, s slot, word string) error {
 			" another .docx, or restart the computer", l.limit)
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // a part of it ended, and the rest was ended
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // it ended, then its remaining processes
 		err = fmt.Errorf("LibreOffice could not convert the document: %w: %s", err, said.text())
 	default:
 		err = checkPDF(s.pdf(), said.text())
@@ -62,7 +62,7 @@ func (l libreOffice) convert(ctx context.Context, s slot, word string) error {
 	return err
 }
 
-// relative returns the folder of pdf as seen from the folder of word.
+// relative returns the folder of pdf relative to the folder of word.
 func relative(word, pdf string) string {
 	dir, err := filepath.Rel(filepath.Dir(word), filepath.Dir(pdf))
 	if err != nil {
@@ -71,7 +71,8 @@ func relative(word, pdf string) string {
 	return dir
 }
 
-// checkPDF checks what LibreOffice wrote, whatever it says of that: it ends without an error when the disk is full.
+// checkPDF checks the file that LibreOffice wrote, because LibreOffice exits without an error even when the disk is
+// full.
 func checkPDF(path, said string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -96,46 +97,46 @@ func checkPDF(path, said string) error {
 	return unusable
 }
 
-// isRefusedContent reports whether the PDF is complete and has content that is not allowed: the next conversion of the
-// same document would have it too. A damaged or incomplete PDF may come from a full disk or an ended program.
+// isRefusedContent reports whether the PDF is complete but has content that is not allowed: another conversion would
+// produce it again. A damaged or incomplete PDF may come from a full disk or an ended program.
 func isRefusedContent(err error) bool {
 	refusal, ok := apperr.From(err)
 	return ok && refusal.Kind == apperr.Invalid && refusal.Reason != "PDF_INCOMPLETE" && refusal.Reason != "PDF_DAMAGED"
 }
 
-// probe finds out whether the disk takes a file of some size.
+// probe checks whether the disk has room for a file of some size.
 func probe(path string) error {
 	const size = 1 << 20
 	defer os.Remove(path)
 	return os.WriteFile(path, make([]byte, size), 0o600)
 }
 
-// family is a program and everything that it starts, as the operating system groups them.
+// family is a program and all processes that it starts, as the operating system groups them.
 type family interface {
-	// prepare is called before the start. The programs keep the lock open where they can.
+	// prepare is called before the start. Where possible, the processes inherit the lock.
 	prepare(cmd *exec.Cmd, lock *os.File)
 	started(p *os.Process) error
-	// end ends all that are left. It may be called again, and at the same time.
+	// end ends all remaining processes. It may be called repeatedly and concurrently.
 	end() error
 }
 
-// runFamily runs the program to its end, or to that of ctx, and leaves none of the family behind. The command has a
-// context of its own, which does not end.
+// runFamily runs the program until it ends or ctx ends, then ends all of its processes. cmd must have a context that
+// does not end.
 func runFamily(ctx context.Context, cmd *exec.Cmd, f family, lock *os.File) error {
 	f.prepare(cmd, lock)
-	cmd.WaitDelay = endTimeout // a program that left the family may keep the output open
+	cmd.WaitDelay = endTimeout // a process that left the group may keep the output open
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	if err := f.started(cmd.Process); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
-	stop := context.AfterFunc(ctx, func() { _ = f.end() }) // tried again below
+	stop := context.AfterFunc(ctx, func() { _ = f.end() }) // repeated below
 	defer stop()
 	return errors.Join(cmd.Wait(), f.end())
 }
 
-// tail keeps the end of what a program says.
+// tail keeps the end of a program's output.
 type tail struct{ b bytes.Buffer }
 
 const maxTail = 500
@@ -153,14 +154,14 @@ func (t *tail) text() string {
 	return "nothing"
 }
 
-// fileURL names a path of the system, as it is written on Windows or elsewhere, in a URL. Whatever could mean something
-// else there, or in LibreOffice's settings, is escaped.
+// fileURL converts a path of Windows or another system into a URL. It escapes every character with a meaning in URLs or
+// in LibreOffice's settings.
 func fileURL(path string) string {
 	if !strings.HasPrefix(path, "/") { // Windows
 		path = strings.ReplaceAll(path, `\`, "/")
 		path = strings.Replace(path, "//?/UNC/", "//", 1)
 		path = strings.TrimPrefix(path, "//?/")
-		if !strings.HasPrefix(path, "//") { // of a drive, not of a share
+		if !strings.HasPrefix(path, "//") { // on a drive, not on a share
 			path = "///" + path
 		}
 	} else {
@@ -182,7 +183,8 @@ func isLetterOrDigit(c byte) bool {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 }
 
-// settings are LibreOffice's of every conversion: no comments in the PDF, no macros, nothing fetched for the document.
+// settings are LibreOffice's settings for every conversion: no comments in the PDF, no macros, no downloads for the
+// document.
 var settings = []struct{ path, name, value string }{
 	{"/org.openoffice.Office.Common/Filter/PDF/Export", "ExportNotes", "false"},
 	{"/org.openoffice.Office.Common/Filter/PDF/Export", "ExportNotesInMargin", "false"},
@@ -192,7 +194,7 @@ var settings = []struct{ path, name, value string }{
 	{"/org.openoffice.Office.Writer/Content/Update", "Link", "0"},
 }
 
-// writeSettings writes LibreOffice's settings, which it changes itself.
+// writeSettings writes LibreOffice's settings before each conversion, because LibreOffice changes the file.
 func writeSettings(profile string) error {
 	var b strings.Builder
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" +

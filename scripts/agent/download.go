@@ -12,11 +12,11 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
-const downloadTimeout = 10 * time.Minute // of the largest document on a slow line
+const downloadTimeout = 10 * time.Minute // enough for the largest document on a slow line
 
 var errTooLarge = errors.New("the document is larger than 50 MB, which the platform would not take back")
 
-// download writes what a link gives to path, whole or not at all.
+// download writes the content of a link to path, completely or not at all.
 func (c client) download(ctx context.Context, link, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
 	defer cancel()
@@ -39,7 +39,7 @@ func (c client) download(ctx context.Context, link, path string) error {
 	return os.Rename(part, path)
 }
 
-// writeFile writes at most what the platform takes of a document, and has them on the disk when it returns.
+// writeFile writes at most the platform's maximum size of a document and syncs the file.
 func writeFile(path string, source io.Reader) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {

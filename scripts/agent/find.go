@@ -18,14 +18,14 @@ var advice = map[string]string{
 		" Fedora: dnf install libreoffice-writer)",
 }
 
-// findLibreOffice returns the program that named names, or the one that is installed.
+// findLibreOffice returns the path of the program named by the user, or of an installed one.
 func findLibreOffice(named string) (string, error) {
 	if named != "" {
 		path, err := exec.LookPath(named)
 		if err != nil {
 			return "", err
 		}
-		return filepath.Abs(path) // it is started in the folder of a slot
+		return filepath.Abs(path) // absolute, because it is started in the folder of a slot
 	}
 	for _, name := range installedAt(runtime.GOOS, os.Getenv) {
 		if path, err := exec.LookPath(name); err == nil {
@@ -35,8 +35,8 @@ func findLibreOffice(named string) (string, error) {
 	return "", errNoConverter
 }
 
-// installedAt lists where systems install LibreOffice. On Windows soffice.com waits for the conversion; soffice.exe
-// does not when it is started from a console.
+// installedAt lists the places where systems install LibreOffice. On Windows soffice.com waits for the conversion;
+// soffice.exe returns early when it is started from a console.
 func installedAt(system string, environment func(string) string) []string {
 	switch system {
 	case "windows":
@@ -51,7 +51,7 @@ func installedAt(system string, environment func(string) string) []string {
 		const app = "/Applications/LibreOffice.app/Contents/MacOS/soffice"
 		return []string{"soffice", app, environment("HOME") + app}
 	}
-	versions, _ := filepath.Glob("/opt/libreoffice*/program/soffice") // the pattern is in order
+	versions, _ := filepath.Glob("/opt/libreoffice*/program/soffice") // fails only for a malformed pattern
 	return append([]string{
 		"soffice", "libreoffice", "/usr/lib/libreoffice/program/soffice", "/usr/lib64/libreoffice/program/soffice",
 	}, versions...)

@@ -15,20 +15,21 @@ const (
 	journalName  = ".agent.json"
 )
 
-// journal is what a restart needs. It stays after the session has ended: it tells whose document is in the folder.
+// journal holds the state for a restart. It stays after the session has ended, because it names the report of the
+// document in the folder.
 type journal struct {
 	Report   int64    `json:"lab_report_id"`
-	Key      string   `json:"idempotency_key"` // of the creation, which can be repeated with it
+	Key      string   `json:"idempotency_key"` // of the creation, for repeating it
 	Creation creation `json:"creation"`
 	EditID   int64    `json:"edit_id,omitempty"` // 0 before the answer to the creation
 	Token    string   `json:"auth_token,omitempty"`
-	Previous int64    `json:"former_edit_id,omitempty"` // the session before
+	Previous int64    `json:"former_edit_id,omitempty"` // the previous session
 	Ended    bool     `json:"ended,omitempty"`
-	// Base is the path of the save that the document in the folder began with, or that holds it; "" for the template.
+	// Base is the path of the save that the document is based on or was uploaded as; empty for a template.
 	Base string `json:"based_on,omitempty"`
-	// Saved is the hash of what the platform has. A document with another hash is a save that is still to be uploaded.
+	// Saved is the hash of the last uploaded document. A document with another hash has not been uploaded.
 	Saved string `json:"saved_sha256,omitempty"`
-	// Fetching is a download that is about to take the document's place.
+	// Fetching is a download that is about to replace the document.
 	Fetching *fetching `json:"fetching,omitempty"`
 }
 
@@ -37,24 +38,24 @@ type fetching struct {
 	Hash string `json:"sha256"`
 }
 
-// placed has the download as the document.
+// placed records that the download has replaced the document.
 func (j *journal) placed() {
 	j.Base, j.Saved, j.Fetching = j.Fetching.Base, j.Fetching.Hash, nil
 }
 
-// next is the journal of another session of the same document.
+// next returns the journal of a new session for the same document.
 func (j *journal) next() journal {
 	return journal{Report: j.Report, Previous: j.EditID, Base: j.Base, Saved: j.Saved}
 }
 
-// folder is where the document and the journal lie.
+// folder is the folder with the document and the journal.
 type folder struct{ dir string }
 
 func (f folder) document() string { return filepath.Join(f.dir, documentName) }
 
 func (f folder) download() string { return filepath.Join(f.dir, downloadName) }
 
-// read returns nil when there is no journal.
+// read returns nil if there is no journal.
 func (f folder) read() (*journal, error) {
 	path := filepath.Join(f.dir, journalName)
 	text, err := os.ReadFile(path)
@@ -71,7 +72,7 @@ func (f folder) read() (*journal, error) {
 	return &j, nil
 }
 
-// write replaces the journal as a whole: a crash leaves the previous one or this one.
+// write replaces the journal atomically: after a crash either version is complete.
 func (f folder) write(j journal) error {
 	text, err := json.Marshal(j)
 	if err != nil {
@@ -89,5 +90,5 @@ func (f folder) write(j journal) error {
 	return os.Rename(path+".tmp", path)
 }
 
-// place makes the download the document.
+// place replaces the document with the download.
 func (f folder) place() error { return os.Rename(f.download(), f.document()) }

@@ -1,5 +1,5 @@
-// Command agent is the desktop application of external editing on the command line: it opens a session, downloads the
-// document, and whenever that is saved, converts it to PDF and uploads both, until Ctrl-C ends the session.
+// Command agent is the desktop client of external editing: it opens a session, downloads the document, converts each
+// save of it to PDF and uploads both, until Ctrl-C ends the session.
 package main
 
 import (
@@ -17,8 +17,8 @@ import (
 const (
 	exitFailed  = 1
 	exitUsage   = 2
-	exitLost    = 3 // someone took the session over, or saved since; the document is kept
-	exitUnsaved = 4 // the last save was refused or never answered, or the login ended; document and journal are kept
+	exitLost    = 3 // another user has the session or has saved since; the document is kept
+	exitUnsaved = 4 // the last save was refused or not acknowledged, or the login ended; document and journal are kept
 )
 
 func main() {
@@ -41,13 +41,13 @@ func main() {
 	os.Exit(exitFailed)
 }
 
-// Where the user's credential comes from: a command line is seen by everybody on the machine.
+// Environment variables with the user's credential: every user of the machine can read a command line.
 const (
 	sessionVariable = "LAB_SESSION"
 	tokenVariable   = "LAB_TOKEN"
 )
 
-// lastSaveTimeout is how long Ctrl-C waits for the last save. With the end of the session it takes less than ten
+// lastSaveTimeout limits the last save after Ctrl-C. Together with the end of the session it takes less than ten
 // seconds.
 const lastSaveTimeout = 7 * time.Second
 
@@ -114,7 +114,7 @@ func run(ctx context.Context, args []string) error {
 	return a.run(ctx)
 }
 
-// converter returns LibreOffice, or where there is none, and the user wants that, a stand-in page.
+// converter returns LibreOffice, or the stand-in page if there is none and the user allows it.
 func converter(soffice string, mayStandIn bool) (func(context.Context, slot, string) error, error) {
 	found, err := findLibreOffice(soffice)
 	switch {

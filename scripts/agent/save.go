@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// saver remembers what was read, so that a large document is read rarely unless it changed.
+// saver holds the state of the file as it was last read, so that a large document is read rarely unless it changes.
 type saver struct {
-	before  os.FileInfo // at the last look
-	done    os.FileInfo // saved, or refused for good
-	refused string      // the hash of what was refused for good
-	hashAt  time.Time   // when the content is read although the file seems unchanged
-	missing time.Time   // since when there is no document
-	told    bool        // that it is missing
+	before  os.FileInfo // at the last check
+	done    os.FileInfo // at the last upload or final refusal
+	refused string      // the hash of a finally refused document
+	hashAt  time.Time   // when the content is read next although the file looks unchanged
+	missing time.Time   // when the document was found missing
+	told    bool        // the user was told that it is missing
 	pause   time.Duration
 	retryAt time.Time
 }
@@ -30,13 +30,13 @@ const (
 	maxPause   = time.Minute
 	// goneFor is how long a word processor may take to replace the file.
 	goneFor = 2 * time.Second
-	// rereadPause is how often an unchanged file is read: on some shares two saves within two seconds have one time. A
-	// document that takes long to read is read less often.
+	// rereadPause is the interval at which an unchanged file is read: on some shares two saves within two seconds have the
+	// same time. A document that takes long to read is read less often.
 	rereadPause, rereadTimes = 5 * time.Second, 20
 )
 
-// saveIfDue uploads the document when it changed and is not being written. What passes by itself is said and tried
-// again; what does not is said once, until the document changes. errLost and errExpired end the work.
+// saveIfDue uploads the document if it changed and is not being written. Temporary failures are shown and retried,
+// permanent ones shown once until the document changes. errLost and errExpired end the work.
 func (a *agent) saveIfDue(ctx context.Context) error {
 	s := &a.saver
 	info, err := os.Stat(a.document())
@@ -66,7 +66,7 @@ func (a *agent) saveIfDue(ctx context.Context) error {
 	return a.settled(ctx, info, sum, err)
 }
 
-// settled says how a save ended and decides when the next one is due.
+// settled shows the outcome of a save and decides when the next one is due.
 func (a *agent) settled(ctx context.Context, info os.FileInfo, sum string, err error) error {
 	s := &a.saver
 	s.pause, s.retryAt = min(max(2*s.pause, firstPause), maxPause), time.Time{}
@@ -86,7 +86,7 @@ func (a *agent) settled(ctx context.Context, info os.FileInfo, sum string, err e
 	return err
 }
 
-// look reports that the document is missing, once, when it is not just being replaced.
+// look shows once that the document is missing, unless it is just being replaced.
 func (a *agent) look(err error) {
 	s := &a.saver
 	if s.missing.IsZero() {
@@ -99,7 +99,7 @@ func (a *agent) look(err error) {
 	a.say("%v", a.unreadable(err))
 }
 
-// unreadable explains a document that cannot be read.
+// unreadable returns the error for a document that cannot be read.
 func (a *agent) unreadable(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is missing: if you saved it under another name or moved it, save it as %s again",
@@ -123,7 +123,7 @@ func (a *agent) save(ctx context.Context) error {
 		return err
 	}
 	defer s.release()
-	sum, err := copyFile(a.document(), s.word()) // what is uploaded does not change while it is
+	sum, err := copyFile(a.document(), s.word()) // the copy does not change during the upload
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (a *agent) save(ctx context.Context) error {
 	return a.note(func(j *journal) { j.Base, j.Saved = path, sum })
 }
 
-// shown writes the document as it is when all changes are accepted, if the author asked for that.
+// shown writes a copy with all tracked changes accepted, if the author asked for that, and returns its path.
 func (a *agent) shown(s slot) (string, error) {
 	if !a.final {
 		return "", &unfit{errTracked}
@@ -177,7 +177,7 @@ func hash(path string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// copyFile returns the hash of what it copied.
+// copyFile copies a file and returns its hash.
 func copyFile(from, to string) (string, error) {
 	content, err := os.ReadFile(from)
 	if err == nil {

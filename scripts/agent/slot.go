@@ -8,17 +8,17 @@ import (
 	"path/filepath"
 )
 
-// slots is a folder of the user's for conversions, outside of the reports' folders: these may lie on a share, or be
-// copied elsewhere by a program.
+// slots is the user's folder for conversions. It is outside the reports' folders, because these may be on a share or be
+// synchronised by another program.
 type slots struct{ root string }
 
-// slot is a folder for one conversion at a time. LibreOffice keeps its profile there from one to the next.
+// slot is a folder for one conversion at a time. LibreOffice's profile stays in it.
 type slot struct {
 	dir  string
 	lock *os.File
 }
 
-// maxSlots is how many conversions one user may have at once, those included that a killed agent left behind.
+// maxSlots is the maximum number of concurrent conversions of one user, including those left by killed agents.
 const maxSlots = 16
 
 var (
@@ -26,7 +26,7 @@ var (
 	errSlots = errors.New("too many conversions are under way: end LibreOffice (soffice) in the list of running programs")
 )
 
-// userSlots returns the slots of the user who runs this program.
+// userSlots returns the slots of the current user.
 func userSlots() (slots, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -35,8 +35,8 @@ func userSlots() (slots, error) {
 	return slots{filepath.Join(cache, "lab-agent")}, nil
 }
 
-// take returns a free slot with an empty folder for the files. Other agents of the user, and a LibreOffice that
-// outlived its agent, hold others.
+// take returns a free slot with an empty folder for the files. Slots are in use by other agents of the user, or by a
+// LibreOffice that outlived its agent.
 func (s slots) take() (slot, error) {
 	for n := range maxSlots {
 		found, err := takeSlot(filepath.Join(s.root, fmt.Sprint("slot-", n+1)))
@@ -80,19 +80,19 @@ func (s slot) profile() string { return filepath.Join(s.dir, "profile") }
 func (s slot) word() string    { return filepath.Join(s.work(), documentName) }
 func (s slot) pdf() string     { return filepath.Join(s.work(), "report.pdf") }
 
-// shown is the document that is converted, when it is another than the one that is uploaded.
+// shown returns the path of the document that is converted, if it is not the uploaded one.
 func (s slot) shown() string { return filepath.Join(s.work(), "shown", documentName) }
 
 func (s slot) release() {
-	_ = os.RemoveAll(s.work()) // else the next conversion
+	_ = os.RemoveAll(s.work()) // on failure the next conversion deletes it
 	_ = s.lock.Close()
 }
 
-// lockName is the lock of a report's folder.
+// lockName is the name of the lock file in a report's folder.
 const lockName = ".agent.lock"
 
-// lockFolder refuses the folder of a running agent. Where the file system has no locks, as on some shares, it only
-// warns.
+// lockFolder returns an error while another agent works in the folder. On file systems without locks, such as some
+// shares, it only warns.
 func lockFolder(dir string, say func(string, ...any)) (unlock func(), err error) {
 	lock, err := lockFile(filepath.Join(dir, lockName))
 	switch {

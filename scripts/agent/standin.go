@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// standIn writes a page of text.
+// standIn writes a PDF with one page of text.
 func standIn(_ context.Context, s slot, word string) error {
 	sum, err := hash(word)
 	if err != nil {

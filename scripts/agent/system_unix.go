@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// lockFile opens the file and locks it until it, and the copies of it that programs inherit, are closed. errBusy:
-// someone else has the lock.
+// lockFile opens the file and locks it until the file, and the copies that child processes inherit, are closed. It
+// returns errBusy while another process has the lock.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -33,7 +33,7 @@ type group struct{ leader int }
 
 func newFamily() family { return &group{} }
 
-// prepare has the program lead a group, and keep the lock for all of it.
+// prepare makes the program the leader of a process group and passes the lock to it.
 func (g *group) prepare(cmd *exec.Cmd, lock *os.File) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.ExtraFiles = []*os.File{lock}
@@ -54,5 +54,5 @@ func (g *group) end() error {
 	return nil
 }
 
-// stopSignals end the agent as Ctrl-C does: also the end of the terminal.
+// stopSignals end the agent like Ctrl-C, also when the terminal closes.
 var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}

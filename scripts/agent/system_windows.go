@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lockFile opens the file and locks it until it is closed. errBusy: someone else has the lock.
+// lockFile opens the file and locks it until it is closed. It returns errBusy while another process has the lock.
 func lockFile(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -30,7 +30,7 @@ func lockFile(path string) (*os.File, error) {
 	return nil, errors.Join(err, file.Close())
 }
 
-// job is a job object. Windows ends what is in it when the agent dies.
+// job is a job object. Windows ends its processes when the agent dies.
 type job struct {
 	mu     sync.Mutex
 	handle windows.Handle // 0 before the start and after the end

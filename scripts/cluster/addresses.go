@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// gateway is the base URL of the platform: the address of its Service, to which the node routes.
+// gateway returns the base URL of the platform: the address of its Service, which the node routes to.
 func (c cluster) gateway() (string, error) {
 	var service struct {
 		Spec struct {

@@ -12,18 +12,18 @@ import (
 	"github.com/labplatform/labplatform/scripts/cluster/internal/node"
 )
 
-// cluster is one Kubernetes, this machine's own or another, and what runs beside it.
+// cluster is a Kubernetes cluster, on this machine or elsewhere, and what runs beside it.
 type cluster struct {
 	node       node.Node
 	space      string // the namespace of the platform
 	root       string // the repository
-	dir        string // everything that it writes
+	dir        string // the folder for all files
 	kubeconfig string
-	own        bool   // the node of this machine
-	registry   string // where the project's images are pushed to
-	host       string // this machine, as pods reach it
+	own        bool   // the cluster is the node of this machine
+	registry   string // the registry that images are pushed to
+	host       string // this machine's address for pods
 	portBase   int    // of the engines
-	before     string // the commit that an upgrade begins from
+	before     string // the commit that an upgrade starts from
 }
 
 func newCluster(getenv func(string) string) (cluster, error) {
@@ -59,7 +59,7 @@ func or(value, fallback string) string {
 	return fallback
 }
 
-// requireRoot: namespaces, cables and control groups are root's to make.
+// requireRoot fails unless it runs as root, which namespaces, network devices and control groups need.
 func requireRoot() error {
 	if os.Geteuid() != 0 {
 		return errors.New("a Kubernetes on this machine needs root: run it as root, or name another cluster by KUBECONFIG")
@@ -67,11 +67,12 @@ func requireRoot() error {
 	return nil
 }
 
-// packages are those of Debian that have the programs which cannot be built here.
+// packages maps programs that cannot be built here to their Debian packages.
 var packages = map[string]string{"containerd": "containerd", "runc": "runc", "nft": "nftables", "ip": "iproute2",
 	"/usr/lib/cni/ptp": "containernetworking-plugins"}
 
-// requirePrograms installs what is missing where apt-get is, as devstack does; none of it starts a service that we use.
+// requirePrograms installs missing programs with apt-get, where available. None of the packages starts a service that
+// is used here.
 func requirePrograms() error {
 	var missing []string
 	for program, of := range packages {

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// command is a program to run: quietly, unless it fails.
+// command is a program whose output is shown only if it fails.
 type command struct {
 	args  []string
-	env   []string // beside this process's own
+	env   []string // in addition to this process's environment
 	dir   string
 	input string
-	shown bool // its output is progress
+	shown bool // show the output, because it is progress
 }
 
 func (c command) run() error {
@@ -47,7 +47,7 @@ func (c cluster) apply(manifests string) error {
 	return command{args: append(c.administrator(), "apply", "-f", "-"), input: manifests}.run()
 }
 
-// administrator is kubectl: of the same build as the node's, or for another cluster the one that is installed.
+// administrator returns the kubectl command: the one built with the node, or for another cluster the installed one.
 func (c cluster) administrator() []string {
 	if !c.own {
 		return []string{"kubectl", "--kubeconfig", c.kubeconfig}
@@ -71,7 +71,7 @@ func (c cluster) helm(args ...string) (string, error) {
 	}.output()
 }
 
-// step says what is done, and how long it took.
+// step prints what it does and how long it took.
 func step(what string, do func() error) error {
 	begin := time.Now()
 	if err := do(); err != nil {
@@ -81,7 +81,7 @@ func step(what string, do func() error) error {
 	return nil
 }
 
-// await asks until it is nil, for at most the given time; what it said last is the error.
+// await calls ask until it returns nil, for at most the given time; then it returns the last error.
 func await(ctx context.Context, most time.Duration, ask func() error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("waited %s", most))
 	defer cancel()

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// images builds and pushes the images of a checkout with its own make images, on the base of the node's registry.
+// images builds and pushes the images of a checkout with its own make images, on the base image in the node's registry.
 func (c cluster) images(checkout, version string, deployables []string) error {
 	bin := filepath.Dir(c.node.Bin)
 	make := command{
 		dir: checkout,
 		args: []string{"make", "--no-print-directory", "images", "REGISTRY=" + c.registry, "VERSION=" + version,
 			"BIN=" + bin, "--old-file=" + filepath.Join(bin, "ko")},
-	} // another checkout has no reason to build ko again
+	} // reuses the ko of this checkout
 	if deployables != nil {
 		make.args = append(make.args, "SERVICES="+strings.Join(deployables, " "))
 	}
@@ -38,7 +38,7 @@ func (c cluster) currentImages() error {
 	return c.images(c.root, strings.TrimSpace(string(version)), nil)
 }
 
-// install installs a chart as its README says.
+// install installs a chart with the command of its README.
 func (c cluster) install(name, chart string, more ...string) error {
 	values, err := c.writeValues()
 	if err != nil {
@@ -57,7 +57,7 @@ func (c cluster) install(name, chart string, more ...string) error {
 	return nil
 }
 
-// whyNot shows what the pods of a release say.
+// whyNot prints the state and the logs of a release's pods.
 func (c cluster) whyNot(name string) error {
 	selector := fmt.Sprintf("app.kubernetes.io/name in (%s, %s-migrate, %s-test)", name, name, name)
 	pods, _ := c.kubectl("-n", c.space, "get", "pods", "-l", selector, "-o", "wide")

@@ -1,5 +1,4 @@
-// Command coredns is CoreDNS with the few plugins that the cluster's Corefile names: every cloud's would be compiled
-// else.
+// Command coredns is CoreDNS with only those plugins that the cluster's Corefile names.
 package main
 
 import (

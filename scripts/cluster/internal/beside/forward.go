@@ -1,4 +1,4 @@
-// Package beside has ways from the pods to this machine's engines, which listen on 127.0.0.1 alone.
+// Package beside forwards connections of pods to this machine's engines, which listen on 127.0.0.1 only.
 package beside
 
 import (
@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Forward hands on every connection to the address from to the address to, until ctx ends.
+// Forward forwards every connection to the address from to the address to, until ctx ends.
 func Forward(ctx context.Context, from, to string) error {
 	listener, err := net.Listen("tcp", from)
 	if err != nil {
@@ -32,7 +32,7 @@ func join(client net.Conn, to string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", to)
 	if err != nil {
-		return // the client sees its connection closed, as with an engine that is unavailable
+		return // the client's connection is closed, as with an unavailable engine
 	}
 	defer server.Close()
 	var both sync.WaitGroup
@@ -41,7 +41,7 @@ func join(client net.Conn, to string) {
 	both.Wait()
 }
 
-// pass copies one direction; its end is passed on as well.
+// pass copies one direction and closes it at its end.
 func pass(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(*net.TCPConn); ok {

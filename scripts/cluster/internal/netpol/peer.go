@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// peer is the other side of a connection, as a match of nft, and the pod by which a named port is looked up.
+// peer is the other side of a connection: a match of nft, and the pod in which a named port is looked up.
 type peer struct {
 	match string
 	pod   *corev1.Pod
 }
 
-// peers of a rule; a rule that names none means everybody.
+// peers returns the peers of a rule; a rule that names none allows everyone.
 func (w World) peers(side, namespace string, named []networkingv1.NetworkPolicyPeer) (all []peer) {
 	if len(named) == 0 {
 		return []peer{{}}
@@ -83,7 +83,7 @@ func (p peer) withPorts(ports []networkingv1.NetworkPolicyPort) (all []string) {
 	return all
 }
 
-// named are the ports of that name; a peer that is no pod has none.
+// named returns the ports with that name; a peer without a pod has none.
 func (p peer) named(match, name string) (all []string) {
 	if p.pod == nil {
 		return nil

@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// World is what policies are about.
+// World is the state that policies depend on.
 type World struct {
 	Pods       []*corev1.Pod
 	Namespaces []*corev1.Namespace
 	Policies   []*networkingv1.NetworkPolicy
 }
 
-// Table is the input of nft. A pod that a policy selects gets a chain for each direction: a rule that allows returns,
-// and what comes to the end is dropped. Connections from the node itself are not forwarded, so its probes always
+// Table returns the input of nft. A pod that a policy selects gets a chain for each direction: an allowing rule
+// returns, and the end of the chain drops. Connections from the node itself are not forwarded, so its probes always
 // arrive.
 func (w World) Table() string {
 	w.Pods = slices.DeleteFunc(slices.Clone(w.Pods), func(p *corev1.Pod) bool { return p.Spec.HostNetwork || ended(p) })
@@ -50,7 +50,7 @@ func ended(p *corev1.Pod) bool {
 	return p.Status.PodIP == "" || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// rules are what every policy that selects the pod allows in one direction; without one the pod is not isolated.
+// rules returns the rules of every policy that selects the pod, for one direction; without one the pod is not isolated.
 func (w World) rules(pod *corev1.Pod, direction networkingv1.PolicyType) (rules string, isolated bool) {
 	var out strings.Builder
 	for _, policy := range w.Policies {
@@ -74,7 +74,7 @@ func (w World) matches(
 	if direction == networkingv1.PolicyTypeIngress {
 		for _, rule := range policy.Spec.Ingress {
 			for _, peer := range w.peers("saddr", policy.Namespace, rule.From) {
-				peer.pod = pod // a named port is of the pod that listens
+				peer.pod = pod // a named port belongs to the listening pod
 				all = append(all, peer.withPorts(rule.Ports)...)
 			}
 		}

@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// settle lets the changes of one moment become one table.
+// settle is the time for which changes are collected before the table is written.
 const settle = 50 * time.Millisecond
 
-// Enforce keeps the table as the cluster has it until ctx ends.
+// Enforce updates the table with every change of the cluster until ctx ends.
 func Enforce(ctx context.Context, kubeconfig string, log io.Writer) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -79,7 +79,7 @@ func watch(factory informers.SharedInformerFactory, changed chan<- struct{}) err
 	note := func() {
 		select {
 		case changed <- struct{}{}:
-		default: // one is enough
+		default: // a wake-up is already pending
 		}
 	}
 	for _, informer := range []cache.SharedIndexInformer{factory.Core().V1().Pods().Informer(),

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// lifetime is longer than a cluster of a test lives.
+// lifetime is longer than a test's cluster exists.
 const lifetime = 30 * 24 * time.Hour
 
 type authority struct {
@@ -28,7 +28,7 @@ type authority struct {
 // identity is the subject of a certificate that the authority signs; its organizations are Kubernetes groups.
 type identity struct {
 	file, name, group string
-	names             []string // of a server
+	names             []string // of a server's certificate
 	addresses         []string
 }
 
@@ -46,7 +46,7 @@ func identities() []identity {
 	}
 }
 
-// writeCertificates makes the cluster's authority, all certificates and a kubeconfig for each client.
+// writeCertificates writes the cluster's authority, all certificates, and a kubeconfig for each client.
 func (n Node) writeCertificates(now time.Time) error {
 	if err := os.MkdirAll(n.pki(""), 0o700); err != nil {
 		return err

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RunInside is the first process of the namespaces: it starts the parts in their order and ends when one of them ends.
+// RunInside is the first process of the namespaces: it starts the parts in order and returns when one of them ends.
 func (n Node) RunInside() error {
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil { // until the network is there
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil { // waits until the network is set up
 		return err
 	}
 	if err := n.mount(); err != nil {
@@ -47,7 +47,7 @@ func (n Node) startPart(p part) (*os.Process, error) {
 	return os.StartProcess(p.command[0], p.command, &os.ProcAttr{Env: os.Environ(), Files: []*os.File{nil, log, log}})
 }
 
-// bury waits for every process of the namespaces, as their first one must, until it was one of the parts.
+// bury reaps every process of the namespaces, as their first process must, until one of the parts ends.
 func bury(parts map[int]string) error {
 	for {
 		id, err := unix.Wait4(-1, nil, 0, nil)
@@ -60,7 +60,7 @@ func bury(parts map[int]string) error {
 	}
 }
 
-// apiServes waits until the API server answers: the controllers give up soon without it.
+// apiServes waits until the API server responds: the controllers exit soon without it.
 func (n Node) apiServes() error {
 	ca, err := os.ReadFile(n.pki("ca.crt"))
 	if err != nil {

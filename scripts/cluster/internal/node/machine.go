@@ -16,8 +16,8 @@ import (
 
 const cgroups = "/sys/fs/cgroup"
 
-// connect lays the cable between this machine and the namespaces of process id. The node's default route ends at this
-// machine, which does not forward.
+// connect creates the network link between this machine and the namespaces of process id. The node's default route ends
+// at this machine, which does not forward.
 func connect(id int) error {
 	inside := "inside " + strconv.Itoa(id) + " "
 	for _, command := range []string{
@@ -44,7 +44,7 @@ func connect(id int) error {
 	return nil
 }
 
-// disconnect takes the cable away now: by itself it goes some time after the namespaces.
+// disconnect deletes the link at once; otherwise the kernel deletes it some time after the namespaces.
 func disconnect() error {
 	if cable, _ := net.InterfaceByName(Name); cable == nil {
 		return nil // it has ended
@@ -52,7 +52,7 @@ func disconnect() error {
 	return exec.Command("ip", "link", "del", Name).Run()
 }
 
-// makeGroups makes the node's control group in each hierarchy; that of processors has none until it is given some.
+// makeGroups creates the node's control group in each hierarchy. That of cpuset needs processors and memory nodes.
 func makeGroups() error {
 	for _, hierarchy := range hierarchies() {
 		group := filepath.Join(hierarchy, Name)
@@ -72,7 +72,7 @@ func makeGroups() error {
 	return nil
 }
 
-// hierarchies are the folders of version 1, or the one of version 2.
+// hierarchies returns the folders of version 1, or the one of version 2.
 func hierarchies() []string {
 	if _, err := os.Stat(filepath.Join(cgroups, "cgroup.controllers")); err == nil {
 		return []string{cgroups}
@@ -84,7 +84,7 @@ func hierarchies() []string {
 	return found
 }
 
-// removeGroups takes the groups away, the innermost first. Processes that were killed leave theirs a moment later.
+// removeGroups deletes the groups, the innermost first. Killed processes leave theirs with a delay.
 func removeGroups() error {
 	var err error
 	for range 50 {
@@ -120,7 +120,7 @@ func removeGroup(top string) error {
 	return failed
 }
 
-// Gone says what is left of a node that has ended: its cable, its groups, processes and mounts.
+// Gone returns an error that lists the remains of an ended node: its link, groups, processes and mounts.
 func (n Node) Gone() error {
 	var left []string
 	if _, err := net.InterfaceByName(Name); err == nil {

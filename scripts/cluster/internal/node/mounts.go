@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The parts write to these fixed places: inside the node each is an empty folder in memory.
+// The parts write to these fixed paths: inside the node each is an empty folder in memory.
 var mountPoints = []string{
 	"/run/netns",
 	"/run/containerd",
@@ -23,7 +23,7 @@ var mountPoints = []string{
 	"/usr/libexec/kubernetes",
 }
 
-// The kubelet sets these, and they are the whole machine's: inside the node it finds them set.
+// The kubelet wants these values, which are machine-wide: inside the node it reads them as already set.
 var sysctls = map[string]string{
 	"vm/overcommit_memory":      "1",
 	"vm/panic_on_oom":           "0",
@@ -33,7 +33,7 @@ var sysctls = map[string]string{
 	"kernel/keys/root_maxbytes": "25000000",
 }
 
-// makeMountPoints makes the folders that are missing, and returns those.
+// makeMountPoints creates the missing folders and returns them.
 func makeMountPoints() (made []string) {
 	for _, folder := range mountPoints {
 		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && os.MkdirAll(folder, 0o755) == nil {
@@ -56,10 +56,10 @@ func removeMountPoints(made []string) error {
 func (n Node) mount() error {
 	steps := []error{
 		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
-		unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""), // among the node's containers
+		unix.Mount("", "/", "", unix.MS_REC|unix.MS_SHARED, ""), // visible to the node's containers
 		unix.Mount("proc", "/proc", "proc", 0, ""),
 		unix.Sethostname([]byte(Name)),
-		os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644), // of this network alone
+		os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0o644), // of this network namespace only
 	}
 	for _, folder := range mountPoints {
 		steps = append(steps, unix.Mount("none", folder, "tmpfs", 0, ""))

@@ -5,33 +5,33 @@ package node
 
 import "path/filepath"
 
-// The addresses. The node and this machine are the two ends of a cable; nothing of the node reaches further.
+// Addresses. The node and this machine are the two ends of a link; packets of the node go no further.
 const (
 	Name     = "labnode"
-	Host     = "10.99.0.1" // of this machine, as pods reach it
+	Host     = "10.99.0.1" // this machine, for pods
 	Address  = "10.99.0.2"
 	Registry = Address + ":5000"
 	DNS      = "10.96.0.10"
-	NodeDNS  = "169.254.20.10" // of the node's own name server, as NodeLocal DNSCache has it
+	NodeDNS  = "169.254.20.10" // the node's own name server, like NodeLocal DNSCache
 
 	pods     = "10.244.0.0/24"
 	services = "10.96.0.0/16"
-	firstIP  = "10.96.0.1" // of services: the API server's
+	firstIP  = "10.96.0.1" // the first address of Services: the API server's
 )
 
-// Node is one cluster of one node.
+// Node is a cluster of one node.
 type Node struct {
 	Bin string // folder of the programs
 	Dir string // data, certificates, logs; deleted with the cluster
 }
 
-// Kubeconfig is the administrator's.
+// Kubeconfig returns the path of the administrator's kubeconfig.
 func (n Node) Kubeconfig() string { return n.pki("admin.kubeconfig") }
 
-// Log is the file of what one part says.
+// Log returns the path of a part's log.
 func (n Node) Log(part string) string { return filepath.Join(n.Dir, "log", part+".log") }
 
-// Program is the path of one of the programs; those of Kubernetes are one file under several names.
+// Program returns the path of a program; those of Kubernetes are one file under several names.
 func (n Node) Program(name string) string { return filepath.Join(n.Bin, name) }
 
 // BaseFile has the reference of the image that the project's images are built on.

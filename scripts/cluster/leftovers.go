@@ -23,7 +23,7 @@ func (c cluster) uninstall(name string) error {
 	return err
 }
 
-// nothingLeft waits until the namespace holds what it held before the first install: what is ours, and Kubernetes' own.
+// nothingLeft waits until the namespace holds only what it held before the first install.
 func (c cluster) nothingLeft(ctx context.Context) error {
 	kinds, err := c.kubectl("api-resources", "--namespaced", "--verbs=list", "-o", "name")
 	if err != nil {
@@ -49,7 +49,7 @@ func (c cluster) nothingLeft(ctx context.Context) error {
 	})
 }
 
-// ours are the names of what stays: Kubernetes' own, and what was made before an install.
+// ours returns the names of objects that stay: those of Kubernetes, and those made before an install.
 func (c cluster) ours() []string {
 	names := []string{"default", "kube-root-ca.crt"}
 	if c.space == trial {
@@ -62,7 +62,7 @@ func (c cluster) ours() []string {
 	return names
 }
 
-// checkAlone installs each chart where no other service is.
+// checkAlone installs each chart without any other service.
 func checkAlone(ctx context.Context, c cluster) error {
 	for _, name := range charts {
 		err := step("  "+name+" alone", func() error {
@@ -78,7 +78,7 @@ func checkAlone(ctx context.Context, c cluster) error {
 	return nil
 }
 
-// checkUmbrella installs lab, asks the example requests again, and uninstalls it.
+// checkUmbrella installs lab, sends the example requests again, and uninstalls it.
 func checkUmbrella(ctx context.Context, c cluster) error {
 	if err := c.install("lab", "charts/lab"); err != nil {
 		return err
@@ -92,7 +92,7 @@ func checkUmbrella(ctx context.Context, c cluster) error {
 	return errors.Join(c.uninstall("lab"), c.nothingLeft(ctx))
 }
 
-// downToNothing ends the cluster and looks for what is left of it on this machine.
+// downToNothing ends the cluster and checks that nothing of it remains on this machine.
 func (c cluster) downToNothing() error {
 	if err := c.down(); err != nil || !c.own {
 		return err

@@ -8,25 +8,26 @@ import (
 	"time"
 )
 
-// pause between two requests of one client; each service has two, one of which keeps its connection.
+// pause is the time between two requests of one client. Each service has two clients, one of which keeps its
+// connection.
 const pause = 100 * time.Millisecond
 
-// load asks services all the time and counts what was lost.
+// load sends requests continuously and counts the lost ones.
 type load struct {
 	stop  context.CancelFunc
 	group sync.WaitGroup
 
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	counts map[string]*count
 }
 
 type count struct {
 	asked, lost int
-	first       []string // of what was lost, with the time
+	first       []string // the first lost ones, with their times
 	longest     time.Duration
 }
 
-// underLoad runs do while every one of the requests is repeated, and for some time after, and returns what was lost.
+// underLoad runs do while the requests are repeated, continues for some time, and returns the lost ones.
 func (c cluster) underLoad(ctx context.Context, requests []request, do func() error) (map[string]*count, error) {
 	base, err := c.gateway()
 	if err != nil {
@@ -76,7 +77,7 @@ func (l *load) note(service string, begin time.Time, err error) {
 	}
 }
 
-// report prints the counts and fails when more was lost than is allowed of each service.
+// report prints the counts and fails when a service lost more than the allowed number.
 func report(what string, counts map[string]*count, allowed int) error {
 	asked, lost, longest := 0, 0, time.Duration(0)
 	var worst string

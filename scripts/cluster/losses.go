@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// inFlight is how many requests of each service a killed process may lose.
+// inFlight is the number of requests of each service that a killed process may lose.
 const inFlight = 2
 
-// checkKill kills a pod of each deployable without a farewell while people work.
+// checkKill kills a pod of each deployable without a grace period under load.
 func checkKill(ctx context.Context, c cluster) error {
 	counts, err := c.underLoad(ctx, reads, func() error {
 		for _, name := range charts {
@@ -46,7 +46,7 @@ func (c cluster) killOne(ctx context.Context, name string) error {
 	return c.allReady(ctx, name)
 }
 
-// allReady waits until each of the deployables has as many ready pods as it should.
+// allReady waits until each of the deployables has all of its pods ready.
 func (c cluster) allReady(ctx context.Context, names ...string) error {
 	return await(ctx, 2*time.Minute, func() error {
 		for _, name := range names {
@@ -70,8 +70,8 @@ func (c cluster) allReady(ctx context.Context, names ...string) error {
 	})
 }
 
-// checkDrain drains the only node. A pod of each service goes; its replacement finds no node, so the disruption budget
-// keeps the other, and the drain gives up. One cdc goes altogether: searches continue without it.
+// checkDrain drains the only node. One pod of each service is evicted; its replacement finds no node, so the disruption
+// budget keeps the other one and the drain gives up. The single cdc is evicted: searches continue without it.
 func checkDrain(ctx context.Context, c cluster) error {
 	counts, err := c.underLoad(ctx, reads, func() error {
 		_, drained := c.kubectl(

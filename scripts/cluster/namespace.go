@@ -28,25 +28,25 @@ var charts = []string{
 	"gateway",
 }
 
-// stores are the names under which the charts' values know what is beside the cluster.
+// stores are the names of the engines in the charts' values.
 var stores = []string{"mysql", "redis", "queue-redis", "sentinel", "mongo", "kafka", "kafka-connect", "elasticsearch",
 	"objects"}
 
 type object map[string]any
 
-// namespace is as strict as Kubernetes has them.
+// namespace returns the namespace, with the strictest pod security standard.
 func (c cluster) namespace() object {
 	return object{"apiVersion": "v1", "kind": "Namespace",
 		"metadata": object{"name": c.space, "labels": object{"pod-security.kubernetes.io/enforce": "restricted"}}}
 }
 
-// prepareNamespace makes the namespace, the stores' names in it, and the Secrets.
+// prepareNamespace creates the namespace, the names of the stores in it, and the Secrets.
 func (c cluster) prepareNamespace() error {
 	objects := []object{c.namespace()}
 	for _, name := range stores {
 		objects = append(objects,
 			object{"apiVersion": "v1", "kind": "Service", "metadata": object{"name": name, "namespace": c.space},
-				"spec": object{"clusterIP": "None", "ports": []object{{"port": 1}}}}, // pods ask for the address alone
+				"spec": object{"clusterIP": "None", "ports": []object{{"port": 1}}}}, // pods use the address only
 			object{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
 				"metadata": object{"name": name, "namespace": c.space, "labels": object{"kubernetes.io/service-name": name}},
 				"ports":    []object{{"port": 1}}, "endpoints": []object{{"addresses": []string{c.host}}}})
@@ -62,10 +62,10 @@ func (c cluster) prepareNamespace() error {
 	return c.apply(string(list))
 }
 
-// secret reports which variables of a service are keys of its Secret.
+// secret matches the variables of a service that are keys of its Secret.
 var secret = regexp.MustCompile(`(SECRET|PASSWORD|PASS|TOPIC_KEY|MONGO_URI)$`)
 
-// secrets are one for each chart, with what the stack of the engines has made up, and those of the database's users.
+// secrets returns a Secret for each chart, with the values of the running stack, and those of the database's users.
 func (c cluster) secrets() ([]object, error) {
 	running, err := c.readStack()
 	if err != nil {
@@ -89,7 +89,7 @@ func (c cluster) secrets() ([]object, error) {
 		}
 		keys["DB_PASSWORD"] = servingPassword
 		keys["MONGO_URI"] = "mongodb://mongo:27017/"
-		keys["AWS_ACCESS_KEY_ID"], keys["AWS_SECRET_ACCESS_KEY"] = "lab", "lab" // the store beside the cluster takes any
+		keys["AWS_ACCESS_KEY_ID"], keys["AWS_SECRET_ACCESS_KEY"] = "lab", "lab" // the object store accepts any credential
 		all = append(all, keyed(chart+"-secrets", keys))
 		if chart == "cdc" {
 			all = append(all, keyed("cdc-connector-secrets", keys))
@@ -98,7 +98,7 @@ func (c cluster) secrets() ([]object, error) {
 	return all, nil
 }
 
-// prefix of a service's variables, by the one that every service has.
+// prefix returns the prefix of a service's variables, derived from a variable that every service has.
 func prefix(environ map[string]string) string {
 	for name := range environ {
 		if before, found := strings.CutSuffix(name, "SERVICE_TOKEN_SECRET"); found {
@@ -111,7 +111,7 @@ func prefix(environ map[string]string) string {
 //go:embed values.yaml
 var valuesTemplate string
 
-// writeValues writes a file of values for each chart and one for lab, and returns their folder.
+// writeValues writes a values file for each chart and one for lab, and returns their folder.
 func (c cluster) writeValues() (string, error) {
 	text := strings.NewReplacer("${HOST}", c.host, "${DATABASE_PORT}", strconv.Itoa(c.portBase+enginePorts[3306])).
 		Replace(valuesTemplate)

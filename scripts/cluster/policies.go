@@ -40,13 +40,13 @@ var storePorts = map[string]int{
 	"elasticsearch": 9200,
 }
 
-// stranger is a pod that no policy selects.
+// stranger is the name of a pod that no policy selects.
 const stranger = "stranger"
 
-// strangersPort is open at the stranger: who may not reach it is held back by its own policy.
+// strangersPort is open at the stranger: only the caller's own policy can prevent a connection.
 const strangersPort = 7777
 
-// matrix is who may reach what: dialled from a pod that has the labels of the one who dials.
+// matrix lists who may connect to what; connections come from a pod with the labels of the row.
 type matrix struct {
 	all     map[string]deployable
 	rows    []string
@@ -82,7 +82,7 @@ func (c cluster) matrix() (matrix, error) {
 	return m, nil
 }
 
-// allowed is what services.yaml and docs say, not the charts.
+// allowed reports whether services.yaml and the docs, not the charts, allow the connection.
 func (m matrix) allowed(row, column string) bool {
 	to, text, _ := strings.Cut(column, ":")
 	port, _ := strconv.Atoi(text)
@@ -90,11 +90,11 @@ func (m matrix) allowed(row, column string) bool {
 	callee, isDeployable := m.all[to]
 	switch {
 	case isDeployable && row == to+"-test":
-		return true // helm test asks every port
+		return true // helm test connects to every port
 	case isDeployable && port == callee.Admin:
 		return row == "monitoring"
 	case column == "gateway:8090":
-		return row == stranger || row == "monitoring" || strings.HasSuffix(row, "-test") // clients come from anywhere
+		return row == stranger || row == "monitoring" || strings.HasSuffix(row, "-test") // clients connect from anywhere
 	case column == "gateway:8091":
 		return row == "taskqueue"
 	case isDeployable && row == "gateway":
@@ -102,11 +102,11 @@ func (m matrix) allowed(row, column string) bool {
 	case isDeployable:
 		return row == from.Name && slices.Contains(from.Callees, to)
 	case row == stranger || row == "monitoring" || strings.HasSuffix(row, "-test"):
-		return true // no policy holds them
+		return true // no policy selects them
 	case port == 53:
-		return true // everybody asks for names
+		return true // every pod resolves names
 	case to == "sentinel":
-		return from.Name == "rerun" // it alone is told of sentinels, in values.yaml
+		return from.Name == "rerun" // only its values name sentinels
 	}
 	for _, store := range from.Stores {
 		if to == store || to == "kafka-"+store {
@@ -116,7 +116,7 @@ func (m matrix) allowed(row, column string) bool {
 	return false
 }
 
-// checkPolicies dials every column from every row, and prints what it found.
+// checkPolicies connects from every row to every column and prints the result.
 func checkPolicies(ctx context.Context, c cluster) error {
 	m, err := c.matrix()
 	if err != nil {
@@ -135,10 +135,10 @@ func checkPolicies(ctx context.Context, c cluster) error {
 	return m.judge(found)
 }
 
-// migrating is the Job whose policy is tried.
+// migrating is the Job whose policy is tested.
 const migrating = "rerun-migrate"
 
-// migrationPolicy applies a migration's policy again: Helm takes it away with the Job.
+// migrationPolicy applies a migration's policy again, because Helm deletes it with the Job.
 func (c cluster) migrationPolicy() error {
 	hooks, err := c.helm("-n", c.space, "get", "hooks", strings.TrimSuffix(migrating, "-migrate"))
 	if err != nil {
@@ -182,7 +182,7 @@ func (c cluster) startDialling(m matrix) error {
 	return c.apply(string(list))
 }
 
-// dialler is a pod that dials. It is never ready, so that no Service sends anybody to it.
+// dialler returns a pod that connects. It is never ready, so that no Service routes to it.
 func (c cluster) dialler(row string, columns []string) object {
 	namespace := c.space
 	if row == "monitoring" {
@@ -217,7 +217,7 @@ func (c cluster) dialler(row string, columns []string) object {
 		}}
 }
 
-// dialled reads what a pod found, address by address.
+// dialled reads the results of a pod, one per address.
 func (c cluster) dialled(ctx context.Context, row string) (map[string]string, error) {
 	namespace := c.space
 	if row == "monitoring" {
@@ -241,7 +241,7 @@ func (c cluster) dialled(ctx context.Context, row string) (map[string]string, er
 	return found, err
 }
 
-// judge prints the matrix: ● reaches, · is dropped, and both with ! where it should not be so.
+// judge prints the matrix: ● connects, · is dropped, each with ! where it is wrong.
 func (m matrix) judge(found map[string]map[string]string) error {
 	var wrong []string
 	pairs, open := 0, 0
@@ -252,7 +252,7 @@ func (m matrix) judge(found map[string]map[string]string) error {
 		line := ""
 		for _, column := range m.columns {
 			state := found[row][column]
-			reaches := state == "open" || state == "refused" // no one listens, but no policy forbids it
+			reaches := state == "open" || state == "refused" // no listener, but no policy forbids it
 			pairs++
 			mark := map[bool]string{true: "●", false: "·"}[reaches]
 			if reaches {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// checkRebuild makes the search index again after an upgrade, and goes back to the previous version in the order of the
-// handbook: the index first. Searches continue all the while, and each time a new patient is found.
+// checkRebuild rebuilds the search index after an upgrade, then returns to the previous version in the order of the
+// handbook: the index first. Searches continue throughout, and a new patient is found after each step.
 func checkRebuild(ctx context.Context, c cluster) error {
 	indexing := []string{"cdc", "search"}
 	searches := slices.DeleteFunc(slices.Clone(reads), func(r request) bool { return r.service != "search" })

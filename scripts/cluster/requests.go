@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// request is one of the demo laboratory's, by someone who is signed in.
+// request is a request of a login of the demo laboratory.
 type request struct{ service, method, path, body, session string }
 
-// People of the demo laboratory.
+// Logins of the demo laboratory.
 const (
 	user         = "demo-lab-user"
 	organization = "demo-organization"
 )
 
-// reads change nothing, so that a load may repeat them. Of the queue there is none: a job's number is told to who made
-// it.
+// reads change nothing, so that a load may repeat them. The queue has none, because only the creator of a job knows its
+// number.
 var reads = []request{
 	{"cellcounter", "GET", "/api-v3/cell-counter-mappings/cells", "", user},
 	{"billsplit", "GET", "/api-v3/finance/bill/split/9011/family", "", user},
@@ -32,7 +32,7 @@ var reads = []request{
 	{"search", "POST", "/api/v1/users/search", `{"query":"rahul sha"}`, user},
 }
 
-// writes continue into other services, queues and stores.
+// writes have effects in other services, queues and stores.
 var writes = []request{
 	{"rerun", "POST", "/api-v3/sample-rerun/7001/auto",
 		`{"device_data":[{"index":1,"value":"6.1"},{"index":3,"value":"31.5"},{"index":12,"value":"18"}]}`, user},
@@ -46,8 +46,8 @@ var writes = []request{
 	{"externaledit", "POST", "/api-v3/report/external-edit/7001", `{"template_id":1,"word_s3_filepath":"templates/report.docx"}`, user},
 }
 
-// send asks the platform. Anything but an answer 200 is an error, and but 429 of external editing: a load meets its
-// limits, which are documented and no setting.
+// send sends the request to the platform. Any response but 200 is an error, except 429 of external editing: a load
+// exceeds its documented limits, which are no setting.
 func (r request) send(ctx context.Context, client *http.Client, base string) (body string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -73,7 +73,7 @@ func (r request) send(ctx context.Context, client *http.Client, base string) (bo
 	return string(text), nil
 }
 
-// checkRequests changes the demo laboratory, so it is asked once.
+// checkRequests changes the demo laboratory, so it runs once.
 func checkRequests(ctx context.Context, c cluster) error {
 	base, err := c.gateway()
 	if err != nil {
@@ -84,7 +84,7 @@ func checkRequests(ctx context.Context, c cluster) error {
 		c.captured(ctx))
 }
 
-// ask sends each of the requests once and prints how long it took.
+// ask sends each of the requests once and prints its duration.
 func (c cluster) ask(ctx context.Context, requests []request) error {
 	base, err := c.gateway()
 	if err != nil {
@@ -103,8 +103,8 @@ func (c cluster) ask(ctx context.Context, requests []request) error {
 	return errors.Join(problems...)
 }
 
-// captured waits until a search finds someone who comes by Kafka Connect and Kafka to the index: a new patient, or in
-// the trial, whose database is in the cluster and whose index began empty, one of the demo.
+// captured waits until a search finds a patient who reached the index through Kafka Connect and Kafka: a new one, or in
+// the trial, whose index began empty, one of the demo.
 func (c cluster) captured(ctx context.Context) error {
 	base, err := c.gateway()
 	if err != nil {
@@ -112,7 +112,7 @@ func (c cluster) captured(ctx context.Context) error {
 	}
 	contact := "9876543210"
 	if c.space != trial {
-		contact = fmt.Sprintf("5%09d", time.Now().UnixMilli()%1_000_000_000) // no one's yet
+		contact = fmt.Sprintf("5%09d", time.Now().UnixMilli()%1_000_000_000) // not yet in use
 		if err := c.database("INSERT INTO lab.userDetails (labId_id, branchId, fullName, firstName, contact, countryCode)" +
 			" VALUES (12, 3, 'Cluster', 'Cluster', '" + contact + "', '91')"); err != nil {
 			return err
@@ -122,7 +122,7 @@ func (c cluster) captured(ctx context.Context) error {
 	return arrives(ctx, base, search, contact)
 }
 
-// arrives waits until the answer has the words.
+// arrives waits until the response contains the words.
 func arrives(ctx context.Context, base string, r request, words string) error {
 	return await(ctx, 30*time.Second, func() error {
 		body, err := r.send(ctx, http.DefaultClient, base)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// stack is what is read of devstack's endpoints.json.
+// stack holds the needed fields of devstack's endpoints.json.
 type stack struct {
 	PIDs    map[string]int               `json:"pids"`
 	Environ map[string]map[string]string `json:"environ"`
@@ -34,8 +34,8 @@ func (c cluster) devstack(verb ...string) command {
 		"LAB_KAFKA_ADVERTISED=" + c.host + ":9092"}}
 }
 
-// startEngines starts the local stack, which loads the demo laboratory, and ends its services: those of the cluster
-// take their place.
+// startEngines starts the local stack, which loads the demo laboratory, then ends its services: those of the cluster
+// replace them.
 func (c cluster) startEngines(ctx context.Context) error {
 	if err := c.devstack("up").run(); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (c cluster) startEngines(ctx context.Context) error {
 	for _, chart := range charts {
 		id := running.PIDs[chart]
 		if program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", id)); err != nil || filepath.Base(program) != chart {
-			continue // it has ended before; the number may be another's by now
+			continue // it has ended already; another process may have the number
 		}
 		if err := end(id); err != nil {
 			return fmt.Errorf("%s of the stack: %w", chart, err)
@@ -62,7 +62,7 @@ const (
 	servingPassword = "serves-and-changes-no-table"
 )
 
-// makeDatabaseUsers makes one user for changes of tables and one that serves.
+// makeDatabaseUsers makes a user for migrations and one for serving.
 func (c cluster) makeDatabaseUsers() error {
 	statements := `CREATE USER IF NOT EXISTS lab_owner@'%' IDENTIFIED BY '` + ownerPassword + `';
 		CREATE USER IF NOT EXISTS lab@'%' IDENTIFIED BY '` + servingPassword + `';

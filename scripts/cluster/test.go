@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// check is one thing that only a cluster shows. It fails with a sentence.
+// check is a property that only a cluster shows. It returns an error when the property does not hold.
 type check struct {
 	name string
 	what string
@@ -29,7 +29,7 @@ var checks = []check{
 	{"trial", "all with engines of its own in the cluster", checkTrial},
 }
 
-// test goes from nothing through every check to nothing; with STEPS it runs those on the platform that is there.
+// test starts the cluster, runs every check and ends it; with STEPS it runs these checks on the running platform.
 func (c cluster) test(ctx context.Context) error {
 	only := os.Getenv("STEPS")
 	if only == "" {

@@ -21,7 +21,7 @@ import (
 // trial is the namespace of the trial, and the name of its Secret.
 const trial = "trial"
 
-// checkTrial installs lab with its own engines where there are none, as someone who tries the platform.
+// checkTrial installs lab with its own engines, as someone who tries the platform does.
 func checkTrial(ctx context.Context, c cluster) error {
 	c.space = trial
 	if err := step("  images of the engines", c.engineImages); err != nil {
@@ -45,7 +45,7 @@ func checkTrial(ctx context.Context, c cluster) error {
 	return errors.Join(c.helmTest("lab"), checkRequests(ctx, c), c.keepsSecrets(install), c.endTrial(ctx))
 }
 
-// ready installs and, where that fails, shows what is not ready.
+// ready installs the release and, if that fails, prints what is not ready.
 func (c cluster) ready(install []string) error {
 	_, err := c.helm(install...)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c cluster) ready(install []string) error {
 	return err
 }
 
-// keepsSecrets upgrades: the values that the install made up stay.
+// keepsSecrets upgrades and checks that the generated values stay.
 func (c cluster) keepsSecrets(install []string) error {
 	read := func() (map[string]string, error) {
 		var secret struct{ Data map[string]string }
@@ -83,8 +83,8 @@ func (c cluster) endTrial(ctx context.Context) error {
 	return err
 }
 
-// engineImages pushes an image of this machine's own programs under the name of each engine's public image. Another
-// cluster pulls these.
+// engineImages pushes an image of this machine's own programs under the name of each engine's public image, which
+// another cluster would pull.
 func (c cluster) engineImages() error {
 	if !c.own {
 		return nil
@@ -113,10 +113,10 @@ func (c cluster) engineImages() error {
 //go:embed engines.sh
 var packEngines string
 
-// enginePackages are of Debian: what the engines' scripts run, with all that these packages need.
+// enginePackages are the Debian packages that the engines' scripts need; their dependencies are included.
 const enginePackages = "mariadb-server-core mariadb-client-core redis-server openjdk-17-jre-headless dash coreutils sed"
 
-// enginePrograms writes an archive of the programs, at the places where the public images have them.
+// enginePrograms writes an archive of the programs, at the paths of the public images.
 func (c cluster) enginePrograms() (archive string, err error) {
 	root := filepath.Join(c.dir, "engines")
 	if err := os.MkdirAll(root, 0o755); err != nil {

@@ -22,7 +22,7 @@ import (
 //go:embed coredns.yaml
 var nameServer string
 
-// up goes from nothing, or from where an earlier one stopped, to the whole platform.
+// up continues from where an earlier run stopped, up to the whole platform.
 func (c cluster) up(ctx context.Context) error {
 	if c.own {
 		if err := errors.Join(requireRoot(), requirePrograms()); err != nil {
@@ -62,7 +62,7 @@ func (c cluster) running() bool {
 	return err == nil && syscall.Kill(id, 0) == nil
 }
 
-// startServing starts serve in the background, unless it runs, and waits for the node.
+// startServing starts serve in the background, unless it runs already, and waits for the node.
 func (c cluster) startServing(ctx context.Context) error {
 	if c.running() {
 		return nil
@@ -101,7 +101,7 @@ func (c cluster) serve(ctx context.Context) error {
 	return c.serveBeside(ctx)
 }
 
-// enginePorts are of the engines for pods, and their places in a stack with LAB_PORT_BASE.
+// enginePorts maps the ports of the engines for pods to their offsets in a stack with LAB_PORT_BASE.
 var enginePorts = map[int]int{3306: 30, 6379: 31, 27017: 32, 9092: 33, 8083: 35, 9200: 36}
 
 const (
@@ -124,7 +124,7 @@ func (c cluster) serveBeside(ctx context.Context) error {
 	return <-ended
 }
 
-// watchRedis is the sentinel that tells the address of Redis. It writes its file again.
+// watchRedis runs the sentinel that reports the address of Redis. The sentinel rewrites its own file.
 func (c cluster) watchRedis(ctx context.Context) error {
 	file := filepath.Join(c.dir, "sentinel.conf")
 	text := fmt.Sprintf("port %d\nbind %s\nprotected-mode no\nsentinel monitor mymaster %s 6379 1\n", sentinelPort, c.host, c.host)
@@ -136,7 +136,7 @@ func (c cluster) watchRedis(ctx context.Context) error {
 
 // runBeside runs a program that ends with ctx, and with this process.
 func runBeside(ctx context.Context, args []string) error {
-	runtime.LockOSThread() // the kernel watches the thread, not the process
+	runtime.LockOSThread() // the kernel ends it with the thread, not with the process
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -162,7 +162,7 @@ func (c cluster) startNameServer() error {
 	return nil
 }
 
-// down ends everything and deletes what it wrote.
+// down ends everything and deletes the files.
 func (c cluster) down() error {
 	if c.own {
 		if err := requireRoot(); err != nil {
@@ -183,7 +183,7 @@ func (c cluster) down() error {
 	return errors.Join(append(problems, os.RemoveAll(c.dir))...)
 }
 
-// end asks a process to end and waits until it has.
+// end tells a process to end and waits until it has.
 func end(id int) error {
 	_ = syscall.Kill(id, syscall.SIGTERM) // it may have ended already
 	return await(context.Background(), time.Minute, func() error {

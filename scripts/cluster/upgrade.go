@@ -11,13 +11,14 @@ import (
 	"sync"
 )
 
-// upgraded are the deployables that the check takes back to the previous version: the edge, and two of those behind it.
+// upgraded are the deployables that the check returns to the previous version: the edge, and two of the services behind
+// it.
 var upgraded = []string{"cellcounter", "billsplit", "gateway"}
 
-// beforeTag is of the images of the previous version.
+// beforeTag is the tag of the previous version's images.
 const beforeTag = "before"
 
-// checkUpgrade goes from the previous version to this one, back and again, while people work.
+// checkUpgrade changes from the previous version to this one, back and again, under load.
 func checkUpgrade(ctx context.Context, c cluster) error {
 	var checkout string
 	steps := []struct {
@@ -38,7 +39,7 @@ func checkUpgrade(ctx context.Context, c cluster) error {
 	return nil
 }
 
-// changed runs do under load of the services that it changes. Nothing may be lost.
+// changed runs do under load of the services that it changes, and fails when a request was lost.
 func (c cluster) changed(ctx context.Context, what string, do func() error) error {
 	load := slices.DeleteFunc(slices.Clone(reads), func(r request) bool { return !slices.Contains(upgraded, r.service) })
 	counts, err := c.underLoad(ctx, load, do)
@@ -48,7 +49,7 @@ func (c cluster) changed(ctx context.Context, what string, do func() error) erro
 	return report(what+": "+strings.Join(upgraded, ", "), counts, 0)
 }
 
-// buildBefore checks the previous version out beside this one, and makes its images.
+// buildBefore checks out the previous version beside this one and builds its images.
 func (c cluster) buildBefore() (checkout string, err error) {
 	commit := c.before
 	if commit == "" {
@@ -58,7 +59,7 @@ func (c cluster) buildBefore() (checkout string, err error) {
 	}
 	checkout = filepath.Join(c.dir, "before")
 	if _, err := os.Stat(checkout); err == nil {
-		return checkout, nil // of an earlier run of this check
+		return checkout, nil // left by an earlier run of this check
 	}
 	if err := c.export(commit, checkout); err != nil {
 		return "", err
@@ -78,8 +79,8 @@ func (c cluster) export(commit, folder string) error {
 		command{args: []string{"tar", "-xf", archive, "-C", folder}}.run())
 }
 
-// previous returns the newest tag before this commit, or without one the baseline: the newest commit that changed
-// VERSION. Upgrades begin there (scripts/e2e/previous has the same rule).
+// previous returns the newest tag before this commit, or without tags the baseline: the newest commit that changed
+// VERSION (scripts/e2e/previous has the same rule).
 func (c cluster) previous() (string, error) {
 	commit, err := command{dir: c.root, args: []string{"git", "describe", "--tags", "--abbrev=0", "HEAD^"}}.output()
 	if err != nil {
@@ -88,7 +89,7 @@ func (c cluster) previous() (string, error) {
 	return strings.TrimSpace(commit), err
 }
 
-// installBefore installs the charts of then.
+// installBefore installs the charts of the previous version.
 func (c cluster) installBefore(checkout string) error {
 	for _, name := range upgraded {
 		chart := filepath.Join(checkout, "charts", name)

@@ -1,5 +1,5 @@
-// Command pod holds a pod's namespaces and buries its orphans. Told to dial it says what becomes of a connection to
-// each of the addresses: the tests of NetworkPolicies run it.
+// Command pod holds a pod's namespaces and reaps its orphans. With addresses it reports whether each accepts a
+// connection: the tests of NetworkPolicies run it.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// patience is how long a connection may take: a policy drops it without a word.
+// patience limits a connection: a policy drops its packets without a response.
 const patience = 2 * time.Second
 
 func main() {
@@ -36,10 +36,10 @@ func main() {
 	}
 }
 
-// settle is how long policies take to know this pod: its address is told to them after its start.
+// settle is how long policies take to include this pod, whose address is known only after its start.
 const settle = 5 * time.Second
 
-// dial prints each address with open, refused (no one listens there, and no policy forbids it) or dropped.
+// dial prints each address with open, refused (no listener, and no policy forbids it) or dropped.
 func dial(addresses []string) {
 	if port, listens := strings.CutPrefix(addresses[0], "--listen="); listens {
 		addresses = addresses[1:]
@@ -64,7 +64,7 @@ func dial(addresses []string) {
 	}
 	group.Wait()
 	fmt.Println("done")
-	time.Sleep(time.Hour) // others dial this pod
+	time.Sleep(time.Hour) // other pods connect to this one
 }
 
 func serve(port string) {

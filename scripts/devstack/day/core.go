@@ -12,23 +12,23 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// The laboratory of the demo whose days are played, and the branch where its people work.
+// The demo's laboratory that is simulated, and the branch of its staff.
 const (
 	Laboratory = 12
 	Branch     = 3
 )
 
-// Others of its fixture.
+// Other ids of the demo's fixture.
 const (
 	labUser   = "demo-lab-user"
 	hospital  = 45
 	referring = 302
 )
 
-// row is a row of the core by its columns.
+// row is a row of one of the core's tables, by column.
 type row map[string]any
 
-// insert writes a row and returns its number.
+// insert inserts a row and returns its id.
 func (p *play) insert(ctx context.Context, table string, r row) (int64, error) {
 	columns := slices.Sorted(maps.Keys(r))
 	args := make([]any, len(columns))
@@ -44,7 +44,7 @@ func (p *play) insert(ctx context.Context, table string, r row) (int64, error) {
 	return result.LastInsertId()
 }
 
-// visit is a patient who came, with the first test's report.
+// visit is a registered patient with the first test's report.
 type visit struct {
 	patient
 	user, bill, report, second int64
@@ -90,7 +90,7 @@ func registration(who patient, now time.Time) row {
 
 const nextBill = "SELECT MAX(labBillId) + 1 FROM billing WHERE labId_id = ?"
 
-// attempts is how often a bill's number is drawn again that someone took meanwhile.
+// attempts is how often another bill number is drawn when the first one is in use.
 const attempts = 5
 
 func (p *play) billOf(ctx context.Context, v visit) (bill int64, err error) {
@@ -114,7 +114,7 @@ func (p *play) billOf(ctx context.Context, v visit) (bill int64, err error) {
 	return 0, err
 }
 
-const duplicate = 1062 // MySQL's number
+const duplicate = 1062 // MySQL's error number of a duplicate key
 
 func (p *play) reportOf(
 	ctx context.Context, v visit, test int, amount string, at time.Time,
@@ -136,7 +136,8 @@ func (p *play) reportOf(
 const enterValue = "REPLACE INTO reportValues (labReportId_id, reportForId_id, `index`, `order`, parameter_name, value," +
 	" automatedValue) VALUES (?, ?, ?, ?, ?, ?, 1)"
 
-// enters writes the value of a report, as the core does when it was accepted, and has the bill judged.
+// enters stores the value of a report, as the core does once a value is accepted, and requests an evaluation of the
+// bill.
 func (p *play) enters(ctx context.Context, v visit, value string) error {
 	k := v.kind
 	_, err := p.core.ExecContext(ctx, enterValue, v.report, v.report, k.index, k.index, k.parameter, value)

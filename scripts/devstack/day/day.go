@@ -16,70 +16,70 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
 
-// Config says where and how fast.
+// Config says which platform the simulation uses, and how fast it is.
 type Config struct {
 	Endpoints endpoints.Endpoints
-	Token     func() (string, error) // for the internal listener
-	Pace      float64                // minutes of the laboratory in a minute; at 60 a day takes 24 minutes
+	Token     func() (string, error) // returns a token for the internal listener
+	Pace      float64                // simulated minutes per minute; at 60 a day takes 24 minutes
 	Seed      uint64
-	Critical  float64           // the part of patients with a value that endangers a life; 0: as in life
-	Out       io.Writer         // a line for each hour of the laboratory, and for each failure
-	Transport http.RoundTripper // of the laboratory's people; nil: an ordinary one
-	Done      func(Deed)        // is told what was acknowledged; may be nil
+	Critical  float64           // the share of patients with a life-threatening value; 0: a realistic one
+	Out       io.Writer         // receives a line for each simulated hour and for each failure
+	Transport http.RoundTripper // of the staff's requests; nil: the default one
+	Done      func(Deed)        // called with everything that was acknowledged; may be nil
 }
 
-// Deed is something that was acknowledged: by the database to the core, by the platform to a person.
+// Deed is an acknowledged change: by the database to the core, or by the platform to a person.
 type Deed struct {
 	What       string // one of the constants below
 	User, Bill int64
 	Report     int64
-	Text       string   // the patient's contact, the value
+	Text       string   // the patient's contact, or the value
 	Jobs       []string // of the task queue
 	NotBefore  time.Time
 }
 
-// What can be done.
+// Values of Deed.What.
 const (
 	Registered = "registered" // a patient, with a bill and two reports
-	Critical   = "critical"   // a value that endangers a life was entered
+	Critical   = "critical"   // a life-threatening value was entered
 	Confirmed  = "confirmed"  // the value of a second measurement
-	Called     = "called"     // with read-back
+	Called     = "called"     // a call with read-back was recorded
 	Sent       = "sent"       // jobs of the task queue
 	Split      = "split"
 )
 
-// patience is how long one thing that happens may take, with all its requests.
+// patience limits one event with all of its requests.
 const patience = 20 * time.Second
 
 // opens is the hour at which the first day begins.
 const opens = 7
 
-// arrivals are patients an hour, by the hour of the day.
+// arrivals are the patients per hour, by the hour of the day.
 var arrivals = [24]float64{
 	7: 30, 8: 70, 9: 90, 10: 80, 11: 60, 12: 40, 13: 25, 14: 25, 15: 30, 16: 40, 17: 45, 18: 40, 19: 25, 20: 12, 21: 5,
 }
 
-// play is a day under way. Its minutes follow each other; what is due in one happens side by side.
+// play is a running simulation. Its minutes are sequential; the events of one minute are concurrent.
 type play struct {
 	Config
 
 	core   *sql.DB
 	client *http.Client
-	rand   *rand.Rand // of the minutes' goroutine alone
+	rand   *rand.Rand // used by the goroutine of the minutes only
 
-	numbers sync.Mutex // held while the core numbers a bill
+	numbers sync.Mutex // locked while the core numbers a bill
 
-	mu     sync.Mutex // guards below
+	mu     sync.Mutex // guards the fields below
 	later  agenda
 	minute int // since midnight of the first day
 	whole  Tally
-	told   Tally // what was told of whole, at the last full hour
+	told   Tally // the tally that was printed at the last full hour
 }
 
 // Tally counts what happened.
 type Tally struct{ Patients, Results, Critical, Called, Edited, Split, Failed int }
 
-// less is what came since another tally.
+// less returns the difference to another tally.
 func (t Tally) less(o Tally) Tally {
 	return Tally{t.Patients - o.Patients, t.Results - o.Results, t.Critical - o.Critical, t.Called - o.Called,
 		t.Edited - o.Edited, t.Split - o.Split, t.Failed - o.Failed}
@@ -107,7 +107,7 @@ func (a *agenda) Pop() any {
 	return last
 }
 
-// Run plays until ctx ends, and tells what happened.
+// Run simulates until ctx ends and returns what happened.
 func Run(ctx context.Context, c Config) (Tally, error) {
 	core, err := sql.Open("mysql", c.Endpoints.MySQLDSN)
 	if err != nil {
@@ -129,7 +129,7 @@ func Run(ctx context.Context, c Config) (Tally, error) {
 		}
 		for _, do := range p.next() {
 			working.Go(func() {
-				// What is under way at the end continues: cut off by ctx's deadline it would look like a failure before it.
+				// Events under way at the end are finished: if ctx's deadline cancelled them, they would look like failures.
 				own, done := context.WithTimeout(context.WithoutCancel(ctx), patience)
 				defer done()
 				p.settle(ctx, do(own))
@@ -138,7 +138,7 @@ func Run(ctx context.Context, c Config) (Tally, error) {
 	}
 }
 
-// next continues by a minute and returns what is due in it.
+// next advances by a minute and returns the events that are due in it.
 func (p *play) next() []func(context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -165,7 +165,7 @@ func (p *play) next() []func(context.Context) error {
 	return all
 }
 
-// poisson draws how many of events that are independent happen, when mean are expected.
+// poisson draws the number of independent events when mean are expected.
 func (p *play) poisson(mean float64) int {
 	n, product, limit := 0, p.rand.Float64(), math.Exp(-mean)
 	for product > limit {
@@ -175,7 +175,7 @@ func (p *play) poisson(mean float64) int {
 	return n
 }
 
-// in has something happen after minutes of the laboratory.
+// in schedules an event after a number of simulated minutes.
 func (p *play) in(minutes int, do func(context.Context) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +194,7 @@ func (p *play) done(d Deed) {
 	}
 }
 
-// settle counts what failed before ctx ended: a platform that is broken on purpose must not end the day.
+// settle counts failures before ctx ended: the simulation continues on a platform that is broken on purpose.
 func (p *play) settle(ctx context.Context, err error) {
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(p.Out, "failed:", err)

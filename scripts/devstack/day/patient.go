@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// glucose is a further test that every patient has.
+// glucose is the id of a second test that every patient has.
 const glucose = 64
 
-// kind is a test with the one value that the day reads: what healthy people have, and what endangers a life.
+// kind is a test with the one value that is simulated: its range in healthy people, and its life-threatening values.
 type kind struct {
 	test, index           int
 	parameter             string
@@ -25,11 +25,11 @@ var kinds = []kind{
 	{66, 2, "Potassium", 3.6, 5, 2.5, 2, 6.5, 7.8, 1, "AU-2", "Beckman AU480"},
 }
 
-// patient is a person as drawn.
+// patient is a generated person.
 type patient struct {
 	title, given, family, gender, contact string
 	born                                  time.Time
-	source                                string // who pays
+	source                                string // the payer
 	kind                                  kind
 	value                                 float64
 	critical, wrong                       bool // wrong: a critical value that a second measurement does not confirm
@@ -52,7 +52,7 @@ var (
 	}
 )
 
-// The parts of patients whom something rarer happens to.
+// Shares of patients with rarer events.
 const (
 	criticalPart, wrongPart, insuredPart, splitPart, editPart = 0.04, 0.25, 0.2, 0.3, 0.02
 )
@@ -63,7 +63,7 @@ func drawPatient(r *rand.Rand, critical float64) patient {
 		one.title, one.given, one.gender = "Mr", men[r.IntN(len(men))], "Male"
 	}
 	one.family = families[r.IntN(len(families))]
-	one.contact = fmt.Sprintf("98%08d", r.IntN(100_000_000)) // every such number is of a mobile telephone in India
+	one.contact = fmt.Sprintf("98%08d", r.IntN(100_000_000)) // each such number is a mobile number in India
 	one.born = time.Date(1936+r.IntN(72), time.Month(1+r.IntN(12)), 1+r.IntN(28), 0, 0, 0, 0, time.UTC)
 	one.source = "Org Pay"
 	if r.Float64() < insuredPart {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ask sends a request as one of the demo's people and reads the answer into out, unless that is nil.
+// ask sends a request as one of the demo's people and decodes the response into out, unless that is nil.
 func (p *play) ask(ctx context.Context, method, path string, body, out any) error {
 	return p.send(ctx, p.Endpoints.Gateway, http.Header{"Cookie": {"sessionid=" + labUser}}, method, path, body, out)
 }
@@ -42,7 +42,7 @@ func (p *play) send(ctx context.Context, base string, header http.Header, method
 	return json.Unmarshal(answer, out)
 }
 
-// judge asks for an evaluation of a bill, as the core does when values were entered.
+// judge requests an evaluation of a bill, as the core does after entering values.
 func (p *play) judge(ctx context.Context, bill int64) error {
 	token, err := p.Token()
 	if err != nil {
@@ -58,7 +58,7 @@ func rerun(v visit, verb string) string {
 	return fmt.Sprintf("/api-v3/sample-rerun/%d/%s", v.report, verb)
 }
 
-// measured is an analyser's value: the platform reports whether to measure again, and the core enters it.
+// measured delivers an analyser's value: the platform reports whether to measure again, and the core enters it.
 func (p *play) measured(ctx context.Context, v visit, value float64, first bool) error {
 	text := v.kind.text(value)
 	said := map[string]any{"device_data": []map[string]any{{"index": v.kind.index, "value": text}}}
@@ -77,7 +77,8 @@ func (p *play) measured(ctx context.Context, v visit, value float64, first bool)
 	return p.enters(ctx, v, text)
 }
 
-// measuredAgain is what the analyser finds in the same sample: usually the same, sometimes the first value was wrong.
+// measuredAgain delivers the second value of the same sample: usually the same one, sometimes the first value was
+// wrong.
 func (p *play) measuredAgain(ctx context.Context, v visit, before string, try int) error {
 	text := before
 	if v.wrong {
@@ -92,7 +93,7 @@ func (p *play) measuredAgain(ctx context.Context, v visit, before string, try in
 			return err
 		}
 		later := func(ctx context.Context) error { return p.measuredAgain(ctx, v, before, try+1) }
-		p.in(2*try, later) // the request is on its way
+		p.in(2*try, later) // the request has not arrived yet
 		return nil
 	}
 	accepted := map[string]any{"rerun_confirmed_data": []map[string]any{{
@@ -105,7 +106,7 @@ func (p *play) measuredAgain(ctx context.Context, v visit, before string, try in
 	return p.judge(ctx, v.bill)
 }
 
-// enqueue gives the task queue a task, which is not due before a time.
+// enqueue enqueues a task that is not due before the given time.
 func (p *play) enqueue(ctx context.Context, path string, notBefore time.Time, task map[string]any) error {
 	var accepted struct {
 		Jobs []string `json:"job_ids"`
@@ -117,13 +118,13 @@ func (p *play) enqueue(ctx context.Context, path string, notBefore time.Time, ta
 	return err
 }
 
-// ready tells the patient.
+// ready notifies the patient that the results are ready.
 func (p *play) ready(ctx context.Context, v visit) error {
 	return p.enqueue(ctx, "/queue/", time.Time{}, map[string]any{"task": 1, "task_type": 4, "data": map[string]any{
 		"contact": v.contact, "countryCode": 91, "message": "Your report is ready."}})
 }
 
-// callSomebody takes the result that waits longest, and calls; now and then no one answers.
+// callSomebody calls about the result that has waited longest; sometimes the call is not answered.
 func (p *play) callSomebody(ctx context.Context) error {
 	var board struct {
 		Open []struct {
@@ -134,7 +135,7 @@ func (p *play) callSomebody(ctx context.Context) error {
 	}
 	err := p.ask(ctx, http.MethodGet, "/operation/critical-callout/open", nil, &board)
 	if err != nil || len(board.Open) <= 3 {
-		return err // some stay on the board
+		return err // some results stay on the board
 	}
 	one := board.Open[0]
 	call := map[string]any{"lab_report_ids": []int64{one.Report}, "recipients": []string{"Referral Doctor"},
@@ -153,14 +154,14 @@ func (p *play) callSomebody(ctx context.Context) error {
 	return nil
 }
 
-// nobodyAnswers at every fifth look of the day.
+// nobodyAnswers reports true for every fifth call of the day.
 func (p *play) nobodyAnswers() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.minute%20 == 0
 }
 
-// edit holds a report as a document for some minutes.
+// edit holds an editing session of a report for some minutes.
 func (p *play) edit(ctx context.Context, v visit) error {
 	var session struct {
 		ID int64 `json:"edit_id"`
@@ -177,7 +178,7 @@ func (p *play) edit(ctx context.Context, v visit) error {
 	return nil
 }
 
-// splitBill has the patient pay for the second test.
+// splitBill moves the second test to a bill that the patient pays.
 func (p *play) splitBill(ctx context.Context, v visit) error {
 	var billed int64
 	if err := p.core.QueryRowContext(ctx, "SELECT billingInfoId_id FROM labReportRelation WHERE id = ?", v.second).
@@ -193,7 +194,7 @@ func (p *play) splitBill(ctx context.Context, v visit) error {
 	return err
 }
 
-// restock writes to a supplier, an hour from now in the laboratory's time.
+// restock schedules a message to a supplier, one simulated hour ahead.
 func (p *play) restock(ctx context.Context) error {
 	at := time.Now().Add(time.Duration(float64(time.Hour) / p.Pace)).UTC()
 	mail := map[string]any{"to": []string{"orders@supplier.example"}, "subject": "Tubes",

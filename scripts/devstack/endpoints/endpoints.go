@@ -1,5 +1,5 @@
-// Package endpoints owns endpoints.json: where everything in a running stack is and how to start each part
-// again. The file appears when the whole stack is ready and is removed when it is not.
+// Package endpoints owns endpoints.json: the addresses of a running stack, and how to start each part again. The file
+// appears when the whole stack is ready and is removed when it is not.
 package endpoints
 
 import (
@@ -67,7 +67,7 @@ func Read(labDir string) (Endpoints, error) {
 	return e, nil
 }
 
-// Write puts the file into place in one step. It holds secrets, so only its owner may read it.
+// Write replaces the file atomically. It holds secrets, so only its owner may read it.
 func Write(labDir string, e Endpoints) error {
 	text, err := json.MarshalIndent(e, "", " ")
 	if err != nil {
@@ -80,7 +80,7 @@ func Write(labDir string, e Endpoints) error {
 	return os.Rename(path+".tmp", path)
 }
 
-// Remove takes the file away; an absent file is not an error.
+// Remove deletes the file; a missing file is ignored.
 func Remove(labDir string) error {
 	if err := os.Remove(filepath.Join(labDir, File)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove endpoints: %w", err)

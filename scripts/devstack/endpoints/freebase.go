@@ -9,16 +9,15 @@ import (
 	"syscall"
 )
 
-// Where bases are looked for: below the range that kernels hand out to outgoing connections.
+// Range of the bases: below the ports that kernels assign to outgoing connections.
 const (
 	firstBase = 21000
 	lastBase  = 31900
 	portsUsed = 100
 )
 
-// FreeBase returns a value for LAB_PORT_BASE whose hundred ports nothing listens on now, for stacks of tests and
-// benchmarks. The base is this process's until it ends: another one that asks meanwhile gets another base, even before
-// anything listens.
+// FreeBase returns a value for LAB_PORT_BASE whose hundred ports are unused now, for stacks of tests and benchmarks.
+// The base is reserved until this process ends, even before anything listens.
 func FreeBase() (int, error) {
 	for base := firstBase; base <= lastBase; base += portsUsed {
 		release, ours := reserve(base)

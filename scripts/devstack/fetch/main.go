@@ -1,5 +1,5 @@
-// Command fetch makes the programs of the engines available that a local stack with the environment's switches starts
-// itself. It compiles in seconds, so that it can run while devstack and the services are built.
+// Command fetch installs the engines' programs that a local stack needs with the environment's switches. It compiles in
+// seconds, so that it can run while devstack and the services are built.
 package main
 
 import (

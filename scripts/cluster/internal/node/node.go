@@ -34,7 +34,7 @@ func (n Node) Log(part string) string { return filepath.Join(n.Dir, "log", part+
 // Program returns the path of a program; those of Kubernetes are one file under several names.
 func (n Node) Program(name string) string { return filepath.Join(n.Bin, name) }
 
-// BaseFile has the reference of the image that the project's images are built on.
+// BaseFile returns the path of the file that names the base image.
 func (n Node) BaseFile() string { return filepath.Join(n.Dir, "base.txt") }
 
 func (n Node) pki(name string) string      { return filepath.Join(n.Dir, "pki", name) }

@@ -4,10 +4,10 @@ package node
 type part struct {
 	name    string
 	command []string
-	after   func() error // what must be there before; nil: nothing
+	after   func() error // waits for what the part needs; nil: nothing
 }
 
-// parts in the order in which they start.
+// parts returns the parts in the order of their start.
 func (n Node) parts() []part {
 	return []part{
 		{name: "registry", command: []string{n.Program("cluster"), "registry", n.Bin, n.Dir}},
@@ -75,7 +75,7 @@ func (n Node) controllers() []string {
 		"--use-service-account-credentials", "--allocate-node-cidrs=false", "--controllers", "*")
 }
 
-// withIdentity is a program that asks the API server as who.
+// withIdentity returns the command of a program that calls the API server as who.
 func (n Node) withIdentity(program, who string) []string {
 	kubeconfig := n.pki(who + ".kubeconfig")
 	return []string{

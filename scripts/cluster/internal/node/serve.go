@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// Inside is the verb that this program is called with as the first process of the namespaces.
+// Inside is the verb of the process that is the first one of the namespaces.
 const Inside = "inside"
 
-// namespaces are the node's own. Its users are this machine's: a container needs its root.
+// namespaces are those of the node. There is none for users: containers need the machine's root.
 const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS |
 	syscall.CLONE_NEWIPC
 
-// Serve runs the node, and beside it what uses its network, until ctx or one of them ends. Nothing stays but its
-// folder.
+// Serve runs the node, and beside it the helpers of its network, until ctx or one of them ends. Only its folder
+// remains.
 func (n Node) Serve(ctx context.Context, beside func(context.Context) error) (err error) {
 	if err := n.prepare(); err != nil {
 		return err
 	}
 	made := makeMountPoints()
 	defer func() { err = errors.Join(err, disconnect(), removeGroups(), removeMountPoints(made)) }()
-	if err := errors.Join(disconnect(), makeGroups()); err != nil { // of one that was killed
+	if err := errors.Join(disconnect(), makeGroups()); err != nil { // remains of a killed node
 		return err
 	}
 	runtime.LockOSThread() // the kernel kills the node when the thread that started it ends
@@ -48,7 +48,7 @@ func (n Node) Serve(ctx context.Context, beside func(context.Context) error) (er
 	select {
 	case err := <-ended:
 		return fmt.Errorf("the node has ended (%w); see %s", err, n.Log("node"))
-	case err := <-helpers: // nil when ctx has ended
+	case err := <-helpers: // nil after the end of ctx
 		_ = first.Process.Kill()
 		return errors.Join(err, killed(<-ended))
 	}
@@ -64,7 +64,7 @@ func (n Node) prepare() error {
 	return n.writeSettings()
 }
 
-// start starts the first process. It waits for its input to end, which is when its network is there.
+// start starts the first process, which waits for the end of its input: then its network exists.
 func (n Node) start() (*exec.Cmd, *os.File, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,7 +86,7 @@ func (n Node) start() (*exec.Cmd, *os.File, error) {
 	return cmd, begin, cmd.Start()
 }
 
-// killed is nil for the end of a process that was told to end.
+// killed returns nil for the exit error of a process that was told to end.
 func killed(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -13,7 +13,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").ParseFS(files, "files/*"))
 
-// writeSettings fills in the files of settings in files/, each under its own name.
+// writeSettings writes the files of files/ with this node's values, each under its own name.
 func (n Node) writeSettings() error {
 	values := map[string]string{"Name": Name, "Address": Address, "Registry": Registry, "DNS": DNS, "Pods": pods,
 		"Dir": n.Dir, "PKI": n.pki(""), "Settings": n.settings("")}
@@ -39,7 +39,8 @@ func (n Node) writeSettings() error {
 	return n.writeMirrors()
 }
 
-// writeMirrors has containerd ask the node's registry for every image, so that charts keep the names of theirs.
+// writeMirrors makes containerd pull every image from the node's registry, so that charts keep the names of their
+// images.
 func (n Node) writeMirrors() error {
 	const url = "http://" + Registry
 	text := fmt.Sprintf("server = %q\n[host.%q]\n  capabilities = [\"pull\", \"resolve\"]\n", url, url)

@@ -1,5 +1,5 @@
-// Package registry serves images to the cluster from a folder: what make images pushes, the image that it builds on,
-// and those of the node itself.
+// Package registry serves images to the cluster from a folder: those that make images pushes, their base image, and
+// those of the node.
 package registry
 
 import (
@@ -23,11 +23,11 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// nonroot is the user of the distroless images that are called so.
+// nonroot is the user of distroless images with the tag nonroot.
 const nonroot = "65532:65532"
 
-// Serve serves a registry at address with its layers in folder. Each of the programs is an image of the same name with
-// the tag "local"; baseFile gets the reference of the base.
+// Serve serves a registry at address with its layers in folder. Each of the programs becomes an image of the same name
+// with the tag "local"; baseFile receives the reference of the base image.
 func Serve(address, folder, baseFile string, programs ...string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -65,12 +65,12 @@ func pushProgram(address, program string) error {
 	return err
 }
 
-// pushBase makes a base as distroless/static is, which is not to be had everywhere: a user, authorities, nothing to
-// run.
+// pushBase makes a base image like distroless/static, which is not available everywhere: a user, certificate
+// authorities and nothing to run.
 func pushBase(address string) (reference string, err error) {
 	authorities, err := os.ReadFile("/etc/ssl/certs/ca-certificates.crt")
 	if err != nil {
-		authorities = nil // of a machine without; nothing in the cluster calls the world
+		authorities = nil // of a machine without authorities: nothing in the cluster calls the internet
 	}
 	return push(address+"/static:local", nil, map[string][]byte{
 		"etc/passwd":                        []byte("nonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n"),
@@ -78,7 +78,7 @@ func pushBase(address string) (reference string, err error) {
 	})
 }
 
-// push uploads an OCI index with one image, the form in which ko expects a base, and returns its reference by digest.
+// push uploads an OCI index with one image, the form that ko expects of a base, and returns its reference by digest.
 func push(reference string, entrypoint []string, files map[string][]byte) (digest string, err error) {
 	tag, err := name.NewTag(reference)
 	if err != nil {
@@ -123,7 +123,7 @@ func image(entrypoint []string, files map[string][]byte) (v1.Image, error) {
 	return imageOf(layer, entrypoint)
 }
 
-// imageOf is an image of one layer for this machine's kind, of the user that is no one special.
+// imageOf returns an image of one layer for this machine's architecture and the user nonroot.
 func imageOf(layer v1.Layer, entrypoint []string) (v1.Image, error) {
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	made, err := mutate.AppendLayers(image, layer)

@@ -39,8 +39,8 @@ LAB_KAFKA_BROKERS, LAB_CONNECT_URL, LAB_ES_URL to use an engine that runs alread
 All of it is explained in scripts/devstack/README.md.
 `
 
-// Main runs one verb and returns the exit code of the program: 0 success, 1 failure, 2 wrong usage, 3 when the
-// stack to run runs already; engines ends with the code of its command.
+// Main runs one verb and returns the program's exit code: 0 success, 1 failure, 2 wrong usage, 3 when the stack runs
+// already. engines returns the exit code of its command.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("devstack", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -65,7 +65,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// dispatch runs the verbs that are processes beside others, and reads the switches for the others.
+// dispatch runs the verbs that are processes beside others, and reads the switches for all other verbs.
 func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stderr io.Writer) (int, error) {
 	if serve, found := parts[verb]; found {
 		return 0, serve(ctx, args, stderr)
@@ -112,7 +112,7 @@ func dispatch(ctx context.Context, dir, verb string, args []string, stdout, stde
 	}
 }
 
-// status answers 0 when the stack is ready and 1 when it is not.
+// status returns 0 when the stack is ready and 1 when it is not.
 func status(s settings.Settings, stdout io.Writer) int {
 	if stack.Status(s, stdout) {
 		return 0

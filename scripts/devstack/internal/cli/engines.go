@@ -26,12 +26,12 @@ const (
 	testMongo = "LAB_TEST_MONGO_URI"
 	testKafka = "LAB_TEST_KAFKA_BROKERS"
 	testES    = "LAB_TEST_ES_URL"
-	// testMySQLTLS is the folder with the certificate that the database shows; a test may rotate it.
+	// testMySQLTLS is the folder with the database's certificate; a test may rotate it.
 	testMySQLTLS = "LAB_TEST_MYSQL_TLS"
 )
 
-// runEngines starts the engines that the caller's environment does not name, in a temporary directory, runs the
-// command with their addresses, and ends with the command's exit code.
+// runEngines starts the engines that the environment does not name, in a temporary directory, runs the command with
+// their addresses, and returns the command's exit code.
 func runEngines(ctx context.Context, s settings.Settings, args []string, stderr io.Writer) (int, error) {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
@@ -80,16 +80,16 @@ func runEngines(ctx context.Context, s settings.Settings, args []string, stderr 
 	return runWith(ctx, args, test.env)
 }
 
-// testEngines are engines that forget everything, and the environment that names them.
+// testEngines are engines that lose their data at the end, and the environment that names them.
 type testEngines struct {
 	work   string
-	tables string // folder of the relational engine's data
+	tables string // folder of the database's data
 	wanted []engines.Engine
 	env    []string
 	ports  ports
 }
 
-// ports hands out ports of a reserved hundred: a port from the range of outgoing connections could be taken before its
+// ports hands out ports of a reserved hundred: a port from the range of outgoing connections could be in use before its
 // engine listens.
 type ports struct{ next int }
 
@@ -160,7 +160,7 @@ func (t *testEngines) addMySQL(wanted install.Wanted) error {
 	return nil
 }
 
-// certificate makes one that no one trusts yet, so that the server offers TLS beside plain connections.
+// certificate makes a certificate that no client trusts yet, so that the server offers TLS beside plain connections.
 func (t *testEngines) certificate() (certificates.Files, error) {
 	folder := filepath.Join(t.work, "mysql-tls")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -211,7 +211,7 @@ func (t *testEngines) addElasticsearch(java install.Java) error {
 	return err
 }
 
-// runWith runs the command in the foreground. Ctrl-C reaches it from the terminal; this process only waits.
+// runWith runs the command in the foreground. The terminal sends Ctrl-C to it; this process only waits.
 func runWith(ctx context.Context, args, env []string) (int, error) {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), env...)

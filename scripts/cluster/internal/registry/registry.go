@@ -1,5 +1,5 @@
-// Package registry serves images to the cluster from a folder: those that make images pushes, their base image, and
-// those of the node.
+// Package registry serves images to the cluster from a folder: the images that make images pushes, their base, and the
+// node's.
 package registry
 
 import (

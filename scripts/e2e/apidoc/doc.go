@@ -1,4 +1,3 @@
-// Package apidoc holds the tests of what a client developer is given: the API document with a validator, a TypeScript
-// client generated from it, requests made from it, and the READMEs' commands, all against a platform of its own with
-// the demo data.
+// Package apidoc tests the documents for client developers on a platform of its own with the demo's data: the API
+// document with a validator, generated clients, requests generated from it, and the READMEs' commands.
 package apidoc

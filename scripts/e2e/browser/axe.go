@@ -12,7 +12,7 @@ import (
 var axe = sync.OnceValues(func() ([]byte, error) {
 	const script = "node_modules/axe-core/axe.min.js"
 	folder, err := filepath.Abs("../tools/axe")
-	if _, missing := os.Stat(folder); err == nil && missing != nil { // tests of a folder below
+	if _, missing := os.Stat(folder); err == nil && missing != nil { // the test runs in a subfolder
 		folder, err = filepath.Abs("../../tools/axe")
 	}
 	if err != nil {
@@ -29,8 +29,8 @@ var axe = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(filepath.Join(folder, script))
 })
 
-// Axe returns the script that judges the accessibility of the page in which it runs, for tests in scripts/e2e. It comes
-// from npm; without that the test is skipped, and fails with LAB_REQUIRE_ENGINES=1.
+// Axe returns axe-core, the script that checks the accessibility of a page, for tests in scripts/e2e. It is installed
+// from npm; without npm the test is skipped, or fails with LAB_REQUIRE_ENGINES=1.
 func Axe(t *testing.T) string {
 	t.Helper()
 	text, err := axe()

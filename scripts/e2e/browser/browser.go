@@ -32,8 +32,8 @@ func Open(t *testing.T) context.Context {
 	return ctx
 }
 
-// Chromium returns the path of the browser. When there is none it is installed from Debian; where that is not allowed
-// the test is skipped with the reason, and fails with LAB_REQUIRE_ENGINES=1.
+// Chromium returns the path of the browser. If there is none it is installed from Debian; where that is not possible
+// the test is skipped with the reason, or fails with LAB_REQUIRE_ENGINES=1.
 func Chromium(t *testing.T) string {
 	t.Helper()
 	if path, err := exec.LookPath("chromium"); err == nil {

@@ -18,17 +18,17 @@ import (
 
 const stepTimeout = time.Minute
 
-// Page is one tab and what went wrong in it. A step that fails ends the test.
+// Page is a tab, and the errors that occurred in it. A failing step ends the test.
 type Page struct {
 	T   *testing.T
 	Ctx context.Context // of the tab
 
-	mu      sync.Mutex // guards below
+	mu      sync.Mutex // guards the fields below
 	errors  []string
 	foreign []string
 }
 
-// Visit starts a browser with an empty profile, and the session unless it is empty, on an address.
+// Visit starts a browser with an empty profile, and with the session unless it is empty, and opens the address.
 func Visit(t *testing.T, address, session string) *Page {
 	t.Helper()
 	p := &Page{T: t, Ctx: Open(t)}
@@ -36,7 +36,7 @@ func Visit(t *testing.T, address, session string) *Page {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Not by Do: the browser lives as long as the context of its first step.
+	// Not by Do: the browser runs as long as the context of its first step.
 	if err := chromedp.Do(p.Ctx, Command(network.Enable, network.EnableParams{})); err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +73,9 @@ func (p *Page) request(address, own string) {
 	p.foreign = append(p.foreign, address)
 }
 
-// Clean reports what went wrong until now, and which requests went to other hosts, and forgets it.
+// Clean returns the errors so far and the requests to other hosts, and clears both lists.
 func (p *Page) Clean() (errors, foreign []string) {
-	p.Eval("1") // what came before was noted
+	p.Eval("1") // waits until earlier events were recorded
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	errors, foreign = p.errors, p.foreign
@@ -83,7 +83,7 @@ func (p *Page) Clean() (errors, foreign []string) {
 	return errors, foreign
 }
 
-// Command is a step that sends one command of the browser's protocol.
+// Command returns a step that sends one command of the browser's protocol.
 func Command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, c, params)
@@ -91,7 +91,7 @@ func Command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.V
 	})
 }
 
-// Do takes steps one after the other.
+// Do executes the steps in order.
 func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
@@ -99,7 +99,7 @@ func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
 	must(p.T, chromedp.Do(ctx, steps...))
 }
 
-// Press presses keys one after the other.
+// Press presses the keys in order.
 func (p *Page) Press(keys ...string) {
 	p.T.Helper()
 	for _, key := range keys {
@@ -107,7 +107,7 @@ func (p *Page) Press(keys ...string) {
 	}
 }
 
-// Fill types into a field the way a user does: its events fire.
+// Fill types into a field like a user, with its events.
 func (p *Page) Fill(id, event, value string) {
 	p.T.Helper()
 	p.Eval(fmt.Sprintf(`(() => { const e = document.getElementById(%q); e.value = %q; e.dispatchEvent(new Event(%q, {bubbles: true})); })()`,
@@ -122,7 +122,7 @@ func (p *Page) Eval(expression string) string {
 	return text
 }
 
-// read is Eval for a page that may be on its way to another: nothing can be read at that moment.
+// read is Eval for a page that may be loading another one, when nothing can be read.
 func (p *Page) read(expression string) (string, error) {
 	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)
 	defer cancel()
@@ -146,7 +146,7 @@ func (p *Page) Await(what, expression string) {
 	})
 }
 
-// Screenshot keeps a picture of the whole page.
+// Screenshot stores a picture of the whole page.
 func (p *Page) Screenshot(name string) {
 	p.T.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, stepTimeout)

@@ -11,7 +11,7 @@ import (
 
 const leastPicture = 5000 // bytes; an empty page has fewer
 
-// Screenshot keeps a picture of the whole page of ctx in LAB_DIR/screenshots, for people to look at.
+// Screenshot stores a picture of the whole page of ctx in LAB_DIR/screenshots, for people to see.
 func Screenshot(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	dir := t.TempDir()

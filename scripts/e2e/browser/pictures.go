@@ -10,8 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// screens are those on which pages must work: a laptop, a tablet, a laptop at 200 %, a telephone. The widest and the
-// narrowest are judged: those between have the same colours and the layout of one of them.
+// screens are the sizes at which pages must work: a laptop, a tablet, a laptop at 200 %, a telephone. Accessibility is
+// checked on the widest and the narrowest: the others have the same colours and the layout of one of them.
 var screens = []struct {
 	name   string
 	width  int64
@@ -19,8 +19,8 @@ var screens = []struct {
 	judged bool
 }{{"1366", 1366, 1, true}, {"768", 768, 1, false}, {"683x2", 683, 2, false}, {"360", 360, 1, true}}
 
-// Pictures keeps the page as it is on a laptop and a telephone, light and dark. Each must be accessible, as axe-core
-// judges it, and on every screen no wider than its window. The window is a laptop's afterwards, in light colours.
+// Pictures stores pictures of the page on a laptop and a telephone, in light and dark colours. Each must pass axe-core,
+// and the page must fit into the window on every screen. Afterwards the window is a laptop's, in light colours.
 func (p *Page) Pictures(name string) {
 	t := p.T
 	t.Helper()
@@ -46,7 +46,7 @@ func (p *Page) Pictures(name string) {
 	setScheme(ctx, t, "light")
 }
 
-// Film keeps pictures of the window for people to look at: light and dark on a laptop, light on a tablet and at 200 %.
+// Film stores pictures of the window: light and dark on a laptop, light on a tablet and at 200 %.
 func (p *Page) Film(ctx context.Context, path string) {
 	t := p.T
 	t.Helper()
@@ -64,8 +64,8 @@ func (p *Page) Film(ctx context.Context, path string) {
 	setScheme(ctx, t, "light")
 }
 
-// tooWide lists what is wider than the window: the page, a dialog, and fields and buttons that reach out of it, except
-// in a part that scrolls by itself.
+// tooWide lists what exceeds the window's width: the page, a dialog, and fields and buttons, except in a part that
+// scrolls.
 const tooWide = `(() => {
 	const scrolls = (e) => e && (/auto|scroll/.test(getComputedStyle(e).overflowX) || scrolls(e.parentElement));
 	const page = document.documentElement;
@@ -88,7 +88,7 @@ func setScheme(ctx context.Context, t *testing.T, scheme string) {
 	must(t, chromedp.Do(ctx, Command(emulation.SetEmulatedMedia, media)))
 }
 
-// judge fails for what axe-core finds wrong on the page as it is.
+// judge fails the test for the findings of axe-core on the current page.
 func judge(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	const violations = `axe.run().then((r) => JSON.stringify(r.violations.map((v) =>

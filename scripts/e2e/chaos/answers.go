@@ -10,10 +10,10 @@ import (
 	"github.com/labplatform/labplatform/scripts/e2e/conformance"
 )
 
-// answerWithin is how long a caller waits at most: the ten seconds of a request, with room for a busy machine.
+// answerWithin is the maximum time of a response: the ten seconds of a request, plus time for a busy machine.
 const answerWithin = 15 * time.Second
 
-// answers is a transport that keeps what callers were answered.
+// answers is a transport that records the responses to callers.
 type answers struct {
 	*conformance.Recorder // compares with the API document
 	plain                 http.RoundTripper
@@ -21,18 +21,18 @@ type answers struct {
 
 	mu         sync.Mutex
 	counts     map[answer]int     // guarded by mu
-	took       map[string][]timed // of answers 200, by operation; guarded by mu
-	since      map[int]int        // refusals by status since the fault under way began; guarded by mu
+	took       map[string][]timed // of responses 200, by operation; guarded by mu
+	since      map[int]int        // refusals by status since the current fault began; guarded by mu
 	violations []string           // guarded by mu
 }
 
-// answer is an outcome; Status 0 is none at all.
+// answer is an outcome; Status 0 means no response.
 type answer struct {
 	Status int
-	Broken bool // something was, or had been within the time to recover
+	Broken bool // something was broken, or had been within the time to recover
 }
 
-// timed is how long an answer took, and when it was asked for.
+// timed is the duration of a response and the time of its request.
 type timed struct {
 	at   time.Time
 	took time.Duration
@@ -57,7 +57,7 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err == nil {
 		status = response.StatusCode
 	} else if request.Context().Err() != nil && took < answerWithin {
-		return response, err // the caller went away
+		return response, err // the caller cancelled the request
 	}
 	faults := append(before, a.broken()...)
 	a.mu.Lock()
@@ -81,10 +81,11 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// silences: callers speak to the gateway itself, so only what happens to its process leaves them without an answer.
+// silences reports whether callers may get no response because of the fault. They connect to the gateway directly, so
+// only faults of its process do that.
 func silences(f fault) bool { return f.target == "gateway" || f.target == everything }
 
-// take returns the answers that were no success since the last call, by status.
+// take returns the unsuccessful responses since the last call, by status.
 func (a *answers) take() map[int]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

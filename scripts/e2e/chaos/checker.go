@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// checker looks whether promises are kept, by the public paths and the stores' own languages. It shares no code with
+// checker checks whether promises are kept, by the public paths and by queries of the stores. It shares no code with
 // the services.
 type checker struct {
 	people  *people
 	store   *sql.DB
 	objects string                              // the folder of the object store
-	quiet   func(since time.Time) time.Duration // how long nothing was broken
+	quiet   func(since time.Time) time.Duration // returns how long nothing was broken since a time
 	say     func(string, ...any)
 
-	// Of the round under way.
+	// Of the current round.
 	notices map[int64][]int64 // of a critical result, not of what followed, by bill
-	inbox   map[int64]bool    // whether it was read
+	inbox   map[int64]bool    // by notification: whether it was read
 
-	doubtful sync.Map // jobs of which no one knows whether they were sent
+	doubtful sync.Map // jobs whose delivery is unknown
 
 	mu         sync.Mutex
 	violations []string // guarded by mu
@@ -74,7 +74,7 @@ func (c *checker) round(ctx context.Context, promises []*promise) {
 	all.Wait()
 }
 
-// look notes whether a promise is kept. Its time runs while nothing is broken.
+// look checks a promise and records the result. The promise's time runs only while nothing is broken.
 func (c *checker) look(ctx context.Context, p *promise) {
 	duty := duties[p.Must]
 	problem := duty.check(c, ctx, p)
@@ -111,9 +111,9 @@ func (c *checker) takeInbox(ctx context.Context) {
 	}
 }
 
-// last waits until every promise is kept or late, and checks every promise once more: nothing may be lost later.
+// last waits until every promise is kept or late, then checks every promise again: nothing may be lost later.
 func (c *checker) last(ctx context.Context) {
-	_ = until(ctx, 2*time.Minute, "every promise", func(ctx context.Context) error { // what is left is found below
+	_ = until(ctx, 2*time.Minute, "every promise", func(ctx context.Context) error { // the rest is reported below
 		c.round(ctx, c.people.ledger.open())
 		if left := c.people.ledger.those(func(p *promise) bool { return p.keptAt.IsZero() && !p.late }); len(left) > 0 {
 			return fmt.Errorf("%d are left", len(left))
@@ -131,7 +131,7 @@ func (c *checker) last(ctx context.Context) {
 	c.compareStores(ctx)
 }
 
-// compareStores reads everything in the stores, also what no one acknowledged.
+// compareStores checks everything in the stores, including what was not acknowledged.
 func (c *checker) compareStores(ctx context.Context) {
 	for what, statement := range map[string]string{
 		"patients without a row of the projection": "SELECT COUNT(*) FROM userDetails u LEFT JOIN user_meta m" +

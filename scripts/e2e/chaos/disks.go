@@ -11,10 +11,11 @@ import (
 	"syscall"
 )
 
-// smallDisks are what writes to a file system of its own, and how large that is. They need the right to mount.
+// smallDisks are the sizes of the file systems for what writes to a disk of its own. Mounting them needs the right to
+// mount.
 var smallDisks = map[string]string{"objects": "64m", "redis": "96m", "mysql": "900m"}
 
-// shrinkDisks moves folders to file systems that can be filled. Without the right to mount nothing is moved, and no
+// shrinkDisks moves folders to file systems that can be filled. Without the right to mount, no folder is moved and no
 // disk is filled.
 func (p *platform) shrinkDisks() error {
 	if os.Geteuid() != 0 {
@@ -62,7 +63,7 @@ func (p *platform) unmount() {
 
 const filler = "filler"
 
-// fill leaves no room on a disk.
+// fill writes a file until the disk is full.
 func fill(folder string) error {
 	file, err := os.Create(filepath.Join(folder, filler))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// duty is what must become true of something that was acknowledged.
+// duty is what must become true after an acknowledgement.
 type duty struct {
 	says   string
 	within time.Duration
@@ -22,14 +22,14 @@ type duty struct {
 
 var duties map[string]duty
 
-// The names of duties.
+// Names of duties.
 const (
 	found, announced, answeredFor = "found", "announced", "called or escalated"
 	recorded, replaced, delivered = "recorded", "replaced", "delivered"
 	arrived, sum, linked, read    = "arrived", "sum", "linked", "read"
 )
 
-func init() { // a literal would refer to itself, over the checks
+func init() { // in init, because a literal would refer to itself through the checks
 	duties = map[string]duty{
 		found:       {"a registered patient is found by telephone, with the sample", 5 * time.Second, (*checker).isFound},
 		announced:   {"a critical value is in the inbox, once", 40 * time.Second, (*checker).isAnnounced},
@@ -77,7 +77,7 @@ func (c *checker) isAnnounced(ctx context.Context, p *promise) error {
 	return nil
 }
 
-// wasCorrected: a second measurement replaced the value before anybody was told of it.
+// wasCorrected reports whether a second measurement replaced the value before anyone was told of it.
 func (c *checker) wasCorrected(ctx context.Context, p *promise) bool {
 	var value string
 	err := c.store.QueryRowContext(ctx, "SELECT value FROM reportValues WHERE labReportId_id = ?", p.Report).Scan(&value)
@@ -132,7 +132,7 @@ func (c *checker) isDelivered(ctx context.Context, p *promise) error {
 	for _, job := range info.Jobs {
 		switch job.Status {
 		case "finished":
-		case "unknown": // by contract: the process died while a provider was asked, and a paid message is not repeated
+		case "unknown": // by contract: the process died during a call of a provider, and a paid message is not repeated
 			c.doubtful.Store(job.ID, true)
 		default:
 			return fmt.Errorf("job %s is %s", job.ID, job.Status)
@@ -153,7 +153,7 @@ func (c *checker) hasArrived(_ context.Context, p *promise) error {
 	return nil
 }
 
-// sums: the bill had 560.00 before it was split, as all bills of the day.
+// sums checks that both bills add up to 560.00, the amount of every bill of the day.
 func (c *checker) sums(ctx context.Context, p *promise) error {
 	var splits int
 	var bills, tests string
@@ -169,7 +169,7 @@ func (c *checker) sums(ctx context.Context, p *promise) error {
 	return nil
 }
 
-// isLinked compares the object that the report names with what was sent, unless a later save was linked.
+// isLinked compares the object that the report names with the uploaded one, unless a later save was linked.
 func (c *checker) isLinked(ctx context.Context, p *promise) error {
 	var linked, revision int64
 	if err := c.store.QueryRowContext(ctx, `SELECT s.revision, r.revision FROM external_edit_session s

@@ -17,15 +17,15 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/endpoints"
 )
 
-// replica is a server that has everything that was acknowledged: while it follows, the primary answers a commit only
-// when the replica has written it down.
+// replica is a server that has every acknowledged commit: while it follows, the primary acknowledges a commit only
+// after the replica has stored it.
 type replica struct {
 	name, folder, address string
 	argv                  []string
 	db                    *sql.DB
 }
 
-// failover kills the primary of the database, and makes its replica the primary under the same address.
+// failover kills the primary of the database and makes its replica the primary under the same address.
 func failover(p *platform, _ string) (begin, end func(context.Context) error) {
 	return func(context.Context) error { return p.Kill("mysql") }, func(ctx context.Context) error {
 		defer p.replica.db.Close()
@@ -33,7 +33,7 @@ func failover(p *platform, _ string) (begin, end func(context.Context) error) {
 	}
 }
 
-// withReplicas: only MariaDB is started so that it can be copied by its binary log alone.
+// withReplicas returns the databases that can be copied by their binary log alone: MariaDB.
 func (p *platform) withReplicas() []string {
 	if argv := p.Endpoints.Commands["mysql"]; len(argv) == 0 || !strings.Contains(argv[0], "mariadbd") {
 		return nil
@@ -41,7 +41,7 @@ func (p *platform) withReplicas() []string {
 	return []string{"mysql"}
 }
 
-// follow starts a replica of the primary and returns when it has everything.
+// follow starts a replica of the primary and returns once it has all data.
 func (p *platform) follow(ctx context.Context) error {
 	base, err := endpoints.FreeBase()
 	if err != nil {
@@ -101,7 +101,7 @@ func inOrder(ctx context.Context, db *sql.DB, statements ...string) error {
 	return nil
 }
 
-// install makes the replica's folder, and the command that runs it, from those of the primary.
+// install makes the replica's folder and its command from those of the primary.
 func (p *platform) install(ctx context.Context, r *replica) error {
 	primary := p.datadir()
 	_, port, _ := net.SplitHostPort(r.address)
@@ -142,7 +142,7 @@ func (p *platform) datadir() string {
 	return ""
 }
 
-// promote has the replica apply what it was sent, and sends everybody to it.
+// promote waits until the replica has applied what it received, and routes all connections to it.
 func (p *platform) promote(ctx context.Context, r *replica) error {
 	if err := inOrder(ctx, r.db, "STOP SLAVE IO_THREAD"); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (p *platform) promote(ctx context.Context, r *replica) error {
 	return os.RemoveAll(previous)
 }
 
-// sent is up to where the replica has what the primary did.
+// sent returns the position in the primary's log up to which the replica has received changes.
 func (r *replica) sent(ctx context.Context) (position string, err error) {
 	rows, err := r.db.QueryContext(ctx, "SHOW SLAVE STATUS")
 	if err != nil {

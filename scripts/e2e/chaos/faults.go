@@ -22,7 +22,7 @@ import (
 type fault struct {
 	class, target string
 	hold          time.Duration
-	ready         func(context.Context) error // what must be there before it begins; may be nil
+	ready         func(context.Context) error // waits for what the fault needs; may be nil
 	begin, end    func(context.Context) error
 }
 
@@ -33,11 +33,11 @@ func (f fault) String() string {
 	return fmt.Sprintf("%s %s for %.1f s", f.class, f.target, f.hold.Seconds())
 }
 
-// class is a kind of fault: what it can happen to, and how it is done to one of these.
+// class is a kind of fault: its possible targets, and how to cause it.
 type class struct {
 	name, says string
 	targets    func(*platform) []string
-	least      time.Duration // the hold is drawn between it and twice it
+	least      time.Duration // a fault lasts between this and twice this
 	do         func(*platform, string) (begin, end func(context.Context) error)
 }
 
@@ -67,12 +67,12 @@ func (p *platform) allEngines() []string  { return p.engines }
 func (p *platform) linked() []string      { return slices.Sorted(maps.Keys(p.links)) }
 func (p *platform) smallDisks() []string  { return slices.Sorted(maps.Keys(p.disks)) }
 
-// everything is the target of what happens to the whole platform.
+// everything is the target of faults of the whole platform.
 const everything = "everything"
 
 func whole(*platform) []string { return []string{everything} }
 
-// chosen are the classes that are named, with commas between, and have something to happen to.
+// chosen returns the named classes, separated by commas, that have a target here.
 func (p *platform) chosen(names string) (list []class, err error) {
 	unknown := strings.Split(cmp.Or(names, "all"), ",")
 	all := slices.Contains(unknown, "all")
@@ -88,16 +88,16 @@ func (p *platform) chosen(names string) (list []class, err error) {
 	return list, nil
 }
 
-// draws gives faults without end: every class once before any a second time.
+// draws returns faults without end: every class once before any class a second time.
 type draws struct {
 	*rand.Rand
 	p     *platform
 	all   []class
 	queue []class
-	spare []fault // drawn, and put off
+	spare []fault // drawn and postponed
 }
 
-// next is one fault, or now and then two different ones at once.
+// next returns one fault, or sometimes two different ones at once.
 func (d *draws) next() []fault {
 	if len(d.spare) > 0 {
 		put := d.spare[0]
@@ -160,16 +160,16 @@ func fullDisk(p *platform, name string) (begin, end func(context.Context) error)
 	return func(context.Context) error { return fill(folder) }, func(context.Context) error {
 		err := os.Remove(filepath.Join(folder, filler))
 		if slices.Contains(p.engines, name) && syscall.Kill(p.PID(name), 0) != nil {
-			return errors.Join(err, p.Start(name, nil)) // it ended, as some do, and is started as a kubelet does
+			return errors.Join(err, p.Start(name, nil)) // it ended by itself and is started like a kubelet does
 		}
 		return err
 	}
 }
 
-// library tells a process another time; it is of the Debian package faketime.
+// library sets another time for a process; it is in the Debian package faketime.
 const library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
-// ahead is by how much a clock is wrong.
+// ahead is the error of a wrong clock.
 const ahead = time.Minute
 
 func (p *platform) skewable() []string {
@@ -179,7 +179,7 @@ func (p *platform) skewable() []string {
 	return []string{"mysql", "redis"}
 }
 
-// skew starts an engine again with another clock, and again with the right one.
+// skew restarts an engine with a wrong clock, and at the end with the right one.
 func skew(p *platform, name string) (begin, end func(context.Context) error) {
 	again := func(change map[string]string) func(context.Context) error {
 		return func(context.Context) error { return errors.Join(p.Stop(name), p.Start(name, change)) }
@@ -246,7 +246,7 @@ func rotation(p *platform, _ string) (begin, end func(context.Context) error) {
 		}
 }
 
-// execute does something to the database as its administrator.
+// execute runs statements on the database as its administrator.
 func (p *platform) execute(ctx context.Context, statements ...string) error {
 	db, err := openStore("root@tcp(" + p.primary + ")/")
 	if err != nil {

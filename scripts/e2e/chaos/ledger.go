@@ -10,22 +10,22 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/day"
 )
 
-// promise is one line of the ledger: something that was acknowledged, and what must become true.
+// promise is a line of the ledger: an acknowledgement, and what must become true after it.
 type promise struct {
 	Number int       `json:"number"`
 	At     time.Time `json:"at"`
 	Must   string    `json:"must"`   // a key of duties
-	Within float64   `json:"within"` // seconds in which nothing is broken
+	Within float64   `json:"within"` // seconds, of the time in which nothing is broken
 	day.Deed
 	Save *save `json:"save,omitempty"`
 	Note int64 `json:"note,omitempty"` // the id of a notification
 
-	keptAt  time.Time // when it was seen to be true; guarded by the ledger's mutex
+	keptAt  time.Time // when it was found to be kept; guarded by the ledger's mutex
 	late    bool      // as above
-	problem string    // why it was not true at the last check; as above
+	problem string    // why it was not kept at the last check; as above
 }
 
-// from is when its time begins to run if nothing is broken.
+// from returns when its time begins to run if nothing is broken.
 func (p *promise) from() time.Time {
 	if p.NotBefore.After(p.At) {
 		return p.NotBefore
@@ -45,7 +45,8 @@ func openLedger(path string) (*ledger, error) {
 	return &ledger{file: file}, err
 }
 
-// promised writes a line, and returns its number. A ledger that cannot be written proves nothing: the program ends.
+// promised writes a line and returns its number. If the ledger cannot be written the program ends, because it proves
+// nothing then.
 func (l *ledger) promised(must string, p promise) (number int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,7 +65,7 @@ func (l *ledger) promised(must string, p promise) (number int) {
 	return p.Number
 }
 
-// open returns the promises that were not seen to be kept.
+// open returns the promises that were not found to be kept yet.
 func (l *ledger) open() []*promise {
 	return l.those(func(p *promise) bool { return p.keptAt.IsZero() })
 }
@@ -81,7 +82,7 @@ func (l *ledger) those(match func(*promise) bool) []*promise {
 	return list
 }
 
-// settle notes what a check of a promise found: it is late when its time is over and it is not kept.
+// settle stores the result of a check of a promise: it is late if its time is over and it is not kept.
 func (l *ledger) settle(p *promise, problem error, over bool) (newlyLate bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,13 +96,13 @@ func (l *ledger) settle(p *promise, problem error, over bool) (newlyLate bool) {
 	return newlyLate
 }
 
-// kind sums up the promises of one kind.
+// kind summarizes the promises of one kind.
 type kind struct {
 	Must, Says      string
 	Within          time.Duration
 	Promised, Kept  int
 	Late            int
-	Median, Longest time.Duration // until they were kept, with everything that was broken meanwhile
+	Median, Longest time.Duration // times until they were kept, whatever was broken meanwhile
 }
 
 func (l *ledger) kinds() []kind {

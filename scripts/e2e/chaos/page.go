@@ -45,7 +45,7 @@ func faultNames(faults []fault) string {
 	return strings.Join(parts, " + ")
 }
 
-// figures are what the page shows.
+// figures are the figures of the page.
 type figures struct {
 	Seed                                  uint64
 	Commit, Machine                       string
@@ -54,7 +54,7 @@ type figures struct {
 	Tally                                 day.Tally
 	Promised, Kept, Late                  int
 	Hooks, HooksTwice, Answered, Doubtful int
-	Broken, Quiet                         string // answers that were no success, while something was broken and else
+	Broken, Quiet                         string // unsuccessful responses: while something was broken, otherwise
 	Slowest, Warm                         time.Duration
 	Recovered, Violations                 []string
 	Classes                               []classFigures
@@ -69,7 +69,7 @@ type classFigures struct {
 	Refusals        string
 }
 
-// rise is the service of which a figure rose most.
+// rise is the service whose figure rose most.
 type rise struct {
 	Service     string
 	First, Last float64
@@ -82,7 +82,7 @@ func (r rise) most(service string, first, last float64) rise {
 	return r
 }
 
-// violations are all, the sort that callers saw included.
+// violations returns all violations, including those in responses to callers.
 func (r *run) violations() []string {
 	r.answers.mu.Lock()
 	defer r.answers.mu.Unlock()
@@ -113,7 +113,7 @@ func (r *run) figures() figures {
 		f.Faults += len(h.Faults)
 		f.Slowest = max(f.Slowest, h.Recovery)
 	}
-	refusals := map[bool]map[int]int{true: {}, false: {}} // whether something was broken, by status
+	refusals := map[bool]map[int]int{true: {}, false: {}} // by whether something was broken, then by status
 	for a, n := range r.answers.counts {
 		if f.Answered += n; a.Status != http.StatusOK {
 			refusals[a.Broken][a.Status] += n
@@ -131,7 +131,7 @@ func (r *run) figures() figures {
 	return f
 }
 
-// classFigures sums up by class.
+// classFigures returns the figures of each class of faults.
 func (r *run) classFigures() (list []classFigures) {
 	for _, c := range classes {
 		one := classFigures{Name: c.name, Says: c.says}
@@ -167,7 +167,7 @@ func commit() string {
 	return strings.TrimSpace(string(out))
 }
 
-// machine says on what the run ran.
+// machine describes the machine of the run.
 func machine() string {
 	text, _ := os.ReadFile("/proc/meminfo")
 	var kib int

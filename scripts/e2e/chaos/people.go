@@ -17,23 +17,23 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/day"
 )
 
-// Logins of the demo: of the laboratory, and of another one.
+// Logins of the demo: of its laboratory, and of another one.
 const (
 	labUser   = "demo-lab-user"
 	otherUser = "demo-second-lab-user"
 )
 
-// people do what the day of the laboratory leaves out: they save documents, read notifications, and have webhooks sent.
+// people simulate what the simulated day leaves out: they save documents, read notifications and send webhooks.
 type people struct {
 	gateway   string
 	client    *http.Client
 	ledger    *ledger
 	receiver  *receiver
 	editAt    chan day.Deed // reports that may be edited
-	documents int           // of the goroutine that edits
+	documents int           // used by the editing goroutine only
 }
 
-// ask sends a request and reads the answer 200 into out, unless that is nil.
+// ask sends a request and decodes a response 200 into out, unless that is nil.
 func (p *people) ask(ctx context.Context, login, method, path string, body, out any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *people) work(ctx context.Context) {
 	all.Wait()
 }
 
-// every does something again and again; what fails was not acknowledged, and promises nothing.
+// every calls do repeatedly; a failed call was not acknowledged and promises nothing.
 func every(ctx context.Context, pause time.Duration, do func(context.Context) error) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -117,10 +117,10 @@ func every(ctx context.Context, pause time.Duration, do func(context.Context) er
 	}
 }
 
-// patience is how long a request may take.
+// patience is the time limit of a request.
 const patience = 20 * time.Second
 
-// hook has two webhooks sent.
+// hook enqueues two webhooks.
 func (p *people) hook(ctx context.Context) error {
 	_, err := p.enqueueHooks(ctx, 2)
 	return err
@@ -154,7 +154,7 @@ func (p *people) inbox(ctx context.Context, limit int) (list []notice, err error
 	return answer.Data, err
 }
 
-// readSomething marks the newest notification that is unread.
+// readSomething marks the newest unread notification as read.
 func (p *people) readSomething(ctx context.Context) error {
 	list, err := p.inbox(ctx, 20)
 	if err != nil {
@@ -174,7 +174,7 @@ func (p *people) readSomething(ctx context.Context) error {
 	return nil
 }
 
-// save is what a document was when it was saved.
+// save is a document as it was uploaded.
 type save struct {
 	Session int64  `json:"session"`
 	Digest  string `json:"digest"`
@@ -212,10 +212,10 @@ func (p *people) edit(ctx context.Context) error {
 	return p.ask(ctx, labUser, http.MethodPut, fmt.Sprint(path, session.ID), map[string]any{}, nil)
 }
 
-// document is a Word file.
+// document returns a Word file with the text.
 func document(text string) []byte {
 	var b bytes.Buffer
-	w := zip.NewWriter(&b) // a buffer takes everything
+	w := zip.NewWriter(&b) // writes to a buffer do not fail
 	for _, part := range [][2]string{
 		{"[Content_Types].xml", `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">` +
 			`<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>` +
@@ -231,7 +231,7 @@ func document(text string) []byte {
 	return b.Bytes()
 }
 
-// form is what the agent sends.
+// form returns the upload form of the desktop client.
 func form(word, pdf []byte) ([]byte, http.Header) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -274,7 +274,7 @@ func (r *receiver) times(job string) int {
 	return r.jobs[job]
 }
 
-// doubled counts jobs, and what arrived more than once.
+// doubled returns the number of jobs, and of webhooks that arrived more than once.
 func (r *receiver) doubled() (jobs, again int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,29 +20,29 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/sandbox"
 )
 
-// The settings of the run: deadlines that come within it, and no limit on the searches of one person, who is everybody.
+// Settings of the run: deadlines that pass within it, and no search limit, because all simulated staff are one user.
 var settings = []string{
 	"LAB_PIPELINE=on", "SEARCH_RATE_LIMIT_PER_MINUTE=1000000",
 	"CALLOUT_ESCALATE_AFTER=30s", "CALLOUT_ESCALATE_MOST=1", "CALLOUT_REAP_INTERVAL=5s",
 	"CALLOUT_SWEEP_INTERVAL=5s", "CALLOUT_SWEEP_SETTLED=20s",
 }
 
-// platform is a whole platform whose engines and services speak to each other over links.
+// platform is a whole platform whose engines and services are connected by links that can be broken.
 type platform struct {
 	*sandbox.Sandbox
-	links    map[string]*netfault.Link // by the engine or service that is behind
-	disks    map[string]string         // small file systems: the folder, by what writes there
+	links    map[string]*netfault.Link // by the engine or service behind the link
+	disks    map[string]string         // small file systems: the folder, by the process that writes there
 	services []string
 	engines  []string
 
 	primary    string         // of the database
-	core       *netfault.Link // leads the laboratory's core and the checker there, and is never broken
+	core       *netfault.Link // never broken: for the laboratory's core and the checker
 	replica    *replica       // the last one
 	generation int            // how many there were
 }
 
-// start runs a platform; remove ends it. One in which nothing will break has no small disks; an idle one has
-// links that close idle connections, one that is measured has none.
+// start starts a platform; remove ends it. A platform in which nothing will be broken has no small disks, an idle one
+// has links that close idle connections, and one that is measured has no links.
 func start(ctx context.Context, o options) (*platform, error) {
 	broker, err := netfault.Listen()
 	if err != nil {
@@ -94,8 +94,9 @@ func (p *platform) remove() {
 	p.unmount()
 }
 
-// linkAll puts a link before every engine, and before every service for its callers, into the settings of all
-// services: they are used from the next start on. Links close connections that are idle for a time, unless it is 0.
+// linkAll puts a link before every engine and, for its callers, before every service, into the settings of all
+// services; the links are used from the next start on. Links close connections that are idle for the given time, unless
+// it is 0.
 func (p *platform) linkAll(idle time.Duration) error {
 	behind := map[string]string{"redis": p.Endpoints.RedisAddr}
 	database, err := mysql.ParseDSN(p.Endpoints.MySQLDSN)
@@ -134,7 +135,8 @@ func (p *platform) linkAll(idle time.Duration) error {
 	return nil
 }
 
-// reroute replaces an address in settings. A port alone is that of an engine, unless the service listens on it itself.
+// reroute replaces an address in settings. A port without a host is that of an engine, unless the service itself
+// listens on it.
 func reroute(environ map[string]string, address string, l *netfault.Link) {
 	_, port, _ := net.SplitHostPort(address)
 	for key, value := range environ {
@@ -148,7 +150,7 @@ func reroute(environ map[string]string, address string, l *netfault.Link) {
 	}
 }
 
-// each does something with all of them at once.
+// each calls do for all names concurrently.
 func (p *platform) each(ctx context.Context, names []string, do func(context.Context, string) error) error {
 	failures := make([]error, len(names))
 	var all sync.WaitGroup
@@ -159,7 +161,8 @@ func (p *platform) each(ctx context.Context, names []string, do func(context.Con
 	return errors.Join(failures...)
 }
 
-// revive starts what ended by itself, as a kubelet does: a worker of Kafka Connect gives up when it finds no broker.
+// revive starts processes that ended by themselves, like a kubelet: a worker of Kafka Connect exits when it finds no
+// broker.
 func (p *platform) revive(ctx context.Context) (revived []string) {
 	for {
 		select {
@@ -175,7 +178,7 @@ func (p *platform) revive(ctx context.Context) (revived []string) {
 	}
 }
 
-// replace ends a service as an operator does, starts it again and waits until it is ready.
+// replace ends a service like an operator, starts it again and waits until it is ready.
 func (p *platform) replace(ctx context.Context, service string) error {
 	if err := errors.Join(p.Stop(service), p.Start(service, nil)); err != nil {
 		return err
@@ -191,7 +194,7 @@ func (p *platform) ready(ctx context.Context, service string) error {
 	})
 }
 
-// adminURL is where a service shows its health and figures.
+// adminURL returns the address of a service's health and metrics.
 func (p *platform) adminURL(service string) string {
 	for key, value := range p.Endpoints.Environ[service] {
 		if strings.HasSuffix(key, "_ADMIN_PORT") || key == "SEARCH_PORT" {
@@ -201,7 +204,7 @@ func (p *platform) adminURL(service string) string {
 	return "http://" + service + ".has.no.admin.port"
 }
 
-// operator is the client of the parts of the platform that are not its API.
+// operator is the client for everything but the API.
 var operator = &http.Client{Timeout: 3 * time.Second}
 
 func (p *platform) fetch(ctx context.Context, address string) (string, error) {
@@ -221,7 +224,7 @@ func (p *platform) fetch(ctx context.Context, address string) (string, error) {
 	return string(text), err
 }
 
-// until repeats check until it succeeds; after limit it returns what was wrong.
+// until repeats check until it succeeds; after limit it returns the last error.
 func until(ctx context.Context, limit time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -233,7 +236,7 @@ func until(ctx context.Context, limit time.Duration, what string, check func(con
 		if err == nil {
 			return nil
 		}
-		if wrong == nil || ctx.Err() == nil { // what was cut off at the end says nothing
+		if wrong == nil || ctx.Err() == nil { // a check that was cancelled at the end proves nothing
 			wrong = err
 		}
 		select {

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// idleLimit is after what the links close idle connections. Servers, brokers and firewalls do so after minutes or
-	// hours: a run of minutes shows what hours would. It is longer than the 20 seconds after which the product closes
-	// them.
+	// idleLimit is the time after which the links close idle connections. Servers, brokers and firewalls do so after
+	// minutes or hours: with it a run of minutes shows what hours would. It is longer than the 20 seconds after which the
+	// product closes them.
 	idleLimit  = 30 * time.Second
 	watchPause = 10 * time.Second
 	workPause  = time.Minute
 )
 
-// quietSettings have no deadline of a report within the run, because no one is there to call.
+// quietSettings let no report's deadline pass within the run, because no one calls.
 var quietSettings = []string{"LAB_PIPELINE=on", "CALLOUT_ESCALATE_AFTER=24h"}
 
 func (o options) settings() []string {
@@ -42,14 +42,14 @@ func (o options) idle() time.Duration {
 	return 0
 }
 
-// watch is what was seen of an idle platform.
+// watch holds what was observed on an idle platform.
 type watch struct {
 	looks  int
-	wrong  map[string]map[string]int // answers that were not 200, by service and path
+	wrong  map[string]map[string]int // responses other than 200, by service and path
 	open   map[string][]sample       // connections, by the engine or service behind the link
 	levels map[string][]prometheus.Line
 	alerts []prometheus.Line
-	short  time.Duration // how long something waited for a processor of this machine
+	short  time.Duration // the time in which something waited for a processor of this machine
 }
 
 // beQuiet watches the platform for the time of the run: half of it without work, then with a request a minute to
@@ -84,8 +84,7 @@ func (r *run) beQuiet(ctx context.Context) error {
 	return err
 }
 
-// pressure is how long something on this machine has waited for a processor since it started; 0 where that is not
-// known.
+// pressure returns how long something on this machine has waited for a processor since its start; 0 if unknown.
 func pressure() time.Duration {
 	text, _ := os.ReadFile("/proc/pressure/cpu")
 	_, total, _ := strings.Cut(string(text), "total=")
@@ -114,7 +113,7 @@ func (r *run) startPrometheus(ctx context.Context) (*prometheus.Server, error) {
 	return prometheus.Start(ctx, folder, rules, targets, watchPause)
 }
 
-// watchdog always fires: without it no alert was evaluated.
+// watchdog is an alert that always fires; if it does not, no alert was evaluated.
 const (
 	watchdog     = "Watchdog"
 	watchdogRule = "groups: [{name: watchdog, rules: [{alert: " + watchdog + ", expr: vector(1)}]}]\n"
@@ -156,7 +155,7 @@ func writeRules(charts, folder string, services []string) ([]string, error) {
 	return append(files, file), os.WriteFile(file, []byte(watchdogRule), 0o600)
 }
 
-// look asks every process how it is.
+// look requests the health of every process.
 func (r *run) look(ctx context.Context) {
 	r.watch.looks++
 	for _, service := range r.services {
@@ -190,7 +189,7 @@ func (r *run) isWrong(service, path string, err error) {
 	r.check.violated("%s did not answer 200 to GET %s", service, path)
 }
 
-// workOnce asks for something in each area, and waits until it is well.
+// workOnce sends a request to each area and waits until it succeeds.
 func (r *run) workOnce(ctx context.Context) {
 	for what, probe := range r.probes() {
 		if err := until(ctx, recoverWithin, what, probe); err != nil && ctx.Err() == nil {
@@ -199,7 +198,7 @@ func (r *run) workOnce(ctx context.Context) {
 	}
 }
 
-// readFigures takes what Prometheus saw.
+// readFigures reads the series of Prometheus.
 func (r *run) readFigures(ctx context.Context, server *prometheus.Server, whole time.Duration) (err error) {
 	r.watch.levels = map[string][]prometheus.Line{}
 	for _, level := range watched {

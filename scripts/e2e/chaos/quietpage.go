@@ -15,7 +15,7 @@ import (
 //go:embed quiet.md
 var quietText string
 
-// maxQuiet is how many goroutines, files or connections more are no growth, beside their part of what was there.
+// maxQuiet is the allowed increase of goroutines, files or connections, in addition to a share of their number.
 const maxQuiet = 5
 
 // watched are the figures of each process that must not grow.
@@ -36,24 +36,24 @@ type sample struct {
 	value float64
 }
 
-// quietFigures are what the page shows of an idle platform.
+// quietFigures are the figures of an idle platform on the page.
 type quietFigures struct {
 	figures
 	Looks     int
 	Short     float64 // percent of the time in which a processor was short
 	Idle      time.Duration
 	Floors    string
-	Processes []stillProcess // the ones about which there is something to say
+	Processes []stillProcess // only those with a finding
 	Alerts    []alertFigure
-	Levels    []level // what rose by shownRise of what is allowed
-	Still     int     // levels that did not
+	Levels    []level // only levels that rose by shownRise of the allowed increase
+	Still     int     // number of levels that did not
 }
 
-// stillProcess is what a process answered about itself.
+// stillProcess holds the health responses of a process.
 type stillProcess struct {
 	Name    string
 	Answers string
-	Grew    string // what did
+	Grew    string // the figures that grew
 }
 
 // alertFigure is an alert that was pending or fired.
@@ -62,7 +62,7 @@ type alertFigure struct {
 	For             time.Duration
 }
 
-// level is a figure of a process or link over the run, and by how much its least value rose in each half.
+// level is a figure of a process or link over the run, with the increase of its least value in each half.
 type level struct {
 	growth
 	Max    float64
@@ -126,7 +126,7 @@ func (r *run) quietFigures() quietFigures {
 	return f
 }
 
-// samples are the points of a line by the time of the run.
+// samples returns the points of a line, by the time of the run.
 func (r *run) samples(line prometheus.Line) (all []sample) {
 	begin := float64(r.begin.UnixMilli()) / 1000
 	for _, p := range line.Points {
@@ -141,7 +141,7 @@ func sorted(lines []prometheus.Line) []prometheus.Line {
 	})
 }
 
-// alertOf says of what an alert spoke, and for how long; points are a second apart.
+// alertOf returns the subject and the duration of an alert; points are a second apart.
 func alertOf(line prometheus.Line) alertFigure {
 	a := alertFigure{Name: line.Labels["alertname"], State: line.Labels["alertstate"],
 		For: time.Duration(len(line.Points)) * time.Second}
@@ -156,9 +156,9 @@ func alertOf(line prometheus.Line) alertFigure {
 	return a
 }
 
-// levelOf judges whether something grows: what it has at least in the last sixth of the run is more than in the sixth
-// before that, by a part of it and the floor. What grows without bound raises the least value; a burst of work, a
-// garbage collection that is due and the start of a process do not. The same before work begins is shown beside it.
+// levelOf decides whether a figure grows: its least value in the last sixth of the run exceeds that of the sixth
+// before, by a share of it and the floor. Unbounded growth raises the least value; a burst of work, a pending garbage
+// collection and the start of a process do not. The same comparison before work begins is shown beside it.
 func levelOf(name string, samples []sample, whole time.Duration, floor float64) level {
 	l := level{growth: growth{Name: name}}
 	if len(samples) == 0 {

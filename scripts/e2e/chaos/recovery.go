@@ -14,19 +14,19 @@ import (
 
 const (
 	recoverWithin = 30 * time.Second
-	// MariaDB looks once a minute whether there is room again.
+	// MariaDB checks once a minute whether there is space again.
 	recoverFromFullDatabase = 75 * time.Second
-	giveUpAfter             = 2 * time.Minute // on waiting for a recovery that is late already
+	giveUpAfter             = 2 * time.Minute // time limit for a recovery that is late already
 )
 
-// recovery is how long after the end of a fault each thing went well again.
+// recovery is the time from the end of a fault until each probe succeeded again.
 type recovery struct {
 	what string
 	took time.Duration
 	err  error
 }
 
-// probes are what people and programs want of a platform that has recovered, one or more of each area.
+// probes are what people and programs need of a recovered platform, at least one per area.
 func (r *run) probes() map[string]func(context.Context) error {
 	get := func(path string) func(context.Context) error {
 		return func(ctx context.Context) error { return r.people.ask(ctx, labUser, http.MethodGet, path, nil, nil) }
@@ -60,8 +60,8 @@ func (r *run) hookArrives(ctx context.Context) error {
 	})
 }
 
-// patientIsFound registers a patient and looks for the same one until it is found. An attempt that was given up may
-// have registered one, too, so each has a telephone of its own.
+// patientIsFound registers a patient and searches for this patient until found. A cancelled attempt may have registered
+// one too, so each has a telephone number of its own.
 func (r *run) patientIsFound() func(context.Context) error {
 	var contact string
 	var id int64
@@ -85,7 +85,7 @@ func (r *run) patientIsFound() func(context.Context) error {
 	}
 }
 
-// recovered waits until every probe went well once since now, and says how long each took.
+// recovered waits until every probe has succeeded once, and returns the time of each.
 func (r *run) recovered(ctx context.Context) (all []recovery, took time.Duration) {
 	begin := time.Now()
 	var running sync.WaitGroup

@@ -19,33 +19,33 @@ import (
 	"github.com/labplatform/labplatform/scripts/devstack/day"
 )
 
-// options say what to break, and for how long.
+// options say what to break and for how long.
 type options struct {
 	minutes float64
 	seed    uint64
 	faults  string
-	// patients from earlier days; above 0 nothing is broken, and what grows is measured.
+	// patients of earlier days; if above 0 nothing is broken, and growth is measured
 	patients int
-	// quiet watches an idle platform; what reports itself dead, alerts or grows then is a violation.
+	// quiet watches an idle platform: a process that reports itself dead, an alert or growth is a violation.
 	quiet  bool
-	charts string // the folder of the charts, whose alerts are evaluated then
+	charts string // the folder of the charts, whose alerts are evaluated when quiet is set
 	out    io.Writer
-	living func(*run) // is called when the laboratory works, before anything breaks; may be nil
+	living func(*run) // called once the simulation runs, before anything is broken; may be nil
 }
 
 const (
-	pace   = 60               // minutes of the laboratory in a minute
-	warmUp = 15 * time.Second // of life before the first fault
+	pace   = 60               // simulated minutes per minute
+	warmUp = 15 * time.Second // time before the first fault
 	rest   = 6 * time.Second  // after each recovery
-	// critical is the part of patients with such a value: more than in life, so that there is something to lose.
+	// critical is the share of patients with a critical value: higher than in reality, so that much could be lost.
 	critical = 0.2
 )
 
-// happening is what was broken, and what came of it.
+// happening is a set of faults, and their consequences.
 type happening struct {
 	Faults   []fault
 	Recovery time.Duration
-	Last     string      // what recovered last
+	Last     string      // the probe that recovered last
 	Refusals map[int]int // by status
 }
 
@@ -54,7 +54,7 @@ type run struct {
 	options
 	*platform
 	begin    time.Time
-	commit   string // of the code that runs
+	commit   string // of the running code
 	people   *people
 	answers  *answers
 	check    *checker
@@ -62,20 +62,20 @@ type run struct {
 	before   []vitals
 	after    []vitals
 	tally    day.Tally
-	revived  []string // what ended by itself in the recovery under way
+	revived  []string // processes that ended by themselves in the current recovery
 	soak     soak
 	watch    watch
 
 	mu     sync.Mutex
 	broken []fault   // guarded by mu
-	spans  []span    // in which nothing was broken, the last one without an end; guarded by mu
-	clocks time.Time // when a clock was set last; guarded by mu
+	spans  []span    // times in which nothing was broken, the last one without an end; guarded by mu
+	clocks time.Time // when a clock was last set; guarded by mu
 }
 
-// span is from when to when nothing was broken.
+// span is a time in which nothing was broken.
 type span struct{ from, to time.Time }
 
-// perform does a whole run.
+// perform executes a whole run.
 func perform(ctx context.Context, o options) (*run, error) {
 	r := &run{options: o, commit: commit()}
 	fmt.Fprintln(o.out, "starting a platform")
@@ -110,7 +110,7 @@ func perform(ctx context.Context, o options) (*run, error) {
 	return r, nil
 }
 
-// prepare makes everything that reads the platform and works with it.
+// prepare opens what reads the platform and works on it.
 func (r *run) prepare() error {
 	var err error
 	if r.answers, err = newAnswers(r.whatIsBroken); err != nil {
@@ -129,7 +129,7 @@ func (r *run) prepare() error {
 	return err
 }
 
-// openStore opens the database past all links.
+// openStore opens the database directly, without a link.
 func openStore(dsn string) (*sql.DB, error) {
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -143,7 +143,7 @@ func openStore(dsn string) (*sql.DB, error) {
 	return sql.OpenDB(connector), nil
 }
 
-// live has the laboratory work and breaks things, and judges at the end.
+// live runs the simulation, breaks things, and checks all promises at the end.
 func (r *run) live(ctx context.Context, kinds []class) {
 	working, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -190,7 +190,7 @@ func (r *run) breakThings(ctx context.Context, kinds []class) {
 	}
 }
 
-// happen breaks something, fixes it and waits until the platform has recovered.
+// happen causes faults, ends them and waits until the platform has recovered.
 func (r *run) happen(ctx context.Context, faults []fault) happening {
 	for _, f := range faults {
 		if f.ready != nil {
@@ -265,8 +265,8 @@ func (r *run) whatIsBroken() []fault {
 	return r.broken
 }
 
-// quietSince is for how long nothing was broken since then. What was under way when a clock went back waits as much
-// longer as the clock was wrong.
+// quietSince returns for how long nothing was broken since a time. Promises that were open when a clock was set back
+// wait longer by the error of the clock.
 func (r *run) quietSince(from time.Time) (quiet time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -286,7 +286,7 @@ func (r *run) quietSince(from time.Time) (quiet time.Duration) {
 	return quiet
 }
 
-// playDay has the laboratory work, and writes what was acknowledged into the ledger.
+// playDay runs the simulation and writes acknowledgements into the ledger.
 func (r *run) playDay(ctx context.Context) {
 	log, err := os.Create(filepath.Join(r.Dir, "logs", "day.log"))
 	if err != nil {
@@ -301,7 +301,7 @@ func (r *run) playDay(ctx context.Context) {
 	}
 }
 
-// musts are what must become true of what the day did.
+// musts maps deeds of the simulation to their duties.
 var musts = map[string][]string{
 	day.Registered: {found}, day.Critical: {announced, answeredFor}, day.Confirmed: {replaced},
 	day.Called: {recorded}, day.Sent: {delivered}, day.Split: {sum},
@@ -314,7 +314,7 @@ func (r *run) promise(d day.Deed) {
 	if d.What == day.Registered {
 		select {
 		case r.people.editAt <- d:
-		default: // another one waits
+		default: // a wake-up is already pending
 		}
 	}
 }
@@ -352,7 +352,7 @@ func (r *run) say(format string, args ...any) {
 	fmt.Fprintf(r.out, "%02d:%02d  %s\n", int(at.Minutes()), int(at.Seconds())%60, fmt.Sprintf(format, args...))
 }
 
-// tell prints a line about what happened.
+// tell prints a line about a set of faults.
 func (r *run) tell(h happening) {
 	promises := r.people.ledger.those(func(*promise) bool { return true })
 	r.say("%-58s recovered after %4.1f s, last %-28s  %-22s  %d promises, %d open", faultNames(h.Faults), h.Recovery.Seconds(),

@@ -23,20 +23,20 @@ import (
 //go:embed soak.md
 var soakText string
 
-// window is the part of a soak that is compared with the same before it: of an hour, one day of the laboratory.
+// window is the share of a soak that is compared with the one before it: of an hour, one simulated day.
 const window = 0.4
 
 // sampleEvery is how often levels are read.
 const sampleEvery = 15 * time.Second
 
-// soak is what was measured while nothing was broken.
+// soak holds the measurements of a run in which nothing is broken.
 type soak struct {
 	levels        [2]map[string][]float64 // of each window
 	kept          []map[string]float64    // at the windows' three bounds
 	first, second time.Time
 }
 
-// crowd writes patients from earlier days of the laboratory that lives, and waits until all are found.
+// crowd inserts patients of earlier days and waits until all are found.
 func (r *run) crowd(ctx context.Context) error {
 	into := volume.Laboratory{ID: day.Laboratory, Branch: day.Branch, Tests: []int{55, 64, 65, 66}, FirstBill: 1000}
 	all := volume.Config{Users: r.patients, Labs: 1, SeedNumber: r.seed, Into: &into}
@@ -49,7 +49,7 @@ func (r *run) crowd(ctx context.Context) error {
 	return err
 }
 
-// measure watches while the laboratory lives.
+// measure takes measurements while the simulation runs.
 func (r *run) measure(ctx context.Context) {
 	whole := time.Duration(r.minutes * float64(time.Minute))
 	part := time.Duration(window * float64(whole))
@@ -70,7 +70,7 @@ func (r *run) measure(ctx context.Context) {
 	}
 }
 
-// levels are what must stay as it is.
+// levels returns the figures that must stay the same.
 func (r *run) levels(ctx context.Context) map[string]float64 {
 	all := map[string]float64{}
 	for _, v := range r.vitals(ctx) {
@@ -92,7 +92,7 @@ func residentMemory(pid int) float64 {
 	return pages * float64(os.Getpagesize())
 }
 
-// whatIsKept are rows, keys and bytes that work leaves behind.
+// whatIsKept returns the rows, keys and bytes that work leaves behind.
 func (r *run) whatIsKept(ctx context.Context) map[string]float64 {
 	all := map[string]float64{}
 	client := redis.NewClient(&redis.Options{Addr: r.Endpoints.RedisAddr})
@@ -130,7 +130,7 @@ func (r *run) whatIsKept(ctx context.Context) map[string]float64 {
 	return all
 }
 
-// size is that of a file, or of all in a folder. What goes away meanwhile has none.
+// size returns the size of a file, or of all files of a folder. Files that are deleted meanwhile count as 0.
 func size(path string) (bytes float64) {
 	_ = filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
@@ -145,7 +145,7 @@ func size(path string) (bytes float64) {
 
 var numbersOfPaths = regexp.MustCompile(`/\d+`)
 
-// operation is a request without what it is about.
+// operation returns a request's method and path without ids.
 func operation(method, path string) string {
 	return method + " " + numbersOfPaths.ReplaceAllString(path, "/{id}")
 }

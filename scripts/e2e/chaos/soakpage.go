@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// The growth that is none, beside its part of what was there.
+// Allowed increases, in addition to a share of the figure.
 const (
 	maxPart, maxMemory, maxCount = 0.05, 6 << 20, 10
 	maxFaster, maxKept, maxBytes = 1.25, 100, 2 << 20
-	// Engines write their data again now and then, and reserve what they will need.
+	// Engines rewrite their data from time to time, and reserve space.
 	maxData            = 32 << 20
 	maxMedian  float64 = 1.5
 	moreMedian         = 5 * time.Millisecond
@@ -26,23 +26,23 @@ const (
 	shownMedian float64 = 1.25
 )
 
-// soakFigures are what the page shows of a soak.
+// soakFigures are the figures of a soak on the page.
 type soakFigures struct {
 	figures
 	Patients, Samples int
 	Window            float64 // minutes
 	Floors            string
-	Levels, Grown     []growth           // what rises, and all data of engines
-	Operations        []operationFigures // became slower by shownMedian
-	Steady, Even      int                // levels and kept things that are not shown
-	Measured          int                // operations
+	Levels, Grown     []growth           // figures that rise, and all data of engines
+	Operations        []operationFigures // operations that became slower by shownMedian
+	Steady, Even      int                // numbers of levels and kept things that are not shown
+	Measured          int                // number of operations
 	Median, Most      operationFigures   // the slowest by median and by p99 in the last window
 }
 
 const dataOf = "bytes of the data" // of an engine
 
-// growth is something at the end, or its mean in the first and the last window, or what it grew by in each; the page
-// shows one that rises.
+// growth is a figure's last value, or its means in the first and last window, or its increase in each. The
+// page shows a figure that rises.
 type growth struct {
 	Name             string
 	First, Last, End float64
@@ -51,7 +51,7 @@ type growth struct {
 
 func (g growth) rises(floor float64) bool { return g.Last > (1+shownRise)*g.First+shownRise*floor }
 
-// Show writes one of the figures.
+// Show formats one of the figures.
 func (g growth) Show(value float64) string {
 	if strings.Contains(g.Name, "memory") || strings.HasPrefix(g.Name, "bytes") {
 		return fmt.Sprintf("%.1f MiB", value/(1<<20))
@@ -143,7 +143,7 @@ func (r *run) grown() (list []growth) {
 	return list
 }
 
-// operations compares the answers 200 of both windows.
+// operations compares the responses 200 of both windows.
 func (r *run) operations() (list []operationFigures) {
 	r.answers.mu.Lock()
 	defer r.answers.mu.Unlock()

@@ -119,6 +119,9 @@ func TestExternalEditPageInABrowser(t *testing.T) {
 	p.Await("the author has ended it", held+`.startsWith("No one edits")`)
 	p.Eval(`document.getElementById("open").click()`)
 	p.Await("it is open again", held+`.startsWith("Asha Ranade has report") && document.querySelector("#opened a") !== null`)
+	confirmAgain(t, labSession, report, "13.4")
+	p.visit(fmt.Sprintf("/external-edit/?report=%d", report),
+		`document.getElementById("warnings").textContent.includes("confirmed after a rerun at")`)
 	p.Pictures("external-edit")
 	p.login("demo-admin")
 	line := fmt.Sprintf(`[...document.querySelectorAll("#list tbody tr")].find((tr) => tr.textContent.startsWith("E2E-%d"))`, report)

@@ -22,7 +22,7 @@ func newEditor(s *service.Service, cfg Config, p parts, relay *outbox.Relay) *ed
 	return editing.New(editing.Deps{
 		Reports: mysql.Editing{Store: p.reports}, Files: p.files, Tokens: p.tokens, Logins: p.logins, Clock: s.Clock,
 		Lifetime: cfg.lifetime(), NewID: uuid.NewString, WakeRelay: relay.Wake, Counters: p.counters,
-		Copier: upload.Copier{Files: p.files}, LinkFor: seconds(cfg.DownloadLinkSeconds),
+		Copier: upload.Copier{Files: p.files.Transient()}, LinkFor: seconds(cfg.DownloadLinkSeconds),
 	})
 }
 

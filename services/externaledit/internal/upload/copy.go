@@ -9,7 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
-// Copier makes the documents that sessions begin with.
+// Copier makes the documents that sessions begin with. A lost copy is made again by the creation repeated, so Files need
+// not wait for the disk.
 type Copier struct{ Files Files }
 
 // Copy stores the Word document of size bytes at from as to, with the id of the report in it. It returns false for a

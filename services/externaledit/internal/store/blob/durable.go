@@ -42,6 +42,7 @@ type writing struct {
 	durability *durability
 	key        string
 	file       *os.File // nil for S3
+	transient  bool     // its name may be lost
 }
 
 func (d *durability) begin(key string) *writing { return &writing{durability: d, key: key} }
@@ -66,8 +67,13 @@ func (w *writing) content() error {
 	return w.durability.sync(w.file)
 }
 
-// name syncs the name that the rename gave.
-func (w *writing) name() error { return w.durability.folders(w.key) }
+// name syncs the name that the rename gave, unless it may be lost.
+func (w *writing) name() error {
+	if w.transient {
+		return nil
+	}
+	return w.durability.folders(w.key)
+}
 
 // folders syncs the folder of key and all above it: this writer, or another a moment ago, may have made any of them.
 func (d *durability) folders(key string) error {

@@ -146,6 +146,18 @@ func TestADiskThatFailsToSyncStoresNothing(t *testing.T) {
 	}
 }
 
+// An object that can be made again is complete or missing after a loss of power: its bytes are synced, its name is not.
+func TestATransientFileMayLoseItsNameAlone(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t, objectKey)
+	if _, err := d.lab(12).PutTransient(t.Context(), objectKey, "", strings.NewReader("new")); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{contentSynced}, d.syncs); diff != "" {
+		t.Errorf("synced (-want +got):\n%s", diff)
+	}
+}
+
 // What was not stored is not synced: a source that fails late costs no disk time.
 func TestABrokenSourceSyncsNothing(t *testing.T) {
 	t.Parallel()

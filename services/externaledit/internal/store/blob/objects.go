@@ -121,12 +121,22 @@ func (r Reader) SignedURL(ctx context.Context, key string, expiry time.Duration)
 // fails or ctx ends, there is no object, or still the previous one. A store that does not confirm may have it or not;
 // then Put may be repeated.
 func (l Lab) Put(ctx context.Context, key, contentType string, source io.Reader) (int64, error) {
-	if err := l.check(key); err != nil {
+	return l.put(ctx, l.bucket.durable.begin(key), contentType, source)
+}
+
+// PutTransient is Put for an object that can be made again: after a loss of power it is complete, or missing.
+func (l Lab) PutTransient(ctx context.Context, key, contentType string, source io.Reader) (int64, error) {
+	w := l.bucket.durable.begin(key)
+	w.transient = true
+	return l.put(ctx, w, contentType, source)
+}
+
+func (l Lab) put(ctx context.Context, w *writing, contentType string, source io.Reader) (int64, error) {
+	if err := l.check(w.key); err != nil {
 		return 0, err
 	}
 	ctx, abandon := context.WithCancel(ctx)
 	defer abandon()
-	w := l.bucket.durable.begin(key)
 	writer, err := l.bucket.writer(ctx, w, contentType)
 	if err != nil {
 		return 0, storeError(err)

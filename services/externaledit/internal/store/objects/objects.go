@@ -13,12 +13,18 @@ import (
 
 // Store implements editing.Files and upload.Files over a bucket.
 type Store struct {
-	bucket *blob.Bucket
-	expiry time.Duration
+	bucket    *blob.Bucket
+	expiry    time.Duration
+	transient bool // a loss of power may lose the names of stored objects
 }
 
 // New returns the store; its links last for expiry. The bucket stays the caller's to close.
-func New(bucket *blob.Bucket, expiry time.Duration) *Store { return &Store{bucket, expiry} }
+func New(bucket *blob.Bucket, expiry time.Duration) *Store { return &Store{bucket: bucket, expiry: expiry} }
+
+// Transient returns the store for objects that can be made again: a loss of power may lose them.
+func (s *Store) Transient() *Store {
+	return &Store{bucket: s.bucket, expiry: s.expiry, transient: true}
+}
 
 // Key returns the laboratory's key of a name.
 func (s *Store) Key(scope authn.LabScope, name string) string { return s.bucket.Lab(scope).Key(name) }
@@ -56,6 +62,9 @@ func (s *Store) Link(ctx context.Context, scope authn.LabScope, key string) (str
 func (s *Store) Put(
 	ctx context.Context, scope authn.LabScope, key, contentType string, source io.Reader,
 ) (int64, error) {
+	if s.transient {
+		return s.bucket.Lab(scope).PutTransient(ctx, key, contentType, source)
+	}
 	return s.bucket.Lab(scope).Put(ctx, key, contentType, source)
 }
 

@@ -26,30 +26,30 @@ const (
 
 // Session is one editing session. Times have milliseconds.
 type Session struct {
-	ID         int64
-	LabID      int64
-	ReportID   int64
-	PatientID  int64 // of the report when the session began; 0 in sessions of earlier versions
-	Moved      bool  // the report belongs to another person than it did then
+	ID        int64
+	LabID     int64
+	ReportID  int64
+	PatientID int64 // of the report when the session began; 0 in sessions of earlier versions
+	Moved     bool  // the report belongs to another person than it did then
 	// ConfirmedAt is when values of the report were confirmed after a rerun since the session began, zero without.
 	ConfirmedAt time.Time
-	TemplateID int64
-	Template   string // the URL of the Word file that the session began with
-	Files      Files  // of the linked save; before the first save the template alone
-	TokenID    string
-	Author     Author
-	Listed     bool   // the platform's list of users said at the beginning that the author may edit
-	Login      []byte // sealed: the login that decides about an author who is not listed; nil when none is asked
-	Revision   int64  // the linked save, 0 before the first
-	Reserved   int64  // the highest number that was given to an upload
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-	SavedAt    time.Time // of the linked save, zero before the first
-	ExpiresAt  time.Time
-	EndedAt    time.Time // zero while active
-	End        EndReason
-	EndedBy    string // who took it over
-	Zone       string // of the laboratory, as its row has it; for what people read
+	TemplateID  int64
+	Template    string // the URL of the Word file that the session began with
+	Files       Files  // of the linked save; before the first save the template alone
+	TokenID     string
+	Author      Author
+	Listed      bool   // the platform's list of users said at the beginning that the author may edit
+	Login       []byte // sealed: the login that decides about an author who is not listed; nil when none is asked
+	Revision    int64  // the linked save, 0 before the first
+	Reserved    int64  // the highest number that was given to an upload
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	SavedAt     time.Time // of the linked save, zero before the first
+	ExpiresAt   time.Time
+	EndedAt     time.Time // zero while active
+	End         EndReason
+	EndedBy     string // who took it over
+	Zone        string // of the laboratory, as its row has it; for what people read
 }
 
 // ends is the transition table: an active session ends once, and nothing revives it.

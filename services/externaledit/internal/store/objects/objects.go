@@ -19,7 +19,9 @@ type Store struct {
 }
 
 // New returns the store; its links last for expiry. The bucket stays the caller's to close.
-func New(bucket *blob.Bucket, expiry time.Duration) *Store { return &Store{bucket: bucket, expiry: expiry} }
+func New(bucket *blob.Bucket, expiry time.Duration) *Store {
+	return &Store{bucket: bucket, expiry: expiry}
+}
 
 // Transient returns the store for objects that can be made again: a loss of power may lose them.
 func (s *Store) Transient() *Store {

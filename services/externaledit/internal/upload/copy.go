@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/externaledit/document"
 )
 
-// Copier makes the documents that sessions begin with. Files may lose a copy with the power: the repeated creation makes
-// another one.
+// Copier makes the documents that sessions begin with. Files may lose a copy with the power: the repeated creation
+// makes another one.
 type Copier struct{ Files Files }
 
 // Copy stores the Word document of size bytes at from as to, with the id of the report in it. It returns false for a

@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/migrations"
 )
 
-// Service describes the process.
+// Service describes the callout process: its ports, its settings and how it is built and migrated.
 var Service = service.Standard[Config, *Config]{
 	Name: "callout", Prefix: "CALLOUT_", GRPCPort: 9006, AdminPort: 8006,
 	Summary: "finds critical results, notifies clinicians, and records calls",
@@ -44,7 +44,7 @@ func build(_ context.Context, s *service.Service, cfg Config) error {
 		return err
 	}
 	signals := s.Signals(cache, "callout_live")
-	var relay *outbox.Relay // the relay needs the use cases that wake it
+	var relay *outbox.Relay // declared here because the evaluator wakes it, and its notices need the evaluator
 	wake := func() { relay.Wake() }
 	evaluator := evaluate.New(evaluate.Deps{
 		Store: store, Clock: s.Clock, WakeRelay: wake, Counters: metrics, Signals: signals, Log: s.Log,

@@ -1,4 +1,4 @@
-// Package app owns the callout process: its settings and the list of what runs in it.
+// Package app assembles the callout process: its settings, servers and loops.
 package app
 
 import (
@@ -23,7 +23,7 @@ type Config struct {
 
 	// EscalateAfter is how long a critical result may wait before it is escalated. A laboratory may have its own setting.
 	EscalateAfter time.Duration `env:"ESCALATE_AFTER" envDefault:"30m"`
-	// EscalateMost is the number of escalations. A laboratory may have its own setting.
+	// EscalateMost is the maximum number of escalations per run. A laboratory may have its own setting.
 	EscalateMost int `env:"ESCALATE_MOST" envDefault:"3"`
 	// RemindAfter is the time between reminders after the last escalation; 0: never. A laboratory may have its own
 	// setting.
@@ -34,11 +34,11 @@ type Config struct {
 	Live               livefeed.Config
 	service.Webhook
 	service.Taskqueue
-	// NotificationsAddr may be empty: then notices wait in the outbox for a deployment that has notifications.
+	// NotificationsAddr is the address of the notification service. Without it, notices wait in the outbox.
 	NotificationsAddr string `env:"NOTIFICATIONS_ADDR"`
 }
 
-// Validate refuses deadlines that cannot work.
+// Validate rejects deadlines that cannot work.
 func (c *Config) Validate() error {
 	var problems []error
 	if c.EscalateAfter < time.Second {

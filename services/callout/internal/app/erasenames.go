@@ -15,7 +15,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/store/mysql"
 )
 
-// Verbs returns the operator commands of the service. They read their settings from environ and print to out.
+// Verbs returns the operator commands of the service. They read their settings from environ and write to out.
 func Verbs(environ []string, out io.Writer) []cli.Verb {
 	return []cli.Verb{eraseNamesVerb(environ, out)}
 }

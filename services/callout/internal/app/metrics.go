@@ -17,7 +17,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
-// metrics counts what the use cases and loops report.
+// metrics holds the Prometheus metrics that the use cases and loops update.
 type metrics struct {
 	clock    clock.Clock
 	duration *prometheus.HistogramVec
@@ -99,7 +99,7 @@ func (m *metrics) Escalated() { m.escalated.Inc() }
 
 func (m *metrics) NoticeOff() { m.off.Inc() }
 
-// Waiting sets the figures; nil, in processes that are not the leader, sets zeros.
+// Waiting sets the gauges of waiting reports. Processes that are not the leader pass nil, which sets them to zero.
 func (m *metrics) Waiting(f *reap.Figures) {
 	if f == nil {
 		f = &reap.Figures{}

@@ -24,7 +24,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// newJobs returns the client of the task queue's jobs.
+// newJobs returns the client that keeps the escalation jobs in the task queue.
 func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs, error) {
 	conn, err := s.Client(cfg.TaskqueueAddr, "taskqueue")
 	if err != nil {
@@ -34,7 +34,7 @@ func newJobs(s *service.Service, cfg Config, store *mysql.Store) (delivery.Jobs,
 	return delivery.Jobs{BaseURL: cfg.WebhookURL, Queue: queue, Deadlines: store, Clock: clock.System{}}, nil
 }
 
-// newRelay returns the relay from the outbox to notifications and the task queue.
+// newRelay returns the relay that delivers outbox messages to notifications and the task queue.
 func newRelay(
 	s *service.Service, cfg Config, db *sql.DB, jobs delivery.Jobs,
 	notifications delivery.Notifications, notices delivery.Notices,
@@ -46,7 +46,7 @@ func newRelay(
 	})
 }
 
-// newNotifications returns the client of notifications; nil without an address.
+// newNotifications returns the client of the notification service; nil if its address is not set.
 func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, error) {
 	conn, err := s.Client(cfg.NotificationsAddr, "notifications")
 	if err != nil || conn == nil {
@@ -55,7 +55,7 @@ func newNotifications(s *service.Service, cfg Config) (delivery.Notifications, e
 	return notificationsv1.NewNotificationsServiceClient(conn), nil
 }
 
-// useCases are what the transport and the loops call.
+// useCases holds the use cases that the gRPC server and the loops call.
 type useCases struct{ grpcapi.UseCases }
 
 func newUseCases(

@@ -41,7 +41,7 @@ func (x *decider) deadlines() {
 	}
 }
 
-// earlier brings the next deadline forward when the laboratory escalates sooner than before. A deadline never moves
+// earlier brings the next deadline forward if the laboratory's escalation time was shortened. A deadline never moves
 // later.
 func (x *decider) earlier(w Episode) Episode {
 	pace := x.f.Settings.Pace
@@ -59,11 +59,11 @@ func (x *decider) earlier(w Episode) Episode {
 }
 
 // lastRaised returns the statement from which the next deadline of the run counts: its last escalation, or the notice
-// that began another run. nil: the detection.
+// that began another run. It returns nil if the deadline counts from the detection.
 func (x *decider) lastRaised(w *Episode) (from *Statement) {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		switch s := &x.ledger[i]; {
-		case s.SaidAt.Before(w.DetectedAt): // of an earlier wait
+		case s.SaidAt.Before(w.DetectedAt): // belongs to an earlier wait
 		case s.Kind == Escalation && w.Level > 0:
 			return s
 		case s.Kind == Escalation:
@@ -100,7 +100,7 @@ func (x *decider) remind(w *Episode) {
 	x.log("Critical callout is overdue: reminder", LogMeta{Method: "notification", Escalation: w.Level, Reminder: true})
 }
 
-// remindAt returns when the next reminder follows; zero before the last escalation, and when reminders are off.
+// remindAt returns the time of the next reminder. It is zero before the last escalation and if reminders are off.
 func (x *decider) remindAt(w *Episode) (at time.Time) {
 	if !w.Exhausted() || x.f.Settings.RemindAfter <= 0 {
 		return at
@@ -110,7 +110,7 @@ func (x *decider) remindAt(w *Episode) (at time.Time) {
 			return fullSecond(s.SaidAt.Add(x.f.Settings.RemindAfter))
 		}
 	}
-	if !w.RemindAt.IsZero() { // a wait of version 1.0.0
+	if !w.RemindAt.IsZero() { // a wait that version 1.0.0 began
 		return w.RemindAt
 	}
 	return fullSecond(x.now.Add(x.f.Settings.RemindAfter))

@@ -12,8 +12,9 @@ import (
 // analyser may blank a value before it writes the next one. A named evaluation does not wait.
 const settled = 3 * time.Minute
 
-// Decide returns what becomes of the critical values of a report. It contains all rules and is pure: the same facts,
-// event and time make the same decision, and a decision on its own outcome changes nothing.
+// Decide returns the changes that bring the wait, the statements and the messages of a report up to date. It contains
+// all rules and is pure: the same facts, event and time give the same decision, and a decision on its own outcome
+// changes nothing.
 func Decide(f *Facts, e Event, now time.Time) Decision {
 	x := decider{f: f, e: e, now: now, ledger: f.Ledger[:len(f.Ledger):len(f.Ledger)]}
 	x.d = Decision{Report: f.Report, Status: f.Report.Status, Wait: f.Wait, Repeating: f.Settings.RepeatWithin > 0}
@@ -40,14 +41,15 @@ type decider struct {
 	f      *Facts
 	e      Event
 	now    time.Time
-	ledger Ledger // f.Ledger and the statements of this decision
+	ledger Ledger // f.Ledger, then the statements of this decision
 	d      Decision
-	// tookBack is what the history entry about taken-back statements needs. heard: a person heard one of them.
+	// tookBack holds the inputs of the history entry about taken-back statements. heard is set if a person heard one of
+	// the statements.
 	tookBack struct {
 		any, heard bool
 		reason     string
 	}
-	// withdrawn names the notices that are taken back now: the key of all, and the audience of the first.
+	// withdrawn describes the notices taken back in this decision: the key that they share, and the audience of the first.
 	withdrawn struct {
 		key   string
 		first Audience
@@ -81,8 +83,8 @@ func (x *decider) log(text string, meta LogMeta) {
 	x.d.Logs = append(x.d.Logs, Log{Text: text, Meta: meta, By: authn.Platform})
 }
 
-// pinForeign adds callouts of other programs to the ledger. A row that is newer than the values counts as a call of
-// these values, whatever its JSON states.
+// pinForeign adds callouts of other programs to the ledger. A row that is newer than the values counts as a call of the
+// present values, whatever its JSON states.
 func (x *decider) pinForeign() {
 	for i := range x.f.Foreign {
 		row := &x.f.Foreign[i]
@@ -90,7 +92,8 @@ func (x *decider) pinForeign() {
 			Key: fmt.Sprintf("callout:%d", row.ID), Kind: Call, CalloutID: row.ID, PatientID: row.PatientID,
 			Audience: row.Audience, Heard: true, ReadBack: row.ReadBack, SaidAt: row.CreatedAt, Parameters: row.Parameters,
 		}
-		newer := !row.CreatedAt.Add(time.Second).Before(x.f.ValuesAt) // programs may store whole seconds
+		// One second of tolerance, because programs may store whole seconds.
+		newer := !row.CreatedAt.Add(time.Second).Before(x.f.ValuesAt)
 		if shown := x.f.Finding.Shown(x.f.Wait); newer && len(shown) > 0 {
 			s.Parameters = shown
 		} else if !row.Readable {
@@ -107,13 +110,13 @@ func (x *decider) pinForeign() {
 }
 
 // unknownDone reports whether another program set the report to done and the ledger states no value of it. Such a
-// report is judged only when it is named.
+// report is evaluated only if a caller names it.
 func (x *decider) unknownDone() bool {
 	return x.f.Report.Status == Done && x.f.Wait == nil && !x.e.Named && x.e.Call == nil &&
 		!x.knows()
 }
 
-// knows reports whether the ledger states a value of the report.
+// knows reports whether the ledger states any value of the report.
 func (x *decider) knows() bool {
 	return slices.ContainsFunc(x.ledger, func(s Statement) bool { return s.Kind.aboutValue() && len(s.Parameters) > 0 })
 }
@@ -121,8 +124,8 @@ func (x *decider) knows() bool {
 // gone reports whether the report is dismissed or deleted.
 func (x *decider) gone() bool { return x.f.Report.Dismissed }
 
-// moved reports whether a statement is about another patient than the present one of the report. A merged record is the
-// same patient.
+// moved reports whether a statement is about another patient than the report's present one. Patients whose records were
+// merged count as the same.
 func (x *decider) moved(s *Statement) bool {
 	return s.PatientID != 0 && s.PatientID != x.f.Report.PatientID && !slices.Contains(x.f.Merged, s.PatientID)
 }
@@ -134,8 +137,8 @@ func (x *decider) communicated(p *Parameter) bool {
 	return last != nil && last.Kind == Call && !x.moved(last) && last.says(p) && !x.ledger.takenBack(last.Key, p.Key())
 }
 
-// announced reports whether today's audience knows from a notice or a call without read-back that the parameter is
-// critical, and was not told otherwise since. A completed call of another value makes the present one news.
+// announced reports whether today's audience knows from a notice or an attempt that the parameter is critical, and was
+// not told otherwise since. After a completed call, the present value has to be announced again.
 func (x *decider) announced(p *Parameter) bool {
 	k := p.Key()
 	for i := len(x.ledger) - 1; i >= 0; i-- {
@@ -171,7 +174,7 @@ func (x *decider) waitsFor() (waits []Parameter, suppressed []Parameter) {
 	if x.waitMoved() {
 		return news, nil
 	}
-	for i := range x.f.Wait.Parameters { // values of the wait that may still be critical
+	for i := range x.f.Wait.Parameters { // adds values of the wait that may still be critical
 		p := &x.f.Wait.Parameters[i]
 		if state, now := x.f.Finding.at(p.Key()); x.mayBeCritical(p, state, now) && !x.calledSince(p) {
 			news = append(news, *p)
@@ -198,13 +201,13 @@ func (x *decider) calledSince(p *Parameter) bool {
 	return last != nil && last.Kind == Call && last.says(p)
 }
 
-// settled reports whether a blank or unreadable value is final. now is nil for a removed value.
+// settled reports whether a blank or unreadable value is final. now is nil if the value was removed.
 func (x *decider) settled(now *Judged) bool {
 	return x.e.Named || x.now.Sub(x.changedAt(now)) >= settled
 }
 
-// changedAt returns when a value was stored. When a removed value was removed is not known; it was at the latest with
-// the last change of the report.
+// changedAt returns when the value was stored. The time of a removal is not known; it is at the latest the last change
+// of the report, which is returned then.
 func (x *decider) changedAt(now *Judged) time.Time {
 	switch {
 	case now != nil:
@@ -215,7 +218,7 @@ func (x *decider) changedAt(now *Judged) time.Time {
 	return x.f.ValuesAt
 }
 
-// judge opens, keeps or ends the wait of the report, and sets its state.
+// judge opens, keeps or ends the wait of the report, and sets the report's status.
 func (x *decider) judge() {
 	waits, suppressed := x.waitsFor()
 	switch {
@@ -233,7 +236,7 @@ func (x *decider) judge() {
 	x.logTakenBack()
 }
 
-// adopts reports whether another program set the report to wait and none of its values can be judged.
+// adopts reports whether another program set the report to wait while none of its values can be judged.
 func (x *decider) adopts() bool {
 	return x.f.Report.Status.Open() && !x.gone() && x.f.Finding.Undecided && len(x.f.Finding.Critical) == 0
 }
@@ -244,14 +247,14 @@ func (x *decider) keepsUnknown() bool {
 		(x.d.Recorded == nil || x.d.Recorded.Kind != Call)
 }
 
-// adopt opens a wait without parameters for a report that another program set to wait. It makes no notice.
+// adopt opens a wait without parameters for a report that another program set to wait. It sends no notice.
 func (x *decider) adopt() {
 	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Adopted: true}
 	w = w.Start(x.f.Settings.Pace)
 	x.d.Wait, x.d.WaitChange, x.d.Wake = &w, WaitOpened, true
 }
 
-// begin opens the wait of a report. When another program set the report to wait, the notice is recorded and not sent.
+// begin opens the wait of a report. If another program set the report to wait, the notice is recorded but not sent.
 func (x *decider) begin(waits []Parameter) {
 	w := Episode{ReportID: x.f.Report.ID, BillID: x.f.Report.BillID, DetectedAt: x.now, Parameters: waits}
 	w.Adopted = x.f.Report.Status.Open() && !slices.ContainsFunc(waits, func(p Parameter) bool {
@@ -275,8 +278,8 @@ func (x *decider) waitMoved() bool {
 	return false
 }
 
-// announce makes the notices of critical values: to the audience of today, and to each audience that heard another
-// value of the parameters. silent records the notice without sending it.
+// announce records and sends the notices of critical values: to the audience of today, and to each audience that heard
+// another value of the parameters. With silent, one notice is recorded and none is sent.
 func (x *decider) announce(values []Parameter, silent bool) {
 	told := x.toldOf(values)
 	key := x.say(Statement{Kind: Notice, Parameters: values, Audience: x.f.Audience}).Key
@@ -314,8 +317,8 @@ func (x *decider) toldOf(values []Parameter) (audiences []Audience) {
 	return audiences
 }
 
-// goOn keeps the wait with its present values and announces new ones: a parameter that was not announced and, after the
-// last escalation, a value that is worse than the last one stated.
+// goOn keeps the wait, updates its values, and announces new ones: parameters that were not announced yet and, after
+// the last escalation, values that are worse than the last ones stated.
 func (x *decider) goOn(waits []Parameter) {
 	w := *x.f.Wait
 	var fresh []Parameter
@@ -323,7 +326,7 @@ func (x *decider) goOn(waits []Parameter) {
 	for i := range waits {
 		p := &waits[i]
 		switch {
-		case !x.f.Finding.has(p): // unclear, blank or removed at present
+		case !x.f.Finding.has(p): // unclear, blank or removed now: not announced
 		case !x.announced(p):
 			fresh = append(fresh, *p)
 		case w.Exhausted() && x.worse(p):
@@ -357,7 +360,8 @@ func (x *decider) newerThanWait(p Parameter) bool {
 	return now == nil || now.At.After(x.f.Wait.DetectedAt)
 }
 
-// unsent reports whether notifications did not store the last notice, escalation or reminder about a waiting value.
+// unsent reports whether the notification service did not store the last notice, escalation or reminder about a waiting
+// value.
 func (x *decider) unsent(p *Parameter) bool {
 	for i := len(x.ledger) - 1; i >= 0; i-- {
 		s := &x.ledger[i]
@@ -404,14 +408,14 @@ func (x *decider) end() {
 		x.stopNotices()
 		return
 	}
-	if !x.tookBack.any { // another program opened it, or limits changed
+	if !x.tookBack.any { // no statement explains the end: another program opened the wait, or the limits changed
 		x.tookBack.any = true
 		x.tookBack.reason = x.endReason()
 	}
 }
 
-// toldAt returns when the person was informed, and at the earliest the detection. The summary measures to this time,
-// not to the time of recording.
+// toldAt returns when the person was informed, but not before the detection. The summary measures up to this time, not
+// to the time of recording.
 func (x *decider) toldAt() time.Time {
 	if at := x.d.Recorded.ToldAt; at.After(x.f.Wait.DetectedAt) {
 		return at
@@ -419,12 +423,12 @@ func (x *decider) toldAt() time.Time {
 	return x.f.Wait.DetectedAt
 }
 
-// calledNow reports whether this decision records a call, of this service or of another program.
+// calledNow reports whether this decision records a call, made through this service or another program.
 func (x *decider) calledNow() bool {
 	return slices.ContainsFunc(x.d.Statements, func(s Statement) bool { return s.Kind == Call })
 }
 
-// stopNotices withdraws the notices of the wait, because someone was informed. Delivered ones are not affected.
+// stopNotices withdraws the undelivered notices of the wait, because a person was informed.
 func (x *decider) stopNotices() {
 	for i := len(x.f.Ledger) - 1; i >= 0 && x.f.Ledger[i].Kind != Call; i-- {
 		if s := &x.f.Ledger[i]; s.Kind == Notice {
@@ -433,7 +437,7 @@ func (x *decider) stopNotices() {
 	}
 }
 
-// status returns the state of the report after the decision.
+// status returns the status of the report after the decision.
 func (x *decider) status(suppressed []Parameter) Status {
 	now := x.f.Report.Status
 	if x.d.Wait != nil {
@@ -453,7 +457,7 @@ func (x *decider) status(suppressed []Parameter) Status {
 		}
 		return Done
 	case now == Done && !x.knows():
-		return Done // set by another program
+		return Done // another program set it
 	case (now == Done || x.d.Recorded != nil && x.d.Recorded.Kind == Call || x.d.ClosedBy == "elsewhere") &&
 		x.calledPatient():
 		return Done
@@ -465,8 +469,7 @@ func (x *decider) status(suppressed []Parameter) Status {
 	return Normal
 }
 
-// calledPatient reports whether the ledger has a call about the present patient of the report, also one that was taken
-// back.
+// calledPatient reports whether the ledger has a call about the report's present patient, even one that was taken back.
 func (x *decider) calledPatient() bool {
 	for i := range x.ledger {
 		if x.ledger[i].Kind == Call && !x.moved(&x.ledger[i]) {

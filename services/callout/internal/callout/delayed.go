@@ -2,10 +2,12 @@ package callout
 
 import "slices"
 
-// A message may be delivered long after its decision. It is not sent when it is no longer true.
+// A message may be delivered long after its decision. The functions of this file report whether it is still true, so
+// that outdated messages are not sent.
 
-// Still reports whether a notice, an escalation or a reminder is to be sent: the report waits, no value that it is
-// about was called or taken back since, and no newer one replaces it. key is the key of its statement.
+// Still reports whether a notice, an escalation or a reminder is still to be sent: the report waits, at least one of
+// its values was neither called nor taken back, and no newer statement replaces it. key is the key of its statement.
+// wait is nil if the report does not wait.
 func Still(l Ledger, wait *Episode, key string) bool {
 	if wait == nil {
 		return false
@@ -18,7 +20,8 @@ func Still(l Ledger, wait *Episode, key string) bool {
 	return false
 }
 
-// still reports whether the statement is still news after the statements in since. all is the whole ledger.
+// still reports whether no later statement has made the statement outdated. since holds the later statements, all the
+// whole ledger.
 func (s *Statement) still(since, all Ledger) bool {
 	if s.Kind != Notice {
 		for i := range since {
@@ -37,7 +40,7 @@ func (s *Statement) still(since, all Ledger) bool {
 	return len(s.Parameters) == 0
 }
 
-// replaces reports whether the parameter was called since a notice, or its audience notified of it again.
+// replaces reports whether, since a notice, the parameter was called or the same audience notified of it again.
 func (l Ledger) replaces(s *Statement, k Key) bool {
 	for i := range l {
 		o := &l[i]
@@ -48,7 +51,8 @@ func (l Ledger) replaces(s *Statement, k Key) bool {
 	return false
 }
 
-// StillUnclear reports whether the announcement of an unclear value is to be sent. key is the key of the announcement.
+// StillUnclear reports whether the announcement of an unclear value is still to be sent. key is the key of its
+// statement.
 func StillUnclear(l Ledger, key string) bool {
 	for i := range l {
 		if l[i].Key != key {
@@ -60,8 +64,8 @@ func StillUnclear(l Ledger, key string) bool {
 	return false
 }
 
-// StillWrong reports whether a correction is to be sent to an audience: the audience was not informed since that the
-// value is critical. key is the key of the correction.
+// StillWrong reports whether a correction is still to be sent to an audience: unless the audience was informed since
+// that all its values are critical. key is the key of the correction.
 func StillWrong(l Ledger, key string, a Audience) bool {
 	for i := range l {
 		if l[i].Key != key {
@@ -77,8 +81,7 @@ func StillWrong(l Ledger, key string, a Audience) bool {
 	return true
 }
 
-// saidSince reports whether a statement of l that holds informs the audience that the parameter of the patient is
-// critical.
+// saidSince reports whether a statement in l that holds informs the audience that the patient's parameter is critical.
 func saidSince(l Ledger, k Key, a Audience, patient int64) bool {
 	for i := range l {
 		s := &l[i]

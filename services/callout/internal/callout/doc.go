@@ -1,4 +1,4 @@
-// Package callout is the domain of critical results: the judgement of a report's values, the ledger of statements about
-// them, the decision about waits, notices and corrections, and the visibility of reports. It knows no store and no
-// transport.
+// Package callout contains the rules of critical results: it judges a report's values, keeps the ledger of statements
+// about them, decides about waits, notices and corrections, and limits who sees which reports. It depends on no store
+// and no transport.
 package callout

@@ -2,33 +2,33 @@ package callout
 
 import "time"
 
-// Episode is the time in which a report waits for a callout. Its deadline is the report's own: neither another result
-// of the bill nor a split moves it.
+// Episode is a wait: the time in which a report waits for a callout. The deadline belongs to the report; other results
+// of the bill and splits do not move it.
 type Episode struct {
 	ID         int64
 	ReportID   int64
-	BillID     int64 // when it began
+	BillID     int64 // the bill when the wait began
 	DetectedAt time.Time
 	DueAt      time.Time // zero: no escalation follows
 	Level      int       // escalations so far
-	// Parameters are the values that have to be called; nil when another program set the report to wait.
+	// Parameters are the values that have to be called; nil if another program set the report to wait.
 	Parameters []Parameter
 	Closed     bool
 	// Adopted is set when another program set the report to wait: the time of its detection is not known.
 	Adopted bool
-	// RemindAt is when the next reminder follows; zero before the last escalation, and when reminders are off.
+	// RemindAt is the time of the next reminder. It is zero before the last escalation and if reminders are off.
 	RemindAt time.Time
-	// NoticesOff is set when a notice about it reached no device of the laboratory.
+	// NoticesOff is set if a notice about the wait reached no device of the laboratory.
 	NoticesOff bool
 }
 
-// Pace is how quickly a laboratory escalates.
+// Pace is the escalation policy of a laboratory.
 type Pace struct {
-	After time.Duration // from detection, and from one escalation to the next
-	Most  int           // escalations of one report
+	After time.Duration // time from detection to the first escalation, and between escalations
+	Most  int           // maximum number of escalations per run
 }
 
-// fullSecond is the first full second not before t: the task queue counts in seconds.
+// fullSecond rounds t up to a full second, because the task queue counts in seconds.
 func fullSecond(t time.Time) time.Time {
 	full := t.UTC().Truncate(time.Second)
 	if full.Before(t) {
@@ -37,7 +37,7 @@ func fullSecond(t time.Time) time.Time {
 	return full
 }
 
-// Start sets the first deadline.
+// Start returns the wait with its first deadline.
 func (e Episode) Start(pace Pace) Episode {
 	e.Level, e.DueAt = 0, fullSecond(e.DetectedAt.Add(pace.After))
 	return e
@@ -49,7 +49,7 @@ func (e Episode) Started() bool { return e.Level > 0 || !e.DueAt.IsZero() }
 // Exhausted reports whether no escalation follows the last one.
 func (e Episode) Exhausted() bool { return e.Level > 0 && e.DueAt.IsZero() }
 
-// Renew begins another run of escalations. The age of the wait still counts from the detection.
+// Renew returns the wait with another run of escalations. Its age still counts from the detection.
 func (e Episode) Renew(now time.Time, pace Pace) Episode {
 	e.Level, e.DueAt, e.RemindAt = 0, fullSecond(now.Add(pace.After)), time.Time{}
 	return e
@@ -58,8 +58,8 @@ func (e Episode) Renew(now time.Time, pace Pace) Episode {
 // Overdue reports whether the deadline has passed.
 func (e Episode) Overdue(now time.Time) bool { return !e.DueAt.IsZero() && !now.Before(e.DueAt) }
 
-// Raise counts an escalation and sets the next deadline. Several deadlines that passed while no process ran make one
-// escalation.
+// Raise returns the wait after one more escalation, with the next deadline. Several deadlines that passed while no
+// process ran make one escalation.
 func (e Episode) Raise(now time.Time, pace Pace) Episode {
 	due := e.DueAt
 	e.Level++
@@ -70,9 +70,9 @@ func (e Episode) Raise(now time.Time, pace Pace) Episode {
 	return e
 }
 
-// Deadline is the earliest deadline of a bill's reports, and the job of the task queue that wakes the service then.
+// Deadline is the earliest deadline of a bill's reports, with the task queue job that wakes the service then.
 type Deadline struct {
 	LabID, BillID int64
-	DueAt         time.Time // zero: none is to come
-	JobID         string    // empty: none is known
+	DueAt         time.Time // zero: there is no deadline
+	JobID         string    // empty: no job is known
 }

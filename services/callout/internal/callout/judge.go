@@ -6,17 +6,17 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
-// State is what is known about one value.
+// State is the result of comparing one value with its limits.
 type State int
 
-// The states, the most pressing first.
+// States, the most urgent first. A parameter with several values has the most urgent of their states.
 const (
 	IsCritical State = iota
-	IsUnclear        // it has critical limits and cannot be compared with them
+	IsUnclear        // it has critical limits but cannot be compared with them
 	IsBlank          // it states that there is no result
 	IsClear          // it is certainly not critical
 	IsUnjudged       // no enabled parameter of the test fits it
-	IsMissing        // there is no such value
+	IsMissing        // the report does not have the value
 )
 
 // Judged is a value with its state.
@@ -26,19 +26,19 @@ type Judged struct {
 	At    time.Time // when the value was stored
 }
 
-// Finding is the judgement of a report.
+// Finding is the result of judging all values of a report.
 type Finding struct {
 	Critical []Parameter
-	// Unclear are values with critical limits that cannot be compared with them. Blank values are not among them.
+	// Unclear are values that have critical limits and cannot be compared with them, except blank values.
 	Unclear  []Parameter
 	Abnormal bool
-	// Undecided means that a value with critical limits cannot be judged, or that nothing can.
+	// Undecided is set if a value with critical limits cannot be judged, or if no value can.
 	Undecided bool
 	Values    []Judged
 }
 
-// at returns the most pressing state of a parameter, and its value; nil without one. A value that fits no format counts
-// by its index alone, because the test may have been configured again.
+// at returns the most urgent state of a parameter, and its value. Without a value it returns IsMissing and nil. A value
+// that fits no format matches by its index alone, because the test may have been reconfigured.
 func (f *Finding) at(k Key) (State, *Judged) {
 	state, found := IsMissing, (*Judged)(nil)
 	for i := range f.Values {
@@ -60,7 +60,7 @@ func (f *Finding) has(p *Parameter) bool {
 	return false
 }
 
-// Judge judges every value of a report.
+// Judge compares every value of a report with the limits of its formats.
 func Judge(c Chart, formats Formats) Finding {
 	f := Finding{}
 	decided := false
@@ -103,7 +103,7 @@ func stateOf(a clinical.Assessment, v clinical.Value, limited bool) State {
 	return IsUnclear
 }
 
-// test returns the test that a value names, or the report's own test.
+// test returns the id of the test that a value names, or of the report's own test.
 func (c *Chart) test(r Reading) int64 {
 	if r.ProfileTestID == 0 && len(c.Tests) > 0 {
 		return c.Tests[0]
@@ -111,9 +111,9 @@ func (c *Chart) test(r Reading) int64 {
 	return r.ProfileTestID
 }
 
-// of returns the formats by which a value is judged: the formats of its index and of the test that it names. Two tests
-// of a profile may share an index, and a value may name none of them: then one format by which it is critical is
-// enough.
+// of returns the formats by which a value is judged: those of its index and of the test that it names. Two tests of a
+// profile may share an index, and a value may name no test. It is then judged by the formats of all tests, and critical
+// if one of them makes it critical.
 func (all Formats) of(c Chart, r Reading) []Format {
 	named := r.ProfileTestID
 	if named == 0 && len(c.Tests) > 0 {
@@ -129,7 +129,7 @@ func (all Formats) of(c Chart, r Reading) []Format {
 	return inOrder(found, r.Order)
 }
 
-// at returns the formats of an index. For the usual case of one format nothing is copied.
+// at returns the formats with an index. It copies nothing in the usual case of one format.
 func at(list []Format, index int) []Format {
 	var found []Format
 	for i := range list {
@@ -144,7 +144,7 @@ func at(list []Format, index int) []Format {
 	return found
 }
 
-// inOrder returns the formats whose order is that of the value, or all formats when none is.
+// inOrder returns the formats with the order of the value, or all formats if there is none.
 func inOrder(formats []Format, order int) []Format {
 	if len(formats) < 2 {
 		return formats
@@ -161,7 +161,8 @@ func inOrder(formats []Format, order int) []Format {
 	return formats
 }
 
-// assess also returns the position of the band, -1 without one, and whether critical limits may apply to the patient.
+// assess compares a value with the band that applies to the patient. It also returns the position of the band, -1 if
+// none applies, and whether critical limits may apply to the patient.
 func (f Format) assess(p clinical.Patient, v clinical.Value) (a clinical.Assessment, at int, limited bool) {
 	band, ok := clinical.Select(f.Bands, p)
 	if !ok {

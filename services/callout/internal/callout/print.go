@@ -2,14 +2,14 @@ package callout
 
 import "strings"
 
-// Limits are a range as the database prints it; nil is a missing bound.
+// Limits are the bounds of a range as the database formats them; nil means no bound.
 type Limits struct {
 	Low, High, CriticalLow, CriticalHigh *string
 	NormalTexts, CriticalTexts           []string
-	Display                              string // printed instead of the normal bounds
+	Display                              string // text to print instead of the normal bounds
 }
 
-// Print writes the range for people.
+// Print formats the range for people.
 func (l Limits) Print() Printed {
 	p := Printed{Reference: l.Display, Critical: outside(number(l.CriticalLow), number(l.CriticalHigh))}
 	if p.Reference == "" {
@@ -48,7 +48,7 @@ func outside(low, high string) string {
 	return ""
 }
 
-// number drops the zeros with which a DECIMAL column fills up.
+// number removes the trailing zeros of a DECIMAL column.
 func number(s *string) string {
 	if s == nil {
 		return ""

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// refusal returns why the call of the event cannot be recorded.
+// refusal returns why the event's call cannot be recorded, or Accepted.
 func (x *decider) refusal() Refusal {
 	c := x.e.Call
 	repeat := x.repeats()
@@ -31,7 +31,7 @@ func (x *decider) refusal() Refusal {
 	return Accepted
 }
 
-// newestWait returns the open wait, or the one that was open last; nil without any.
+// newestWait returns the open wait, otherwise the last closed one; nil if the report never waited.
 func (f *Facts) newestWait() *Episode {
 	if f.Wait != nil {
 		return f.Wait
@@ -39,9 +39,10 @@ func (f *Facts) newestWait() *Episode {
 	return f.LastWait
 }
 
-// EarliestCall returns the time before which the result was not known; zero when nothing limits it. Callers state the
-// minute of a call. Of a wait of another program, only the collection of the sample is known, to the day; one in the
-// future is a typing error, which must not keep a call from being recorded.
+// EarliestCall returns the time before which no call can have been made, because the result was not known; zero if
+// nothing limits it. It is a full minute, as callers state the minute of a call. For a wait that another program
+// opened, only the date of the sample's collection is known. A date in the future is a typing error and is ignored, so
+// that the call can be recorded.
 func (f *Facts) EarliestCall(now time.Time) time.Time {
 	const collectedWithin = 24 * time.Hour
 	if w := f.newestWait(); w != nil && !w.Adopted {
@@ -53,8 +54,8 @@ func (f *Facts) EarliestCall(now time.Time) time.Time {
 	return f.Report.CollectedAt.Add(-collectedWithin)
 }
 
-// repeats reports whether the call is another one about a report that was called, or whose wait ended without a call: a
-// person may have been informed.
+// repeats reports whether the call is a repeated one: about a report that was called, or whose wait ended without a
+// call, since a person may have been informed.
 func (x *decider) repeats() bool {
 	c := x.e.Call
 	return c.Force && !c.Draft && (x.f.Report.Status == Done || !x.f.Report.Status.Open() && len(x.known()) > 0)
@@ -70,8 +71,9 @@ func (x *decider) known() []Parameter {
 	return nil
 }
 
-// said returns the values that the call states: the values of the wait; for a repeated call what is critical now or,
-// when nothing is, the last stated values, which the call corrects.
+// said returns the values that the call states. For a first call, these are the values of the wait. For a repeated
+// call, these are the values that are critical now or, if there are none, the last stated values, which the call
+// corrects.
 func (x *decider) said(repeat bool) (said []Parameter, corrected bool) {
 	if !repeat {
 		return x.f.Finding.Shown(x.f.Wait), false
@@ -82,8 +84,8 @@ func (x *decider) said(repeat bool) (said []Parameter, corrected bool) {
 	return x.known(), true
 }
 
-// changedSince reports whether the values changed after the call was made. Callers state the minute, so a minute is
-// allowed, except for a value that differs from the last one stated.
+// changedSince reports whether the values changed after the call was made. Callers state the minute of the call, so a
+// change within a minute counts only if the value differs from the last one stated.
 func (x *decider) changedSince(said []Parameter) bool {
 	at := x.e.Call.SaidAt
 	changed := time.Time{}
@@ -101,7 +103,7 @@ func (x *decider) changedSince(said []Parameter) bool {
 	})
 }
 
-// tells reports whether the told values are exactly the values that the call states.
+// tells reports whether the values that the caller stated are exactly those that the call has to state.
 func tells(told []ToldValue, said []Parameter) bool {
 	for i := range said {
 		if !slices.Contains(told, ToldValue{said[i].FormatID, said[i].RawValue}) {
@@ -127,18 +129,18 @@ func (x *decider) record() {
 	}
 	x.d.Said, x.d.Corrected, x.d.Repeated, x.d.Before = said, corrected, repeat, x.f.newestWait()
 	x.d.Recorded = x.say(s)
-	recorded := *x.d.Recorded // later statements may move the slice
+	recorded := *x.d.Recorded // a copy, because later statements may move the slice
 	x.d.Recorded = &recorded
 }
 
-// uncommunicated returns the values that no completed call communicates.
+// uncommunicated returns the values that no completed call has communicated.
 func (x *decider) uncommunicated(said []Parameter) []Parameter {
 	return slices.DeleteFunc(slices.Clone(said), func(p Parameter) bool { return x.communicated(&p) })
 }
 
-// Shown returns the values that a waiting report lists and that a call of it states: what is critical now, and the
-// values of the wait that may still be critical. When neither is left, the report was not judged since, and these are
-// all values of the wait.
+// Shown returns the values that a waiting report lists and that a call of it states: the present critical values, and
+// values of the wait that may still be critical. If there are none, the report was not judged since the last change,
+// and all values of the wait are returned.
 func (f *Finding) Shown(wait *Episode) []Parameter {
 	shown := slices.Clone(f.Critical)
 	if wait == nil {

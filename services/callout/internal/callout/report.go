@@ -7,7 +7,7 @@ import (
 	"github.com/labplatform/labplatform/pkg/lab/clinical"
 )
 
-// ErrNoBill is a bill that the laboratory does not have.
+// ErrNoBill is returned for a bill that the laboratory does not have.
 var ErrNoBill = apperr.New(apperr.NotFound, "BILL_NOT_FOUND", "There is no such bill in this laboratory")
 
 // Bill holds the ids of a bill that callouts store; 0 where the bill has none.
@@ -24,7 +24,7 @@ type Report struct {
 	BillID         int64
 	PatientID      int64
 	OrgID          *int64
-	DoctorID       *int64 // docForId
+	DoctorID       *int64 // column docForId: the doctor for the report
 	FormatID       *int64
 	Comments       *string
 	Status         Status
@@ -33,17 +33,17 @@ type Report struct {
 	Chart          Chart
 	SampleTaken    bool
 	Dismissed      bool
-	Deleted        bool // the row does not exist any more
+	Deleted        bool // the row was deleted
 	CollectedAt    time.Time
 	PatientName    string
-	LabPatientID   string // the laboratory's own number
-	LabBillID      int64  // as printed
-	Bill           Bill   // as it is today
+	LabPatientID   string // the patient's number in the laboratory
+	LabBillID      int64  // the bill number as printed
+	Bill           Bill   // the present bill
 	RerunRequested bool
 	TouchedAt      time.Time // when the row last changed
 }
 
-// Flags are passed on as they are stored.
+// Flags are columns of the report that the service returns unchanged.
 type Flags struct {
 	OnHold, IsSigned, IsSynced, IsProfile, IsApproved, IsResolved int
 	InQuestion, NotPerformed, ClaimOnHold, AutoApprovalStatus     int
@@ -58,10 +58,10 @@ type Test struct {
 	IsProfile      int
 }
 
-// Chart holds the inputs of the judgement of a report.
+// Chart holds the inputs by which a report's values are judged.
 type Chart struct {
 	Patient  clinical.Patient
-	Tests    []int64 // the report's own test first, then those of its profile
+	Tests    []int64 // the report's own test first, then the tests of its profile
 	Readings []Reading
 }
 
@@ -74,7 +74,7 @@ type Reading struct {
 	At            time.Time // when it was stored
 }
 
-// Format is a parameter of a test with its ranges. Bands and Printed belong together by position.
+// Format is a parameter of a test with its ranges. Bands and Printed have the same positions.
 type Format struct {
 	ID, TestID   int64
 	Index, Order int
@@ -83,13 +83,13 @@ type Format struct {
 	Printed      []Printed
 }
 
-// Printed is a band as it is printed for people.
+// Printed holds the reference and critical range of a band as text.
 type Printed struct{ Reference, Critical string }
 
-// Formats are the enabled parameters by test.
+// Formats maps a test id to its enabled parameters.
 type Formats map[int64][]Format
 
-// Parameter is a critical value as it is shown and stated.
+// Parameter is a critical value as displayed and stated.
 type Parameter struct {
 	Value          *float64 `json:"value"`
 	Name           string   `json:"parameter_name"`
@@ -101,18 +101,18 @@ type Parameter struct {
 	Index          int      `json:"index"`
 	FormatID       int64    `json:"report_format_id"`
 	TestID         int64    `json:"test_id,omitempty"`
-	// Absent is set when the report no longer had the value when it was stated.
+	// Absent is set if the report no longer had the value when the statement was made.
 	Absent bool `json:"absent,omitempty"`
 }
 
-// The flags of a critical value.
+// Flags of a critical value: the side on which it is critical.
 const (
 	FlagLow  = "critical_low"
 	FlagHigh = "critical_high"
 	FlagText = "critical_text"
 )
 
-// Before reports whether r is an earlier result than o.
+// Before reports whether r is an earlier result than o, by collection time.
 func (r *Report) Before(o *Report) bool {
 	if mine, other := r.collected(), o.collected(); !mine.Equal(other) {
 		return mine.Before(other)
@@ -120,7 +120,7 @@ func (r *Report) Before(o *Report) bool {
 	return r.ID < o.ID
 }
 
-// collected returns when the sample was collected; without that, when the newest value was stored.
+// collected returns when the sample was collected or, if unknown, when the newest value was stored.
 func (r *Report) collected() time.Time {
 	at := r.CollectedAt
 	for i := range r.Chart.Readings {
@@ -131,8 +131,8 @@ func (r *Report) collected() time.Time {
 	return at
 }
 
-// Identify completes stored parameters that do not name their test: by the id of their format, else by the test of the
-// report.
+// Identify sets the test of stored parameters that do not name one: the test of their format or, if that is unknown,
+// the test of the report.
 func (r *Report) Identify(stored []Parameter, formats Formats) {
 	for i := range stored {
 		p := &stored[i]

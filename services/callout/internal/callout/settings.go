@@ -2,12 +2,13 @@ package callout
 
 import "time"
 
-// Settings are the settings of a laboratory, completed by the defaults of the deployment.
+// Settings are the settings of a laboratory. Settings that it has not changed have the deployment's defaults.
 type Settings struct {
 	Pace
-	// ReadBackNeeded makes a spoken callout without read-back an attempt.
+	// ReadBackNeeded makes a spoken callout without read-back an attempt instead of a call.
 	ReadBackNeeded bool
-	// RepeatWithin is how long a call suppresses calls of the same patient's values that are not worse; 0: none.
+	// RepeatWithin is how long a call makes calls of the same patient's later values unnecessary if these are no worse; 0:
+	// never.
 	RepeatWithin time.Duration
 	// RemindAfter is the time between reminders after the last escalation; 0: never.
 	RemindAfter time.Duration

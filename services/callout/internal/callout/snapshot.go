@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Snapshot is what a call communicated of a report. It does not change with the values of the report.
+// Snapshot holds the values that a call communicated. It does not change when the values of the report change.
 type Snapshot struct {
 	TestID     int64       `json:"test_id"`
 	TestName   string      `json:"test_name"`
@@ -16,13 +16,14 @@ type Snapshot struct {
 	Corrected bool `json:"corrected,omitempty"`
 }
 
-// Snapshots is critical_values_meta: snapshots by report id.
+// Snapshots is the JSON of column critical_values_meta: snapshots by report id.
 type Snapshots map[string]Snapshot
 
-// ReportKey is the name of a report in Snapshots.
+// ReportKey returns the key of a report in Snapshots.
 func ReportKey(reportID int64) string { return strconv.FormatInt(reportID, 10) }
 
-// ReadSnapshot finds a report in a stored critical_values_meta; ok is false when it is not there or cannot be read.
+// ReadSnapshot returns the snapshot of a report from a stored critical_values_meta. ok is false if there is none or the
+// JSON cannot be parsed.
 func ReadSnapshot(meta []byte, reportID int64) (s Snapshot, ok bool) {
 	var all Snapshots
 	if json.Unmarshal(meta, &all) != nil {
@@ -32,7 +33,7 @@ func ReadSnapshot(meta []byte, reportID int64) (s Snapshot, ok bool) {
 	return s, ok
 }
 
-// Meta is critical_callout_meta. callout_for holds test ids.
+// Meta is the JSON of column critical_callout_meta. callout_for holds test ids.
 type Meta struct {
 	CommunicationMethods []string `json:"communication_methods"`
 	CalloutFor           []int64  `json:"callout_for"`
@@ -46,19 +47,19 @@ type Meta struct {
 	Corrected            bool     `json:"corrected,omitempty"`
 }
 
-// WasReadBack reads from a stored critical_callout_meta whether the call was read back.
+// WasReadBack reports whether the call of a stored critical_callout_meta was read back.
 func WasReadBack(meta []byte) bool {
 	var m Meta
 	return json.Unmarshal(meta, &m) == nil && m.Heard()
 }
 
-// InformsOfCorrection reads from a stored critical_callout_meta whether the call was about values that were wrong.
+// InformsOfCorrection reports whether the call of a stored critical_callout_meta was about values that were wrong.
 func InformsOfCorrection(meta []byte) bool {
 	var m Meta
 	return json.Unmarshal(meta, &m) == nil && m.Corrected
 }
 
-// Heard reports whether the person who was called repeated the result.
+// Heard reports whether the person who was called read the result back.
 func (m Meta) Heard() bool {
 	if m.ReadBack != nil {
 		return *m.ReadBack
@@ -69,7 +70,7 @@ func (m Meta) Heard() bool {
 // Outcome is how an attempt ended.
 type Outcome string
 
-// The outcomes.
+// Outcomes of an attempt.
 const (
 	Confirmed     Outcome = "confirmed"
 	NoReadBack    Outcome = "reached_no_readback"
@@ -83,7 +84,7 @@ func (o Outcome) Known() bool {
 	return slices.Contains([]Outcome{Confirmed, NoReadBack, UnableToReach, NotStated}, o)
 }
 
-// Draft is the attempt of a bill as it is stored. The metas are JSON that another program may have written.
+// Draft is the stored newest attempt of a bill. The metas are JSON that another program may have written.
 type Draft struct {
 	Recipients  []string
 	Comment     string
@@ -92,7 +93,7 @@ type Draft struct {
 	At          time.Time
 }
 
-// For returns the part of the draft that is visible with these reports; ok is false when no part is.
+// For returns the part of the draft about the visible reports; ok is false if nothing is left.
 func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	if v.Rule == Everything {
 		return d, true
@@ -100,7 +101,7 @@ func (d Draft) For(v Visibility, visible []Report) (shown Draft, ok bool) {
 	var meta struct {
 		CalloutFor []int64 `json:"callout_for"`
 	}
-	_ = json.Unmarshal(d.CalloutMeta, &meta) // a meta that cannot be read lists no tests
+	_ = json.Unmarshal(d.CalloutMeta, &meta) // JSON that cannot be parsed lists no tests
 	tests, reports := map[int64]bool{}, map[string]bool{}
 	for _, r := range visible {
 		tests[r.Test.ID], reports[ReportKey(r.ID)] = true, true
@@ -129,7 +130,7 @@ func (d Draft) Concerns(reports []Report) bool {
 	return slices.ContainsFunc(reports, func(r Report) bool { _, ok := stated[ReportKey(r.ID)]; return ok })
 }
 
-// Only returns the part of values about these reports.
+// Only returns the part of a critical_values_meta about these reports.
 func Only(values []byte, reports []Report) []byte {
 	named := map[string]bool{}
 	for i := range reports {
@@ -138,7 +139,7 @@ func Only(values []byte, reports []Report) []byte {
 	return keep(values, named)
 }
 
-// keep removes the fields of an object that are not named.
+// keep removes all fields of a JSON object except the named ones.
 func keep(object []byte, named map[string]bool) []byte {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(object, &all) != nil {
@@ -156,7 +157,7 @@ func keep(object []byte, named map[string]bool) []byte {
 	return text
 }
 
-// Object returns stored JSON if it is an object, else an empty one.
+// Object returns stored JSON if it is an object, otherwise an empty object.
 func Object(stored []byte) []byte {
 	var object map[string]json.RawMessage
 	if len(stored) == 0 || json.Unmarshal(stored, &object) != nil || object == nil {
@@ -165,7 +166,7 @@ func Object(stored []byte) []byte {
 	return stored
 }
 
-// Texts returns a stored JSON list of texts; anything else is empty.
+// Texts returns a stored JSON list of texts; anything else gives an empty list.
 func Texts(stored []byte) []string {
 	var list []string
 	if json.Unmarshal(stored, &list) != nil || list == nil {

@@ -12,44 +12,44 @@ import (
 // Kind is the kind of a statement.
 type Kind string
 
-// The kinds. Statements of the first group state a value; the others refer to statements or to a state.
+// Kinds of statements. Those of the first group are about a value; the others are about statements or a state.
 const (
 	Notice     Kind = "notice"     // the organization, the doctor and the laboratory were notified of a critical value
 	Call       Kind = "call"       // a person was informed, and read it back where that is needed
 	Attempt    Kind = "attempt"    // a call that reached no one or was not read back
-	Correction Kind = "correction" // the value is another one and not critical
+	Correction Kind = "correction" // the value changed and is not critical
 	Withdrawal Kind = "withdrawal" // there is no such result: blank, unreadable, dismissed, or of another patient
 
 	Escalation       Kind = "escalation"
 	Reminder         Kind = "reminder"
-	LimitsChanged    Kind = "limits"          // the same value is not critical by changed limits: no one was wrong
+	LimitsChanged    Kind = "limits"          // the same value is not critical by changed limits; no statement was wrong
 	Suppression      Kind = "suppression"     // the repeat policy makes a call unnecessary
 	Unclear          Kind = "unclear"         // a value cannot be compared with its limits; it holds until a Clear
-	UnclearNotice    Kind = "unclear_notice"  // the laboratory was notified of it
+	UnclearNotice    Kind = "unclear_notice"  // the laboratory was notified of an unclear value
 	Clear            Kind = "clear"           // an unclear value, a suppression or the absence of a value ended
 	Unconfirmed      Kind = "unconfirmed"     // the laboratory was notified of a critical rerun value
 	CorrectionCalled Kind = "correction_call" // a person was informed that a value was wrong
 )
 
-// aboutValue reports whether a statement of this kind states a critical value.
+// aboutValue reports whether statements of this kind state a critical value.
 func (k Kind) aboutValue() bool { return k == Notice || k == Call || k == Attempt }
 
 // Audience holds the receivers of a statement. An id is 0 without an organization or a doctor.
 type Audience struct {
 	OrgID, DoctorID int64
-	Persons         []string `json:"-"` // the ledger has the names, and messages do not
+	Persons         []string `json:"-"` // stored in the ledger only, not in messages
 }
 
 // same reports whether both name the same organization and doctor.
 func (a Audience) same(b Audience) bool { return a.OrgID == b.OrgID && a.DoctorID == b.DoctorID }
 
-// reached reports whether a covers the organization and the doctor of b. Where b has neither there is no one to reach.
+// reached reports whether a covers the organization and the doctor of b. It is false if b has neither.
 func (a Audience) reached(b Audience) bool {
 	return (b.OrgID != 0 || b.DoctorID != 0) && (b.OrgID == 0 || a.OrgID == b.OrgID) &&
 		(b.DoctorID == 0 || a.DoctorID == b.DoctorID)
 }
 
-// without returns a without the organizations and doctors of others; ok is false when none is left.
+// without returns a without the organizations and doctors of others; ok is false if neither is left.
 func (a Audience) without(others ...Audience) (rest Audience, ok bool) {
 	for _, o := range others {
 		if a.same(o) {
@@ -68,8 +68,7 @@ func (a Audience) without(others ...Audience) (rest Audience, ok bool) {
 	return rest, len(others) == 0 || rest.OrgID != 0 || rest.DoctorID != 0
 }
 
-// Key identifies a parameter of a report. The ids of formats are no identity: they change when a test is configured
-// again.
+// Key identifies a parameter of a report. Format ids cannot, because they change when a test is reconfigured.
 type Key struct {
 	TestID int64
 	Index  int
@@ -86,11 +85,11 @@ func (p *Parameter) Same(o *Parameter) bool {
 	return strings.EqualFold(strings.TrimSpace(p.RawValue), strings.TrimSpace(o.RawValue))
 }
 
-// plain reports whether a value has no comparator: ">8" is not 8.
+// plain reports whether a value has no comparison sign: ">8" is not equal to 8.
 func plain(raw string) bool { return !strings.ContainsAny(raw, "<>≤≥") }
 
 // Worse reports whether p is worse than the earlier value o: further outside on the same side, critical on another
-// side, or another text.
+// side, or a different text.
 func (p *Parameter) Worse(o *Parameter) bool {
 	if p.Flag != o.Flag {
 		return true
@@ -106,40 +105,40 @@ func (p *Parameter) Worse(o *Parameter) bool {
 	return *p.Value > *o.Value
 }
 
-// Statement is one fact: something was said about values of a report. Statements are only added. A statement holds
-// until a later one takes it back.
+// Statement is one fact that was stated about values of a report. The ledger only grows: a statement holds until a
+// later one takes it back.
 type Statement struct {
 	ID int64 // 0: not stored yet
-	// Key is unique for the report.
+	// Key is unique within the report.
 	Key        string
 	Kind       Kind
-	BillID     int64 // as it was then
-	PatientID  int64 // as it was then
+	BillID     int64 // the bill when it was stated
+	PatientID  int64 // the patient when it was stated
 	Parameters []Parameter
 	Audience   Audience
-	// Heard is set when a person heard the values: in a completed call, or in an attempt that was not read back. In a
-	// correction or withdrawal it is set when such a statement is taken back.
+	// Heard is set if a person heard the values: in a completed call, or in an attempt that was not read back. In a
+	// correction or withdrawal it is set if it takes back such a statement.
 	Heard    bool
 	ReadBack bool
 	SaidAt   time.Time // when it was recorded; compared with the times of values
-	ToldAt   time.Time // when a person was informed; zero for what was sent
+	ToldAt   time.Time // when a person was informed; zero for messages
 	// TakesBack is the key of the statement that this one takes back, for its own Parameters; empty for most kinds.
 	TakesBack string
 	Reason    string
-	// CalloutID is the row of CriticalCallout that another program wrote; 0 for what this service said.
+	// CalloutID is the id of the CriticalCallout row if another program wrote it; 0 for statements of this service.
 	CalloutID int64
-	// Because is the report and key of the call that justifies a suppression.
+	// Because is the report and the key of the call that justifies a suppression.
 	Because string
-	NotSent bool // the notification of it was not stored: its type was switched off
+	NotSent bool // the notification service did not store the notification, because its type was switched off
 	// Record holds the documented fields of a call or an attempt.
 	Record *Record
 }
 
-// Record is a callout or an attempt as it is stored in CriticalCallout. The metas are JSON.
+// Record is a callout or an attempt as stored in CriticalCallout. The metas are JSON.
 type Record struct {
 	UserID      int64           `json:"-"` // the lab user or supporter who called; 0 for a doctor
 	DoctorID    int64           `json:"-"`
-	Performer   authn.Actor     `json:"-"` // that person
+	Performer   authn.Actor     `json:"-"` // the person who called
 	Recipients  []string        `json:"recipients"`
 	Comment     string          `json:"critical_callout_comment"`
 	ValuesMeta  json.RawMessage `json:"critical_values_meta"`
@@ -156,7 +155,7 @@ func (s *Statement) about(k Key) *Parameter {
 	return nil
 }
 
-// says reports whether the statement has this value of this parameter. A report may have two values of one.
+// says reports whether the statement has this value of this parameter. A report may have two values of one parameter.
 func (s *Statement) says(p *Parameter) bool {
 	for i := range s.Parameters {
 		if s.Parameters[i].Key() == p.Key() && s.Parameters[i].Same(p) {
@@ -189,7 +188,7 @@ func (l Ledger) last(k Key) *Statement {
 	return nil
 }
 
-// count returns the number of statements of a kind. The next key of the kind follows from it.
+// count returns the number of statements of a kind; the next key of the kind is derived from it.
 func (l Ledger) count(kind Kind) int {
 	n := 0
 	for i := range l {
@@ -200,7 +199,7 @@ func (l Ledger) count(kind Kind) int {
 	return n
 }
 
-// open returns the newest statement of a kind that no other one takes back; nil without one.
+// open returns the newest statement of a kind, unless a later statement takes it back; nil otherwise.
 func (l Ledger) open(kind Kind) *Statement {
 	for i := len(l) - 1; i >= 0; i-- {
 		if l[i].Kind != kind {
@@ -226,7 +225,8 @@ func (l Ledger) openAll(kind Kind) (open []Statement) {
 	return open
 }
 
-// StillCorrected returns the parameters of a correction that no person was told about and no notice announced since.
+// StillCorrected returns the parameters of a correction about which no person was informed and no notice was recorded
+// since.
 func (l Ledger) StillCorrected(key string) (values []Parameter) {
 	for i := range l {
 		if l[i].Key != key {
@@ -244,7 +244,7 @@ func (l Ledger) StillCorrected(key string) (values []Parameter) {
 	return values
 }
 
-// LastSuppressed returns the suppression that holds; nil without one.
+// LastSuppressed returns the newest suppression if it holds; nil otherwise.
 func (l Ledger) LastSuppressed() *Statement { return l.open(Suppression) }
 
 // NewestAttempt returns the newest attempt; nil without one.
@@ -257,8 +257,8 @@ func (l Ledger) NewestAttempt() *Statement {
 	return nil
 }
 
-// Suppressed returns the values whose call the repeat policy suppresses at present, and the suppression; nil without
-// any.
+// Suppressed returns the critical values whose call the repeat policy suppresses at present, and the suppression; nil
+// without a suppression.
 func (l Ledger) Suppressed(critical []Parameter) ([]Parameter, *Statement) {
 	s := l.open(Suppression)
 	if s == nil {

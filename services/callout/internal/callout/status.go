@@ -1,15 +1,15 @@
 package callout
 
-// Status is labReportRelation.criticalValues.
+// Status is the status of a report for critical results, stored in labReportRelation.criticalValues.
 type Status int
 
-// The states, as the database stores them.
+// Statuses, with the numbers that the database stores.
 const (
 	Normal    Status = 0
 	Pending   Status = 1 // a critical value has to be called
-	Done      Status = 2 // everything critical was communicated
+	Done      Status = 2 // all critical values were communicated
 	Abnormal  Status = 3
-	Attempted Status = 4 // as pending, after an attempt
+	Attempted Status = 4 // as Pending, after an attempt
 )
 
 var names = map[Status]string{
@@ -20,7 +20,7 @@ var names = map[Status]string{
 	Attempted: "CALLOUT_ATTEMPTED",
 }
 
-// String returns the name on the wire. An unknown number counts as normal.
+// String returns the status as the API names it. An unknown number counts as normal.
 func (s Status) String() string {
 	if name, ok := names[s]; ok {
 		return name

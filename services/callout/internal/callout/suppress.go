@@ -21,10 +21,10 @@ func (x *decider) suppress(news []Parameter) (call, suppressed []Parameter) {
 	return nil, news
 }
 
-// justifies returns the report and key of the call that makes a call of p unnecessary, and when it was made; an empty
-// key without one.
+// justifies returns the report and key of the call that makes a call of p unnecessary, and the time of that call. The
+// key is empty if a call is necessary.
 func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
-	if last := x.ledger.last(p.Key()); last != nil { // the policy is for new results
+	if last := x.ledger.last(p.Key()); last != nil { // the policy applies to new results only
 		return "", at
 	}
 	for i := range x.f.Earlier {
@@ -50,8 +50,8 @@ func (x *decider) justifies(p *Parameter) (because string, at time.Time) {
 	return "", at
 }
 
-// suppressedAt returns when the call of the value was suppressed, or now. A suppressed call does not become due when
-// the time of the policy passes.
+// suppressedAt returns when the call of the value was suppressed, or the present time. It keeps a suppressed call from
+// becoming due when the time of the policy ends.
 func (x *decider) suppressedAt(p *Parameter) time.Time {
 	if s := x.f.Ledger.open(Suppression); s != nil && s.about(p.Key()) != nil && s.about(p.Key()).Same(p) {
 		return s.SaidAt
@@ -59,8 +59,8 @@ func (x *decider) suppressedAt(p *Parameter) time.Time {
 	return x.now
 }
 
-// called returns the call of the value of an earlier result, when it holds, was read back and is not older than since;
-// else nil.
+// called returns the call of an earlier result's value if it holds, was read back and was recorded at or after since;
+// nil otherwise.
 func (e *Earlier) called(value *Parameter, since time.Time) *Statement {
 	last := e.Ledger.last(value.Key())
 	if last == nil || last.Kind != Call || !last.ReadBack || !last.about(value.Key()).Same(value) ||
@@ -70,7 +70,7 @@ func (e *Earlier) called(value *Parameter, since time.Time) *Statement {
 	return last
 }
 
-// suppressed reports whether the call of an earlier result was suppressed. Then the result before it decides.
+// suppressed reports whether the call of an earlier result was suppressed. If so, the result before it decides.
 func (e *Earlier) suppressed(value *Parameter) bool {
 	values, _ := e.Ledger.Suppressed([]Parameter{*value})
 	return len(values) > 0
@@ -89,7 +89,7 @@ func (x *decider) noteSuppression(suppressed []Parameter) {
 			return
 		}
 		if len(suppressed) == 0 && x.d.Wait == nil && len(x.f.Finding.Critical) > 0 && !x.gone() {
-			return // it was communicated since
+			return // the value was communicated since
 		}
 		x.say(Statement{Kind: Clear, Parameters: current.Parameters, TakesBack: current.Key})
 	}
@@ -106,7 +106,7 @@ func (x *decider) noteSuppression(suppressed []Parameter) {
 		LogMeta{Suppressed: true, WithinHours: hours})
 }
 
-// latest returns when a person was informed; when it was recorded, if that is not known.
+// latest returns when a person was informed or, if unknown, when the call was recorded.
 func latest(told, recorded time.Time) time.Time {
 	if told.IsZero() {
 		return recorded

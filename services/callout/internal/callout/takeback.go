@@ -7,7 +7,7 @@ import (
 
 // takeBack takes back statements that are no longer true and informs their receivers, once.
 func (x *decider) takeBack() {
-	var told []Audience // in this decision
+	var told []Audience // audiences informed in this decision
 	var notices []Statement
 	for i := range x.ledger {
 		x.noteReturned(x.ledger[i])
@@ -24,8 +24,8 @@ func (x *decider) takeBack() {
 	}
 }
 
-// correct takes back a statement that a person heard. told are the audiences that this decision has informed already;
-// the result includes the new ones.
+// correct takes back a statement that a person heard, and sends a correction. told are the audiences that this decision
+// has informed already; the returned list adds the new ones.
 func (x *decider) correct(s Statement, told []Audience) []Audience {
 	wrong, kind, reason := x.wrong(&s)
 	if len(wrong) == 0 {
@@ -53,8 +53,8 @@ func (x *decider) correct(s Statement, told []Audience) []Audience {
 	return told
 }
 
-// withdraw takes back a notice. Receivers who read it are informed, except the audiences in told. Notices that are
-// taken back at once have one key, because a receiver of several of them is informed once.
+// withdraw takes back a notice. Receivers who read it are informed, except audiences in told. Notices taken back in one
+// decision share a key, so that a receiver of several of them is informed once.
 func (x *decider) withdraw(s *Statement, told []Audience) {
 	wrong, kind, reason := x.wrong(s)
 	if len(wrong) == 0 {
@@ -89,7 +89,7 @@ func (x *decider) withdraw(s *Statement, told []Audience) {
 	x.send(m)
 }
 
-// The reasons for which a statement is taken back.
+// Reasons for taking back a statement.
 const (
 	reasonValue      = "not_critical"
 	reasonBlank      = "blank"
@@ -101,7 +101,7 @@ const (
 )
 
 // wrong returns the parameters of a statement that are no longer true and were not taken back yet. kind and reason are
-// those of the first.
+// those of the first parameter.
 func (x *decider) wrong(s *Statement) (wrong []Parameter, kind Kind, reason string) {
 	for i := range s.Parameters {
 		p := &s.Parameters[i]
@@ -127,8 +127,8 @@ func (x *decider) wrong(s *Statement) (wrong []Parameter, kind Kind, reason stri
 	return wrong, kind, reason
 }
 
-// why returns the reason for which a stated value is no longer true. It is empty when the value is true, and when
-// another critical value replaced it, which is announced.
+// why returns the reason for which a stated value is no longer true. It is empty if the value is true, or if another
+// critical value replaced it, since that value is announced.
 func (x *decider) why(s *Statement, p *Parameter) string {
 	switch {
 	case x.moved(s):
@@ -158,8 +158,8 @@ func (x *decider) why(s *Statement, p *Parameter) string {
 	return x.whenSettled(s, p, now, reasonBlank)
 }
 
-// whenSettled returns the reason once the value has been blank or unreadable for the settle time. A statement that is
-// newer than the value is about the blank value and stays.
+// whenSettled returns the reason once the value has been blank or unreadable for the settle time, else an empty one. A
+// statement made after the value became blank is not taken back.
 func (x *decider) whenSettled(s *Statement, p *Parameter, now *Judged, reason string) string {
 	if !x.changedSaid(s, p, now) || x.calledAfter(s, p, now) {
 		return ""
@@ -171,7 +171,8 @@ func (x *decider) whenSettled(s *Statement, p *Parameter, now *Judged, reason st
 	return ""
 }
 
-// changedSaid reports whether the value became what it is now after the statement was made.
+// changedSaid reports whether the value reached its present state after the statement was made. now is nil if the value
+// was removed.
 func (x *decider) changedSaid(s *Statement, p *Parameter, now *Judged) bool {
 	if now == nil {
 		return !x.absent(s, p)
@@ -179,12 +180,13 @@ func (x *decider) changedSaid(s *Statement, p *Parameter, now *Judged) bool {
 	return !now.At.Before(s.SaidAt)
 }
 
-// absent reports whether the value was removed before the statement was made, and did not return since.
+// absent reports whether the value was removed before the statement was made and has not returned since.
 func (x *decider) absent(s *Statement, p *Parameter) bool {
 	return p.Absent && !x.ledger.takenBack(returned(s), p.Key())
 }
 
-// noteReturned records that a value returned which was removed before s was made: when it is removed again, s is older.
+// noteReturned records that a value that was removed before s has returned. If it is removed again, s is then taken
+// back.
 func (x *decider) noteReturned(s Statement) {
 	var values []Parameter
 	for i := range s.Parameters {
@@ -198,10 +200,11 @@ func (x *decider) noteReturned(s Statement) {
 	}
 }
 
-// returned is what a Clear takes back when the values of s returned that were removed before.
+// returned returns the key that a Clear takes back if values that were removed before s have returned.
 func returned(s *Statement) string { return "absent:" + s.Key }
 
-// calledAfter reports whether a person of the audience of s heard about the parameter after the value changed to now.
+// calledAfter reports whether a person of the audience of s heard about the parameter after it reached its present
+// state.
 func (x *decider) calledAfter(s *Statement, p *Parameter, now *Judged) bool {
 	for i := range x.ledger {
 		o := &x.ledger[i]
@@ -216,7 +219,7 @@ func (x *decider) calledAfter(s *Statement, p *Parameter, now *Judged) bool {
 	return false
 }
 
-// heardSince reports whether a person of the audience of s heard the present value after s.
+// heardSince reports whether a person of the audience of s was told the present value after s.
 func (x *decider) heardSince(s *Statement, now *Parameter) bool {
 	for i := len(x.ledger) - 1; i >= 0 && x.ledger[i].Key != s.Key; i-- {
 		o := &x.ledger[i]
@@ -227,8 +230,8 @@ func (x *decider) heardSince(s *Statement, now *Parameter) bool {
 	return false
 }
 
-// noteLimits records once that a stated value is not critical by the limits of today. The value was right, so no one is
-// informed; when the parameter is critical again, that is news.
+// noteLimits records, once per statement and parameter, that a stated value is not critical by today's limits. The
+// value was right, so no one is informed. If the parameter becomes critical again, it is announced again.
 func (x *decider) noteLimits(s *Statement, p *Parameter) {
 	key := fmt.Sprintf("limits:%s:%d.%d", s.Key, p.TestID, p.Index)
 	for i := range x.ledger {
@@ -244,7 +247,7 @@ func (x *decider) noteLimits(s *Statement, p *Parameter) {
 		LogMeta{Reason: reasonLimits})
 }
 
-// endReason returns why a wait ends of which no statement was taken back.
+// endReason returns why a wait ends without a statement being taken back.
 func (x *decider) endReason() string {
 	switch {
 	case x.gone():

@@ -7,28 +7,28 @@ import (
 	"github.com/labplatform/labplatform/pkg/authn"
 )
 
-// Rule selects the reports of its laboratory that a session sees.
+// Rule selects the reports of the laboratory that a session may see.
 type Rule int
 
-// The rules. The zero Rule shows nothing.
+// Rules of visibility. The zero Rule shows no report.
 const (
 	Nothing            Rule = iota
-	Everything              // support
+	Everything              // all reports, for support
 	SessionDepartments      // the departments that the session lists
 	DoctorDepartments       // the departments that DoctorDepartmentRelation lists
 	UserDepartments         // the departments that LabUserDepartmentRelation lists
 	DoctorBills             // bills that are assigned to the doctor
 )
 
-// Visibility is a rule for one person.
+// Visibility is a rule with the person to whom it applies.
 type Visibility struct {
 	Rule        Rule
 	Departments []int64 // for SessionDepartments
-	PersonID    int64   // the doctor or the lab user
+	PersonID    int64   // id of the doctor or lab user
 }
 
-// OwnBills returns the doctor to whose bills history and figures are limited as well; ok is false for sessions whose
-// history and figures cover the laboratory.
+// OwnBills returns the doctor whose bills limit history and figures. ok is false for sessions that see history and
+// figures of the whole laboratory.
 func (v Visibility) OwnBills() (doctorID int64, ok bool) {
 	if v.Rule != DoctorBills {
 		return 0, false
@@ -36,15 +36,15 @@ func (v Visibility) OwnBills() (doctorID int64, ok bool) {
 	return v.PersonID, true
 }
 
-// byRelation is the departmentDataType of users whose departments are rows.
+// byRelation is the departmentDataType of users whose departments are rows of a relation table.
 const byRelation = 1
 
 // ErrNoAccess is returned for a kind of login without access to critical results.
 var ErrNoAccess = apperr.New(apperr.Forbidden, "SESSION_TYPE_WITHOUT_ACCESS",
 	"Critical results are for lab users, doctors and support of the laboratory; log in as one of them")
 
-// VisibilityOf returns the visibility of a session. Unknown values see least: another docType is a doctor with own
-// bills alone, another departmentDataType has the list of the session, another kind of login has no access.
+// VisibilityOf returns the visibility of a session. Unknown types get the least: an unknown docType sees own bills
+// only, an unknown departmentDataType the departments of the session, an unknown kind of login gets ErrNoAccess.
 func VisibilityOf(p authn.Principal) (Visibility, error) {
 	if doctorID, ok := p.ReferringDoctor(); ok {
 		return Visibility{Rule: DoctorBills, PersonID: doctorID}, nil

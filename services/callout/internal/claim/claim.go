@@ -1,5 +1,5 @@
-// Package claim owns claims: a person states "I am calling" about a waiting report, which others see on the board, so
-// that a clinician is not called twice. A claim is a courtesy: no callout is refused because of it.
+// Package claim manages claims: a person states "I am calling" about a waiting report, and other users see it on the
+// board, so that a clinician is not called twice. A claim is advisory: it never prevents a callout.
 package claim
 
 import (
@@ -12,21 +12,22 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// lasts is how long a claim lasts unless it is repeated: longer than most calls.
+// lasts is how long a claim lasts unless it is renewed: longer than most calls.
 const lasts = 10 * time.Minute
 
-// Claim states that a person is calling about a report. The zero Claim is none.
+// Claim states that a person is calling about a report. The zero Claim means that no one is.
 type Claim struct {
 	By           authn.Actor
 	Since, Until time.Time
 }
 
-// Of reports whether the claim is the person's.
+// Of reports whether the person holds the claim.
 func (c Claim) Of(person authn.Actor) bool {
-	return !c.Until.IsZero() && c.By.Kind == person.Kind && c.By.ID == person.ID // the name may have changed since
+	// The name is not compared, because it may have changed.
+	return !c.Until.IsZero() && c.By.Kind == person.Kind && c.By.ID == person.ID
 }
 
-// Facts are the claim of a waiting report, and the time of the store's clock. A claim that ended is the zero Claim.
+// Facts hold the claim of a waiting report, and the time of the store's clock. An expired claim is the zero Claim.
 type Facts struct {
 	Held Claim
 	Now  time.Time
@@ -34,15 +35,15 @@ type Facts struct {
 
 // Store keeps the claims of waiting reports.
 type Store interface {
-	// ChangeClaim locks a visible waiting report, calls decide and writes the claim that it returns, all in one
-	// transaction. A report that does not wait, or is not visible, is ErrNotWaiting.
+	// ChangeClaim locks a visible waiting report, calls decide and writes the claim that decide returns, all in one
+	// transaction. It returns ErrNotWaiting for a report that does not wait or is not visible.
 	ChangeClaim(
 		ctx context.Context, scope authn.LabScope, reportID int64, v callout.Visibility,
 		decide func(Facts) (Claim, error),
 	) (Claim, error)
 }
 
-// ErrNotWaiting is returned for a report that does not wait, and for one that the caller does not see.
+// ErrNotWaiting is returned for a report that does not wait or that the caller may not see.
 var ErrNotWaiting = apperr.New(apperr.NotFound, "NOT_WAITING",
 	"No result with this id waits for a callout in this laboratory; reload the board")
 
@@ -52,11 +53,11 @@ type UseCase struct {
 	signals evaluate.Signals
 }
 
-// New returns the use case.
+// New returns a use case that writes through s and signals changes to open boards.
 func New(s Store, signals evaluate.Signals) *UseCase { return &UseCase{s, signals} }
 
-// Claim claims a report for a person, or prolongs the person's claim. insteadOf is the beginning of another person's
-// claim that is taken over; zero: none is.
+// Claim claims a report for a person, or renews the person's claim. To replace another person's claim, insteadOf is the
+// time at which that claim began; zero replaces none.
 func (u *UseCase) Claim(
 	ctx context.Context, scope authn.LabScope, by authn.Actor, v callout.Visibility, reportID int64, insteadOf time.Time,
 ) (Claim, error) {
@@ -81,7 +82,7 @@ func (u *UseCase) change(
 	return c, err
 }
 
-// claimed decides about a claim of a person.
+// claimed returns the claim after a person claimed the report, or an error if another person's claim prevents it.
 func (f Facts) claimed(by authn.Actor, insteadOf time.Time) (Claim, error) {
 	wanted := Claim{By: by, Since: f.Now, Until: f.Now.Add(lasts)}
 	switch {
@@ -93,7 +94,7 @@ func (f Facts) claimed(by authn.Actor, insteadOf time.Time) (Claim, error) {
 	return wanted, nil
 }
 
-// released decides about the end of a person's claim.
+// released returns the claim after a person released the report, or an error if another person holds the claim.
 func (f Facts) released(by authn.Actor) (Claim, error) {
 	if !f.Held.Until.IsZero() && !f.Held.Of(by) {
 		return Claim{}, f.Held.errClaimed("only that person gives the claim up; it ends by itself")
@@ -101,7 +102,7 @@ func (f Facts) released(by authn.Actor) (Claim, error) {
 	return Claim{}, nil
 }
 
-// errClaimed describes the claim of another person. The name is in the data alone, because messages name no one.
+// errClaimed describes the claim of another person. Only the data contains the name, because messages contain no names.
 func (c Claim) errClaimed(todo string) error {
 	const claimed = "CLAIMED"
 	since, until := c.Since.Format(time.RFC3339Nano), c.Until.Format(time.RFC3339Nano)

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/reach"
 )
 
-// Notifications is the part of the notifications' client that is used.
+// Notifications is the part of the notification service's client that the package uses.
 type Notifications interface {
 	Notify(
 		ctx context.Context, in *notificationsv1.NotifyRequest, opts ...grpc.CallOption,
@@ -38,8 +38,8 @@ type Notices interface {
 	Delivered(ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time) error
 }
 
-// Dispatcher delivers outbox rows. Table is the name of the outbox, a part of each row's key. Notifications may be nil:
-// then its messages wait for a deployment that has it.
+// Dispatcher delivers outbox rows. Table is the name of the outbox, a part of each row's key. Notifications may be nil;
+// its messages then wait until its address is configured.
 type Dispatcher struct {
 	Table         string
 	Notifications Notifications
@@ -47,7 +47,7 @@ type Dispatcher struct {
 	Notices       Notices
 }
 
-// Receivers returns the receiver of each kind of row.
+// Receivers returns the delivery function of each kind of row.
 func (d Dispatcher) Receivers() map[string]outbox.Deliver {
 	return map[string]outbox.Deliver{kindNotice: d.notify, kindWithdraw: d.withdraw, kindWake: d.wake}
 }
@@ -57,14 +57,14 @@ var (
 	errNoNotifications = outbox.ReceiverUnavailable(errors.New("CALLOUT_NOTIFICATIONS_ADDR is not set"))
 )
 
-// notify sends a notice, unless it became outdated while it waited.
+// notify sends a notice, unless it became outdated while the row waited.
 func (d Dispatcher) notify(ctx context.Context, row outbox.Row) error {
 	var in notificationsv1.NotifyRequest
 	if err := proto.Unmarshal(row.Payload, &in); err != nil {
 		return errPayload
 	}
 	if in.IdempotencyKey == nil {
-		in.IdempotencyKey = proto.String(row.Key(d.Table)) // a row of version 1.0.0
+		in.IdempotencyKey = proto.String(row.Key(d.Table)) // rows written by version 1.0.0 have no key
 	}
 	m, labID, err := messageOf(&in)
 	if err != nil {
@@ -93,7 +93,7 @@ func (d Dispatcher) send(
 		err = fmt.Errorf("notify: %w", err)
 		switch apperr.KindOf(err) {
 		case apperr.Invalid, apperr.NotFound, apperr.Conflict, apperr.TooLarge:
-			return outbox.Classify(err) // the service is available and refuses this notice
+			return outbox.Classify(err) // the service is available but rejects this notice
 		}
 		return d.unavailable(ctx, scope, m, sentAt, outbox.Classify(err))
 	}
@@ -104,21 +104,21 @@ func (d Dispatcher) send(
 	return outbox.Classify(d.Notices.Delivered(ctx, scope, m, reason, sentAt))
 }
 
-// unavailable stores that notices cannot be sent, which the board shows, and returns the cause.
+// unavailable stores that notices cannot be sent, so that the board shows it, and returns the cause.
 func (d Dispatcher) unavailable(
 	ctx context.Context, scope authn.LabScope, m callout.Message, sentAt time.Time, cause error,
 ) error {
 	return errors.Join(cause, d.Notices.Delivered(ctx, scope, m, reach.Unavailable, sentAt))
 }
 
-// The reasons of a withdrawal.
+// Reasons of a withdrawal, as the notification service names them.
 const (
 	reasonCalled = "called"
 	reasonWrong  = "wrong"
 	reasonPartly = "partly_wrong"
 )
 
-// withdraw takes back a notice, and sends a correction to its readers.
+// withdraw stops a notice, and sends a correction to recipients who read it.
 func (d Dispatcher) withdraw(ctx context.Context, row outbox.Row) error {
 	var w withdrawal
 	if err := json.Unmarshal(row.Payload, &w); err != nil {
@@ -175,7 +175,7 @@ func (d Dispatcher) wake(ctx context.Context, row outbox.Row) error {
 	return outbox.Classify(d.Jobs.Align(ctx, scope, in.GetBillId(), row.Key(d.Table)))
 }
 
-// Reach requests from notifications whether notices reach a laboratory.
+// Reach queries the notification service whether notices reach a laboratory.
 type Reach struct{ Notifications Notifications }
 
 var _ reach.Client = Reach{}

@@ -19,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// TaskQueue is the part of the task queue's client that is used.
+// TaskQueue is the part of the task queue's client that the package uses.
 type TaskQueue interface {
 	Schedule(
 		ctx context.Context,
@@ -33,18 +33,18 @@ type TaskQueue interface {
 	) (*taskqueuev1.CancelJobResponse, error)
 }
 
-// Deadlines reads the deadlines of bills and notes their jobs.
+// Deadlines reads the deadlines of bills and stores the ids of their jobs.
 type Deadlines interface {
 	Deadline(ctx context.Context, scope authn.LabScope, billID int64) (callout.Deadline, error)
 	NoteJob(ctx context.Context, scope authn.LabScope, billID int64, jobID string) error
 }
 
-// Documented numbers and shapes of the task queue.
+// Values that the task queue documents.
 const (
 	taskWebhook    = 4
 	webhookPost    = 2
 	webhookRetries = 10
-	webhookTimeout = 30 // seconds
+	webhookTimeout = 30 // in seconds
 	timeLayout     = "2006-01-02T15:04:05"
 	high           = 2
 )
@@ -58,8 +58,8 @@ type Jobs struct {
 	Clock     clock.Clock
 }
 
-// Align schedules the job of a bill for its earliest deadline. It may be repeated: the window key makes it one job for
-// each bill. The deadline is a part of the idempotency key, because it may have moved since an attempt whose response
+// Align schedules the job of a bill for its earliest deadline. It is idempotent: the window key makes it one job per
+// bill. The idempotency key contains the deadline, because the deadline may have moved after an attempt whose response
 // was lost.
 func (j Jobs) Align(ctx context.Context, scope authn.LabScope, billID int64, key string) error {
 	d, err := j.Deadlines.Deadline(ctx, scope, billID)
@@ -81,10 +81,10 @@ func (j Jobs) Align(ctx context.Context, scope authn.LabScope, billID int64, key
 	if _, err := j.Queue.CancelJob(ctx, &taskqueuev1.CancelJobRequest{JobId: &typev1.RawJSON{Json: ids}}); err != nil {
 		return fmt.Errorf("cancel job: %w", err)
 	}
-	return j.Deadlines.NoteJob(ctx, scope, billID, "") // an unknown job has run or was lost
+	return j.Deadlines.NoteJob(ctx, scope, billID, "") // an unknown job has already run, or the queue lost it
 }
 
-// atOnce is the maximum number of tasks of a request to the queue.
+// atOnce is the maximum number of tasks per request to the queue.
 const atOnce = 500
 
 // Ensure creates jobs that the queue has lost. Waiting jobs stay unchanged.
@@ -125,8 +125,8 @@ func (j Jobs) schedule(
 	return nil
 }
 
-// notLongPast returns a deadline, or now instead of one that ended more than an hour ago: the queue takes a time that
-// is more than a day in the past for a mistake and refuses it.
+// notLongPast returns the deadline, or the present time if the deadline passed more than an hour ago: the queue rejects
+// times that are more than a day in the past.
 func (j Jobs) notLongPast(due time.Time) time.Time {
 	if now := j.Clock.Now(); due.Before(now.Add(-time.Hour)) {
 		return now

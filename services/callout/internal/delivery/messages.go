@@ -1,4 +1,4 @@
-// Package delivery defines the rows of the outbox, and delivers them by the contracts of the called services.
+// Package delivery encodes the rows of the outbox, and delivers them to notifications and the task queue.
 package delivery
 
 import (
@@ -16,24 +16,25 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// The kinds of rows. The payload of a notice is a notificationsv1.NotifyRequest, of a withdrawal JSON, and of a wake-up
-// a calloutv1.EvaluateBillRequest: the bill whose job has to be aligned with its deadline.
+// Kinds of outbox rows. The payload of a notice is a notificationsv1.NotifyRequest, that of a withdrawal JSON, and that
+// of a wake-up a calloutv1.EvaluateBillRequest with the bill whose job has to be aligned with its deadline.
 const (
 	kindNotice   = "notifications.notify"
 	kindWithdraw = "notifications.withdraw"
 	kindWake     = "taskqueue.wake"
 )
 
-// Documented numbers of notifications.
+// Values that the notification service documents.
 const (
 	gateway        = "fcm"
 	criticalReport = 2
 )
 
-// Messages encodes messages.
+// Messages encodes messages to other services as outbox rows.
 type Messages struct{}
 
-// noticeContext is the context of a notification: ids alone, no patient data. Notifications writes the text.
+// noticeContext is the context of a notification. It has ids only and no patient data; the notification service writes
+// the text.
 type noticeContext struct {
 	LabID       int64 `json:"lab_id"`
 	OrgID       int64 `json:"org_id,omitempty"`
@@ -44,10 +45,10 @@ type noticeContext struct {
 	Corrected   bool  `json:"corrected,omitempty"`
 	Unclear     bool  `json:"unclear,omitempty"`
 	Unconfirmed bool  `json:"unconfirmed,omitempty"`
-	Laboratory  *bool `json:"laboratory,omitempty"` // false: another notice tells it
+	Laboratory  *bool `json:"laboratory,omitempty"` // false: leave out the laboratory, which another notice informs
 }
 
-// withdrawal is the payload of kindWithdraw.
+// withdrawal is the payload of rows of kindWithdraw.
 type withdrawal struct {
 	LabID   int64
 	Message callout.Message
@@ -75,7 +76,7 @@ func (Messages) Encode(labID int64, m callout.Message) (outbox.Event, error) {
 	return e, nil
 }
 
-// dedupeKey returns the deduplication key of a row. It begins with the kind of the message.
+// dedupeKey returns the deduplication key of a message's row. It begins with the kind of the message.
 func dedupeKey(m callout.Message) string {
 	kind := map[callout.MessageKind]string{
 		callout.Announce: "pending", callout.Escalate: "escalation", callout.Correct: "corrected",
@@ -94,7 +95,7 @@ func notifyRequest(labID int64, m callout.Message) (*notificationsv1.NotifyReque
 		Unconfirmed: m.Kind == callout.TellUnconfirmed,
 	}
 	if c.Unclear || c.Unconfirmed {
-		c.Escalation = 1 // to the laboratory only
+		c.Escalation = 1 // the laboratory is the only receiver
 	}
 	if m.Quiet && (c.OrgID != 0 || c.DoctorID != 0) {
 		c.Laboratory = new(bool)
@@ -112,12 +113,13 @@ func notifyRequest(labID int64, m callout.Message) (*notificationsv1.NotifyReque
 	}, nil
 }
 
-// noticeKey returns the idempotency key of the notice of a statement.
+// noticeKey returns the idempotency key of a statement's notice.
 func noticeKey(reportID int64, statement string) string {
 	return "callout:" + strconv.FormatInt(reportID, 10) + ":" + statement
 }
 
-// messageOf returns the message of a request. Rows of version 1.0.0 have no key and are sent unchecked.
+// messageOf returns the message that a request delivers. Rows of version 1.0.0 have no statement key and are sent
+// without a check.
 func messageOf(in *notificationsv1.NotifyRequest) (m callout.Message, labID int64, err error) {
 	var c noticeContext
 	if err := json.Unmarshal(in.GetContext().GetJson(), &c); err != nil {
@@ -143,8 +145,8 @@ func messageOf(in *notificationsv1.NotifyRequest) (m callout.Message, labID int6
 	return m, c.LabID, nil
 }
 
-// Wake has no deduplication key: a change of the deadline while an earlier row is being delivered needs a row of its
-// own.
+// Wake encodes the request to align a bill's job. Its row has no deduplication key, because a deadline that changes
+// while an earlier row is being delivered needs another row.
 func (Messages) Wake(labID, billID int64) (outbox.Event, error) {
 	payload, err := proto.Marshal(&calloutv1.EvaluateBillRequest{LabId: labID, BillId: billID})
 	if err != nil {
@@ -153,5 +155,5 @@ func (Messages) Wake(labID, billID int64) (outbox.Event, error) {
 	return outbox.Event{Aggregate: aggregate(billID), Kind: kindWake, Payload: payload}, nil
 }
 
-// aggregate keeps the messages of one kind about a bill in order.
+// aggregate returns the outbox key that keeps a bill's messages of one kind in order.
 func aggregate(billID int64) string { return "bill:" + strconv.FormatInt(billID, 10) }

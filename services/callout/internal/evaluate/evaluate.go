@@ -1,5 +1,5 @@
-// Package evaluate judges reports after a change: of a value, of a setting, or because a deadline passed. It may be
-// repeated: the same facts change nothing.
+// Package evaluate evaluates reports after a change of a value or a setting, or when a deadline has passed. Evaluating
+// again without a change has no effect.
 package evaluate
 
 import (
@@ -15,14 +15,14 @@ import (
 
 // Store locks reports and applies decisions.
 type Store interface {
-	// Change loads the facts of reports under lock, has each decided, and writes the decisions, all in one transaction.
-	// Ids of other laboratories are left out. decide runs again when the transaction is repeated.
+	// Change loads the facts of reports under lock, calls decide for each, and writes the decisions, all in one
+	// transaction. Ids of other laboratories are ignored. decide may run again, because the transaction may be repeated.
 	Change(
 		ctx context.Context, scope authn.LabScope, reportIDs []int64, decide func(*callout.Facts) callout.Decision,
 	) ([]callout.Decision, error)
-	// OfBill returns the ids of the bill's reports; callout.ErrNoBill when the laboratory has no such bill.
+	// OfBill returns the ids of the bill's reports, or callout.ErrNoBill if the laboratory has no such bill.
 	OfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
-	// DueOfBill returns the waiting reports of the bill with a deadline or reminder that is due, or with none.
+	// DueOfBill returns the waiting reports of the bill whose deadline or reminder is due, or that have no deadline yet.
 	DueOfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
 	// SetUnconfirmed replaces the rerun values of a report without confirmation, unless newer ones are stored.
 	SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Unconfirmed) error
@@ -36,10 +36,10 @@ type Unconfirmed struct {
 	Readings   []callout.Reading
 }
 
-// Counters counts decisions.
+// Counters counts evaluations and escalations.
 type Counters interface {
 	Evaluated(reports int, c callout.Counts)
-	// Escalated counts a notice about overdue reports of a bill.
+	// Escalated counts one notice about the overdue reports of a bill.
 	Escalated()
 }
 
@@ -48,7 +48,7 @@ type Signals interface {
 	Changed(ctx context.Context, lab authn.LabScope)
 }
 
-// Deps is what the use case works with. WakeRelay is called after a commit.
+// Deps are the dependencies of the use case. WakeRelay is called after a commit.
 type Deps struct {
 	Store     Store
 	Clock     clock.Clock
@@ -67,10 +67,10 @@ type Result struct {
 // UseCase evaluates reports. Its methods may be called from several goroutines.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// Bill evaluates the reports of a bill.
+// Bill evaluates all reports of a bill.
 func (u *UseCase) Bill(ctx context.Context, scope authn.LabScope, billID int64, e callout.Event) ([]Result, error) {
 	ids, err := u.d.Store.OfBill(ctx, scope, billID)
 	if err != nil {
@@ -79,8 +79,8 @@ func (u *UseCase) Bill(ctx context.Context, scope authn.LabScope, billID int64, 
 	return u.Reports(ctx, scope, ids, e)
 }
 
-// Due evaluates the reports of a bill that are overdue. It returns the highest escalation that was reached, 0 when
-// nothing was due.
+// Due evaluates the overdue reports of a bill. It returns the level of the highest escalation sent, or 0 if none was
+// due.
 func (u *UseCase) Due(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error) {
 	ids, err := u.d.Store.DueOfBill(ctx, scope, billID)
 	if err != nil || len(ids) == 0 {
@@ -93,7 +93,7 @@ func (u *UseCase) Due(ctx context.Context, scope authn.LabScope, billID int64) (
 	return level, err
 }
 
-// SetUnconfirmed stores rerun values without confirmation.
+// SetUnconfirmed stores the rerun values of a report that are not confirmed.
 func (u *UseCase) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Unconfirmed) error {
 	if err := u.d.Store.SetUnconfirmed(ctx, scope, v); err != nil {
 		return err
@@ -105,8 +105,8 @@ func (u *UseCase) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v Un
 // maxBatch is the maximum number of reports of a transaction.
 const maxBatch = 50
 
-// Reports evaluates reports. The result has no unknown and no dismissed reports. A report that cannot be evaluated does
-// not delay the others; the error is returned after them.
+// Reports evaluates reports. Unknown and dismissed reports are not in the result. A report that cannot be evaluated
+// does not keep the others from being evaluated; the errors are returned at the end.
 func (u *UseCase) Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]Result, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
@@ -155,7 +155,7 @@ func (u *UseCase) batch(
 	return decisions, nil
 }
 
-// report counts committed decisions, and wakes the relay and the open boards.
+// report updates the counters after a commit, and wakes the relay and the open boards.
 func (u *UseCase) report(ctx context.Context, scope authn.LabScope, decisions []callout.Decision) {
 	var counts callout.Counts
 	sent, changed, escalated := false, false, false

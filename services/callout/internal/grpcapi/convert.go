@@ -133,7 +133,7 @@ func calloutsOf(list []history.Record) *calloutv1.ListCalloutsResponse {
 	return out
 }
 
-// openOf encodes the worklist for a reader.
+// openOf encodes the worklist for a reader, who is told which claims are the reader's own.
 func openOf(o worklist.Open, reader authn.Actor) *calloutv1.ListOpenCalloutsResponse {
 	out := &calloutv1.ListOpenCalloutsResponse{
 		Now: iso(o.Now), LimitReached: o.LimitReached, TimeZone: o.Zone.String(), QuietSince: isoOrNil(o.QuietSince),
@@ -223,13 +223,13 @@ func summaryOf(s worklist.Summary) *calloutv1.GetCalloutSummaryResponse {
 	}
 }
 
-// rawJSON returns text that the domain has checked to be JSON.
+// rawJSON wraps text that the domain has checked to be valid JSON.
 func rawJSON(text []byte) *typev1.RawJSON { return &typev1.RawJSON{Json: text} }
 
-// iso formats a time as the area documents it, with a fraction when it has one.
+// iso formats a time in ISO 8601, with a fraction only if it has one, as the API documents.
 func iso(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999999Z") }
 
-// isoOrNil returns nil for the zero time.
+// isoOrNil formats a time as iso does; nil for the zero time.
 func isoOrNil(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -238,5 +238,5 @@ func isoOrNil(t time.Time) *string {
 	return &text
 }
 
-// clamp limits n to 32 bits, the width of the columns.
+// clamp limits n to the range of 32 bits, the width of the columns.
 func clamp(n int) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, n))) }

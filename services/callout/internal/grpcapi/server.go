@@ -1,4 +1,5 @@
-// Package grpcapi is the transport of the callout service: decode, authorize, call, encode.
+// Package grpcapi serves the gRPC API of the callout service: it authorizes requests, calls the use cases, and converts
+// requests and responses.
 package grpcapi
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/worklist"
 )
 
-// UseCases are what the transport calls.
+// UseCases are the use cases behind the API.
 type UseCases struct {
 	Records   *records.UseCase
 	History   *history.UseCase
@@ -38,15 +39,15 @@ type Server struct {
 	u UseCases
 }
 
-// New returns the server.
+// New returns a server that calls u.
 func New(u UseCases) *Server { return &Server{u: u} }
 
-// Durations measures use cases. The returned function ends a measurement.
+// Durations measures how long use cases take. The returned function ends a measurement.
 type Durations interface {
 	Measure(ctx context.Context, operation string) (done func())
 }
 
-// The operations, as labels of the histogram.
+// Operations, the labels of the duration histogram.
 const (
 	opRecords     = "records"
 	opLogs        = "logs"
@@ -60,12 +61,13 @@ const (
 	opUnconfirmed = "unconfirmed"
 )
 
-// Operations returns the labels.
+// Operations returns the labels of all operations.
 func Operations() []string {
 	return []string{opRecords, opLogs, opAudit, opOpen, opSummary, opSave, opClaim, opEvaluate, opSettings, opUnconfirmed}
 }
 
-// person returns the scope and the visibility of a logged-in person. Services are refused: they have no departments.
+// person returns the scope and the visibility of a logged-in person. Services are rejected, because they have no
+// departments.
 func person(ctx context.Context) (authn.Principal, authn.LabScope, callout.Visibility, error) {
 	p := authn.FromContext(ctx)
 	v, err := callout.VisibilityOf(p)

@@ -9,7 +9,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/settings"
 )
 
-// GetCalloutSettings returns the settings of the laboratory.
+// GetCalloutSettings returns the settings of the caller's laboratory.
 func (s *Server) GetCalloutSettings(
 	ctx context.Context, _ *calloutv1.GetCalloutSettingsRequest,
 ) (*calloutv1.CalloutSettings, error) {
@@ -29,7 +29,7 @@ func (s *Server) GetCalloutSettings(
 	return settingsOf(held, may), nil
 }
 
-// PutCalloutSettings replaces the settings of the laboratory.
+// PutCalloutSettings replaces the settings of the caller's laboratory.
 func (s *Server) PutCalloutSettings(
 	ctx context.Context, in *calloutv1.PutCalloutSettingsRequest,
 ) (*calloutv1.CalloutSettings, error) {

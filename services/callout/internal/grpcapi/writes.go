@@ -32,7 +32,7 @@ func (s *Server) SaveCallout(
 		Recipients: in.GetRecipients(),
 		Methods:    in.GetCommunicationMethods(),
 		Comment:    in.GetCriticalCalloutComment(),
-		ReadBack:   in.ReadBack, // absent is not false
+		ReadBack:   in.ReadBack, // a pointer: not stated differs from false
 		Person:     in.GetNotifiedPerson(),
 		NotifiedAt: in.GetNotifiedAt(),
 		Outcome:    callout.Outcome(in.GetOutcome()),
@@ -72,7 +72,7 @@ func (s *Server) ClaimCallout(
 	return claimOf(c, p.Actor()), nil
 }
 
-// ReleaseCallout ends the caller's claim.
+// ReleaseCallout ends the caller's claim of a report.
 func (s *Server) ReleaseCallout(
 	ctx context.Context, in *calloutv1.ReleaseCalloutRequest,
 ) (*calloutv1.ReleaseCalloutResponse, error) {
@@ -113,10 +113,10 @@ func savedMessage(draft bool, status callout.Status) string {
 	return "Critical callout saved successfully"
 }
 
-// ownName is the service's name in the tokens of its jobs.
+// ownName is the service name in the tokens of this service's jobs.
 const ownName = "callout"
 
-// EvaluateBill evaluates a bill. The job of an escalation calls it, too.
+// EvaluateBill evaluates the reports of a bill. The escalation jobs of the task queue call it as well.
 func (s *Server) EvaluateBill(
 	ctx context.Context, in *calloutv1.EvaluateBillRequest,
 ) (*calloutv1.EvaluateBillResponse, error) {
@@ -129,7 +129,8 @@ func (s *Server) EvaluateBill(
 	if err := checkBill(in.GetBillId()); err != nil {
 		return nil, err
 	}
-	// The job of this service is a deadline; for other callers the evaluation is named.
+	// A call by this service's own job is a deadline. For other callers the evaluation is named, so it does not wait for
+	// values to settle.
 	results, err := s.u.Evaluate.Bill(ctx, scope, in.GetBillId(), callout.Event{Named: caller.Caller != ownName})
 	if err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (s *Server) EvaluateBill(
 	return &calloutv1.EvaluateBillResponse{Reports: statusesOf(results)}, nil
 }
 
-// EvaluateReports evaluates reports.
+// EvaluateReports evaluates reports of the laboratory by id.
 func (s *Server) EvaluateReports(
 	ctx context.Context, in *calloutv1.EvaluateReportsRequest,
 ) (*calloutv1.EvaluateReportsResponse, error) {

@@ -1,4 +1,4 @@
-// Package history reads the log of callouts, and the latest callout of each report.
+// Package history reads the callout entries of the activity log, and the latest callout of each report.
 package history
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// Limits of a request and of an answer.
+// Limits of a request and a response.
 const (
 	MaxIDs  = 500
 	MaxLogs = 1000
 )
 
-// Entry is one line of the activity log.
+// Entry is one line of the activity log about a callout.
 type Entry struct {
 	Meta     []byte // a JSON object
 	UserName string
@@ -26,7 +26,7 @@ type Entry struct {
 	At       time.Time
 }
 
-// Record is a completed callout with the names at the time of the call. Unknown names are empty.
+// Record is a completed callout. The names are those at the time of the call, empty if unknown.
 type Record struct {
 	ID, ReportID    int64
 	BillID          *int64
@@ -44,18 +44,18 @@ type Record struct {
 
 // Store reads the history.
 type Store interface {
-	// Logs returns the newest entries of category 648 of the reports, oldest first, and not more than most. Unless
-	// doctorID is 0, it returns entries on bills of the doctor, as the bills were then.
+	// Logs returns the newest entries of category 648 (critical callouts) about the reports, oldest first, at most most.
+	// If doctorID is not 0, it returns only entries about bills that were the doctor's at that time.
 	Logs(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64, most int) ([]Entry, error)
-	// Latest returns the last callout of each report that has one, by report. Unless doctorID is 0, it returns callouts on
-	// bills of the doctor, as the bills were then.
+	// Latest returns the last callout of each report by report id. If doctorID is not 0, it returns only callouts on bills
+	// that were the doctor's at that time.
 	Latest(ctx context.Context, scope authn.LabScope, reportIDs []int64, doctorID int64) (map[int64]Record, error)
 }
 
 // UseCase reads the history of a laboratory.
 type UseCase struct{ store Store }
 
-// New returns the use case.
+// New returns a use case that reads from s.
 func New(s Store) *UseCase { return &UseCase{s} }
 
 // Logs lists the history of the reports.
@@ -69,7 +69,7 @@ func (u *UseCase) Logs(
 	return u.store.Logs(ctx, scope, reportIDs, doctorID, MaxLogs)
 }
 
-// Latest lists the last callout of each report, in the order of the ids; reports without one are left out.
+// Latest returns the last callout of each report, in the order of the ids. Reports without a callout are omitted.
 func (u *UseCase) Latest(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, reportIDs []int64,
 ) ([]Record, error) {
@@ -90,7 +90,7 @@ func (u *UseCase) Latest(
 	return records, nil
 }
 
-// CheckIDs refuses an empty list, more than MaxIDs, and numbers that are no ids.
+// CheckIDs rejects an empty list, more than MaxIDs ids, and numbers that are not positive.
 func CheckIDs(name string, ids []int64) error {
 	if len(ids) == 0 {
 		return apperr.InvalidField(name, name+" is empty: give 1 to 500 report ids")
@@ -106,12 +106,12 @@ func CheckIDs(name string, ids []int64) error {
 	return nil
 }
 
-// ParseIDs parses "7001,7002": digits and commas alone.
+// ParseIDs parses a list such as "7001,7002". It accepts digits and commas only.
 func ParseIDs(name, text string) ([]int64, error) {
 	if text == "" {
 		return nil, CheckIDs(name, nil)
 	}
-	const longest = 18 // digits: every one of them fits into an int64
+	const longest = 18 // number of digits that always fit into an int64
 	var ids []int64
 	for part := range strings.SplitSeq(text, ",") {
 		if len(ids) >= MaxIDs {

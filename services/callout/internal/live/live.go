@@ -1,5 +1,5 @@
-// Package live sends the worklist to open boards: the whole list and the figures at first and after each change, so
-// that a board never combines differences.
+// Package live streams the worklist to open boards: the whole list and the figures at first and after each change, so
+// that a board never has to merge changes.
 package live
 
 import (
@@ -14,53 +14,53 @@ import (
 )
 
 const (
-	// lookEvery is the interval of checks without a signal, which may have been lost: deadlines pass, and other services
-	// change reports.
+	// lookEvery is the interval of checks without a signal. Signals may be lost, deadlines pass without one, and other
+	// services change reports.
 	lookEvery = 15 * time.Second
-	// rest is the minimum time between two checks, so that a run of results is one change of the board.
+	// rest is the minimum time between two checks, so that a burst of results is sent as one change.
 	rest = 250 * time.Millisecond
 )
 
 // Signals reports that the worklist of a laboratory may have changed.
 type Signals interface {
-	// Listen returns a channel that gets a value with every change until stop is called.
+	// Listen returns a channel that receives a value after every change until stop is called.
 	Listen(ctx context.Context, lab authn.LabScope) (signal <-chan struct{}, stop func(), err error)
 }
 
-// Worklist reads what boards show.
+// Worklist reads the data that boards show.
 type Worklist interface {
 	Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Open, error)
-	// Recent returns the summary of the last 30 days; it may be some seconds old.
+	// Recent returns the summary of the last 30 days, which may be a few seconds old.
 	Recent(ctx context.Context, scope authn.LabScope, v callout.Visibility) (worklist.Summary, error)
 }
 
-// Reader is an open board. An error of its methods ends the stream.
+// Reader is one open board. An error of its methods ends the stream.
 type Reader interface {
-	// Admitted is called once, before the other methods: the board is connected.
+	// Admitted is called once, before the other methods, when the board is connected.
 	Admitted() error
 	Open(o worklist.Open) error
 	Summary(s worklist.Summary) error
-	// Alive is called when nothing changed for 15 seconds. A board that receives nothing for longer shows that it is
+	// Alive is called after 15 seconds without a change. A board that receives nothing for longer shows that it is
 	// disconnected.
 	Alive() error
 }
 
-// Deps is what the use case works with.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Worklist Worklist
 	Signals  Signals
 	Gauge    livefeed.Gauge
-	// MaxAge ends a stream, so that the login is checked again when the reader reconnects.
+	// MaxAge is when a stream ends, so that the login is checked again when the reader reconnects.
 	MaxAge time.Duration
 }
 
-// UseCase sends worklists. Its methods may be called from several goroutines.
+// UseCase streams worklists. Its methods may be called from several goroutines.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// Watch sends the visible worklist until the stream is MaxAge old; then it returns nil.
+// Watch streams the visible worklist. It returns nil once the stream is MaxAge old.
 func (u *UseCase) Watch(ctx context.Context, scope authn.LabScope, v callout.Visibility, out Reader) error {
 	listen := func(ctx context.Context) (<-chan struct{}, func(), error) { return u.d.Signals.Listen(ctx, scope) }
 	feed := livefeed.Feed{Gauge: u.d.Gauge, Every: lookEvery, Rest: rest, MaxAge: u.d.MaxAge}
@@ -74,7 +74,7 @@ type stream struct {
 	sees     callout.Visibility
 	out      Reader
 
-	open    *worklist.Open // as sent last; nil: not yet
+	open    *worklist.Open // last state sent; nil: none yet
 	summary *worklist.Summary
 }
 
@@ -82,8 +82,8 @@ var _ livefeed.Stream = (*stream)(nil)
 
 func (s *stream) Begin(context.Context) error { return s.out.Admitted() }
 
-// Look sends changes, or Alive after an interval without any. After a change it returns the time of another check,
-// because the figures sent with a change may be older than it.
+// Look sends changes or, after an interval without any, Alive. After a change it returns the time until another check,
+// because the figures sent with a change may be older than the change.
 func (s *stream) Look(ctx context.Context, idle bool) (again time.Duration, err error) {
 	changed, err := s.send(ctx)
 	switch {
@@ -97,8 +97,8 @@ func (s *stream) Look(ctx context.Context, idle bool) (again time.Duration, err 
 	return 0, nil
 }
 
-// send sends what differs from the last state sent. The list is first: the figures would otherwise count results that
-// the board does not show yet.
+// send sends the parts that differ from the last state sent. The list comes first, so that the figures do not count
+// results that the board does not show yet.
 func (s *stream) send(ctx context.Context) (changed bool, err error) {
 	open, err := s.worklist.Open(ctx, s.scope, s.sees)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *stream) send(ctx context.Context) (changed bool, err error) {
 	return true, s.out.Summary(summary)
 }
 
-// same reports whether two lists are equal apart from their time.
+// same reports whether two lists are equal, ignoring the time at which they were read.
 func same(a, b worklist.Open) bool {
 	return a.LimitReached == b.LimitReached && a.Elsewhere == b.Elsewhere && a.Off == b.Off && equal(a.Items, b.Items) &&
 		equal(a.Unclear, b.Unclear) && equal(a.Corrected, b.Corrected) && equal(a.Unconfirmed, b.Unconfirmed)

@@ -1,4 +1,5 @@
-// Package reach keeps whether notices arrive at a laboratory, and announces results again whose notices did not.
+// Package reach stores whether notices reach the devices of a laboratory. Once they do again, it announces the results
+// whose notices did not arrive.
 package reach
 
 import (
@@ -13,20 +14,20 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// The reasons for which notices cannot be sent.
+// Reasons why notices reach no device.
 const (
-	Unavailable = "unavailable" // the notification service does not accept them
-	TypeOff     = "type_off"    // the laboratory has the type switched off
-	Waits       = "push_waits"  // notifications keeps their push messages until a provider is configured
+	Unavailable = "unavailable" // the notification service is not configured or does not accept notices
+	TypeOff     = "type_off"    // the laboratory has switched this type of notification off
+	Waits       = "push_waits"  // no push provider is configured, so the notification service keeps the push messages
 )
 
-// Lab is a laboratory that notices do not reach.
+// Lab is a laboratory whose devices notices do not reach.
 type Lab struct {
 	ID     int64
 	Reason string
 }
 
-// Missed is a notice that reached no device. Log is set when notifications did not store it either.
+// Missed is a notice that reached no device. Log is set if the notification service did not store it either.
 type Missed struct {
 	ReportID int64
 	Key      string
@@ -36,7 +37,7 @@ type Missed struct {
 // Store keeps the reach of laboratories.
 type Store interface {
 	Unreached(ctx context.Context) ([]Lab, error)
-	// SetReach stores why notices cannot be sent, and since when; an empty reason: they can.
+	// SetReach stores why notices cannot be sent, and since when. An empty reason means that they can.
 	SetReach(ctx context.Context, scope authn.LabScope, reason string, since time.Time) error
 	// Silenced returns waiting reports with a notice that reached no device.
 	Silenced(ctx context.Context, scope authn.LabScope) ([]int64, error)
@@ -45,15 +46,15 @@ type Store interface {
 
 // Ledgers reads ledgers.
 type Ledgers interface {
-	// Said returns the ledger of a report, and its open wait; nil without one.
+	// Said returns the ledger of a report and its open wait, which is nil if the report does not wait.
 	Said(ctx context.Context, scope authn.LabScope, reportID int64) (callout.Ledger, *callout.Episode, error)
-	// EscalatedOfBill returns the waiting reports of a bill that were escalated.
+	// EscalatedOfBill returns the waiting reports of a bill that have been escalated.
 	EscalatedOfBill(ctx context.Context, scope authn.LabScope, billID int64) ([]int64, error)
 }
 
-// Client asks the notification service.
+// Client queries the notification service.
 type Client interface {
-	// Reach returns why notices of critical results reach no device of the laboratory; empty when they do.
+	// Reach returns why notices of critical results reach no device of the laboratory. The reason is empty if they do.
 	Reach(ctx context.Context, scope authn.LabScope) (reason string, err error)
 }
 
@@ -70,7 +71,7 @@ type Signals interface {
 // Counters counts notices that were not sent.
 type Counters interface{ NoticeOff() }
 
-// Deps is what the use case works with.
+// Deps are the dependencies of the use case.
 type Deps struct {
 	Store     Store
 	Ledgers   Ledgers
@@ -84,11 +85,12 @@ type Deps struct {
 // UseCase keeps the reach of laboratories.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// RunOnce requests the reach of each laboratory that notices did not reach. Once they arrive, or at least reach the
-// inboxes, its silenced results are announced again. A failed request changes nothing.
+// RunOnce queries the reach of each laboratory that notices did not reach. If notices reach devices again, or at least
+// the inboxes, the results whose notices did not arrive are announced again. A failed query changes nothing and is
+// repeated by the next run.
 func (u *UseCase) RunOnce(ctx context.Context) error {
 	labs, err := u.d.Store.Unreached(ctx)
 	for _, lab := range labs {
@@ -104,7 +106,7 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 	}
 	reason, err := u.d.Client.Reach(ctx, scope)
 	if err != nil || reason != "" && reason == lab.Reason {
-		return nil // the board shows this reason already
+		return nil // unknown, or the reason that the board shows already
 	}
 	defer u.d.Signals.Changed(ctx, scope)
 	if reason != "" && lab.Reason != TypeOff {
@@ -120,7 +122,7 @@ func (u *UseCase) check(ctx context.Context, lab Lab) error {
 	return u.d.Store.SetReach(ctx, scope, reason, u.d.Clock.Now())
 }
 
-// Delivered stores the outcome of a notice. reason is why it reached no device; empty when it did.
+// Delivered stores the outcome of a notice. reason is why it reached no device, empty if it did.
 func (u *UseCase) Delivered(
 	ctx context.Context, scope authn.LabScope, m callout.Message, reason string, sentAt time.Time,
 ) error {
@@ -144,7 +146,7 @@ func (u *UseCase) Delivered(
 	return u.d.Store.MarkSilenced(ctx, scope, missed)
 }
 
-// ToSend reports whether a message is still to be sent: it may have become outdated while it waited.
+// ToSend reports whether a message is still to be sent. It may have become outdated while it waited in the outbox.
 func (u *UseCase) ToSend(ctx context.Context, scope authn.LabScope, m callout.Message) (bool, error) {
 	ledger, wait, err := u.d.Ledgers.Said(ctx, scope, m.ReportID)
 	if err != nil {
@@ -163,8 +165,8 @@ func (u *UseCase) ToSend(ctx context.Context, scope authn.LabScope, m callout.Me
 	return true, nil
 }
 
-// escalates reports whether an escalation is to be sent. It is about all reports of the bill that were overdue
-// together, so one that still waits is enough.
+// escalates reports whether an escalation is still to be sent. One escalation is about all reports of the bill that
+// were overdue together, so it is sent if any of them still waits.
 func (u *UseCase) escalates(ctx context.Context, scope authn.LabScope, m callout.Message, itself bool) (bool, error) {
 	if itself {
 		return true, nil

@@ -1,5 +1,5 @@
-// Package reap owns the loop that makes escalations certain: it finds waiting reports without a deadline, deadlines
-// that passed, and jobs that the task queue lost, and it counts waiting reports.
+// Package reap runs the loop that guarantees escalations: it finds waiting reports without a deadline, deadlines that
+// passed, and jobs that the task queue lost. It also counts waiting reports.
 package reap
 
 import (
@@ -23,7 +23,7 @@ type Config struct {
 	AdoptWithin time.Duration `env:"ADOPT_WITHIN" envDefault:"720h"`
 }
 
-// Validate refuses a loop that would not find a lost job within a minute.
+// Validate rejects settings with which a lost job would not be found within a minute.
 func (c *Config) Validate() error {
 	if c.Interval <= 0 || c.Interval > time.Minute {
 		return fmt.Errorf(
@@ -37,7 +37,7 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Item is a report or a bill of a laboratory.
+// Item is a report or a bill, by kind of inconsistency, with its laboratory.
 type Item struct {
 	LabID int64
 	ID    int64
@@ -46,18 +46,18 @@ type Item struct {
 // Figures count the waiting reports of all laboratories.
 type Figures struct {
 	Open, Overdue int64
-	Exhausted     int64 // with exhausted escalations
+	Exhausted     int64 // waiting reports without a further escalation
 	Oldest        time.Duration
 }
 
 // Store finds inconsistencies.
 type Store interface {
-	// Lead runs work while this process leads.
+	// Lead calls work if this process becomes or is the leader.
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Find returns at most limit reports, or bills for Overdue, of a kind. Of reports that another program set to wait, it
-	// returns reports that changed after changedAfter.
+	// Find returns at most limit reports of a kind, or bills for Overdue. Reports that another program set to wait are
+	// included only if they changed after changedAfter.
 	Find(ctx context.Context, kind string, changedAfter time.Time, limit int) ([]Item, error)
-	// Upcoming returns the earliest coming deadline of each bill above after, by bill.
+	// Upcoming returns the earliest future deadline of each bill with an id above after, ordered by bill.
 	Upcoming(ctx context.Context, after int64, limit int) ([]callout.Deadline, error)
 	// Figures counts waiting reports. A report is overdue when one of its deadlines has passed.
 	Figures(ctx context.Context, now time.Time) (Figures, error)
@@ -66,41 +66,41 @@ type Store interface {
 // Evaluator evaluates reports.
 type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
-	// Due evaluates the overdue reports of a bill, and returns the highest escalation that was reached.
+	// Due evaluates the overdue reports of a bill, and returns the level of the highest escalation sent.
 	Due(ctx context.Context, scope authn.LabScope, billID int64) (level int, err error)
 }
 
-// Reach checks whether notices can be sent.
+// Reach checks whether notices can be sent to laboratories that they did not reach.
 type Reach interface {
 	RunOnce(ctx context.Context) error
 }
 
-// Jobs creates lost jobs again.
+// Jobs recreates jobs that the task queue lost.
 type Jobs interface {
 	Ensure(ctx context.Context, scope authn.LabScope, deadlines []callout.Deadline) error
 }
 
-// Counters counts repairs and shows figures.
+// Counters counts repairs and sets the gauges of waiting reports.
 type Counters interface {
 	Reaped(what string, n int)
-	// Waiting shows the figures of the leader; nil in other processes.
+	// Waiting sets the gauges of the leader; nil in other processes.
 	Waiting(f *Figures)
 }
 
-// The kinds of inconsistencies, as labels of the counter.
+// Kinds of inconsistencies, the labels of the counter.
 const (
-	Unadopted   = "unadopted"   // reports that wait and have no episode, and reports that have one and do not wait
+	Unadopted   = "unadopted"   // waiting reports without an episode, and open episodes of reports that do not wait
 	Gone        = "gone"        // reports with an open episode that were dismissed or deleted
 	Overdue     = "overdue"     // bills with a report whose deadline or reminder has passed
 	Unclear     = "unclear"     // reports with a value that has been unclear for longer than the escalation time
-	Unconfirmed = "unconfirmed" // reports with a rerun value that has been unconfirmed for as long
-	Slow        = "slow"        // reports that are due earlier by the present settings of the laboratory
+	Unconfirmed = "unconfirmed" // reports with a rerun value that has been unconfirmed for longer than the escalation time
+	Slow        = "slow"        // reports that are due earlier under the present settings of the laboratory
 )
 
-// Kinds lists them.
+// Kinds returns all kinds of inconsistencies.
 func Kinds() []string { return []string{Unadopted, Gone, Overdue, Unclear, Unconfirmed, Slow} }
 
-// Deps is what the loop works with.
+// Deps are the dependencies of the loop.
 type Deps struct {
 	Config    Config
 	Store     Store
@@ -115,15 +115,15 @@ type Deps struct {
 // Reaper is the loop.
 type Reaper struct{ d Deps }
 
-// New returns the loop.
+// New returns a loop with the dependencies d.
 func New(d Deps) *Reaper { return &Reaper{d} }
 
 const batch = 500
 
-// JobTime is the time after a deadline in which the job of the task queue may still arrive.
+// JobTime is how long after a deadline the job of the task queue may still arrive.
 const JobTime = 5 * time.Second
 
-// RunOnce makes one pass if this process is the leader. Every step runs, whatever the others return.
+// RunOnce makes one pass if this process is the leader. An error of one step does not prevent the others.
 func (r *Reaper) RunOnce(ctx context.Context) error {
 	led := false
 	err := r.d.Store.Lead(ctx, func(ctx context.Context) error {
@@ -140,7 +140,7 @@ func (r *Reaper) RunOnce(ctx context.Context) error {
 	return err
 }
 
-// reports evaluates the reports of a kind.
+// reports evaluates the reports with one kind of inconsistency.
 func (r *Reaper) reports(ctx context.Context, kind string) error {
 	items, err := r.d.Store.Find(ctx, kind, r.d.Clock.Now().Add(-r.d.Config.AdoptWithin), batch)
 	if err != nil {
@@ -204,7 +204,7 @@ func (r *Reaper) figures(ctx context.Context) error {
 	return err
 }
 
-// byLab calls work for each laboratory, also after an error.
+// byLab calls work once per laboratory, also after an error. It returns all errors.
 func byLab(items []Item, work func(authn.LabScope, []int64) error) error {
 	labs := map[int64][]int64{}
 	var order []int64

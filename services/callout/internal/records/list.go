@@ -16,15 +16,15 @@ type View struct {
 	// or have a suppressed call.
 	Reports []callout.Report
 	Formats callout.Formats
-	Waits   map[int64]callout.Episode // open ones, by report
+	Waits   map[int64]callout.Episode // open waits by report id
 	Ledgers map[int64]callout.Ledger
-	Draft   *callout.Draft // the stored one, which another program may have written; nil: none
+	Draft   *callout.Draft // the stored draft, which another program may have written; nil if there is none
 }
 
 // Store reads bills.
 type Store interface {
-	// View returns the visible part of a bill in a number of queries that does not depend on the bill. A bill that the
-	// laboratory does not have is callout.ErrNoBill.
+	// View returns the visible part of a bill. The number of queries does not depend on the size of the bill. It returns
+	// callout.ErrNoBill if the laboratory does not have the bill.
 	View(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (View, error)
 }
 
@@ -34,11 +34,11 @@ type Record struct {
 	Critical []callout.Parameter
 }
 
-// Suppressed is a report with critical values that need no call.
+// Suppressed is a report whose critical values need no call because of the repeat policy.
 type Suppressed struct {
 	Record
 	Reason   string
-	CalledAt time.Time // when the call that justifies it was made
+	CalledAt time.Time // when the call that makes this one unnecessary was made
 }
 
 // Attempt is the newest attempt of a report that is still attempted.
@@ -48,7 +48,7 @@ type Attempt struct {
 	At time.Time
 }
 
-// List is a bill's critical records.
+// List is the result of UseCase.List.
 type List struct {
 	Records    []Record
 	Draft      *callout.Draft // the newest attempt; nil: none
@@ -59,10 +59,10 @@ type List struct {
 // UseCase lists critical records.
 type UseCase struct{ store Store }
 
-// New returns the use case.
+// New returns a use case that reads from s.
 func New(s Store) *UseCase { return &UseCase{s} }
 
-// List judges all reports of the bill. Reports without a critical value are left out, except waiting ones.
+// List judges all reports of the bill and returns those with critical values, and all waiting ones.
 func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, v callout.Visibility) (List, error) {
 	view, err := u.store.View(ctx, scope, billID, v)
 	if err != nil {
@@ -77,7 +77,7 @@ func (u *UseCase) List(ctx context.Context, scope authn.LabScope, billID int64, 
 			l.Draft = &shown
 		}
 	}
-	for i := range l.Attempts { // an attempt may state reports that someone does not see
+	for i := range l.Attempts { // an attempt may list reports of other departments, which the user may not see
 		l.Attempts[i].ValuesMeta = callout.Only(l.Attempts[i].ValuesMeta, view.Reports)
 	}
 	return l, nil
@@ -103,7 +103,8 @@ func (l *List) add(r *callout.Report, view *View) {
 	}
 }
 
-// draft returns the newest attempt: one that moved with its report from another bill, or the stored draft of the bill.
+// draft returns the newest attempt: one of a report that moved here from another bill, or the stored draft of the bill.
+// nil if there is none.
 func (l *List) draft(view *View) *callout.Draft {
 	var newest *Attempt
 	for i := range l.Attempts {

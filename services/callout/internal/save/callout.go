@@ -16,15 +16,15 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/history"
 )
 
-// Performer is the person who calls.
+// Performer is the person who records the callout.
 type Performer struct {
-	UserID   int64 // a lab user's or supporter's; 0 for a doctor
+	UserID   int64 // id of a lab user or supporter; 0 for a doctor
 	DoctorID int64
 	Actor    authn.Actor
 	Sees     callout.Visibility
 }
 
-// Callout is a callout or an attempt as the caller states it.
+// Callout is a callout or an attempt as the caller sent it.
 type Callout struct {
 	BillID     int64
 	Draft      bool
@@ -34,23 +34,23 @@ type Callout struct {
 	Comment    string
 	ReadBack   *bool
 	Person     string
-	NotifiedAt string // ISO 8601; empty: not stated
+	NotifiedAt string // ISO 8601; empty if not stated
 	Outcome    callout.Outcome
 	Force      bool
-	// Told are the stated values of all reports; empty: the present values.
+	// Told are the values stated in the call, of all reports; empty means the present values.
 	Told []ToldValue
 
-	toldAt time.Time // NotifiedAt, read
+	toldAt time.Time // NotifiedAt, parsed
 }
 
-// ToldValue is a critical value as it was stated.
+// ToldValue is a critical value as stated in the call.
 type ToldValue struct {
 	ReportID, FormatID int64
 	RawValue           string
 }
 
-// writtenWords are words of methods in which no one hears the result. spokenWords are stronger: "WhatsApp call" is
-// spoken.
+// writtenWords are words of methods by which no one hears the result, such as "sms". spokenWords take precedence:
+// "WhatsApp call" is spoken.
 var (
 	writtenWords = []string{"sms", "email", "mail", "fax", "letter", "app", "portal", "message"}
 	spokenWords  = []string{
@@ -58,7 +58,7 @@ var (
 	}
 )
 
-// spoken reports whether a method is spoken. A method that is not known to be written is spoken.
+// spoken reports whether a method is spoken. Unknown methods count as spoken.
 func (c *Callout) spoken() bool {
 	return slices.ContainsFunc(c.Methods, func(method string) bool {
 		words := strings.FieldsFunc(strings.ToLower(method), func(r rune) bool {
@@ -85,16 +85,16 @@ func isName(text string) bool {
 // heard reports whether the person read the result back.
 func (c *Callout) heard() bool { return callout.Meta{ReadBack: c.ReadBack, Outcome: c.Outcome}.Heard() }
 
-// Limits of what is stored, in characters.
+// Limits of the stored texts, in characters, and of the time.
 const (
 	maxNames     = 20
 	longestName  = 255
 	longestText  = 5000
-	clockLeeway  = time.Minute // a caller's clock may be ahead
+	clockLeeway  = time.Minute // how far the caller's clock may be ahead
 	completeNeed = " is empty: give at least one, or save a draft with is_draft"
 )
 
-// checked returns the callout with its defaults, or the first field that is wrong.
+// checked returns the callout with its defaults, or an error that names the first invalid field.
 func (c Callout) checked(now time.Time) (Callout, error) {
 	if err := history.CheckIDs("lab_report_ids", c.ReportIDs); err != nil {
 		return c, err
@@ -170,7 +170,7 @@ func (c *Callout) checkOutcome() error {
 	return nil
 }
 
-// withTime reads notified_at. A completed callout without it happened now.
+// withTime parses notified_at. A completed callout without it is taken to have happened now.
 func (c Callout) withTime(now time.Time) (Callout, error) {
 	at := now
 	if c.NotifiedAt == "" {
@@ -190,7 +190,7 @@ func (c Callout) withTime(now time.Time) (Callout, error) {
 		}
 	}
 	c.NotifiedAt, c.toldAt = at.UTC().Format(time.RFC3339), at
-	if at.After(now) { // the clock of the caller is ahead
+	if at.After(now) { // within the tolerance: the caller's clock is ahead
 		c.toldAt = now
 	}
 	return c, nil
@@ -208,7 +208,7 @@ func (c Callout) meta(by Performer, tests []int64) callout.Meta {
 	}
 }
 
-// entry returns the history entry of the callout. The method and the recipients are documented for all entries.
+// entry returns the history entry of the callout. The API documents method and recipients for all entries.
 func (c *Callout) entry(d *callout.Decision, by Performer) callout.Log {
 	return callout.Log{By: by.Actor, Text: c.says(d), Meta: logMeta{
 		IsDraft: d.Recorded.Kind == callout.Attempt, Method: strings.Join(c.Methods, ", "),
@@ -232,14 +232,14 @@ func (c *Callout) says(d *callout.Decision) string {
 	return "Critical callout attempted: no one read it back"
 }
 
-// notOnBill reports a report of the callout that is not on its bill.
+// notOnBill is the error for a report of the callout that is not on its bill.
 type notOnBill struct{ reportID int64 }
 
 var _ error = (*notOnBill)(nil)
 
 func (n *notOnBill) Error() string { return "a report is not on the bill" }
 
-// errBillChanged is for a page that was open while the bill was split, or a split was undone.
+// errBillChanged returns the error for a page that was open while the bill was split or a split was undone.
 func errBillChanged(reportID, billID int64) error {
 	return apperr.Newf(apperr.Conflict, billChanged,
 		"Report %d moved to bill %d (its id) by a split; nothing was saved, save the callout for that bill", reportID, billID).

@@ -19,25 +19,25 @@ import (
 
 // Store locks bills.
 type Store interface {
-	// ChangeBill locks the reports that are on the bill and visible, loads their facts, calls decide and writes the
-	// decisions, all in one transaction. A bill that the laboratory does not have is callout.ErrNoBill.
+	// ChangeBill locks those of the reports that are on the bill and visible, loads their facts, calls decide and writes
+	// the decisions, all in one transaction. It returns callout.ErrNoBill if the laboratory does not have the bill.
 	ChangeBill(
 		ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 		decide func([]callout.Facts) ([]callout.Decision, error),
 	) ([]callout.Decision, error)
-	// MovedTo returns the bill of a visible report that was on the given bill and is on another one of the same patient
-	// and order now; 0 when there is none.
+	// MovedTo returns the present bill of a visible report that was on the given bill, if it is another bill of the same
+	// patient and order; otherwise 0.
 	MovedTo(
 		ctx context.Context, scope authn.LabScope, billID, reportID int64, v callout.Visibility,
 	) (newBillID int64, err error)
 }
 
-// Counters counts callouts.
+// Counters counts saved callouts.
 type Counters interface {
 	Saved(draft bool, reports int)
 }
 
-// Deps is what the use case works with. WakeRelay is called after a commit.
+// Deps are the dependencies of the use case. WakeRelay is called after a commit.
 type Deps struct {
 	Store     Store
 	Clock     clock.Clock
@@ -49,11 +49,11 @@ type Deps struct {
 // UseCase saves callouts.
 type UseCase struct{ d Deps }
 
-// New returns the use case.
+// New returns a use case with the dependencies d.
 func New(d Deps) *UseCase { return &UseCase{d} }
 
-// Save records the callout or the attempt and returns the state of the reports afterwards. A spoken callout that was
-// not read back is an attempt, unless the laboratory allows it.
+// Save records the callout or the attempt and returns the status of the reports afterwards. A spoken callout that was
+// not read back is recorded as an attempt, unless the laboratory's settings do not require read-back.
 func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, c Callout) (callout.Status, error) {
 	c, err := c.checked(u.d.Clock.Now())
 	if err != nil {
@@ -76,7 +76,8 @@ func (u *UseCase) Save(ctx context.Context, scope authn.LabScope, by Performer, 
 	return callout.Done, nil
 }
 
-// explained names the new bill of a report that a split moved while someone called about it.
+// explained replaces the error about a report that is not on the bill: if a split moved the report, the error names its
+// new bill.
 func (u *UseCase) explained(
 	ctx context.Context, scope authn.LabScope, by Performer, billID int64, refusal error,
 ) error {
@@ -94,7 +95,7 @@ func (u *UseCase) explained(
 	return errBillChanged(missing.reportID, moved)
 }
 
-// decide decides about all reports of the callout. One refusal refuses the callout for all.
+// decide decides about all reports of the callout. If the callout is refused for one report, it is refused for all.
 func (c *Callout) decide(facts []callout.Facts, by Performer, now time.Time) ([]callout.Decision, error) {
 	for _, id := range c.ReportIDs {
 		if !slices.ContainsFunc(facts, func(f callout.Facts) bool { return f.Report.ID == id }) {
@@ -115,7 +116,7 @@ func (c *Callout) decide(facts []callout.Facts, by Performer, now time.Time) ([]
 	return decisions, c.complete(decisions, by)
 }
 
-// call returns the event of the callout for a report.
+// call returns the callout as the event for one report.
 func (c *Callout) call(f *callout.Facts) *callout.NewCall {
 	n := &callout.NewCall{
 		Draft: c.Draft, Force: c.Force, ReadBack: c.heard(), SaidAt: c.toldAt,
@@ -152,8 +153,8 @@ func (c *Callout) refusal(refused map[callout.Refusal][]int64, facts []callout.F
 	return nil
 }
 
-// complete adds the documented records and the history entries. A call has a record for each report; an attempt has one
-// record of all its reports, the draft of the bill.
+// complete adds the CriticalCallout rows and the history entries to the decisions. A call has a row per report. An
+// attempt has one row for all its reports, the draft of the bill.
 func (c *Callout) complete(decisions []callout.Decision, by Performer) error {
 	drafted, tests := callout.Snapshots{}, []int64{}
 	for i := range decisions {
@@ -194,7 +195,7 @@ func snapshot(d *callout.Decision) callout.Snapshot {
 func (c *Callout) record(d *callout.Decision, by Performer, s callout.Snapshots, m callout.Meta) error {
 	values, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("encode values: %T", s) // the encoder's error may quote a value
+		return fmt.Errorf("encode values: %T", s) // without err, which may quote a value
 	}
 	meta, err := json.Marshal(m)
 	if err != nil {
@@ -211,7 +212,8 @@ func (c *Callout) record(d *callout.Decision, by Performer, s callout.Snapshots,
 	return nil
 }
 
-// logMeta is the documented meta of an entry of category 648, with the fields that accreditation requires.
+// logMeta is the documented meta of an entry of category 648 (critical callouts), with the fields that accreditation
+// requires.
 type logMeta struct {
 	IsDraft        bool            `json:"is_draft"`
 	Method         string          `json:"method"`

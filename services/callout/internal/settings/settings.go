@@ -1,4 +1,4 @@
-// Package settings owns the settings of a laboratory for callouts: deadlines, escalations, reminders, read-back, and
+// Package settings reads and changes a laboratory's callout settings: deadlines, escalations, reminders, read-back, and
 // the repeat policy.
 package settings
 
@@ -14,7 +14,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/evaluate"
 )
 
-// Own are the settings that a laboratory has changed; nil is the default of the deployment.
+// Own are the settings that a laboratory has changed. nil means the default of the deployment.
 type Own struct {
 	EscalateMinutes   *int  `json:"escalate_minutes"`
 	EscalateMost      *int  `json:"escalate_most"`
@@ -23,14 +23,14 @@ type Own struct {
 	RemindHours       *int  `json:"remind_hours"`
 }
 
-// Limits of the settings.
+// Upper limits of the settings.
 const (
 	maxMinutes     = 24 * 60
 	maxEscalations = 20
 	maxHours       = 7 * 24
 )
 
-// check refuses values that would silence escalations or flood the laboratory.
+// check rejects values that would silence escalations or flood the laboratory.
 func (o Own) check() error {
 	for _, n := range []struct {
 		name        string
@@ -50,7 +50,7 @@ func (o Own) check() error {
 	return nil
 }
 
-// Locked holds the row of the laboratory.
+// Locked changes the settings of a laboratory whose row is locked.
 type Locked interface {
 	Own() Own
 	Save(ctx context.Context, o Own) error
@@ -59,11 +59,11 @@ type Locked interface {
 
 // Store keeps the settings.
 type Store interface {
-	// Settings returns the settings of the laboratory, completed by the defaults.
+	// Settings returns the settings of the laboratory, with defaults for settings it has not changed.
 	Settings(ctx context.Context, scope authn.LabScope) (callout.Settings, error)
-	// LockSettings runs work in a transaction that holds the laboratory's row.
+	// LockSettings runs work in a transaction that locks the laboratory's settings.
 	LockSettings(ctx context.Context, scope authn.LabScope, work func(Locked) error) error
-	// WaitingReports returns the reports of the laboratory that wait for a callout, and those whose call was suppressed.
+	// WaitingReports returns the reports of the laboratory that wait for a callout or whose call was suppressed.
 	WaitingReports(ctx context.Context, scope authn.LabScope) ([]int64, error)
 	// Administers reports whether the user is an administrator of the laboratory.
 	Administers(ctx context.Context, scope authn.LabScope, labUserID int64) (bool, error)
@@ -82,12 +82,13 @@ type UseCase struct {
 	permission string
 }
 
-// New returns the use case.
+// New returns a use case. permission is the permission with which users who are not administrators may change settings;
+// empty: none.
 func New(s Store, e Evaluator, c clock.Clock, permission string) *UseCase {
 	return &UseCase{s, e, c, permission}
 }
 
-// Get returns the settings of the laboratory, completed by the defaults.
+// Get returns the settings of the laboratory, with defaults for settings it has not changed.
 func (u *UseCase) Get(ctx context.Context, scope authn.LabScope) (callout.Settings, error) {
 	return u.store.Settings(ctx, scope)
 }
@@ -107,8 +108,8 @@ var errNotAllowed = apperr.New(
 	"Only administrators of the laboratory, and users with their permission, change the settings of callouts; ask one of them",
 )
 
-// Put replaces the settings of the laboratory, and writes the previous and the new ones into the activity log. Waiting
-// reports become due earlier when the new settings demand it; the reaper repeats evaluations that fail here.
+// Put replaces the settings of the laboratory, and writes the previous and the new ones to the activity log. Waiting
+// reports become due earlier if the new settings require it. If their evaluation fails here, the reaper repeats it.
 func (u *UseCase) Put(
 	ctx context.Context, p authn.Principal, scope authn.LabScope, o Own,
 ) (callout.Settings, error) {

@@ -1,5 +1,5 @@
-// Package sweep owns the loop that evaluates reports whose inputs changed without a request to evaluate them. A missing
-// request delays a critical result by minutes.
+// Package sweep runs the loop that evaluates reports whose inputs changed without a request to evaluate them. Because
+// of it, a missing request delays a critical result by minutes only.
 package sweep
 
 import (
@@ -16,14 +16,14 @@ import (
 // Config holds the settings of the loop.
 type Config struct {
 	Interval time.Duration `env:"INTERVAL" envDefault:"1m"`
-	// Settled is the minimum age of a change: until then the request to evaluate the report may still arrive.
+	// Settled is the minimum age of a change. Until then, the request to evaluate the report may still arrive.
 	Settled time.Duration `env:"SETTLED" envDefault:"3m"`
-	// Lookback is the overlap with the previous pass: a change has the time at which it is made, and becomes visible when
-	// its transaction ends.
+	// Lookback is how far a pass overlaps with the previous one. The overlap is needed because a change carries the time
+	// at which it is made, but becomes visible only when its transaction ends.
 	Lookback time.Duration `env:"LOOKBACK" envDefault:"1h"`
 }
 
-// Validate refuses settings with which the loop would miss changes.
+// Validate rejects settings with which the loop would miss changes.
 func (c *Config) Validate() error {
 	if c.Interval <= 0 || c.Settled <= 0 || c.Lookback <= c.Settled+c.Interval {
 		return errors.New("SWEEP_INTERVAL and SWEEP_SETTLED must be above zero, and SWEEP_LOOKBACK longer than both together")
@@ -31,44 +31,45 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Report is a report that was not judged by its present inputs.
+// Report is a report that was not evaluated with its present inputs.
 type Report struct {
 	LabID, ID int64
 	ChangedAt time.Time
 }
 
-// Input is an input of judgements whose changes have no time: the time zone of a laboratory, or the ranges of a test.
+// Input is an input of evaluations without a time of change: the time zone of a laboratory, or the ranges of a test.
 type Input struct {
 	Kind   string
 	ID     int64
 	Digest int64
 }
 
-// The kinds of inputs.
+// Kinds of inputs.
 const (
 	Zone = "zone"
 	Test = "test"
 )
 
-// Inputs compares inputs with the inputs of the last judgements.
+// Inputs finds inputs that changed since the last evaluations.
 type Inputs interface {
 	ChangedInputs(ctx context.Context) ([]Input, error)
-	// OfInput returns the reports above an id that depend on an input, and that changed since a time or wait, by id.
+	// OfInput returns reports that depend on an input and that changed since a time or wait. They have ids above after and
+	// are ordered by id.
 	OfInput(ctx context.Context, i Input, since time.Time, after int64, limit int) ([]Report, error)
 	SaveInput(ctx context.Context, i Input) error
 }
 
-// Store finds reports.
+// Store finds reports to evaluate.
 type Store interface {
 	Lead(ctx context.Context, work func(context.Context) error) error
-	// Unjudged returns the reports whose row changed before until and was not evaluated since, by time of change and id,
-	// beginning after the given report.
+	// Unjudged returns the reports whose row changed before until and was not evaluated since. They are ordered by time of
+	// change and id, and begin behind the report after.
 	Unjudged(ctx context.Context, after Report, until time.Time, limit int) ([]Report, error)
-	// Changed returns the reports above an id that were judged by other values, or by another state of their patient or
-	// bill, and whose values, patient or bill changed in the window, by id. For a patient, it returns reports changed
-	// since recent.
+	// Changed returns reports with an id above after, ordered by id, whose values, patient or bill changed in the window
+	// and that were evaluated with the previous state. A change of the patient counts only for reports that changed since
+	// recent.
 	Changed(ctx context.Context, from, until, recent time.Time, after int64, limit int) ([]Report, error)
-	// SweptUntil returns the time up to which every change was seen; zero before the first pass.
+	// SweptUntil returns the time up to which all changes were evaluated; zero before the first pass.
 	SweptUntil(ctx context.Context) (time.Time, error)
 	SaveSweptUntil(ctx context.Context, until time.Time) error
 }
@@ -78,12 +79,12 @@ type Evaluator interface {
 	Reports(ctx context.Context, scope authn.LabScope, ids []int64, e callout.Event) ([]evaluate.Result, error)
 }
 
-// Counters counts evaluations without a request.
+// Counters counts reports that the loop evaluated.
 type Counters interface {
 	Swept(reports int)
 }
 
-// Sweeper is the loop.
+// Sweeper evaluates reports whose inputs changed. RunOnce makes one pass.
 type Sweeper struct {
 	config    Config
 	store     Store
@@ -93,23 +94,24 @@ type Sweeper struct {
 	counters  Counters
 }
 
-// New returns the loop.
+// New returns a loop that finds reports through s and i and evaluates them with e.
 func New(c Config, s Store, i Inputs, e Evaluator, k clock.Clock, n Counters) *Sweeper {
 	return &Sweeper{config: c, store: s, inputs: i, evaluator: e, clock: k, counters: n}
 }
 
 const (
 	batch = 500
-	// firstLookback is the window of the first pass of a new deployment.
+	// firstLookback is how far the first pass of a new deployment looks back.
 	firstLookback = 24 * time.Hour
-	// recently is the maximum age of a report that is judged again when the birth date or sex of its patient changes.
+	// recently is the maximum age of the last change of a report that is evaluated again when its patient's birth date or
+	// sex changes.
 	recently = 30 * 24 * time.Hour
-	// maxLookback is the time after which a report that cannot be evaluated no longer holds the mark.
+	// maxLookback is how long a report that cannot be evaluated keeps SweptUntil from advancing.
 	maxLookback = 7 * 24 * time.Hour
 )
 
-// RunOnce makes one pass if this process is the leader. The mark of seen changes is stored, so that changes made while
-// no process ran are found. It stays before the first report that could not be evaluated.
+// RunOnce makes one pass if this process is the leader. The time up to which changes were evaluated is stored, so that
+// changes made while no process ran are found. It does not advance past the first report that could not be evaluated.
 func (s *Sweeper) RunOnce(ctx context.Context) error {
 	return s.store.Lead(ctx, func(ctx context.Context) error {
 		swept, err := s.store.SweptUntil(ctx)
@@ -140,7 +142,7 @@ func (s *Sweeper) RunOnce(ctx context.Context) error {
 }
 
 // pass evaluates the reports whose row changed in the window. It returns the time of change of the first report that
-// could not be evaluated; zero without one.
+// could not be evaluated; zero if all could.
 func (s *Sweeper) pass(ctx context.Context, from, until time.Time) (firstFailed time.Time, failed error) {
 	for after := (Report{ChangedAt: from}); ; {
 		reports, err := s.store.Unjudged(ctx, after, until, batch)
@@ -164,7 +166,7 @@ func (s *Sweeper) pass(ctx context.Context, from, until time.Time) (firstFailed 
 	}
 }
 
-// changed evaluates reports that were judged by other values, or by another state of their patient or bill.
+// changed evaluates reports whose values, patient or bill changed since their evaluation.
 func (s *Sweeper) changed(ctx context.Context, from, until, recent time.Time) error {
 	return s.pages(ctx, func(after int64) ([]Report, error) {
 		return s.store.Changed(ctx, from, until, recent, after, batch)
@@ -184,7 +186,7 @@ func (s *Sweeper) configured(ctx context.Context, since time.Time) error {
 	return failed
 }
 
-// pages evaluates reports page by page.
+// pages evaluates reports page by page until read returns none.
 func (s *Sweeper) pages(ctx context.Context, read func(after int64) ([]Report, error)) (failed error) {
 	for after := int64(0); ; {
 		reports, err := read(after)

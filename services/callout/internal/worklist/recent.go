@@ -8,11 +8,11 @@ import (
 const (
 	// RecentFor is the maximum age of the figures of a board.
 	RecentFor = 2 * time.Second
-	// maxRecent is the maximum number of kept summaries; then all are dropped.
+	// maxRecent is the maximum number of cached summaries. A full cache is emptied.
 	maxRecent = 10_000
 )
 
-// recentKey identifies readers who see the same figures.
+// recentKey identifies users of a laboratory who see the same figures.
 type recentKey struct {
 	labID int64
 	sees  string
@@ -23,7 +23,7 @@ type recentSummary struct {
 	at time.Time
 }
 
-// recentSummaries keeps the figures of boards.
+// recentSummaries caches the figures of boards.
 type recentSummaries struct {
 	mu  sync.Mutex
 	all map[recentKey]recentSummary // guarded by mu

@@ -1,5 +1,5 @@
-// Package worklist owns the board of a laboratory: critical results that have to be called, and how quickly callouts
-// are made.
+// Package worklist provides the board of a laboratory: critical results that have to be called, and figures about how
+// quickly callouts are made.
 package worklist
 
 import (
@@ -20,19 +20,19 @@ import (
 // Most is the maximum number of listed open callouts.
 const Most = 500
 
-// Item is a report that waits for a callout. Names that are not known are empty.
+// Item is a report that waits for a callout. Unknown names are empty.
 type Item struct {
 	Report       callout.Report
 	LabBillID    int64
 	Patient      string
-	PatientID    string // the laboratory's own number
+	PatientID    string // the patient's number in the laboratory
 	Organization string
 	Referral     string
 	DetectedAt   time.Time
 	DueAt        time.Time // zero: no escalation follows
 	Level        int
 	RemindAt     time.Time // the next reminder after the last escalation; zero without one
-	NoticesOff   bool      // a notice about it reached no device
+	NoticesOff   bool      // a notice about the report reached no device
 	Critical     []callout.Parameter
 	Wait         *callout.Episode
 	Claim        claim.Claim // the zero Claim when no one is calling
@@ -51,47 +51,47 @@ type Corrected struct {
 	ReportID, BillID, LabBillID int64
 	Test                        callout.Test
 	Patient                     string
-	PatientID                   string // the laboratory's own number
+	PatientID                   string // the patient's number in the laboratory
 	Organization                string
 	Referral                    string
-	Was                         []callout.Parameter // as they were communicated
-	ToldAt                      time.Time           // when its audience was notified
-	CalledAt                    time.Time           // the last callout since ToldAt; zero without one
+	Was                         []callout.Parameter // the values as communicated
+	ToldAt                      time.Time           // when the audience was notified of the correction
+	CalledAt                    time.Time           // the last callout after ToldAt; zero without one
 	Persons                     []string            // the persons who heard the value
 	Sent                        bool                // false while the notice could not be sent
 }
 
-// CorrectedWithin is how long corrections are listed; MaxCorrected is their maximum number.
+// CorrectedWithin is how long corrections are listed. MaxCorrected is their maximum number in a list.
 const (
 	CorrectedWithin = 72 * time.Hour
 	MaxCorrected    = 100
 )
 
-// UnclearWithin is how long unclear values are listed; MaxUnclear is the maximum number of reports.
+// UnclearWithin is how long unclear values are listed. MaxUnclear is the maximum number of listed reports.
 const (
 	UnclearWithin = 72 * time.Hour
 	MaxUnclear    = 100
 )
 
-// Unconfirmed is a report with critical rerun values without confirmation.
+// Unconfirmed is a report with critical rerun values that are not confirmed.
 type Unconfirmed struct {
 	Report     callout.Report
 	LabBillID  int64
-	PatientID  string // the laboratory's own number
+	PatientID  string // the patient's number in the laboratory
 	ReceivedAt time.Time
 	Values     []callout.Parameter
 }
 
-// MaxUnconfirmed is the maximum number of listed reports.
+// MaxUnconfirmed is the maximum number of listed reports with unconfirmed values.
 const MaxUnconfirmed = 100
 
-// Off is why notices cannot be sent, and since when.
+// Off states why notices cannot be sent, and since when.
 type Off struct {
-	Reason string // empty: they can
+	Reason string // empty if they can be sent
 	Since  time.Time
 }
 
-// Open is the worklist at a moment.
+// Open is the worklist at time Now.
 type Open struct {
 	Items        []Item
 	Unclear      []Unclear
@@ -101,22 +101,22 @@ type Open struct {
 	LimitReached bool
 	// UnclearLimit and CorrectedLimit are set when there are more than the lists show.
 	UnclearLimit, CorrectedLimit bool
-	Elsewhere                    int64 // waiting reports in departments that the reader does not see
+	Elsewhere                    int64 // waiting reports in departments that the reader may not see
 	Off                          Off
-	// QuietSince is when the last wait ended; zero while a report waits, and when none ever did.
+	// QuietSince is when the last wait ended; zero while a report waits, or if none ever did.
 	QuietSince time.Time
-	Zone       *time.Location // the laboratory's
+	Zone       *time.Location // the time zone of the laboratory
 }
 
-// Figures are what a store counts.
+// Figures are the counts that a store returns for a window of time.
 type Figures struct {
 	Open, Overdue int64
 	Elsewhere     int64
-	Called        []time.Duration // from detection to callout
+	Called        []time.Duration // time from detection to callout of each called result
 	Limit         time.Duration
 }
 
-// Summary holds the figures of a laboratory.
+// Summary holds the figures of a laboratory about its callouts.
 type Summary struct {
 	Open, Overdue, Called, InTime, Elsewhere int64
 	Median, P90                              *float64 // minutes; nil without a callout
@@ -125,28 +125,31 @@ type Summary struct {
 
 // Store reads the worklist.
 type Store interface {
-	// Waiting returns the waiting reports, the earliest deadline first, and the formats of their tests.
+	// Waiting returns the waiting reports and the formats of their tests. Reports with exhausted escalations are first,
+	// then the others by deadline.
 	Waiting(ctx context.Context, scope authn.LabScope, v callout.Visibility, most int) ([]Item, callout.Formats, error)
 	// Unclear returns the reports with an unclear value, the newest first, and the formats of their tests.
 	Unclear(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Unclear, callout.Formats, error)
-	// Corrected returns the reports with a communicated value that was wrong, the latest first, without waiting reports.
+	// Corrected returns the reports with a communicated value that was wrong, the latest first. Waiting reports are
+	// omitted.
 	Corrected(
 		ctx context.Context, scope authn.LabScope, v callout.Visibility, after time.Time, most int,
 	) ([]Corrected, error)
-	// State returns the rest of the worklist.
+	// State returns the parts of the worklist that the other methods do not return.
 	State(ctx context.Context, scope authn.LabScope, v callout.Visibility) (State, error)
-	// Figures counts the results that were detected in [from, to); for a referring doctor, the results of own bills.
+	// Figures counts the results that were detected in [from, to). For a referring doctor, it counts the results of own
+	// bills.
 	Figures(ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to, now time.Time) (Figures, error)
-	// Zone is the laboratory's time zone, for the window of a summary.
+	// Zone returns the laboratory's time zone, which defines the days of a summary's window.
 	Zone(ctx context.Context, scope authn.LabScope) (*time.Location, error)
 }
 
-// State is the part of a worklist beside its waiting reports.
+// State holds the parts of a worklist that are not lists of reports by deadline.
 type State struct {
-	Unconfirmed []Unconfirmed // judged
-	LastClosed  time.Time     // of the waits that began last; zero without any
+	Unconfirmed []Unconfirmed // already judged; critical values only
+	LastClosed  time.Time     // newest end among the waits that began last; zero without any
 	Elsewhere   int64
 	Off         Off
 	Zone        *time.Location
@@ -157,29 +160,29 @@ type UseCase struct {
 	store  Store
 	clock  clock.Clock
 	recent recentSummaries
-	// A change wakes all boards of a laboratory at once. Boards of equal visibility share one read of the list, which has
-	// hundreds of reports with their values.
+	// lists and summaries coalesce reads. A change wakes all boards of a laboratory at once, and boards of equal
+	// visibility share one read of the list, which has hundreds of reports with their values.
 	lists     coalesce.Reads[sameList, struct{}, Open]
 	summaries coalesce.Reads[sameSummary, struct{}, Summary]
 }
 
-// sameList identifies readers who see the same list.
+// sameList identifies users who see the same list.
 type sameList struct {
 	labID int64
 	sees  string
 }
 
-// sameSummary identifies readers who see the same figures.
+// sameSummary identifies users who see the same figures of a window.
 type sameSummary struct {
 	sameList
 	from, to string
 }
 
-// New returns the use case.
+// New returns a use case that reads from s.
 func New(s Store, c clock.Clock) *UseCase { return &UseCase{store: s, clock: c} }
 
-// Open lists the visible waiting reports. A report whose values are no longer critical stays listed until it is judged.
-// Callers share the result and must not change it.
+// Open returns the visible waiting reports. A report whose values are no longer critical stays in the list until it is
+// evaluated. Callers share the result and must not change it.
 func (u *UseCase) Open(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Open, error) {
 	same := sameList{scope.LabID(), fmt.Sprint(v)}
 	return u.lists.Do(ctx, same, struct{}{}, func(ctx context.Context, _ []struct{}) (Open, error) {
@@ -228,10 +231,11 @@ func (u *UseCase) unclear(ctx context.Context, scope authn.LabScope, v callout.V
 	return nil
 }
 
-// defaultWindow is the window of a summary without from.
+// defaultWindow is the window of a summary if the request has no from.
 const defaultWindow = 30 * 24 * time.Hour
 
-// Summary counts the results detected between from and to, both ISO 8601 or empty. A date as to means the whole day.
+// Summary counts the results detected between from and to, which are in ISO 8601 or empty. A date in to includes the
+// whole day.
 func (u *UseCase) Summary(
 	ctx context.Context, scope authn.LabScope, v callout.Visibility, from, to string,
 ) (Summary, error) {
@@ -260,7 +264,8 @@ func (u *UseCase) summary(
 	return summarize(f), nil
 }
 
-// Recent returns the summary of the last 30 days, at most RecentFor old. Open boards of equal visibility share it.
+// Recent returns the summary of the last 30 days. It is at most RecentFor old, and open boards of equal visibility
+// share it.
 func (u *UseCase) Recent(ctx context.Context, scope authn.LabScope, v callout.Visibility) (Summary, error) {
 	key, now := recentKey{scope.LabID(), fmt.Sprint(v)}, u.clock.Now()
 	if s, ok := u.recent.find(key, now); ok {
@@ -285,7 +290,7 @@ func summarize(f Figures) Summary {
 	return s
 }
 
-// quantile returns the smallest value that at least percent of the sorted values do not exceed, in minutes to one
+// quantile returns the smallest value that is at least as large as percent of the sorted values, in minutes with one
 // decimal.
 func quantile(sorted []time.Duration, percent int) *float64 {
 	if len(sorted) == 0 {
@@ -296,7 +301,7 @@ func quantile(sorted []time.Duration, percent int) *float64 {
 	return &minutes
 }
 
-// window parses both ends; end is excluded. A date is the whole day.
+// window parses both ends of a window. end is exclusive; a date includes its whole day.
 func window(from, to string, zone *time.Location, now time.Time) (begin, end time.Time, err error) {
 	end = now.Add(time.Second)
 	if to != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// apply writes decisions.
+// apply writes decisions to the tables and the outbox.
 func (l *locked) apply(ctx context.Context, decisions []callout.Decision) error {
 	for i := range decisions {
 		if err := l.applyOne(ctx, &decisions[i]); err != nil {
@@ -77,7 +77,7 @@ func (l *locked) changeWait(ctx context.Context, d *callout.Decision) error {
 	return nil
 }
 
-// addCallout adds the documented row of a call. The one draft of a bill is replaced by the newest attempt.
+// addCallout adds the CriticalCallout row of a call. A bill has one draft, which the newest attempt replaces.
 func (l *locked) addCallout(ctx context.Context, d *callout.Decision) (err error) {
 	s := d.Recorded
 	if s == nil {
@@ -100,13 +100,13 @@ func (l *locked) addCallout(ctx context.Context, d *callout.Decision) (err error
 		return err
 	}
 	if s.Kind == callout.Attempt {
-		s.CalloutID = 0 // the draft's row is replaced by the next attempt
+		s.CalloutID = 0 // no reference, because the next attempt replaces the draft's row
 		return nil
 	}
 	return l.dropDrafts(ctx, &d.Report)
 }
 
-// send writes the messages to the outbox. Overdue reports of one bill make one notice, of the highest level.
+// send writes the messages to the outbox. Overdue reports of one bill share one notice, that of the highest level.
 func (l *locked) send(ctx context.Context, decisions []callout.Decision) error {
 	for _, m := range callout.Grouped(decisions) {
 		event, err := l.store.messages.Encode(l.scope.LabID(), m)
@@ -130,7 +130,7 @@ func (l *locked) send(ctx context.Context, decisions []callout.Decision) error {
 	return nil
 }
 
-// insert adds an encoded event to the outbox; err is the error of its encoding.
+// insert adds an event to the outbox, or returns the error of its encoding, err.
 func (l *locked) insert(ctx context.Context, event outbox.Event, err error) error {
 	if err == nil {
 		_, err = l.store.outbox.Insert(ctx, l.tx, l.store.clock.Now(), event)
@@ -138,8 +138,8 @@ func (l *locked) insert(ctx context.Context, event outbox.Event, err error) erro
 	return wrap("send", err)
 }
 
-// noteEvaluated stores the inputs of the judgements, with the report's row as this transaction leaves it. For reports
-// whose values have not settled it stores none, so that the sweeper evaluates them again.
+// noteEvaluated stores the inputs of the evaluations and the report's row as this transaction leaves it. It stores
+// nothing for reports whose values have not settled, so that the sweeper evaluates them again.
 func (l *locked) noteEvaluated(ctx context.Context, decisions []callout.Decision) error {
 	var rows []string
 	var args []any
@@ -166,8 +166,9 @@ func (l *locked) noteEvaluated(ctx context.Context, decisions []callout.Decision
 	return wrap("note evaluation", err)
 }
 
-// judgeSuppressedAgain marks reports with suppressed calls for the sweeper, because the justification may have changed:
-// reports of the same patients, and reports for which a call of these justifies it, also of another patient now.
+// judgeSuppressedAgain marks reports with suppressed calls for the sweeper, because the call that justifies the
+// suppression may have changed: reports of the same patients, and reports whose suppression is justified by a call of
+// these reports, even if they belong to another patient now.
 func (l *locked) judgeSuppressedAgain(ctx context.Context, decisions []callout.Decision) error {
 	var patients []int64
 	var called []string

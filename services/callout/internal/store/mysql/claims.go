@@ -12,10 +12,10 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/claim"
 )
 
-// claimColumns are the claim of a wait and the time of the database's clock, which all processes share.
+// claimColumns selects the claim of a wait, and the time of the database's clock, which all processes share.
 const claimColumns = "e.claimed_by, e.claimed_name, e.claimed_at, e.claimed_until, CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
 
-// claimRow is what claimColumns select.
+// claimRow holds the columns of claimColumns.
 type claimRow struct {
 	by, name  sql.NullString
 	at, until sql.NullInt64
@@ -38,7 +38,7 @@ func (r *claimRow) facts() claim.Facts {
 	return f
 }
 
-// claimant is an actor as claimed_by has it.
+// claimant formats an actor for column claimed_by.
 func claimant(a authn.Actor) string { return string(a.Kind) + ":" + strconv.FormatInt(a.ID, 10) }
 
 func (s *Store) ChangeClaim(
@@ -77,7 +77,7 @@ func (l *locked) saveClaim(ctx context.Context, reportID int64, c claim.Claim) e
 	return wrap("save claim", err)
 }
 
-// endClaim ends the claim of a person who recorded a call or an attempt. Another person's claim stays.
+// endClaim ends the claim of the person who recorded a call or an attempt. The claim of another person stays.
 func (l *locked) endClaim(ctx context.Context, reportID int64, by authn.Actor) error {
 	_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode SET claimed_by = NULL, claimed_name = NULL, claimed_at = NULL,"+
 		" claimed_until = NULL WHERE open_report_id = ? AND lab_id = ? AND claimed_by = ?", reportID, l.scope.LabID(), claimant(by))

@@ -9,8 +9,8 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// due is the condition of waits e whose deadline or reminder has passed, or was never set. Arguments: the moment,
-// twice.
+// due is the condition of waits (alias e) whose deadline or reminder has passed or was never set. Arguments: the
+// present time, twice.
 const due = "(e.due_at <= ? OR e.remind_at <= ? OR e.due_at IS NULL AND e.escalations = 0)"
 
 func (s *Store) DueOfBill(ctx context.Context, scope authn.LabScope, billID int64) (ids []int64, err error) {
@@ -21,7 +21,7 @@ func (s *Store) DueOfBill(ctx context.Context, scope authn.LabScope, billID int6
 	return ids, err
 }
 
-// Deadline returns the earliest deadline of a bill, without a lock.
+// Deadline returns the earliest deadline of a bill. It takes no lock.
 func (s *Store) Deadline(ctx context.Context, scope authn.LabScope, billID int64) (callout.Deadline, error) {
 	d := callout.Deadline{LabID: scope.LabID(), BillID: billID}
 	var dueAt sql.NullInt64
@@ -40,7 +40,7 @@ func (s *Store) Deadline(ctx context.Context, scope authn.LabScope, billID int64
 	return d, wrap("read job", err)
 }
 
-// NoteJob stores the id of the job of the task queue that wakes the service; empty when there is none.
+// NoteJob stores the id of the task queue job that wakes the service for a bill; empty if there is none.
 func (s *Store) NoteJob(ctx context.Context, scope authn.LabScope, billID int64, jobID string) error {
 	_, err := s.db.ExecContext(ctx, "INSERT INTO callout_escalation (bill_id, lab_id, job_id) VALUES (?, ?, ?)"+
 		" ON DUPLICATE KEY UPDATE job_id = VALUES(job_id)", billID, scope.LabID(), jobID)

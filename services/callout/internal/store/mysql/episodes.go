@@ -45,7 +45,7 @@ func atOrZero(ms sql.NullInt64) time.Time {
 	return at(ms.Int64)
 }
 
-// readParameters parses stored parameters; nil for NULL, the parameters of an adopted wait.
+// readParameters parses stored parameters. NULL, which an adopted wait has, gives nil.
 func readParameters(stored []byte) (list []callout.Parameter) {
 	if len(stored) == 0 || json.Unmarshal(stored, &list) != nil {
 		return nil
@@ -59,13 +59,13 @@ func parametersColumn(list []callout.Parameter) (sql.NullString, error) {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		return sql.NullString{}, fmt.Errorf("encode parameters: %T", list) // the encoder's error may quote a value
+		return sql.NullString{}, fmt.Errorf("encode parameters: %T", list) // without err, which may quote a value
 	}
 	return sql.NullString{String: string(text), Valid: true}, nil
 }
 
-// openWait adds the wait of a report. The lock on the report's row makes it the only one; the unique key would refuse
-// another.
+// openWait adds the wait of a report. The lock on the report's row guarantees that there is one at most; the unique key
+// would reject another.
 func (l *locked) openWait(ctx context.Context, e *callout.Episode) error {
 	parameters, err := parametersColumn(e.Parameters)
 	if err != nil {
@@ -77,7 +77,8 @@ func (l *locked) openWait(ctx context.Context, e *callout.Episode) error {
 	return wrap("open wait", err)
 }
 
-// saveWait does not change the mark of unsent notices, which their delivery sets, except that noticesBack removes it.
+// saveWait updates the wait. It does not change the mark of unsent notices, which their delivery sets, unless
+// noticesBack removes it.
 func (l *locked) saveWait(ctx context.Context, e *callout.Episode, noticesBack bool) error {
 	parameters, err := parametersColumn(e.Parameters)
 	if err != nil {

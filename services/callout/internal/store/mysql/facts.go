@@ -9,13 +9,13 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// inputs are the times of the rows that a judgement depends on.
+// inputs holds the update times of the rows that an evaluation depends on.
 type inputs struct {
 	patient, bill sql.NullTime
-	values        int64 // the sum of the times of all values, in microseconds
+	values        int64 // sum of the update times of all values, in microseconds
 }
 
-// facts loads the facts of the locked reports, by id, in a number of statements that does not depend on the number of
+// facts loads the facts of the locked reports, ordered by id. The number of statements does not depend on the number of
 // reports.
 func (l *locked) facts(ctx context.Context, ids []int64) ([]callout.Facts, error) {
 	if err := l.readReports(ctx, ids); err != nil {
@@ -66,7 +66,7 @@ func (l *locked) readReports(ctx context.Context, ids []int64) (err error) {
 	return err
 }
 
-// addGone adds reports that were deleted while they waited.
+// addGone adds reports whose row was deleted while they waited.
 func (l *locked) addGone(ctx context.Context, ids []int64) error {
 	var missing []int64
 	known := map[int64]bool{}
@@ -121,7 +121,7 @@ func (l *locked) loadWaits(ctx context.Context, ids []int64, at map[int64]*callo
 	})
 }
 
-// loadForeign reads callouts that are not in the ledger yet: other programs wrote them.
+// loadForeign reads callouts of other programs that are not in the ledger yet.
 func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*callout.Facts) error {
 	in, args := list(ids)
 	const columns = "SELECT c.id, c.lab_report_id, IFNULL(c.user_details_id, IFNULL(b.userDetailsId_id, 0)), IFNULL(c.org_id, 0), IFNULL(c.referral_doc_id, 0)," +
@@ -148,8 +148,9 @@ func (l *locked) loadForeign(ctx context.Context, ids []int64, at map[int64]*cal
 	})
 }
 
-// loadMerged finds previous patients whose records were merged into the present ones: the record does not exist or is
-// deleted, or it has no bill and the same name, and neither its sex nor its birth date differs.
+// loadMerged finds previous patients whose records were merged into the present ones. A record that no longer exists
+// was merged. An existing one was merged if it is deleted, or has no bill and the same name, and neither its sex nor
+// its birth date differs.
 func (l *locked) loadMerged(ctx context.Context, facts []callout.Facts) error {
 	var previous []int64
 	for i := range facts {
@@ -189,7 +190,7 @@ type previousPatient struct {
 	deleted, billed bool
 }
 
-// isNow reports whether the report's patient is this person.
+// isNow reports whether the record of this patient was merged into that of the report's patient.
 func (p *previousPatient) isNow(r *callout.Report) bool {
 	now := r.Chart.Patient
 	if p.gender != "" && now.Gender != "" && !strings.EqualFold(p.gender, now.Gender) {
@@ -201,7 +202,7 @@ func (p *previousPatient) isNow(r *callout.Report) bool {
 	return p.deleted || !p.billed && p.name == r.PatientName
 }
 
-// loadEarlier reads the earlier results of the patients within the time of the repeat policy, the newest first.
+// loadEarlier reads the patients' earlier results within the time of the repeat policy, the newest first.
 func (l *locked) loadEarlier(ctx context.Context, facts []callout.Facts) error {
 	patients, ids := make([]int64, len(facts)), map[int64]bool{}
 	for i := range facts {
@@ -215,7 +216,7 @@ func (l *locked) loadEarlier(ctx context.Context, facts []callout.Facts) error {
 		}
 	}
 	since = since.Add(-facts[0].Settings.RepeatWithin)
-	// A transaction that changes one of these results holds its row until the change is visible.
+	// The lock waits for transactions that are changing one of these results.
 	err := each(ctx, l.tx, "lock earlier results", "SELECT r.id FROM labReportRelation r WHERE r.labId_id = ? AND r.userDetailsId_id IN ("+in+
 		") AND r.updatedOn >= ? ORDER BY r.id LIMIT 1000 LOCK IN SHARE MODE", append(append([]any{l.scope.LabID()}, args...), since.UTC()), scanIDs(new([]int64)))
 	if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/callout"
 )
 
-// formats reads the formats of tests. They belong to the platform, so no laboratory is named: the tests come from
-// reports of the laboratory. Formats have no time of change, so every decision reads them again; only the parsed form
-// of equal ranges is shared. recentFormats is for lists. The rows are sorted here: the server would sort wide rows,
-// with JSON columns.
+// formats reads the formats of tests. They belong to the platform, so the query names no laboratory; the tests come
+// from reports of the laboratory. Formats have no time of change, so every decision reads them again, and only the
+// parsed form of equal ranges is shared. Lists use recentFormats instead. The rows are sorted here, because the server
+// would sort wide rows with JSON columns.
 func (s *Store) formats(ctx context.Context, q querier, tests []int64, condition string) (callout.Formats, error) {
 	in, args := list(tests)
 	var row formatRow
@@ -66,7 +66,7 @@ func (s *Store) formats(ctx context.Context, q querier, tests []int64, condition
 	return s.sorted(read), nil
 }
 
-// readFormat is a format whose ranges come in any order.
+// readFormat is a format with its ranges in the order in which they were read.
 type readFormat struct {
 	callout.Format
 	ranges []readRange
@@ -77,7 +77,7 @@ type readRange struct {
 	band *parsedBand
 }
 
-// sorted returns formats and their ranges by id: of ranges that fit alike the first counts.
+// sorted orders the formats and their ranges by id. If several ranges fit a patient, the first one is used.
 func (s *Store) sorted(read map[int64]*readFormat) callout.Formats {
 	formats := callout.Formats{}
 	for _, id := range slices.Sorted(maps.Keys(read)) {
@@ -90,12 +90,12 @@ func (s *Store) sorted(read map[int64]*readFormat) callout.Formats {
 	return formats
 }
 
-// criticalFormats selects the formats with a critical limit, with all their ranges: ranges of one format compete, also
-// ranges without a critical limit.
+// criticalFormats selects the formats with a critical limit, with all their ranges. Ranges without a critical limit are
+// needed too, because they may be the ones that fit a patient.
 const criticalFormats = " AND EXISTS (SELECT 1 FROM ReportFormatRange c WHERE c.reportFormatId_id = f.id AND" +
 	" (c.criticalLower IS NOT NULL OR c.criticalUpper IS NOT NULL OR c.criticalTexts IS NOT NULL))"
 
-// formatRow is a format beside one of its ranges, as the database sends it.
+// formatRow is a format joined with one of its ranges, in the driver's buffer.
 type formatRow struct {
 	id, test, index, order, name, unit, valueType sql.RawBytes
 	limits                                        reportformat.Raw
@@ -128,11 +128,11 @@ func integer(column sql.RawBytes) (int64, error) {
 	return n, nil
 }
 
-// bands shares the parsed form of ranges by their content, so that it is never out of date.
+// bands caches parsed ranges by their content, so that an entry is never out of date.
 type bands struct {
 	mu     sync.RWMutex
 	parsed map[string]*parsedBand // guarded by mu
-	sets   map[string]*bandSet    // guarded by mu; by the numbers of its ranges
+	sets   map[string]*bandSet    // key: the numbers of the ranges; guarded by mu
 	last   uint64                 // guarded by mu
 }
 
@@ -143,13 +143,14 @@ type parsedBand struct {
 	ok      bool
 }
 
-// bandSet holds the ranges of a format. It is shared and not changed.
+// bandSet holds the ranges of a format. It is shared and must not be changed.
 type bandSet struct {
 	bands   []clinical.Band
 	printed []callout.Printed
 }
 
-// maxBands is the maximum number of kept ranges, and of sets of ranges, about 1 KiB each; then all are dropped.
+// maxBands is the maximum number of cached ranges, and of cached sets of ranges, about 1 KiB each. A full cache is
+// emptied.
 const maxBands = 20_000
 
 func (b *bands) read(row *formatRow) *parsedBand {
@@ -170,7 +171,7 @@ func (b *bands) read(row *formatRow) *parsedBand {
 	if b.parsed == nil || len(b.parsed) >= maxBands {
 		b.parsed = map[string]*parsedBand{}
 	}
-	b.last++ // numbers are not reused, so a set that is kept longer than its ranges stays right
+	b.last++ // numbers are never reused, so a set that outlives its ranges stays correct
 	p.number = b.last
 	b.parsed[string(key)] = p
 	return p

@@ -73,10 +73,10 @@ func scanStatement(r *sql.Rows) (report int64, s callout.Statement, err error) {
 	return report, s, nil
 }
 
-// statementValues are the placeholders of one row of addStatements.
+// statementValues are the placeholders of one row that addStatements inserts.
 const statementValues = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
-// addStatements adds the statements of all decisions by one INSERT.
+// addStatements adds the statements of all decisions with one INSERT.
 func (l *locked) addStatements(ctx context.Context, decisions []callout.Decision) error {
 	var rows []string
 	var args []any
@@ -113,7 +113,7 @@ func (l *locked) statementRow(d *callout.Decision, s *callout.Statement) ([]any,
 		if s.Kind == callout.Attempt {
 			text, err := json.Marshal(d.Recorded.Record)
 			if err != nil {
-				return nil, fmt.Errorf("encode record: %T", d) // the encoder's error may quote a value
+				return nil, fmt.Errorf("encode record: %T", d) // without err, which may quote a value
 			}
 			record = sql.NullString{String: string(text), Valid: true}
 		}

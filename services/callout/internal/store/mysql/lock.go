@@ -15,9 +15,10 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/save"
 )
 
-// Rows are locked in this order: the bill, reports by id, rows that belong to them. The order prevents deadlocks.
+// Rows are locked in this order, which prevents deadlocks: the bill, its reports by id, rows that belong to the
+// reports.
 
-// locked is a transaction.
+// locked is a transaction that holds locks on reports, with the data read under them.
 type locked struct {
 	store       *Store
 	tx          *sql.Tx
@@ -64,7 +65,8 @@ func (s *Store) ChangeBill(
 	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 	decide func([]callout.Facts) ([]callout.Decision, error),
 ) (decisions []callout.Decision, err error) {
-	// Read before the transaction: its first plain read decides which state it sees, and must follow the locks.
+	// The first plain read of a transaction fixes the snapshot that later reads see. It must follow the locks, so the
+	// visible reports are read before the transaction.
 	ids, err := s.seen(ctx, scope, billID, reportIDs, v)
 	if err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func (s *Store) ChangeBill(
 			return err
 		}
 		onBill := facts[:0]
-		for _, f := range facts { // a report may have moved before it was locked
+		for _, f := range facts { // a report may have moved to another bill before it was locked
 			if f.Report.BillID == billID && (!f.Report.Dismissed || len(f.Ledger) > 0) {
 				onBill = append(onBill, f)
 			}
@@ -94,7 +96,7 @@ func (s *Store) ChangeBill(
 	return decisions, err
 }
 
-// seen returns the given reports that are on the bill and visible.
+// seen returns those of the reports that are on the bill and visible.
 func (s *Store) seen(
 	ctx context.Context, scope authn.LabScope, billID int64, reportIDs []int64, v callout.Visibility,
 ) (ids []int64, err error) {
@@ -107,8 +109,8 @@ func (s *Store) seen(
 	return ids, err
 }
 
-// movedTo finds the bill of a report that a split moved. Bills of one split have the order number of the first of them,
-// with a suffix; without order numbers, a wait or a statement tells where the report was.
+// movedTo selects the present bill of a report that a split moved. Bills of a split have the order number of the first
+// bill with a suffix. Without order numbers, a wait or a statement shows on which bill the report was.
 const movedTo = "SELECT n.id FROM labReportRelation r" +
 	" JOIN billing o ON o.id = ? AND o.labId_id = r.labId_id" +
 	" JOIN billing n ON n.id = r.billId_id AND n.labId_id = r.labId_id" +
@@ -147,7 +149,7 @@ func scanIDs(into *[]int64) func(*sql.Rows) error {
 	}
 }
 
-// move changes the state of a report, and no other column: other services write the row too.
+// move changes the status of a report. It writes no other column, because other services write the row as well.
 func (l *locked) move(ctx context.Context, reportID int64, from, to callout.Status) error {
 	result, err := l.tx.ExecContext(ctx, "UPDATE labReportRelation SET criticalValues = ? WHERE id = ? AND labId_id = ?"+
 		" AND criticalValues = ?", to, reportID, l.scope.LabID(), from)

@@ -14,17 +14,17 @@ import (
 	"github.com/labplatform/labplatform/services/callout/internal/sweep"
 )
 
-// Loops search all laboratories; each change is made in the scope of one.
+// Loops search the rows of all laboratories, but each change is made in the scope of one.
 
 var (
 	reapLock  = mysqldb.Lock{Service: "callout", Purpose: "reap"}
 	sweepLock = mysqldb.Lock{Service: "callout", Purpose: "sweep"}
 )
 
-// Locks returns the leader locks of the service's loops.
+// Locks returns the leader locks of the outbox relay, the reaper and the sweeper.
 func Locks() []mysqldb.Lock { return []mysqldb.Lock{outbox.Lock("callout"), reapLock, sweepLock} }
 
-// Reaps is the store as reap.Store.
+// Reaps is the part of the store that the reaper uses.
 type Reaps struct{ *Store }
 
 var _ reap.Store = (*Reaps)(nil)
@@ -33,7 +33,7 @@ func (s Reaps) Lead(ctx context.Context, work func(context.Context) error) error
 	return s.lead(ctx, reapLock, work)
 }
 
-// Sweeps is the store as sweep.Store.
+// Sweeps is the part of the store that the sweeper uses.
 type Sweeps struct{ *Store }
 
 var (
@@ -50,7 +50,7 @@ func (s *Store) lead(ctx context.Context, lock mysqldb.Lock, work func(context.C
 	return wrap("lead", err)
 }
 
-// Unjudged includes dismissed reports with statements, which have to be taken back.
+// Unjudged also returns dismissed reports with statements, because these have to be taken back.
 func (s Sweeps) Unjudged(
 	ctx context.Context, after sweep.Report, until time.Time, limit int,
 ) ([]sweep.Report, error) {
@@ -69,8 +69,8 @@ func (s Sweeps) Unjudged(
 	return reports, err
 }
 
-// changedInputs selects reports that were judged by other values, or by another state of their patient or bill:
-// candidates by the times of these rows, then compared with the stored inputs.
+// changedInputs selects reports whose values, patient or bill changed since they were evaluated. It finds candidates by
+// the update times of these rows, then compares them with the stored inputs.
 const changedInputs = "SELECT r.labId_id, r.id FROM (SELECT v.labReportId_id AS id FROM reportValues v WHERE v.updated_at >= ? AND v.updated_at < ?" +
 	" UNION SELECT p.id FROM userDetails u JOIN labReportRelation p ON p.userDetailsId_id = u.id WHERE u.updatedOn >= ? AND u.updatedOn < ?" +
 	" AND p.updatedOn >= ? UNION SELECT p.id FROM billing b JOIN labReportRelation p ON p.labId_id = b.labId_id AND p.billId_id = b.id" +
@@ -100,7 +100,8 @@ func scanReports(into *[]sweep.Report) func(*sql.Rows) error {
 	}
 }
 
-// inputDigests selects digests of the inputs whose changes have no time. CONCAT_WS omits NULL, so each NULL is a dash.
+// inputDigests selects digests of inputs without a time of change. Each NULL becomes a dash, because CONCAT_WS omits
+// NULL.
 const inputDigests = "SELECT 'zone' AS kind, l.id AS id, CAST(CRC32(IFNULL(l.timezone, '')) AS SIGNED) AS digest FROM labs l UNION ALL" +
 	" SELECT 'test', f.testId_id, CAST(SUM(CRC32(CONCAT_WS('|', f.id, f.`index`, f.`order`, f.unit, f.valueType, f.isDisabled," +
 	" IFNULL(g.id, '-'), IFNULL(g.gender, '-'), IFNULL(g.ageFrom, '-'), IFNULL(g.ageFromUnit, '-'), IFNULL(g.ageTo, '-')," +
@@ -108,7 +109,8 @@ const inputDigests = "SELECT 'zone' AS kind, l.id AS id, CAST(CRC32(IFNULL(l.tim
 	" IFNULL(g.criticalUpper, '-'), IFNULL(g.normalTexts, '-'), IFNULL(g.criticalTexts, '-')))) AS SIGNED)" +
 	" FROM ReportFormat f LEFT JOIN ReportFormatRange g ON g.reportFormatId_id = f.id GROUP BY f.testId_id"
 
-// ChangedInputs returns the inputs whose digest changed. A new input is stored and not returned.
+// ChangedInputs returns the inputs whose digest changed. It stores an input that it sees for the first time and does
+// not return it.
 func (s Sweeps) ChangedInputs(ctx context.Context) (changed []sweep.Input, err error) {
 	_, err = s.db.ExecContext(ctx, "INSERT IGNORE INTO callout_input (kind, input_id, digest) "+inputDigests)
 	if err != nil {
@@ -140,7 +142,7 @@ func (s Sweeps) OfInput(
 	return reports, err
 }
 
-// SaveInput stores the digest of an input whose reports were evaluated.
+// SaveInput stores the digest of an input once its reports were evaluated.
 func (s Sweeps) SaveInput(ctx context.Context, i sweep.Input) error {
 	_, err := s.db.ExecContext(ctx, "UPDATE callout_input SET digest = ? WHERE kind = ? AND input_id = ?", i.Digest, i.Kind, i.ID)
 	return wrap("save input", err)
@@ -161,9 +163,9 @@ func (s Sweeps) SaveSweptUntil(ctx context.Context, until time.Time) error {
 }
 
 const (
-	// gone is the condition of episodes, of reports r, that no one waits for any more.
+	// gone is the condition of open episodes whose report (alias r) was deleted or dismissed.
 	gone = "(r.id IS NULL OR r.dismissed <> 0)"
-	// openEpisodes are joined with their reports r.
+	// openEpisodes selects open episodes (alias e) joined with their reports (alias r).
 	openEpisodes = " FROM callout_episode e LEFT JOIN labReportRelation r ON r.id = e.lab_report_id WHERE e.open_report_id IS NOT NULL AND "
 )
 

@@ -28,7 +28,7 @@ func (s *Store) Unreached(ctx context.Context) (labs []reach.Lab, err error) {
 	return labs, err
 }
 
-// SetReach keeps the time of the first notice that was not sent.
+// SetReach stores the reason; the stored time stays that of the first notice that was not sent.
 func (s *Store) SetReach(ctx context.Context, scope authn.LabScope, reason string, since time.Time) error {
 	if reason == "" {
 		_, err := s.db.ExecContext(ctx, "DELETE FROM callout_reach WHERE lab_id = ?", scope.LabID())
@@ -45,7 +45,7 @@ func (s *Store) Silenced(ctx context.Context, scope authn.LabScope) (ids []int64
 	return ids, err
 }
 
-// NoticesOff returns why notices of the laboratory cannot be sent, and since when; an empty reason while they can.
+// NoticesOff returns why notices of the laboratory cannot be sent, and since when. The reason is empty if they can.
 func (s *Store) NoticesOff(ctx context.Context, scope authn.LabScope) (reason string, since time.Time, err error) {
 	var at int64
 	err = s.db.QueryRowContext(ctx, "SELECT reason, since FROM callout_reach WHERE lab_id = ?", scope.LabID()).Scan(&reason, &at)
@@ -55,7 +55,7 @@ func (s *Store) NoticesOff(ctx context.Context, scope authn.LabScope) (reason st
 	return reason, time.UnixMicro(at).UTC(), wrap("read reach", err)
 }
 
-// Said returns the ledger of a report and its open wait.
+// Said returns the ledger of a report and its open wait, which is nil if the report does not wait.
 func (s *Store) Said(
 	ctx context.Context, scope authn.LabScope, reportID int64,
 ) (callout.Ledger, *callout.Episode, error) {
@@ -73,7 +73,8 @@ func (s *Store) Said(
 	return ledgers[reportID], wait, err
 }
 
-// MarkSilenced marks the wait of a notice that reached no device; with a log entry, also the statement of the notice.
+// MarkSilenced marks the wait of a notice that reached no device. If m has a log entry, it also marks the statement of
+// the notice as not sent.
 func (s *Store) MarkSilenced(ctx context.Context, scope authn.LabScope, m reach.Missed) error {
 	return s.inTx(ctx, "mark notice", scope, func(l *locked) error {
 		_, err := l.tx.ExecContext(ctx, "UPDATE callout_episode SET notices_off = 1 WHERE open_report_id = ? AND lab_id = ?",

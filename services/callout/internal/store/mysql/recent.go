@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// recentFor is how long a list or a board may show previous limits. Decisions do not use them: evaluations and
-	// callouts read the formats in their transaction.
+	// recentFor is how long a list or a board may show outdated limits. Decisions never use cached formats: evaluations
+	// and callouts read the formats in their transaction.
 	recentFor = 5 * time.Second
-	// maxRecent is the maximum number of kept tests, some KiB each; then all are dropped.
+	// maxRecent is the maximum number of cached tests, a few KiB each. A full cache is emptied.
 	maxRecent = 5_000
 )
 
-// recent keeps the formats with critical limits, by test.
+// recent caches the formats with critical limits, by test.
 type recent struct {
 	mu     sync.RWMutex
 	byTest map[int64]recentTest // guarded by mu
 }
 
-// recentTest is shared and not changed.
+// recentTest holds the formats of one test. It is shared and must not be changed.
 type recentTest struct {
 	read    time.Time
 	formats []callout.Format
 }
 
-// recentFormats returns the formats of tests with critical limits, read at most recentFor ago.
+// recentFormats returns the formats of tests that have critical limits. They were read at most recentFor ago.
 func (s *Store) recentFormats(ctx context.Context, q querier, tests []int64) (callout.Formats, error) {
 	now := s.clock.Now()
 	found, missing := s.recent.find(tests, now)

@@ -25,12 +25,13 @@ const reportColumns = "SELECT r.id, r.billId_id, r.userDetailsId_id, r.orgId_id,
 // open is the condition of reports that wait for a call.
 const open = "r.criticalValues IN (1, 4) AND r.dismissed = 0"
 
-// reading selects what is read beside the reports.
+// reading selects the data that readReports reads in addition to the reports.
 type reading struct {
-	// criticalOnly limits the formats to formats with critical limits, for lists, which show critical values alone.
+	// criticalOnly limits the formats to those with critical limits. Lists need no others, because they show critical
+	// values only.
 	criticalOnly bool
-	inputs       map[int64]inputs         // nil: not needed
-	unconfirmed  map[int64]unconfirmedRow // nil: not needed
+	inputs       map[int64]inputs         // filled unless nil
+	unconfirmed  map[int64]unconfirmedRow // filled unless nil
 }
 
 // reports reads reports that are not dismissed, for lists.
@@ -40,8 +41,8 @@ func (s *Store) reports(
 	return s.readReports(ctx, q, scope, reading{criticalOnly: true}, " AND r.dismissed = 0"+condition, args...)
 }
 
-// readReports reads the reports of a laboratory that a further condition selects, with their charts and formats, in
-// four statements whatever their number.
+// readReports reads the reports of a laboratory that match condition, with their charts and formats. It needs four
+// statements for any number of reports.
 func (s *Store) readReports(
 	ctx context.Context, q querier, scope authn.LabScope, how reading, condition string, args ...any,
 ) ([]callout.Report, callout.Formats, error) {
@@ -82,7 +83,7 @@ func (s *Store) readReports(
 	return list, formats, err
 }
 
-// reportRow is a report as the tables hold it.
+// reportRow holds the columns of a report.
 type reportRow struct {
 	callout.Report
 	comments, name, department, zone, gender, age sql.NullString
@@ -161,7 +162,7 @@ func (r *reportRow) read(s *Store) callout.Report {
 	return report
 }
 
-// readUnconfirmed adds the rerun values of the report without confirmation, if there are any.
+// readUnconfirmed adds the report's rerun values that are not confirmed, if there are any.
 func (r *reportRow) readUnconfirmed(into map[int64]unconfirmedRow) error {
 	if len(r.unconfirmed) == 0 {
 		return nil
@@ -172,7 +173,8 @@ func (r *reportRow) readUnconfirmed(into map[int64]unconfirmedRow) error {
 	return err
 }
 
-// visible returns the condition of the reports that a session sees. All lab users see tests without department.
+// visible returns the condition of the reports that a session may see. All lab users may see tests without a
+// department.
 func visible(v callout.Visibility) (condition string, args []any) {
 	switch v.Rule {
 	case callout.Everything:

@@ -38,7 +38,7 @@ func (s *Store) Settings(ctx context.Context, scope authn.LabScope) (callout.Set
 	return s.settings(ctx, s.db, scope)
 }
 
-// lockedSettings is a transaction that holds the settings of a laboratory.
+// lockedSettings is a transaction that holds the lock on a laboratory's settings.
 type lockedSettings struct {
 	*locked
 	own settings.Own
@@ -91,7 +91,7 @@ func (s *Store) Administers(ctx context.Context, scope authn.LabScope, labUserID
 	return admin, wrap("read user", err)
 }
 
-// suppressedFor is how long a suppressed call depends on the settings.
+// suppressedFor is how long after its suppression a call is evaluated again when the settings change.
 const suppressedFor = 14 * 24 * time.Hour
 
 func (s *Store) WaitingReports(ctx context.Context, scope authn.LabScope) (ids []int64, err error) {

@@ -1,6 +1,6 @@
-// Package mysql owns the SQL of the callout service: the ledger of statements, callouts and drafts, waits, evaluations,
-// settings, reach and the outbox. Of the platform's tables it writes labReportRelation.criticalValues and appends to
-// ActivityLog.
+// Package mysql stores the data of the callout service: the ledger of statements, callouts and drafts, waits,
+// evaluations, settings, reach and the outbox. Of the platform's tables, it updates labReportRelation.criticalValues
+// and appends to ActivityLog.
 package mysql
 
 import (
@@ -28,7 +28,7 @@ import (
 // OutboxTable is the name of the service's outbox.
 const OutboxTable = "outbox_callout"
 
-// querier is a pool or a transaction.
+// querier is a connection pool or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -40,7 +40,7 @@ type Store struct {
 	outbox   outbox.Table
 	messages Messages
 	clock    clock.Clock
-	defaults callout.Settings // of laboratories without their own
+	defaults callout.Settings // settings of laboratories that have not changed them
 	bands    bands
 	recent   recent
 }
@@ -60,7 +60,8 @@ type Messages interface {
 	Wake(labID, billID int64) (outbox.Event, error)
 }
 
-// New returns a store over db, which the caller closes. pace holds the settings of laboratories without their own.
+// New returns a store over db, which the caller closes. pace holds the defaults for settings that a laboratory has not
+// changed.
 func New(db *sql.DB, c clock.Clock, m Messages, pace callout.Settings) (*Store, error) {
 	table, err := outbox.NewTable(OutboxTable)
 	if err != nil {
@@ -108,7 +109,7 @@ func LegacyColumns() map[string][]string {
 	return columns
 }
 
-// list returns the inside of IN (…) for ids. An empty list matches nothing.
+// list returns the placeholders and arguments of IN (…) for ids. An empty list gives NULL, which matches nothing.
 func list(ids []int64) (placeholders string, args []any) {
 	if len(ids) == 0 {
 		return "NULL", nil
@@ -119,14 +120,14 @@ func list(ids []int64) (placeholders string, args []any) {
 	return "?" + strings.Repeat(", ?", len(ids)-1), args
 }
 
-// errUnknown is returned when the response to a commit was lost: the change was made, or it was not.
+// errUnknown is returned if the response to a commit was lost, so that the change may or may not have been made.
 var errUnknown = apperr.New(
 	apperr.Unavailable,
 	"OUTCOME_UNKNOWN",
 	"The response of the database was lost, so the change may have been made; load the bill's critical records, and try again if it was not",
 )
 
-// wrap is mysqldb.Wrap, except that a commit with an unknown outcome is errUnknown.
+// wrap wraps err as mysqldb.Wrap does, but returns errUnknown if the outcome of a commit is unknown.
 func wrap(operation string, err error) error {
 	if errors.Is(err, mysqldb.ErrCommitUnknown) {
 		return errUnknown.WithCause(fmt.Errorf("%s: %w", operation, err))
@@ -134,7 +135,7 @@ func wrap(operation string, err error) error {
 	return mysqldb.Wrap(operation, err)
 }
 
-// each calls scan for every row.
+// each calls scan for every row of a query.
 func each(ctx context.Context, q querier, operation, query string, args []any, scan func(*sql.Rows) error) error {
 	return wrap(operation, mysqldb.Each(ctx, q, query, args, scan))
 }

@@ -17,7 +17,7 @@ func (s *Store) SetUnconfirmed(ctx context.Context, scope authn.LabScope, v eval
 	if len(v.Readings) > 0 {
 		text, err := json.Marshal(v.Readings)
 		if err != nil {
-			return fmt.Errorf("encode readings: %T", v.Readings) // the encoder's error may quote a value
+			return fmt.Errorf("encode readings: %T", v.Readings) // without err, which may quote a value
 		}
 		readings = sql.NullString{String: string(text), Valid: true}
 	}
@@ -48,7 +48,7 @@ func scanUnconfirmed(r *sql.Rows) (row unconfirmedRow, err error) {
 	return row, row.parse(stored)
 }
 
-// parse sets the readings from their stored form.
+// parse parses the stored readings.
 func (u *unconfirmedRow) parse(stored []byte) error {
 	if err := json.Unmarshal(stored, &u.readings); err != nil {
 		return fmt.Errorf("read unconfirmed values of report %d: %T", u.report, err)
@@ -56,7 +56,7 @@ func (u *unconfirmedRow) parse(stored []byte) error {
 	return nil
 }
 
-// judge judges the values as values of the report.
+// judge compares the rerun values with the limits of the report.
 func (u *unconfirmedRow) judge(r *callout.Report, formats callout.Formats) *callout.RerunValues {
 	chart := r.Chart
 	chart.Readings = u.readings

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// waitingReports selects waiting reports with the columns that the order of the list needs.
+	// waitingReports selects the ids of waiting reports. The joined tables provide the columns for visibility and order.
 	waitingReports = "SELECT r.id, e.id AS episode FROM labReportRelation r LEFT JOIN AllTests t ON t.id = r.reportID_id" +
 		" LEFT JOIN callout_episode e ON e.open_report_id = r.id WHERE r.labId_id = ? AND " + open
-	// waitingOrder sorts by deadline, after reports with exhausted escalations.
+	// waitingOrder sorts reports with exhausted escalations first, then by deadline; reports without a deadline are last.
 	waitingOrder = " ORDER BY e.due_at IS NULL AND IFNULL(e.escalations, 0) = 0, IFNULL(e.due_at, 0), e.detected_at, r.id"
-	// waitingNames selects what a list shows of the found reports. Its parameters are the query above and the order,
-	// twice.
+	// waitingNames selects the displayed columns of the waiting reports. Its placeholders are waitingReports, and
+	// waitingOrder twice.
 	waitingNames = "SELECT r.id, IFNULL(b.labBillId, 0), IFNULL(u.fullName, ''), IFNULL(u.labPatientId, '')," +
 		" IFNULL(o.orgFullName, ''), IFNULL(d.docFullName, ''), IFNULL(e.detected_at, 0), e.due_at," +
 		" IFNULL(e.escalations, 0), IFNULL(e.notices_off, 0), e.remind_at, e.parameters, e.id, " + claimColumns + " FROM (%s%s LIMIT ?) found" +
@@ -49,7 +49,7 @@ func (s *Store) Waiting(ctx context.Context, scope authn.LabScope, v callout.Vis
 	reports, formats, err := s.byID(ctx, scope, ids)
 	seen := make([]worklist.Item, 0, len(items))
 	for i, item := range items {
-		if report, ok := reports[ids[i]]; ok { // else it was dismissed meanwhile
+		if report, ok := reports[ids[i]]; ok { // a missing report was dismissed after the first query
 			item.Report = report
 			if item.Wait != nil {
 				report.Identify(item.Wait.Parameters, formats)
@@ -71,7 +71,7 @@ func (s *Store) scanItem(r *sql.Rows) (i worklist.Item, id int64, err error) {
 		return i, id, err
 	}
 	i.Claim = claimed.facts().Held
-	i.DetectedAt = s.clock.Now() // not adopted by the reaper yet
+	i.DetectedAt = s.clock.Now() // the reaper has not adopted the report yet
 	if detected > 0 {
 		i.DetectedAt = at(detected)
 	}
@@ -123,7 +123,7 @@ func (s *Store) Unclear(
 	return list, formats, err
 }
 
-// lastClosed reads the 200 newest waits only: a laboratory has years of them.
+// lastClosed reads the 200 newest waits only, because a laboratory has waits of years.
 const lastClosed = "SELECT MAX(e.closed_at) FROM (SELECT lab_report_id, closed_at FROM callout_episode WHERE lab_id = ?" +
 	" ORDER BY detected_at DESC LIMIT 200) e JOIN labReportRelation r ON r.id = e.lab_report_id" +
 	" LEFT JOIN AllTests t ON t.id = r.reportID_id WHERE r.labId_id = ?"
@@ -152,8 +152,8 @@ func (s *Store) State(
 	return state, err
 }
 
-// elsewhere counts the waiting reports in departments that a session does not see. It is 0 for referring doctors, who
-// see own bills alone.
+// elsewhere counts the waiting reports in departments that a session may not see. It is 0 for referring doctors, who
+// see own bills only.
 func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.Visibility) (n int64, err error) {
 	if v.Rule == callout.Everything || v.Rule == callout.DoctorBills {
 		return 0, nil
@@ -164,7 +164,8 @@ func (s *Store) elsewhere(ctx context.Context, scope authn.LabScope, v callout.V
 	return n, wrap("count what waits elsewhere", err)
 }
 
-// maxUnconfirmedRead bounds the rows that are judged: most rerun values are not critical.
+// maxUnconfirmedRead is the maximum number of rows that a list judges. It exceeds the limit of the list, because most
+// rerun values are not critical.
 const maxUnconfirmedRead = 5000
 
 func (s *Store) unconfirmed(

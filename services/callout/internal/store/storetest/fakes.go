@@ -15,7 +15,7 @@ import (
 
 func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// Counters records the counts of the use cases, and the wake-ups of open boards.
+// Counters records the counts of the use cases and the wake-ups of open boards.
 type Counters struct {
 	mu             sync.Mutex
 	callout.Counts // guarded by mu
@@ -69,7 +69,7 @@ func (*Counters) Reaped(string, int) {}
 
 func (*Counters) Swept(int) {}
 
-// Jobs records which bills have a job.
+// Jobs records which bills have a task queue job.
 type Jobs struct{ Bills map[int64]bool }
 
 var _ reap.Jobs = (*Jobs)(nil)

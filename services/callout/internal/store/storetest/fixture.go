@@ -12,7 +12,7 @@ import (
 // Everything is the visibility of support.
 var Everything = callout.Visibility{Rule: callout.Everything}
 
-// Judged requests an evaluation, and returns the states.
+// Judged evaluates reports by name, and returns their ids and statuses as text.
 func (b *Fixture) Judged(lab int64, reports ...int64) string {
 	b.T.Helper()
 	results, err := b.Evaluate.Reports(b.T.Context(), Lab(b.T, lab), reports, callout.Event{Named: true})
@@ -24,7 +24,7 @@ func (b *Fixture) Judged(lab int64, reports ...int64) string {
 	return strings.Join(text, ", ")
 }
 
-// Enter saves a value as the core does, and returns the state of the report afterwards.
+// Enter saves a value of a report of laboratory 12, evaluates the report, and returns its status.
 func (b *Fixture) Enter(report int64, index int, value string) string {
 	b.T.Helper()
 	b.SetValue(report, index, value)
@@ -32,7 +32,7 @@ func (b *Fixture) Enter(report int64, index int, value string) string {
 	return status
 }
 
-// Record saves a callout by telephone that was read back, unless c says otherwise.
+// Record saves a callout by telephone. It was read back unless c states otherwise.
 func (b *Fixture) Record(c save.Callout) error {
 	b.T.Helper()
 	if c.BillID == 0 {
@@ -47,7 +47,7 @@ func (b *Fixture) Record(c save.Callout) error {
 	return err
 }
 
-// Pass moves the clock and runs the reaper every minute.
+// Pass advances the clock by d and runs the reaper after every minute.
 func (b *Fixture) Pass(d time.Duration) {
 	b.T.Helper()
 	for ; d > 0; d -= time.Minute {
@@ -56,7 +56,7 @@ func (b *Fixture) Pass(d time.Duration) {
 	}
 }
 
-// Must ends the test on an error.
+// Must fails the test on an error.
 func (b *Fixture) Must(err error) {
 	b.T.Helper()
 	if err != nil {
@@ -64,7 +64,7 @@ func (b *Fixture) Must(err error) {
 	}
 }
 
-// Want compares printed forms.
+// Want fails the test unless got and want have the same printed form.
 func (b *Fixture) Want(what string, got, want any) {
 	b.T.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -72,7 +72,7 @@ func (b *Fixture) Want(what string, got, want any) {
 	}
 }
 
-// Notices returns the keys of the notifications that were sent.
+// Notices returns the message kind of each notification in the outbox.
 func (b *Fixture) Notices() (keys []string) {
 	for _, e := range b.Sent() {
 		if e.Kind == "notifications.notify" {
@@ -82,7 +82,7 @@ func (b *Fixture) Notices() (keys []string) {
 	return keys
 }
 
-// Due returns the state of the escalation of a report.
+// Due describes the escalation of a report, or returns "closed".
 func (b *Fixture) Due(report int64) string {
 	b.T.Helper()
 	open, err := b.Worklist.Open(b.T.Context(), Lab(b.T, 12), Everything)
@@ -99,14 +99,14 @@ func (b *Fixture) Due(report int64) string {
 	return "closed"
 }
 
-// Pending makes a critical potassium wait.
+// Pending enters a critical potassium value, so that the report waits.
 func (b *Fixture) Pending() {
 	b.T.Helper()
 	b.SetValue(Potassium, PotassiumIndex, "7.1")
 	b.Want("evaluated", b.Judged(12, Potassium), "7001 CALLOUT_PENDING")
 }
 
-// Listed returns the critical records of the bill, with their first value.
+// Listed describes the critical records of the bill, each with its first value.
 func (b *Fixture) Listed(v callout.Visibility) (text []string) {
 	b.T.Helper()
 	list, err := b.List.List(b.T.Context(), Lab(b.T, 12), Bill, v)
@@ -117,7 +117,7 @@ func (b *Fixture) Listed(v callout.Visibility) (text []string) {
 	return text
 }
 
-// Lines returns the texts of the history of a report.
+// Lines returns the texts of a report's history.
 func (b *Fixture) Lines(report int64) (texts []string) {
 	b.T.Helper()
 	logs, err := b.History.Logs(b.T.Context(), Lab(b.T, 12), Everything, []int64{report})

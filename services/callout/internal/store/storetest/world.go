@@ -27,12 +27,12 @@ import (
 	"github.com/labplatform/labplatform/services/callout/migrations"
 )
 
-// The rows of the database. Laboratory 12 has bill 400 of organisation 45 and doctor 301, with report
-// Potassium of test 66 (department 5) and report Count of test 55 (department 4); and bill 401 of the same patient with
-// report Second of test 66. Laboratory 13 has bill 500 with report Foreign of test 66. All states are 0, all samples
-// collected, no values. Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to 6.5; index 1 of test
-// 55 from 13 to 17 and outside 7 to 20; index 3 of test 55 has no critical limits. Department 5 is doctor 302's,
-// department 4 is lab user 78's.
+// Rows of the test database. Laboratory 12 has bill 400 of organization 45 and doctor 301, with report Potassium of
+// test 66 (department 5) and report Count of test 55 (department 4). It also has bill 401 of the same patient with
+// report Second of test 66. Laboratory 13 has bill 500 with report Foreign of test 66. All statuses are 0, all samples
+// are collected, and there are no values. Index 2 of test 66 is normal from 3.5 to 5.1 and critical outside 2.5 to 6.5.
+// Index 1 of test 55 is normal from 13 to 17 and critical outside 7 to 20. Index 3 of test 55 has no critical limits.
+// Department 5 belongs to doctor 302, department 4 to lab user 78.
 const (
 	Bill        = 400
 	SecondBill  = 401
@@ -49,12 +49,12 @@ const (
 	UnlimitedIndex = 3
 )
 
-// Defaults are the settings of laboratories without their own.
+// Defaults are the settings that laboratories have unless they changed them.
 var Defaults = callout.Settings{
 	Pace: callout.Pace{After: 30 * time.Minute, Most: 2}, ReadBackNeeded: true, RemindAfter: 8 * time.Hour,
 }
 
-// NewClock returns a clock that starts at a full second.
+// NewClock returns a clock that shows a full second.
 func NewClock() *clocktest.Clock { return clocktest.New(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)) }
 
 // Lab returns the scope of a laboratory.
@@ -91,14 +91,14 @@ type Fixture struct {
 
 var template = mysqltest.Template{Platform: mysql.LegacyColumns(), Schemas: migrations.Schemas()}
 
-// NewDatabase returns a database with the rows of World.
+// NewDatabase returns a test database with the rows of World.
 func NewDatabase(t testing.TB) *sql.DB {
 	t.Helper()
 	db, _ := OpenDatabase(t)
 	return db
 }
 
-// OpenDatabase returns a database as NewDatabase does, and its address.
+// OpenDatabase returns a test database with the rows of World, and its address.
 func OpenDatabase(t testing.TB) (*sql.DB, string) {
 	t.Helper()
 	db, dsn := template.Open(t)
@@ -146,7 +146,7 @@ func Over(t *testing.T, db *sql.DB, c *clocktest.Clock) *Fixture {
 	return x
 }
 
-// Exec runs a statement of another program.
+// Exec runs a statement as another program would.
 func (b *Fixture) Exec(query string, args ...any) {
 	b.T.Helper()
 	if _, err := b.DB.ExecContext(b.T.Context(), query, args...); err != nil {
@@ -154,7 +154,7 @@ func (b *Fixture) Exec(query string, args ...any) {
 	}
 }
 
-// SetValue replaces a value of a report, and changes the report's row.
+// SetValue replaces a value of a report and updates the report's row.
 func (b *Fixture) SetValue(report int64, index int, value string) {
 	b.T.Helper()
 	b.Exec("INSERT INTO reportValues (labReportId_id, `index`, `order`, value, updated_at) VALUES (?, ?, ?, ?, ?)"+
@@ -162,7 +162,7 @@ func (b *Fixture) SetValue(report int64, index int, value string) {
 	b.Exec("UPDATE labReportRelation SET updatedOn = ? WHERE id = ?", b.Clock.Now(), report)
 }
 
-// SetStatus sets the state of a report, as another program does.
+// SetStatus sets the status of a report as another program does.
 func (b *Fixture) SetStatus(report int64, to callout.Status) {
 	b.T.Helper()
 	b.Exec("UPDATE labReportRelation SET criticalValues = ?, updatedOn = ? WHERE id = ?", to, b.Clock.Now(), report)
@@ -188,7 +188,7 @@ func (b *Fixture) Setting(lab int64, own callout.Settings) {
 		int(own.RemindAfter.Hours()))
 }
 
-// Sent returns the messages of the outbox.
+// Sent returns the messages in the outbox.
 func (b *Fixture) Sent() (events []outbox.Event) {
 	b.T.Helper()
 	rows, err := b.DB.QueryContext(b.T.Context(), "SELECT aggregate, kind, payload, IFNULL(dedupe_key, '') FROM outbox_callout ORDER BY id")
@@ -210,7 +210,7 @@ func (b *Fixture) Sent() (events []outbox.Event) {
 // SodiumIndex is the index of the parameter that AddSodium adds.
 const SodiumIndex = 4
 
-// AddSodium gives the test of the potassium a second parameter with the same limits.
+// AddSodium adds a second parameter, with the same limits, to the test of the potassium report.
 func (b *Fixture) AddSodium() {
 	b.T.Helper()
 	b.Exec("INSERT INTO ReportFormat (id, testId_id, `index`, `order`, parameterName) VALUES (6604, 66, 4, 4, 'Sodium')")
@@ -218,12 +218,12 @@ func (b *Fixture) AddSodium() {
 		" VALUES (6604, 'A', 0, 3.5, 5.1, 2.5, 6.5)")
 }
 
-// FakeReach is a fake of the notification service.
+// FakeReach replaces the notification service. Reason is the reach that it returns.
 type FakeReach struct{ Reason string }
 
 func (f *FakeReach) Reach(context.Context, authn.LabScope) (string, error) { return f.Reason, nil }
 
-// Asha is a lab user who sees everything.
+// Asha is a lab user who may see all reports.
 var Asha = save.Performer{
 	UserID: 77,
 	Actor:  authn.Actor{Kind: authn.ActorLabUser, ID: 77, Name: "Asha R"},
